@@ -1,0 +1,108 @@
+/**
+ * The log port: what a partition's actor needs of Kafka, and what the embedded log gives it as well.
+ *
+ * Appends are pulled, not pushed. An actor says *ready*; when its broker is free the adapter calls `seal()` on every ready
+ * partition, sends one request with all their batches, and reports each outcome:
+ *
+ *     actor            adapter                     broker
+ *       │ ready() ──────▶ │                            │
+ *       │ ◀────── seal() ─│                            │
+ *       │ batch ────────▶ │── one Produce, n batches ─▶│
+ *       │                 │◀────────── base offsets ───│
+ *       │ ◀─── settle() ──│                            │
+ *
+ * At most one batch of a partition is under way. `seal` and `settle` are called outside of any command (from `setImmediate` or an
+ * I/O callback), never from within `ready()`.
+ */
+
+/** One partition of one topic; `partition` counts from 0. */
+export type PartitionId = { readonly topic: string; readonly partition: number };
+
+/**
+ * One record of a journal. `epoch` and `sequence` are stamped when the batch is sealed. On Kafka the fields become the headers
+ * `perdure.schema`, `perdure.epoch`, `perdure.sequence`, `type`, `namespace`, `workflow-id`, `run-id`, all UTF-8 text; the last
+ * three are left out when empty.
+ */
+export type LogRecord = {
+  /** Readable: `<namespace>/<workflow id>`; `@claim` for claims. */
+  readonly key: string;
+  readonly schema: number;
+  readonly epoch: number;
+  readonly sequence: number;
+  /** What happened, for people who read the topic: `WorkflowExecutionStarted`, `Claim`, … */
+  readonly type: string;
+  readonly namespace: string;
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly timeMs: number;
+  readonly value: Uint8Array;
+};
+
+export type StoredRecord = LogRecord & { readonly offset: number };
+
+/** One record batch: appended whole or not at all. Never empty. */
+export type SealedBatch = {
+  /** Handed back with the outcome; an outcome of an earlier generation is dropped by its actor. */
+  readonly generation: number;
+  readonly records: readonly LogRecord[];
+};
+
+export type AppendOutcome =
+  /** In the log, first record at `baseOffset`. Whether it counts is for the actor to judge. */
+  | { readonly kind: 'appended'; readonly generation: number; readonly baseOffset: number }
+  /** Certainly not in the log, now or later (too large, not sent). */
+  | { readonly kind: 'refused'; readonly generation: number; readonly reason: string }
+  /** May be in the log, or land there later. */
+  | { readonly kind: 'unknown'; readonly generation: number; readonly reason: string };
+
+/** The actor's side of an attachment. */
+export interface BatchSource {
+  /** The open batch, now closed; undefined when there is nothing to append after all. */
+  seal(): SealedBatch | undefined;
+  settle(outcome: AppendOutcome): void;
+}
+
+export interface LogAttachment {
+  /** The source has something to append. Idempotent; cheap enough to call once a command. */
+  ready(): void;
+  /** No `seal` or `settle` is called afterwards; an append under way may still land. */
+  detach(): void;
+}
+
+export type LogBounds = { readonly start: number; readonly end: number };
+
+export interface Log {
+  /** True when no other process can append (embedded, under its lock): reads then need no barrier. */
+  readonly exclusive: boolean;
+  attach(partition: PartitionId, source: BatchSource): LogAttachment;
+  /**
+   * Records from `fromOffset` on, in order, at least one unless the end is reached (then `[]`); about `maxBytes`.
+   * Throws LogError `out-of-range` when `fromOffset` is below the start or beyond the end.
+   */
+  read(partition: PartitionId, fromOffset: number, maxBytes: number): Promise<readonly StoredRecord[]>;
+  /** `end` is the offset of the next record. */
+  bounds(partition: PartitionId): Promise<LogBounds>;
+  /**
+   * The read barrier: the end of the log, asked for after this call was made. Callers that wait at the same time share one
+   * request per broker.
+   */
+  end(partition: PartitionId): Promise<number>;
+  /** Records below `beforeOffset` may go. After a broker crash they may reappear. */
+  truncate(partition: PartitionId, beforeOffset: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type LogErrorCode = 'out-of-range' | 'unavailable' | 'misconfigured' | 'locked' | 'corrupt' | 'closed';
+
+/** What the outside world did to the log. `recoverable`: trying again later may help. */
+export class LogError extends Error {
+  override readonly name = 'LogError';
+  readonly code: LogErrorCode;
+  readonly recoverable: boolean;
+
+  constructor(code: LogErrorCode, message: string, options: { readonly cause?: unknown; readonly recoverable?: boolean } = {}) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.recoverable = options.recoverable ?? code === 'unavailable';
+  }
+}
