@@ -1,0 +1,42 @@
+import type { Logger } from '../observability/logger.ts';
+import type { KafkaOptions } from './kafka-options.ts';
+
+/** Where the journals live. */
+export type LogOptions =
+  | {
+      readonly kind: 'embedded';
+      /** Undefined: in memory, gone with the process. */
+      readonly filename: string | undefined;
+      readonly sqlitePragmas: readonly (readonly [name: string, value: string])[];
+    }
+  | { readonly kind: 'kafka'; readonly kafka: KafkaOptions };
+
+/** Everything that the composition root needs to know: what the command line and the server file add up to. */
+export type ServerOptions = {
+  /** The frontend's listener; `port` 0 takes a free one. */
+  readonly host: string;
+  readonly port: number;
+  readonly log: LogOptions;
+  /** Fixed for ever at the first start of a log. */
+  readonly historyShards: number;
+  readonly matchingPartitions: number;
+  /** Partitions of each task queue. */
+  readonly taskQueuePartitions: number;
+  /** Exist before the port answers. */
+  readonly namespaces: readonly string[];
+  /** Name → type (`Keyword`, `Text`, …), usable at once in every namespace. */
+  readonly searchAttributes: ReadonlyMap<string, string>;
+  /** Values as parsed from JSON or YAML; unknown keys are kept and mean nothing. */
+  readonly dynamicConfig: ReadonlyMap<string, unknown>;
+  readonly clusterName: string;
+  readonly logger: Logger;
+  /** The server was fenced or failed and serves no more: the caller prints the reason and exits with 1. */
+  readonly onFatal: (reason: string) => void;
+};
+
+export type RunningServer = {
+  readonly address: string;
+  readonly port: number;
+  /** Drains and closes everything; idempotent. */
+  stop(): Promise<void>;
+};
