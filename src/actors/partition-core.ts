@@ -1,0 +1,36 @@
+/** What the partition loop needs of the core whose journal it keeps, and of the shell around that core. */
+import type { Handled } from '../kernel/handled.ts';
+
+export type EncodedRecord = {
+  readonly key: string;
+  readonly schema: number;
+  readonly type: string;
+  readonly namespace: string;
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly timeMs: number;
+  readonly value: Uint8Array;
+};
+
+export interface RecordCodec<Record> {
+  encode(record: Record): EncodedRecord;
+  /** Throws on what it cannot read: such a record stops the partition (it is never skipped). */
+  decode(value: Uint8Array, schema: number): Record;
+}
+
+export interface PartitionCore<Command, Reply, Record, Effect> {
+  /** Decides one command, synchronously. `nowMs` never goes back, not even across takeovers. */
+  handle(command: Command, nowMs: number, askId: number): Handled<Record, Reply, Effect>;
+  /** The only code that changes durable state; used live, right after `handle`, and in replay. */
+  evolve(record: Record): void;
+  /** The caller no longer waits. */
+  cancel(askId: number, nowMs: number): Handled<Record, Reply, Effect>;
+}
+
+/** The shell: what happens around commits. Called in log order, only for effective records. */
+export interface PartitionHost<Reply, Record, Effect> {
+  answer(askId: number, reply: Reply): void;
+  act(effect: Effect): void;
+  /** A record is in the log for good at `offset`: live after its commit, and in replay. */
+  committed(record: Record, offset: number, replayed: boolean): void;
+}

@@ -1,0 +1,458 @@
+/**
+ * What a history shard is asked. Plain values only: a command may come from another process.
+ *
+ * The edge has checked form (lengths, UUIDs, missing messages) and resolved namespaces; the core checks state and meaning. What the
+ * core never looks into (payloads, headers, memo, links, metadata) is encoded bytes of the public API's message, `undefined` = not
+ * set. Durations and times are integer milliseconds, 0 = not set. Ids, random draws and wall time come from outside.
+ */
+
+/** `runId` '' = the current run. */
+export type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+
+export type WorkflowExecution = { readonly workflowId: string; readonly runId: string };
+
+/** `kind`: 0 unspecified, 1 normal, 2 sticky (as `temporal.api.enums.v1.TaskQueueKind`). */
+export type TaskQueue = { readonly name: string; readonly kind: number; readonly normalName: string };
+
+export type RetryPolicy = {
+  readonly initialIntervalMs: number;
+  readonly backoffCoefficient: number;
+  readonly maximumIntervalMs: number;
+  readonly maximumAttempts: number;
+  readonly nonRetryableErrorTypes: readonly string[];
+};
+
+/** What a decision needs to know of a failure; the failure itself stays bytes. */
+export type FailureFacts = {
+  readonly kind: 'application' | 'timeout' | 'canceled' | 'terminated' | 'server' | 'activity' | 'child' | 'reset' | 'nexus' | 'none';
+  /** Application failure type, or `TemporalTimeout:StartToClose` and the like for timeouts. */
+  readonly type: string;
+  readonly nonRetryable: boolean;
+  readonly nextRetryDelayMs: number;
+  readonly message: string;
+};
+export type OpaqueFailure = { readonly facts: FailureFacts; readonly bytes: Uint8Array };
+
+/** What a start says of a workflow, whoever asks: a client, a parent, a signal. */
+export type StartAttributes = {
+  readonly workflowType: string;
+  readonly taskQueue: TaskQueue;
+  readonly input: Uint8Array | undefined;
+  readonly header: Uint8Array | undefined;
+  readonly memo: Uint8Array | undefined;
+  readonly searchAttributes: Uint8Array | undefined;
+  readonly executionTimeoutMs: number;
+  readonly runTimeoutMs: number;
+  readonly taskTimeoutMs: number;
+  readonly startDelayMs: number;
+  readonly identity: string;
+  readonly userMetadata: Uint8Array | undefined;
+  readonly links: readonly Uint8Array[];
+  readonly priority: Uint8Array | undefined;
+};
+
+/** Values of `temporal.api.enums.v1.WorkflowIdReusePolicy` (1 allow, 2 failed only, 3 reject) and `…ConflictPolicy` (1 fail, 2 use, 3 terminate); defaults applied, TERMINATE_IF_RUNNING already translated by the edge. */
+export type IdPolicies = { readonly reusePolicy: 1 | 2 | 3; readonly conflictPolicy: 1 | 2 | 3 };
+
+export type ParentLink = {
+  readonly namespaceId: string;
+  readonly namespace: string;
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly initiatedEventId: number;
+  readonly rootWorkflowId: string;
+  readonly rootRunId: string;
+};
+
+/** Reply: StartReply; rejected: already-started. */
+export type StartWorkflow = {
+  readonly kind: 'startWorkflow';
+  readonly key: RunKey;
+  readonly namespace: string;
+  /** Of the run to be made, if one is made. */
+  readonly newRunId: string;
+  readonly requestId: string;
+  readonly start: StartAttributes;
+  readonly policies: IdPolicies;
+  readonly parent: ParentLink | undefined;
+  /** Children: the first workflow task waits for `scheduleFirstWorkflowTask`, once the parent has recorded the start. */
+  readonly onConflict: { readonly attachRequestId: boolean; readonly attachLinks: boolean; readonly links: readonly Uint8Array[] } | undefined;
+};
+
+/** Reply: StartReply (`started` false: an existing run was signalled). */
+export type SignalWithStartWorkflow = {
+  readonly kind: 'signalWithStartWorkflow';
+  readonly key: RunKey;
+  readonly namespace: string;
+  readonly newRunId: string;
+  readonly requestId: string;
+  readonly start: StartAttributes;
+  readonly policies: IdPolicies;
+  readonly signal: SignalAttributes;
+};
+
+export type SignalAttributes = {
+  readonly signalName: string;
+  readonly input: Uint8Array | undefined;
+  readonly header: Uint8Array | undefined;
+  readonly identity: string;
+  readonly requestId: string;
+  readonly links: readonly Uint8Array[];
+  /** The signalling workflow, for signals of workflows. */
+  readonly externalWorkflowExecution: WorkflowExecution | undefined;
+};
+
+/** Reply: Done. `childOf`: only if the target is (still) this parent's child. */
+export type SignalWorkflow = {
+  readonly kind: 'signalWorkflow';
+  readonly key: RunKey;
+  readonly signal: SignalAttributes;
+  readonly childOf: ParentLink | undefined;
+};
+
+/** Reply: Done, also for closed workflows and repeats. */
+export type RequestCancelWorkflow = {
+  readonly kind: 'requestCancelWorkflow';
+  readonly key: RunKey;
+  readonly firstExecutionRunId: string;
+  readonly cause: string;
+  readonly identity: string;
+  readonly requestId: string;
+  readonly links: readonly Uint8Array[];
+  readonly external: { readonly initiatedEventId: number; readonly execution: WorkflowExecution } | undefined;
+  readonly childOf: ParentLink | undefined;
+};
+
+/** Reply: Done. */
+export type TerminateWorkflow = {
+  readonly kind: 'terminateWorkflow';
+  readonly key: RunKey;
+  readonly firstExecutionRunId: string;
+  readonly reason: string;
+  readonly details: Uint8Array | undefined;
+  readonly identity: string;
+  readonly links: readonly Uint8Array[];
+  readonly childOf: ParentLink | undefined;
+};
+
+/** A parent has recorded that its child started: the child's first workflow task may go out. Reply: Done; idempotent. */
+export type ScheduleFirstWorkflowTask = { readonly kind: 'scheduleFirstWorkflowTask'; readonly key: RunKey };
+
+/**
+ * Matching has a poll for this task: record its start. Reply: StartedWorkflowTask; rejected: task-not-found when the task is gone,
+ * was started by another poll request, or is stale. The same `pollRequestId` gets the same answer again.
+ */
+export type StartWorkflowTask = {
+  readonly kind: 'startWorkflowTask';
+  readonly key: RunKey;
+  readonly scheduledEventId: number;
+  /** Which scheduling of that id: attempts of a transient task share the event id. */
+  readonly stamp: number;
+  readonly pollRequestId: string;
+  readonly identity: string;
+  /** The queue that was polled: its name says whether this is the sticky or the normal queue. */
+  readonly taskQueue: TaskQueue;
+};
+
+/** Every field of the task token that names a started workflow task. */
+export type WorkflowTaskRef = {
+  readonly key: RunKey;
+  readonly scheduledEventId: number;
+  readonly startedEventId: number;
+  readonly startedTimeMs: number;
+  readonly attempt: number;
+};
+
+export type StickyAttributes = { readonly taskQueue: TaskQueue; readonly scheduleToStartTimeoutMs: number };
+
+export type QueryResult = {
+  readonly answered: boolean;
+  readonly answer: Uint8Array | undefined;
+  readonly errorMessage: string;
+  readonly failure: Uint8Array | undefined;
+};
+
+/** Reply: CompletedWorkflowTask; rejected: task-not-found, unhandled-command, bad-command (the task was failed), invalid-sequence. */
+export type CompleteWorkflowTask = {
+  readonly kind: 'completeWorkflowTask';
+  readonly task: WorkflowTaskRef;
+  readonly namespace: string;
+  readonly identity: string;
+  readonly commands: readonly WorkflowCommand[];
+  readonly sticky: StickyAttributes | undefined;
+  readonly returnNewWorkflowTask: boolean;
+  readonly forceCreateNewWorkflowTask: boolean;
+  readonly queryResults: ReadonlyMap<string, QueryResult>;
+  readonly sdkMetadata: Uint8Array | undefined;
+  readonly meteringMetadata: Uint8Array | undefined;
+  readonly workerVersion: Uint8Array | undefined;
+  readonly binaryChecksum: string;
+  /** Run id of a continue-as-new, if there is one. */
+  readonly newRunId: string;
+  /** Poll request id of an inline task. */
+  readonly pollRequestId: string;
+  /** Custom and system search attributes of the namespace: name -> IndexedValueType. */
+  readonly searchAttributeTypes: ReadonlyMap<string, number>;
+  /** Uniform in [0, 1). */
+  readonly jitter: number;
+};
+
+/** Reply: Done. `cause` as `temporal.api.enums.v1.WorkflowTaskFailedCause`. */
+export type FailWorkflowTask = {
+  readonly kind: 'failWorkflowTask';
+  readonly task: WorkflowTaskRef;
+  readonly cause: number;
+  readonly failure: OpaqueFailure | undefined;
+  readonly identity: string;
+  readonly binaryChecksum: string;
+  readonly jitter: number;
+};
+
+/** Reply: Done. */
+export type ResetStickyTaskQueue = { readonly kind: 'resetStickyTaskQueue'; readonly key: RunKey };
+
+/** Reply: StartedActivityTask; rejected: task-not-found. */
+export type StartActivityTask = {
+  readonly kind: 'startActivityTask';
+  readonly key: RunKey;
+  readonly scheduledEventId: number;
+  readonly stamp: number;
+  readonly pollRequestId: string;
+  readonly identity: string;
+  readonly workerVersion: Uint8Array | undefined;
+};
+
+/** The poll went away between asking for the start and its answer: take the start back. Reply: Done; idempotent. */
+export type WithdrawActivityStart = {
+  readonly kind: 'withdrawActivityStart';
+  readonly key: RunKey;
+  readonly scheduledEventId: number;
+  readonly pollRequestId: string;
+};
+
+/** By token (scheduledEventId, attempt) or by id (activityId, attempt 0). */
+export type ActivityRef = {
+  readonly key: RunKey;
+  readonly scheduledEventId: number;
+  readonly activityId: string;
+  readonly attempt: number;
+};
+
+/** Reply: Done. */
+export type CompleteActivityTask = {
+  readonly kind: 'completeActivityTask';
+  readonly activity: ActivityRef;
+  readonly result: Uint8Array | undefined;
+  readonly identity: string;
+};
+
+/** Reply: Done. */
+export type FailActivityTask = {
+  readonly kind: 'failActivityTask';
+  readonly activity: ActivityRef;
+  readonly failure: OpaqueFailure | undefined;
+  readonly lastHeartbeatDetails: Uint8Array | undefined;
+  readonly identity: string;
+};
+
+/** Reply: Done. */
+export type CancelActivityTask = {
+  readonly kind: 'cancelActivityTask';
+  readonly activity: ActivityRef;
+  readonly details: Uint8Array | undefined;
+  readonly identity: string;
+};
+
+/** Reply: HeartbeatReply. */
+export type RecordActivityHeartbeat = {
+  readonly kind: 'recordActivityHeartbeat';
+  readonly activity: ActivityRef;
+  readonly details: Uint8Array | undefined;
+  readonly identity: string;
+};
+
+/** Reply: QueryReply, perhaps much later. `rejectCondition` as `temporal.api.enums.v1.QueryRejectCondition`. */
+export type QueryWorkflow = {
+  readonly kind: 'queryWorkflow';
+  readonly key: RunKey;
+  readonly queryId: string;
+  /** Encoded `temporal.api.query.v1.WorkflowQuery`. */
+  readonly query: Uint8Array;
+  readonly rejectCondition: number;
+  readonly deadlineMs: number;
+};
+
+/** Reply: Description. */
+export type DescribeWorkflow = { readonly kind: 'describeWorkflow'; readonly key: RunKey };
+
+/**
+ * Where a run's history stands. Reply: HistoryPosition at once, or, with `waitBeyondEventId` >= 0, as soon as the run has an event
+ * beyond that id or is closed (`waitForClose`: only when closed). The shell ends waits at their deadline with the position as it is.
+ */
+export type GetHistoryPosition = {
+  readonly kind: 'getHistoryPosition';
+  readonly key: RunKey;
+  readonly waitBeyondEventId: number;
+  readonly waitForClose: boolean;
+};
+
+/** A timer of the folded state is due. No reply. */
+export type FireTimer = { readonly kind: 'fireTimer'; readonly fireTimeMs: number; readonly taskId: number; readonly newRunId: string; readonly jitter: number };
+
+/** The answer to an outbox task of this shard: how its target took it. No reply. */
+export type FinishOutboxTask = {
+  readonly kind: 'finishOutboxTask';
+  readonly taskId: number;
+  readonly outcome: OutboxOutcome;
+};
+export type OutboxOutcome =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'childStarted'; readonly runId: string }
+  | { readonly kind: 'childStartFailed'; readonly cause: 'already-exists' | 'namespace-not-found' }
+  | { readonly kind: 'externalFailed'; readonly cause: 'not-found' | 'namespace-not-found' | 'signal-count-limit-exceeded' };
+
+/** A child closed for good (no successor run). Reply: Done, also when the parent is gone or does not know the child any more. */
+export type RecordChildClosed = {
+  readonly kind: 'recordChildClosed';
+  readonly parent: ParentLink;
+  readonly child: WorkflowExecution;
+  readonly childFirstRunId: string;
+  readonly childNamespace: string;
+  readonly childWorkflowType: string;
+  readonly close:
+    | { readonly kind: 'completed'; readonly result: Uint8Array | undefined }
+    | { readonly kind: 'failed'; readonly failure: Uint8Array | undefined; readonly retryState: number }
+    | { readonly kind: 'canceled'; readonly details: Uint8Array | undefined }
+    | { readonly kind: 'timedOut'; readonly retryState: number }
+    | { readonly kind: 'terminated' };
+};
+
+/** Completions of transfer tasks that no other record has carried yet. No reply. */
+export type FlushFinishedTasks = { readonly kind: 'flushFinishedTasks' };
+
+export type HistoryCommand =
+  | StartWorkflow
+  | SignalWithStartWorkflow
+  | SignalWorkflow
+  | RequestCancelWorkflow
+  | TerminateWorkflow
+  | ScheduleFirstWorkflowTask
+  | StartWorkflowTask
+  | CompleteWorkflowTask
+  | FailWorkflowTask
+  | ResetStickyTaskQueue
+  | StartActivityTask
+  | WithdrawActivityStart
+  | CompleteActivityTask
+  | FailActivityTask
+  | CancelActivityTask
+  | RecordActivityHeartbeat
+  | QueryWorkflow
+  | DescribeWorkflow
+  | GetHistoryPosition
+  | FireTimer
+  | FinishOutboxTask
+  | RecordChildClosed
+  | FlushFinishedTasks;
+
+// ── Commands of a workflow, as a worker sends them with a completed workflow task ──────────────────────────────────────────────
+
+/** `attributes` undefined = the worker sent none: fails with that command's BAD_… cause. */
+type CommandOf<Type extends string, Attributes> = {
+  readonly type: Type;
+  readonly attributes: Attributes | undefined;
+  /** `temporal.sdk.v1.UserMetadata` */
+  readonly userMetadata: Uint8Array | undefined;
+};
+
+export type WorkflowCommand =
+  | CommandOf<'scheduleActivityTask', {
+      readonly activityId: string;
+      readonly activityType: string;
+      readonly taskQueue: TaskQueue | undefined;
+      readonly header: Uint8Array | undefined;
+      readonly input: Uint8Array | undefined;
+      readonly scheduleToCloseTimeoutMs: number;
+      readonly scheduleToStartTimeoutMs: number;
+      readonly startToCloseTimeoutMs: number;
+      readonly heartbeatTimeoutMs: number;
+      readonly retryPolicy: RetryPolicy | undefined;
+      readonly requestEagerExecution: boolean;
+      readonly useWorkflowBuildId: boolean;
+      readonly priority: Uint8Array | undefined;
+    }>
+  | CommandOf<'requestCancelActivityTask', { readonly scheduledEventId: number }>
+  | CommandOf<'startTimer', { readonly timerId: string; readonly startToFireTimeoutMs: number }>
+  | CommandOf<'cancelTimer', { readonly timerId: string }>
+  | CommandOf<'recordMarker', {
+      readonly markerName: string;
+      /** Encoded map entries are kept: the whole attributes message as it came, for the event. */
+      readonly details: ReadonlyMap<string, Uint8Array>;
+      readonly header: Uint8Array | undefined;
+      readonly failure: Uint8Array | undefined;
+    }>
+  | CommandOf<'completeWorkflowExecution', { readonly result: Uint8Array | undefined }>
+  | CommandOf<'failWorkflowExecution', { readonly failure: OpaqueFailure | undefined }>
+  | CommandOf<'cancelWorkflowExecution', { readonly details: Uint8Array | undefined }>
+  | CommandOf<'continueAsNewWorkflowExecution', {
+      readonly workflowType: string;
+      readonly taskQueue: TaskQueue | undefined;
+      readonly input: Uint8Array | undefined;
+      readonly header: Uint8Array | undefined;
+      readonly memo: Uint8Array | undefined;
+      readonly searchAttributes: Uint8Array | undefined;
+      readonly runTimeoutMs: number;
+      readonly taskTimeoutMs: number;
+      readonly backoffStartIntervalMs: number;
+      readonly initiator: number;
+      readonly failure: Uint8Array | undefined;
+      readonly lastCompletionResult: Uint8Array | undefined;
+      /** Set: refused, workflow retry and cron are not built yet. */
+      readonly retryPolicy: RetryPolicy | undefined;
+      readonly cronSchedule: string;
+    }>
+  | CommandOf<'startChildWorkflowExecution', {
+      readonly namespace: string;
+      /** Resolved by the edge; '' = the parent's own. */
+      readonly namespaceId: string;
+      readonly workflowId: string;
+      readonly workflowType: string;
+      readonly taskQueue: TaskQueue | undefined;
+      readonly input: Uint8Array | undefined;
+      readonly header: Uint8Array | undefined;
+      readonly memo: Uint8Array | undefined;
+      readonly searchAttributes: Uint8Array | undefined;
+      readonly executionTimeoutMs: number;
+      readonly runTimeoutMs: number;
+      readonly taskTimeoutMs: number;
+      readonly parentClosePolicy: number;
+      readonly workflowIdReusePolicy: number;
+      readonly control: string;
+      readonly retryPolicy: RetryPolicy | undefined;
+      readonly cronSchedule: string;
+      readonly inheritBuildId: boolean;
+      readonly priority: Uint8Array | undefined;
+    }>
+  | CommandOf<'requestCancelExternalWorkflowExecution', {
+      readonly namespace: string;
+      readonly namespaceId: string;
+      readonly workflowId: string;
+      readonly runId: string;
+      readonly control: string;
+      readonly childWorkflowOnly: boolean;
+      readonly reason: string;
+    }>
+  | CommandOf<'signalExternalWorkflowExecution', {
+      readonly namespace: string;
+      readonly namespaceId: string;
+      readonly execution: WorkflowExecution | undefined;
+      readonly signalName: string;
+      readonly input: Uint8Array | undefined;
+      readonly control: string;
+      readonly childWorkflowOnly: boolean;
+      readonly header: Uint8Array | undefined;
+    }>
+  | CommandOf<'upsertWorkflowSearchAttributes', { readonly searchAttributes: Uint8Array | undefined }>
+  | CommandOf<'modifyWorkflowProperties', { readonly upsertedMemo: Uint8Array | undefined }>
+  /** A command kind that is not built (updates, Nexus): the edge refuses the request before it becomes a command of ours. */
+  ;

@@ -1,0 +1,236 @@
+/** What a history shard answers. A rejection changes nothing and says why; the edge knows the gRPC code and details of each reason. */
+import type { FailureFacts, RunKey, TaskQueue, WorkflowExecution } from './commands.ts';
+
+export type Rejection =
+  /** NOT_FOUND + NotFoundFailure */
+  | { readonly reason: 'workflow-not-found' | 'workflow-closed' | 'task-not-found' | 'activity-not-found'; readonly message: string }
+  /** ALREADY_EXISTS + WorkflowExecutionAlreadyStartedFailure */
+  | { readonly reason: 'already-started'; readonly message: string; readonly startRequestId: string; readonly runId: string; readonly firstExecutionRunId: string }
+  /** INVALID_ARGUMENT; `unhandled-command` has the literal text `UnhandledCommand`. */
+  | { readonly reason: 'invalid-argument' | 'unhandled-command' | 'bad-command'; readonly message: string }
+  /** FAILED_PRECONDITION (+ WorkflowNotReadyFailure) */
+  | { readonly reason: 'failed-precondition' | 'workflow-not-ready'; readonly message: string }
+  /** RESOURCE_EXHAUSTED, cause BUSY_WORKFLOW */
+  | { readonly reason: 'busy-workflow'; readonly message: string }
+  /** INVALID_ARGUMENT + QueryFailedFailure */
+  | { readonly reason: 'query-failed'; readonly message: string; readonly failure: Uint8Array | undefined }
+  /** UNIMPLEMENTED: names the field that is not built yet. */
+  | { readonly reason: 'not-built'; readonly message: string };
+
+export type Rejected = { readonly kind: 'rejected'; readonly rejection: Rejection };
+
+export type Done = { readonly kind: 'done' };
+
+export type StartReply = {
+  readonly kind: 'started';
+  readonly runId: string;
+  readonly firstExecutionRunId: string;
+  readonly started: boolean;
+  /** WorkflowExecutionStatus of that run. */
+  readonly status: number;
+};
+
+/**
+ * A started workflow task. The shell joins the events `historyFirstEventId … historyLastEventId` from the history store and appends
+ * `tailEvents` (encoded; the unwritten Scheduled and Started of a transient or speculative task).
+ */
+export type StartedWorkflowTask = {
+  readonly kind: 'workflowTask';
+  readonly key: RunKey;
+  readonly workflowType: string;
+  readonly scheduledEventId: number;
+  readonly startedEventId: number;
+  readonly previousStartedEventId: number;
+  readonly attempt: number;
+  readonly scheduledTimeMs: number;
+  readonly startedTimeMs: number;
+  /** The normal queue, also on a sticky task. */
+  readonly taskQueue: TaskQueue;
+  readonly historyFirstEventId: number;
+  readonly historyLastEventId: number;
+  readonly tailEvents: readonly Uint8Array[];
+  /** Query id -> encoded `WorkflowQuery`. */
+  readonly queries: ReadonlyMap<string, Uint8Array>;
+};
+
+export type StartedActivityTask = {
+  readonly kind: 'activityTask';
+  readonly key: RunKey;
+  readonly workflowType: string;
+  readonly activityId: string;
+  readonly activityType: string;
+  readonly header: Uint8Array | undefined;
+  readonly input: Uint8Array | undefined;
+  readonly heartbeatDetails: Uint8Array | undefined;
+  readonly scheduledEventId: number;
+  readonly attempt: number;
+  readonly scheduledTimeMs: number;
+  readonly currentAttemptScheduledTimeMs: number;
+  readonly startedTimeMs: number;
+  readonly scheduleToCloseTimeoutMs: number;
+  readonly startToCloseTimeoutMs: number;
+  readonly heartbeatTimeoutMs: number;
+  readonly retryPolicy: import('./commands.ts').RetryPolicy;
+  readonly priority: Uint8Array | undefined;
+};
+
+export type CompletedWorkflowTask = {
+  readonly kind: 'workflowTaskCompleted';
+  /** The follow-up task, started inline. */
+  readonly workflowTask: StartedWorkflowTask | undefined;
+  readonly activityTasks: readonly StartedActivityTask[];
+  readonly resetHistoryEventId: number;
+};
+
+export type HeartbeatReply = { readonly kind: 'heartbeat'; readonly cancelRequested: boolean };
+
+export type QueryReply =
+  | { readonly kind: 'queryAnswered'; readonly answer: Uint8Array | undefined }
+  | { readonly kind: 'queryRejected'; readonly status: number };
+
+export type HistoryPosition = {
+  readonly kind: 'historyPosition';
+  readonly key: RunKey;
+  readonly firstEventId: number;
+  readonly lastEventId: number;
+  readonly closed: boolean;
+  /** Transient tail for a worker whose cache missed (worker-contract 2.4); empty otherwise. */
+  readonly tailEvents: readonly Uint8Array[];
+};
+
+export type PendingActivityDescription = {
+  readonly activityId: string;
+  readonly activityType: string;
+  /** PendingActivityState: 1 scheduled, 2 started, 3 cancel requested. */
+  readonly state: number;
+  readonly heartbeatDetails: Uint8Array | undefined;
+  readonly lastHeartbeatTimeMs: number;
+  readonly lastStartedTimeMs: number;
+  readonly attempt: number;
+  readonly maximumAttempts: number;
+  readonly scheduledTimeMs: number;
+  readonly expirationTimeMs: number;
+  readonly lastFailure: Uint8Array | undefined;
+  readonly lastWorkerIdentity: string;
+  readonly currentRetryIntervalMs: number;
+  readonly nextAttemptScheduleTimeMs: number;
+  readonly lastAttemptCompleteTimeMs: number;
+  readonly scheduleToCloseTimeoutMs: number;
+  readonly scheduleToStartTimeoutMs: number;
+  readonly startToCloseTimeoutMs: number;
+  readonly heartbeatTimeoutMs: number;
+  readonly retryPolicy: import('./commands.ts').RetryPolicy;
+  readonly priority: Uint8Array | undefined;
+};
+
+export type PendingChildDescription = {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly workflowType: string;
+  readonly initiatedEventId: number;
+  readonly parentClosePolicy: number;
+};
+
+export type Description = {
+  readonly kind: 'description';
+  readonly key: RunKey;
+  readonly firstRunId: string;
+  readonly workflowType: string;
+  readonly taskQueue: TaskQueue;
+  readonly status: number;
+  readonly startTimeMs: number;
+  readonly executionTimeMs: number;
+  readonly closeTimeMs: number;
+  readonly historyLength: number;
+  readonly historySizeBytes: number;
+  readonly stateTransitionCount: number;
+  readonly executionTimeoutMs: number;
+  readonly runTimeoutMs: number;
+  readonly taskTimeoutMs: number;
+  readonly memo: Uint8Array | undefined;
+  readonly searchAttributes: Uint8Array | undefined;
+  readonly parent: { readonly namespaceId: string; readonly execution: WorkflowExecution } | undefined;
+  readonly root: WorkflowExecution;
+  readonly executionExpirationTimeMs: number;
+  readonly runExpirationTimeMs: number;
+  readonly originalStartTimeMs: number;
+  readonly cancelRequested: boolean;
+  readonly userMetadata: Uint8Array | undefined;
+  readonly priority: Uint8Array | undefined;
+  readonly lastResetTimeMs: number;
+  readonly pendingActivities: readonly PendingActivityDescription[];
+  readonly pendingChildren: readonly PendingChildDescription[];
+  readonly pendingWorkflowTask:
+    | { readonly started: boolean; readonly scheduledTimeMs: number; readonly originalScheduledTimeMs: number; readonly startedTimeMs: number; readonly attempt: number }
+    | undefined;
+  /** Request ids that made or attached to this run: id -> event id and type. */
+  readonly requestIds: ReadonlyMap<string, { readonly eventId: number; readonly eventType: number; readonly buffered: boolean }>;
+};
+
+export type HistoryReply =
+  | Rejected
+  | Done
+  | StartReply
+  | StartedWorkflowTask
+  | CompletedWorkflowTask
+  | StartedActivityTask
+  | HeartbeatReply
+  | QueryReply
+  | HistoryPosition
+  | Description;
+
+/** Which reply (besides Rejected) each command gets. */
+export type HistoryReplyTo = {
+  readonly startWorkflow: StartReply;
+  readonly signalWithStartWorkflow: StartReply;
+  readonly signalWorkflow: Done;
+  readonly requestCancelWorkflow: Done;
+  readonly terminateWorkflow: Done;
+  readonly scheduleFirstWorkflowTask: Done;
+  readonly startWorkflowTask: StartedWorkflowTask;
+  readonly completeWorkflowTask: CompletedWorkflowTask;
+  readonly failWorkflowTask: Done;
+  readonly resetStickyTaskQueue: Done;
+  readonly startActivityTask: StartedActivityTask;
+  readonly withdrawActivityStart: Done;
+  readonly completeActivityTask: Done;
+  readonly failActivityTask: Done;
+  readonly cancelActivityTask: Done;
+  readonly recordActivityHeartbeat: HeartbeatReply;
+  readonly queryWorkflow: QueryReply;
+  readonly describeWorkflow: Description;
+  readonly getHistoryPosition: HistoryPosition;
+  readonly fireTimer: Done;
+  readonly finishOutboxTask: Done;
+  readonly recordChildClosed: Done;
+  readonly flushFinishedTasks: Done;
+};
+
+/** The functions of the wire format that decisions need, injected: the core itself imports no codec. All are pure. */
+export interface HistoryWire {
+  encodeEvent(event: import('./events.ts').HistoryEvent): Uint8Array;
+  encodeFailure(failure: FailureSpec): Uint8Array;
+  /** Payloads of one JSON value each. */
+  encodePayloads(jsonTexts: readonly string[]): Uint8Array;
+  /** Memo and SearchAttributes: name -> encoded Payload. */
+  decodeFields(message: Uint8Array): ReadonlyMap<string, Uint8Array>;
+  encodeFields(fields: ReadonlyMap<string, Uint8Array>): Uint8Array;
+  /** A null, empty or `[]` payload, which deletes its key in an upsert. */
+  isEmptyPayload(payload: Uint8Array): boolean;
+  /** Why this payload is no value of that IndexedValueType; undefined = it is. */
+  searchAttributeProblem(name: string, payload: Uint8Array, type: number): string | undefined;
+}
+
+/** A failure that the server makes. */
+export type FailureSpec = {
+  readonly message: string;
+  readonly cause: Uint8Array | undefined;
+  readonly info:
+    | { readonly kind: 'timeout'; readonly timeoutType: number; readonly lastHeartbeatDetails: Uint8Array | undefined }
+    | { readonly kind: 'server'; readonly nonRetryable: boolean }
+    | { readonly kind: 'application'; readonly type: string; readonly nonRetryable: boolean }
+    | { readonly kind: 'terminated' }
+    | { readonly kind: 'canceled'; readonly details: Uint8Array | undefined };
+};
+
+export type { FailureFacts };

@@ -1,0 +1,68 @@
+/**
+ * What a committed record obliges its shard to do. Pending tasks are part of the folded state and run after commit, at least once;
+ * whoever receives them deduplicates. Task ids come from one counter per shard and are never reused.
+ */
+import type { RunKey, TaskQueue } from './commands.ts';
+
+type TransferOf<Kind extends string> = {
+  readonly kind: Kind;
+  readonly taskId: number;
+  readonly key: RunKey;
+  /** Of the failover version; always the run's. */
+  readonly version: number;
+};
+
+export type TransferTask =
+  /** Stays pending until that workflow task started or was superseded, so that a takeover offers it again. */
+  | (TransferOf<'workflowTask'> & {
+      readonly scheduledEventId: number;
+      readonly stamp: number;
+      readonly taskQueue: TaskQueue;
+      readonly scheduleToStartTimeoutMs: number;
+    })
+  /** Stays pending until that attempt started or ended. */
+  | (TransferOf<'activityTask'> & {
+      readonly scheduledEventId: number;
+      readonly stamp: number;
+      readonly taskQueue: TaskQueue;
+      readonly scheduleToStartTimeoutMs: number;
+    })
+  | (TransferOf<'startChild'> & { readonly initiatedEventId: number })
+  /** The child's start is recorded here: let it begin. */
+  | (TransferOf<'scheduleChildFirstTask'> & { readonly child: RunKey })
+  | (TransferOf<'signalExternal'> & { readonly initiatedEventId: number })
+  | (TransferOf<'cancelExternal'> & { readonly initiatedEventId: number })
+  /** This run closed for good: tell its parent. */
+  | TransferOf<'notifyParent'>
+  /** Parent close policy 1 TERMINATE or 3 REQUEST_CANCEL for one child. */
+  | (TransferOf<'closeChild'> & { readonly child: RunKey; readonly policy: 1 | 3 });
+
+type TimerOf<Kind extends string> = {
+  readonly kind: Kind;
+  readonly taskId: number;
+  readonly fireTimeMs: number;
+  readonly key: RunKey;
+};
+
+/** Timers are never cancelled in the heap: one that no longer fits the state (stamp, attempt) does nothing when it fires. */
+export type TimerTask =
+  | (TimerOf<'userTimer'> & { readonly startedEventId: number })
+  | (TimerOf<'activityTimeout'> & {
+      readonly scheduledEventId: number;
+      readonly stamp: number;
+      readonly timeout: 'scheduleToStart' | 'scheduleToClose' | 'startToClose' | 'heartbeat';
+    })
+  | (TimerOf<'activityRetry'> & { readonly scheduledEventId: number; readonly stamp: number })
+  | (TimerOf<'workflowTaskTimeout'> & {
+      readonly scheduledEventId: number;
+      readonly stamp: number;
+      readonly timeout: 'scheduleToStart' | 'startToClose';
+    })
+  /** Start delay or continue-as-new backoff is over: schedule the first workflow task. */
+  | TimerOf<'firstWorkflowTask'>
+  | TimerOf<'runTimeout'>
+  | TimerOf<'executionTimeout'>
+  /** Retention of a closed run is over: forget it. */
+  | TimerOf<'retention'>;
+
+export type Task = TransferTask | TimerTask;

@@ -1,0 +1,14 @@
+/**
+ * What a pure core makes of one command. The partition loop evolves and appends `record`; nothing else of it leaves the actor before
+ * that record, and all earlier ones, are committed.
+ */
+export type Handled<Record, Reply, Effect> =
+  /** Accepted: one record. `reply` undefined = the answer comes later, through a reply effect. */
+  | { readonly kind: 'commit'; readonly record: Record; readonly reply: Reply | undefined; readonly effects: readonly Effect[] }
+  /** A read or a rejection: no record, but it rests on what was read, so it waits for those commits and for the read barrier. */
+  | { readonly kind: 'answer'; readonly reply: Reply; readonly effects: readonly Effect[] }
+  /** Only volatile state changed; the answer, if any, comes later. `barrier`: the effects wait like an answer; otherwise they go at once. */
+  | { readonly kind: 'wait'; readonly barrier: boolean; readonly effects: readonly Effect[] };
+
+/** The effect that every core has: the answer to an ask that was not answered in its own turn. */
+export type ReplyEffect<Reply> = { readonly kind: 'reply'; readonly askId: number; readonly reply: Reply };
