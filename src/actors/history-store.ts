@@ -1,0 +1,145 @@
+/**
+ * The histories of one shard's runs: which journal record holds which events, and a byte-capped cache of the events themselves.
+ *
+ *   run ──▶ batches: [1..3 @offset 17] [4 @offset 21] [5..9 @offset 30] …
+ *                         │                                │
+ *                         ▼                                ▼
+ *                    bytes (cached)                  undefined: read record 30 again
+ *
+ * Events are immutable once committed and are served as the bytes that the journal holds, so a page needs no barrier and no decoding.
+ * Over the cap the oldest cached batches lose their bytes first: short workflows are closed by then and seldom read again.
+ */
+import { assert } from '../kernel/assert.ts';
+
+/** 256 MiB in all of a server's shards; the composition root divides it. */
+export const HISTORY_CACHE_BYTES_MAX = 256 * 1024 * 1024;
+
+type Batch = {
+  readonly firstEventId: number;
+  readonly eventCount: number;
+  readonly sizeBytes: number;
+  readonly offset: number;
+  events: readonly Uint8Array[] | undefined;
+};
+
+export type HistoryPage = {
+  readonly events: readonly Uint8Array[];
+  /** First event id that is not in the page. */
+  readonly nextEventId: number;
+};
+
+export type PageLimits = { readonly eventsMax: number; readonly bytesMax: number };
+
+/** Reads one journal record again and gives the event bytes that it holds of one run. */
+export type RereadEvents = (offset: number, runId: string) => Promise<readonly Uint8Array[]>;
+
+export class HistoryStore {
+  readonly #cacheBytesMax: number;
+  readonly #reread: RereadEvents;
+  readonly #runs = new Map<string, Batch[]>();
+  /** Batches with bytes, oldest first. */
+  readonly #cached = new Set<Batch>();
+  #cacheBytes = 0;
+
+  constructor(cacheBytesMax: number, reread: RereadEvents) {
+    this.#cacheBytesMax = cacheBytesMax;
+    this.#reread = reread;
+  }
+
+  get cacheBytes(): number {
+    return this.#cacheBytes;
+  }
+
+  append(runId: string, firstEventId: number, events: readonly Uint8Array[], offset: number): void {
+    if (events.length === 0) return;
+    let sizeBytes = 0;
+    for (const event of events) sizeBytes += event.length;
+    const batch: Batch = { firstEventId, eventCount: events.length, sizeBytes, offset, events };
+    const batches = this.#runs.get(runId);
+    if (batches === undefined) this.#runs.set(runId, [batch]);
+    else {
+      const last = batches[batches.length - 1];
+      assert(last !== undefined && last.firstEventId + last.eventCount === firstEventId, `run ${runId}: event ${firstEventId} leaves a gap`);
+      batches.push(batch);
+    }
+    this.#cached.add(batch);
+    this.#cacheBytes += sizeBytes;
+    this.#evict();
+  }
+
+  /** The run is gone (retention, deletion). */
+  forget(runId: string): void {
+    const batches = this.#runs.get(runId);
+    if (batches === undefined) return;
+    this.#runs.delete(runId);
+    for (const batch of batches) this.#drop(batch);
+  }
+
+  /**
+   * Events `firstEventId … lastEventId`, as many as the limits allow but at least one. At once when cached; a promise when the log
+   * must be read again.
+   */
+  page(runId: string, firstEventId: number, lastEventId: number, limits: PageLimits): HistoryPage | Promise<HistoryPage> {
+    const batches = this.#runs.get(runId) ?? [];
+    const wanted = batches.slice(indexOfEvent(batches, firstEventId), indexOfEvent(batches, lastEventId) + 1);
+    if (wanted.every((batch) => batch.events !== undefined)) return cutPage(wanted, firstEventId, lastEventId, limits);
+    return this.#reload(runId, wanted, limits).then((loaded) => cutPage(loaded, firstEventId, lastEventId, limits));
+  }
+
+  async #reload(runId: string, wanted: readonly Batch[], limits: PageLimits): Promise<readonly Batch[]> {
+    const loaded: Batch[] = [];
+    let events = 0;
+    let bytes = 0;
+    for (const batch of wanted) {
+      loaded.push({ ...batch, events: batch.events ?? (await this.#reread(batch.offset, runId)) });
+      events += batch.eventCount;
+      bytes += batch.sizeBytes;
+      if (events >= limits.eventsMax + wanted[0]!.eventCount || bytes >= limits.bytesMax + wanted[0]!.sizeBytes) break;
+    }
+    return loaded;
+  }
+
+  #evict(): void {
+    for (const batch of this.#cached) {
+      if (this.#cacheBytes <= this.#cacheBytesMax) return;
+      this.#drop(batch);
+    }
+  }
+
+  #drop(batch: Batch): void {
+    if (batch.events === undefined) return;
+    batch.events = undefined;
+    this.#cached.delete(batch);
+    this.#cacheBytes -= batch.sizeBytes;
+  }
+}
+
+/** Index of the batch that holds the event, or of the last one when the id lies beyond the end. */
+function indexOfEvent(batches: readonly Batch[], eventId: number): number {
+  let low = 0;
+  let high = batches.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (batches[middle]!.firstEventId <= eventId) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function cutPage(batches: readonly Batch[], firstEventId: number, lastEventId: number, limits: PageLimits): HistoryPage {
+  const events: Uint8Array[] = [];
+  let bytes = 0;
+  let nextEventId = firstEventId;
+  for (const batch of batches) {
+    assert(batch.events?.length === batch.eventCount, `journal record ${batch.offset} no longer holds its ${batch.eventCount} events`);
+    for (let index = Math.max(0, nextEventId - batch.firstEventId); index < batch.eventCount; index++) {
+      const event = batch.events[index]!;
+      const full = events.length >= limits.eventsMax || (events.length > 0 && bytes + event.length > limits.bytesMax);
+      if (nextEventId > lastEventId || full) return { events, nextEventId };
+      events.push(event);
+      bytes += event.length;
+      nextEventId++;
+    }
+  }
+  return { events, nextEventId };
+}
