@@ -1,0 +1,221 @@
+/**
+ * Judges a recorded crash run: no accepted start, signal or completion lost or applied twice, no workflow stuck. Each violation names
+ * its invariant (I1 … I9: accepted starts, dense event ids, acknowledged effects, terminal events, stuck runs, double starts, time).
+ */
+import type { CrashRun, Entry, FinalRun, ObservedEvent, Operation } from './recorded-history.ts';
+
+export type Violation = { readonly invariant: string; readonly message: string };
+
+const CLOSE_EVENTS = new Set([
+  'WorkflowExecutionCompleted',
+  'WorkflowExecutionFailed',
+  'WorkflowExecutionTimedOut',
+  'WorkflowExecutionTerminated',
+  'WorkflowExecutionCanceled',
+  'WorkflowExecutionContinuedAsNew',
+]);
+const ACTIVITY_ENDS = new Set(['ActivityTaskCompleted', 'ActivityTaskFailed', 'ActivityTaskTimedOut', 'ActivityTaskCanceled']);
+const WORKFLOW_TASK_ENDS = new Set(['WorkflowTaskCompleted', 'WorkflowTaskFailed', 'WorkflowTaskTimedOut']);
+
+export function check(run: CrashRun): readonly Violation[] {
+  const calls = callsOf(run.entries);
+  return [
+    ...checkNotQuiet(run, calls),
+    ...run.finalRuns.flatMap(checkEventOrder),
+    ...run.finalRuns.flatMap(checkTerminalEvents),
+    ...checkStarts(run, calls),
+    ...checkSignals(run, calls),
+    ...checkActivityCompletions(run, calls),
+    ...checkWorkflowTaskCompletions(run, calls),
+    ...checkDeliveries(calls),
+    ...checkReads(run, calls),
+  ];
+}
+
+type Call = { readonly operation: Operation; readonly outcome: 'ok' | 'fail' | 'info' };
+
+/** An invoke without an ending is one whose caller died: unknown. */
+function callsOf(entries: readonly Entry[]): readonly Call[] {
+  const open = new Map<number, Operation>();
+  const calls: Call[] = [];
+  for (const entry of entries) {
+    if (entry.type === 'invoke') {
+      const unanswered = open.get(entry.process);
+      if (unanswered !== undefined) calls.push({ operation: unanswered, outcome: 'info' });
+      open.set(entry.process, entry.operation);
+    } else {
+      open.delete(entry.process);
+      calls.push({ operation: entry.operation, outcome: entry.type });
+    }
+  }
+  for (const operation of open.values()) calls.push({ operation, outcome: 'info' });
+  return calls;
+}
+
+/** A run that did nothing proves nothing. */
+function checkNotQuiet(run: CrashRun, calls: readonly Call[]): readonly Violation[] {
+  const starts = calls.filter((call) => call.operation.f === 'start' && call.outcome === 'ok').length;
+  return starts === 0 || run.finalRuns.length === 0
+    ? [violation('quiet', `${starts} accepted starts and ${run.finalRuns.length} histories: nothing was tested`)]
+    : [];
+}
+
+function checkEventOrder(run: FinalRun): readonly Violation[] {
+  const found: Violation[] = [];
+  run.events.forEach((event, index) => {
+    if (event.eventId !== index + 1) found.push(violation('I2', `${run.runId}: event ${event.eventId} stands where ${index + 1} belongs`));
+    const before = run.events[index - 1];
+    if (before !== undefined && event.timeMs < before.timeMs) {
+      found.push(violation('I9', `${run.runId}: event ${event.eventId} is ${before.timeMs - event.timeMs} ms before its predecessor`));
+    }
+  });
+  if (run.events[0]?.type !== 'WorkflowExecutionStarted') found.push(violation('I2', `${run.runId}: does not begin with its start`));
+  return found;
+}
+
+function checkTerminalEvents(run: FinalRun): readonly Violation[] {
+  const found: Violation[] = [];
+  found.push(...repeated(run, 'activity', ACTIVITY_ENDS), ...repeated(run, 'workflow task', WORKFLOW_TASK_ENDS));
+  const closes = run.events.filter((event) => CLOSE_EVENTS.has(event.type));
+  if (closes.length === 0) found.push(violation('I7', `${run.workflowId}: still open at quiescence, last event ${run.events.at(-1)?.type}`));
+  if (closes.length > 1) found.push(violation('I6', `${run.runId}: closed ${closes.length} times`));
+  if (closes.length === 1 && closes[0] !== run.events.at(-1)) found.push(violation('I6', `${run.runId}: events follow its close`));
+  return found;
+}
+
+function repeated(run: FinalRun, what: string, types: ReadonlySet<string>): readonly Violation[] {
+  const seen = new Set<number>();
+  const found: Violation[] = [];
+  for (const event of run.events) {
+    if (!types.has(event.type) || event.scheduledEventId === undefined) continue;
+    if (seen.has(event.scheduledEventId)) found.push(violation('I6', `${run.runId}: ${what} ${event.scheduledEventId} ended twice`));
+    seen.add(event.scheduledEventId);
+    if (run.events[event.scheduledEventId - 1] === undefined || event.scheduledEventId >= event.eventId) {
+      found.push(violation('I6', `${run.runId}: ${what} ${event.scheduledEventId} ended without having been scheduled`));
+    }
+  }
+  return found;
+}
+
+function checkStarts(run: CrashRun, calls: readonly Call[]): readonly Violation[] {
+  const found: Violation[] = [];
+  const runsOfRequest = new Map<string, string[]>();
+  for (const final of run.finalRuns) {
+    const requestId = final.events[0]?.requestId ?? '';
+    runsOfRequest.set(requestId, [...(runsOfRequest.get(requestId) ?? []), final.runId]);
+  }
+  const asked = new Set<string>();
+  for (const { operation, outcome } of calls) {
+    if (operation.f !== 'start') continue;
+    asked.add(operation.requestId);
+    const runs = runsOfRequest.get(operation.requestId) ?? [];
+    if (runs.length > 1) found.push(violation('I1', `request ${operation.requestId} started ${runs.length} runs`));
+    if (outcome === 'ok' && runs.length === 0) found.push(violation('I1', `accepted start ${operation.requestId} has no run`));
+    if (outcome === 'ok' && runs.length > 0 && operation.runId !== undefined && !runs.includes(operation.runId)) {
+      found.push(violation('I1', `start ${operation.requestId} was answered with run ${operation.runId}, history shows ${runs[0]}`));
+    }
+    if (outcome === 'fail' && runs.length > 0) found.push(violation('I14', `refused start ${operation.requestId} has a run`));
+  }
+  for (const requestId of runsOfRequest.keys()) {
+    if (!asked.has(requestId)) found.push(violation('I1', `a run exists that nobody asked for (request ${requestId})`));
+  }
+  return found;
+}
+
+function checkSignals(run: CrashRun, calls: readonly Call[]): readonly Violation[] {
+  const found: Violation[] = [];
+  const times = countBy(run, 'WorkflowExecutionSignaled', (event) => event.requestId);
+  const asked = new Map<string, Call['outcome']>();
+  for (const { operation, outcome } of calls) {
+    // A retry with the same request id is the same signal: one ok makes it accepted, and only refusals make it refused.
+    if (operation.f === 'signal' && rank(outcome) > rank(asked.get(operation.requestId))) asked.set(operation.requestId, outcome);
+  }
+  for (const [requestId, outcome] of asked) {
+    const count = times.get(requestId) ?? 0;
+    if (outcome === 'ok' && count === 0) found.push(violation('I5', `accepted signal ${requestId} is in no history`));
+    if (outcome === 'fail' && count > 0) found.push(violation('I14', `refused signal ${requestId} is in a history`));
+    if (count > 1) found.push(violation('I5', `signal ${requestId} was applied ${count} times`));
+  }
+  for (const requestId of times.keys()) {
+    if (!asked.has(requestId)) found.push(violation('I5', `a history has signal ${requestId}, which nobody sent`));
+  }
+  return found;
+}
+
+function checkActivityCompletions(run: CrashRun, calls: readonly Call[]): readonly Violation[] {
+  const found: Violation[] = [];
+  const finals = new Map(run.finalRuns.map((final) => [final.runId, final]));
+  for (const { operation, outcome } of calls) {
+    if (operation.f !== 'completeActivity' || outcome !== 'ok') continue;
+    const end = finals
+      .get(operation.runId)
+      ?.events.find((event) => event.type === 'ActivityTaskCompleted' && event.scheduledEventId === operation.scheduledEventId);
+    const name = `activity ${operation.scheduledEventId} of ${operation.runId}`;
+    if (end === undefined) found.push(violation('I5', `accepted completion of ${name} is not in the history`));
+    else if (end.result !== operation.result) found.push(violation('I5', `${name} completed with ${operation.result}, history shows ${end.result}`));
+  }
+  return found;
+}
+
+function checkWorkflowTaskCompletions(run: CrashRun, calls: readonly Call[]): readonly Violation[] {
+  const found: Violation[] = [];
+  const finals = new Map(run.finalRuns.map((final) => [final.runId, final]));
+  for (const { operation, outcome } of calls) {
+    if (operation.f !== 'completeWorkflowTask' || outcome !== 'ok') continue;
+    const events = finals.get(operation.runId)?.events ?? [];
+    const name = `workflow task ${operation.startedEventId} of ${operation.runId}`;
+    const ends = events.filter((event) => WORKFLOW_TASK_ENDS.has(event.type) && event.startedEventId === operation.startedEventId);
+    if (ends.length !== 1 || ends[0]!.type !== 'WorkflowTaskCompleted') found.push(violation('I5', `accepted completion of ${name} is not in the history`));
+    if (operation.closes && !CLOSE_EVENTS.has(events.at(-1)?.type ?? '')) found.push(violation('I5', `${name} closed the run, the history is open`));
+  }
+  return found;
+}
+
+/** I8: an attempt goes to one worker; only a repeat of the same poll may see it again. */
+function checkDeliveries(calls: readonly Call[]): readonly Violation[] {
+  const found: Violation[] = [];
+  const pollOf = new Map<string, string>();
+  for (const { operation, outcome } of calls) {
+    if (operation.f !== 'deliver' || outcome !== 'ok') continue;
+    const task = `${operation.task} task ${operation.scheduledEventId} attempt ${operation.attempt} of ${operation.runId}`;
+    const before = pollOf.get(task);
+    if (before !== undefined && before !== operation.pollId) found.push(violation('I8', `${task} was handed out twice`));
+    pollOf.set(task, operation.pollId);
+  }
+  return found;
+}
+
+function checkReads(run: CrashRun, calls: readonly Call[]): readonly Violation[] {
+  const found: Violation[] = [];
+  const finals = new Map(run.finalRuns.map((final) => [final.runId, final]));
+  for (const { operation, outcome } of calls) {
+    if (operation.f !== 'read' || outcome !== 'ok') continue;
+    const events = finals.get(operation.runId)?.events ?? [];
+    const differs = operation.events.findIndex((event, index) => !sameEvent(event, events[index]));
+    if (differs >= 0) found.push(violation('I2', `${operation.runId}: event ${differs + 1} that was read once reads otherwise now`));
+  }
+  return found;
+}
+
+function sameEvent(a: ObservedEvent, b: ObservedEvent | undefined): boolean {
+  return b !== undefined && a.eventId === b.eventId && a.type === b.type && a.timeMs === b.timeMs && a.requestId === b.requestId;
+}
+
+function countBy(run: CrashRun, type: string, keyOf: (event: ObservedEvent) => string | undefined): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const final of run.finalRuns) {
+    for (const event of final.events) {
+      const key = event.type === type ? keyOf(event) : undefined;
+      if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+  }
+  return counts;
+}
+
+function rank(outcome: Call['outcome'] | undefined): number {
+  return outcome === undefined ? -1 : ['fail', 'info', 'ok'].indexOf(outcome);
+}
+
+function violation(invariant: string, message: string): Violation {
+  return { invariant, message };
+}

@@ -1,0 +1,62 @@
+/**
+ * What a crash run records, in Jepsen's shape: every call as an `invoke` and, when it ended, `ok` (answered), `fail` (a definite
+ * refusal: nothing happened) or `info` (no answer: happened once or not at all). One line of JSON each, so that other checkers can
+ * read it.
+ */
+
+export type Operation =
+  | { readonly f: 'start'; readonly workflowId: string; readonly requestId: string; readonly runId?: string }
+  | { readonly f: 'signal'; readonly workflowId: string; readonly runId: string; readonly requestId: string }
+  /** A workflow task or an activity attempt was handed to a worker. */
+  | {
+      readonly f: 'deliver';
+      readonly task: 'workflow' | 'activity';
+      readonly runId: string;
+      readonly scheduledEventId: number;
+      readonly attempt: number;
+      readonly pollId: string;
+    }
+  | { readonly f: 'completeActivity'; readonly workflowId: string; readonly runId: string; readonly scheduledEventId: number; readonly result: string }
+  | { readonly f: 'completeWorkflowTask'; readonly workflowId: string; readonly runId: string; readonly startedEventId: number; readonly closes: boolean }
+  /** A read of a whole history while the run went on: its events must be a prefix of the final ones. */
+  | { readonly f: 'read'; readonly workflowId: string; readonly runId: string; readonly events: readonly ObservedEvent[] };
+
+export type Entry = {
+  readonly type: 'invoke' | 'ok' | 'fail' | 'info';
+  /** One sequential caller; a call's ending carries the same process as its invoke. */
+  readonly process: number;
+  readonly timeMs: number;
+  readonly index: number;
+  readonly operation: Operation;
+};
+
+/** Of one event as a client reads it: what the checks need. */
+export type ObservedEvent = {
+  readonly eventId: number;
+  readonly timeMs: number;
+  readonly type: string;
+  /** Start and signal request ids. */
+  readonly requestId?: string;
+  /** For events about an activity, timer or child: the event that scheduled it. For workflow task events likewise. */
+  readonly scheduledEventId?: number;
+  readonly startedEventId?: number;
+  readonly result?: string;
+};
+
+export type FinalRun = { readonly workflowId: string; readonly runId: string; readonly events: readonly ObservedEvent[] };
+
+/** Every call of a run and, at quiescence, all histories. `healedMs`: when the last fault ended. */
+export type CrashRun = { readonly entries: readonly Entry[]; readonly finalRuns: readonly FinalRun[] };
+
+export class Recorder {
+  readonly entries: Entry[] = [];
+  #nextProcess = 0;
+
+  newProcess(): number {
+    return this.#nextProcess++;
+  }
+
+  add(type: Entry['type'], process: number, operation: Operation): void {
+    this.entries.push({ type, process, timeMs: Date.now(), index: this.entries.length, operation });
+  }
+}
