@@ -1,0 +1,156 @@
+/**
+ * Our .proto files as plain data, ready to be written as TypeScript. Types are resolved here: a field says what its codec has to do,
+ * not what the .proto file called it.
+ */
+import protobuf from 'protobufjs';
+
+export type ProtoFile = { readonly path: string; readonly source: string };
+
+export type SchemaModule = {
+  readonly protoPath: string;
+  /** Relative to the generated folder. */
+  readonly modulePath: string;
+  readonly enums: readonly SchemaEnum[];
+  readonly messages: readonly SchemaMessage[];
+};
+
+export type SchemaEnum = { readonly name: string; readonly values: readonly (readonly [name: string, number: number])[] };
+
+export type SchemaMessage = { readonly name: string; readonly fields: readonly SchemaField[] };
+
+export type SchemaField = {
+  readonly number: number;
+  readonly property: string;
+  readonly cardinality: 'implicit' | 'optional' | 'repeated' | 'map';
+  readonly value: FieldValue;
+};
+
+export type FieldValue =
+  | { readonly kind: 'scalar'; readonly scalar: Scalar }
+  | { readonly kind: 'duration' }
+  | { readonly kind: 'timestamp' }
+  | { readonly kind: 'message'; readonly name: string; readonly modulePath: string };
+
+const scalars = [
+  'string',
+  'bytes',
+  'bool',
+  'int32',
+  'uint32',
+  'sint32',
+  'fixed32',
+  'sfixed32',
+  'int64',
+  'uint64',
+  'sint64',
+  'fixed64',
+  'sfixed64',
+  'float',
+  'double',
+] as const;
+export type Scalar = (typeof scalars)[number];
+
+type Declared = { readonly modulePath: string; readonly name: string; readonly isEnum: boolean };
+
+export function readSchema(files: readonly ProtoFile[]): readonly SchemaModule[] {
+  const parsed = files.map((file) => {
+    const root = new protobuf.Root();
+    protobuf.parse(file.source, root, { keepCase: true });
+    return { file, modulePath: modulePathOf(file.path), types: declaredTypes(root) };
+  });
+
+  const declared = new Map<string, Declared>();
+  for (const { file, modulePath, types } of parsed) {
+    for (const type of types) {
+      const fullName = type.fullName.slice(1);
+      const clash = declared.get(fullName);
+      if (clash) throw new Error(`${fullName} is declared in ${file.path} and again for ${clash.modulePath}`);
+      declared.set(fullName, { modulePath, name: flatName(type), isEnum: type instanceof protobuf.Enum });
+    }
+  }
+
+  return parsed.map(({ file, modulePath, types }) => ({
+    protoPath: file.path,
+    modulePath,
+    enums: types.filter((type) => type instanceof protobuf.Enum).map(schemaEnum),
+    messages: types.filter((type) => type instanceof protobuf.Type).map((type) => schemaMessage(type, declared)),
+  }));
+}
+
+/** perdure/lean/v1/history.proto -> lean/history.ts; a later version keeps its number: lean/v2/history.ts. */
+function modulePathOf(protoPath: string): string {
+  return protoPath.replace(/^perdure\//, '').replace('/v1/', '/').replace(/\.proto$/, '.ts');
+}
+
+function declaredTypes(parent: protobuf.NamespaceBase): (protobuf.Type | protobuf.Enum)[] {
+  return parent.nestedArray.flatMap((nested) => {
+    if (nested instanceof protobuf.Enum) return [nested];
+    if (nested instanceof protobuf.Type) return [nested, ...declaredTypes(nested)];
+    if (nested instanceof protobuf.Namespace) return declaredTypes(nested);
+    return [];
+  });
+}
+
+/** A message inside a message gets both names: Outer.Inner -> OuterInner. */
+function flatName(type: protobuf.ReflectionObject): string {
+  return type.parent instanceof protobuf.Type ? flatName(type.parent) + type.name : type.name;
+}
+
+function schemaEnum(type: protobuf.Enum): SchemaEnum {
+  const prefix = `${screaming(type.name)}_`;
+  const names = Object.keys(type.values);
+  const stripped = names.every((name) => name.startsWith(prefix));
+  return { name: flatName(type), values: names.map((name) => [stripped ? name.slice(prefix.length) : name, type.values[name] as number]) };
+}
+
+function schemaMessage(type: protobuf.Type, declared: ReadonlyMap<string, Declared>): SchemaMessage {
+  const fields = type.fieldsArray.map((field): SchemaField => {
+    const value = fieldValue(type, field, declared);
+    const cardinality = cardinalityOf(field, value);
+    const inMs = value.kind === 'duration' || value.kind === 'timestamp';
+    if (inMs && (cardinality === 'repeated' || cardinality === 'map')) {
+      throw new Error(`${type.fullName}.${field.name}: lists of durations and timestamps are not supported`);
+    }
+    return { number: field.id, property: lowerCamel(field.name) + (inMs ? 'Ms' : ''), cardinality, value };
+  });
+  return { name: flatName(type), fields: fields.toSorted((a, b) => a.number - b.number) };
+}
+
+function cardinalityOf(field: protobuf.Field, value: FieldValue): SchemaField['cardinality'] {
+  if (field instanceof protobuf.MapField) {
+    if (field.keyType !== 'string') throw new Error(`${field.fullName}: only maps with string keys are supported`);
+    return 'map';
+  }
+  if (field.rule === 'repeated') return 'repeated';
+  const explicit = field.options?.['proto3_optional'] === true || field.partOf !== null;
+  return explicit || value.kind === 'message' ? 'optional' : 'implicit';
+}
+
+function fieldValue(type: protobuf.Type, field: protobuf.Field, declared: ReadonlyMap<string, Declared>): FieldValue {
+  const scalar = scalars.find((name) => name === field.type);
+  if (scalar) return { kind: 'scalar', scalar };
+  if (field.type === 'google.protobuf.Duration') return { kind: 'duration' };
+  if (field.type === 'google.protobuf.Timestamp') return { kind: 'timestamp' };
+  const target = lookup(type, field.type, declared);
+  if (!target) throw new Error(`${type.fullName}.${field.name}: unknown type ${field.type}`);
+  return target.isEnum ? { kind: 'scalar', scalar: 'int32' } : { kind: 'message', name: target.name, modulePath: target.modulePath };
+}
+
+/** The scoping rule of protobuf: innermost scope first, then outwards. */
+function lookup(from: protobuf.ReflectionObject, name: string, declared: ReadonlyMap<string, Declared>): Declared | undefined {
+  if (name.startsWith('.')) return declared.get(name.slice(1));
+  for (let scope: protobuf.ReflectionObject | null = from; scope; scope = scope.parent) {
+    const found = declared.get(`${scope.fullName}.${name}`.replace(/^\.+/, ''));
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The rule of protobuf's JSON mapping, and of `@temporalio/proto`: an underscore goes and lifts the letter behind it. */
+export function lowerCamel(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function screaming(name: string): string {
+  return name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toUpperCase();
+}
