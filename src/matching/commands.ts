@@ -1,0 +1,181 @@
+/**
+ * What a matching host is asked. Plain values only: a command may come from another process. Times are integer milliseconds; the
+ * deadline of a poll is when it must be answered, so the edge takes its own margin off before.
+ *
+ * `T`, the started task, comes from history and goes to the poll's caller: nothing here looks into it.
+ */
+import type { TaskQueuePartition } from './task-queue.ts';
+
+/** A run, as history names it. */
+export type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+
+/** A task that waits for a worker. Which task it is say run, scheduled event id and stamp; `taskId` is of its shard's counter. */
+export type MatchingTask = {
+  readonly key: RunKey;
+  readonly historyShard: number;
+  readonly scheduledEventId: number;
+  readonly stamp: number;
+  /** Schedule-to-start: offered to nobody afterwards; 0 = never expires. */
+  readonly expiryTimeMs: number;
+  readonly taskId: number;
+};
+
+type PollOf<Kind extends string> = {
+  readonly kind: Kind;
+  readonly queue: TaskQueuePartition;
+  /** Names this poll; a start that is recorded twice under it is the same start. A new UUID for each poll. */
+  readonly pollRequestId: string;
+  readonly identity: string;
+  /** Absolute: an empty answer is given then. */
+  readonly deadlineMs: number;
+  /** What ShutdownWorker names; '' = not sent. */
+  readonly workerInstanceKey: string;
+  /** Limit of the whole queue that this worker asks for; undefined = none said. Activities only. */
+  readonly maxTasksPerSecond: number | undefined;
+  /** Encoded worker version, for the started record. */
+  readonly workerVersion: Uint8Array | undefined;
+  /** The child partition that passes this poll on; undefined = a worker's own. */
+  readonly forwardedFrom: number | undefined;
+};
+
+/** Reply: EmptyPoll, TaskReply or QueryTask; rejected: too-many-polls. */
+export type PollWorkflowTask = PollOf<'pollWorkflowTask'>;
+/** Reply: EmptyPoll or TaskReply; rejected: too-many-polls. */
+export type PollActivityTask = PollOf<'pollActivityTask'>;
+
+type AddOf<Kind extends string> = {
+  readonly kind: Kind;
+  readonly queue: TaskQueuePartition;
+  readonly task: MatchingTask;
+  /** The child partition that passes this task on; undefined = from history. */
+  readonly forwardedFrom: number | undefined;
+  /**
+   * Forwarded tasks only, 0 otherwise and for those that are handed back at once when no poll waits: a child's backlog offers its
+   * task here until then.
+   */
+  readonly holdUntilMs: number;
+};
+
+/**
+ * Reply: Done = the task was started, is obsolete, or is stored; nobody needs to offer it again. StickyUnavailable: nobody polls
+ * that sticky queue, offer it on the normal one. NoMatch: to forwarded tasks only. Rejected: backlog-full.
+ */
+export type AddWorkflowTask = AddOf<'addWorkflowTask'>;
+export type AddActivityTask = AddOf<'addActivityTask'>;
+
+/** What the answer to a query-only poll says about the workflow, besides the query. */
+export type QueriedWorkflow = {
+  readonly key: RunKey;
+  readonly workflowType: string;
+  readonly previousStartedEventId: number;
+  /** Of the whole history; a sticky worker gets no events, others get all of them. */
+  readonly historyLastEventId: number;
+  /** The normal queue, also on a sticky task. */
+  readonly taskQueueName: string;
+};
+
+/** Reply: QueryAnswer or StickyUnavailable; rejected: no-poller, query-expired. Goes to the root partition. */
+export type DispatchQuery = {
+  readonly kind: 'dispatchQuery';
+  readonly queue: TaskQueuePartition;
+  /** Chosen by the caller, unique. */
+  readonly queryId: string;
+  readonly workflow: QueriedWorkflow;
+  /** Encoded `temporal.api.query.v1.WorkflowQuery`. */
+  readonly query: Uint8Array;
+  readonly deadlineMs: number;
+};
+
+export type QueryResult = {
+  readonly answered: boolean;
+  readonly answer: Uint8Array | undefined;
+  readonly errorMessage: string;
+  readonly failure: Uint8Array | undefined;
+};
+
+/** A worker's answer to a query-only task. Reply: Done; rejected: query-not-found. */
+export type AnswerQuery = {
+  readonly kind: 'answerQuery';
+  readonly queue: TaskQueuePartition;
+  readonly queryId: string;
+  readonly result: QueryResult;
+};
+
+/** Reply: TaskQueueDescription, of this partition. */
+export type DescribeTaskQueue = { readonly kind: 'describeTaskQueue'; readonly queue: TaskQueuePartition };
+
+/**
+ * A worker stops: its open polls here end empty; a sticky queue is unavailable from now on. Asked once for each queue and
+ * partition that the worker names. Reply: Done.
+ */
+export type ShutdownWorker = {
+  readonly kind: 'shutdownWorker';
+  readonly queue: TaskQueuePartition;
+  /** '' = none of the polls, the sticky queue only. */
+  readonly workerInstanceKey: string;
+};
+
+/** What history made of a `startTask` effect. */
+export type StartOutcome<T> =
+  | { readonly kind: 'started'; readonly task: T }
+  /** The task is gone, stale, or was started by another poll. */
+  | { readonly kind: 'obsolete' }
+  /** Not known, or not now: ask again. */
+  | { readonly kind: 'unavailable' };
+
+/** From the shell, to each `startTask` effect. No reply. */
+export type TaskStartAnswered<T> = {
+  readonly kind: 'taskStartAnswered';
+  readonly correlation: number;
+  readonly outcome: StartOutcome<T>;
+};
+
+/** What the parent partition made of a `forwardPoll` effect. */
+export type ForwardedPollOutcome<T> =
+  | { readonly kind: 'task'; readonly task: T }
+  | { readonly kind: 'query'; readonly query: import('./replies.ts').QueryTask }
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'unavailable' };
+
+/** From the shell, to each `forwardPoll` effect. No reply. */
+export type ForwardedPollAnswered<T> = {
+  readonly kind: 'forwardedPollAnswered';
+  readonly correlation: number;
+  readonly outcome: ForwardedPollOutcome<T>;
+};
+
+/** From the shell, to each `forwardTask` effect: `taken` = nobody needs to offer it again. No reply. */
+export type ForwardedTaskAnswered = {
+  readonly kind: 'forwardedTaskAnswered';
+  readonly correlation: number;
+  readonly outcome: 'taken' | 'noMatch' | 'unavailable';
+};
+
+/** From the shell, when `nextDeadline()` has come. No reply. */
+export type Tick = { readonly kind: 'tick' };
+
+/** From the shell, when it is idle: journals the removals that no other record has carried yet. No reply. */
+export type FlushRemovals = { readonly kind: 'flushRemovals' };
+
+/** From the shell, once, after the partition was taken over: offers what the journal holds. No reply. */
+export type Activate = { readonly kind: 'activate' };
+
+/** What others ask a matching host. */
+export type MatchingRequest =
+  | PollWorkflowTask
+  | PollActivityTask
+  | AddWorkflowTask
+  | AddActivityTask
+  | DispatchQuery
+  | AnswerQuery
+  | DescribeTaskQueue
+  | ShutdownWorker;
+
+export type MatchingCommand<T> =
+  | MatchingRequest
+  | TaskStartAnswered<T>
+  | ForwardedPollAnswered<T>
+  | ForwardedTaskAnswered
+  | Tick
+  | FlushRemovals
+  | Activate;

@@ -1,0 +1,86 @@
+/** What a matching host answers. */
+import type { QueriedWorkflow, QueryResult } from './commands.ts';
+
+export type MatchingRejection =
+  /** FAILED_PRECONDITION `no poller seen for task queue recently, worker may be down`; clients compare the text. */
+  | { readonly reason: 'no-poller'; readonly message: string }
+  /** DEADLINE_EXCEEDED */
+  | { readonly reason: 'query-expired'; readonly message: string }
+  /** NOT_FOUND */
+  | { readonly reason: 'query-not-found'; readonly message: string }
+  /** RESOURCE_EXHAUSTED */
+  | { readonly reason: 'too-many-polls' | 'too-many-queries' | 'backlog-full' | 'too-many-queues'; readonly message: string };
+
+export type MatchingRejected = { readonly kind: 'rejected'; readonly rejection: MatchingRejection };
+
+export type Done = { readonly kind: 'done' };
+
+/** The poll's time is over. */
+export type EmptyPoll = { readonly kind: 'emptyPoll' };
+
+/** A task whose start is committed in history. */
+export type TaskReply<T> = { readonly kind: 'task'; readonly task: T; readonly backlogCountHint: number };
+
+/** A query-only workflow task: nothing was started, the answer goes to `answerQuery` of this queue. */
+export type QueryTask = {
+  readonly kind: 'queryTask';
+  readonly queryId: string;
+  /** Encoded `temporal.api.query.v1.WorkflowQuery`. */
+  readonly query: Uint8Array;
+  readonly workflow: QueriedWorkflow;
+  /** The partition that waits for the answer; goes into the task token. */
+  readonly queuePartition: number;
+  /** On a sticky queue the worker gets no history events. */
+  readonly sticky: boolean;
+};
+
+/** Nobody polls this sticky queue: offer the task on the normal queue, at once. */
+export type StickyUnavailable = { readonly kind: 'stickyUnavailable' };
+
+/** To a forwarded task: no poll waits here either; the child keeps it. */
+export type NoMatch = { readonly kind: 'noMatch' };
+
+export type QueryAnswer = { readonly kind: 'queryAnswer'; readonly result: QueryResult };
+
+export type PollerDescription = {
+  readonly identity: string;
+  readonly lastAccessTimeMs: number;
+  /** Tasks per second that this worker asked to be limited to; undefined = none said. */
+  readonly ratePerSecond: number | undefined;
+};
+
+export type TaskQueueDescription = {
+  readonly kind: 'taskQueueDescription';
+  /** Seen within the last minutes, newest first. */
+  readonly pollers: readonly PollerDescription[];
+  readonly backlogCountHint: number;
+  /** Age of the oldest task that waits; 0 = none. */
+  readonly backlogAgeMs: number;
+  /** First and last id of the stored tasks, 0 = none. */
+  readonly ackLevel: number;
+  readonly readLevel: number;
+  readonly ratePerSecond: number | undefined;
+};
+
+export type MatchingReply<T> =
+  | MatchingRejected
+  | Done
+  | EmptyPoll
+  | TaskReply<T>
+  | QueryTask
+  | StickyUnavailable
+  | NoMatch
+  | QueryAnswer
+  | TaskQueueDescription;
+
+/** Which reply (besides MatchingRejected) each request gets. */
+export type MatchingReplyTo<T> = {
+  readonly pollWorkflowTask: EmptyPoll | TaskReply<T> | QueryTask;
+  readonly pollActivityTask: EmptyPoll | TaskReply<T>;
+  readonly addWorkflowTask: Done | StickyUnavailable | NoMatch;
+  readonly addActivityTask: Done | NoMatch;
+  readonly dispatchQuery: QueryAnswer | StickyUnavailable;
+  readonly answerQuery: Done;
+  readonly describeTaskQueue: TaskQueueDescription;
+  readonly shutdownWorker: Done;
+};

@@ -1,0 +1,65 @@
+/**
+ * The names of task-queue partitions.
+ *
+ *   (namespace, "orders", activity)  ──┬── partition 0, the root   "orders"
+ *                                      ├── partition 1             "/_sys/orders/1"
+ *                                      └── …                       each hashes to one matching host
+ *
+ * Sticky queues belong to one worker process and have one partition.
+ */
+import { assert } from '../kernel/assert.ts';
+import { fingerprint32 } from '../kernel/fingerprint.ts';
+
+export type TaskType = 'workflow' | 'activity';
+
+export type TaskQueuePartition = {
+  readonly namespaceId: string;
+  /** The base name, as workers know it. */
+  readonly name: string;
+  readonly taskType: TaskType;
+  /** 0 = the root. */
+  readonly partition: number;
+  readonly kind: 'normal' | 'sticky';
+  /** Worker versioning is not built yet. */
+  readonly version: '';
+};
+
+/** Partitions of one queue form a tree of this degree, as upstream's do. */
+export const forwardingDegree = 20;
+
+const partitionPrefix = '/_sys/';
+
+/** Names a partition across the whole cluster; what hosts look entries up by. */
+export function taskQueuePartitionKey(queue: TaskQueuePartition): string {
+  const letter = queue.taskType === 'workflow' ? 'w' : 'a';
+  return queue.kind === 'sticky'
+    ? `${queue.namespaceId}/s${letter}/${queue.partition}/${queue.name}`
+    : `${queue.namespaceId}/n${letter}/${queue.partition}/${queue.name}`;
+}
+
+/** The name by which servers call a partition of a queue: `orders` for the root, `/_sys/orders/3` for the others. */
+export function taskQueueRpcName(queue: TaskQueuePartition): string {
+  return queue.partition === 0 ? queue.name : `${partitionPrefix}${queue.name}/${queue.partition}`;
+}
+
+/** The reverse of `taskQueueRpcName`; undefined = a reserved name that names no partition. */
+export function parseTaskQueueRpcName(rpcName: string): { readonly name: string; readonly partition: number } | undefined {
+  if (!rpcName.startsWith(partitionPrefix)) return { name: rpcName, partition: 0 };
+  const slash = rpcName.lastIndexOf('/');
+  const name = rpcName.slice(partitionPrefix.length, slash);
+  const digits = rpcName.slice(slash + 1);
+  if (slash < partitionPrefix.length || name === '' || !/^[1-9][0-9]{0,5}$/.test(digits)) return undefined;
+  return { name, partition: Number(digits) };
+}
+
+/** Where a partition without matching poll or task looks next; undefined for the root and for sticky queues. */
+export function parentPartition(queue: TaskQueuePartition): TaskQueuePartition | undefined {
+  if (queue.partition === 0) return undefined;
+  return { ...queue, partition: Math.floor((queue.partition - 1) / forwardingDegree) };
+}
+
+/** Partition of the matching topic (counted from 0) whose actor hosts this task-queue partition. Stable for ever. */
+export function matchingPartitionOf(queue: TaskQueuePartition, matchingPartitions: number): number {
+  assert(matchingPartitions > 0, `a matching topic has partitions, found ${matchingPartitions}`);
+  return fingerprint32(taskQueuePartitionKey(queue)) % matchingPartitions;
+}
