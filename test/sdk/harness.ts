@@ -1,0 +1,214 @@
+import { Client, Connection } from '@temporalio/client';
+import type { Workflow, WorkflowHandle, WorkflowOptions } from '@temporalio/client';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import type { WorkerOptions, WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { assert } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import * as activities from './activities.ts';
+import { gateOf } from './gates.ts';
+import type { Gate } from './gates.ts';
+import { followHistory, readHistory } from './history.ts';
+import type { RunHistory } from './history.ts';
+import { searchAttributes } from './search-attributes.ts';
+import type { RunningServer } from './servers.ts';
+
+export type Scenario = {
+  readonly name: string;
+  run(stage: Stage): Promise<void>;
+};
+
+/**
+ * One server with one worker on it, shared by all scenarios: a worker costs more CPU than most scenarios do. Scenarios that need workers
+ * of their own (crash, hand-over) ask for them on a queue of their own.
+ */
+export class Suite {
+  readonly server: RunningServer;
+  readonly client: Client;
+  readonly taskQueue: string;
+  readonly bundle: WorkflowBundleWithSourceMap;
+  readonly #native: NativeConnection;
+  #shared: StartedWorker | undefined;
+
+  private constructor(server: RunningServer, client: Client, native: NativeConnection, bundle: WorkflowBundleWithSourceMap) {
+    this.server = server;
+    this.client = client;
+    this.taskQueue = `sdk-${randomName()}`;
+    this.bundle = bundle;
+    this.#native = native;
+  }
+
+  static async open(server: RunningServer): Promise<Suite> {
+    const bundle = await workflowBundle();
+    const connection = await Connection.connect({ address: server.address });
+    await connection.operatorService.addSearchAttributes({ namespace: server.namespace, searchAttributes });
+    const client = new Client({ connection, namespace: server.namespace });
+    const native = await NativeConnection.connect({ address: server.address });
+    const suite = new Suite(server, client, native, bundle);
+    suite.#shared = await suite.startWorker(suite.taskQueue);
+    return suite;
+  }
+
+  stage(scenario: Scenario): Stage {
+    return new Stage(this, scenario.name);
+  }
+
+  async startWorker(taskQueue: string, options: Partial<WorkerOptions> = {}): Promise<StartedWorker> {
+    const worker = await Worker.create({
+      connection: this.#native,
+      namespace: this.server.namespace,
+      taskQueue,
+      workflowBundle: this.bundle,
+      activities,
+      maxHeartbeatThrottleInterval: 20,
+      defaultHeartbeatThrottleInterval: 20,
+      shutdownForceTime: '5s',
+      ...options,
+    });
+    return new StartedWorker(worker);
+  }
+
+  async close(): Promise<void> {
+    await this.#shared?.stop();
+    await this.#native.close();
+    await this.client.connection.close();
+  }
+}
+
+export class StartedWorker {
+  readonly #worker: Worker;
+  readonly #done: Promise<void>;
+
+  constructor(worker: Worker) {
+    this.#worker = worker;
+    this.#done = worker.run();
+  }
+
+  async stop(): Promise<void> {
+    this.#worker.shutdown();
+    await this.#done;
+  }
+}
+
+/** A workflow run of a scenario. */
+export class Run<T extends Workflow = Workflow> {
+  readonly handle: WorkflowHandle<T>;
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly #stage: Stage;
+
+  constructor(stage: Stage, handle: WorkflowHandle<T>, runId: string) {
+    this.handle = handle;
+    this.workflowId = handle.workflowId;
+    this.runId = runId;
+    this.#stage = stage;
+  }
+
+  history(): Promise<RunHistory> {
+    return readHistory(this.#stage.client.workflow, this.#stage.namespace, this);
+  }
+
+  /** Waits until the run has `count` events of that type. */
+  until(type: string, count = 1): Promise<RunHistory> {
+    const there = (history: RunHistory): boolean => history.types.filter((seen) => seen === type).length >= count;
+    return followHistory(this.#stage.client.workflow, this.#stage.namespace, this, there);
+  }
+
+  gate(name: string): Gate {
+    return gateOf(this.workflowId, name);
+  }
+}
+
+/** What one scenario works with: its own workflow ids, and the memory of every run that it caused. */
+export class Stage {
+  readonly suite: Suite;
+  readonly id: string;
+  readonly #runs: { readonly workflowId: string; readonly runId: string }[] = [];
+
+  constructor(suite: Suite, name: string) {
+    this.suite = suite;
+    this.id = `${name.replaceAll(/[^a-z0-9]+/gi, '-').toLowerCase()}-${randomName()}`;
+  }
+
+  get client(): Client {
+    return this.suite.client;
+  }
+
+  get namespace(): string {
+    return this.suite.server.namespace;
+  }
+
+  get taskQueue(): string {
+    return this.suite.taskQueue;
+  }
+
+  get service(): Client['workflowService'] {
+    return this.client.workflowService;
+  }
+
+  /** By name: the client's typing of a workflow function's arguments cannot be carried through a generic wrapper. */
+  async start<T extends Workflow>(workflow: T, args: Parameters<T>, options: StartOptions = {}): Promise<Run<T>> {
+    const workflowId = options.workflowId ?? this.id;
+    const { firstExecutionRunId } = await this.client.workflow.start(workflow.name, {
+      taskQueue: this.taskQueue,
+      ...options,
+      workflowId,
+      args,
+    });
+    return this.track(this.client.workflow.getHandle<T>(workflowId), firstExecutionRunId);
+  }
+
+  /** A run that the scenario did not start by `start`: a child, a raw start, the next run of a chain. */
+  async observe(workflowId: string, runId?: string): Promise<Run> {
+    const handle = this.client.workflow.getHandle(workflowId, runId);
+    if (runId !== undefined) return this.track(handle, runId);
+    const description = await handle.describe();
+    return this.track(handle, description.runId);
+  }
+
+  track<T extends Workflow>(handle: WorkflowHandle<T>, runId: string): Run<T> {
+    if (!this.#runs.some((run) => run.runId === runId)) this.#runs.push({ workflowId: handle.workflowId, runId });
+    return new Run(this, handle, runId);
+  }
+
+  /**
+   * Every run must have closed, and its history must replay: the strictest reader of a history is the SDK that made it. Chains are
+   * followed to their last run. Runs that no SDK worker ever drove (raw ones) are marked by their type, which no bundle has.
+   */
+  async replayAll(): Promise<void> {
+    const histories = [];
+    for (const run of this.#runs) {
+      for (let runId: string | undefined = run.runId; runId !== undefined; ) {
+        const history: RunHistory = await readHistory(this.client.workflow, this.namespace, { workflowId: run.workflowId, runId });
+        assert(history.isClosed, `${run.workflowId} is still open: ${history.types.join(', ')}`);
+        const type = history.events[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name;
+        if (type !== rawWorkflowType) histories.push({ workflowId: run.workflowId, history: { events: [...history.events] } });
+        runId = history.nextRunId;
+      }
+    }
+    if (histories.length === 0) return;
+    for await (const result of Worker.runReplayHistories({ workflowBundle: this.suite.bundle }, histories)) {
+      assert(result.error === undefined, `${result.workflowId} does not replay: ${String(result.error)}`);
+    }
+  }
+}
+
+/** The workflow type of runs whose worker is the scenario itself. */
+export const rawWorkflowType = 'raw';
+
+type StartOptions = Partial<WorkflowOptions>;
+
+let bundled: Promise<WorkflowBundleWithSourceMap> | undefined;
+
+function workflowBundle(): Promise<WorkflowBundleWithSourceMap> {
+  if (bundled === undefined) {
+    // Failing workflows are what half of the scenarios are about: the worker's warnings would bury the test's own output.
+    const logger = new DefaultLogger('ERROR');
+    Runtime.install({ logger });
+    bundled = bundleWorkflowCode({ workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)), logger });
+  }
+  return bundled;
+}
+
+function randomName(): string {
+  return crypto.randomUUID().slice(0, 8);
+}

@@ -1,0 +1,9 @@
+import proto from '@temporalio/proto';
+
+const { IndexedValueType } = proto.temporal.api.enums.v1;
+
+/** Registered before the first scenario, through the operator service. */
+export const searchAttributes = {
+  SdkKeyword: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+  SdkInt: IndexedValueType.INDEXED_VALUE_TYPE_INT,
+};
