@@ -198,7 +198,7 @@ function checkReads(run: CrashRun, calls: readonly Call[]): readonly Violation[]
 }
 
 function sameEvent(a: ObservedEvent, b: ObservedEvent | undefined): boolean {
-  return b !== undefined && a.eventId === b.eventId && a.type === b.type && a.timeMs === b.timeMs && a.requestId === b.requestId;
+  return b !== undefined && a.eventId === b.eventId && a.type === b.type && a.timeMs === b.timeMs && a.scheduledEventId === b.scheduledEventId;
 }
 
 function countBy(run: CrashRun, type: string, keyOf: (event: ObservedEvent) => string | undefined): ReadonlyMap<string, number> {

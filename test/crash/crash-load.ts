@@ -1,0 +1,344 @@
+/**
+ * Load for crash runs: clients that start, signal and read, and workers that play the workflows, all through the front door, all
+ * recorded. It goes on while servers die under it: a call without an answer is recorded as such and, where its request id makes that
+ * safe, made again.
+ *
+ *     start ─▶ [workflow task] ─▶ activity ─▶ [workflow task] … until activity done and all signals there ─▶ completed
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { emptyCommand, emptyScheduleActivityTaskCommandAttributes } from '../../src/wire/generated/lean/command.ts';
+import { decodePayload, decodePayloads, encodePayload, encodePayloads } from '../../src/wire/generated/lean/common.ts';
+import { CommandType, EventType, TaskQueueKind } from '../../src/wire/generated/lean/enums.ts';
+import { decodeHistoryEvent, type HistoryEvent } from '../../src/wire/generated/lean/history.ts';
+import * as messages from '../../src/wire/generated/lean/workflow_service.ts';
+import { type FinalRun, type ObservedEvent, type Operation, Recorder } from './recorded-history.ts';
+import { type CallOutcome, type Method, ServiceClient } from './service-client.ts';
+
+const methods = {
+  start: { name: 'StartWorkflowExecution', encode: messages.encodeStartWorkflowExecutionRequest, decode: messages.decodeStartWorkflowExecutionResponse },
+  signal: { name: 'SignalWorkflowExecution', encode: messages.encodeSignalWorkflowExecutionRequest, decode: messages.decodeSignalWorkflowExecutionResponse },
+  describe: { name: 'DescribeWorkflowExecution', encode: messages.encodeDescribeWorkflowExecutionRequest, decode: messages.decodeDescribeWorkflowExecutionResponse },
+  history: { name: 'GetWorkflowExecutionHistory', encode: messages.encodeGetWorkflowExecutionHistoryRequest, decode: messages.decodeGetWorkflowExecutionHistoryResponse },
+  pollWorkflow: { name: 'PollWorkflowTaskQueue', encode: messages.encodePollWorkflowTaskQueueRequest, decode: messages.decodePollWorkflowTaskQueueResponse },
+  completeWorkflow: { name: 'RespondWorkflowTaskCompleted', encode: messages.encodeRespondWorkflowTaskCompletedRequest, decode: messages.decodeRespondWorkflowTaskCompletedResponse },
+  pollActivity: { name: 'PollActivityTaskQueue', encode: messages.encodePollActivityTaskQueueRequest, decode: messages.decodePollActivityTaskQueueResponse },
+  completeActivity: { name: 'RespondActivityTaskCompleted', encode: messages.encodeRespondActivityTaskCompletedRequest, decode: messages.decodeRespondActivityTaskCompletedResponse },
+} as const;
+
+export type CrashLoadOptions = {
+  /** Tried in turn: a process that does not answer is left for the next. */
+  readonly addresses: readonly string[];
+  readonly namespace: string;
+  readonly clients: number;
+  readonly pollers: number;
+  /** Uniform in [0, 1), seeded. */
+  readonly random: () => number;
+};
+
+/** A worker that lost its answer finds out by these timeouts, so they bound how long a crash can hold a workflow up. */
+const WORKFLOW_TASK_TIMEOUT_MS = 2_000;
+const ACTIVITY_TIMEOUT_MS = 2_000;
+const CALL_TIMEOUT_MS = 3_000;
+const POLL_TIMEOUT_MS = 8_000;
+const RETRY_PAUSE_MS = 50;
+
+export class CrashLoad {
+  readonly recorder = new Recorder();
+  readonly #options: CrashLoadOptions;
+  readonly #taskQueue = `crash-${randomUUID()}`;
+  readonly #clients: readonly ServiceClient[];
+  readonly #workflowIds: string[] = [];
+  readonly #loops: Promise<void>[] = [];
+  #current = 0;
+  #starting = true;
+  #working = true;
+
+  constructor(options: CrashLoadOptions) {
+    this.#options = options;
+    this.#clients = options.addresses.map((address) => new ServiceClient(address));
+  }
+
+  get startedCount(): number {
+    return this.#workflowIds.length;
+  }
+
+  run(): void {
+    for (let i = 0; i < this.#options.clients; i++) this.#loops.push(this.#clientLoop());
+    for (let i = 0; i < this.#options.pollers; i++) this.#loops.push(this.#workflowLoop(), this.#activityLoop());
+  }
+
+  /** No more starts; waits until every workflow is closed or the time is over, then gives all histories. */
+  async finish(timeoutMs: number): Promise<readonly FinalRun[]> {
+    this.#starting = false;
+    const deadlineMs = Date.now() + timeoutMs;
+    const finals: FinalRun[] = [];
+    for (const workflowId of this.#workflowIds) {
+      const final = await this.#finalRun(workflowId, deadlineMs);
+      if (final !== undefined) finals.push(final);
+    }
+    this.#working = false;
+    for (const client of this.#clients) client.close();
+    await Promise.all(this.#loops);
+    return finals;
+  }
+
+  async #finalRun(workflowId: string, deadlineMs: number): Promise<FinalRun | undefined> {
+    for (;;) {
+      const read = await this.#readHistory(workflowId, '');
+      if (read.kind === 'fail') return undefined;
+      const closed = read.kind === 'ok' && read.response.events.at(-1)?.type === 'WorkflowExecutionCompleted';
+      if (read.kind === 'ok' && (closed || Date.now() > deadlineMs)) return this.#withRequestId(workflowId, read.response);
+      if (Date.now() > deadlineMs + 30_000) throw new Error(`no server answers for the history of ${workflowId}: ${JSON.stringify(read)}`);
+      await delay(RETRY_PAUSE_MS);
+    }
+  }
+
+  /** The request that started a run is not in its history; Describe knows it. */
+  async #withRequestId(workflowId: string, run: Omit<FinalRun, 'workflowId'>): Promise<FinalRun> {
+    const request = { ...messages.emptyDescribeWorkflowExecutionRequest(), namespace: this.#options.namespace, execution: { workflowId, runId: run.runId } };
+    const described = await this.#call(methods.describe, request, CALL_TIMEOUT_MS);
+    if (described.kind === 'unknown') return this.#withRequestId(workflowId, run);
+    if (described.kind === 'fail') throw new Error(`${workflowId} has a history but cannot be described: ${described.message}`);
+    const requestIds = described.response.workflowExtendedInfo?.requestIdInfos ?? new Map<string, { readonly eventType: number }>();
+    const requestId = [...requestIds].find(([, info]) => info.eventType === EventType.WORKFLOW_EXECUTION_STARTED)?.[0] ?? '';
+    return { workflowId, runId: run.runId, events: run.events.map((event, index) => (index === 0 ? { ...event, requestId } : event)) };
+  }
+
+  async #clientLoop(): Promise<void> {
+    const process = this.recorder.newProcess();
+    while (this.#starting) {
+      const workflowId = `crash-${randomUUID()}`;
+      const signals = Math.floor(this.#options.random() * 3);
+      this.#workflowIds.push(workflowId);
+      const runId = await this.#start(process, workflowId, signals);
+      if (runId === undefined) continue;
+      for (let i = 0; i < signals; i++) await this.#signal(process, workflowId, runId);
+      if (this.#options.random() < 0.3) await this.#recordRead(process, workflowId, runId);
+    }
+  }
+
+  /** Until there is a definite answer: a start that never learns its outcome would leave a workflow waiting for its signals. */
+  async #start(process: number, workflowId: string, signals: number): Promise<string | undefined> {
+    const requestId = randomUUID();
+    const request: messages.StartWorkflowExecutionRequest = {
+      ...messages.emptyStartWorkflowExecutionRequest(),
+      namespace: this.#options.namespace,
+      workflowId,
+      workflowType: { name: 'crash' },
+      taskQueue: { name: this.#taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
+      input: jsonPayloads(signals),
+      workflowTaskTimeoutMs: WORKFLOW_TASK_TIMEOUT_MS,
+      identity: 'crash-client',
+      requestId,
+    };
+    for (;;) {
+      const operation: Operation = { f: 'start', workflowId, requestId };
+      const outcome = await this.#recorded(process, operation, methods.start, request, (response) => ({ ...operation, runId: response.runId }));
+      if (outcome.kind === 'ok') return outcome.response.runId;
+      if (outcome.kind === 'fail') return undefined;
+    }
+  }
+
+  async #signal(process: number, workflowId: string, runId: string): Promise<void> {
+    const requestId = randomUUID();
+    const request: messages.SignalWorkflowExecutionRequest = {
+      ...messages.emptySignalWorkflowExecutionRequest(),
+      namespace: this.#options.namespace,
+      workflowExecution: { workflowId, runId },
+      signalName: 'go',
+      identity: 'crash-client',
+      requestId,
+    };
+    for (;;) {
+      const outcome = await this.#recorded(process, { f: 'signal', workflowId, runId, requestId }, methods.signal, request);
+      if (outcome.kind !== 'unknown') return;
+    }
+  }
+
+  async #recordRead(process: number, workflowId: string, runId: string): Promise<void> {
+    const operation: Operation = { f: 'read', workflowId, runId, events: [] };
+    this.recorder.add('invoke', process, operation);
+    const read = await this.#readHistory(workflowId, runId);
+    if (read.kind === 'ok') this.recorder.add('ok', process, { ...operation, events: read.response.events });
+    else this.recorder.add(read.kind === 'fail' ? 'fail' : 'info', process, operation);
+  }
+
+  async #readHistory(workflowId: string, runId: string): Promise<CallOutcome<{ readonly runId: string; readonly events: readonly ObservedEvent[] }>> {
+    const events: HistoryEvent[] = [];
+    let nextPageToken: Uint8Array = new Uint8Array();
+    do {
+      const request = { ...messages.emptyGetWorkflowExecutionHistoryRequest(), namespace: this.#options.namespace, execution: { workflowId, runId }, nextPageToken };
+      const page = await this.#call(methods.history, request, CALL_TIMEOUT_MS);
+      if (page.kind !== 'ok') return page;
+      events.push(...(page.response.history?.events ?? []).map(decodeHistoryEvent));
+      nextPageToken = page.response.nextPageToken;
+    } while (nextPageToken.length > 0);
+    const originalRunId = events[0]?.workflowExecutionStartedEventAttributes?.originalExecutionRunId ?? '';
+    return { kind: 'ok', response: { runId: runId === '' ? originalRunId : runId, events: events.map(observe) } };
+  }
+
+  async #workflowLoop(): Promise<void> {
+    const process = this.recorder.newProcess();
+    while (this.#working) {
+      const request: messages.PollWorkflowTaskQueueRequest = {
+        ...messages.emptyPollWorkflowTaskQueueRequest(),
+        namespace: this.#options.namespace,
+        taskQueue: { name: this.#taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
+        identity: 'crash-worker',
+      };
+      const poll = await this.#call(methods.pollWorkflow, request, POLL_TIMEOUT_MS);
+      if (poll.kind === 'ok' && poll.response.taskToken.length > 0) await this.#playWorkflowTask(process, poll.response);
+    }
+  }
+
+  async #playWorkflowTask(process: number, task: messages.PollWorkflowTaskQueueResponse): Promise<void> {
+    const events = (task.history?.events ?? []).map(decodeHistoryEvent);
+    const { workflowId, runId } = task.workflowExecution!;
+    const scheduledEventId = task.startedEventId - 1;
+    this.#deliver(process, { f: 'deliver', task: 'workflow', runId, scheduledEventId, attempt: task.attempt, pollId: randomUUID() });
+    const commands = nextCommands(events, this.#taskQueue);
+    const closes = commands.some((command) => command.commandType === CommandType.COMPLETE_WORKFLOW_EXECUTION);
+    const operation: Operation = { f: 'completeWorkflowTask', workflowId, runId, startedEventId: task.startedEventId, closes };
+    const request: messages.RespondWorkflowTaskCompletedRequest = {
+      ...messages.emptyRespondWorkflowTaskCompletedRequest(),
+      namespace: this.#options.namespace,
+      taskToken: task.taskToken,
+      identity: 'crash-worker',
+      commands,
+    };
+    await this.#untilAnswered(process, operation, methods.completeWorkflow, request);
+  }
+
+  async #activityLoop(): Promise<void> {
+    const process = this.recorder.newProcess();
+    while (this.#working) {
+      const request: messages.PollActivityTaskQueueRequest = {
+        ...messages.emptyPollActivityTaskQueueRequest(),
+        namespace: this.#options.namespace,
+        taskQueue: { name: this.#taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
+        identity: 'crash-worker',
+      };
+      const poll = await this.#call(methods.pollActivity, request, POLL_TIMEOUT_MS);
+      if (poll.kind === 'ok' && poll.response.taskToken.length > 0) await this.#playActivity(process, poll.response);
+    }
+  }
+
+  async #playActivity(process: number, task: messages.PollActivityTaskQueueResponse): Promise<void> {
+    const { workflowId, runId } = task.workflowExecution!;
+    const scheduledEventId = Number(task.activityId);
+    this.#deliver(process, { f: 'deliver', task: 'activity', runId, scheduledEventId, attempt: task.attempt, pollId: randomUUID() });
+    const result = `${runId} attempt ${task.attempt}`;
+    const operation: Operation = { f: 'completeActivity', workflowId, runId, scheduledEventId, result };
+    const request: messages.RespondActivityTaskCompletedRequest = {
+      ...messages.emptyRespondActivityTaskCompletedRequest(),
+      namespace: this.#options.namespace,
+      taskToken: task.taskToken,
+      identity: 'crash-worker',
+      result: jsonPayloads(result),
+    };
+    await this.#untilAnswered(process, operation, methods.completeActivity, request);
+  }
+
+  #deliver(process: number, operation: Operation): void {
+    this.recorder.add('invoke', process, operation);
+    this.recorder.add('ok', process, operation);
+  }
+
+  /** A completion whose answer was lost is sent again: it is refused then if it had been applied, or if its time was over. */
+  async #untilAnswered<Request, Response>(process: number, operation: Operation, method: Method<Request, Response>, request: Request): Promise<void> {
+    for (;;) {
+      const outcome = await this.#recorded(process, operation, method, request);
+      if (outcome.kind !== 'unknown' || !this.#working) return;
+    }
+  }
+
+  async #recorded<Request, Response>(
+    process: number,
+    operation: Operation,
+    method: Method<Request, Response>,
+    request: Request,
+    completed: (response: Response) => Operation = () => operation,
+  ): Promise<CallOutcome<Response>> {
+    this.recorder.add('invoke', process, operation);
+    const outcome = await this.#call(method, request, CALL_TIMEOUT_MS);
+    if (outcome.kind === 'ok') this.recorder.add('ok', process, completed(outcome.response));
+    else this.recorder.add(outcome.kind === 'fail' ? 'fail' : 'info', process, operation);
+    return outcome;
+  }
+
+  async #call<Request, Response>(method: Method<Request, Response>, request: Request, timeoutMs: number): Promise<CallOutcome<Response>> {
+    const index = this.#current;
+    const outcome = await this.#clients[index]!.call(method, request, timeoutMs);
+    if (outcome.kind === 'unknown') {
+      if (this.#current === index) this.#current = (index + 1) % this.#clients.length;
+      await delay(RETRY_PAUSE_MS);
+    }
+    return outcome;
+  }
+}
+
+/** The workflow: one activity, then as many signals as its input says, then done. */
+function nextCommands(events: readonly HistoryEvent[], taskQueue: string): messages.RespondWorkflowTaskCompletedRequest['commands'] {
+  const started = events[0]!.workflowExecutionStartedEventAttributes!;
+  const expectedSignals = Number(jsonValue(started.input));
+  const count = (type: number): number => events.filter((event) => event.eventType === type).length;
+  if (count(EventType.ACTIVITY_TASK_SCHEDULED) === 0) {
+    const scheduledEventId = events.at(-1)!.eventId + 2;
+    return [
+      {
+        ...emptyCommand(),
+        commandType: CommandType.SCHEDULE_ACTIVITY_TASK,
+        scheduleActivityTaskCommandAttributes: {
+          ...emptyScheduleActivityTaskCommandAttributes(),
+          activityId: String(scheduledEventId),
+          activityType: { name: 'crash' },
+          taskQueue: { name: taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
+          startToCloseTimeoutMs: ACTIVITY_TIMEOUT_MS,
+          retryPolicy: { initialIntervalMs: 50, backoffCoefficient: 1, maximumIntervalMs: 50, maximumAttempts: 0, nonRetryableErrorTypes: [] },
+        },
+      },
+    ];
+  }
+  const done = count(EventType.ACTIVITY_TASK_COMPLETED) > 0 && count(EventType.WORKFLOW_EXECUTION_SIGNALED) >= expectedSignals;
+  return done
+    ? [{ ...emptyCommand(), commandType: CommandType.COMPLETE_WORKFLOW_EXECUTION, completeWorkflowExecutionCommandAttributes: { result: undefined } }]
+    : [];
+}
+
+const eventTypeNames = new Map<number, string>(
+  Object.entries(EventType).map(([name, value]) => [value, name.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())]),
+);
+
+function observe(event: HistoryEvent): ObservedEvent {
+  const signaled = event.workflowExecutionSignaledEventAttributes;
+  const about =
+    event.activityTaskStartedEventAttributes ??
+    event.activityTaskCompletedEventAttributes ??
+    event.activityTaskTimedOutEventAttributes ??
+    event.activityTaskFailedEventAttributes ??
+    event.workflowTaskStartedEventAttributes ??
+    event.workflowTaskCompletedEventAttributes ??
+    event.workflowTaskTimedOutEventAttributes ??
+    event.workflowTaskFailedEventAttributes;
+  return {
+    eventId: event.eventId,
+    timeMs: event.eventTimeMs,
+    type: eventTypeNames.get(event.eventType) ?? String(event.eventType),
+    ...(signaled === undefined ? {} : { requestId: signaled.requestId }),
+    ...(about === undefined ? {} : { scheduledEventId: about.scheduledEventId }),
+    ...(about !== undefined && 'startedEventId' in about ? { startedEventId: about.startedEventId } : {}),
+    ...(event.activityTaskCompletedEventAttributes === undefined ? {} : { result: String(jsonValue(event.activityTaskCompletedEventAttributes.result)) }),
+  };
+}
+
+function jsonPayloads(value: unknown): Uint8Array {
+  const metadata = new Map([['encoding', new TextEncoder().encode('json/plain')]]);
+  const payload = { metadata, data: new TextEncoder().encode(JSON.stringify(value)), externalPayloads: [] };
+  return encodePayloads({ payloads: [encodePayload(payload)] });
+}
+
+function jsonValue(payloads: Uint8Array | undefined): unknown {
+  const first = payloads === undefined ? undefined : decodePayloads(payloads).payloads[0];
+  return first === undefined ? undefined : JSON.parse(new TextDecoder().decode(decodePayload(first).data));
+}

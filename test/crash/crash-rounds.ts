@@ -1,0 +1,151 @@
+/**
+ * Crash campaigns: load runs through all rounds, servers die or freeze under it, at the end every history is judged by the checker.
+ *
+ *   file, kafka   kill -9 at a random moment, start again on the same data
+ *   zombie        SIGSTOP one owner, start a second one on the same topics (its claims fence the first), SIGCONT: the first must exit
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { check, type Violation } from './checker.ts';
+import { CrashLoad } from './crash-load.ts';
+import { freePort, ServerProcess } from './server-process.ts';
+
+export type CampaignReport = {
+  readonly campaign: 'file' | 'kafka' | 'zombie';
+  readonly seed: number;
+  readonly rounds: number;
+  readonly workflows: number;
+  readonly calls: { readonly ok: number; readonly fail: number; readonly unknown: number };
+  readonly violations: readonly Violation[];
+};
+
+export type CampaignOptions = { readonly rounds: number; readonly seed: number };
+
+const QUIESCENCE_TIMEOUT_MS = 60_000;
+
+export async function fileCampaign(options: CampaignOptions): Promise<CampaignReport> {
+  return withFolder(async (folder) => {
+    const port = await freePort();
+    const database = join(folder, 'perdure.db');
+    const server = new ServerProcess(port, startDevArgs(port, ['--db-filename', database]));
+    return killRounds('file', options, server);
+  });
+}
+
+export async function kafkaCampaign(options: CampaignOptions & { readonly brokers: readonly string[] }): Promise<CampaignReport> {
+  return withFolder(async (folder) => {
+    const [server] = await kafkaServers(folder, options.brokers, `crash-${options.seed}-${Date.now()}`, 1);
+    return killRounds('kafka', options, server!);
+  });
+}
+
+async function killRounds(campaign: 'file' | 'kafka', options: CampaignOptions, server: ServerProcess): Promise<CampaignReport> {
+  const random = mulberry32(options.seed);
+  await server.start();
+  const load = startLoad([server], random);
+  try {
+    for (let round = 0; round < options.rounds; round++) {
+      await delay(200 + random() * 1_300);
+      await server.kill9();
+      await delay(random() * 300);
+      await server.start();
+    }
+    return await report(campaign, options, load);
+  } finally {
+    await server.stop();
+  }
+}
+
+export async function zombieCampaign(options: CampaignOptions & { readonly brokers: readonly string[] }): Promise<CampaignReport> {
+  return withFolder(async (folder) => {
+    const random = mulberry32(options.seed);
+    const servers = await kafkaServers(folder, options.brokers, `zombie-${options.seed}-${Date.now()}`, 2);
+    await servers[0]!.start();
+    const load = startLoad(servers, random);
+    const violations: Violation[] = [];
+    try {
+      for (let round = 0; round < options.rounds; round++) {
+        const zombie = servers[round % 2]!;
+        await delay(100 + random() * 700);
+        zombie.pause();
+        await servers[(round + 1) % 2]!.start();
+        await delay(random() * 500);
+        zombie.resume();
+        const code = await zombie.exitCode(15_000);
+        if (code !== 1) violations.push({ invariant: 'I10', message: `round ${round}: the fenced process did not exit with 1 but ${code ?? 'runs on'}` });
+        if (code === undefined) await zombie.kill9();
+      }
+      const judged = await report('zombie', options, load);
+      return { ...judged, violations: [...violations, ...judged.violations] };
+    } finally {
+      for (const server of servers) await server.stop();
+    }
+  });
+}
+
+function startLoad(servers: readonly ServerProcess[], random: () => number): CrashLoad {
+  const load = new CrashLoad({ addresses: servers.map((server) => server.address), namespace: 'default', clients: 6, pollers: 6, random });
+  load.run();
+  return load;
+}
+
+async function report(campaign: CampaignReport['campaign'], options: CampaignOptions, load: CrashLoad): Promise<CampaignReport> {
+  const finalRuns = await load.finish(QUIESCENCE_TIMEOUT_MS);
+  const entries = load.recorder.entries;
+  const count = (type: string): number => entries.filter((entry) => entry.type === type).length;
+  return {
+    campaign,
+    seed: options.seed,
+    rounds: options.rounds,
+    workflows: finalRuns.length,
+    calls: { ok: count('ok'), fail: count('fail'), unknown: count('info') },
+    violations: check({ entries, finalRuns }),
+  };
+}
+
+async function kafkaServers(folder: string, brokers: readonly string[], topicPrefix: string, count: number): Promise<readonly ServerProcess[]> {
+  const servers: ServerProcess[] = [];
+  for (let i = 0; i < count; i++) {
+    const port = await freePort();
+    const config = join(folder, `server-${i}.yaml`);
+    await writeFile(config, serverConfig(port, brokers, topicPrefix));
+    servers.push(new ServerProcess(port, ['server', 'start', '--config', config, '--allow-no-auth']));
+  }
+  return servers;
+}
+
+function serverConfig(port: number, brokers: readonly string[], topicPrefix: string): string {
+  return [
+    'log: { level: error, format: json }',
+    'persistence: { numHistoryShards: 4 }',
+    `services: { frontend: { rpc: { grpcPort: ${port}, bindOnIP: 127.0.0.1 } } }`,
+    `perdure: { kafka: { brokers: [${brokers.map((broker) => `"${broker}"`).join(', ')}], topicPrefix: "${topicPrefix}", replicationFactor: 1 } }`,
+    '',
+  ].join('\n');
+}
+
+function startDevArgs(port: number, more: readonly string[]): readonly string[] {
+  return ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--headless', '--log-level', 'error', ...more];
+}
+
+async function withFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'perdure-crash-'));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Small seeded generator: the same seed makes the same moments. */
+function mulberry32(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

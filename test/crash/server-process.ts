@@ -1,0 +1,96 @@
+/** One `perdure` server as a child process that a test may kill, pause and start again on the same data. Ended by its id only. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ServiceClient } from './service-client.ts';
+import { decodeGetSystemInfoResponse, emptyGetSystemInfoRequest, encodeGetSystemInfoRequest } from '../../src/wire/generated/lean/namespace_service.ts';
+
+const perdure = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
+const getSystemInfo = { name: 'GetSystemInfo', encode: encodeGetSystemInfoRequest, decode: decodeGetSystemInfoResponse } as const;
+
+const START_TIMEOUT_MS = 60_000;
+
+export class ServerProcess {
+  readonly address: string;
+  readonly #args: readonly string[];
+  readonly #output: string[] = [];
+  #child: ChildProcess | undefined;
+  #exited: Promise<number | null> | undefined;
+
+  /** `args` follow `perdure`; they must make it listen on `port` of the loopback address. */
+  constructor(port: number, args: readonly string[]) {
+    this.address = `127.0.0.1:${port}`;
+    this.#args = args;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** What it wrote since it was first started, both streams. */
+  get output(): string {
+    return this.#output.join('');
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(perdure, this.#args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    this.#exited = once(child, 'exit').then(([code]) => code as number | null);
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => this.#output.push(chunk.toString()));
+    await this.#untilServing(child);
+  }
+
+  async #untilServing(child: ChildProcess): Promise<void> {
+    const client = new ServiceClient(this.address);
+    const deadlineMs = Date.now() + START_TIMEOUT_MS;
+    try {
+      while (Date.now() < deadlineMs && child.exitCode === null) {
+        if ((await client.call(getSystemInfo, emptyGetSystemInfoRequest(), 1_000)).kind === 'ok') return;
+        await delay(20);
+      }
+    } finally {
+      client.close();
+    }
+    throw new Error(`the server at ${this.address} does not serve (exit code ${child.exitCode}):\n${this.output}`);
+  }
+
+  /** Returns when the process is gone. */
+  async kill9(): Promise<void> {
+    this.#child?.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  pause(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
+  /** The code with which it ended by itself; undefined when it still runs after `timeoutMs`. */
+  async exitCode(timeoutMs: number): Promise<number | null | undefined> {
+    const timer = new AbortController();
+    const code = await Promise.race([this.#exited, delay(timeoutMs, undefined, { signal: timer.signal, ref: false })]);
+    timer.abort();
+    return code;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child === undefined || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#child.kill('SIGCONT');
+    this.#child.kill('SIGTERM');
+    if ((await this.exitCode(10_000)) === undefined) await this.kill9();
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  return address.port;
+}
