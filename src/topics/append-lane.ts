@@ -1,0 +1,146 @@
+/**
+ * Appends in order of asking, one request at a time: the self-clocked group commit that both logs share.
+ *
+ *     ready() ready() ready()          ready()  ready()
+ *        └───────┴───────┴─ setImmediate ─▶ seal all, send ───── answer ─▶ settle all ─ setImmediate ─▶ seal all …
+ *                                            └─ what gathers meanwhile goes with the next request ─┘
+ *
+ * There is no linger: an idle lane sends after one turn of the event loop, a busy one as soon as the answer is in. `seal` and `settle`
+ * are never called from within `ready()`.
+ */
+import { assert } from '../kernel/assert.ts';
+import { batchBytesMax, requestBytesMax, sealedBytes } from './limits.ts';
+import type { AppendOutcome, BatchSource, LogAttachment, PartitionId, SealedBatch } from '../actors/log.ts';
+
+/** A batch on its way, and whom to tell. */
+export type BatchUnderWay = { readonly slot: LaneSlot; readonly batch: SealedBatch };
+
+/** Sends the batches as one request; `settle` is called exactly once, with one outcome per batch in the same order. */
+export type SendBatches = (batches: readonly BatchUnderWay[], settle: (outcomes: readonly AppendOutcome[]) => void) => void;
+
+/** One attachment: a partition and the actor that appends to it. */
+export class LaneSlot implements LogAttachment {
+  readonly partition: PartitionId;
+  readonly source: BatchSource;
+  readonly #enqueue: (slot: LaneSlot) => void;
+  /** Ready and not sealed since. */
+  wants = false;
+  /** Sealed and not settled since: nothing else of this attachment may be sent. */
+  underWay = false;
+  detached = false;
+  /** Its last append failed, so it must not drag others along. */
+  suspect = false;
+
+  constructor(partition: PartitionId, source: BatchSource, enqueue: (slot: LaneSlot) => void) {
+    this.partition = partition;
+    this.source = source;
+    this.#enqueue = enqueue;
+  }
+
+  ready(): void {
+    if (this.wants || this.detached) return;
+    this.wants = true;
+    if (!this.underWay) this.#enqueue(this);
+  }
+
+  detach(): void {
+    this.detached = true;
+  }
+
+  settle(outcome: AppendOutcome): void {
+    this.underWay = false;
+    this.suspect = outcome.kind !== 'appended';
+    if (this.detached) return;
+    if (this.wants) this.#enqueue(this);
+    this.source.settle(outcome);
+  }
+}
+
+export class AppendLane {
+  readonly #send: SendBatches;
+  #queue: LaneSlot[] = [];
+  #scheduled = false;
+  #busy = false;
+
+  constructor(send: SendBatches) {
+    this.#send = send;
+  }
+
+  get idle(): boolean {
+    return !this.#busy && this.#queue.length === 0;
+  }
+
+  enqueue(slot: LaneSlot): void {
+    this.#queue.push(slot);
+    this.#schedule();
+  }
+
+  /** Takes back what waits, for another lane. */
+  drain(): readonly LaneSlot[] {
+    const waiting = this.#queue;
+    this.#queue = [];
+    return waiting;
+  }
+
+  #schedule(): void {
+    if (this.#busy || this.#scheduled || this.#queue.length === 0) return;
+    this.#scheduled = true;
+    setImmediate(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    this.#scheduled = false;
+    if (this.#busy) return;
+    const batches = this.#seal();
+    if (batches.length === 0) return this.#schedule();
+    this.#busy = true;
+    this.#send(batches, (outcomes) => {
+      assert(this.#busy && outcomes.length === batches.length, 'a request is settled once, with one outcome per batch');
+      this.#busy = false;
+      for (const [index, { slot }] of batches.entries()) {
+        const outcome = outcomes[index];
+        assert(outcome !== undefined, 'every batch has an outcome');
+        slot.settle(outcome);
+      }
+      this.#schedule();
+    });
+  };
+
+  /** Seals what fits into one request; the rest keeps its place. */
+  #seal(): readonly BatchUnderWay[] {
+    const batches: BatchUnderWay[] = [];
+    const queue = this.#queue;
+    let bytes = 0;
+    let taken = 0;
+    for (; taken < queue.length && bytes + batchBytesMax <= requestBytesMax; taken++) {
+      const slot = queue[taken];
+      assert(slot !== undefined, 'index within the queue');
+      if (slot.suspect && batches.length > 0) break;
+      if (slot.detached) continue;
+      assert(slot.wants && !slot.underWay, 'only a slot that wants to append stands in the queue, and once');
+      slot.wants = false;
+      const batch = slot.source.seal();
+      if (batch === undefined) continue;
+      assert(batch.records.length > 0, 'a sealed batch is never empty');
+      const size = sealedBytes(batch);
+      slot.underWay = true;
+      if (size > batchBytesMax) {
+        this.#refuse(slot, batch, size);
+        continue;
+      }
+      batches.push({ slot, batch });
+      bytes += size;
+      if (slot.suspect) {
+        taken++;
+        break;
+      }
+    }
+    this.#queue = queue.slice(taken);
+    return batches;
+  }
+
+  #refuse(slot: LaneSlot, batch: SealedBatch, size: number): void {
+    const reason = `a batch of ${size} bytes is larger than the ${batchBytesMax} that one append may carry`;
+    setImmediate(() => slot.settle({ kind: 'refused', generation: batch.generation, reason }));
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * Every topic that Perdure keeps, in one place: name, partitions, settings. The same names hold on Kafka and in the embedded log.
+ *
+ *     <prefix>.history    one partition per history shard      the runs of the workflows that hash to it
+ *     <prefix>.matching   one partition per matching host      backlog, user data and settings of its task queues
+ *     <prefix>.cluster    1 partition                          namespaces, search attributes
+ *
+ * Partition counts are fixed when a topic is created: a changed count would send keys to other owners.
+ */
+export type TopicSpec = {
+  readonly name: string;
+  readonly partitions: number;
+  /** One line for people, printed beside the commands that create the topic. */
+  readonly purpose: string;
+};
+
+export type CatalogueOptions = {
+  readonly prefix: string;
+  readonly historyPartitions: number;
+  readonly matchingPartitions: number;
+};
+
+/** Shards and matching hosts unless configured: few on one machine, enough to spread over brokers on Kafka. */
+export const defaultPartitions = { embedded: 4, kafka: 16 } as const;
+
+export const historyTopic = (prefix: string): string => `${prefix}.history`;
+export const matchingTopic = (prefix: string): string => `${prefix}.matching`;
+export const clusterTopic = (prefix: string): string => `${prefix}.cluster`;
+
+export function topicCatalogue(options: CatalogueOptions): readonly TopicSpec[] {
+  const { prefix, historyPartitions, matchingPartitions } = options;
+  return [
+    { name: historyTopic(prefix), partitions: historyPartitions, purpose: 'workflow histories, one partition per history shard' },
+    { name: matchingTopic(prefix), partitions: matchingPartitions, purpose: 'task queue backlog and settings' },
+    { name: clusterTopic(prefix), partitions: 1, purpose: 'namespaces and search attributes' },
+  ];
+}
+
+/** How a setting of an existing topic is judged. */
+export type TopicSetting = {
+  readonly name: string;
+  /** What new topics get, and what the mending command sets. */
+  readonly value: string;
+  readonly accepts: (actual: string) => boolean;
+  readonly why: string;
+  /** Unknown to old brokers: then it is neither set nor asked for. */
+  readonly optional?: true;
+};
+
+const messageBytesMin = 8 * 1024 * 1024;
+const forever = '9223372036854775807';
+
+/** The settings that a journal needs; Perdure refuses to serve when one of them is wrong. */
+export function topicSettings(replicationFactor: number): readonly TopicSetting[] {
+  const settings: TopicSetting[] = [
+    {
+      name: 'cleanup.policy',
+      value: 'delete',
+      accepts: (actual) => actual === 'delete',
+      why: 'compaction would remove records of a journal by key',
+    },
+    {
+      name: 'retention.ms',
+      value: '-1',
+      accepts: (actual) => actual === '-1',
+      why: 'with a time limit Kafka deletes the history of workflows that still run',
+    },
+    {
+      name: 'retention.bytes',
+      value: '-1',
+      accepts: (actual) => actual === '-1',
+      why: 'with a size limit Kafka deletes the history of workflows that still run',
+    },
+    {
+      name: 'max.message.bytes',
+      value: String(messageBytesMin),
+      accepts: (actual) => Number(actual) >= messageBytesMin,
+      why: 'a legal request of a worker can be 4 MiB, and batches reach 6 MiB',
+    },
+    {
+      name: 'unclean.leader.election.enable',
+      value: 'false',
+      accepts: (actual) => actual === 'false',
+      why: 'an unclean election removes records that were acknowledged',
+    },
+    {
+      name: 'message.timestamp.after.max.ms',
+      value: forever,
+      accepts: (actual) => actual === forever,
+      why: 'record times never go back, so after a clock that ran ahead they may lie in the future',
+      optional: true,
+    },
+  ];
+  if (replicationFactor >= 3) {
+    settings.push({
+      name: 'min.insync.replicas',
+      value: '2',
+      accepts: (actual) => Number(actual) >= 2,
+      why: 'one lagging replica must not hold the only copy of an acknowledged record',
+    });
+  }
+  return settings;
+}

@@ -1,0 +1,119 @@
+/**
+ * One batch as the embedded log stores it: one row, one checksum, so a torn or rotten batch is seen as a whole.
+ *
+ *     batch   crc32 of the rest u32 · format u8 · count u32 · record*
+ *     record  schema u32 · epoch f64 · sequence f64 · timeMs f64 · key, type, namespace, workflow id, run id: text · value length u32 · value
+ *     text    length u16 in UTF-8 bytes · bytes; all numbers little endian
+ */
+import { crc32 } from 'node:zlib';
+import { LogError } from '../../actors/log.ts';
+import { assert } from '../../kernel/assert.ts';
+import type { LogRecord, StoredRecord } from '../../actors/log.ts';
+
+/** v1: first. */
+const format = 1;
+const headBytes = 4 + 1 + 4;
+const fixedRecordBytes = 4 + 8 + 8 + 8 + 5 * 2 + 4;
+const textBytesMax = 0xffff;
+
+export function encodeBatch(records: readonly LogRecord[]): Uint8Array<ArrayBuffer> {
+  let size = headBytes;
+  for (const record of records) size += recordSize(record);
+  // A buffer of its own, never a slice of a pool: it changes threads, and in memory mode it is what stays.
+  const bytes = Buffer.from(new ArrayBuffer(size));
+  bytes.writeUInt8(format, 4);
+  bytes.writeUInt32LE(records.length, 5);
+  let at = headBytes;
+  for (const record of records) at = writeRecord(bytes, at, record);
+  assert(at === size, 'the batch fills its buffer');
+  bytes.writeUInt32LE(crc32(bytes.subarray(4)), 0);
+  return new Uint8Array(bytes.buffer);
+}
+
+/** The records from `fromOffset` on of the batch at `base`; values are copies. */
+export function decodeBatch(data: Uint8Array, base: number, fromOffset: number, into: StoredRecord[]): number {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  if (bytes.length < headBytes || crc32(bytes.subarray(4)) !== bytes.readUInt32LE(0)) {
+    throw new LogError('corrupt', `the batch at offset ${base} fails its checksum`);
+  }
+  const found = bytes.readUInt8(4);
+  if (found !== format) throw new LogError('corrupt', `the batch at offset ${base} has format ${found}; this version reads ${format}`);
+  const count = bytes.readUInt32LE(5);
+  const reader = { bytes, at: headBytes };
+  let decoded = 0;
+  for (let index = 0; index < count; index++) {
+    const record = readRecord(reader, base + index);
+    if (record.offset < fromOffset) continue;
+    into.push(record);
+    decoded += record.value.byteLength;
+  }
+  return decoded;
+}
+
+function recordSize(record: LogRecord): number {
+  return (
+    fixedRecordBytes +
+    textSize(record.key) +
+    textSize(record.type) +
+    textSize(record.namespace) +
+    textSize(record.workflowId) +
+    textSize(record.runId) +
+    record.value.byteLength
+  );
+}
+
+function textSize(text: string): number {
+  const size = Buffer.byteLength(text);
+  assert(size <= textBytesMax, 'names in a record are below 64 KiB');
+  return size;
+}
+
+function writeRecord(bytes: Buffer, start: number, record: LogRecord): number {
+  let at = bytes.writeUInt32LE(record.schema, start);
+  at = bytes.writeDoubleLE(record.epoch, at);
+  at = bytes.writeDoubleLE(record.sequence, at);
+  at = bytes.writeDoubleLE(record.timeMs, at);
+  at = writeText(bytes, at, record.key);
+  at = writeText(bytes, at, record.type);
+  at = writeText(bytes, at, record.namespace);
+  at = writeText(bytes, at, record.workflowId);
+  at = writeText(bytes, at, record.runId);
+  at = bytes.writeUInt32LE(record.value.byteLength, at);
+  bytes.set(record.value, at);
+  return at + record.value.byteLength;
+}
+
+function writeText(bytes: Buffer, at: number, text: string): number {
+  const written = text === '' ? 0 : bytes.write(text, at + 2, 'utf8');
+  bytes.writeUInt16LE(written, at);
+  return at + 2 + written;
+}
+
+type Reader = { readonly bytes: Buffer; at: number };
+
+function readRecord(reader: Reader, offset: number): StoredRecord {
+  const { bytes } = reader;
+  const at = reader.at;
+  const schema = bytes.readUInt32LE(at);
+  const epoch = bytes.readDoubleLE(at + 4);
+  const sequence = bytes.readDoubleLE(at + 12);
+  const timeMs = bytes.readDoubleLE(at + 20);
+  reader.at = at + 28;
+  const key = readText(reader);
+  const type = readText(reader);
+  const namespace = readText(reader);
+  const workflowId = readText(reader);
+  const runId = readText(reader);
+  const length = bytes.readUInt32LE(reader.at);
+  // Uint8Array's slice copies; the value must not keep its batch alive.
+  const value = Uint8Array.prototype.slice.call(bytes, reader.at + 4, reader.at + 4 + length);
+  reader.at += 4 + length;
+  return { offset, key, schema, epoch, sequence, type, namespace, workflowId, runId, timeMs, value };
+}
+
+function readText(reader: Reader): string {
+  const length = reader.bytes.readUInt16LE(reader.at);
+  const start = reader.at + 2;
+  reader.at = start + length;
+  return length === 0 ? '' : reader.bytes.toString('utf8', start, start + length);
+}

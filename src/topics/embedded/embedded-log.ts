@@ -1,0 +1,167 @@
+/**
+ * The log that Perdure keeps itself: SQLite, one writer, one fsync for all batches that gathered.
+ *
+ *     actors ── ready ──▶ lane ── seal, encode ──▶ backend: one transaction, COMMIT, fsync ──▶ settle
+ *
+ * The process holds the file's lock, so it alone appends: base offsets are counted here, and reads need no barrier. A commit that fails
+ * (disk full, I/O error) is never tried again, since nobody knows what it left behind: the log stops, every later append is refused,
+ * and the next start reads what is really there.
+ */
+import { LogError } from '../../actors/log.ts';
+import { assert } from '../../kernel/assert.ts';
+import { AppendLane, LaneSlot } from '../append-lane.ts';
+import { decodeBatch, encodeBatch } from './batch-codec.ts';
+import { openJournalBackend } from './journal-backend.ts';
+import type { AppendOutcome, BatchSource, Log, LogAttachment, LogBounds, PartitionId, StoredRecord } from '../../actors/log.ts';
+import type { BatchUnderWay } from '../append-lane.ts';
+import type { TopicSpec } from '../catalogue.ts';
+import type { JournalAppend, JournalEntry } from './journal-db.ts';
+import type { JournalBackend } from './journal-backend.ts';
+
+export type EmbeddedLogOptions = {
+  /** Undefined: in memory, gone with the process. */
+  readonly filename: string | undefined;
+  readonly topics: readonly Pick<TopicSpec, 'name' | 'partitions'>[];
+  readonly pragmas?: readonly (readonly [name: string, value: string])[];
+  /** The log stopped and will not recover in this process: serve no more. Called at most once. */
+  readonly onFailure?: (error: LogError) => void;
+};
+
+export async function openEmbeddedLog(options: EmbeddedLogOptions): Promise<Log> {
+  const { filename, topics, pragmas = [] } = options;
+  const backend = await openJournalBackend({ filename, topics, pragmas });
+  return new EmbeddedLog(backend, options.onFailure ?? (() => {}));
+}
+
+type Partition = { readonly index: number; start: number; end: number };
+
+class EmbeddedLog implements Log {
+  readonly exclusive = true;
+  readonly #backend: JournalBackend;
+  readonly #partitions: ReadonlyMap<string, readonly Partition[]>;
+  readonly #lane: AppendLane;
+  readonly #onFailure: (error: LogError) => void;
+  #stopped: LogError | undefined;
+  #closing: Promise<void> | undefined;
+  #idle: (() => void) | undefined;
+
+  constructor(backend: JournalBackend, onFailure: (error: LogError) => void) {
+    this.#backend = backend;
+    this.#onFailure = onFailure;
+    this.#lane = new AppendLane((batches, settle) => this.#append(batches, settle));
+    const partitions = new Map<string, Partition[]>();
+    for (const [index, { topic, start, end }] of backend.bounds.entries()) {
+      const list = partitions.get(topic) ?? [];
+      partitions.set(topic, list);
+      list.push({ index, start, end });
+    }
+    this.#partitions = partitions;
+  }
+
+  attach(id: PartitionId, source: BatchSource): LogAttachment {
+    this.#partition(id);
+    return new LaneSlot(id, source, (slot) => this.#lane.enqueue(slot));
+  }
+
+  async read(id: PartitionId, fromOffset: number, maxBytes: number): Promise<readonly StoredRecord[]> {
+    const partition = this.#partition(id);
+    this.#check();
+    if (fromOffset < partition.start || fromOffset > partition.end) throw outOfRange(id, fromOffset, partition);
+    if (fromOffset === partition.end) return [];
+    const records: StoredRecord[] = [];
+    // A batch is read whole and may begin below the offset asked for, so a budget in batches can come out empty: never in records.
+    for (const row of await this.#backend.read(partition.index, fromOffset, maxBytes)) {
+      decodeBatch(row.data, row.base, fromOffset, records);
+    }
+    if (records[0]?.offset !== fromOffset) {
+      throw new LogError('corrupt', `${describe(id)} has no record at offset ${fromOffset}, between its start and its end`);
+    }
+    return records;
+  }
+
+  async bounds(id: PartitionId): Promise<LogBounds> {
+    const { start, end } = this.#partition(id);
+    this.#check();
+    return { start, end };
+  }
+
+  async end(id: PartitionId): Promise<number> {
+    this.#check();
+    return this.#partition(id).end;
+  }
+
+  async truncate(id: PartitionId, beforeOffset: number): Promise<void> {
+    const partition = this.#partition(id);
+    this.#check();
+    if (beforeOffset > partition.end) throw outOfRange(id, beforeOffset, partition);
+    if (beforeOffset <= partition.start) return;
+    await this.#backend.truncate(partition.index, beforeOffset);
+    partition.start = Math.max(partition.start, beforeOffset);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** What is under way is settled first; what was not sealed by then is refused. */
+  async #close(): Promise<void> {
+    this.#stopped ??= new LogError('closed', 'the log is closed');
+    if (!this.#lane.idle) await new Promise<void>((resolve) => (this.#idle = resolve));
+    await this.#backend.close();
+  }
+
+  #append(batches: readonly BatchUnderWay[], settle: (outcomes: readonly AppendOutcome[]) => void): void {
+    const finish = (outcomes: readonly AppendOutcome[]): void => {
+      settle(outcomes);
+      if (this.#lane.idle) this.#idle?.();
+    };
+    const stopped = this.#stopped;
+    if (stopped !== undefined) {
+      return finish(batches.map(({ batch }) => ({ kind: 'refused', generation: batch.generation, reason: stopped.message })));
+    }
+    const entries: JournalEntry[] = [];
+    const next = new Map<Partition, number>();
+    for (const { slot, batch } of batches) {
+      const partition = this.#partition(slot.partition);
+      const base = next.get(partition) ?? partition.end;
+      next.set(partition, base + batch.records.length);
+      entries.push({ index: partition.index, base, count: batch.records.length, data: encodeBatch(batch.records) });
+    }
+    this.#backend.append(entries, (result) => {
+      if (result.ok) for (const [partition, end] of next) partition.end = end;
+      else this.#stop(result.reason);
+      finish(batches.map(({ batch }, index) => outcomeOf(result, batch.generation, entries[index])));
+    });
+  }
+
+  #stop(reason: string): void {
+    if (this.#stopped !== undefined) return;
+    this.#stopped = new LogError('unavailable', `the log stopped: ${reason}`, { recoverable: false });
+    this.#onFailure(this.#stopped);
+  }
+
+  #check(): void {
+    if (this.#stopped !== undefined) throw this.#stopped;
+  }
+
+  #partition(id: PartitionId): Partition {
+    const partition = this.#partitions.get(id.topic)?.[id.partition];
+    assert(partition !== undefined, `${describe(id)} is in the catalogue`);
+    return partition;
+  }
+}
+
+function outcomeOf(result: JournalAppend, generation: number, entry: JournalEntry | undefined): AppendOutcome {
+  assert(entry !== undefined, 'one entry per batch');
+  if (result.ok) return { kind: 'appended', generation, baseOffset: entry.base };
+  return { kind: result.certain ? 'refused' : 'unknown', generation, reason: result.reason };
+}
+
+function outOfRange(id: PartitionId, offset: number, { start, end }: Partition): LogError {
+  return new LogError('out-of-range', `${describe(id)} holds offsets ${start} to ${end - 1}; asked was ${offset}`);
+}
+
+function describe({ topic, partition }: PartitionId): string {
+  return `${topic}/${partition}`;
+}

@@ -1,0 +1,33 @@
+import { LogError } from '../../actors/log.ts';
+
+/** Primary result codes of SQLite that have a meaning of their own here (sqlite.org/rescode.html). */
+const busy = 5;
+const readOnly = 8;
+const corrupt = 11;
+const cannotOpen = 14;
+const notADatabase = 26;
+
+/** What SQLite said about the file, as the world's error: what was found and what to do. */
+export function sqliteFailure(error: unknown, filename: string): LogError {
+  const message = error instanceof Error ? error.message : String(error);
+  const options = { cause: error, recoverable: false };
+  switch (primaryCode(error)) {
+    case busy:
+      return new LogError('locked', `${filename} is in use by another process; one file belongs to one running server`, options);
+    case cannotOpen:
+      return new LogError('unavailable', `${filename} cannot be opened: does its folder exist, and may this user write there?`, options);
+    case readOnly:
+      return new LogError('unavailable', `${filename} cannot be written: it, or its folder, is read-only for this user`, options);
+    case corrupt:
+      return new LogError('corrupt', `${filename} is damaged: ${message}`, options);
+    case notADatabase:
+      return new LogError('corrupt', `${filename} is not a log of Perdure: it is no SQLite database`, options);
+    default:
+      return new LogError('unavailable', `${filename}: ${message}`, options);
+  }
+}
+
+/** node:sqlite puts the extended result code into `errcode`; its low byte is the primary one. */
+function primaryCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+}
