@@ -50,7 +50,9 @@ function emitEnum(type: SchemaEnum): string {
 function emitMessage(message: SchemaMessage): string {
   const { name, fields } = message;
   return [
-    fields.length === 0 ? `export type ${name} = { readonly [name: string]: never };\n` : `export type ${name} = {\n${fields.map(emitProperty).join('')}};\n`,
+    fields.length === 0
+      ? `export type ${name} = { readonly [name: string]: never };\n`
+      : `export type ${name} = {\n${fields.map(emitProperty).join('')}};\n`,
     `export function encode${name}(message: ${name}): Uint8Array {\n  return encodeWith(write${name}, message);\n}\n`,
     `export function decode${name}(bytes: Uint8Array): ${name} {\n  return read${name}(new Reader(bytes));\n}\n`,
     emitWrite(message),
@@ -213,7 +215,10 @@ function readCases(field: SchemaField): string[] {
       const push = readInto(field.value, (read) => `${local}.push(${read});`);
       const one = `case ${tag}: r.room(${local}.length); ${push} break;`;
       if (!packable(field.value)) return [one];
-      return [one, `case ${packedTag}: { const outer = r.enter(); while (r.pos < r.end) { r.room(${local}.length); ${push} } r.leave(outer); break; }`];
+      return [
+        one,
+        `case ${packedTag}: { const outer = r.enter(); while (r.pos < r.end) { r.room(${local}.length); ${push} } r.leave(outer); break; }`,
+      ];
     }
     case 'map': {
       const valueTag = 16 + wireType(field.value);

@@ -79,7 +79,10 @@ export function readSchema(files: readonly ProtoFile[]): readonly SchemaModule[]
 
 /** perdure/lean/v1/history.proto -> lean/history.ts; a later version keeps its number: lean/v2/history.ts. */
 function modulePathOf(protoPath: string): string {
-  return protoPath.replace(/^perdure\//, '').replace('/v1/', '/').replace(/\.proto$/, '.ts');
+  return protoPath
+    .replace(/^perdure\//, '')
+    .replace('/v1/', '/')
+    .replace(/\.proto$/, '.ts');
 }
 
 function declaredTypes(parent: protobuf.NamespaceBase): (protobuf.Type | protobuf.Enum)[] {

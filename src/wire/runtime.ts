@@ -32,7 +32,6 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const asciiScanBytesMax = 128;
 const twoTo32 = 0x1_0000_0000;
 
-
 export class Reader {
   pos = 0;
   /** Where the message being read ends. */
@@ -463,7 +462,7 @@ export class Writer {
     if (value >= 0 && value <= 0x7fff_ffff && Number.isInteger(value)) this.#small(value);
     else {
       assertSafe(value);
-      this.#varint(value % twoTo32 >>> 0, Math.floor(value / twoTo32) >>> 0);
+      this.#varint((value % twoTo32) >>> 0, Math.floor(value / twoTo32) >>> 0);
     }
   }
 
@@ -478,7 +477,7 @@ export class Writer {
   }
 
   uint64Raw(value: number): void {
-    if (value < 0) throw new WireError(`${value} is negative in an unsigned field`);
+    if (value < 0) throw new WireError(`${value} is not an unsigned integer`);
     this.int64Raw(value);
   }
 
@@ -495,7 +494,7 @@ export class Writer {
   sint64Raw(value: number): void {
     assertSafe(value);
     this.#reserve(10);
-    const low = value % twoTo32 >>> 0;
+    const low = (value % twoTo32) >>> 0;
     const high = Math.floor(value / twoTo32) | 0;
     const sign = high >> 31;
     this.#varint(((low << 1) ^ sign) >>> 0, (((high << 1) | (low >>> 31)) ^ sign) >>> 0);
@@ -528,7 +527,7 @@ export class Writer {
   }
 
   fixed64Raw(value: number): void {
-    if (value < 0) throw new WireError(`${value} is negative in an unsigned field`);
+    if (value < 0) throw new WireError(`${value} is not an unsigned integer`);
     this.#fixed64(value);
   }
 
@@ -620,7 +619,7 @@ export class Writer {
   #fixed64(value: number): void {
     assertSafe(value);
     this.#reserve(8);
-    this.#pos = this.#buffer.writeUInt32LE(value % twoTo32 >>> 0, this.#pos);
+    this.#pos = this.#buffer.writeUInt32LE((value % twoTo32) >>> 0, this.#pos);
     this.#pos = this.#buffer.writeUInt32LE(Math.floor(value / twoTo32) >>> 0, this.#pos);
   }
 

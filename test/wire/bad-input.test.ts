@@ -1,0 +1,178 @@
+/** Whatever arrives, a codec answers with a message or throws WireError. It never hangs, crashes otherwise or shares memory. */
+import protobuf from 'protobufjs';
+import { describe, expect, test } from 'vitest';
+import { decodeWorkflowExecution, encodeWorkflowExecution, type WorkflowExecution } from '../../src/wire/generated/lean/common.ts';
+import { decodeFailure, emptyFailure, encodeFailure, type Failure } from '../../src/wire/generated/lean/failure.ts';
+import { decodeGetWorkflowExecutionHistoryResponse } from '../../src/wire/generated/lean/workflow_service.ts';
+import { decodeAny, decodeStatus, encodeAny } from '../../src/wire/generated/lean/error_details.ts';
+import { WireError, wireLimits } from '../../src/wire/runtime.ts';
+import fc from 'fast-check';
+import { arbitraryMessage } from './arbitrary.ts';
+import { leanCodec, leanCodecs } from './codecs.ts';
+import { loadUpstream } from './upstream.ts';
+
+const root = loadUpstream();
+const hotMessages = [
+  ['StartWorkflowExecutionRequest', 'temporal.api.workflowservice.v1.StartWorkflowExecutionRequest'],
+  ['RespondWorkflowTaskCompletedRequest', 'temporal.api.workflowservice.v1.RespondWorkflowTaskCompletedRequest'],
+  ['PollWorkflowTaskQueueResponse', 'temporal.api.workflowservice.v1.PollWorkflowTaskQueueResponse'],
+  ['HistoryEvent', 'temporal.api.history.v1.HistoryEvent'],
+  ['Failure', 'temporal.api.failure.v1.Failure'],
+] as const;
+
+describe('cut off at every byte', () => {
+  test.each(hotMessages)('%s', (name, fullName) => {
+    const type = root.lookupType(fullName);
+    const codec = leanCodec(name);
+    for (const message of fc.sample(arbitraryMessage(type), { numRuns: 10, seed: 3 })) {
+      const bytes = type.encode(type.fromObject(message)).finish();
+      const whole = fieldEnds(bytes);
+      for (let length = 0; length < bytes.length; length++) {
+        const decode = (): unknown => codec.decode(bytes.subarray(0, length));
+        if (whole.has(length)) decode();
+        else expect(decode, `the first ${length} of ${bytes.length} bytes`).toThrow(WireError);
+      }
+    }
+  });
+});
+
+/** Where the fields of the outermost message end: a message that stops there is a smaller message, not a broken one. */
+function fieldEnds(bytes: Uint8Array): ReadonlySet<number> {
+  const reader = protobuf.Reader.create(bytes);
+  const ends = new Set([0]);
+  while (reader.pos < reader.len) {
+    reader.skipType(reader.uint32() & 7);
+    ends.add(reader.pos);
+  }
+  return ends;
+}
+
+test('random bytes give a message or a WireError', () => {
+  let refused = 0;
+  const decodeAll = (bytes: Uint8Array): void => {
+    for (const codec of leanCodecs) {
+      try {
+        codec.decode(bytes);
+      } catch (error) {
+        expect(error).toBeInstanceOf(WireError);
+        refused++;
+      }
+    }
+  };
+  fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), decodeAll), { numRuns: 300, seed: 11 });
+  expect(refused).toBeGreaterThan(1000);
+});
+
+test('a message with one byte changed gives a message or a WireError', () => {
+  for (const [name, fullName] of hotMessages) {
+    const type = root.lookupType(fullName);
+    const codec = leanCodec(name);
+    fc.assert(
+      fc.property(arbitraryMessage(type), fc.nat(), fc.integer({ min: 1, max: 255 }), (message, at, change) => {
+        const bytes = Uint8Array.from(type.encode(type.fromObject(message)).finish());
+        if (bytes.length > 0) bytes[at % bytes.length] = (bytes[at % bytes.length] ?? 0) ^ change;
+        try {
+          codec.decode(bytes);
+        } catch (error) {
+          expect(error).toBeInstanceOf(WireError);
+        }
+      }),
+      { numRuns: 100, seed: 5 },
+    );
+  }
+});
+
+describe('malformed input is named', () => {
+  const workflowId = 10;
+  test.each([
+    ['a string longer than the rest', [workflowId, 5, 97], 'needs 5 bytes, 1 are left'],
+    ['a length beyond 32 bits', [workflowId, 255, 255, 255, 255, 255, 1], 'larger than 32 bits'],
+    ['bytes that are no UTF-8', [workflowId, 2, 0xc3, 0x28], 'not valid UTF-8'],
+    ['half of a surrogate pair', [workflowId, 3, 0xed, 0xa0, 0x80], 'not valid UTF-8'],
+    ['field number 0', [2, 0], 'field number 0'],
+    ['wire type 6', [14, 0], 'wire type 6'],
+    ['wire type 7', [31], 'wire type 7'],
+    ['the end of a group that never began', [28], 'wire type 4'],
+    ['a group that is closed as another', [27, 36], 'closed as group 4'],
+    ['a group that is never closed', [27], 'cut off'],
+    ['a number of eleven bytes', [24, ...Array<number>(10).fill(255), 1], 'longer than 64 bits'],
+    ['a number of ten bytes and 65 bits', [24, ...Array<number>(9).fill(255), 2], 'longer than 64 bits'],
+    ['a cut off fixed field', [29, 1, 2, 3], 'cut off'],
+  ])('%s', (_what, bytes, message) => {
+    const decode = (): WorkflowExecution => decodeWorkflowExecution(Uint8Array.from(bytes));
+    expect(decode).toThrow(WireError);
+    expect(decode).toThrow(message);
+  });
+
+  test('unknown fields of every wire type are skipped', () => {
+    const known = [10, 1, 97];
+    const unknown = [24, 1, 25, 1, 2, 3, 4, 5, 6, 7, 8, 26, 1, 0, 27, 24, 1, 28, 29, 1, 2, 3, 4];
+    expect(decodeWorkflowExecution(Uint8Array.from([...unknown, ...known, ...unknown]))).toEqual({ workflowId: 'a', runId: '' });
+  });
+
+  test('a known field with another wire type is skipped', () => {
+    expect(decodeWorkflowExecution(Uint8Array.from([8, 1, 18, 1, 98]))).toEqual({ workflowId: '', runId: 'b' });
+  });
+
+  test('a nested message cannot read past its own end', () => {
+    // Failure{cause: 3 bytes, whose message claims 2 bytes of which only 1 belongs to the cause}.
+    expect(() => decodeFailure(Uint8Array.from([34, 3, 10, 2, 97, 98]))).toThrow('needs 2 bytes, 1 are left');
+  });
+});
+
+describe('limits', () => {
+  test('messages may be nested as deep as the limit and no deeper', () => {
+    const nested = (depth: number): Failure => {
+      let failure = emptyFailure();
+      for (let level = 1; level < depth; level++) failure = { ...emptyFailure(), cause: failure };
+      return failure;
+    };
+    expect(decodeFailure(encodeFailure(nested(wireLimits.nestingDepthMax)))).toEqual(nested(wireLimits.nestingDepthMax));
+    expect(() => decodeFailure(encodeFailure(nested(wireLimits.nestingDepthMax + 1)))).toThrow(WireError);
+  });
+
+  test('groups count as nesting', () => {
+    expect(() => decodeFailure(new Uint8Array(10_000).fill(243))).toThrow(WireError);
+    const groups = [...Array<number>(5000).fill(27), ...Array<number>(5000).fill(28)];
+    expect(() => decodeFailure(Uint8Array.from(groups))).toThrow('nested deeper');
+  });
+
+  test('a list may have as many elements as the limit and no more', () => {
+    const details = (count: number): Uint8Array => new Uint8Array(2 * count).map((_, index) => (index % 2 === 0 ? 26 : 0));
+    expect(decodeStatus(details(wireLimits.repeatedElementsMax)).details).toHaveLength(wireLimits.repeatedElementsMax);
+    expect(() => decodeStatus(details(wireLimits.repeatedElementsMax + 1))).toThrow(WireError);
+  });
+
+  test('whole numbers outside ±2^53 are refused', () => {
+    const startedEventId = [40];
+    expect(() =>
+      leanCodec('PollWorkflowTaskQueueResponse').decode(Uint8Array.from([...startedEventId, ...Array<number>(8).fill(255), 127])),
+    ).toThrow('outside ±2^53');
+  });
+});
+
+describe('decoded bytes are copies', () => {
+  test.each([0, 1, 64, 65, 3000])('%i bytes', (length) => {
+    const original = new Uint8Array(length).fill(7);
+    const received = Buffer.from(encodeAny({ typeUrl: 'x', value: original }));
+    const { value } = decodeAny(received);
+    received.fill(0);
+    expect(value).toStrictEqual(original);
+    expect(value.buffer.byteLength).toBe(length);
+  });
+
+  test('encoded messages do not share the buffer they were written in', () => {
+    const first = encodeWorkflowExecution({ workflowId: 'first', runId: '' });
+    const copy = Uint8Array.from(first);
+    encodeWorkflowExecution({ workflowId: 'other', runId: '' });
+    expect(first).toStrictEqual(copy);
+    expect(first.buffer.byteLength).toBe(first.length);
+  });
+
+  test('events of a history page are copies too', () => {
+    const received = Buffer.from([10, 4, 10, 2, 8, 1]);
+    const page = decodeGetWorkflowExecutionHistoryResponse(received);
+    received.fill(0);
+    expect(page.history?.events).toStrictEqual([Uint8Array.from([8, 1])]);
+  });
+});
