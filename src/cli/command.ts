@@ -1,0 +1,62 @@
+import type { ServerModule } from './server/serve.ts';
+import type { ExitCode } from './exit-codes.ts';
+
+/** One flag. Without `value` it is a switch. */
+export type Flag = {
+  /** Without dashes. */
+  readonly name: string;
+  readonly short?: string;
+  readonly aliases?: readonly string[];
+  /** Placeholder of the value in help: `FILE`. */
+  readonly value?: string;
+  readonly repeat?: boolean;
+  /** A switch that also has a `--no-` form. */
+  readonly negatable?: boolean;
+  readonly help: string;
+  /** Shown as `(default …)`. */
+  readonly defaultText?: string;
+  readonly env?: string;
+};
+
+export type Argument = { readonly name: string; readonly help: string };
+
+export type Example = { readonly what: string; readonly line: string };
+
+/**
+ * One node of the command tree. Help and parsing come from this one tree, so they cannot disagree. A node has either
+ * subcommands or an action; the action's code is loaded only when it runs, so that help and errors answer at once.
+ */
+export type Command = {
+  readonly name: string;
+  readonly summary: string;
+  /** Further paragraphs of the help text. */
+  readonly details?: readonly string[];
+  readonly args?: readonly Argument[];
+  readonly flags?: readonly Flag[];
+  readonly examples: readonly Example[];
+  readonly subcommands?: readonly Command[];
+  readonly run?: (invocation: Invocation) => Promise<ExitCode>;
+};
+
+export interface FlagValues {
+  /** The last value given, for a flag that takes one. */
+  one(name: string): string | undefined;
+  /** All values given, in order. */
+  all(name: string): readonly string[];
+  /** True or false when the switch was given, undefined when not. */
+  switched(name: string): boolean | undefined;
+}
+
+export type Invocation = {
+  readonly flags: FlagValues;
+  readonly args: readonly string[];
+  readonly io: Io;
+};
+
+/** What a command may touch of its process; tests hand in their own. */
+export type Io = {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly loadServer: () => Promise<ServerModule>;
+};

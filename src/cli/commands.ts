@@ -1,0 +1,93 @@
+import type { Command } from './command.ts';
+import { startDevFlags } from './server/start-dev-flags.ts';
+import { startFlags } from './server/start-flags.ts';
+
+const fileArgument = { name: 'FILE', help: 'The server file (YAML)' };
+
+const startDev: Command = {
+  name: 'start-dev',
+  summary: 'Start a development server: one process, nothing else to install.',
+  details: [
+    'Workflows are kept in memory and end with the process, unless --db-filename names a file. With a file, what the server has acknowledged survives a crash or kill -9.',
+  ],
+  flags: startDevFlags,
+  examples: [
+    { what: 'Serve on localhost:7233, in memory', line: 'perdure server start-dev' },
+    { what: 'Keep workflows in a file', line: 'perdure server start-dev --db-filename perdure.db' },
+    {
+      what: 'Two more namespaces and a search attribute, on another port',
+      line: 'perdure server start-dev -p 7300 -n orders -n billing --search-attribute CustomerId=Keyword',
+    },
+  ],
+  run: async (invocation) => (await import('./server/start-dev.ts')).runStartDev(invocation),
+};
+
+const start: Command = {
+  name: 'start',
+  summary: 'Start a server from a configuration file; with perdure.kafka.brokers its journals live on Kafka.',
+  flags: startFlags,
+  examples: [
+    { what: 'Serve as the file says', line: 'perdure server start --config server.yaml' },
+    { what: 'Never create topics; print the commands that would', line: 'perdure server start --config server.yaml --no-auto-migrate' },
+  ],
+  run: async (invocation) => (await import('./server/start.ts')).runStart(invocation),
+};
+
+const server: Command = {
+  name: 'server',
+  summary: 'Run a Perdure server.',
+  examples: [
+    { what: 'For development', line: 'perdure server start-dev' },
+    { what: 'From a configuration file', line: 'perdure server start --config server.yaml' },
+  ],
+  subcommands: [startDev, start],
+};
+
+const config: Command = {
+  name: 'config',
+  summary: 'Check and show server configuration files.',
+  examples: [{ what: 'Check a file before it is rolled out', line: 'perdure config validate server.yaml' }],
+  subcommands: [
+    {
+      name: 'validate',
+      summary: 'Check a server file: every problem with its line, exit code 0 or 2.',
+      details: ['Unknown keys are errors here, even where a server would only warn.'],
+      args: [fileArgument],
+      examples: [{ what: 'Check a file', line: 'perdure config validate server.yaml' }],
+      run: async (invocation) => (await import('./config/validate.ts')).runValidate(invocation),
+    },
+    {
+      name: 'print',
+      summary: 'Print what a server file adds up to: canonical keys, defaults filled in, secrets masked.',
+      args: [fileArgument],
+      flags: [{ name: 'output', short: 'o', value: 'FORMAT', help: 'text (YAML) or json', defaultText: 'text' }],
+      examples: [{ what: 'As JSON', line: 'perdure config print server.yaml -o json' }],
+      run: async (invocation) => (await import('./config/print.ts')).runPrint(invocation),
+    },
+    {
+      name: 'schema',
+      summary: 'Print the JSON Schema of the server file, for editors.',
+      examples: [{ what: 'Save it', line: 'perdure config schema > perdure.schema.json' }],
+      run: async (invocation) => (await import('./config/schema.ts')).runSchema(invocation),
+    },
+  ],
+};
+
+const version: Command = {
+  name: 'version',
+  summary: 'Print the version of Perdure, of the Temporal API it speaks, and of Node.',
+  flags: [{ name: 'output', short: 'o', value: 'FORMAT', help: 'text or json', defaultText: 'text' }],
+  examples: [{ what: 'For a script', line: 'perdure version -o json' }],
+  run: async (invocation) => (await import('./version.ts')).runVersion(invocation),
+};
+
+export const rootCommand: Command = {
+  name: 'perdure',
+  summary: 'Perdure runs Temporal workers on the Kafka you already have.',
+  flags: [{ name: 'version', short: 'v', help: 'Print the version' }],
+  examples: [
+    { what: 'A development server on localhost:7233', line: 'perdure server start-dev' },
+    { what: 'Help for one command', line: 'perdure server start-dev --help' },
+  ],
+  subcommands: [server, config, version],
+};

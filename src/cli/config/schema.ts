@@ -1,0 +1,8 @@
+import { fileJsonSchema } from '../../config/file-schema.ts';
+import type { Invocation } from '../command.ts';
+import { exitCodes, type ExitCode } from '../exit-codes.ts';
+
+export async function runSchema({ io }: Invocation): Promise<ExitCode> {
+  io.out(`${JSON.stringify(fileJsonSchema(), null, 2)}\n`);
+  return exitCodes.done;
+}

@@ -1,0 +1,27 @@
+/**
+ * Entry point of bin/perdure. Everything else is loaded after the check, for an older Node may fail on the first module that uses
+ * a newer syntax, with a message that helps nobody.
+ */
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 24 || (major === 24 && minor < 12)) {
+  process.stderr.write(
+    `perdure: needs Node 24.12 or newer, this is ${process.version}.\nStart it with bin/perdure, which picks the pinned Node.\n`,
+  );
+  process.exit(1);
+}
+
+// A reader that went away (`perdure … | head`) is not an error; a server goes on without its terminal.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
+const { runCli } = await import('./run.ts');
+const code = await runCli(process.argv.slice(2), {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  env: process.env,
+  loadServer: () => import('../server.ts'),
+});
+process.exit(code);

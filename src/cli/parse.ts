@@ -1,0 +1,148 @@
+import { parseArgs } from 'node:util';
+import { suggest } from '../config/suggest.ts';
+import { usageError } from './cli-error.ts';
+import type { Command, Flag, FlagValues } from './command.ts';
+
+export type Parsed = {
+  /** From the root to the command that was named. */
+  readonly path: readonly Command[];
+  readonly flags: FlagValues;
+  readonly args: readonly string[];
+  readonly help: boolean;
+};
+
+type Option = { readonly flag: Flag; readonly on: boolean };
+
+export const helpFlag: Flag = { name: 'help', short: 'h', help: 'Show this help' };
+
+/**
+ * Reads a command line against the tree. Flags may stand before, between and after the words of the command; so the words can
+ * only be found when it is known which flags take a value, and that is looked up over the whole tree (a name means the same
+ * everywhere). Which flags the command has is checked afterwards.
+ */
+export function parseCommandLine(root: Command, argv: readonly string[]): Parsed {
+  const { tokens } = parseArgs({ args: [...argv], options: optionTable(root), strict: false, allowPositionals: true, tokens: true });
+  const words = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []));
+  const { path, args, unknown } = descend(root, words);
+  const command = path.at(-1) ?? root;
+  const known = optionsOf(command);
+  const values = new Map<string, string[]>();
+  const switches = new Map<string, boolean>();
+
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue;
+    const option = known.get(token.name);
+    if (option === undefined) throw unknown ?? unknownFlag(token.rawName, path, known);
+    const name = option.flag.name;
+    if (option.flag.value === undefined) {
+      switches.set(name, readSwitch(token.rawName, token.value, option.on));
+    } else {
+      const list = values.get(name) ?? [];
+      list.push(readValue(token.rawName, token.value, token.inlineValue === true, option.flag.value));
+      values.set(name, list);
+    }
+  }
+  if (unknown !== undefined) throw unknown;
+  return {
+    path,
+    args,
+    help: switches.get('help') === true,
+    flags: {
+      one: (name) => values.get(name)?.at(-1),
+      all: (name) => values.get(name) ?? [],
+      switched: (name) => switches.get(name),
+    },
+  };
+}
+
+export function commandWords(path: readonly Command[]): string {
+  return path.map((command) => command.name).join(' ');
+}
+
+/** Follows the words down the tree; what is left belongs to the command. */
+function descend(root: Command, words: readonly string[]) {
+  const path = [root];
+  let at = root;
+  let used = 0;
+  while (at.subcommands !== undefined && used < words.length) {
+    const word = words[used] ?? '';
+    const next = at.subcommands.find((command) => command.name === word);
+    if (next === undefined) return { path, args: [], unknown: unknownCommand(word, path, at.subcommands) };
+    path.push(next);
+    at = next;
+    used++;
+  }
+  return { path, args: words.slice(used), unknown: undefined };
+}
+
+function unknownCommand(word: string, path: readonly Command[], among: readonly Command[]) {
+  const meant = suggest(
+    word,
+    among.map((command) => command.name),
+  );
+  return usageError(`unknown command "${word}" for "${commandWords(path)}"`, {
+    why: meant === undefined ? undefined : `Did you mean "${meant}"?`,
+    next: `Run '${commandWords(path)} --help' for the list of commands.`,
+  });
+}
+
+function unknownFlag(rawName: string, path: readonly Command[], known: ReadonlyMap<string, Option>) {
+  const names = [...known.keys()].filter((name) => name.length > 1);
+  const meant = rawName.startsWith('--') ? suggest(rawName.slice(2), names) : undefined;
+  return usageError(`unknown flag ${rawName} for "${commandWords(path)}"`, {
+    why: meant === undefined ? undefined : `Did you mean --${meant}?`,
+    next: `Run '${commandWords(path)} --help' for the list of flags.`,
+  });
+}
+
+function readSwitch(rawName: string, value: string | undefined, on: boolean): boolean {
+  switch (value) {
+    case undefined:
+    case 'true':
+      return on;
+    case 'false':
+      return !on;
+    default:
+      throw usageError(`${rawName} is a switch, got the value "${value}"`, {
+        next: `Write ${rawName}, ${rawName}=true or ${rawName}=false.`,
+      });
+  }
+}
+
+function readValue(rawName: string, value: string | undefined, inline: boolean, placeholder: string): string {
+  const swallowedFlag = !inline && value !== undefined && value.length > 1 && value.startsWith('-');
+  if (value !== undefined && !swallowedFlag) return value;
+  throw usageError(`${rawName} needs a value (${placeholder})`, {
+    why: swallowedFlag ? `What follows it, "${value}", looks like another flag.` : undefined,
+    next: swallowedFlag ? `For a value that begins with a dash write ${longForm(rawName)}=${value}.` : undefined,
+  });
+}
+
+function longForm(rawName: string): string {
+  return rawName.startsWith('--') ? rawName : `${rawName} as its long form, --NAME`;
+}
+
+/** Every name under which a flag of the command can be given. */
+function optionsOf(command: Command): ReadonlyMap<string, Option> {
+  const options = new Map<string, Option>();
+  for (const flag of [...(command.flags ?? []), helpFlag]) {
+    for (const name of [flag.name, ...(flag.aliases ?? []), ...(flag.short === undefined ? [] : [flag.short])])
+      options.set(name, { flag, on: true });
+    if (flag.negatable === true) options.set(`no-${flag.name}`, { flag, on: false });
+  }
+  return options;
+}
+
+function optionTable(root: Command) {
+  const table: Record<string, { type: 'string' | 'boolean'; short?: string }> = {};
+  const visit = (command: Command): void => {
+    for (const [name, { flag }] of optionsOf(command)) {
+      if (name.length === 1) continue;
+      const type = flag.value === undefined ? 'boolean' : 'string';
+      table[name] = name === flag.name && flag.short !== undefined ? { type, short: flag.short } : { type };
+    }
+    for (const child of command.subcommands ?? []) visit(child);
+  };
+  visit(root);
+  return table;
+}

@@ -1,0 +1,44 @@
+import type { Flag } from '../command.ts';
+import { logFormatFlag, logLevelFlag } from './log-flags.ts';
+
+const notServed = 'Accepted for compatibility; nothing is served there yet.';
+
+/** The flags of Temporal's dev server, so that scripts and SDK test environments can start Perdure in its place, and our own. */
+export const startDevFlags: readonly Flag[] = [
+  {
+    name: 'db-filename',
+    short: 'f',
+    value: 'FILE',
+    help: 'Keep workflows in this file; it is made when missing, its folder must exist',
+    defaultText: 'in memory',
+  },
+  { name: 'namespace', short: 'n', value: 'NAME', repeat: true, help: 'Namespace that exists from the start; "default" always does' },
+  { name: 'ip', value: 'ADDRESS', help: 'Address to listen on', defaultText: 'localhost, which is 127.0.0.1' },
+  { name: 'port', short: 'p', value: 'PORT', help: 'Port of the gRPC frontend; GET /health answers there too', defaultText: '7233' },
+  {
+    name: 'search-attribute',
+    value: 'NAME=TYPE',
+    repeat: true,
+    help: 'Search attribute, usable at once: Text, Keyword, Int, Double, Bool, Datetime, KeywordList',
+  },
+  { name: 'dynamic-config-value', value: 'KEY=JSON', repeat: true, help: 'Dynamic configuration value; a string needs its JSON quotes' },
+  { name: 'sqlite-pragma', value: 'NAME=VALUE', repeat: true, help: 'SQLite pragma for the database of --db-filename' },
+  { name: 'log-config', help: 'Print the effective configuration on stderr, secrets masked' },
+  logLevelFlag,
+  logFormatFlag,
+  { name: 'http-port', value: 'PORT', help: `Port of the HTTP API. ${notServed}` },
+  { name: 'metrics-port', value: 'PORT', help: `Port of the metrics. ${notServed}` },
+  { name: 'ui-port', value: 'PORT', help: `Port of the web console. ${notServed}` },
+  { name: 'ui-ip', value: 'ADDRESS', help: `Address of the web console. ${notServed}` },
+  { name: 'ui-public-path', value: 'PATH', help: `Path of the web console. ${notServed}` },
+  { name: 'ui-asset-path', value: 'FOLDER', help: `Build of the web console. ${notServed}` },
+  { name: 'ui-codec-endpoint', value: 'URL', help: `Codec endpoint of the web console. ${notServed}` },
+  { name: 'ui-disable-news-fetch', help: 'Accepted for compatibility; there is no web console yet that could fetch news' },
+  { name: 'headless', help: 'No web console; there is none yet' },
+  {
+    name: 'role-ports',
+    negatable: true,
+    help: 'Listen on the ports of the history and matching roles too. Accepted; nothing is served there yet.',
+  },
+  { name: 'dev-faults', help: 'Allow fault injection commands; there are none yet' },
+];

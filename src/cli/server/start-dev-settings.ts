@@ -1,0 +1,109 @@
+import { statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { searchAttributeType, searchAttributeTypes } from '../../config/search-attributes.ts';
+import type { ServerSettings } from '../../config/settings.ts';
+import { suggest } from '../../config/suggest.ts';
+import { failure, usageError } from '../cli-error.ts';
+import type { FlagValues } from '../command.ts';
+
+/** What the flags of `server start-dev` add up to. Throws CliError on the first flag that makes no sense. */
+export function readStartDevSettings(flags: FlagValues): ServerSettings {
+  // Not served yet, but a typo in them should not wait until they are.
+  for (const name of ['http-port', 'metrics-port', 'ui-port']) readPort(name, flags.one(name), 0);
+  const pragmas = flags.all('sqlite-pragma').map((pair) => splitPair('sqlite-pragma', pair, 'NAME=VALUE'));
+  return {
+    host: readHost(flags.one('ip')),
+    port: readPort('port', flags.one('port'), 7233),
+    log: { kind: 'embedded', filename: readFilename(flags.one('db-filename')), sqlitePragmas: pragmas.map(checkPragma) },
+    historyShards: 4,
+    matchingPartitions: 4,
+    taskQueuePartitions: 1,
+    namespaces: readNamespaces(flags.all('namespace')),
+    searchAttributes: readSearchAttributes(flags.all('search-attribute')),
+    dynamicConfig: readDynamicConfig(flags.all('dynamic-config-value')),
+    clusterName: 'active',
+  };
+}
+
+function readHost(given: string | undefined): string {
+  if (given === '') throw usageError('--ip: expected an address such as 127.0.0.1 or 0.0.0.0, got nothing');
+  return given === undefined || given === 'localhost' ? '127.0.0.1' : given.replace(/^\[(.*)\]$/, '$1');
+}
+
+function readPort(name: string, given: string | undefined, otherwise: number): number {
+  if (given === undefined) return otherwise;
+  if (/^\d{1,5}$/.test(given) && Number(given) <= 65535) return Number(given);
+  throw usageError(`--${name}: expected a port from 0 to 65535, got "${given}"`);
+}
+
+function readFilename(given: string | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  if (given === '')
+    throw usageError('--db-filename: expected a file name, got nothing', { next: 'Leave the flag out to keep workflows in memory.' });
+  if (given === ':memory:') return undefined;
+  const folder = dirname(resolve(given));
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw failure(`can't open database file ${given}`, {
+      why: `The folder ${folder} does not exist.`,
+      next: `Create it: mkdir -p ${folder}`,
+    });
+  }
+  if (statSync(given, { throwIfNoEntry: false })?.isDirectory() === true) {
+    throw failure(`can't open database file ${given}`, {
+      why: 'It is a folder.',
+      next: `Name a file in it: --db-filename ${given.replace(/\/$/, '')}/perdure.db`,
+    });
+  }
+  return given;
+}
+
+function readNamespaces(given: readonly string[]): readonly string[] {
+  if (given.includes('')) throw usageError('--namespace: expected a name, got nothing');
+  return [...new Set(['default', ...given])];
+}
+
+function readSearchAttributes(pairs: readonly string[]): ReadonlyMap<string, string> {
+  const attributes = new Map<string, string>();
+  for (const pair of pairs) {
+    const [name, given] = splitPair('search-attribute', pair, 'NAME=Type');
+    const type = searchAttributeType(given);
+    if (type === undefined) {
+      const meant = suggest(given, searchAttributeTypes);
+      throw usageError(`--search-attribute ${name}: expected one of ${searchAttributeTypes.join(', ')}, got "${given}"`, {
+        why: meant === undefined ? undefined : `Did you mean ${meant}?`,
+      });
+    }
+    const before = attributes.get(name);
+    if (before !== undefined && before !== type) throw usageError(`--search-attribute ${name}: given as ${before} and as ${type}`);
+    attributes.set(name, type);
+  }
+  return attributes;
+}
+
+function readDynamicConfig(pairs: readonly string[]): ReadonlyMap<string, unknown> {
+  const values = new Map<string, unknown>();
+  for (const pair of pairs) {
+    const [key, json] = splitPair('dynamic-config-value', pair, 'KEY=JSON');
+    try {
+      values.set(key, JSON.parse(json));
+    } catch {
+      throw usageError(`--dynamic-config-value ${key}: expected a JSON value, got ${json === '' ? 'nothing' : json}`, {
+        why: 'A string needs its quotes, also against the shell.',
+        next: `Write --dynamic-config-value '${key}=${JSON.stringify(json)}' for the string.`,
+      });
+    }
+  }
+  return values;
+}
+
+/** A pragma's name goes into a statement as it is. */
+function checkPragma([name, value]: readonly [string, string]): readonly [string, string] {
+  if (/^[A-Za-z_]+$/.test(name) && /^[A-Za-z0-9_.+-]*$/.test(value)) return [name, value];
+  throw usageError(`--sqlite-pragma: expected NAME=VALUE of letters, digits and underscores, got "${name}=${value}"`);
+}
+
+function splitPair(flag: string, pair: string, form: string): readonly [string, string] {
+  const at = pair.indexOf('=');
+  if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
+  throw usageError(`--${flag}: expected ${form}, got "${pair}"`);
+}

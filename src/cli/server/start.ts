@@ -1,0 +1,79 @@
+import type { LogSettings, ServerSettings } from '../../config/settings.ts';
+import { suggest } from '../../config/suggest.ts';
+import { openLogFile } from '../../observability/log-file.ts';
+import { createLogger, type Logger } from '../../observability/logger.ts';
+import { failure, usageError } from '../cli-error.ts';
+import type { Invocation, Io } from '../command.ts';
+import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { printProblems, readServerFile } from '../server-file.ts';
+import { hostPort } from './banner.ts';
+import { serve } from './serve.ts';
+
+const roles = ['frontend', 'history', 'matching', 'worker'];
+const variable = 'TEMPORAL_SERVER_CONFIG_FILE_PATH';
+
+export async function runStart({ flags, io }: Invocation): Promise<ExitCode> {
+  checkRoles(flags.all('role'));
+  const file = flags.one('config') ?? io.env[variable];
+  if (file === undefined || file === '') {
+    throw usageError('no configuration file', {
+      why: `Neither --config nor ${variable} names one.`,
+      next: 'Write perdure server start --config server.yaml, or perdure server start-dev for a server without a file.',
+    });
+  }
+  const read = readServerFile(file, io, {
+    strict: flags.switched('strict-config') === true,
+    autoCreateTopics: flags.switched('no-auto-migrate') !== true,
+  });
+  if (read.settings === undefined) {
+    printProblems(file, read, io);
+    return exitCodes.usage;
+  }
+  const { server, log, startMsMax } = read.settings;
+  const logger = createLogger({ level: log.level, format: log.format, write: writerOf(log.target, io), nowMs: () => Date.now() });
+  for (const { line, column, path, message } of read.problems) logger.warn(message, { file: `${file}:${line}:${column}`, key: path });
+  if (flags.switched('allow-no-auth') !== true && !isTrue(io.env['TEMPORAL_ALLOW_NO_AUTH'])) warnAboutOpenPort(server, logger);
+  return serve({ settings: server, logger, io, startMsMax, onServing: () => {} });
+}
+
+function checkRoles(given: readonly string[]): void {
+  for (const role of given) {
+    if (roles.includes(role)) continue;
+    const meant = suggest(role, roles);
+    throw usageError(`--role: expected ${roles.join(', ')}, got "${role}"`, {
+      why: meant === undefined ? undefined : `Did you mean ${meant}?`,
+    });
+  }
+  const missing = roles.filter((role) => !given.includes(role));
+  if (given.length === 0 || missing.length === 0) return;
+  throw usageError(`can't run ${given.join(', ')} alone`, {
+    why: 'So far one process runs all roles; several that serve together are not available yet.',
+    next: 'Leave --role out.',
+  });
+}
+
+function writerOf(target: LogSettings['target'], io: Io): (line: string) => void {
+  switch (target.kind) {
+    case 'stderr':
+      return io.err;
+    case 'stdout':
+      return io.out;
+    case 'file':
+      try {
+        return openLogFile(target.filename);
+      } catch (error) {
+        throw failure(`can't open log file ${target.filename}`, { why: error instanceof Error ? error.message : String(error) });
+      }
+  }
+}
+
+function warnAboutOpenPort({ host, port }: ServerSettings, logger: Logger): void {
+  if (host.startsWith('127.') || host === '::1') return;
+  logger.warn('anybody who reaches this port may use it: there is no authorization; --allow-no-auth silences this warning', {
+    address: hostPort(host, port),
+  });
+}
+
+function isTrue(text: string | undefined): boolean {
+  return text === '1' || text?.toLowerCase() === 'true';
+}

@@ -1,0 +1,16 @@
+import { nodeMajorMinor, perdureVersion, temporalApiVersion } from '../config/version.ts';
+import { outputFormat } from './output.ts';
+import type { Invocation } from './command.ts';
+import { exitCodes, type ExitCode } from './exit-codes.ts';
+
+/** `Perdure 0.1.0 (Temporal API 1.63, Node 24.21)`: also the first line of the banner. */
+export function versionLine(): string {
+  return `Perdure ${perdureVersion()} (Temporal API ${temporalApiVersion}, Node ${nodeMajorMinor()})`;
+}
+
+export async function runVersion({ flags, io }: Invocation): Promise<ExitCode> {
+  const json = outputFormat(flags.one('output')) === 'json';
+  const facts = { version: perdureVersion(), temporalApi: temporalApiVersion, node: process.versions.node };
+  io.out(json ? `${JSON.stringify(facts)}\n` : `${versionLine()}\n`);
+  return exitCodes.done;
+}

@@ -1,0 +1,75 @@
+import { stringify } from 'yaml';
+import { formatDurationMs } from './duration.ts';
+import type { KafkaOptions } from './kafka-options.ts';
+import type { FileSettings, ServerSettings } from './settings.ts';
+
+const masked = '***';
+
+/** What the settings add up to, as the server file would say it: canonical keys, defaults filled in, secrets masked. */
+export function effectiveConfig(server: ServerSettings, file?: Omit<FileSettings, 'server'>): object {
+  return {
+    ...(file === undefined
+      ? {}
+      : { log: effectiveLog(file.log), global: { membership: { maxJoinDuration: formatDurationMs(file.startMsMax) } } }),
+    services: { frontend: { rpc: { grpcPort: server.port, bindOnIP: server.host } } },
+    persistence: { numHistoryShards: server.historyShards, ...(server.log.kind === 'embedded' ? embeddedStore(server.log.filename) : {}) },
+    clusterMetadata: { currentClusterName: server.clusterName },
+    ...(server.log.kind === 'kafka' ? { perdure: { kafka: effectiveKafka(server.log.kafka) } } : {}),
+  };
+}
+
+/** What only the flags of start-dev can say. */
+export function effectiveStartDev(server: ServerSettings): object {
+  return {
+    ...effectiveConfig(server),
+    startDev: {
+      namespaces: server.namespaces,
+      searchAttributes: Object.fromEntries(server.searchAttributes),
+      dynamicConfig: Object.fromEntries(server.dynamicConfig),
+      ...(server.log.kind === 'embedded' ? { sqlitePragmas: Object.fromEntries(server.log.sqlitePragmas) } : {}),
+    },
+  };
+}
+
+export function toYaml(value: object): string {
+  return stringify(value);
+}
+
+function effectiveLog(log: FileSettings['log']): object {
+  return {
+    level: log.level,
+    encoding: log.format === 'text' ? 'console' : 'json',
+    stdout: log.target.kind === 'stdout',
+    ...(log.target.kind === 'file' ? { outputFile: log.target.filename } : {}),
+  };
+}
+
+function embeddedStore(filename: string | undefined): object {
+  const sql =
+    filename === undefined
+      ? { pluginName: 'sqlite', connectAttributes: { mode: 'memory' } }
+      : { pluginName: 'sqlite', databaseName: filename };
+  return { defaultStore: 'default', datastores: { default: { sql } } };
+}
+
+function effectiveKafka(kafka: KafkaOptions): object {
+  return {
+    brokers: kafka.brokers,
+    topicPrefix: kafka.topicPrefix,
+    replicationFactor: kafka.replicationFactor,
+    ...(kafka.tls === undefined ? {} : { tls: effectiveTls(kafka.tls) }),
+    ...(kafka.sasl === undefined ? {} : { sasl: { ...kafka.sasl, password: masked } }),
+  };
+}
+
+/** The files were read when the configuration was loaded; their text is not repeated. */
+function effectiveTls(tls: NonNullable<KafkaOptions['tls']>): object {
+  return {
+    enabled: true,
+    ...(tls.ca === undefined ? {} : { caFile: '(read)' }),
+    ...(tls.cert === undefined ? {} : { certFile: '(read)' }),
+    ...(tls.key === undefined ? {} : { keyFile: masked }),
+    ...(tls.serverName === undefined ? {} : { serverName: tls.serverName }),
+    disableHostVerification: !tls.verifyServer,
+  };
+}

@@ -1,0 +1,92 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { parseDurationMs } from './duration.ts';
+
+/**
+ * Building blocks of the server file's schema. Each says in its own words what it expects. A value from the environment is always
+ * text, so numbers and switches also accept the text that reads as one.
+ */
+
+type Issue = { readonly input?: unknown };
+
+const expected = (what: string) => (issue: Issue) => `expected ${what}, got ${show(issue.input)}`;
+
+export function show(value: unknown): string {
+  if (value === undefined || value === null) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a group of keys';
+  const text = JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 77)}…"` : text;
+}
+
+export const text = (what = 'text') => z.string({ error: expected(what) }).min(1, { error: expected(what) });
+
+export const matching = (pattern: RegExp, what: string) => z.string({ error: expected(what) }).regex(pattern, { error: expected(what) });
+
+export const whole = (min: number, max: number, what = `a whole number from ${min} to ${max}`) =>
+  z.preprocess(
+    (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
+    z
+      .int({ error: expected(what) })
+      .min(min, { error: expected(what) })
+      .max(max, { error: expected(what) }),
+  );
+
+export const port = () => whole(0, 65535, 'a port from 0 to 65535');
+
+export const flag = () =>
+  z.preprocess((value) => (value === 'true' ? true : value === 'false' ? false : value), z.boolean({ error: expected('true or false') }));
+
+export const duration = () =>
+  z
+    .string({ error: expected('a duration such as 720h') })
+    .refine((value) => parseDurationMs(value) !== undefined, { error: expected('a duration such as 720h') });
+
+export const ip = () =>
+  z.string({ error: expected('an IP address') }).refine((value) => isIP(value) !== 0, { error: expected('an IP address') });
+
+export const oneOf = <const Names extends readonly [string, ...string[]]>(names: Names, what = names.join(' or ')) =>
+  z.preprocess((value) => (typeof value === 'string' ? value.toLowerCase() : value), z.enum(names, { error: expected(what) }));
+
+/** `host:port`, IPv6 in brackets. */
+export const hostPort = () => {
+  const what = 'host:port, IPv6 in brackets';
+  return z.string({ error: expected(what) }).refine(isHostPort, { error: expected(what) });
+};
+
+export function isHostPort(value: string): boolean {
+  const match = /^(?:\[([^\]]+)\]|([^:\s[\]]+)):(\d{1,5})$/.exec(value);
+  if (match === null) return false;
+  const [, ipv6, , portText] = match;
+  const number = Number(portText);
+  return number >= 1 && number <= 65535 && (ipv6 === undefined || isIP(ipv6) === 6);
+}
+
+/** A group of keys; any other key is a problem. */
+export const group = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+  z.strictObject(shape, { error: (issue) => (issue.code === 'invalid_type' ? expected('a group of keys')(issue) : undefined) });
+
+export const list = <Element extends z.ZodType>(element: Element, what: string) => z.array(element, { error: expected(what) });
+
+type UnusedNote = { readonly unused: string };
+const unusedKeys = z.registry<UnusedNote>();
+
+/** A key that Temporal knows and this server does not use: read, and warned about. */
+export function unused(why = 'read, but not used by this server') {
+  return z.unknown().optional().register(unusedKeys, { unused: why });
+}
+
+export function unusedNote(schema: z.core.$ZodType): string | undefined {
+  return unusedKeys.get(schema)?.unused;
+}
+
+/** A key whose neglect would be dangerous: refused unless it is empty. */
+export function refused(why: string) {
+  return z.custom<undefined>(isEmpty, { error: why }).optional();
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === '' || value === false) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return typeof value === 'object' && Object.values(value).every(isEmpty);
+}

@@ -1,0 +1,29 @@
+/** Something wrong with a server file, where it stands. */
+export type Problem = {
+  readonly severity: 'error' | 'warning';
+  readonly line: number;
+  readonly column: number;
+  /** `global.tls.refreshInterval`; empty when the problem is the file's syntax. */
+  readonly path: string;
+  readonly message: string;
+};
+
+const printedMax = 50;
+
+/** `server.yaml:12:7: global.metrics.prometheus.listenAdress: unknown key; did you mean listenAddress?` */
+export function renderProblem(file: string, problem: Problem): string {
+  const where = `${file}:${problem.line}:${problem.column}`;
+  const message = problem.severity === 'warning' ? `warning: ${problem.message}` : problem.message;
+  return problem.path === '' ? `${where}: ${message}` : `${where}: ${problem.path}: ${message}`;
+}
+
+export function renderProblems(file: string, problems: readonly Problem[]): string {
+  const lines = problems.slice(0, printedMax).map((problem) => renderProblem(file, problem));
+  if (problems.length > printedMax) lines.push(`${file}: and ${problems.length - printedMax} more`);
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** In the order of the file: people mend it from top to bottom. */
+export function inFileOrder(problems: readonly Problem[]): Problem[] {
+  return problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
+}

@@ -1,0 +1,187 @@
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document, type Node } from 'yaml';
+import { z } from 'zod';
+import { substitute, type Environment } from './environment.ts';
+import { unusedNote } from './fields.ts';
+import { fileSchema, type FileConfig } from './file-schema.ts';
+import { inFileOrder, type Problem } from './problem.ts';
+import { suggest } from './suggest.ts';
+
+export type ReadOptions = {
+  readonly env: Environment;
+  /** Unknown keys are errors everywhere, not only where their neglect is dangerous. */
+  readonly strict: boolean;
+};
+
+export type ReadResult = {
+  /** Undefined when there are errors among the problems. */
+  readonly config: FileConfig | undefined;
+  readonly problems: readonly Problem[];
+  /** Where a path of the file stands, for problems that are found later. */
+  readonly locate: Locate;
+};
+
+type Path = readonly (string | number)[];
+/** A key's own place, or its value's when that is a single one. */
+export type Locate = (path: Path, what: 'key' | 'value') => { readonly line: number; readonly column: number };
+
+/** Under these an unknown key is always an error: a misspelt setting would leave a door open or data elsewhere. */
+const alwaysStrict = ['global.tls', 'global.authorization', 'perdure'];
+
+/** Reads a server file: YAML, then the environment, then the schema. Every problem is found, not only the first. */
+export function readConfigFile(source: string, options: ReadOptions): ReadResult {
+  const lines = new LineCounter();
+  const document = parseDocument(source, { lineCounter: lines, version: '1.2', merge: true, prettyErrors: false });
+  const locate = locator(document, lines);
+  const syntax = syntaxProblems(source, document, lines);
+  if (syntax.length > 0) return { config: undefined, problems: syntax, locate };
+
+  const problems = substituteAll(document, options.env, lines);
+  const value: unknown = document.toJS() ?? {};
+  const parsed = fileSchema.safeParse(value);
+  const unset = new Set(problems.map(placeOf));
+  for (const issue of parsed.error?.issues ?? []) {
+    // What the empty text of an unset variable is not need not be said as well.
+    problems.push(...issueProblems(issue, locate, options.strict).filter((problem) => !unset.has(placeOf(problem))));
+  }
+  problems.push(...unusedProblems(fileSchema, value, [], locate));
+
+  const failed = problems.some((problem) => problem.severity === 'error');
+  return {
+    config: failed ? undefined : (parsed.data ?? fileSchema.parse(withoutUnknown(value, parsed.error))),
+    problems: inFileOrder(problems),
+    locate,
+  };
+}
+
+function syntaxProblems(source: string, document: Document.Parsed, lines: LineCounter): Problem[] {
+  if (/^# enable-template/m.test(source.slice(0, 1024))) {
+    return [{ severity: 'error', line: 1, column: 1, path: '', message: 'Go templates are not supported; use ${NAME:-default}' }];
+  }
+  return document.errors.map((error) => {
+    const { line, col } = lines.linePos(error.pos[0]);
+    return { severity: 'error', line, column: col, path: '', message: error.message };
+  });
+}
+
+/** Values only: keys and comments keep their dollar signs. */
+function substituteAll(document: Document.Parsed, env: Environment, lines: LineCounter): Problem[] {
+  const problems: Problem[] = [];
+  visit(document, {
+    Scalar(key, node) {
+      if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return;
+      const { text, missing } = substitute(node.value, env);
+      node.value = text;
+      const { line, col } = lines.linePos(node.range?.[0] ?? 0);
+      for (const name of missing) {
+        problems.push({
+          severity: 'error',
+          line,
+          column: col,
+          path: '',
+          message: `environment variable ${name} is not set; set it or write \${${name}:-default}`,
+        });
+      }
+    },
+  });
+  return problems;
+}
+
+function issueProblems(issue: z.core.$ZodIssue, locate: Locate, strict: boolean): Problem[] {
+  const path = issue.path.filter((part) => typeof part !== 'symbol');
+  if (issue.code !== 'unrecognized_keys') {
+    return [{ severity: 'error', ...locate(path, 'value'), path: pathText(path), message: issue.message }];
+  }
+  const known = Object.keys(shapeAt(fileSchema, path) ?? {});
+  return issue.keys.map((key) => {
+    const keyPath = [...path, key];
+    const whole = pathText(keyPath);
+    const meant = suggest(key, known);
+    const error = strict || alwaysStrict.some((prefix) => whole.startsWith(`${prefix}.`));
+    return {
+      severity: error ? ('error' as const) : ('warning' as const),
+      ...locate(keyPath, 'key'),
+      path: whole,
+      message: meant === undefined ? 'unknown key' : `unknown key; did you mean ${meant}?`,
+    };
+  });
+}
+
+/** One warning for each path that Temporal knows and this server does not use. */
+function unusedProblems(schema: z.core.$ZodType, value: unknown, path: Path, locate: Locate): Problem[] {
+  const note = unusedNote(schema);
+  if (note !== undefined) return [{ severity: 'warning', ...locate(path, 'key'), path: pathText(path), message: note }];
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  const shape = shapeOf(schema);
+  return Object.entries(value).flatMap(([key, child]) => {
+    const childSchema = shape?.[key] ?? recordValue(schema);
+    return childSchema === undefined ? [] : unusedProblems(childSchema, child, [...path, key], locate);
+  });
+}
+
+/** Unknown keys that were only warned about do not stop the rest from being read. */
+function withoutUnknown(value: unknown, error: z.ZodError | undefined): unknown {
+  const copy = structuredClone(value);
+  for (const issue of error?.issues ?? []) {
+    if (issue.code !== 'unrecognized_keys') continue;
+    let at: unknown = copy;
+    for (const part of issue.path) at = member(at, String(part));
+    if (typeof at === 'object' && at !== null) for (const key of issue.keys) Reflect.deleteProperty(at, key);
+  }
+  return copy;
+}
+
+function member(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
+}
+
+function placeOf(problem: Problem): string {
+  return `${problem.line}:${problem.column}`;
+}
+
+function pathText(path: Path): string {
+  return path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`)).join('');
+}
+
+/** What was left out has no place: then the nearest group around it is shown. */
+function locator(document: Document.Parsed, lines: LineCounter): Locate {
+  return (path, what) => {
+    let at: unknown = document.contents;
+    let keyOffset = nodeOffset(at) ?? 0;
+    for (const part of path) {
+      const pair = isMap(at) ? at.items.find((item) => isScalar(item.key) && String(item.key.value) === String(part)) : undefined;
+      const item = isSeq(at) ? at.items[Number(part)] : undefined;
+      if (pair === undefined && item === undefined) break;
+      keyOffset = nodeOffset(pair?.key ?? item) ?? keyOffset;
+      at = pair === undefined ? item : pair.value;
+    }
+    const offset = what === 'value' && isScalar(at) ? (nodeOffset(at) ?? keyOffset) : keyOffset;
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
+}
+
+function nodeOffset(node: unknown): number | undefined {
+  return (node as Node | null | undefined)?.range?.[0];
+}
+
+function shapeAt(schema: z.core.$ZodType, path: Path): z.core.$ZodShape | undefined {
+  let at: z.core.$ZodType | undefined = schema;
+  for (const part of path) at = at === undefined ? undefined : (shapeOf(at)?.[String(part)] ?? recordValue(at));
+  return at === undefined ? undefined : shapeOf(at);
+}
+
+function shapeOf(schema: z.core.$ZodType): z.core.$ZodShape | undefined {
+  const inner = unwrap(schema);
+  return inner instanceof z.ZodObject ? inner.shape : undefined;
+}
+
+function recordValue(schema: z.core.$ZodType): z.core.$ZodType | undefined {
+  const inner = unwrap(schema);
+  return inner instanceof z.ZodRecord ? inner._zod.def.valueType : undefined;
+}
+
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  if (schema instanceof z.ZodOptional) return unwrap(schema._zod.def.innerType);
+  if (schema instanceof z.ZodPipe) return unwrap(schema._zod.def.out);
+  return schema;
+}

@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+
+/** The release of the public API whose messages we were built against (temporalio/api). */
+export const temporalApiVersion = '1.63';
+
+let cached: string | undefined;
+
+/** Our own version, from package.json: one place to change at a release. */
+export function perdureVersion(): string {
+  cached ??= readVersion();
+  return cached;
+}
+
+function readVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  if (typeof manifest === 'object' && manifest !== null && 'version' in manifest && typeof manifest.version === 'string')
+    return manifest.version;
+  throw new Error('package.json has no version: the installation is damaged, run npm ci');
+}
+
+/** `24.21`: the patch does not matter to anybody who reads a banner. */
+export function nodeMajorMinor(): string {
+  return process.versions.node.split('.').slice(0, 2).join('.');
+}
