@@ -1,0 +1,141 @@
+import type { Import } from './imports.ts';
+
+/**
+ * Who may import whom. Dependencies point inward, to the kernel; adapters do not know each other; src/server.ts alone knows every
+ * part and plugs them together.
+ */
+export type Direction = {
+  /** Files that begin so. The first row that fits decides. */
+  readonly from: string;
+  /** Files of ours, packages and Node modules that may be imported, by their beginning. */
+  readonly may: readonly string[];
+  /** The same, as types only. */
+  readonly mayTypes?: readonly string[];
+  readonly reason: string;
+  readonly wayOut: string;
+};
+
+const core = {
+  reason: 'the cores are pure: no clock, no I/O, no randomness, no knowledge of each other, so that replay equals live',
+  wayOut: 'hand the value in with the command, put a task into the record, or move a shared helper to src/kernel',
+};
+
+const support = {
+  reason: 'support code knows no part of the server',
+  wayOut: 'let the part that needs it import it, or let src/server.ts hand it over',
+};
+
+export const directions: readonly Direction[] = [
+  {
+    from: 'src/kernel/',
+    may: ['src/kernel/'],
+    reason: 'the kernel is the leaf on which every part stands',
+    wayOut: 'move the code to the folder that needs it, or the import out of it',
+  },
+  { from: 'src/history/', may: ['src/history/', 'src/kernel/'], ...core },
+  { from: 'src/matching/', may: ['src/matching/', 'src/kernel/'], ...core },
+  { from: 'src/cluster/', may: ['src/cluster/', 'src/kernel/'], ...core },
+  { from: 'src/deadletters/', may: ['src/deadletters/', 'src/kernel/'], ...core },
+  {
+    from: 'src/actors/',
+    may: [
+      'src/actors/',
+      'src/history/',
+      'src/matching/',
+      'src/cluster/',
+      'src/deadletters/',
+      'src/kernel/',
+      'src/wire/',
+      'src/observability/',
+      'xstate',
+      'node:crypto',
+    ],
+    reason: 'actors own their ports and know no adapter',
+    wayOut: 'declare a port in src/actors and let src/server.ts plug the adapter in',
+  },
+  {
+    from: 'src/topics/kafka/',
+    may: ['src/topics/', 'src/actors/log.ts', 'src/kernel/', 'src/config/', 'src/observability/', 'kafkajs', 'node:'],
+    mayTypes: ['src/actors/'],
+    reason: 'the log stores bytes; it knows the port and nothing of the cores',
+    wayOut: 'carry what it needs through the Log port (src/actors/log.ts)',
+  },
+  {
+    from: 'src/topics/embedded/',
+    may: ['src/topics/', 'src/actors/log.ts', 'src/kernel/', 'src/observability/', 'node:'],
+    mayTypes: ['src/actors/', 'src/config/'],
+    reason: 'the log stores bytes; it knows the port and nothing of the cores',
+    wayOut: 'carry what it needs through the Log port (src/actors/log.ts)',
+  },
+  {
+    from: 'src/topics/',
+    may: ['src/topics/', 'src/actors/log.ts', 'src/kernel/'],
+    mayTypes: ['src/actors/', 'src/config/'],
+    reason: 'what both logs share knows neither client: kafkajs lives in src/topics/kafka, node:sqlite in src/topics/embedded',
+    wayOut: 'move the code into one of those folders, or carry the value through the Log port',
+  },
+  {
+    from: 'src/grpc/',
+    may: [
+      'src/grpc/',
+      'src/actors/',
+      'src/kernel/',
+      'src/wire/',
+      'src/config/',
+      'src/observability/',
+      '@grpc/grpc-js',
+      '@temporalio/proto',
+      'protobufjs',
+      'long',
+      'node:',
+    ],
+    mayTypes: ['src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/'],
+    reason: 'the front turns requests into commands; decisions are made behind `ask`, and adapters do not know each other',
+    wayOut: 'ask an actor, or take a port in the constructor and let src/server.ts plug it in',
+  },
+  { from: 'src/wire/', may: ['src/wire/', 'src/kernel/', 'protobufjs', 'long'], ...support },
+  { from: 'src/observability/', may: ['src/observability/', 'src/kernel/', 'node:'], ...support },
+  { from: 'src/config/', may: ['src/config/', 'src/kernel/', 'yaml', 'zod', 'node:'], mayTypes: ['src/observability/'], ...support },
+  {
+    from: 'src/cli/',
+    may: ['src/cli/', 'src/config/', 'src/observability/', 'src/kernel/', 'src/server.ts', 'node:'],
+    reason: 'the command line knows one function of the server',
+    wayOut: 'put the value into ServerOptions (src/config/server-options.ts)',
+  },
+  {
+    from: 'src/server.ts',
+    may: ['src/', 'node:'],
+    reason: 'the composition root plugs parts together and does nothing itself',
+    wayOut: 'move the code into a part',
+  },
+];
+
+/** Modules that may be used in one place only, whatever a row above says. */
+export const singleHomes: readonly { readonly module: string; readonly homes: readonly string[] }[] = [
+  { module: 'kafkajs', homes: ['src/topics/kafka/'] },
+  { module: 'node:sqlite', homes: ['src/topics/embedded/', 'src/projections/sqlite/'] },
+  { module: 'pg', homes: ['src/projections/postgres/'] },
+  { module: 'xstate', homes: ['src/actors/'] },
+];
+
+/** What is wrong with an import, with the reason and the way out; undefined when it is fine. */
+export function violation(found: Import): string | undefined {
+  const place = `${found.file}:${found.line} imports ${found.specifier}`;
+  for (const { module, homes } of singleHomes) {
+    if (found.target === module && !homes.some((home) => found.file.startsWith(home))) {
+      return `${place}: ${module} is used in ${homes.join(' and ')} only; use the port instead`;
+    }
+  }
+  const row = directions.find(({ from }) => found.file.startsWith(from));
+  if (row === undefined) return `${place}: ${found.file} is in no folder of test/structure/directions.ts; say there what it may import`;
+  const fits = (allowed: string): boolean =>
+    allowed.endsWith('/') || allowed.endsWith(':') ? found.target.startsWith(allowed) : isModule(found.target, allowed);
+  if (row.may.some(fits)) return undefined;
+  if (found.typeOnly && (row.mayTypes ?? []).some(fits)) return undefined;
+  const asTypes = (row.mayTypes ?? []).some(fits) ? ' (as types it may)' : '';
+  return `${place}: ${row.from} must not${asTypes}, for ${row.reason}. Way out: ${row.wayOut}.`;
+}
+
+function isModule(target: string, allowed: string): boolean {
+  return target === allowed || target.startsWith(`${allowed}/`);
+}

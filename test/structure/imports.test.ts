@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { violation } from './directions.ts';
+import { importsOf, parseImports, repository, sourceFiles, type Import } from './imports.ts';
+
+const files = sourceFiles('src');
+const imports = files.flatMap(importsOf);
+
+describe('import directions of src', () => {
+  test('every import points inward', () => {
+    expect(imports.map(violation).filter((message) => message !== undefined)).toEqual([]);
+  });
+
+  test('no module imports itself through others', () => {
+    expect(cycles(imports.filter((found) => !found.typeOnly && !found.lazy && found.target.startsWith('src/')))).toEqual([]);
+  });
+
+  test('the server is loaded lazily by the command line, so that help answers at once', () => {
+    const eager = imports.filter(
+      (found) => found.file.startsWith('src/cli/') && found.target === 'src/server.ts' && !found.lazy && !found.typeOnly,
+    );
+    expect(eager.map(({ file, line }) => `${file}:${line}`)).toEqual([]);
+  });
+
+  test('kafkajs is loaded lazily, for the embedded server never needs it', () => {
+    const eager = imports.filter(
+      (found) =>
+        found.target.startsWith('src/topics/kafka/') && !found.file.startsWith('src/topics/kafka/') && !found.lazy && !found.typeOnly,
+    );
+    expect(eager.map(({ file, line }) => `${file}:${line}`)).toEqual([]);
+  });
+});
+
+describe('the cores are deterministic', () => {
+  const forbidden: readonly (readonly [RegExp, string])[] = [
+    [/\bDate\.now\b|\bnew Date\(\s*\)/, 'the clock: take `now` from the command'],
+    [/\bperformance\.now\b|\bprocess\.hrtime\b/, 'the clock: take `now` from the command'],
+    [/\bMath\.random\b|\brandomUUID\b|\bgetRandomValues\b/, 'randomness: ids and jitter come with the command'],
+    [/\bset(Timeout|Interval|Immediate)\b|\bqueueMicrotask\b/, 'waiting: put a timer task into the record'],
+    [/\bprocess\.(env|argv|platform|pid)\b/, 'the process: hand the setting in'],
+    [/\basync\b|\bawait\b|\bnew Promise\b/, 'promises: decide and evolve are synchronous'],
+  ];
+  const cores = ['src/kernel/', 'src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/'];
+
+  test('no core uses what would differ at replay', () => {
+    const findings = files
+      .filter((file) => cores.some((folder) => file.startsWith(folder)))
+      .flatMap((file) => {
+        const code = withoutComments(textOf(file));
+        return forbidden.filter(([pattern]) => pattern.test(code)).map(([, way]) => `${file} uses ${way}`);
+      });
+    expect(findings).toEqual([]);
+  });
+});
+
+describe('house rules that no tool holds', () => {
+  test('file names are kebab-case', () => {
+    expect(files.filter((file) => !/^src\/(?:[a-z0-9-]+\/)*[a-z0-9]+(?:[-.][a-z0-9]+)*\.ts$/.test(file))).toEqual([]);
+  });
+
+  test('nothing is exported by default', () => {
+    expect(files.filter((file) => /^export default\b/m.test(textOf(file)))).toEqual([]);
+  });
+
+  test('the examples import what users have: @temporalio packages, Node and themselves', () => {
+    const foreign = sourceFiles('examples')
+      .flatMap(importsOf)
+      .filter((found) => !/^(@temporalio\/|node:|\.\/)/.test(found.specifier));
+    expect(foreign.map(({ file, line, specifier }) => `${file}:${line} imports ${specifier}`)).toEqual([]);
+  });
+});
+
+/** The checker itself: a rule that finds nothing would pass every test above. */
+describe('the checker', () => {
+  const source = (file: string, text: string) => parseImports(file, text).map(violation);
+
+  test.each([
+    ['src/history/x.ts', `import { readFileSync } from 'node:fs';`, 'src/history/ must not, for the cores are pure'],
+    ['src/history/x.ts', `import { match } from '../matching/match.ts';`, 'must not'],
+    ['src/history/x.ts', `import type { Log } from '../actors/log.ts';`, 'must not'],
+    ['src/kernel/x.ts', `import { assert } from '../history/assert.ts';`, 'leaf'],
+    ['src/actors/x.ts', `import { KafkaLog } from '../topics/kafka/log.ts';`, 'declare a port'],
+    ['src/topics/x.ts', `import { Kafka } from 'kafkajs';`, 'kafkajs is used in src/topics/kafka/ only'],
+    ['src/topics/embedded/x.ts', `import { decide } from '../../history/decide.ts';`, 'must not'],
+    ['src/grpc/services/x.ts', `import {\n  decide,\n} from '../../history/decide.ts';`, 'as types it may'],
+    ['src/grpc/x.ts', `const log = await import('../topics/embedded/log.ts');`, 'adapters do not know each other'],
+    ['src/cli/x.ts', `export { decide } from '../history/decide.ts';`, 'one function of the server'],
+    ['src/brand-new/x.ts', `import { a } from './a.ts';`, 'is in no folder'],
+  ])('refuses in %s: %s', (file, text, message) => {
+    expect(source(file, text)).toEqual([expect.stringContaining(message)]);
+  });
+
+  test.each([
+    ['src/grpc/services/x.ts', `import type { Command } from '../../history/commands.ts';`],
+    ['src/grpc/services/x.ts', `import { type Command } from '../../history/commands.ts';`],
+    ['src/topics/kafka/x.ts', `import { Kafka } from 'kafkajs';`],
+    ['src/topics/kafka/x.ts', `import { LogError } from '../../actors/log.ts';`],
+    ['src/topics/kafka/x.ts', ` * import { decide } from '../../history/decide.ts';`],
+    ['src/server.ts', `import { decide } from './history/decide.ts';`],
+  ])('accepts in %s: %s', (file, text) => {
+    expect(source(file, text).filter((message) => message !== undefined)).toEqual([]);
+  });
+
+  test('finds a cycle', () => {
+    const edge = (file: string, target: string): Import => ({ file, target, line: 1, specifier: target, typeOnly: false, lazy: false });
+    expect(cycles([edge('a', 'b'), edge('b', 'c'), edge('c', 'a'), edge('d', 'a')])).toEqual(['a → b → c → a']);
+  });
+});
+
+/** One line for each module that is found again on the way down. */
+function cycles(edges: readonly Import[]): string[] {
+  const targets = Map.groupBy(edges, (edge) => edge.file);
+  const done = new Set<string>();
+  const found: string[] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    const seen = path.indexOf(file);
+    if (seen >= 0) found.push([...path.slice(seen), file].join(' → '));
+    if (seen >= 0 || done.has(file)) return;
+    for (const edge of targets.get(file) ?? []) visit(edge.target, [...path, file]);
+    done.add(file);
+  };
+  for (const file of targets.keys()) visit(file, []);
+  return found;
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(repository, file), 'utf8');
+}
+
+function withoutComments(source: string): string {
+  return source
+    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+    .replaceAll(/^\s*\/\/.*$/gm, '')
+    .replaceAll(/\s\/\/ .*$/gm, '');
+}
