@@ -4,6 +4,7 @@
  *
  * `T`, the started task, comes from history and goes to the poll's caller: nothing here looks into it.
  */
+import type { EmptyPoll, QueryTask, TaskReply } from './replies.ts';
 import type { TaskQueuePartition } from './task-queue.ts';
 
 /** A run, as history names it. */
@@ -131,11 +132,7 @@ export type TaskStartAnswered<T> = {
 };
 
 /** What the parent partition made of a `forwardPoll` effect. */
-export type ForwardedPollOutcome<T> =
-  | { readonly kind: 'task'; readonly task: T }
-  | { readonly kind: 'query'; readonly query: import('./replies.ts').QueryTask }
-  | { readonly kind: 'empty' }
-  | { readonly kind: 'unavailable' };
+export type ForwardedPollOutcome<T> = TaskReply<T> | QueryTask | EmptyPoll | { readonly kind: 'unavailable' };
 
 /** From the shell, to each `forwardPoll` effect. No reply. */
 export type ForwardedPollAnswered<T> = {

@@ -1,5 +1,5 @@
 /** What a matching host answers. */
-import type { QueriedWorkflow, QueryResult } from './commands.ts';
+import type { MatchingTask, QueriedWorkflow, QueryResult } from './commands.ts';
 
 export type MatchingRejection =
   /** FAILED_PRECONDITION `no poller seen for task queue recently, worker may be down`; clients compare the text. */
@@ -19,7 +19,13 @@ export type Done = { readonly kind: 'done' };
 export type EmptyPoll = { readonly kind: 'emptyPoll' };
 
 /** A task whose start is committed in history. */
-export type TaskReply<T> = { readonly kind: 'task'; readonly task: T; readonly backlogCountHint: number };
+export type TaskReply<T> = {
+  readonly kind: 'task';
+  readonly task: T;
+  /** What was started, for whoever must take the start back. */
+  readonly origin: MatchingTask;
+  readonly backlogCountHint: number;
+};
 
 /** A query-only workflow task: nothing was started, the answer goes to `answerQuery` of this queue. */
 export type QueryTask = {

@@ -1,0 +1,50 @@
+/** What the shell does for a matching host, in the order given: a withdrawal must reach history before the next start. */
+import type { ReplyEffect } from '../kernel/handled.ts';
+import type { AddActivityTask, AddWorkflowTask, MatchingTask, PollActivityTask, PollWorkflowTask, RunKey } from './commands.ts';
+import type { MatchingReply } from './replies.ts';
+import type { TaskQueuePartition } from './task-queue.ts';
+
+/** Ask history to record this start; hand the outcome back as `taskStartAnswered`, in any case. */
+export type StartTask = {
+  readonly kind: 'startTask';
+  readonly correlation: number;
+  readonly queue: TaskQueuePartition;
+  readonly task: MatchingTask;
+  readonly pollRequestId: string;
+  readonly identity: string;
+  readonly workerVersion: Uint8Array | undefined;
+};
+
+/** The poll went away after its start was asked: history takes the start back, if there was one. */
+export type WithdrawActivityStart = {
+  readonly kind: 'withdrawActivityStart';
+  readonly historyShard: number;
+  readonly key: RunKey;
+  readonly scheduledEventId: number;
+  readonly pollRequestId: string;
+};
+
+/** Ask the parent partition; hand its answer back as `forwardedPollAnswered`, in any case. */
+export type ForwardPoll = {
+  readonly kind: 'forwardPoll';
+  readonly correlation: number;
+  readonly command: PollWorkflowTask | PollActivityTask;
+};
+
+/** The forwarded poll's caller is gone: cancel the ask. Its answer is still handed back. */
+export type CancelForwardedPoll = { readonly kind: 'cancelForwardedPoll'; readonly correlation: number };
+
+/** Ask the parent partition; hand its answer back as `forwardedTaskAnswered`, in any case. */
+export type ForwardTask = {
+  readonly kind: 'forwardTask';
+  readonly correlation: number;
+  readonly command: AddWorkflowTask | AddActivityTask;
+};
+
+export type MatchingEffect<T> =
+  | ReplyEffect<MatchingReply<T>>
+  | StartTask
+  | WithdrawActivityStart
+  | ForwardPoll
+  | CancelForwardedPoll
+  | ForwardTask;

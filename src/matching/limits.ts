@@ -1,0 +1,40 @@
+/** Every bound of a matching host, with its unit. Times follow Temporal's server where workers can see them. */
+export const matchingLimits = {
+  /** Open polls of one task-queue partition; one more is rejected. */
+  pollsPerQueueMax: 5_000,
+  /** Stored tasks of one task-queue partition; one more is rejected and stays with history. */
+  storedTasksPerQueueMax: 200_000,
+  /** Tasks in memory only: those of a sticky queue, and those that child partitions offer to their root. */
+  memoryTasksPerQueueMax: 10_000,
+  queriesPerQueueMax: 1_000,
+  queuesPerHostMax: 100_000,
+  /** Identities remembered per queue for DescribeTaskQueue. */
+  pollersPerQueueMax: 1_000,
+  /** A sticky queue without a poll for so long is unavailable. */
+  stickyPollWindowMs: 10_000,
+  /** A query is refused when no poll was seen for so long. */
+  queryPollWindowMs: 20_000,
+  /** How long DescribeTaskQueue remembers a poller. */
+  pollerMemoryMs: 300_000,
+  /** A queue that nobody used for so long leaves memory. */
+  queueIdleMs: 300_000,
+  /** A poll whose deadline comes while its start is under way waits so much longer; the edge keeps a second in hand. */
+  startGraceMs: 400,
+  /** A start that history could not answer is asked again, after twice as long each time. */
+  startRetryFirstMs: 50,
+  startRetryMaxMs: 1_000,
+  /** Polls of a child partition that wait at its parent instead. */
+  forwardedPollsMax: 1,
+  /** Stored tasks that a child partition offers at its parent at the same time. */
+  offeredTasksMax: 8,
+  /** Tasks under way to the parent, whose add is not answered yet; more are stored at once. */
+  forwardedAddsMax: 1_000,
+  /** How long such an offer stays there before it is handed back. */
+  offerHoldMs: 60_000,
+  /** After the parent handed something back, or could not be reached, it is left alone for so long. */
+  forwardRetryMs: 1_000,
+  /** Removals of stored tasks are journaled with the next record, at the latest after so long. */
+  removalsFlushMs: 1_000,
+  /** Removals in one record. */
+  removalsPerRecordMax: 10_000,
+} as const;

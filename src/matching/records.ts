@@ -1,0 +1,15 @@
+/** The journal of a matching host: which tasks wait for a poll, and which no longer do. */
+import type { MatchingTask } from './commands.ts';
+import type { TaskQueuePartition } from './task-queue.ts';
+
+/** `id` is unique on its host and rises: the order in which tasks of a queue are offered. */
+export type SpilledTask = { readonly id: number; readonly queue: TaskQueuePartition; readonly task: MatchingTask };
+
+export type MatchingRecord = {
+  readonly kind: 'backlogChanged';
+  readonly timeMs: number;
+  /** Found no poll: kept until started or obsolete. */
+  readonly spilled: readonly SpilledTask[];
+  /** Ids of tasks that were started or are obsolete. Journaled late, so after a crash some are offered once more and refused. */
+  readonly removed: readonly number[];
+};
