@@ -38,7 +38,7 @@ export function parseCommandLine(root: Command, argv: readonly string[]): Parsed
       switches.set(name, readSwitch(token.rawName, token.value, option.on));
     } else {
       const list = values.get(name) ?? [];
-      list.push(readValue(token.rawName, token.value, token.inlineValue === true, option.flag.value));
+      list.push(readValue(token.rawName, token.value, token.inlineValue === true, option.flag));
       values.set(name, list);
     }
   }
@@ -109,17 +109,13 @@ function readSwitch(rawName: string, value: string | undefined, on: boolean): bo
   }
 }
 
-function readValue(rawName: string, value: string | undefined, inline: boolean, placeholder: string): string {
+function readValue(rawName: string, value: string | undefined, inline: boolean, flag: Flag): string {
   const swallowedFlag = !inline && value !== undefined && value.length > 1 && value.startsWith('-');
   if (value !== undefined && !swallowedFlag) return value;
-  throw usageError(`${rawName} needs a value (${placeholder})`, {
+  throw usageError(`${rawName} needs a value (${flag.value})`, {
     why: swallowedFlag ? `What follows it, "${value}", looks like another flag.` : undefined,
-    next: swallowedFlag ? `For a value that begins with a dash write ${longForm(rawName)}=${value}.` : undefined,
+    next: swallowedFlag ? `For a value that begins with a dash write --${flag.name}=${value}.` : undefined,
   });
-}
-
-function longForm(rawName: string): string {
-  return rawName.startsWith('--') ? rawName : `${rawName} as its long form, --NAME`;
 }
 
 /** Every name under which a flag of the command can be given. */

@@ -30,13 +30,15 @@ const alwaysStrict = ['global.tls', 'global.authorization', 'perdure'];
 /** Reads a server file: YAML, then the environment, then the schema. Every problem is found, not only the first. */
 export function readConfigFile(source: string, options: ReadOptions): ReadResult {
   const lines = new LineCounter();
-  const document = parseDocument(source, { lineCounter: lines, version: '1.2', merge: true, prettyErrors: false });
+  const document = parseDocument(source, { lineCounter: lines, version: '1.2', merge: true, prettyErrors: false, logLevel: 'error' });
   const locate = locator(document, lines);
   const syntax = syntaxProblems(source, document, lines);
   if (syntax.length > 0) return { config: undefined, problems: syntax, locate };
 
   const problems = substituteAll(document, options.env, lines);
-  const value: unknown = document.toJS() ?? {};
+  const value = toValue(document);
+  if (value instanceof Error)
+    return { config: undefined, problems: [{ severity: 'error', line: 1, column: 1, path: '', message: value.message }], locate };
   const parsed = fileSchema.safeParse(value);
   const unset = new Set(problems.map(placeOf));
   for (const issue of parsed.error?.issues ?? []) {
@@ -61,6 +63,15 @@ function syntaxProblems(source: string, document: Document.Parsed, lines: LineCo
     const { line, col } = lines.linePos(error.pos[0]);
     return { severity: 'error', line, column: col, path: '', message: error.message };
   });
+}
+
+/** Aliases and merges are followed here; a merge of what is no map, or too many aliases, show only now. */
+function toValue(document: Document.Parsed): unknown {
+  try {
+    return document.toJS() ?? {};
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
 /** Values only: keys and comments keep their dollar signs. */

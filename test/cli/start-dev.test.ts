@@ -1,0 +1,189 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { banner, hostPort } from '../../src/cli/server/banner.ts';
+import type { ServerOptions } from '../../src/config/server-options.ts';
+import { run } from './capture.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'perdure-cli-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The options that the flags add up to; port 0, so that no other server is in the way. */
+async function optionsOf(...flags: readonly string[]): Promise<Omit<ServerOptions, 'logger' | 'onFatal'>> {
+  const { started, err } = await run(['server', 'start-dev', '--port', '0', ...flags]);
+  const [options] = started;
+  if (options === undefined) throw new Error(`not started: ${err}`);
+  const { logger: _logger, onFatal: _onFatal, ...rest } = options;
+  return rest;
+}
+
+describe('server start-dev', () => {
+  test('needs no flags', async () => {
+    expect(await optionsOf()).toEqual({
+      host: '127.0.0.1',
+      port: 0,
+      log: { kind: 'embedded', filename: undefined, sqlitePragmas: [] },
+      historyShards: 4,
+      matchingPartitions: 4,
+      taskQueuePartitions: 1,
+      namespaces: ['default'],
+      searchAttributes: new Map(),
+      dynamicConfig: new Map(),
+      clusterName: 'active',
+    });
+  });
+
+  test('starts as SDK test environments start it', async () => {
+    const options = await optionsOf(
+      ...['--namespace', 'tests', '--ip', '127.0.0.1', '--log-format', 'pretty', '--log-level', 'warn', '--headless'],
+      ...['--dynamic-config-value', 'frontend.enableServerVersionCheck=false', '--dynamic-config-value', 'a.b="text"'],
+      ...['--db-filename', join(folder, 'sdk.db'), '--search-attribute', 'CustomerId=keyword', '--search-attribute', 'When=DATETIME'],
+    );
+    expect(options.namespaces).toEqual(['default', 'tests']);
+    expect(options.log).toEqual({ kind: 'embedded', filename: join(folder, 'sdk.db'), sqlitePragmas: [] });
+    expect(options.dynamicConfig).toEqual(
+      new Map<string, unknown>([
+        ['frontend.enableServerVersionCheck', false],
+        ['a.b', 'text'],
+      ]),
+    );
+    expect(options.searchAttributes).toEqual(
+      new Map([
+        ['CustomerId', 'Keyword'],
+        ['When', 'Datetime'],
+      ]),
+    );
+  });
+
+  test('accepts every flag whose feature is not there yet', async () => {
+    const options = await optionsOf(
+      ...['--http-port', '7243', '--metrics-port', '1', '--ui-port', '8233', '--ui-ip', '0.0.0.0', '--ui-public-path', '/x'],
+      ...['--ui-asset-path', 'x', '--ui-codec-endpoint', 'http://x', '--ui-disable-news-fetch', '--role-ports', '--dev-faults'],
+    );
+    expect(options).toEqual(await optionsOf());
+  });
+
+  test.each([
+    [['--ip', 'localhost'], '127.0.0.1'],
+    [['--ip', '0.0.0.0'], '0.0.0.0'],
+    [['--ip', '[::1]'], '::1'],
+  ])('%j listens on %s', async (flags, host) => {
+    expect((await optionsOf(...flags)).host).toBe(host);
+  });
+
+  test('names each namespace once, and default always', async () => {
+    expect((await optionsOf('-n', 'b', '-n', 'default', '-n', 'b')).namespaces).toEqual(['default', 'b']);
+  });
+
+  test('hands pragmas on in order', async () => {
+    const { log } = await optionsOf('--sqlite-pragma', 'cache_size=-2000', '--sqlite-pragma', 'temp_store=MEMORY');
+    expect(log).toMatchObject({
+      sqlitePragmas: [
+        ['cache_size', '-2000'],
+        ['temp_store', 'MEMORY'],
+      ],
+    });
+  });
+
+  test('--log-config prints what it adds up to', async () => {
+    const { err } = await run(['server', 'start-dev', '--port', '0', '--log-config', '-n', 'orders', '--dynamic-config-value', 'a=[1]']);
+    await expect(err.replace(/^perdure: the test wants no server\n/m, '')).toMatchFileSnapshot('fixtures/log-config.yaml');
+  });
+});
+
+describe('a flag that makes no sense is refused before anything starts', () => {
+  test.each([
+    { flags: ['--port', '65536'], code: 2, err: 'perdure: --port: expected a port from 0 to 65535, got "65536"\n' },
+    { flags: ['--port', '7233x'], code: 2, err: 'perdure: --port: expected a port from 0 to 65535, got "7233x"\n' },
+    { flags: ['--ui-port', 'x'], code: 2, err: 'perdure: --ui-port: expected a port from 0 to 65535, got "x"\n' },
+    { flags: ['--ip='], code: 2, err: 'perdure: --ip: expected an address such as 127.0.0.1 or 0.0.0.0, got nothing\n' },
+    { flags: ['--namespace='], code: 2, err: 'perdure: --namespace: expected a name, got nothing\n' },
+    {
+      flags: ['--log-level', 'wran'],
+      code: 2,
+      err: 'perdure: --log-level: expected debug, info, warn, error, never, got "wran"\nDid you mean warn?\n',
+    },
+    { flags: ['--log-format', 'yaml'], code: 2, err: 'perdure: --log-format: expected text, json, pretty, got "yaml"\n' },
+    { flags: ['--search-attribute', 'X'], code: 2, err: 'perdure: --search-attribute: expected NAME=Type, got "X"\n' },
+    {
+      flags: ['--search-attribute', 'X=Keywrd'],
+      code: 2,
+      err: 'perdure: --search-attribute X: expected one of Text, Keyword, Int, Double, Bool, Datetime, KeywordList, got "Keywrd"\nDid you mean Keyword?\n',
+    },
+    {
+      flags: ['--search-attribute', 'X=Int', '--search-attribute', 'X=Bool'],
+      code: 2,
+      err: 'perdure: --search-attribute X: given as Int and as Bool\n',
+    },
+    {
+      flags: ['--dynamic-config-value', 'a=b'],
+      code: 2,
+      err: 'perdure: --dynamic-config-value a: expected a JSON value, got b\nA string needs its quotes, also against the shell.\nWrite --dynamic-config-value \'a="b"\' for the string.\n',
+    },
+    { flags: ['--dynamic-config-value', '=1'], code: 2, err: 'perdure: --dynamic-config-value: expected KEY=JSON, got "=1"\n' },
+    {
+      flags: ['--sqlite-pragma', 'a;b=1'],
+      code: 2,
+      err: 'perdure: --sqlite-pragma: expected NAME=VALUE of letters, digits and underscores, got "a;b=1"\n',
+    },
+    {
+      flags: ['--db-filename='],
+      code: 2,
+      err: 'perdure: --db-filename: expected a file name, got nothing\nLeave the flag out to keep workflows in memory.\n',
+    },
+    {
+      flags: ['-f', join(folder, 'none', 'x.db')],
+      code: 1,
+      err: `perdure: can't open database file ${join(folder, 'none', 'x.db')}\nThe folder ${join(folder, 'none')} does not exist.\nCreate it: mkdir -p ${join(folder, 'none')}\n`,
+    },
+    {
+      flags: ['-f', folder],
+      code: 1,
+      err: `perdure: can't open database file ${folder}\nIt is a folder.\nName a file in it: --db-filename ${folder}/perdure.db\n`,
+    },
+  ])('$flags', async ({ flags, code, err }) => {
+    expect(await run(['server', 'start-dev', ...flags])).toEqual({ code, out: '', err, started: [] });
+  });
+
+  test('a busy port, before the server is asked to start', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve));
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const result = await run(['server', 'start-dev', '-p', String(port)]);
+    await new Promise<void>((resolve) => void other.close(() => resolve()));
+    expect(result).toEqual({
+      code: 1,
+      out: '',
+      err: `perdure: can't set frontend port ${port}: listen EADDRINUSE: address already in use 127.0.0.1:${port}\nStop the server that listens there, or choose another port with --port.\n`,
+      started: [],
+    });
+  });
+});
+
+describe('the banner', () => {
+  const embedded = (filename: string | undefined) => ({ kind: 'embedded', filename, sqlitePragmas: [] }) as const;
+
+  test('pads labels to 21 columns and one blank', () => {
+    const lines = banner({ host: '127.0.0.1', log: embedded(undefined) }, 7233).split('\n');
+    expect(lines[0]).toMatch(/^Perdure \d+\.\d+\.\d+ \(Temporal API 1\.63, Node \d+\.\d+\)$/);
+    expect(lines.slice(1)).toEqual(['', 'Server:               localhost:7233', 'Persistence:          in-memory', '']);
+  });
+
+  test('names the file', () => {
+    expect(banner({ host: '0.0.0.0', log: embedded('perdure.db') }, 1)).toContain(
+      '\nServer:               0.0.0.0:1\nPersistence:          perdure.db\n',
+    );
+  });
+
+  test.each([
+    ['127.0.0.1', 'localhost:1'],
+    ['::1', 'localhost:1'],
+    ['::', '[::]:1'],
+    ['10.0.0.1', '10.0.0.1:1'],
+  ])('shows %s as %s', (host, shown) => {
+    expect(hostPort(host, 1)).toBe(shown);
+  });
+});

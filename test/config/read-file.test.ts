@@ -1,0 +1,393 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { effectiveConfig, toYaml } from '../../src/config/effective.ts';
+import { fileJsonSchema } from '../../src/config/file-schema.ts';
+import { renderProblems } from '../../src/config/problem.ts';
+import { readConfigFile, type ReadOptions } from '../../src/config/read-file.ts';
+import { settingsOf, type FileSettings } from '../../src/config/settings.ts';
+
+const lenient: ReadOptions = { env: {}, strict: false };
+
+function problemsOf(source: string, options: Partial<ReadOptions> = {}): string[] {
+  const { problems } = resolve(source, options);
+  return renderProblems('server.yaml', problems).split('\n').slice(0, -1);
+}
+
+function resolve(source: string, options: Partial<ReadOptions> = {}) {
+  const read = readConfigFile(source, { ...lenient, ...options });
+  if (read.config === undefined) return { settings: undefined, problems: read.problems };
+  const { settings, problems } = settingsOf(read.config, { autoCreateTopics: true, locate: read.locate });
+  return { settings, problems: [...read.problems, ...problems] };
+}
+
+function settingsFrom(source: string, options: Partial<ReadOptions> = {}): FileSettings {
+  const { settings, problems } = resolve(source, options);
+  if (settings === undefined) throw new Error(renderProblems('server.yaml', problems));
+  return settings;
+}
+
+describe('what a file means', () => {
+  test('an empty file is an embedded server', () => {
+    expect(settingsFrom('')).toEqual({
+      server: {
+        host: '0.0.0.0',
+        port: 7233,
+        log: { kind: 'embedded', filename: undefined, sqlitePragmas: [] },
+        historyShards: 4,
+        matchingPartitions: 4,
+        taskQueuePartitions: 1,
+        namespaces: ['default'],
+        searchAttributes: new Map(),
+        dynamicConfig: new Map(),
+        clusterName: 'active',
+      },
+      log: { level: 'info', format: 'json', target: { kind: 'stderr' } },
+      startMsMax: 30_000,
+    });
+  });
+
+  test('one more line puts the journals on Kafka', () => {
+    const { server } = settingsFrom('perdure: {kafka: {brokers: [kafka:9092]}}');
+    expect(server.log).toEqual({
+      kind: 'kafka',
+      kafka: {
+        brokers: ['kafka:9092'],
+        topicPrefix: 'perdure',
+        replicationFactor: 1,
+        tls: undefined,
+        sasl: undefined,
+        autoCreateTopics: true,
+      },
+    });
+    expect([server.historyShards, server.matchingPartitions, server.taskQueuePartitions]).toEqual([16, 16, 4]);
+  });
+
+  test('everything that can be said', () => {
+    const { server, log, startMsMax } = settingsFrom(
+      `
+log: {level: DEBUG, format: console, outputFile: /var/log/perdure.log}
+global: {membership: {maxJoinDuration: 1m30s}}
+services: {frontend: {rpc: {grpcPort: 7300, bindOnIP: 10.0.0.7}}}
+persistence: {numHistoryShards: 64}
+clusterMetadata: {currentClusterName: east}
+perdure:
+  kafka:
+    brokers: \${BROKERS}
+    topicPrefix: orders
+    replicationFactor: "\${RF:-3}"
+    tls: {serverName: kafka.internal, disableHostVerification: true}
+    sasl: {mechanism: SCRAM-SHA-512, username: perdure, password: "\${PASSWORD}"}
+`,
+      { env: { BROKERS: 'a:9092, [::1]:9093', PASSWORD: '12345' } },
+    );
+    expect(server).toMatchObject({ host: '10.0.0.7', port: 7300, historyShards: 64, clusterName: 'east' });
+    expect(server.log).toEqual({
+      kind: 'kafka',
+      kafka: {
+        brokers: ['a:9092', '[::1]:9093'],
+        topicPrefix: 'orders',
+        replicationFactor: 3,
+        tls: { ca: undefined, cert: undefined, key: undefined, serverName: 'kafka.internal', verifyServer: false },
+        sasl: { mechanism: 'scram-sha-512', username: 'perdure', password: '12345' },
+        autoCreateTopics: true,
+      },
+    });
+    expect(log).toEqual({ level: 'debug', format: 'text', target: { kind: 'file', filename: '/var/log/perdure.log' } });
+    expect(startMsMax).toBe(90_000);
+  });
+
+  test.each([
+    ['services: {frontend: {rpc: {bindOnLocalHost: true}}}', '127.0.0.1'],
+    ['services: {frontend: {rpc: {bindOnLocalHost: false}}}', '0.0.0.0'],
+    ['services: {frontend: {rpc: {bindOnIP: "::1"}}}', '::1'],
+  ])('%s listens on %s', (source, host) => {
+    expect(settingsFrom(source).server.host).toBe(host);
+  });
+
+  test.each([
+    [
+      'perdure: {kafka: {brokers: [a:1], tls: true}}',
+      { ca: undefined, cert: undefined, key: undefined, serverName: undefined, verifyServer: true },
+    ],
+    ['perdure: {kafka: {brokers: [a:1], tls: false}}', undefined],
+    ['perdure: {kafka: {brokers: [a:1], tls: {enabled: false, serverName: x}}}', undefined],
+  ])('%s', (source, tls) => {
+    expect(settingsFrom(source).server.log).toMatchObject({ kafka: { tls } });
+  });
+
+  test.each([
+    ['{sql: {pluginName: sqlite, databaseName: /data/perdure.db}}', '/data/perdure.db'],
+    ['{sql: {pluginName: sqlite, databaseName: x, connectAttributes: {mode: memory}}}', undefined],
+  ])('the datastore %s keeps journals in %s', (datastore, filename) => {
+    expect(settingsFrom(`persistence: {defaultStore: main, datastores: {main: ${datastore}}}`).server.log).toMatchObject({
+      kind: 'embedded',
+      filename,
+    });
+  });
+
+  test.each([
+    ['fatal', 'error'],
+    ['dpanic', 'error'],
+    ['Warn', 'warn'],
+    ['loud', 'info'],
+  ])('log level %s is %s', (given, level) => {
+    expect(settingsFrom(`log: {level: ${given}}`).log.level).toBe(level);
+  });
+});
+
+describe('what is wrong, and where', () => {
+  test.each([
+    {
+      name: 'a key two edits away',
+      source: 'services:\n  frontend:\n    rpc:\n      grpcPrt: 1\n',
+      problems: ['server.yaml:4:7: services.frontend.rpc.grpcPrt: warning: unknown key; did you mean grpcPort?'],
+    },
+    { name: 'a key that nothing resembles', source: 'whatever: 1\n', problems: ['server.yaml:1:1: whatever: warning: unknown key'] },
+    {
+      name: 'an unknown key of our own is an error',
+      source: 'perdure:\n  kafka:\n    broker: [a:1]\n',
+      problems: ['server.yaml:3:5: perdure.kafka.broker: unknown key; did you mean brokers?'],
+    },
+    {
+      name: 'so is one under global.tls',
+      source: 'global:\n  tls:\n    expirationChecks:\n      warnWindow: 1h\n',
+      problems: ['server.yaml:4:7: global.tls.expirationChecks.warnWindow: unknown key'],
+    },
+    {
+      name: 'a duration in days',
+      source: 'global:\n  tls:\n    expirationChecks:\n      warningWindow:  "30 days"\n',
+      problems: ['server.yaml:4:23: global.tls.expirationChecks.warningWindow: expected a duration such as 720h, got "30 days"'],
+    },
+    {
+      name: 'a number without a unit',
+      source: 'global: {membership: {maxJoinDuration: 30}}',
+      problems: ['server.yaml:1:40: global.membership.maxJoinDuration: expected a duration such as 720h, got 30'],
+    },
+    {
+      name: 'a port out of range',
+      source: 'services: {frontend: {rpc: {grpcPort: 70000}}}',
+      problems: ['server.yaml:1:39: services.frontend.rpc.grpcPort: expected a port from 0 to 65535, got 70000'],
+    },
+    {
+      name: 'a group where a value belongs',
+      source: 'persistence:\n  numHistoryShards:\n    a: 1\n',
+      problems: ['server.yaml:2:3: persistence.numHistoryShards: expected a whole number from 1 to 16384, got a group of keys'],
+    },
+    {
+      name: 'a value where a group belongs',
+      source: 'perdure: yes\n',
+      problems: ['server.yaml:1:10: perdure: expected a group of keys, got "yes"'],
+    },
+    { name: 'a list where a group belongs', source: '- a\n', problems: ['server.yaml:1:1: expected a group of keys, got a list'] },
+    {
+      name: 'one broker of several',
+      source: 'perdure:\n  kafka:\n    brokers:\n      - a:9092\n      - b\n',
+      problems: ['server.yaml:5:9: perdure.kafka.brokers[1]: expected host:port, IPv6 in brackets, got "b"'],
+    },
+    {
+      name: 'what is missing, at what surrounds it',
+      source: 'perdure:\n  kafka:\n    brokers: [a:1]\n    sasl: {mechanism: plain, username: u}\n',
+      problems: ['server.yaml:4:5: perdure.kafka.sasl.password: expected text, got nothing'],
+    },
+    {
+      name: 'a mechanism nobody knows',
+      source: 'perdure: {kafka: {brokers: [a:1], sasl: {mechanism: GSSAPI, username: u, password: p}}}',
+      problems: ['server.yaml:1:53: perdure.kafka.sasl.mechanism: expected plain, scram-sha-256 or scram-sha-512, got "gssapi"'],
+    },
+    {
+      name: 'an unset variable, said once',
+      source: 'services: {frontend: {rpc: {grpcPort: "${PORT}"}}}',
+      problems: ['server.yaml:1:39: environment variable PORT is not set; set it or write ${PORT:-default}'],
+    },
+    {
+      name: 'two spellings that differ',
+      source: 'log:\n  encoding: json\n  format: console\n',
+      problems: ['server.yaml:3:11: log.format: says console, but log.encoding in line 2 says json; keep one'],
+    },
+    { name: 'two spellings that agree', source: 'log:\n  encoding: json\n  format: JSON\n', problems: [] },
+    {
+      name: 'two addresses to listen on',
+      source: 'services: {frontend: {rpc: {bindOnLocalHost: true, bindOnIP: 10.0.0.1}}}',
+      problems: ['server.yaml:1:62: services.frontend.rpc.bindOnIP: bindOnLocalHost is set too; keep one of them'],
+    },
+    {
+      name: 'TLS that would not be there',
+      source: 'global:\n  tls:\n    frontend:\n      server: {certFile: a}\n',
+      problems: [expect.stringMatching(/^server.yaml:3:5: global.tls.frontend: TLS on this server.s own ports is not available yet; /)],
+    },
+    {
+      name: 'authorization that would not be there',
+      source: 'global: {authorization: {authorizer: default}}',
+      problems: [expect.stringMatching(/^server.yaml:1:38: global.authorization.authorizer: authorization is not available yet; /)],
+    },
+    {
+      name: 'authorization that is switched off',
+      source: 'global: {authorization: {authorizer: "", claimMapper: ""}, tls: {frontend: {server: {}}}}',
+      problems: [],
+    },
+    {
+      name: 'what Temporal knows and we do not use',
+      source: 'archival: {}\npublicClient:\n  hostPort: x\nservices:\n  worker: {rpc: {membershipPort: 6939}}\n',
+      problems: [
+        'server.yaml:1:1: archival: warning: archival is not available yet',
+        'server.yaml:2:1: publicClient: warning: read, but not used by this server',
+        'server.yaml:5:18: services.worker.rpc.membershipPort: warning: has no effect: Kafka carries the membership',
+      ],
+    },
+    {
+      name: 'a port for a role that has none yet',
+      source: 'services: {history: {rpc: {grpcPort: 7234}}}',
+      problems: [expect.stringMatching(/^server.yaml:1:38: services.history.rpc.grpcPort: warning: this role has no port of its own yet/)],
+    },
+    {
+      name: 'a database that is not supported',
+      source: 'persistence: {datastores: {default: {sql: {pluginName: mysql8}}}}',
+      problems: ['server.yaml:1:56: persistence.datastores.default.sql.pluginName: mysql8 is not supported; use sqlite, or perdure.kafka'],
+    },
+    {
+      name: 'Cassandra when it is selected',
+      source: 'persistence: {datastores: {default: {cassandra: {hosts: x}}, other: {cassandra: {}}}}',
+      problems: [
+        expect.stringContaining('warning'),
+        expect.stringContaining('warning'),
+        expect.stringMatching(/default.cassandra: cassandra is not supported/),
+      ],
+    },
+    {
+      name: 'certificates that cannot be read',
+      source: 'perdure: {kafka: {brokers: [a:1], tls: {caFile: /none/ca.pem, certFile: /none/c.pem}}}',
+      problems: [
+        expect.stringContaining('certFile and keyFile go together'),
+        expect.stringContaining('caFile: cannot be read: ENOENT'),
+        expect.stringContaining('certFile: cannot be read: ENOENT'),
+      ],
+    },
+    {
+      name: 'broken YAML',
+      source: 'a: [1\nb: 2\n',
+      problems: [expect.stringMatching(/^server.yaml:2:1: Flow sequence/)],
+    },
+    { name: 'a key twice', source: 'log: {}\nlog: {}\n', problems: ['server.yaml:2:1: Map keys must be unique'] },
+    {
+      name: 'two documents',
+      source: 'log: {}\n---\nlog: {}\n',
+      problems: [expect.stringMatching(/^server.yaml:2:1: .*multiple documents/)],
+    },
+    {
+      name: 'a Go template',
+      source: '# enable-template\nlog:\n',
+      problems: ['server.yaml:1:1: Go templates are not supported; use ${NAME:-default}'],
+    },
+  ])('$name', ({ source, problems }) => {
+    expect(problemsOf(source)).toEqual(problems);
+  });
+
+  test('in the order of the file, all of them', () => {
+    const lines = problemsOf(
+      'perdure: {kafka: {brokers: [b], replicationFactor: 0}}\nlog: 1\nservices: {frontend: {rpc: {grpcPort: x}}}\n',
+    );
+    expect(lines.map((line) => line.split(': ')[0])).toEqual([
+      'server.yaml:1:29',
+      'server.yaml:1:52',
+      'server.yaml:2:6',
+      'server.yaml:3:39',
+    ]);
+  });
+
+  test('at most fifty', () => {
+    const lines = problemsOf(Array.from({ length: 60 }, (_, index) => `key${index}zzz: 1\n`).join(''));
+    expect(lines).toHaveLength(51);
+    expect(lines.at(-1)).toBe('server.yaml: and 10 more');
+  });
+
+  test('strict turns every unknown key into an error', () => {
+    expect(problemsOf('whatever: 1\n', { strict: true })).toEqual(['server.yaml:1:1: whatever: unknown key']);
+    expect(resolve('whatever: 1\n', { strict: true }).settings).toBeUndefined();
+  });
+
+  test('an unknown key that is only warned about leaves the rest in force', () => {
+    expect(settingsFrom('whatever: 1\nservices: {frontend: {oops: 1, rpc: {grpcPort: 7300}}}\n').server.port).toBe(7300);
+  });
+
+  test('whatever the text, problems have a place in it and nothing is thrown', () => {
+    const word = fc.constantFrom(
+      'log',
+      'perdure',
+      'kafka',
+      'brokers',
+      'services',
+      'frontend',
+      'rpc',
+      'grpcPort',
+      'x',
+      '7233',
+      '${A}',
+      '"',
+      '[',
+      ']',
+      '{',
+      '}',
+      '-',
+      '&a',
+      '*a',
+      '<<',
+      '|',
+      '#',
+    );
+    const text = fc
+      .array(fc.tuple(word, fc.constantFrom(': ', '\n', '\n  ', ' ', ', ', ':')), { maxLength: 30 })
+      .map((parts) => parts.flat().join(''));
+    fc.assert(
+      fc.property(fc.oneof(text, fc.string()), (source) => {
+        const lineCount = source.split('\n').length;
+        for (const problem of resolve(source).problems) {
+          expect(problem.line).toBeGreaterThanOrEqual(1);
+          expect(problem.line).toBeLessThanOrEqual(lineCount);
+          expect(problem.column).toBeGreaterThanOrEqual(1);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('what it adds up to', () => {
+  const kafka =
+    'perdure: {kafka: {brokers: [a:1, b:2], topicPrefix: p, replicationFactor: 2, sasl: {mechanism: plain, username: u, password: secret}}}';
+
+  test('is a server file again, with the same meaning', () => {
+    for (const source of [
+      '',
+      'persistence: {datastores: {default: {sql: {pluginName: sqlite, databaseName: x.db}}}}',
+      'log: {stdout: true, encoding: console}',
+      kafka,
+    ]) {
+      const settings = settingsFrom(source);
+      const printed = toYaml(effectiveConfig(settings.server, settings));
+      expect(problemsOf(printed, { strict: true })).toEqual([]);
+      const again = settingsFrom(printed.replace('"***"', 'secret').replace(/\*\*\*/, 'secret'));
+      expect(again).toEqual(settings);
+    }
+  });
+
+  test('masks secrets', () => {
+    const settings = settingsFrom(kafka);
+    const printed = toYaml(effectiveConfig(settings.server, settings));
+    expect(printed).not.toContain('secret');
+    expect(parse(printed)).toMatchObject({ perdure: { kafka: { brokers: ['a:1', 'b:2'], sasl: { username: 'u', password: '***' } } } });
+  });
+});
+
+test('the JSON Schema knows the keys and refuses others', () => {
+  expect(fileJsonSchema()).toMatchObject({
+    additionalProperties: false,
+    properties: {
+      persistence: { properties: { numHistoryShards: { type: 'integer', minimum: 1, maximum: 16384 } } },
+      perdure: {
+        additionalProperties: false,
+        properties: { kafka: { properties: { sasl: { required: ['mechanism', 'username', 'password'] } } } },
+      },
+    },
+  });
+});
