@@ -37,9 +37,25 @@ describe('server start-dev', () => {
 
   test('starts as SDK test environments start it', async () => {
     const options = await optionsOf(
-      ...['--namespace', 'tests', '--ip', '127.0.0.1', '--log-format', 'pretty', '--log-level', 'warn', '--headless'],
-      ...['--dynamic-config-value', 'frontend.enableServerVersionCheck=false', '--dynamic-config-value', 'a.b="text"'],
-      ...['--db-filename', join(folder, 'sdk.db'), '--search-attribute', 'CustomerId=keyword', '--search-attribute', 'When=DATETIME'],
+      '--namespace',
+      'tests',
+      '--ip',
+      '127.0.0.1',
+      '--log-format',
+      'pretty',
+      '--log-level',
+      'warn',
+      '--headless',
+      '--dynamic-config-value',
+      'frontend.enableServerVersionCheck=false',
+      '--dynamic-config-value',
+      'a.b="text"',
+      '--db-filename',
+      join(folder, 'sdk.db'),
+      '--search-attribute',
+      'CustomerId=keyword',
+      '--search-attribute',
+      'When=DATETIME',
     );
     expect(options.namespaces).toEqual(['default', 'tests']);
     expect(options.log).toEqual({ kind: 'embedded', filename: join(folder, 'sdk.db'), sqlitePragmas: [] });
@@ -59,8 +75,23 @@ describe('server start-dev', () => {
 
   test('accepts every flag whose feature is not there yet', async () => {
     const options = await optionsOf(
-      ...['--http-port', '7243', '--metrics-port', '1', '--ui-port', '8233', '--ui-ip', '0.0.0.0', '--ui-public-path', '/x'],
-      ...['--ui-asset-path', 'x', '--ui-codec-endpoint', 'http://x', '--ui-disable-news-fetch', '--role-ports', '--dev-faults'],
+      '--http-port',
+      '7243',
+      '--metrics-port',
+      '1',
+      '--ui-port',
+      '8233',
+      '--ui-ip',
+      '0.0.0.0',
+      '--ui-public-path',
+      '/x',
+      '--ui-asset-path',
+      'x',
+      '--ui-codec-endpoint',
+      'http://x',
+      '--ui-disable-news-fetch',
+      '--role-ports',
+      '--dev-faults',
     );
     expect(options).toEqual(await optionsOf());
   });

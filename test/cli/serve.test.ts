@@ -1,0 +1,236 @@
+import { connect } from 'node:net';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { Child } from './child.ts';
+
+const main = fileURLToPath(new URL('./stub-main.ts', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'perdure-serve-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const children: Child[] = [];
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    child.process.kill('SIGKILL');
+    await child.exit;
+  }
+});
+
+function start(line: readonly string[], how = 'serve', env: Readonly<Record<string, string>> = {}): Child {
+  const child = new Child(process.execPath, [main, ...line], { STUB: how, ...env });
+  children.push(child);
+  return child;
+}
+
+const dev = ['server', 'start-dev', '--port', '0'];
+
+describe('server start-dev', () => {
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('serves, prints its banner once and stops with 0 at %s', async (signal) => {
+    const child = start(dev);
+    await child.seen('out', /Persistence:.*\n/);
+    const [, port] = /^Server: {15}localhost:(\d+)$/m.exec(child.out) ?? [];
+    expect(child.out).toMatch(/^Perdure \S+ \(Temporal API 1\.63, Node \S+\)\n\nServer: {15}localhost:\d+\nPersistence: {10}in-memory\n$/);
+    await answers(Number(port));
+    child.process.kill(signal);
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    // At the default level a clean run says nothing.
+    expect(child.err).toBe('');
+  });
+
+  test('a signal during the start ends it with 0', async () => {
+    const child = start(dev, 'slow-start');
+    await child.seen('err', /starting/);
+    child.process.kill('SIGTERM');
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    expect(child.out).toBe('');
+  });
+
+  test('a second signal does not wait for the drain', async () => {
+    const child = start([...dev, '--log-level', 'info'], 'slow-stop');
+    await child.seen('out', /Persistence:/);
+    child.process.kill('SIGINT');
+    await child.seen('err', /stub stops/);
+    child.process.kill('SIGINT');
+    expect(await child.exit).toEqual({ code: 1, signal: null });
+    expect(child.err).toContain('perdure: program interrupted\n');
+  });
+
+  test('a drain that never ends is left after nine seconds', async () => {
+    const child = start(dev, 'slow-stop');
+    await child.seen('out', /Persistence:/);
+    const before = Date.now();
+    child.process.kill('SIGTERM');
+    expect(await child.exit).toEqual({ code: 1, signal: null });
+    expect(Date.now() - before).toBeLessThan(10_000);
+    expect(child.err).toContain('did not stop within 9 s');
+  });
+
+  test('a fenced server says why and ends with 1', async () => {
+    const child = start(dev, 'fatal');
+    expect(await child.exit).toEqual({ code: 1, signal: null });
+    expect(child.err).toBe('perdure: fenced by another server, epoch 7\n');
+  });
+
+  test('a server that cannot start says why and ends with 1', async () => {
+    const child = start(dev, 'refuse');
+    expect(await child.exit).toEqual({ code: 1, signal: null });
+    expect(child.err).toBe('perdure: the log is locked\nBecause: another process has it\n');
+    expect(child.out).toBe('');
+  });
+
+  test('a port whose listener was just killed can be taken again', async () => {
+    const first = start(dev);
+    const port = /\d+$/.exec(await first.seen('out', /Server: +localhost:\d+/))?.[0] ?? '';
+    const busy = start(['server', 'start-dev', '--port', port]);
+    expect(await busy.exit).toEqual({ code: 1, signal: null });
+    expect(busy.err).toContain(`perdure: can't set frontend port ${port}: `);
+    first.process.kill('SIGKILL');
+    await first.exit;
+    const second = start(['server', 'start-dev', '--port', port]);
+    await second.seen('out', /Persistence:/);
+    await answers(Number(port));
+  });
+});
+
+describe('server start', () => {
+  function file(name: string, text: string): string {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  test('serves as the file says and logs JSON', async () => {
+    const config = file('a.yaml', 'services: {frontend: {rpc: {grpcPort: 0, bindOnLocalHost: true}}}\nwhatever: 1\narchival: {}\n');
+    const child = start(['server', 'start', '--config', config]);
+    const line = await child.seen('err', /^.*"serving".*$/m);
+    expect(JSON.parse(line)).toMatchObject({ level: 'info', msg: 'serving', address: expect.stringMatching(/^localhost:\d+$/) });
+    const warnings = child.err.split('\n').filter((text) => text.includes('"warn"'));
+    expect(warnings.map((text): unknown => JSON.parse(text))).toMatchObject([
+      { msg: 'unknown key', key: 'whatever', file: `${config}:2:1` },
+      { msg: 'archival is not available yet', key: 'archival', file: `${config}:3:1` },
+    ]);
+    child.process.kill('SIGTERM');
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    expect(child.out).toBe('');
+  });
+
+  test.each([
+    { name: 'a warning', line: [], env: {}, warned: true },
+    { name: 'none with --allow-no-auth', line: ['--allow-no-auth'], env: {}, warned: false },
+    { name: 'none with TEMPORAL_ALLOW_NO_AUTH', line: [], env: { TEMPORAL_ALLOW_NO_AUTH: 'true' }, warned: false },
+  ])('beyond loopback without authorization: $name', async ({ line, env, warned }) => {
+    const config = file('open.yaml', 'services: {frontend: {rpc: {grpcPort: 0}}}\n');
+    const child = start(['server', 'start', ...line], 'serve', { TEMPORAL_SERVER_CONFIG_FILE_PATH: config, ...env });
+    await child.seen('err', /"serving"/);
+    expect(child.err.includes('there is no authorization')).toBe(warned);
+  });
+
+  test('logs to a file, and to a new one after SIGUSR1', async () => {
+    const log = join(folder, 'perdure.log');
+    const config = file(
+      'b.yaml',
+      `log: {outputFile: ${log}, format: console}\nservices: {frontend: {rpc: {grpcPort: 0, bindOnLocalHost: true}}}\n`,
+    );
+    const child = start(['server', 'start', '--config', config, '--allow-no-auth']);
+    await grows(log, /INFO {2}serving {2}address=localhost:\d+\n$/);
+    renameSync(log, `${log}.1`);
+    child.process.kill('SIGUSR1');
+    await grows(log, /^$/);
+    child.process.kill('SIGTERM');
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    expect(readFileSync(log, 'utf8')).toContain('stopping  signal=SIGTERM');
+    expect(readFileSync(`${log}.1`, 'utf8')).not.toContain('stopping');
+    expect(child.err).toBe('');
+  });
+
+  test.each([
+    { line: [], err: /no configuration file\nNeither --config nor TEMPORAL_SERVER_CONFIG_FILE_PATH names one\./ },
+    { line: ['--config', '/none/x.yaml'], err: /can't read \/none\/x\.yaml\nENOENT/ },
+    { line: ['--config', folder], err: /is a folder\nName the file in it/ },
+    { line: ['--config', 'x', '--role', 'frontend'], err: /can't run frontend alone/ },
+    {
+      line: ['--config', 'x', '--role', 'histroy'],
+      err: /expected frontend, history, matching, worker, got "histroy"\nDid you mean history\?/,
+    },
+  ])('$line ends with 2', async ({ line, err }) => {
+    const child = start(['server', 'start', ...line]);
+    expect(await child.exit).toEqual({ code: 2, signal: null });
+    expect(child.err).toMatch(err);
+  });
+
+  test('a bad file ends with 2 and all its problems', async () => {
+    const config = file('bad.yaml', 'perdure: {kafka: {brokers: [b], replicas: 1}}\n');
+    const child = start(['server', 'start', '--config', config]);
+    expect(await child.exit).toEqual({ code: 2, signal: null });
+    expect(child.err).toBe(
+      `${config}:1:29: perdure.kafka.brokers[0]: expected host:port, IPv6 in brackets, got "b"\n${config}:1:33: perdure.kafka.replicas: unknown key\n`,
+    );
+  });
+
+  test('--strict-config refuses what would only be warned about', async () => {
+    const config = file('strict.yaml', 'whatever: 1\n');
+    const child = start(['server', 'start', '--strict-config', '--config', config]);
+    expect(await child.exit).toEqual({ code: 2, signal: null });
+    expect(child.err).toBe(`${config}:1:1: whatever: unknown key\n`);
+  });
+});
+
+describe('config', () => {
+  test('validate says ok, or what is wrong', async () => {
+    const good = join(folder, 'good.yaml');
+    writeFileSync(good, 'perdure: {kafka: {brokers: ["${KAFKA:-kafka:9092}"]}}\n');
+    const ok = start(['config', 'validate', good]);
+    expect(await ok.exit).toEqual({ code: 0, signal: null });
+    expect([ok.out, ok.err]).toEqual([`${good}: ok\n`, '']);
+    const bad = join(folder, 'unknown.yaml');
+    writeFileSync(bad, 'whatever: 1\n');
+    const refused = start(['config', 'validate', bad]);
+    expect(await refused.exit).toEqual({ code: 2, signal: null });
+    expect([refused.out, refused.err]).toEqual(['', `${bad}:1:1: whatever: unknown key\n`]);
+  });
+
+  test('print is YAML, or JSON on demand', async () => {
+    const config = join(folder, 'print.yaml');
+    writeFileSync(config, 'perdure: {kafka: {brokers: [kafka:9092], sasl: {mechanism: plain, username: u, password: secret}}}\n');
+    const yaml = start(['config', 'print', config]);
+    const json = start(['config', 'print', config, '-o', 'json']);
+    expect([await yaml.exit, await json.exit]).toEqual([
+      { code: 0, signal: null },
+      { code: 0, signal: null },
+    ]);
+    expect(yaml.out).toContain('numHistoryShards: 16');
+    expect(JSON.parse(json.out)).toMatchObject({ perdure: { kafka: { brokers: ['kafka:9092'], sasl: { password: '***' } } } });
+    expect(yaml.out + json.out).not.toContain('secret');
+  });
+
+  test('schema is JSON', async () => {
+    const child = start(['config', 'schema']);
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    expect(JSON.parse(child.out)).toMatchObject({ title: 'Perdure server file', type: 'object' });
+  });
+});
+
+async function answers(port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve();
+    });
+    socket.once('error', reject);
+  });
+}
+
+/** Waits until the file has that content; the test's own limit ends a wait in vain. */
+async function grows(path: string, pattern: RegExp): Promise<void> {
+  const { setTimeout: sleep } = await import('node:timers/promises');
+  for (;;) {
+    try {
+      if (pattern.test(readFileSync(path, 'utf8'))) return;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    }
+    await sleep(5);
+  }
+}

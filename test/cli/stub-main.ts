@@ -1,0 +1,41 @@
+/**
+ * The command line in a process of its own, over a server that only listens. How it behaves stands in STUB:
+ * `serve`, `slow-start`, `slow-stop`, `fatal` (soon after the start), `refuse` (fails to start).
+ */
+import { createServer } from 'node:net';
+import { runCli } from '../../src/cli/run.ts';
+import type { RunningServer, ServerOptions } from '../../src/config/server-options.ts';
+
+async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const how = process.env['STUB'] ?? 'serve';
+  if (how === 'slow-start') {
+    process.stderr.write('starting\n');
+    await new Promise<never>(() => void setInterval(() => {}, 1_000));
+  }
+  if (how === 'refuse') throw new Error('the log is locked', { cause: new Error('another process has it') });
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  if (how === 'fatal') setImmediate(() => options.onFatal('fenced by another server, epoch 7'));
+  const address = server.address();
+  return {
+    address: options.host,
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    stop: async () => {
+      options.logger.info('stub stops');
+      if (how === 'slow-stop') await new Promise<never>(() => {});
+      await new Promise<void>((resolve) => void server.close(() => resolve()));
+    },
+  };
+}
+
+process.exit(
+  await runCli(process.argv.slice(2), {
+    out: (text) => void process.stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    env: process.env,
+    loadServer: async () => ({ startServer }),
+  }),
+);
