@@ -34,6 +34,13 @@ export async function waitAtGate(name: string): Promise<string> {
   return gateOf(workflowIdOf(Context.current()), name).arrive();
 }
 
+/** Fails at once, then waits at the gate. */
+export async function failOnceThenWait(name: string): Promise<string> {
+  const context = Context.current();
+  if (context.info.attempt === 1) throw ApplicationFailure.create({ message: 'attempt 1 failed' });
+  return gateOf(workflowIdOf(context), name).arrive();
+}
+
 /** Waits at the gate on its first attempt only: the server must time that one out. */
 export async function waitAtGateOnce(name: string): Promise<string> {
   const context = Context.current();

@@ -10,6 +10,8 @@
 export type Gate = {
   /** The first activity (attempt) has arrived. */
   readonly arrived: Promise<void>;
+  /** What it was opened with: the other way round, an activity tells the scenario. */
+  readonly opened: Promise<string>;
   open(value?: string): void;
 };
 
@@ -25,6 +27,7 @@ export function gateOf(workflowId: string, name: string): OpenableGate {
   const opening = Promise.withResolvers<string>();
   const gate: OpenableGate = {
     arrived: arrival.promise,
+    opened: opening.promise,
     open: (value = 'opened') => opening.resolve(value),
     arrive: () => {
       arrival.resolve();
@@ -33,4 +36,9 @@ export function gateOf(workflowId: string, name: string): OpenableGate {
   };
   gates.set(key, gate);
   return gate;
+}
+
+/** The end of a scenario: nobody may be left waiting, or the worker could not stop. */
+export function openGatesOf(workflowIdPrefix: string): void {
+  for (const [key, gate] of gates) if (key.startsWith(workflowIdPrefix)) gate.open();
 }

@@ -1,11 +1,12 @@
 import { Client, Connection } from '@temporalio/client';
 import type { Workflow, WorkflowHandle, WorkflowOptions } from '@temporalio/client';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger, makeTelemetryFilterString, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { WorkerOptions, WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import type { temporal } from '@temporalio/proto';
 import { assert } from 'vitest';
 import { fileURLToPath } from 'node:url';
 import * as activities from './activities.ts';
-import { gateOf } from './gates.ts';
+import { gateOf, openGatesOf } from './gates.ts';
 import type { Gate } from './gates.ts';
 import { followHistory, readHistory } from './history.ts';
 import type { RunHistory } from './history.ts';
@@ -148,7 +149,7 @@ export class Stage {
   /** By name: the client's typing of a workflow function's arguments cannot be carried through a generic wrapper. */
   async start<T extends Workflow>(workflow: T, args: Parameters<T>, options: StartOptions = {}): Promise<Run<T>> {
     const workflowId = options.workflowId ?? this.id;
-    const { firstExecutionRunId } = await this.client.workflow.start(workflow.name, {
+    const { firstExecutionRunId } = await this.client.workflow.start<Workflow>(workflow.name, {
       taskQueue: this.taskQueue,
       ...options,
       workflowId,
@@ -165,9 +166,20 @@ export class Stage {
     return this.track(handle, description.runId);
   }
 
+  /** The whole answer of the server, in wire terms. */
+  describe(run: Run): () => Promise<temporal.api.workflowservice.v1.IDescribeWorkflowExecutionResponse> {
+    const execution = { workflowId: run.workflowId, runId: run.runId };
+    return () => this.service.describeWorkflowExecution({ namespace: this.namespace, execution });
+  }
+
   track<T extends Workflow>(handle: WorkflowHandle<T>, runId: string): Run<T> {
     if (!this.#runs.some((run) => run.runId === runId)) this.#runs.push({ workflowId: handle.workflowId, runId });
     return new Run(this, handle, runId);
+  }
+
+  /** The scenario is over, well or not. */
+  release(): void {
+    openGatesOf(this.id);
   }
 
   /**
@@ -177,7 +189,7 @@ export class Stage {
   async replayAll(): Promise<void> {
     const histories = [];
     for (const run of this.#runs) {
-      for (let runId: string | undefined = run.runId; runId !== undefined; ) {
+      for (let runId: string | undefined = run.runId; runId !== undefined;) {
         const history: RunHistory = await readHistory(this.client.workflow, this.namespace, { workflowId: run.workflowId, runId });
         assert(history.isClosed, `${run.workflowId} is still open: ${history.types.join(', ')}`);
         const type = history.events[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name;
@@ -203,7 +215,7 @@ function workflowBundle(): Promise<WorkflowBundleWithSourceMap> {
   if (bundled === undefined) {
     // Failing workflows are what half of the scenarios are about: the worker's warnings would bury the test's own output.
     const logger = new DefaultLogger('ERROR');
-    Runtime.install({ logger });
+    Runtime.install({ logger, telemetryOptions: { logging: { filter: makeTelemetryFilterString({ core: 'ERROR' }) } } });
     bundled = bundleWorkflowCode({ workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)), logger });
   }
   return bundled;

@@ -6,7 +6,9 @@ import { assert } from 'vitest';
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
 /** `workflowTaskFailedEventAttributes` → its message. */
-type AttributesOf = { [K in keyof HistoryEvent as K extends `${string}EventAttributes` ? K : never]-?: NonNullable<HistoryEvent[K]> };
+export type AttributesOf = {
+  [K in keyof HistoryEvent as K extends `${string}EventAttributes` ? K : never]-?: NonNullable<HistoryEvent[K]>;
+};
 type RunOf = { readonly workflowId: string; readonly runId: string };
 
 /** One run's events as a scenario asserts them: the exact list of types, then the attributes that matter. */

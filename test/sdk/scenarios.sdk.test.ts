@@ -1,18 +1,52 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Suite } from './harness.ts';
+import type { Scenario } from './harness.ts';
 import { activityScenarios } from './scenarios/activities.ts';
+import { activityCancellationScenarios } from './scenarios/activity-cancellation.ts';
+import { activityCompletionScenarios } from './scenarios/activity-completion.ts';
+import { activityTimeoutScenarios } from './scenarios/activity-timeouts.ts';
+import { attributeScenarios } from './scenarios/attributes.ts';
+import { childScenarios } from './scenarios/children.ts';
+import { closingScenarios } from './scenarios/closing.ts';
+import { externalScenarios } from './scenarios/externals.ts';
+import { identityScenarios } from './scenarios/identity.ts';
+import { queryScenarios } from './scenarios/queries.ts';
+import { readingScenarios } from './scenarios/reading.ts';
+import { signalScenarios } from './scenarios/signals.ts';
+import { timerScenarios } from './scenarios/timers.ts';
+import { workflowTaskScenarios } from './scenarios/workflow-tasks.ts';
 import { serversUnderTest } from './servers.ts';
 import type { RunningServer, ServerUnderTest } from './servers.ts';
 
-const scenarios = [...activityScenarios];
+const scenarios: readonly Scenario[] = [
+  ...activityScenarios,
+  ...activityTimeoutScenarios,
+  ...activityCancellationScenarios,
+  ...activityCompletionScenarios,
+  ...timerScenarios,
+  ...signalScenarios,
+  ...queryScenarios,
+  ...closingScenarios,
+  ...identityScenarios,
+  ...attributeScenarios,
+  ...childScenarios,
+  ...externalScenarios,
+  ...workflowTaskScenarios,
+  ...readingScenarios,
+];
 
 test('there are at least 40 scenarios, each with a name of its own', () => {
+  expect(scenarios.length).toBeGreaterThanOrEqual(40);
   expect(new Set(scenarios.map(({ name }) => name)).size).toBe(scenarios.length);
 });
 
 for (const server of serversUnderTest()) {
-  if (server.missing === undefined) describe(server.name, () => runOn(server));
-  else skipAloud(server, server.missing);
+  if (server.missing === undefined) {
+    describe(server.name, () => {
+      runOn(server);
+    });
+  }
+  if (server.missing !== undefined) skipAloud(server, server.missing);
 }
 
 function runOn(server: ServerUnderTest): void {
@@ -32,18 +66,24 @@ function runOn(server: ServerUnderTest): void {
     for (const scenario of scenarios) {
       test(scenario.name, async () => {
         const stage = suite.stage(scenario);
-        await scenario.run(stage);
-        await stage.replayAll();
+        try {
+          await scenario.run(stage);
+          await stage.replayAll();
+        } finally {
+          stage.release();
+        }
       });
     }
   });
 }
 
+/** Whoever runs the tests must see what was not tested; the CI machine has everything, so there it is an error. */
 function skipAloud(server: ServerUnderTest, reason: string): void {
   if (process.env['CI'] !== undefined) {
     test(server.name, () => expect.unreachable(`CI must run the SDK scenarios on ${server.name}: ${reason}`));
     return;
   }
   console.warn(`SKIPPED: the SDK scenarios on ${server.name}: ${reason}`);
+  // oxlint-disable-next-line vitest/no-disabled-tests -- the skip is the message
   test.skip(server.name, () => {});
 }

@@ -14,7 +14,13 @@ export const activityScenarios: readonly Scenario[] = [
       const run = await stage.start(callActivity, ['greet', ['Perdure'], {}], { workflowRunTimeout: '60s' });
       expect(await run.handle.result()).toBe('Hello, Perdure!');
       const history = await run.history();
-      expect(history.types).toEqual(['WorkflowExecutionStarted', ...workflowTask, ...activity, ...workflowTask, 'WorkflowExecutionCompleted']);
+      expect(history.types).toEqual([
+        'WorkflowExecutionStarted',
+        ...workflowTask,
+        ...activity,
+        ...workflowTask,
+        'WorkflowExecutionCompleted',
+      ]);
       expect(history.events.map((event) => Number(event.eventId))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
 
       const scheduled = history.only('activityTaskScheduledEventAttributes');
@@ -43,9 +49,18 @@ export const activityScenarios: readonly Scenario[] = [
       const run = await stage.start(callActivity, ['flaky', [3], { retry }]);
       expect(await run.handle.result()).toBe('attempt 3');
       const history = await run.history();
-      expect(history.types).toEqual(['WorkflowExecutionStarted', ...workflowTask, ...activity, ...workflowTask, 'WorkflowExecutionCompleted']);
+      expect(history.types).toEqual([
+        'WorkflowExecutionStarted',
+        ...workflowTask,
+        ...activity,
+        ...workflowTask,
+        'WorkflowExecutionCompleted',
+      ]);
       const started = history.only('activityTaskStartedEventAttributes');
-      expect(started).toMatchObject({ attempt: 3, lastFailure: { message: 'attempt 2 failed', applicationFailureInfo: { type: 'Flaky' } } });
+      expect(started).toMatchObject({
+        attempt: 3,
+        lastFailure: { message: 'attempt 2 failed', applicationFailureInfo: { type: 'Flaky' } },
+      });
     },
   },
   {
@@ -55,8 +70,17 @@ export const activityScenarios: readonly Scenario[] = [
       const run = await stage.start(outcomeOfActivity, ['flaky', [9], { retry }]);
       expect(await run.handle.result()).toBe('ActivityFailure < ApplicationFailure');
       const history = await run.history();
-      expect(history.types).toEqual(['WorkflowExecutionStarted', ...workflowTask, ...activityFailed, ...workflowTask, 'WorkflowExecutionCompleted']);
-      expect(history.only('activityTaskStartedEventAttributes')).toMatchObject({ attempt: 2, lastFailure: { message: 'attempt 1 failed' } });
+      expect(history.types).toEqual([
+        'WorkflowExecutionStarted',
+        ...workflowTask,
+        ...activityFailed,
+        ...workflowTask,
+        'WorkflowExecutionCompleted',
+      ]);
+      expect(history.only('activityTaskStartedEventAttributes')).toMatchObject({
+        attempt: 2,
+        lastFailure: { message: 'attempt 1 failed' },
+      });
       expect(history.only('activityTaskFailedEventAttributes')).toMatchObject({
         retryState: RetryState.RETRY_STATE_MAXIMUM_ATTEMPTS_REACHED,
         failure: { message: 'attempt 2 failed', applicationFailureInfo: { type: 'Flaky', nonRetryable: false } },
@@ -69,7 +93,13 @@ export const activityScenarios: readonly Scenario[] = [
       const run = await stage.start(callActivity, ['failFor', ['no use', 'Fatal', true], {}]);
       await expect(run.handle.result()).rejects.toThrow('Workflow execution failed');
       const history = await run.history();
-      expect(history.types).toEqual(['WorkflowExecutionStarted', ...workflowTask, ...activityFailed, ...workflowTask, 'WorkflowExecutionFailed']);
+      expect(history.types).toEqual([
+        'WorkflowExecutionStarted',
+        ...workflowTask,
+        ...activityFailed,
+        ...workflowTask,
+        'WorkflowExecutionFailed',
+      ]);
       expect(history.only('activityTaskFailedEventAttributes')).toMatchObject({
         retryState: RetryState.RETRY_STATE_NON_RETRYABLE_FAILURE,
         failure: { message: 'no use', applicationFailureInfo: { type: 'Fatal', nonRetryable: true } },
@@ -100,7 +130,10 @@ export const activityScenarios: readonly Scenario[] = [
       const retry = { initialInterval: '1h' as const };
       const run = await stage.start(callActivity, ['failOnceWithDelay', [20], { retry }]);
       expect(await run.handle.result()).toBe('attempt 2');
-      expect((await run.history()).only('activityTaskStartedEventAttributes')).toMatchObject({ attempt: 2, lastFailure: { message: 'not yet' } });
+      expect((await run.history()).only('activityTaskStartedEventAttributes')).toMatchObject({
+        attempt: 2,
+        lastFailure: { message: 'not yet' },
+      });
     },
   },
   {
