@@ -68,6 +68,13 @@ export const directions: readonly Direction[] = [
     wayOut: 'carry what it needs through the Log port (src/actors/log.ts)',
   },
   {
+    from: 'src/topics/codec/',
+    may: ['src/topics/', 'src/kernel/', 'src/wire/'],
+    mayTypes: ['src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/', 'src/actors/'],
+    reason: 'a codec turns a core’s record into bytes and back; it decides nothing',
+    wayOut: 'import the types of the cores only, and keep decisions in them',
+  },
+  {
     from: 'src/topics/',
     may: ['src/topics/', 'src/actors/log.ts', 'src/kernel/'],
     mayTypes: ['src/actors/', 'src/config/'],

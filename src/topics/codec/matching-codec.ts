@@ -1,0 +1,53 @@
+/** Records of `<prefix>.matching` as bytes. Schema 1: `perdure.journal.v1.BacklogChanged`. */
+import { LogError } from '../../actors/log.ts';
+import type { EncodedRecord, RecordCodec } from '../../actors/partition-core.ts';
+import type { MatchingRecord, SpilledTask } from '../../matching/records.ts';
+import { decodeBacklogChanged, encodeBacklogChanged, type SpilledTask as WireSpilledTask } from '../../wire/generated/journal/matching.ts';
+
+const schema = 1;
+const workflowType = 1;
+const activityType = 2;
+
+export const matchingCodec: RecordCodec<MatchingRecord> = {
+  encode(record: MatchingRecord): EncodedRecord {
+    const first = record.spilled[0];
+    const { timeMs } = record;
+    const value = encodeBacklogChanged({ timeMs, spilled: record.spilled.map(toWire), removed: record.removed });
+    if (first === undefined) {
+      return { key: '@backlog', schema, type: 'TasksRemoved', namespace: '', workflowId: '', runId: '', timeMs, value };
+    }
+    const { namespaceId, name } = first.queue;
+    const { workflowId, runId } = first.task.key;
+    return { key: `${namespaceId}/${name}`, schema, type: 'TasksStored', namespace: namespaceId, workflowId, runId, timeMs, value };
+  },
+
+  decode(value: Uint8Array, recordSchema: number): MatchingRecord {
+    if (recordSchema !== schema) throw new LogError('corrupt', `matching records have schema ${schema}, found ${recordSchema}`);
+    const { timeMs, spilled, removed } = decodeBacklogChanged(value);
+    return { kind: 'backlogChanged', timeMs, spilled: spilled.map(fromWire), removed };
+  },
+};
+
+function toWire({ id, queue, task }: SpilledTask): WireSpilledTask {
+  const { namespaceId, name, partition } = queue;
+  const { key, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId } = task;
+  return {
+    id,
+    queue: { namespaceId, name, partition, taskType: queue.taskType === 'workflow' ? workflowType : activityType },
+    task: { workflowId: key.workflowId, runId: key.runId, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId },
+  };
+}
+
+function fromWire({ id, queue, task }: WireSpilledTask): SpilledTask {
+  if (queue === undefined || task === undefined) throw new LogError('corrupt', `stored task ${id} has no ${queue === undefined ? 'queue' : 'task'}`);
+  if (queue.taskType !== workflowType && queue.taskType !== activityType) {
+    throw new LogError('corrupt', `stored task ${id} has the unknown type ${queue.taskType}`);
+  }
+  const { namespaceId, name, partition } = queue;
+  const { workflowId, runId, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId } = task;
+  return {
+    id,
+    queue: { namespaceId, name, partition, taskType: queue.taskType === workflowType ? 'workflow' : 'activity', kind: 'normal', version: '' },
+    task: { key: { namespaceId, workflowId, runId }, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId },
+  };
+}

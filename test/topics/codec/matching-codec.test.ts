@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { MatchingRecord } from '../../../src/matching/records.ts';
+import { matchingCodec } from '../../../src/topics/codec/matching-codec.ts';
+
+const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+const text = fc.string({ unit: 'binary', maxLength: 20 });
+const records: fc.Arbitrary<MatchingRecord> = fc.record({
+  kind: fc.constant('backlogChanged' as const),
+  timeMs: count,
+  spilled: fc.array(
+    fc
+      .record({
+        namespaceId: text,
+        name: text,
+        taskType: fc.constantFrom('workflow' as const, 'activity' as const),
+        partition: fc.nat(100),
+        workflowId: text,
+        runId: text,
+        historyShard: fc.nat(10_000),
+        scheduledEventId: count,
+        stamp: count,
+        expiryTimeMs: count,
+        taskId: count,
+        id: count,
+      })
+      .map(({ namespaceId, name, taskType, partition, workflowId, runId, id, ...task }) => ({
+        id,
+        queue: { namespaceId, name, taskType, partition, kind: 'normal' as const, version: '' as const },
+        task: { key: { namespaceId, workflowId, runId }, ...task },
+      })),
+    { maxLength: 3 },
+  ),
+  removed: fc.array(count, { maxLength: 5 }),
+});
+
+test('a record comes back as it was', () => {
+  fc.assert(
+    fc.property(records, (record) => {
+      const encoded = matchingCodec.encode(record);
+      expect(matchingCodec.decode(encoded.value, encoded.schema)).toEqual(record);
+      expect(encoded.timeMs).toBe(record.timeMs);
+    }),
+  );
+});
+
+const stored: MatchingRecord = {
+  kind: 'backlogChanged',
+  timeMs: 1_700_000_000_000,
+  spilled: [
+    {
+      id: 3,
+      queue: { namespaceId: 'ns', name: 'orders', taskType: 'activity', partition: 2, kind: 'normal', version: '' },
+      task: { key: { namespaceId: 'ns', workflowId: 'wf', runId: 'run' }, historyShard: 4, scheduledEventId: 5, stamp: 1, expiryTimeMs: 9, taskId: 77 },
+    },
+  ],
+  removed: [1, 2],
+};
+
+test('golden: the bytes of schema 1', () => {
+  const encoded = matchingCodec.encode(stored);
+  expect(encoded).toMatchObject({ key: 'ns/orders', schema: 1, type: 'TasksStored', namespace: 'ns', workflowId: 'wf', runId: 'run' });
+  expect(Buffer.from(encoded.value).toString('hex')).toMatchInlineSnapshot(`"0880d095ffbc311229080312100a026e7312066f7264657273180220021a130a027766120372756e1804200528013009384d1a020102"`);
+});
+
+test('a record that only removes says so', () => {
+  expect(matchingCodec.encode({ ...stored, spilled: [] })).toMatchObject({ key: '@backlog', type: 'TasksRemoved', workflowId: '' });
+});
+
+test('what it cannot read stops the partition', () => {
+  const { value } = matchingCodec.encode(stored);
+  expect(() => matchingCodec.decode(value, 2)).toThrow('schema 1, found 2');
+  expect(() => matchingCodec.decode(value.subarray(0, value.length - 20), 1)).toThrow();
+  expect(() => matchingCodec.decode(new Uint8Array([0x12, 0x02, 0x08, 0x05]), 1)).toThrow('stored task 5 has no queue');
+});
