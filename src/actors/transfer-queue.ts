@@ -1,0 +1,176 @@
+/**
+ * Runs the pending transfer tasks of one history shard: after the commit of the record that made them, and again after a takeover, at
+ * least once each.
+ *
+ *     workflowTask, activityTask ──▶ matching: matched with a poll, or stored there. The task stays pending in the shard until it
+ *                                    started or is obsolete, so that a takeover offers it again.
+ *     the others (the outbox)    ──▶ the target's shard; its answer becomes finishOutboxTask here.
+ *
+ * What cannot be delivered now is tried again, with a growing pause, for as long as the task is pending.
+ */
+import { unreachable } from '../kernel/assert.ts';
+import { historyShardOf } from '../kernel/shard.ts';
+import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
+import type { HistoryCommand, TaskQueue } from '../history/commands.ts';
+import type { TransferTask } from '../history/tasks.ts';
+import type { Logger } from '../observability/logger.ts';
+import { outboxOutcome, type OutboxTask } from './outbox-outcome.ts';
+import { isAskFailure } from './asks.ts';
+import type { Clock, Random, Timer } from './ports.ts';
+import type { Asker } from './router.ts';
+
+/** How many actors and queue partitions there are: fixed when the topics were made. */
+export type ClusterLayout = {
+  readonly historyShards: number;
+  readonly matchingPartitions: number;
+  readonly taskQueuePartitions: number;
+};
+
+/** What the queue needs of its shard. */
+export interface TransferShard {
+  readonly shard: number;
+  isPending(taskId: number): boolean;
+  /** Undefined when the task is obsolete. */
+  outboxCommand(
+    taskId: number,
+  ): { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: HistoryCommand } | undefined;
+  /** A command of the shard's own: nobody waits for its answer. */
+  submit(command: HistoryCommand): void;
+}
+
+export type TransferQueueOptions = {
+  readonly shard: TransferShard;
+  readonly router: Asker;
+  readonly layout: ClusterLayout;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+};
+
+type DispatchTask = Extract<TransferTask, { readonly kind: 'workflowTask' | 'activityTask' }>;
+
+const DELIVERY_TIMEOUT_MS = 10_000;
+const RETRY_DELAY_MS = 100;
+const RETRY_DELAY_MS_MAX = 5_000;
+/** From this attempt on a delivery that still fails is worth a warning. */
+const WARN_ATTEMPT = 5;
+
+export class TransferQueue {
+  readonly #options: TransferQueueOptions;
+  readonly #retries = new Set<Timer>();
+  #closed = false;
+
+  constructor(options: TransferQueueOptions) {
+    this.#options = options;
+  }
+
+  run(task: TransferTask): void {
+    this.#run(task, 1);
+  }
+
+  /** This memory is dropped: whoever takes over runs what is pending. */
+  close(): void {
+    this.#closed = true;
+    for (const timer of this.#retries) timer.cancel();
+    this.#retries.clear();
+  }
+
+  #run(task: TransferTask, attempt: number): void {
+    if (this.#closed || !this.#options.shard.isPending(task.taskId)) return;
+    switch (task.kind) {
+      case 'workflowTask':
+      case 'activityTask':
+        return this.#dispatch(task, task.taskQueue, attempt);
+      case 'startChild':
+      case 'scheduleChildFirstTask':
+      case 'signalExternal':
+      case 'cancelExternal':
+      case 'notifyParent':
+      case 'closeChild':
+        return this.#deliver(task, attempt);
+      default:
+        return unreachable(task);
+    }
+  }
+
+  #dispatch(task: DispatchTask, taskQueue: TaskQueue, attempt: number): void {
+    const { router, layout, shard } = this.#options;
+    const queue = this.#partitionFor(task, taskQueue);
+    router.askMatching(
+      matchingPartitionOf(queue, layout.matchingPartitions),
+      {
+        kind: task.kind === 'workflowTask' ? 'addWorkflowTask' : 'addActivityTask',
+        queue,
+        task: {
+          key: task.key,
+          historyShard: shard.shard,
+          scheduledEventId: task.scheduledEventId,
+          stamp: task.stamp,
+          expiryTimeMs: task.scheduleToStartTimeoutMs === 0 ? 0 : this.#options.clock.wallMs() + task.scheduleToStartTimeoutMs,
+          taskId: task.taskId,
+        },
+        forwardedFrom: undefined,
+        holdUntilMs: 0,
+      },
+      this.#deadlineMs(),
+      (reply) => {
+        if (reply.kind === 'done') return;
+        if (reply.kind === 'stickyUnavailable') return this.#dispatchToNormalQueue(task, attempt);
+        this.#retry(task, attempt, whyNot(reply));
+      },
+    );
+  }
+
+  /** Nobody polls the sticky queue: any worker may have the task, with its whole history, at once. */
+  #dispatchToNormalQueue(task: DispatchTask, attempt: number): void {
+    if (this.#closed || !this.#options.shard.isPending(task.taskId)) return;
+    this.#dispatch(task, { name: task.taskQueue.normalName, kind: 1, normalName: '' }, attempt);
+  }
+
+  #partitionFor(task: DispatchTask, taskQueue: TaskQueue): TaskQueuePartition {
+    const sticky = taskQueue.kind === 2;
+    return {
+      namespaceId: task.key.namespaceId,
+      name: taskQueue.name,
+      taskType: task.kind === 'workflowTask' ? 'workflow' : 'activity',
+      partition: sticky ? 0 : Math.floor(this.#options.random.fraction() * this.#options.layout.taskQueuePartitions),
+      kind: sticky ? 'sticky' : 'normal',
+      version: '',
+    };
+  }
+
+  #deliver(task: OutboxTask, attempt: number): void {
+    const { router, layout, shard } = this.#options;
+    const outgoing = shard.outboxCommand(task.taskId);
+    if (outgoing === undefined) return shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome: { kind: 'done' } });
+    const target = historyShardOf(outgoing.targetNamespaceId, outgoing.targetWorkflowId, layout.historyShards);
+    router.askHistory(target, outgoing.command, this.#deadlineMs(), (reply) => {
+      if (this.#closed) return;
+      const outcome = isAskFailure(reply) ? undefined : outboxOutcome(task, reply);
+      if (outcome === undefined) return this.#retry(task, attempt, whyNot(reply));
+      shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome });
+    });
+  }
+
+  #retry(task: TransferTask, attempt: number, reason: string): void {
+    if (this.#closed) return;
+    if (attempt >= WARN_ATTEMPT) {
+      const { namespaceId, workflowId, runId } = task.key;
+      this.#options.logger.warn('a task cannot be delivered', { task: task.kind, taskId: task.taskId, namespaceId, workflowId, runId, attempt, reason });
+    }
+    const delayMs = Math.min(RETRY_DELAY_MS * 2 ** (attempt - 1), RETRY_DELAY_MS_MAX) * (0.8 + 0.4 * this.#options.random.fraction());
+    const timer = this.#options.clock.after(delayMs, () => {
+      this.#retries.delete(timer);
+      this.#run(task, attempt + 1);
+    });
+    this.#retries.add(timer);
+  }
+
+  #deadlineMs(): number {
+    return this.#options.clock.monoMs() + DELIVERY_TIMEOUT_MS;
+  }
+}
+
+function whyNot(reply: { readonly kind: string; readonly message?: string; readonly rejection?: { readonly message: string } }): string {
+  return reply.rejection?.message ?? reply.message ?? `unexpected answer ${reply.kind}`;
+}

@@ -1,0 +1,33 @@
+import { describe, expect, inject, test } from 'vitest';
+import type { CampaignReport } from './crash-rounds.ts';
+import { fileCampaign, kafkaCampaign, zombieCampaign } from './crash-rounds.ts';
+
+/** Fixed for CI; a campaign with other seeds: `npm run gate`. */
+const SEED = Number(process.env['CRASH_SEED'] ?? 20_261);
+const rounds = { file: 10, kafka: 10, zombie: 20 } as const;
+const MINUTES = 60_000;
+
+describe('servers die under load and lose nothing', () => {
+  test(`kill -9, journals in a file (${rounds.file} rounds)`, { timeout: 5 * MINUTES }, async () => {
+    judge(await fileCampaign({ rounds: rounds.file, seed: SEED }));
+  });
+
+  const kafka = inject('kafka');
+  const brokers = 'brokers' in kafka ? kafka.brokers : [];
+  const onKafka = 'brokers' in kafka ? test : test.skip;
+
+  onKafka(`kill -9, journals on Kafka (${rounds.kafka} rounds)`, { timeout: 5 * MINUTES }, async () => {
+    judge(await kafkaCampaign({ rounds: rounds.kafka, seed: SEED, brokers }));
+  });
+
+  onKafka(`a frozen owner wakes up after its successor began (${rounds.zombie} rounds)`, { timeout: 8 * MINUTES }, async () => {
+    judge(await zombieCampaign({ rounds: rounds.zombie, seed: SEED, brokers }));
+  });
+});
+
+function judge(report: CampaignReport): void {
+  const { campaign, seed, workflows, calls, violations } = report;
+  console.log(`${campaign}: seed ${seed}, ${workflows} workflows, calls ${calls.ok} ok ${calls.fail} refused ${calls.unknown} unknown`);
+  expect(violations).toEqual([]);
+  expect(calls.unknown, 'no call met a fault: the kills hit nothing').toBeGreaterThan(0);
+}
