@@ -1,0 +1,25 @@
+/** What the loop owes those who asked, when it cannot give them their actor's reply. */
+
+export type Unavailable = { readonly kind: 'unavailable'; readonly message: string };
+export type DeadlineExceeded = { readonly kind: 'deadline'; readonly message: string };
+/** Refused, nothing happened: RESOURCE_EXHAUSTED. */
+export type Busy = { readonly kind: 'busy'; readonly message: string };
+/** Refused, nothing happened: the command's record would be too large. */
+export type TooLarge = { readonly kind: 'tooLarge'; readonly message: string };
+
+export type AskFailure = Unavailable | DeadlineExceeded | Busy | TooLarge;
+
+export function isAskFailure(reply: { readonly kind: string }): reply is AskFailure {
+  return reply.kind === 'unavailable' || reply.kind === 'deadline' || reply.kind === 'busy' || reply.kind === 'tooLarge';
+}
+
+/** The asks of one actor, as its loop sees them. */
+export interface AskSink {
+  /** This ask gets no reply. */
+  fail(askId: number, failure: AskFailure): void;
+  /** No ask that is open now gets a reply; whether a command among them happened is not known. */
+  abandon(message: string): void;
+}
+
+/** Nobody asked: the command is the actor's own (a timer, a finished task). */
+export const NOBODY = 0;

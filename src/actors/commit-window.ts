@@ -1,0 +1,130 @@
+/**
+ * What is decided but not yet committed, in the order of decision. Nothing leaves before the records that it rests on (rule R8).
+ *
+ *     held       [commit 7] [answer] [commit 8] [commit 9] [wait] …      replies and effects that wait
+ *     records     1 ………… 6 │ 7 8 │ 9 …
+ *                committed  sent   open                                  one append under way, the rest gathers
+ *
+ * Records are counted from 1 in the life of one memory. Each held entry names the last record that it rests on, and, if it is no
+ * commit itself, the mark of the read barrier that it must pass. Entries leave strictly from the head.
+ */
+import { assert } from '../kernel/assert.ts';
+import { Fifo } from './fifo.ts';
+import { NOBODY } from './asks.ts';
+import type { LogRecord } from './log.ts';
+import type { EncodedRecord, PartitionHost } from './partition-core.ts';
+import type { ReadBarrier } from './read-barrier.ts';
+
+/** One append takes at most this many bytes of records (design.md 4: one request carries the batches of many partitions). */
+export const BATCH_BYTES_MAX = 6 * 1024 * 1024;
+/** A record larger than this is refused before it is applied. */
+export const RECORD_BYTES_MAX = 4 * 1024 * 1024;
+/** Headers and framing of one record, roughly. */
+const RECORD_OVERHEAD_BYTES = 256;
+
+const NO_MARK = -1;
+
+type Held<Reply, Record, Effect> = {
+  /** The last record that this rests on; of a commit, its own. */
+  readonly rests: number;
+  readonly mark: number;
+  readonly askId: number;
+  readonly record: Record | undefined;
+  readonly reply: Reply | undefined;
+  readonly effects: readonly Effect[];
+};
+
+export class CommitWindow<Reply, Record, Effect> {
+  readonly #barrier: ReadBarrier;
+  readonly #held = new Fifo<Held<Reply, Record, Effect>>();
+  readonly #open = new Fifo<EncodedRecord>();
+  #openBytes = 0;
+  #recorded = 0;
+  #committed = 0;
+  /** Mark of the youngest entry that waits at the barrier. */
+  #youngestMark = NO_MARK;
+  /** Record number and offset of the first record of the batch committed last. */
+  #batchFirst = 1;
+  #batchBase = 0;
+
+  constructor(barrier: ReadBarrier) {
+    this.#barrier = barrier;
+  }
+
+  get openBytes(): number {
+    return this.#openBytes;
+  }
+
+  get openRecords(): number {
+    return this.#open.length;
+  }
+
+  get empty(): boolean {
+    return this.#held.length === 0 && this.#recorded === this.#committed;
+  }
+
+  /** The mark of a read that no record so far lets pass; undefined when there is none. */
+  get waitingMark(): number | undefined {
+    if (this.#youngestMark === NO_MARK || this.#barrier.passed(this.#youngestMark)) return undefined;
+    return this.#youngestMark;
+  }
+
+  commit(askId: number, record: Record, encoded: EncodedRecord, reply: Reply | undefined, effects: readonly Effect[]): void {
+    this.#recorded += 1;
+    this.#open.push(encoded);
+    this.#openBytes += sizeOf(encoded);
+    this.#held.push({ rests: this.#recorded, mark: NO_MARK, askId, record, reply, effects });
+  }
+
+  /** An answer or effects without a record: they leave once everything before them is committed and the barrier is passed. */
+  hold(askId: number, reply: Reply | undefined, effects: readonly Effect[]): void {
+    const mark = this.#barrier.mark();
+    this.#youngestMark = mark;
+    this.#held.push({ rests: this.#recorded, mark, askId, record: undefined, reply, effects });
+  }
+
+  /** Closes the open batch, as much of it as one append takes, and stamps its records. */
+  seal(epoch: number, sequence: number): LogRecord[] {
+    const batch: LogRecord[] = [];
+    let bytes = 0;
+    for (let next = this.#open.peek(); next !== undefined; next = this.#open.peek()) {
+      const size = sizeOf(next);
+      if (batch.length > 0 && bytes + size > BATCH_BYTES_MAX) break;
+      this.#open.shift();
+      bytes += size;
+      const { key, schema, type, namespace, workflowId, runId, timeMs, value } = next;
+      batch.push({ key, schema, epoch, sequence: sequence + batch.length, type, namespace, workflowId, runId, timeMs, value });
+    }
+    this.#openBytes -= bytes;
+    return batch;
+  }
+
+  /** The oldest `count` records that were not committed yet are in the log for good, the first at `baseOffset`. */
+  committed(count: number, baseOffset: number): void {
+    assert(this.#committed + count + this.#open.length <= this.#recorded, 'only what was sealed is committed');
+    this.#batchFirst = this.#committed + 1;
+    this.#batchBase = baseOffset;
+    this.#committed += count;
+  }
+
+  /** Lets out what may go. `stop` ends it early: the host's callbacks may have closed the actor. */
+  release(host: PartitionHost<Reply, Record, Effect>, stopped: () => boolean): void {
+    for (let head = this.#held.peek(); head !== undefined; head = this.#held.peek()) {
+      if (head.rests > this.#committed) return;
+      if (head.mark !== NO_MARK && !this.#barrier.passed(head.mark)) return;
+      this.#held.shift();
+      if (head.record !== undefined) {
+        // A batch that counted is proof for every read before its last record, so no commit of an older batch is left behind.
+        assert(head.rests >= this.#batchFirst, 'commits leave with their own batch');
+        host.committed(head.record, this.#batchBase + head.rests - this.#batchFirst, false);
+      }
+      if (head.reply !== undefined && head.askId !== NOBODY) host.answer(head.askId, head.reply);
+      for (const effect of head.effects) host.act(effect);
+      if (stopped()) return;
+    }
+  }
+}
+
+function sizeOf(record: EncodedRecord): number {
+  return record.value.byteLength + record.key.length + RECORD_OVERHEAD_BYTES;
+}

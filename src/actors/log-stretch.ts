@@ -1,0 +1,134 @@
+/**
+ * Reading back what stands between the last confirmed record and some later offset, to learn what became of an append.
+ *
+ *     last confirmed                                     until
+ *          │   void   batch?   claim?   void   batch again? │
+ *     ─────●──────────────────────────────────────────────▶ │
+ *
+ * Two questions are settled so: an append came back with an unexpected base offset (rule R5), and a claim that was made in doubt has
+ * landed (rule R7). In both the answer is what `effective` says, nothing else.
+ */
+import { effective } from './effective.ts';
+import { LogError } from './log.ts';
+import type { Claim, ClaimCodec } from './claim.ts';
+import type { LogCursor } from './effective.ts';
+import type { Log, LogRecord, PartitionId } from './log.ts';
+
+const READ_BYTES = 1024 * 1024;
+/** Reads may lag behind an append that was acknowledged. */
+const SHORT_READS_MAX = 20;
+
+export type ClaimInLog = Claim & { readonly epoch: number; readonly offset: number };
+
+/** The last record that counted, as its owner saw it confirmed. */
+export type LastCounted = { readonly offset: number; readonly epoch: number; readonly sequence: number };
+
+export type Stretch = {
+  /** False: the last confirmed record is not where it was, the log was cut and written over (T6). */
+  readonly intact: boolean;
+  /** Behind the stretch. */
+  readonly cursor: LogCursor;
+  /** Where the whole batch counts; undefined when it does not. */
+  readonly found: number | undefined;
+  /** Records counted that are not of the batch. */
+  readonly foreign: boolean;
+  /** The first claim in it that counts and is not ours. */
+  readonly rival: ClaimInLog | undefined;
+  /** The last claim in it that counts: who owns the partition now. */
+  readonly owner: ClaimInLog | undefined;
+};
+
+export type StretchQuery = {
+  readonly log: Log;
+  readonly partition: PartitionId;
+  readonly claims: ClaimCodec;
+  /** Where the owner stands. */
+  readonly cursor: Readonly<LogCursor>;
+  readonly last: LastCounted | undefined;
+  readonly until: number;
+  /** The records in question, stamped; may be empty. */
+  readonly batch: readonly LogRecord[];
+  readonly ownNonces: ReadonlySet<string>;
+  /** Waits a moment; false = nobody wants the answer any more. */
+  pause(): Promise<boolean>;
+};
+
+/** Undefined when nobody wants the answer any more. Throws LogError when the log cannot be read. */
+export async function readStretch(query: StretchQuery): Promise<Stretch | undefined> {
+  const walk = new Walk(query);
+  const { start } = await query.log.bounds(query.partition);
+  walk.startAt(start);
+  for (let shortReads = 0; walk.cursor.offset < query.until; ) {
+    const records = await query.log.read(query.partition, walk.cursor.offset, READ_BYTES);
+    if (records.length === 0) {
+      shortReads += 1;
+      if (shortReads > SHORT_READS_MAX) throw new LogError('unavailable', `the log shows nothing at offset ${walk.cursor.offset} yet`);
+      if (!(await query.pause())) return undefined;
+    }
+    for (const record of records) {
+      if (record.offset >= query.until) break;
+      walk.step(record);
+    }
+  }
+  return walk.result();
+}
+
+class Walk {
+  readonly cursor: LogCursor;
+  readonly #query: StretchQuery;
+  #intact = true;
+  #matched = 0;
+  #base = 0;
+  #foreign = false;
+  #rival: ClaimInLog | undefined;
+  #owner: ClaimInLog | undefined;
+
+  constructor(query: StretchQuery) {
+    this.#query = query;
+    this.cursor = { ...query.cursor };
+  }
+
+  /** One record early, to see that the last confirmed one is still there, unless it was trimmed. */
+  startAt(logStart: number): void {
+    const { last, cursor } = this.#query;
+    if (last !== undefined && last.offset >= logStart) this.cursor.offset = last.offset;
+    else if (logStart > cursor.offset) throw new LogError('corrupt', `the log starts at ${logStart}, behind what was confirmed`);
+  }
+
+  step(record: LogRecord & { readonly offset: number }): void {
+    const { last, claims, ownNonces } = this.#query;
+    if (record.offset === last?.offset) {
+      this.#intact = record.epoch === last.epoch && record.sequence === last.sequence;
+      this.cursor.offset = record.offset + 1;
+      return;
+    }
+    const verdict = effective(this.cursor, record);
+    if (verdict === 'claim') {
+      this.#owner = { ...claims.decode(record.value), epoch: record.epoch, offset: record.offset };
+      if (!ownNonces.has(this.#owner.ownerNonce)) this.#rival ??= this.#owner;
+    } else if (verdict === 'record') {
+      this.#match(record);
+    }
+  }
+
+  #match(record: LogRecord & { readonly offset: number }): void {
+    const next = this.#query.batch[this.#matched];
+    const isNext = next !== undefined && next.epoch === record.epoch && next.sequence === record.sequence;
+    if (this.#matched === 0) this.#base = record.offset;
+    if (!isNext || record.offset !== this.#base + this.#matched) this.#foreign = true;
+    else this.#matched += 1;
+  }
+
+  result(): Stretch {
+    const whole = this.#matched > 0 && this.#matched === this.#query.batch.length;
+    return {
+      intact: this.#intact,
+      cursor: this.cursor,
+      found: whole ? this.#base : undefined,
+      foreign: this.#foreign || (this.#matched > 0 && !whole),
+      rival: this.#rival,
+      owner: this.#owner,
+    };
+  }
+}
+

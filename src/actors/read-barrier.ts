@@ -1,0 +1,39 @@
+/**
+ * Proof that a read was not answered from superseded memory (rule T7).
+ *
+ *     read arrives            proof asked for        proof obtained
+ *     ─────┬──────────────────────┬──────────────────────┬──────▶
+ *          └─ marks the present   └─ takes a number      └─ every read marked below that number may be answered
+ *
+ * A proof is a batch of ours that counted, or the log's end where we expected it. It must have been asked for after the read arrived:
+ * an owner that was paused may hold an outcome that is older than its successor.
+ */
+export class ReadBarrier {
+  readonly #exclusive: boolean;
+  #asked = 0;
+  #proven = 0;
+
+  /** `exclusive`: nobody else can append, so nothing needs proof. */
+  constructor(exclusive: boolean) {
+    this.#exclusive = exclusive;
+  }
+
+  /** The mark of a read that arrives now. */
+  mark(): number {
+    return this.#asked;
+  }
+
+  /** The number of a proof that is asked for now. */
+  ask(): number {
+    this.#asked += 1;
+    return this.#asked;
+  }
+
+  prove(asked: number): void {
+    if (asked > this.#proven) this.#proven = asked;
+  }
+
+  passed(mark: number): boolean {
+    return this.#exclusive || this.#proven > mark;
+  }
+}

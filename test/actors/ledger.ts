@@ -1,0 +1,128 @@
+/**
+ * The smallest core that can go wrong in every way that matters: a list of entries, each added once by its id.
+ *
+ * A lost entry, one applied twice, an order that differs, a read of superseded state: all are seen by comparing lists.
+ */
+import type { PartitionMemory, PartitionShell } from '../../src/actors/partition-loop.ts';
+import type { EncodedRecord, PartitionCore, RecordCodec } from '../../src/actors/partition-core.ts';
+import type { Handled, ReplyEffect } from '../../src/kernel/handled.ts';
+
+export type LedgerCommand =
+  /** Adds the entry; adding it again answers its place and changes nothing. */
+  | { readonly kind: 'add'; readonly id: string; readonly size?: number }
+  | { readonly kind: 'read' }
+  /** Refused with the number of entries: a rejection rests on what was read. */
+  | { readonly kind: 'refuse' }
+  /** Answered when the next entry is added. */
+  | { readonly kind: 'await' }
+  | { readonly kind: 'poison' }
+  | { readonly kind: 'throw' };
+
+export type LedgerReply =
+  | { readonly kind: 'added'; readonly place: number }
+  | { readonly kind: 'entries'; readonly entries: readonly string[] }
+  | { readonly kind: 'refused'; readonly count: number }
+  | { readonly kind: 'canceled' };
+
+export type LedgerRecord = { readonly id: string; readonly timeMs: number; readonly size: number };
+export type LedgerEffect = ReplyEffect<LedgerReply> | { readonly kind: 'dispatch'; readonly id: string };
+
+export class LedgerCore implements PartitionCore<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect> {
+  readonly entries: string[] = [];
+  readonly #places = new Map<string, number>();
+  #waiting: number[] = [];
+  lastTimeMs = 0;
+
+  handle(command: LedgerCommand, nowMs: number, askId: number): Handled<LedgerRecord, LedgerReply, LedgerEffect> {
+    switch (command.kind) {
+      case 'add': {
+        const place = this.#places.get(command.id);
+        if (place !== undefined) return { kind: 'answer', reply: { kind: 'added', place }, effects: [] };
+        const effects: LedgerEffect[] = [{ kind: 'dispatch', id: command.id }];
+        for (const waiter of this.#waiting) {
+          effects.push({ kind: 'reply', askId: waiter, reply: { kind: 'entries', entries: [...this.entries, command.id] } });
+        }
+        this.#waiting = [];
+        const record = { id: command.id, timeMs: nowMs, size: command.size ?? 0 };
+        return { kind: 'commit', record, reply: { kind: 'added', place: this.entries.length }, effects };
+      }
+      case 'read':
+        return { kind: 'answer', reply: { kind: 'entries', entries: [...this.entries] }, effects: [] };
+      case 'refuse':
+        return { kind: 'answer', reply: { kind: 'refused', count: this.entries.length }, effects: [] };
+      case 'await':
+        this.#waiting.push(askId);
+        return { kind: 'wait', barrier: false, effects: [] };
+      case 'poison':
+        return { kind: 'commit', record: { id: 'poison', timeMs: nowMs, size: 0 }, reply: { kind: 'added', place: -1 }, effects: [] };
+      case 'throw':
+        throw new Error('planned failure of the core');
+    }
+  }
+
+  evolve(record: LedgerRecord): void {
+    this.#places.set(record.id, this.entries.length);
+    this.entries.push(record.id);
+    this.lastTimeMs = record.timeMs;
+  }
+
+  cancel(askId: number): Handled<LedgerRecord, LedgerReply, LedgerEffect> {
+    if (!this.#waiting.includes(askId)) return { kind: 'wait', barrier: false, effects: [] };
+    this.#waiting = this.#waiting.filter((waiter) => waiter !== askId);
+    return { kind: 'wait', barrier: false, effects: [{ kind: 'reply', askId, reply: { kind: 'canceled' } }] };
+  }
+}
+
+export const ledgerCodec: RecordCodec<LedgerRecord> = {
+  encode(record): EncodedRecord {
+    const value = new Uint8Array(record.size + 64);
+    const text = new TextEncoder().encode(`${record.timeMs} ${record.id}`);
+    value.set(text);
+    const { timeMs } = record;
+    return { key: `ledger/${record.id}`, schema: 1, type: 'Added', namespace: 'ledger', workflowId: record.id, runId: '', timeMs, value };
+  },
+  decode(value, schema): LedgerRecord {
+    if (schema !== 1) throw new Error(`unknown schema ${schema}`);
+    const text = new TextDecoder().decode(value.subarray(0, value.indexOf(0)));
+    const space = text.indexOf(' ');
+    const id = text.slice(space + 1);
+    if (id === 'poison') throw new Error('a record that cannot be read');
+    return { id, timeMs: Number(text.slice(0, space)), size: value.byteLength - 64 };
+  },
+};
+
+export const jsonClaims = {
+  encode: (claim: { readonly ownerNonce: string; readonly owner: string }): Uint8Array => new TextEncoder().encode(JSON.stringify(claim)),
+  decode(value: Uint8Array): { readonly ownerNonce: string; readonly owner: string } {
+    const claim: unknown = JSON.parse(new TextDecoder().decode(value));
+    if (typeof claim === 'object' && claim !== null && 'ownerNonce' in claim && 'owner' in claim) {
+      return { ownerNonce: String(claim.ownerNonce), owner: String(claim.owner) };
+    }
+    throw new Error('not a claim');
+  },
+};
+
+/** What happened around a ledger, for tests to look at. */
+export type LedgerEvent =
+  | { readonly kind: 'committed'; readonly id: string; readonly offset: number; readonly replayed: boolean }
+  | { readonly kind: 'dispatched'; readonly id: string }
+  | { readonly kind: 'activated'; readonly epoch: number }
+  | { readonly kind: 'deactivated' };
+
+export function ledgerMemory(
+  answer: (askId: number, reply: LedgerReply) => void,
+  happened: (event: LedgerEvent) => void,
+  core: LedgerCore = new LedgerCore(),
+): PartitionMemory<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect> {
+  const host: PartitionShell<LedgerReply, LedgerRecord, LedgerEffect> = {
+    answer,
+    act(effect) {
+      if (effect.kind === 'reply') answer(effect.askId, effect.reply);
+      else happened({ kind: 'dispatched', id: effect.id });
+    },
+    committed: (record, offset, replayed) => happened({ kind: 'committed', id: record.id, offset, replayed }),
+    activated: (epoch) => happened({ kind: 'activated', epoch }),
+    deactivated: () => happened({ kind: 'deactivated' }),
+  };
+  return { core, host };
+}

@@ -1,0 +1,92 @@
+/** The log port in a few lines, for tests that need nothing to go wrong. */
+import { LogError } from '../../src/actors/log.ts';
+import type { BatchSource, Log, LogAttachment, LogBounds, PartitionId, StoredRecord } from '../../src/actors/log.ts';
+
+export class MemoryLog implements Log {
+  readonly exclusive: boolean;
+  readonly partitions = new Map<string, StoredRecord[]>();
+  /** Appends stop being answered while it is set. */
+  held = false;
+  appends = 0;
+  readonly #ready = new Map<BatchSource, PartitionId>();
+  #scheduled = false;
+
+  constructor(options: { readonly exclusive: boolean } = { exclusive: true }) {
+    this.exclusive = options.exclusive;
+  }
+
+  attach(partition: PartitionId, source: BatchSource): LogAttachment {
+    let attached = true;
+    return {
+      ready: () => {
+        if (!attached) return;
+        this.#ready.set(source, partition);
+        this.#schedule();
+      },
+      detach: () => {
+        attached = false;
+        this.#ready.delete(source);
+      },
+    };
+  }
+
+  /** Answers what was held. */
+  letGo(): void {
+    this.held = false;
+    this.#schedule();
+  }
+
+  read(partition: PartitionId, fromOffset: number): Promise<readonly StoredRecord[]> {
+    const records = this.records(partition);
+    if (fromOffset > records.length) return Promise.reject(new LogError('out-of-range', `no offset ${fromOffset}`));
+    return Promise.resolve(records.slice(fromOffset));
+  }
+
+  bounds(partition: PartitionId): Promise<LogBounds> {
+    return Promise.resolve({ start: 0, end: this.records(partition).length });
+  }
+
+  end(partition: PartitionId): Promise<number> {
+    return Promise.resolve(this.records(partition).length);
+  }
+
+  truncate(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  records(partition: PartitionId): StoredRecord[] {
+    const name = `${partition.topic}/${partition.partition}`;
+    let records = this.partitions.get(name);
+    if (records === undefined) this.partitions.set(name, (records = []));
+    return records;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.held || this.#ready.size === 0) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      if (!this.held) this.#flush();
+    });
+  }
+
+  #flush(): void {
+    const sources = [...this.#ready];
+    this.#ready.clear();
+    const outcomes: (() => void)[] = [];
+    for (const [source, partition] of sources) {
+      const batch = source.seal();
+      if (batch === undefined) continue;
+      const records = this.records(partition);
+      const baseOffset = records.length;
+      for (const record of batch.records) records.push({ ...record, offset: records.length });
+      this.appends += 1;
+      outcomes.push(() => source.settle({ kind: 'appended', generation: batch.generation, baseOffset }));
+    }
+    if (outcomes.length > 0) setImmediate(() => outcomes.forEach((settle) => settle()));
+  }
+}

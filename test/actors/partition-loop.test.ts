@@ -1,0 +1,279 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { PartitionLoop } from '../../src/actors/partition-loop.ts';
+import { Router } from '../../src/actors/router.ts';
+import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import { silentLogger } from '../../src/observability/logger.ts';
+import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory } from './ledger.ts';
+import { MemoryLog } from './memory-log.ts';
+import type { AskFailure } from '../../src/actors/asks.ts';
+import type { PartitionLimits, PartitionStatus } from '../../src/actors/partition-loop.ts';
+import type { Prefetch } from '../../src/actors/prefetch.ts';
+import type { Address } from '../../src/actors/router.ts';
+import type { LedgerCommand, LedgerEffect, LedgerEvent, LedgerRecord, LedgerReply } from './ledger.ts';
+
+const partition = { topic: 'test.ledger', partition: 0 };
+const address: Address = { kind: 'history', shard: 1 };
+
+type Answer = LedgerReply | AskFailure;
+
+class Bench {
+  readonly log: MemoryLog;
+  readonly router = new Router(systemClock);
+  readonly events: LedgerEvent[] = [];
+  readonly statuses: PartitionStatus[] = [];
+  core = new LedgerCore();
+  readonly loop: PartitionLoop<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect>;
+
+  constructor(log: MemoryLog, options: { limits?: Partial<PartitionLimits>; prefetch?: Prefetch<LedgerCommand>; owner?: string } = {}) {
+    this.log = log;
+    const sink = this.router.sink<LedgerReply>(address);
+    this.loop = new PartitionLoop({
+      partition,
+      log,
+      codec: ledgerCodec,
+      claims: jsonClaims,
+      owner: options.owner ?? 'bench',
+      create: () => {
+        this.core = new LedgerCore();
+        return ledgerMemory(sink.answer, (event) => this.events.push(event), this.core);
+      },
+      asks: sink,
+      clock: systemClock,
+      random: systemRandom,
+      logger: silentLogger,
+      onStatus: (status) => this.statuses.push(status),
+      ...(options.prefetch === undefined ? {} : { prefetch: options.prefetch }),
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
+    });
+    this.router.attach(address, this.loop);
+    benches.push(this);
+  }
+
+  async start(): Promise<this> {
+    this.loop.start();
+    await this.until(() => this.loop.status().state === 'active');
+    return this;
+  }
+
+  ask(command: LedgerCommand, deadlineMs = Infinity): Promise<Answer> {
+    return new Promise((resolve) => this.router.ask<LedgerCommand, LedgerReply>(address, command, deadlineMs, resolve));
+  }
+
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  states(): string[] {
+    return this.statuses.map((status) => status.state).filter((state, index, all) => state !== all[index - 1]);
+  }
+}
+
+let benches: Bench[] = [];
+
+beforeEach(() => {
+  benches = [];
+});
+
+afterEach(() => {
+  for (const bench of benches) {
+    bench.loop.close();
+    bench.router.close();
+  }
+});
+
+describe('a partition on an exclusive log', () => {
+  test('restores, replays, claims, serves', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    expect(bench.states()).toEqual(['restoring', 'replaying', 'claiming', 'active']);
+    expect(bench.log.records(partition)).toMatchObject([{ key: '@claim', type: 'Claim', epoch: 1, sequence: 0, offset: 0 }]);
+    expect(bench.loop.status()).toMatchObject({ epoch: 1, sequence: 0, offset: 1 });
+  });
+
+  test('answers after the record is in the log, with its offset told first', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    expect(await bench.ask({ kind: 'add', id: 'a' })).toEqual({ kind: 'added', place: 0 });
+    expect(bench.log.records(partition).at(-1)).toMatchObject({ key: 'ledger/a', epoch: 1, sequence: 1, offset: 1, workflowId: 'a' });
+    expect(bench.events.slice(1)).toEqual([
+      { kind: 'committed', id: 'a', offset: 1, replayed: false },
+      { kind: 'dispatched', id: 'a' },
+    ]);
+  });
+
+  test('lets nothing out while the append is under way: no reply, no rejection, no read, no effect', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    bench.log.held = true;
+    const answers: Answer[] = [];
+    for (const command of [{ kind: 'add', id: 'a' }, { kind: 'refuse' }, { kind: 'read' }] as const) {
+      void bench.ask(command).then((answer) => answers.push(answer));
+    }
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(bench.core.entries).toEqual(['a']);
+    expect(answers).toEqual([]);
+    expect(bench.events).toEqual([{ kind: 'activated', epoch: 1 }]);
+    bench.log.letGo();
+    await bench.until(() => answers.length === 3);
+    expect(answers).toEqual([
+      { kind: 'added', place: 0 },
+      { kind: 'refused', count: 1 },
+      { kind: 'entries', entries: ['a'] },
+    ]);
+  });
+
+  test('what gathers during an append goes with the next one', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    const before = bench.log.appends;
+    await Promise.all(Array.from({ length: 200 }, (_, index) => bench.ask({ kind: 'add', id: `${index}` })));
+    expect(bench.log.appends - before).toBeLessThan(5);
+    expect(bench.log.records(partition).map((record) => record.sequence)).toEqual([0, ...Array.from({ length: 200 }, (_, index) => index + 1)]);
+  });
+
+  test('a batch holds at most 6 MiB', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    const before = bench.log.appends;
+    await Promise.all(Array.from({ length: 4 }, (_, index) => bench.ask({ kind: 'add', id: `${index}`, size: 3_500_000 })));
+    expect(bench.log.appends - before).toBe(4);
+  });
+
+  test('a record over 4 MiB is refused and leaves no trace', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    expect(await bench.ask({ kind: 'add', id: 'big', size: 4 * 1024 * 1024 })).toMatchObject({ kind: 'tooLarge' });
+    expect(await bench.ask({ kind: 'read' })).toEqual({ kind: 'entries', entries: [] });
+    expect(bench.log.records(partition)).toHaveLength(1);
+  });
+
+  test('a full mailbox refuses as busy, and serves again afterwards', async () => {
+    const bench = await new Bench(new MemoryLog(), { limits: { mailboxCommandsMax: 10 } }).start();
+    const answers = await Promise.all(Array.from({ length: 15 }, (_, index) => bench.ask({ kind: 'add', id: `${index}` })));
+    expect(answers.map((answer) => answer.kind)).toEqual([...Array(10).fill('added'), ...Array(5).fill('busy')]);
+    expect(await bench.ask({ kind: 'add', id: 'later' })).toEqual({ kind: 'added', place: 10 });
+  });
+
+  test('an open batch past its bound keeps commands in the mailbox, and all are answered', async () => {
+    const bench = await new Bench(new MemoryLog(), { limits: { openRecordsMax: 3 } }).start();
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => bench.ask({ kind: 'add', id: `${index}` })));
+    expect(answers.every((answer) => answer.kind === 'added')).toBe(true);
+    expect(bench.log.appends).toBeGreaterThan(15);
+  });
+
+  test('a restart folds the journal and claims the next epoch', async () => {
+    const log = new MemoryLog();
+    const first = await new Bench(log).start();
+    await first.ask({ kind: 'add', id: 'a' });
+    await first.ask({ kind: 'add', id: 'b' });
+    first.loop.close();
+    const second = await new Bench(log).start();
+    expect(second.loop.status()).toMatchObject({ epoch: 2, sequence: 0, offset: 4 });
+    expect(second.events).toEqual([
+      { kind: 'committed', id: 'a', offset: 1, replayed: true },
+      { kind: 'committed', id: 'b', offset: 2, replayed: true },
+      { kind: 'activated', epoch: 2 },
+    ]);
+    expect(await second.ask({ kind: 'add', id: 'a' })).toEqual({ kind: 'added', place: 0 });
+    expect(await second.ask({ kind: 'read' })).toEqual({ kind: 'entries', entries: ['a', 'b'] });
+  });
+
+  test('record time never goes back, not even over a restart with a clock that does', async () => {
+    const log = new MemoryLog();
+    const first = await new Bench(log).start();
+    await first.ask({ kind: 'add', id: 'a' });
+    const future = Date.now() + 1_000_000;
+    const records = log.records(partition);
+    const last = records.at(-1);
+    if (last === undefined) throw new Error('there is a record');
+    records[records.length - 1] = { ...last, timeMs: future, value: new TextEncoder().encode(`${future} a\0`) };
+    first.loop.close();
+    const second = await new Bench(log).start();
+    await second.ask({ kind: 'add', id: 'b' });
+    expect(log.records(partition).at(-1)?.timeMs).toBe(future);
+  });
+
+  test('draining answers what was accepted, refuses what comes, and lets go', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    const accepted = bench.ask({ kind: 'add', id: 'a' });
+    const hanging = bench.ask({ kind: 'await' });
+    const drained = bench.loop.drain();
+    expect(await bench.ask({ kind: 'add', id: 'b' })).toMatchObject({ kind: 'unavailable' });
+    expect(await accepted).toEqual({ kind: 'added', place: 0 });
+    await drained;
+    expect(await hanging).toMatchObject({ kind: 'unavailable' });
+    expect(bench.loop.status().state).toBe('released');
+    expect(bench.events.at(-1)).toEqual({ kind: 'deactivated' });
+    expect(bench.router.openAsks).toBe(0);
+  });
+
+  test('a record that cannot be decoded stops the partition with its offset, and it is not skipped', async () => {
+    const log = new MemoryLog();
+    const first = await new Bench(log).start();
+    await first.ask({ kind: 'add', id: 'a' });
+    await first.ask({ kind: 'poison' });
+    await first.ask({ kind: 'add', id: 'b' });
+    first.loop.close();
+    const second = new Bench(log);
+    second.loop.start();
+    await second.until(() => second.loop.status().state === 'failed');
+    expect(second.loop.status().reason).toContain('offset 2');
+    expect(second.events).not.toContainEqual(expect.objectContaining({ id: 'b' }));
+    expect(await second.ask({ kind: 'read' })).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('offset 2') });
+    expect(log.records(partition)).toHaveLength(4);
+  });
+
+  test('a core that throws stops its partition; its asks are answered', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    expect(await bench.ask({ kind: 'throw' })).toMatchObject({ kind: 'unavailable' });
+    expect(bench.loop.status()).toMatchObject({ state: 'failed' });
+  });
+});
+
+describe('asks', () => {
+  test('a canceled wait reaches the core and its answer goes nowhere', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    let answers = 0;
+    const askId = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'await' }, Infinity, () => (answers += 1));
+    bench.router.cancel(askId);
+    expect(await bench.ask({ kind: 'add', id: 'a' })).toEqual({ kind: 'added', place: 0 });
+    expect(answers).toBe(0);
+    expect(bench.router.openAsks).toBe(0);
+  });
+
+  test('a deadline answers and cancels', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    const before = performance.now();
+    expect(await bench.ask({ kind: 'await' }, before + 30)).toMatchObject({ kind: 'deadline' });
+    expect(performance.now()).toBeGreaterThanOrEqual(before + 30);
+    expect(bench.router.openAsks).toBe(0);
+  });
+
+  test('an answer never comes before ask has returned', async () => {
+    const router = new Router(systemClock);
+    let returned = false;
+    const answered = new Promise<boolean>((resolve) => {
+      router.ask(address, {}, Infinity, () => resolve(returned));
+      returned = true;
+    });
+    expect(await answered).toBe(true);
+  });
+});
+
+describe('prefetch', () => {
+  test('a command of a cold key waits for it; order per key is kept, other keys overtake', async () => {
+    const loads: { readonly key: string; readonly done: () => void }[] = [];
+    const hot = new Set(['b']);
+    const prefetch: Prefetch<LedgerCommand> = {
+      keyOf: (command) => (command.kind === 'add' ? (command.id[0] ?? '') : ''),
+      resident: (key) => key === '' || hot.has(key),
+      load: (key, done) => loads.push({ key, done }),
+    };
+    const bench = await new Bench(new MemoryLog(), { prefetch }).start();
+    const order: string[] = [];
+    const add = (id: string): Promise<void> => bench.ask({ kind: 'add', id }).then(() => void order.push(id));
+    const cold = [add('a1'), add('b1'), add('a2')];
+    await bench.until(() => order.length === 1);
+    expect(order).toEqual(['b1']);
+    expect(loads.map((load) => load.key)).toEqual(['a']);
+    hot.add('a');
+    const late = add('a3');
+    loads[0]?.done();
+    await Promise.all([...cold, late]);
+    expect(order).toEqual(['b1', 'a1', 'a2', 'a3']);
+  });
+});
