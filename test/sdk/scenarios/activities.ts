@@ -151,8 +151,12 @@ export const activityScenarios: readonly Scenario[] = [
         ...workflowTask,
         'ActivityTaskScheduled',
         'ActivityTaskScheduled',
-        ...['ActivityTaskStarted', 'ActivityTaskCompleted', ...workflowTask],
-        ...['ActivityTaskStarted', 'ActivityTaskCompleted', ...workflowTask],
+        'ActivityTaskStarted',
+        'ActivityTaskCompleted',
+        ...workflowTask,
+        'ActivityTaskStarted',
+        'ActivityTaskCompleted',
+        ...workflowTask,
         'WorkflowExecutionCompleted',
       ]);
       const completed = history.all('activityTaskCompletedEventAttributes');

@@ -110,6 +110,9 @@ export const queryScenarios: readonly Scenario[] = [
       const run = await worker.start();
       const query = { namespace: stage.namespace, execution: { workflowId: run.workflowId }, query: { queryType: 'attached' } };
       const asked = stage.service.queryWorkflow(query);
+      // A query has no acknowledgement; once later calls on the same workflow are answered, it is there.
+      await run.handle.describe();
+      await run.handle.describe();
       const task = await worker.poll();
       const [id, attached] = Object.entries(task.queries ?? {})[0] ?? [];
       expect(attached?.queryType).toBe('attached');
