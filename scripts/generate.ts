@@ -1,7 +1,9 @@
 /**
- * Writes `src/wire/generated/` from `proto/perdure/`: one TypeScript module for each .proto file.
+ * Writes `src/wire/generated/` from `proto/`: one TypeScript module for each .proto file below `perdure/`, and one for the Matching and
+ * Admin services together.
  *
- *   proto/perdure/lean/v1/history.proto  ->  src/wire/generated/lean/history.ts
+ *   proto/perdure/lean/v1/history.proto   ->  src/wire/generated/lean/history.ts      our generator
+ *   proto/temporal/server/api/**          ->  src/wire/generated/services.{js,d.ts}   protobufjs
  *
  * Runs after every install (`prepare`), so it uses installed packages and nothing else. What it writes is not checked in.
  */
@@ -10,17 +12,13 @@ import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { emitModule } from './generate/emit-module.ts';
 import { readSchema } from './generate/schema.ts';
+import { generateServices } from './generate/services.ts';
 
 const repository = dirname(dirname(fileURLToPath(import.meta.url)));
 const protoFolder = join(repository, 'proto');
 const generatedFolder = join(repository, 'src', 'wire', 'generated');
 
-const protoFiles = readdirSync(join(protoFolder, 'perdure'), { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.proto'))
-  .map((name) => join('perdure', name).split(sep).join('/'))
-  .toSorted();
-
-const schema = readSchema(protoFiles.map((path) => ({ path, source: readFileSync(join(protoFolder, path), 'utf8') })));
+const schema = readSchema(protoFilesBelow('perdure').map((path) => ({ path, source: readFileSync(join(protoFolder, path), 'utf8') })));
 
 let messages = 0;
 const written = new Set<string>();
@@ -35,6 +33,15 @@ for (const module of schema) {
 }
 removeStale();
 console.log(`generated ${messages} messages in ${written.size} modules below ${relative(repository, generatedFolder)}`);
+const services = generateServices({ protoFolder, generatedFolder, files: protoFilesBelow('temporal') });
+console.log(services);
+
+function protoFilesBelow(folder: string): string[] {
+  return readdirSync(join(protoFolder, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.proto'))
+    .map((name) => join(folder, name).split(sep).join('/'))
+    .toSorted();
+}
 
 function readIfPresent(path: string): string | undefined {
   try {

@@ -26,7 +26,8 @@ describe('lean messages have the fields of the public API', () => {
   test.each(leanMessages.map((type) => [localName(type), type] as const))('%s', (name, type) => {
     const original = upstream.get(name);
     if (!(original instanceof protobuf.Type)) throw new Error(`the public API has no message ${name}`);
-    expect(describeFields(type, 'lean')).toEqual(describeFields(original, type));
+    const expected = describeFields(original, type);
+    expect(describeFields(type, 'lean')).toEqual(onlyWritten.has(name) ? expected.filter((line) => declares(type, line)) : expected);
   });
 
   test.each(leanEnums.map((type) => [localName(type), type] as const))('%s', (name, type) => {
@@ -35,6 +36,13 @@ describe('lean messages have the fields of the public API', () => {
     expect(type.values).toEqual(original.values);
   });
 });
+
+/** Never decoded, so what it leaves out cannot be lost. */
+const onlyWritten = new Set(['Link']);
+
+function declares(type: protobuf.Type, line: string): boolean {
+  return type.fieldsArray.some((field) => line.startsWith(`${field.id} ${field.name}:`));
+}
 
 /**
  * One line for each field. A field of the public API whose lean form is `bytes` is described as opaque, if it is a message; a lean

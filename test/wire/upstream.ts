@@ -38,6 +38,16 @@ export function loadOurs(repository: string, protoFiles: readonly string[]): pro
   return root;
 }
 
+/** Our Matching and Admin services, with the parts of the public API that they carry. */
+export function loadServices(repository: string, protoFiles: readonly string[]): protobuf.Root {
+  const root = new protobuf.Root();
+  const folders = [join(repository, 'proto'), ...searchFolders];
+  root.resolvePath = (_origin, target) => folders.map((folder) => join(folder, target)).find((path) => existsSync(path)) ?? target;
+  root.loadSync([...protoFiles], { keepCase: true });
+  root.resolveAll();
+  return root;
+}
+
 /** Every message and enumeration below a namespace, the nested ones too. */
 export function declaredTypes(parent: protobuf.NamespaceBase): (protobuf.Type | protobuf.Enum)[] {
   return parent.nestedArray.flatMap((nested) => {
@@ -56,6 +66,7 @@ export function localName(type: protobuf.ReflectionObject): string {
 const meant = new Map([
   ['OnConflictOptions', '.temporal.api.workflow.v1.OnConflictOptions'],
   ['Failure', '.temporal.api.failure.v1.Failure'],
+  ['Link', '.temporal.api.common.v1.Link'],
 ]);
 
 /** Local name -> type of the public API. Any other name that two packages use is refused here, so that no test compares with the wrong one. */
