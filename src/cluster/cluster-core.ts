@@ -1,0 +1,170 @@
+/**
+ * The pure core of the cluster actor: namespaces, search attributes, and what the cluster is called and signs with. Rare commands; the
+ * answer of each waits for its commit, so that whoever is told "registered" can use the namespace at once.
+ */
+import { unreachable } from '../kernel/assert.ts';
+import type { Handled } from '../kernel/handled.ts';
+import { ClusterState, type ClusterSnapshot } from './cluster-state.ts';
+import type {
+  AddSearchAttributes,
+  ClusterCommand,
+  InitializeCluster,
+  RegisterNamespace,
+  RemoveSearchAttributes,
+  UpdateNamespace,
+} from './commands.ts';
+import type { ClusterRecord } from './records.ts';
+import type { ClusterRejection, ClusterReply } from './replies.ts';
+import { isIndexedValueType, isReservedSearchAttribute, systemSearchAttributes } from './search-attributes.ts';
+
+export const clusterLimits = {
+  namespacesMax: 10_000,
+  customSearchAttributesMax: 100,
+  searchAttributeNameCharsMax: 255,
+  retentionMsMin: 3_600_000,
+  tokenKeyBytesMin: 32,
+} as const;
+
+/** Known to every server without being registered; its name cannot be taken. */
+const systemNamespaceName = 'temporal-system';
+
+type Result = Handled<ClusterRecord, ClusterReply, never>;
+const done: ClusterReply = { kind: 'done' };
+
+export class ClusterCore {
+  readonly #state = new ClusterState();
+
+  handle(command: ClusterCommand, nowMs: number, _askId: number): Result {
+    switch (command.kind) {
+      case 'registerNamespace':
+        return this.#register(command, nowMs);
+      case 'updateNamespace':
+        return this.#update(command, nowMs);
+      case 'addSearchAttributes':
+        return this.#addSearchAttributes(command, nowMs);
+      case 'removeSearchAttributes':
+        return this.#removeSearchAttributes(command, nowMs);
+      case 'initializeCluster':
+        return this.#initialize(command, nowMs);
+      case 'syncCluster':
+        return unchanged;
+      default:
+        return unreachable(command);
+    }
+  }
+
+  evolve(record: ClusterRecord): void {
+    this.#state.evolve(record);
+  }
+
+  /** Nothing here waits for anything but its commit. */
+  cancel(_askId: number, _nowMs: number): Result {
+    return { kind: 'wait', barrier: false, effects: [] };
+  }
+
+  /** Includes what is not committed yet: for decisions and tests. */
+  get state(): ClusterSnapshot {
+    return this.#state;
+  }
+
+  canonicalState(): string {
+    return this.#state.canonical();
+  }
+
+  #register(command: RegisterNamespace, timeMs: number): Result {
+    const { id, name, description, ownerEmail, data, retentionMs } = command;
+    if (name === '') return invalid('Namespace not set on request.');
+    if (retentionMs < clusterLimits.retentionMsMin) return invalid('A valid retention period is not set on request.');
+    if (name === systemNamespaceName || this.#state.namespaceByName(name) !== undefined || this.#state.namespaceById(id) !== undefined) {
+      return rejected('namespace-exists', `Namespace "${name}" already exists`);
+    }
+    if (this.#state.namespaces().length >= clusterLimits.namespacesMax) {
+      return rejected('failed-precondition', `cluster has ${clusterLimits.namespacesMax} namespaces, its limit`);
+    }
+    return commit({ kind: 'namespaceRegistered', timeMs, id, name, description, ownerEmail, data, retentionMs });
+  }
+
+  #update(command: UpdateNamespace, timeMs: number): Result {
+    const known = this.#state.namespaceById(command.id);
+    if (known === undefined) return namespaceNotFound(command.id);
+    if (known.state === 'deleted') return rejected('failed-precondition', `Namespace ${known.name} is deleted.`);
+    const retentionMs = command.retentionMs ?? known.retentionMs;
+    if (retentionMs < clusterLimits.retentionMsMin) return invalid('A valid retention period is not set on request.');
+    return commit({
+      kind: 'namespaceUpdated',
+      timeMs,
+      id: known.id,
+      description: command.description ?? known.description,
+      ownerEmail: command.ownerEmail ?? known.ownerEmail,
+      data: command.data === undefined ? known.data : new Map([...known.data, ...command.data]),
+      retentionMs,
+    });
+  }
+
+  #addSearchAttributes(command: AddSearchAttributes, timeMs: number): Result {
+    const { namespaceId } = command;
+    if (!this.#isKnown(namespaceId)) return namespaceNotFound(namespaceId);
+    if (command.attributes.size === 0) return invalid('SearchAttributes are not set on request.');
+    const existing = this.#effectiveAttributes(namespaceId);
+    const added = new Map<string, number>();
+    for (const [name, type] of command.attributes) {
+      if (isReservedSearchAttribute(name)) return invalid(`Search attribute ${name} is reserved by system.`);
+      if (name === '' || name.length > clusterLimits.searchAttributeNameCharsMax) return invalid(`Search attribute name "${name}" is not valid.`);
+      if (!isIndexedValueType(type)) return invalid(`Unknown search attribute type: ${type}.`);
+      if (!existing.has(name)) added.set(name, type);
+    }
+    if (added.size === 0) return unchanged;
+    if (existing.size + added.size > clusterLimits.customSearchAttributesMax) {
+      return invalid(`Unable to add search attributes: more than ${clusterLimits.customSearchAttributesMax} custom search attributes.`);
+    }
+    return commit({ kind: 'searchAttributesAdded', timeMs, namespaceId, attributes: added });
+  }
+
+  #removeSearchAttributes(command: RemoveSearchAttributes, timeMs: number): Result {
+    const { namespaceId, names } = command;
+    if (!this.#isKnown(namespaceId)) return namespaceNotFound(namespaceId);
+    if (names.length === 0) return invalid('SearchAttributes are not set on request.');
+    const own = this.#state.ownAttributes(namespaceId);
+    for (const name of names) {
+      if (systemSearchAttributes.has(name)) return invalid(`Unable to remove non-custom search attributes: ${name}.`);
+    }
+    const removed = [...new Set(names)].filter((name) => own.has(name));
+    return removed.length === 0 ? unchanged : commit({ kind: 'searchAttributesRemoved', timeMs, namespaceId, names: removed });
+  }
+
+  #initialize(command: InitializeCluster, timeMs: number): Result {
+    if (this.#state.identity !== undefined) return unchanged;
+    const { clusterId, clusterName, tokenKey, historyShards } = command;
+    if (tokenKey.length < clusterLimits.tokenKeyBytesMin) return invalid(`token key has ${tokenKey.length} bytes, fewer than ${clusterLimits.tokenKeyBytesMin}`);
+    return commit({ kind: 'clusterInitialized', timeMs, clusterId, clusterName, tokenKey, historyShards });
+  }
+
+  #isKnown(namespaceId: string): boolean {
+    if (namespaceId === '') return true;
+    const namespace = this.#state.namespaceById(namespaceId);
+    return namespace !== undefined && namespace.state !== 'deleted';
+  }
+
+  #effectiveAttributes(namespaceId: string): ReadonlyMap<string, number> {
+    return this.#state.namespaceById(namespaceId)?.customSearchAttributes ?? this.#state.clusterSearchAttributes;
+  }
+}
+
+/** Answered behind the barrier and all earlier commits: what it says is so, is committed. */
+const unchanged: Result = { kind: 'answer', reply: done, effects: [] };
+
+function commit(record: ClusterRecord): Result {
+  return { kind: 'commit', record, reply: done, effects: [] };
+}
+
+function rejected(reason: ClusterRejection['reason'], message: string): Result {
+  return { kind: 'answer', reply: { kind: 'rejected', rejection: { reason, message } }, effects: [] };
+}
+
+function invalid(message: string): Result {
+  return rejected('invalid-argument', message);
+}
+
+function namespaceNotFound(id: string): Result {
+  return rejected('namespace-not-found', `Namespace ${id} is not found.`);
+}

@@ -1,0 +1,138 @@
+/**
+ * The fold of the cluster's journal. The cluster actor decides on one; every process keeps another, of committed records only, and
+ * looks namespaces up in it.
+ */
+import { assert, unreachable } from '../kernel/assert.ts';
+import type { ClusterInitialized, ClusterRecord } from './records.ts';
+import { systemSearchAttributes } from './search-attributes.ts';
+
+export type Namespace = {
+  readonly id: string;
+  readonly name: string;
+  readonly state: 'registered' | 'deprecated' | 'deleted';
+  readonly description: string;
+  readonly ownerEmail: string;
+  readonly data: ReadonlyMap<string, string>;
+  readonly retentionMs: number;
+  readonly createdTimeMs: number;
+  /** System and custom attributes: name -> IndexedValueType. The same map until it changes. */
+  readonly searchAttributeTypes: ReadonlyMap<string, number>;
+  readonly customSearchAttributes: ReadonlyMap<string, number>;
+};
+
+/** What may be read of it. */
+export interface ClusterSnapshot {
+  namespaceByName(name: string): Namespace | undefined;
+  namespaceById(id: string): Namespace | undefined;
+  /** By name, ascending. */
+  namespaces(): readonly Namespace[];
+  readonly systemSearchAttributes: ReadonlyMap<string, number>;
+  /** Custom attributes that every namespace has. */
+  readonly clusterSearchAttributes: ReadonlyMap<string, number>;
+  /** Undefined until the cluster's very first start has committed it. */
+  readonly identity: ClusterIdentity | undefined;
+}
+
+export type ClusterIdentity = Omit<ClusterInitialized, 'kind' | 'timeMs'>;
+
+export class ClusterState implements ClusterSnapshot {
+  readonly systemSearchAttributes = systemSearchAttributes;
+  identity: ClusterIdentity | undefined = undefined;
+  clusterSearchAttributes: ReadonlyMap<string, number> = new Map();
+  readonly #byId = new Map<string, Namespace>();
+  readonly #byName = new Map<string, Namespace>();
+  /** Of the namespace itself, without the cluster's. */
+  readonly #ownAttributes = new Map<string, ReadonlyMap<string, number>>();
+  #sorted: readonly Namespace[] | undefined = undefined;
+
+  namespaceByName(name: string): Namespace | undefined {
+    return this.#byName.get(name);
+  }
+
+  namespaceById(id: string): Namespace | undefined {
+    return this.#byId.get(id);
+  }
+
+  namespaces(): readonly Namespace[] {
+    this.#sorted ??= [...this.#byId.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    return this.#sorted;
+  }
+
+  /** Custom attributes of a namespace, or of the cluster for ''. */
+  ownAttributes(namespaceId: string): ReadonlyMap<string, number> {
+    return namespaceId === '' ? this.clusterSearchAttributes : (this.#ownAttributes.get(namespaceId) ?? noAttributes);
+  }
+
+  evolve(record: ClusterRecord): void {
+    switch (record.kind) {
+      case 'clusterInitialized': {
+        assert(this.identity === undefined, 'a cluster is initialized once');
+        const { clusterId, clusterName, tokenKey, historyShards } = record;
+        this.identity = { clusterId, clusterName, tokenKey, historyShards };
+        return;
+      }
+      case 'namespaceRegistered': {
+        const { id, name, description, ownerEmail, data, retentionMs } = record;
+        const described = { id, name, state: 'registered', description, ownerEmail, data, retentionMs, createdTimeMs: record.timeMs } as const;
+        return this.#put({ ...described, ...this.#attributesOf(id) });
+      }
+      case 'namespaceUpdated': {
+        const { id, description, ownerEmail, data, retentionMs } = record;
+        return this.#put({ ...this.#known(id), description, ownerEmail, data, retentionMs });
+      }
+      case 'searchAttributesAdded':
+        return this.#setAttributes(record.namespaceId, new Map([...this.ownAttributes(record.namespaceId), ...record.attributes]));
+      case 'searchAttributesRemoved': {
+        const removed = new Set(record.names);
+        const kept = [...this.ownAttributes(record.namespaceId)].filter(([name]) => !removed.has(name));
+        return this.#setAttributes(record.namespaceId, new Map(kept));
+      }
+      default:
+        return unreachable(record);
+    }
+  }
+
+  /** Equal for equal states, whatever way led there. */
+  canonical(): string {
+    const attributes = (map: ReadonlyMap<string, number | string>): unknown => [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const identity = this.identity === undefined ? undefined : { ...this.identity, tokenKey: [...this.identity.tokenKey] };
+    return JSON.stringify([
+      identity,
+      attributes(this.clusterSearchAttributes),
+      this.namespaces().map((namespace) => ({
+        ...namespace,
+        data: attributes(namespace.data),
+        searchAttributeTypes: attributes(namespace.searchAttributeTypes),
+        customSearchAttributes: attributes(namespace.customSearchAttributes),
+      })),
+    ]);
+  }
+
+  #known(id: string): Namespace {
+    const namespace = this.#byId.get(id);
+    assert(namespace !== undefined, `namespace ${id} is in the journal before it changes`);
+    return namespace;
+  }
+
+  #put(namespace: Namespace): void {
+    this.#byId.set(namespace.id, namespace);
+    this.#byName.set(namespace.name, namespace);
+    this.#sorted = undefined;
+  }
+
+  #attributesOf(id: string): Pick<Namespace, 'searchAttributeTypes' | 'customSearchAttributes'> {
+    const customSearchAttributes = new Map([...this.clusterSearchAttributes, ...this.ownAttributes(id)]);
+    return { customSearchAttributes, searchAttributeTypes: new Map([...customSearchAttributes, ...systemSearchAttributes]) };
+  }
+
+  #setAttributes(namespaceId: string, attributes: ReadonlyMap<string, number>): void {
+    if (namespaceId !== '') {
+      this.#ownAttributes.set(namespaceId, attributes);
+      return this.#put({ ...this.#known(namespaceId), ...this.#attributesOf(namespaceId) });
+    }
+    this.clusterSearchAttributes = attributes;
+    for (const namespace of [...this.#byId.values()]) this.#put({ ...namespace, ...this.#attributesOf(namespace.id) });
+  }
+}
+
+const noAttributes: ReadonlyMap<string, number> = new Map();

@@ -1,0 +1,62 @@
+/** What the cluster actor is asked. Ids come with the command; durations are integer milliseconds, 0 = not set. */
+
+/** Reply: Done; rejected: namespace-exists, invalid-argument. */
+export type RegisterNamespace = {
+  readonly kind: 'registerNamespace';
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly ownerEmail: string;
+  readonly data: ReadonlyMap<string, string>;
+  readonly retentionMs: number;
+};
+
+/** What is undefined stays as it is; `data` is merged key by key. Reply: Done; rejected: namespace-not-found, invalid-argument. */
+export type UpdateNamespace = {
+  readonly kind: 'updateNamespace';
+  readonly id: string;
+  readonly description: string | undefined;
+  readonly ownerEmail: string | undefined;
+  readonly data: ReadonlyMap<string, string> | undefined;
+  readonly retentionMs: number | undefined;
+};
+
+/**
+ * Names that exist are left as they are. `namespaceId` '' = every namespace, those to come included. Reply: Done; rejected:
+ * namespace-not-found, invalid-argument (reserved name, unknown type, too many).
+ */
+export type AddSearchAttributes = {
+  readonly kind: 'addSearchAttributes';
+  readonly namespaceId: string;
+  /** Name -> IndexedValueType. */
+  readonly attributes: ReadonlyMap<string, number>;
+};
+
+/** Unknown names are ignored. Reply: Done; rejected: namespace-not-found, invalid-argument (system attribute). */
+export type RemoveSearchAttributes = {
+  readonly kind: 'removeSearchAttributes';
+  readonly namespaceId: string;
+  readonly names: readonly string[];
+};
+
+/** The first one is kept for ever, later ones change nothing. Reply: Done. */
+export type InitializeCluster = {
+  readonly kind: 'initializeCluster';
+  /** A UUID. */
+  readonly clusterId: string;
+  readonly clusterName: string;
+  /** At least 32 random bytes: the HMAC key of task tokens. */
+  readonly tokenKey: Uint8Array;
+  readonly historyShards: number;
+};
+
+/** Reply: Done, behind the read barrier: whoever has it has folded everything that was committed before. */
+export type SyncCluster = { readonly kind: 'syncCluster' };
+
+export type ClusterCommand =
+  | RegisterNamespace
+  | UpdateNamespace
+  | AddSearchAttributes
+  | RemoveSearchAttributes
+  | InitializeCluster
+  | SyncCluster;

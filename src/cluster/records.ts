@@ -1,0 +1,55 @@
+/** The journal `<prefix>.cluster`: facts about the whole cluster. */
+
+export type ClusterInitialized = {
+  readonly kind: 'clusterInitialized';
+  readonly timeMs: number;
+  readonly clusterId: string;
+  readonly clusterName: string;
+  readonly tokenKey: Uint8Array;
+  readonly historyShards: number;
+};
+
+export type NamespaceRegistered = {
+  readonly kind: 'namespaceRegistered';
+  readonly timeMs: number;
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly ownerEmail: string;
+  readonly data: ReadonlyMap<string, string>;
+  readonly retentionMs: number;
+};
+
+/** Holds the new values whole. */
+export type NamespaceUpdated = {
+  readonly kind: 'namespaceUpdated';
+  readonly timeMs: number;
+  readonly id: string;
+  readonly description: string;
+  readonly ownerEmail: string;
+  readonly data: ReadonlyMap<string, string>;
+  readonly retentionMs: number;
+};
+
+/** `namespaceId` '' = every namespace. Only names that were new. */
+export type SearchAttributesAdded = {
+  readonly kind: 'searchAttributesAdded';
+  readonly timeMs: number;
+  readonly namespaceId: string;
+  readonly attributes: ReadonlyMap<string, number>;
+};
+
+/** Only names that were there. */
+export type SearchAttributesRemoved = {
+  readonly kind: 'searchAttributesRemoved';
+  readonly timeMs: number;
+  readonly namespaceId: string;
+  readonly names: readonly string[];
+};
+
+export type ClusterRecord =
+  | ClusterInitialized
+  | NamespaceRegistered
+  | NamespaceUpdated
+  | SearchAttributesAdded
+  | SearchAttributesRemoved;

@@ -1,0 +1,60 @@
+/** The search attributes that every namespace has, by `temporal.api.enums.v1.IndexedValueType`. */
+
+export const indexedValueType = { text: 1, keyword: 2, int: 3, double: 4, bool: 5, datetime: 6, keywordList: 7 } as const;
+
+const { keyword, int, bool, datetime, keywordList } = indexedValueType;
+
+/** Kept by the server; nobody can set them. */
+export const unsettableSearchAttributes: ReadonlyMap<string, number> = new Map([
+  ['WorkflowType', keyword],
+  ['WorkflowId', keyword],
+  ['RunId', keyword],
+  ['StartTime', datetime],
+  ['ExecutionTime', datetime],
+  ['CloseTime', datetime],
+  ['ExecutionStatus', keyword],
+  ['TaskQueue', keyword],
+  ['HistoryLength', int],
+  ['ExecutionDuration', int],
+  ['StateTransitionCount', int],
+  ['HistorySizeBytes', int],
+  ['ParentWorkflowId', keyword],
+  ['ParentRunId', keyword],
+  ['RootWorkflowId', keyword],
+  ['RootRunId', keyword],
+]);
+
+/** There without being added; SDKs and features set them. */
+export const predefinedSearchAttributes: ReadonlyMap<string, number> = new Map([
+  ['TemporalChangeVersion', keywordList],
+  ['BinaryChecksums', keywordList],
+  ['BuildIds', keywordList],
+  ['BatcherNamespace', keyword],
+  ['BatcherUser', keyword],
+  ['TemporalScheduledStartTime', datetime],
+  ['TemporalScheduledById', keyword],
+  ['TemporalSchedulePaused', bool],
+  ['TemporalNamespaceDivision', keyword],
+  ['TemporalPauseInfo', keywordList],
+  ['TemporalReportedProblems', keywordList],
+  ['TemporalWorkerDeployment', keyword],
+  ['TemporalWorkerDeploymentVersion', keyword],
+  ['TemporalWorkflowVersioningBehavior', keyword],
+  ['TemporalUsedWorkerDeploymentVersions', keywordList],
+  ['TemporalExternalPayloadCount', int],
+  ['TemporalExternalPayloadSizeBytes', int],
+]);
+
+export const systemSearchAttributes: ReadonlyMap<string, number> = new Map([...unsettableSearchAttributes, ...predefinedSearchAttributes]);
+
+/** Columns and fields of visibility stores that look like attributes. */
+const reservedNames: ReadonlySet<string> = new Set(['NamespaceId', 'VisibilityTaskKey', 'Memo', 'MemoEncoding', 'Encoding']);
+const reservedPrefix = '__temporal_';
+
+export function isReservedSearchAttribute(name: string): boolean {
+  return systemSearchAttributes.has(name) || reservedNames.has(name) || name.startsWith(reservedPrefix);
+}
+
+export function isIndexedValueType(type: number): boolean {
+  return Number.isInteger(type) && type >= indexedValueType.text && type <= indexedValueType.keywordList;
+}

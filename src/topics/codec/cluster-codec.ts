@@ -1,0 +1,70 @@
+/** Records of `<prefix>.cluster` as bytes. Schema 1: `perdure.journal.v1.ClusterRecord`. */
+import { LogError } from '../../actors/log.ts';
+import type { EncodedRecord, RecordCodec } from '../../actors/partition-core.ts';
+import type { ClusterRecord } from '../../cluster/records.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import { decodeClusterRecord, emptyClusterRecord, encodeClusterRecord, type ClusterRecord as WireRecord } from '../../wire/generated/journal/cluster.ts';
+
+const schema = 1;
+
+export const clusterCodec: RecordCodec<ClusterRecord> = {
+  encode(record: ClusterRecord): EncodedRecord {
+    const { timeMs } = record;
+    const value = encodeClusterRecord({ ...emptyClusterRecord(), timeMs, ...changeOf(record) });
+    const name = nameOf(record);
+    return { key: name, schema, type: typeOf(record), namespace: name === clusterKey ? '' : name, workflowId: '', runId: '', timeMs, value };
+  },
+
+  decode(value: Uint8Array, recordSchema: number): ClusterRecord {
+    if (recordSchema !== schema) throw new LogError('corrupt', `cluster records have schema ${schema}, found ${recordSchema}`);
+    const wire = decodeClusterRecord(value);
+    const { timeMs } = wire;
+    if (wire.clusterInitialized !== undefined) return { kind: 'clusterInitialized', timeMs, ...wire.clusterInitialized };
+    if (wire.namespaceRegistered !== undefined) return { kind: 'namespaceRegistered', timeMs, ...wire.namespaceRegistered };
+    if (wire.namespaceUpdated !== undefined) return { kind: 'namespaceUpdated', timeMs, ...wire.namespaceUpdated };
+    if (wire.searchAttributesAdded !== undefined) return { kind: 'searchAttributesAdded', timeMs, ...wire.searchAttributesAdded };
+    if (wire.searchAttributesRemoved !== undefined) return { kind: 'searchAttributesRemoved', timeMs, ...wire.searchAttributesRemoved };
+    throw new LogError('corrupt', 'a cluster record holds no change that this version knows');
+  },
+};
+
+function changeOf(record: ClusterRecord): Partial<WireRecord> {
+  switch (record.kind) {
+    case 'clusterInitialized':
+      return { clusterInitialized: record };
+    case 'namespaceRegistered':
+      return { namespaceRegistered: record };
+    case 'namespaceUpdated':
+      return { namespaceUpdated: record };
+    case 'searchAttributesAdded':
+      return { searchAttributesAdded: record };
+    case 'searchAttributesRemoved':
+      return { searchAttributesRemoved: record };
+    default:
+      return unreachable(record);
+  }
+}
+
+const clusterKey = '@cluster';
+
+/** What people see: `NamespaceRegistered` and the like. */
+function typeOf(record: ClusterRecord): string {
+  return record.kind.charAt(0).toUpperCase() + record.kind.slice(1);
+}
+
+/** The namespace's name where the record has it, its id otherwise. */
+function nameOf(record: ClusterRecord): string {
+  switch (record.kind) {
+    case 'clusterInitialized':
+      return clusterKey;
+    case 'namespaceRegistered':
+      return record.name;
+    case 'namespaceUpdated':
+      return record.id;
+    case 'searchAttributesAdded':
+    case 'searchAttributesRemoved':
+      return record.namespaceId === '' ? clusterKey : record.namespaceId;
+    default:
+      return unreachable(record);
+  }
+}

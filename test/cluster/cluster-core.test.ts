@@ -1,0 +1,211 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ClusterCore, clusterLimits } from '../../src/cluster/cluster-core.ts';
+import type { ClusterCommand, RegisterNamespace } from '../../src/cluster/commands.ts';
+import type { ClusterRecord } from '../../src/cluster/records.ts';
+import { systemSearchAttributes } from '../../src/cluster/search-attributes.ts';
+
+const day = 86_400_000;
+let core: ClusterCore;
+let journal: ClusterRecord[];
+let now: number;
+
+beforeEach(() => {
+  core = new ClusterCore();
+  journal = [];
+  now = 1_000;
+});
+
+function ask(command: ClusterCommand): unknown {
+  const handled = core.handle(command, ++now, 1);
+  if (handled.kind === 'commit') {
+    core.evolve(handled.record);
+    journal.push(handled.record);
+  }
+  return handled.kind === 'wait' ? undefined : handled.reply;
+}
+
+function register(name: string, over: Partial<RegisterNamespace> = {}): RegisterNamespace {
+  return { kind: 'registerNamespace', id: `id-${name}`, name, description: '', ownerEmail: '', data: new Map(), retentionMs: day, ...over };
+}
+
+const done = { kind: 'done' };
+const rejected = (reason: string, message: string): unknown => ({ kind: 'rejected', rejection: { reason, message } });
+
+describe('namespaces', () => {
+  test('registered: found by name and id, answered with its record', () => {
+    const handled = core.handle(register('orders', { description: 'd', data: new Map([['k', 'v']]) }), 1_000, 1);
+    expect(handled).toMatchObject({ kind: 'commit', reply: done, record: { kind: 'namespaceRegistered', id: 'id-orders' } });
+    expect(core.state.namespaceByName('orders')).toBeUndefined();
+    if (handled.kind === 'commit') core.evolve(handled.record);
+    expect(core.state.namespaceByName('orders')).toMatchObject({ id: 'id-orders', state: 'registered', retentionMs: day, createdTimeMs: 1_000 });
+    expect(core.state.namespaceById('id-orders')).toBe(core.state.namespaceByName('orders'));
+  });
+
+  test.each([
+    ['no name', register(''), 'invalid-argument', 'Namespace not set on request.'],
+    ['no retention', register('a', { retentionMs: 0 }), 'invalid-argument', 'A valid retention period is not set on request.'],
+    ['too short a retention', register('a', { retentionMs: clusterLimits.retentionMsMin - 1 }), 'invalid-argument', 'A valid retention period is not set on request.'],
+    ['a name that is taken', register('orders', { id: 'other' }), 'namespace-exists', 'Namespace "orders" already exists'],
+    ['an id that is taken', register('other', { id: 'id-orders' }), 'namespace-exists', 'Namespace "other" already exists'],
+    ["the system's name", register('temporal-system'), 'namespace-exists', 'Namespace "temporal-system" already exists'],
+  ])('refused: %s', (_what, command, reason, message) => {
+    ask(register('orders'));
+    const before = core.canonicalState();
+    expect(ask(command)).toEqual(rejected(reason, message));
+    expect(core.canonicalState()).toBe(before);
+  });
+
+  test('a refusal waits for the commits that it rests on', () => {
+    expect(core.handle(register(''), 1, 1).kind).toBe('answer');
+    expect(core.handle({ kind: 'syncCluster' }, 1, 1)).toEqual({ kind: 'answer', reply: done, effects: [] });
+  });
+
+  test('listed by name', () => {
+    for (const name of ['b', 'c', 'a']) ask(register(name));
+    expect(core.state.namespaces().map((namespace) => namespace.name)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('an update changes what it names and merges data', () => {
+    ask(register('orders', { ownerEmail: 'me', data: new Map([['k', 'v'], ['l', 'w']]) }));
+    const change = { description: 'new', ownerEmail: undefined, data: new Map([['k', 'x']]), retentionMs: undefined };
+    expect(ask({ kind: 'updateNamespace', id: 'id-orders', ...change })).toEqual(done);
+    expect(core.state.namespaceByName('orders')).toMatchObject({
+      description: 'new',
+      ownerEmail: 'me',
+      data: new Map([['k', 'x'], ['l', 'w']]),
+      retentionMs: day,
+      createdTimeMs: 1_001,
+    });
+    expect(ask({ kind: 'updateNamespace', id: 'nobody', ...change })).toEqual(rejected('namespace-not-found', 'Namespace nobody is not found.'));
+  });
+});
+
+describe('search attributes', () => {
+  const add = (namespaceId: string, attributes: Record<string, number>): ClusterCommand => ({
+    kind: 'addSearchAttributes',
+    namespaceId,
+    attributes: new Map(Object.entries(attributes)),
+  });
+  const remove = (namespaceId: string, ...names: string[]): ClusterCommand => ({ kind: 'removeSearchAttributes', namespaceId, names });
+
+  beforeEach(() => {
+    ask(register('a'));
+    ask(register('b'));
+  });
+
+  test('of one namespace, beside the system ones', () => {
+    expect(ask(add('id-a', { Color: 2 }))).toEqual(done);
+    const a = core.state.namespaceByName('a');
+    expect(a?.customSearchAttributes).toEqual(new Map([['Color', 2]]));
+    expect(a?.searchAttributeTypes.get('Color')).toBe(2);
+    expect(a?.searchAttributeTypes.get('WorkflowType')).toBe(2);
+    expect(core.state.namespaceByName('b')?.customSearchAttributes.size).toBe(0);
+    expect(core.state.namespaceById('id-a')?.searchAttributeTypes).toBe(a?.searchAttributeTypes);
+  });
+
+  test('of the cluster: in every namespace, those to come included', () => {
+    ask(add('', { Color: 2 }));
+    ask(add('id-a', { Size: 3 }));
+    ask(register('c'));
+    expect(core.state.namespaceByName('a')?.customSearchAttributes).toEqual(new Map([['Color', 2], ['Size', 3]]));
+    expect(core.state.namespaceByName('c')?.customSearchAttributes).toEqual(new Map([['Color', 2]]));
+    ask(remove('', 'Color'));
+    expect(core.state.namespaceByName('a')?.customSearchAttributes).toEqual(new Map([['Size', 3]]));
+  });
+
+  test('names that exist are left as they are', () => {
+    ask(add('id-a', { Color: 2 }));
+    const records = journal.length;
+    expect(ask(add('id-a', { Color: 3 }))).toEqual(done);
+    expect(journal).toHaveLength(records);
+    ask(add('id-a', { Color: 3, Size: 3 }));
+    expect(journal.at(-1)).toMatchObject({ attributes: new Map([['Size', 3]]) });
+    expect(core.state.namespaceByName('a')?.customSearchAttributes.get('Color')).toBe(2);
+  });
+
+  test.each([
+    ...[...systemSearchAttributes.keys(), 'NamespaceId', '__temporal_x'].map(
+      (name) => [`reserved ${name}`, add('id-a', { [name]: 2 }), 'invalid-argument', `Search attribute ${name} is reserved by system.`] as const,
+    ),
+    ['unknown type', add('id-a', { Color: 8 }), 'invalid-argument', 'Unknown search attribute type: 8.'] as const,
+    ['type not set', add('id-a', { Color: 0 }), 'invalid-argument', 'Unknown search attribute type: 0.'] as const,
+    ['nothing', add('id-a', {}), 'invalid-argument', 'SearchAttributes are not set on request.'] as const,
+    ['unknown namespace', add('id-x', { Color: 2 }), 'namespace-not-found', 'Namespace id-x is not found.'] as const,
+    ['removal of a system attribute', remove('id-a', 'WorkflowId'), 'invalid-argument', 'Unable to remove non-custom search attributes: WorkflowId.'] as const,
+    ['removal of nothing', remove('id-a'), 'invalid-argument', 'SearchAttributes are not set on request.'] as const,
+  ])('refused: %s', (_what, command, reason, message) => {
+    const before = core.canonicalState();
+    expect(ask(command)).toEqual(rejected(reason, message));
+    expect(core.canonicalState()).toBe(before);
+  });
+
+  test('more than the limit are refused, all or none', () => {
+    const many = Object.fromEntries(Array.from({ length: clusterLimits.customSearchAttributesMax }, (_, i) => [`A${i}`, 2]));
+    expect(ask(add('id-a', many))).toEqual(done);
+    expect(ask(add('id-a', { Color: 2 }))).toMatchObject({ kind: 'rejected', rejection: { reason: 'invalid-argument' } });
+  });
+
+  test('removed: unknown names are ignored', () => {
+    ask(add('id-a', { Color: 2, Size: 3 }));
+    expect(ask(remove('id-a', 'Color', 'Color', 'Unknown'))).toEqual(done);
+    expect(journal.at(-1)).toMatchObject({ kind: 'searchAttributesRemoved', names: ['Color'] });
+    expect(core.state.namespaceByName('a')?.customSearchAttributes).toEqual(new Map([['Size', 3]]));
+    const records = journal.length;
+    expect(ask(remove('id-a', 'Color'))).toEqual(done);
+    expect(journal).toHaveLength(records);
+  });
+});
+
+describe('the identity of the cluster', () => {
+  const initialize = (clusterId: string, bytes = 32): ClusterCommand => ({
+    kind: 'initializeCluster',
+    clusterId,
+    clusterName: 'active',
+    tokenKey: new Uint8Array(bytes).fill(7),
+    historyShards: 4,
+  });
+
+  test('the first is kept for ever', () => {
+    expect(core.state.identity).toBeUndefined();
+    expect(ask(initialize('first'))).toEqual(done);
+    expect(ask(initialize('second'))).toEqual(done);
+    expect(journal).toHaveLength(1);
+    expect(core.state.identity).toEqual({ clusterId: 'first', clusterName: 'active', tokenKey: new Uint8Array(32).fill(7), historyShards: 4 });
+  });
+
+  test('a short key is refused', () => {
+    expect(ask(initialize('first', 31))).toMatchObject({ kind: 'rejected' });
+    expect(core.state.identity).toBeUndefined();
+  });
+});
+
+test('replaying the journal gives the live state, at every step', () => {
+  const name = fc.constantFrom('a', 'b', 'c');
+  const namespaceId = fc.constantFrom('', 'id-a', 'id-b', 'id-c');
+  const attribute = fc.constantFrom('Color', 'Size', 'Weight', 'WorkflowId');
+  const command: fc.Arbitrary<ClusterCommand> = fc.oneof(
+    fc.record({ name, retentionMs: fc.constantFrom(0, day) }).map((over) => register(over.name, over)),
+    fc.record({ namespaceId, attribute, type: fc.integer({ min: 0, max: 7 }) }).map(
+      (x): ClusterCommand => ({ kind: 'addSearchAttributes', namespaceId: x.namespaceId, attributes: new Map([[x.attribute, x.type]]) }),
+    ),
+    fc.record({ namespaceId, attribute }).map((x): ClusterCommand => ({ kind: 'removeSearchAttributes', namespaceId: x.namespaceId, names: [x.attribute] })),
+    fc.record({ id: fc.constantFrom('id-a', 'id-b'), description: fc.option(name, { nil: undefined }) }).map(
+      (x): ClusterCommand => ({ kind: 'updateNamespace', ...x, ownerEmail: undefined, data: new Map([['k', 'v']]), retentionMs: undefined }),
+    ),
+  );
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 30 }), (commands) => {
+      core = new ClusterCore();
+      const replayed = new ClusterCore();
+      for (const [i, each] of commands.entries()) {
+        const handled = core.handle(each, i, 1);
+        if (handled.kind === 'commit') {
+          core.evolve(handled.record);
+          replayed.evolve(handled.record);
+        }
+        expect(replayed.canonicalState()).toBe(core.canonicalState());
+      }
+    }),
+  );
+});

@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { ClusterRecord } from '../../../src/cluster/records.ts';
+import { clusterCodec } from '../../../src/topics/codec/cluster-codec.ts';
+
+const timeMs = fc.nat();
+const text = fc.string({ unit: 'binary', maxLength: 12 });
+const data = fc.array(fc.tuple(text, text), { maxLength: 3 }).map((entries) => new Map(entries));
+const types = fc.array(fc.tuple(text, fc.integer({ min: 1, max: 7 })), { maxLength: 3 }).map((entries) => new Map(entries));
+
+const records: fc.Arbitrary<ClusterRecord> = fc.oneof(
+  fc.record({
+    kind: fc.constant('clusterInitialized' as const),
+    timeMs,
+    clusterId: text,
+    clusterName: text,
+    tokenKey: fc.uint8Array({ maxLength: 40 }),
+    historyShards: fc.nat(10_000),
+  }),
+  fc.record({ kind: fc.constant('namespaceRegistered' as const), timeMs, id: text, name: text, description: text, ownerEmail: text, data, retentionMs: timeMs }),
+  fc.record({ kind: fc.constant('namespaceUpdated' as const), timeMs, id: text, description: text, ownerEmail: text, data, retentionMs: timeMs }),
+  fc.record({ kind: fc.constant('searchAttributesAdded' as const), timeMs, namespaceId: text, attributes: types }),
+  fc.record({ kind: fc.constant('searchAttributesRemoved' as const), timeMs, namespaceId: text, names: fc.array(text, { maxLength: 3 }) }),
+);
+
+test('a record comes back as it was', () => {
+  fc.assert(
+    fc.property(records, (record) => {
+      const encoded = clusterCodec.encode(record);
+      expect(clusterCodec.decode(encoded.value, encoded.schema)).toEqual(record);
+      expect(encoded.timeMs).toBe(record.timeMs);
+    }),
+  );
+});
+
+const golden: readonly (readonly [type: string, key: string, record: ClusterRecord, hex: string])[] = [
+  [
+    'NamespaceRegistered',
+    'orders',
+    { kind: 'namespaceRegistered', timeMs: 5, id: 'id-1', name: 'orders', description: 'd', ownerEmail: 'o', data: new Map([['k', 'v']]), retentionMs: 86_400_000 },
+    '08051a210a0469642d3112066f72646572731a016422016f2a060a016b1201763080b89929',
+  ],
+  [
+    'ClusterInitialized',
+    '@cluster',
+    { kind: 'clusterInitialized', timeMs: 5, clusterId: 'c', clusterName: 'n', tokenKey: new Uint8Array([1, 2]), historyShards: 4 },
+    '0805120c0a016312016e1a0201022004',
+  ],
+  [
+    'SearchAttributesAdded',
+    'id-1',
+    { kind: 'searchAttributesAdded', timeMs: 5, namespaceId: 'id-1', attributes: new Map([['Color', 2]]) },
+    '08052a110a0469642d3112090a05436f6c6f721002',
+  ],
+];
+
+test.each(golden)('golden: %s', (type, key, record, hex) => {
+  const encoded = clusterCodec.encode(record);
+  expect(encoded).toMatchObject({ type, key, schema: 1 });
+  expect(Buffer.from(encoded.value).toString('hex')).toBe(hex);
+});
+
+test('what it cannot read stops the partition', () => {
+  const { value } = clusterCodec.encode(golden[0]![2]);
+  expect(() => clusterCodec.decode(value, 2)).toThrow('schema 1, found 2');
+  expect(() => clusterCodec.decode(value.subarray(0, value.length - 5), 1)).toThrow();
+  expect(() => clusterCodec.decode(new Uint8Array([0x08, 0x05]), 1)).toThrow('no change');
+});
