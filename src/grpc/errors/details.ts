@@ -1,0 +1,96 @@
+import {
+  encodeClientVersionNotSupportedFailure,
+  encodeNamespaceAlreadyExistsFailure,
+  encodeNamespaceNotFoundFailure,
+  encodeNotFoundFailure,
+  encodeQueryFailedFailure,
+  encodeResourceExhaustedFailure,
+  encodeServerVersionNotSupportedFailure,
+  encodeWorkflowExecutionAlreadyStartedFailure,
+  encodeWorkflowNotReadyFailure,
+} from '../../wire/generated/lean/error_details.ts';
+import { statusCode } from './status-code.ts';
+import { StatusError } from './status-error.ts';
+
+/** The errors whose details clients look at. Texts are compared by SDKs and test suites. */
+const prefix = 'temporal.api.errordetails.v1.';
+const nothing = new Uint8Array(0);
+
+export function notFound(message: string): StatusError {
+  return new StatusError(statusCode.notFound, message, { details: [{ type: `${prefix}NotFoundFailure`, value: notFoundDetail }] });
+}
+const notFoundDetail = encodeNotFoundFailure({ currentCluster: '', activeCluster: '' });
+
+export function namespaceNotFound(namespace: string): StatusError {
+  return new StatusError(statusCode.notFound, `Namespace ${namespace} is not found.`, {
+    details: [{ type: `${prefix}NamespaceNotFoundFailure`, value: encodeNamespaceNotFoundFailure({ namespace }) }],
+  });
+}
+
+export function namespaceAlreadyExists(namespace: string): StatusError {
+  return new StatusError(statusCode.alreadyExists, `Namespace "${namespace}" already exists`, {
+    details: [{ type: `${prefix}NamespaceAlreadyExistsFailure`, value: encodeNamespaceAlreadyExistsFailure({}) }],
+  });
+}
+
+export function alreadyStarted(message: string, started: { readonly startRequestId: string; readonly runId: string; readonly firstExecutionRunId: string }): StatusError {
+  const { startRequestId, runId, firstExecutionRunId } = started;
+  return new StatusError(statusCode.alreadyExists, message, {
+    details: [
+      {
+        type: `${prefix}WorkflowExecutionAlreadyStartedFailure`,
+        value: encodeWorkflowExecutionAlreadyStartedFailure({ startRequestId, runId, firstExecutionRunId }),
+      },
+    ],
+  });
+}
+
+export function workflowNotReady(message: string): StatusError {
+  return new StatusError(statusCode.failedPrecondition, message, {
+    details: [{ type: `${prefix}WorkflowNotReadyFailure`, value: encodeWorkflowNotReadyFailure({}) }],
+  });
+}
+
+export function queryFailed(message: string, failure: Uint8Array | undefined): StatusError {
+  // Headers hold no more than this; the message alone still says what went wrong.
+  const carried = failure !== undefined && failure.length <= queryFailureBytesMax ? failure : undefined;
+  const value = carried === undefined ? nothing : encodeQueryFailedFailure({ failure: carried });
+  return new StatusError(statusCode.invalidArgument, message, { details: [{ type: `${prefix}QueryFailedFailure`, value }] });
+}
+const queryFailureBytesMax = 8 * 1024;
+
+/** Values of `ResourceExhaustedCause` and `ResourceExhaustedScope`, with the names that clients find in the trailers. */
+export type ExhaustedCause = { readonly value: number; readonly name: string };
+export const exhaustedCause = {
+  concurrentLimit: { value: 2, name: 'ConcurrentLimit' },
+  systemOverloaded: { value: 3, name: 'SystemOverloaded' },
+  busyWorkflow: { value: 5, name: 'BusyWorkflow' },
+} as const satisfies Readonly<Record<string, ExhaustedCause>>;
+export const exhaustedScope = { namespace: { value: 1, name: 'Namespace' }, system: { value: 2, name: 'System' } } as const;
+
+export function resourceExhausted(message: string, cause: ExhaustedCause, scope: ExhaustedCause): StatusError {
+  return new StatusError(statusCode.resourceExhausted, message, {
+    details: [{ type: `${prefix}ResourceExhaustedFailure`, value: encodeResourceExhaustedFailure({ cause: cause.value, scope: scope.value }) }],
+    trailers: { 'x-resource-exhausted-cause': cause.name, 'x-resource-exhausted-scope': scope.name },
+  });
+}
+
+export function clientVersionNotSupported(message: string, detail: { readonly clientVersion: string; readonly clientName: string; readonly supportedVersions: string }): StatusError {
+  return new StatusError(statusCode.failedPrecondition, message, {
+    details: [{ type: `${prefix}ClientVersionNotSupportedFailure`, value: encodeClientVersionNotSupportedFailure(detail) }],
+  });
+}
+
+export function serverVersionNotSupported(message: string, detail: { readonly serverVersion: string; readonly clientSupportedServerVersions: string }): StatusError {
+  return new StatusError(statusCode.failedPrecondition, message, {
+    details: [{ type: `${prefix}ServerVersionNotSupportedFailure`, value: encodeServerVersionNotSupportedFailure(detail) }],
+  });
+}
+
+export function unavailable(message: string): StatusError {
+  return new StatusError(statusCode.unavailable, message);
+}
+
+export function deadlineExceeded(message = 'context deadline exceeded'): StatusError {
+  return new StatusError(statusCode.deadlineExceeded, message);
+}

@@ -1,0 +1,69 @@
+import type { Rejection } from '../../history/replies.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import type { MatchingRejection } from '../../matching/replies.ts';
+import type { ClusterRejection } from '../ports.ts';
+import { alreadyStarted, deadlineExceeded, exhaustedCause, exhaustedScope, namespaceAlreadyExists, namespaceNotFound, notFound, queryFailed, resourceExhausted, workflowNotReady } from './details.ts';
+import { statusCode } from './status-code.ts';
+import { invalidArgument, StatusError } from './status-error.ts';
+
+/** Why an actor refused, in the words of gRPC. The texts are the actors'; code and details are decided here, once. */
+export function historyRejection(rejection: Rejection): StatusError {
+  switch (rejection.reason) {
+    case 'workflow-not-found':
+    case 'workflow-closed':
+    case 'task-not-found':
+    case 'activity-not-found':
+      return notFound(rejection.message);
+    case 'already-started':
+      return alreadyStarted(rejection.message, rejection);
+    case 'invalid-argument':
+    case 'unhandled-command':
+    case 'bad-command':
+      return invalidArgument(rejection.message);
+    case 'failed-precondition':
+      return new StatusError(statusCode.failedPrecondition, rejection.message);
+    case 'workflow-not-ready':
+      return workflowNotReady(rejection.message);
+    case 'busy-workflow':
+      return resourceExhausted(rejection.message, exhaustedCause.busyWorkflow, exhaustedScope.namespace);
+    case 'query-failed':
+      return queryFailed(rejection.message, rejection.failure);
+    case 'not-built':
+      return new StatusError(statusCode.unimplemented, rejection.message);
+    default:
+      return unreachable(rejection);
+  }
+}
+
+export function matchingRejection(rejection: MatchingRejection): StatusError {
+  switch (rejection.reason) {
+    case 'no-poller':
+      return new StatusError(statusCode.failedPrecondition, rejection.message);
+    case 'query-expired':
+      return deadlineExceeded(rejection.message);
+    case 'query-not-found':
+      return notFound(rejection.message);
+    case 'too-many-polls':
+    case 'too-many-queries':
+    case 'backlog-full':
+    case 'too-many-queues':
+      return resourceExhausted(rejection.message, exhaustedCause.concurrentLimit, exhaustedScope.namespace);
+    default:
+      return unreachable(rejection);
+  }
+}
+
+export function clusterRejection(rejected: ClusterRejection, namespace: string): StatusError {
+  switch (rejected.reason) {
+    case 'namespace-exists':
+      return namespaceAlreadyExists(namespace);
+    case 'namespace-not-found':
+      return namespaceNotFound(namespace);
+    case 'invalid-argument':
+      return invalidArgument(rejected.message);
+    case 'failed-precondition':
+      return new StatusError(statusCode.failedPrecondition, rejected.message);
+    default:
+      return unreachable(rejected.reason);
+  }
+}

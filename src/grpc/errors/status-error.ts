@@ -1,0 +1,36 @@
+import { statusCode, type StatusCode } from './status-code.ts';
+
+/** One entry of `google.rpc.Status.details`: the full message name and its encoded bytes. Clients look at the first entry only. */
+export type ErrorDetail = { readonly type: string; readonly value: Uint8Array };
+
+/**
+ * How a call ends when it does not succeed: what the client gets, word for word. Whatever else a handler throws is a bug of ours and
+ * reaches the client as INTERNAL with a fixed text.
+ */
+export class StatusError extends Error {
+  override readonly name = 'StatusError';
+  readonly code: StatusCode;
+  readonly details: readonly ErrorDetail[];
+  /** Further trailers, names in lower case. */
+  readonly trailers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: StatusCode,
+    message: string,
+    options: { readonly details?: readonly ErrorDetail[]; readonly trailers?: Readonly<Record<string, string>>; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.details = options.details ?? [];
+    this.trailers = options.trailers ?? {};
+  }
+}
+
+export function invalidArgument(message: string): StatusError {
+  return new StatusError(statusCode.invalidArgument, message);
+}
+
+/** A field or a feature that is not built is refused, never ignored. */
+export function notBuilt(what: string): StatusError {
+  return new StatusError(statusCode.unimplemented, `${what} is not supported by this server yet`);
+}

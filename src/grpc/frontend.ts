@@ -1,0 +1,54 @@
+import { Front } from './front.ts';
+import { Health, healthService } from './health/health-service.ts';
+import { callLog } from './interceptors/call-log.ts';
+import { clientVersions } from './interceptors/client-versions.ts';
+import { servingGate } from './interceptors/serving-gate.ts';
+import { operatorService, operatorServiceName } from './operator-service/operator-service.ts';
+import type { FrontPorts } from './ports.ts';
+import { startGrpcServer } from './transport/grpc-server.ts';
+import { defaultTransportLimits, type TransportLimits } from './transport/limits.ts';
+import { workflowService, workflowServiceName } from './workflow-service/workflow-service.ts';
+
+export type FrontendOptions = {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly ports: FrontPorts;
+  readonly limits?: TransportLimits;
+  /** False: calls are answered UNAVAILABLE until `setServing(true)`. */
+  readonly serving?: boolean;
+};
+
+export type Frontend = {
+  readonly port: number;
+  setServing(serving: boolean): void;
+  /** Open polls end empty at once, other calls have `graceMs`; then the port is closed. Idempotent. */
+  stop(graceMs: number): Promise<void>;
+};
+
+const adminServiceNames = ['temporal.api.adminservice.v1.AdminService', 'temporal.server.api.adminservice.v1.AdminService'];
+
+/** The frontend's port: WorkflowService, OperatorService and health. Rejects when the port cannot be had. */
+export async function startFrontend(options: FrontendOptions): Promise<Frontend> {
+  const { ports } = options;
+  const front = new Front(ports);
+  const health = new Health([workflowServiceName, operatorServiceName, ...adminServiceNames], options.serving ?? true);
+  const server = await startGrpcServer({
+    host: options.host,
+    port: options.port,
+    services: [workflowService(front), operatorService(front), healthService(health)],
+    interceptors: [clientVersions(ports.server.version), servingGate(health), callLog(ports.logger)],
+    limits: options.limits ?? defaultTransportLimits,
+    logger: ports.logger,
+    serving: () => health.serving,
+  });
+  return {
+    port: server.port,
+    setServing: (serving) => health.setServing(serving),
+    stop: async (graceMs) => {
+      health.setServing(false);
+      front.drain();
+      await server.stop(graceMs);
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { IndexedValueType } from '../../wire/generated/lean/enums.ts';
+import {
+  decodeAddSearchAttributesRequest,
+  decodeListSearchAttributesRequest,
+  decodeRemoveSearchAttributesRequest,
+  encodeAddSearchAttributesResponse,
+  encodeListSearchAttributesResponse,
+  encodeRemoveSearchAttributesResponse,
+  type AddSearchAttributesRequest,
+  type ListSearchAttributesRequest,
+  type ListSearchAttributesResponse,
+  type RemoveSearchAttributesRequest,
+} from '../../wire/generated/lean/operator_service.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+import type { Front } from '../front.ts';
+import { unary } from '../method.ts';
+import type { NamespaceView } from '../ports.ts';
+import type { Call, Service } from '../transport/call.ts';
+import { checkLength } from '../validation/lengths.ts';
+
+export const operatorServiceName = 'temporal.api.operatorservice.v1.OperatorService';
+
+/** Search attributes of a namespace. Methods that are not listed answer UNIMPLEMENTED. */
+export function operatorService(front: Front): Service {
+  return {
+    name: operatorServiceName,
+    methods: new Map([
+      unary('AddSearchAttributes', decodeAddSearchAttributesRequest, encodeAddSearchAttributesResponse, (request, call) => add(front, request, call)),
+      unary('RemoveSearchAttributes', decodeRemoveSearchAttributesRequest, encodeRemoveSearchAttributesResponse, (request, call) =>
+        remove(front, request, call),
+      ),
+      unary('ListSearchAttributes', decodeListSearchAttributesRequest, encodeListSearchAttributesResponse, (request, call) => list(front, request, call)),
+    ]),
+  };
+}
+
+/** Names that exist already are passed over, as long as the type is the same. Usable by Start as soon as this answers. */
+async function add(front: Front, request: AddSearchAttributesRequest, call: Call): Promise<Record<string, never>> {
+  const namespace = await namespaceOf(front, call, request.namespace);
+  if (request.searchAttributes.size === 0) throw invalidArgument('SearchAttributes are not set on request.');
+  const missing = new Map<string, number>();
+  for (const [name, type] of request.searchAttributes) {
+    if (name === '') throw invalidArgument('SearchAttributes are not set on request.');
+    checkLength(name, 'SearchAttribute');
+    if (front.ports.cluster.systemSearchAttributes.has(name)) throw invalidArgument(`Search attribute ${name} is reserved by system.`);
+    if (type <= IndexedValueType.UNSPECIFIED || type > IndexedValueType.KEYWORD_LIST) throw invalidArgument(`Unknown search attribute type: ${type}.`);
+    const known = namespace.customSearchAttributes.get(name);
+    if (known === undefined) missing.set(name, type);
+    else if (known !== type) throw invalidArgument(`Search attribute ${name} already exists.`);
+  }
+  if (missing.size > 0) await front.cluster(call, { kind: 'addSearchAttributes', namespaceId: namespace.id, attributes: missing }, namespace.name);
+  return {};
+}
+
+async function remove(front: Front, request: RemoveSearchAttributesRequest, call: Call): Promise<Record<string, never>> {
+  const namespace = await namespaceOf(front, call, request.namespace);
+  if (request.searchAttributes.length === 0) throw invalidArgument('SearchAttributes are not set on request.');
+  const system = request.searchAttributes.find((name) => front.ports.cluster.systemSearchAttributes.has(name));
+  if (system !== undefined) throw invalidArgument(`Unable to remove non-custom search attributes: ${system}.`);
+  const names = request.searchAttributes.filter((name) => namespace.customSearchAttributes.has(name));
+  if (names.length > 0) await front.cluster(call, { kind: 'removeSearchAttributes', namespaceId: namespace.id, names }, namespace.name);
+  return {};
+}
+
+async function list(front: Front, request: ListSearchAttributesRequest, call: Call): Promise<ListSearchAttributesResponse> {
+  const namespace = await namespaceOf(front, call, request.namespace);
+  return {
+    customAttributes: namespace.customSearchAttributes,
+    systemAttributes: front.ports.cluster.systemSearchAttributes,
+    storageSchema: new Map(),
+  };
+}
+
+/** As of now: another process may have added attributes a moment ago. */
+async function namespaceOf(front: Front, call: Call, name: string): Promise<NamespaceView> {
+  if (name === '') throw invalidArgument('Namespace is not set on request.');
+  await front.cluster(call, { kind: 'syncCluster' }, name);
+  return front.namespace(call, name);
+}

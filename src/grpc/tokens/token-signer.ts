@@ -1,0 +1,56 @@
+import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
+
+/**
+ * Tokens are read back from strangers: nothing in one is believed, and no state is read for it, before its signature holds.
+ *
+ *     ┌──────┬─────────────────────┬──────────────────────────────┐
+ *     │ kind │ protobuf            │ HMAC-SHA256(kind + protobuf) │
+ *     │ 1    │ …                   │ 32                           │
+ *     └──────┴─────────────────────┴──────────────────────────────┘
+ *
+ * Kind and namespace id are under the signature, so that a token of one use or of one namespace is worth nothing in another. Tokens do
+ * not expire: an activity may take days. Whether the task still stands is for its shard to say.
+ */
+export const tokenKind = { workflowTask: 1, activityTask: 2, queryTask: 3, historyPage: 4, namespacePage: 5 } as const;
+export type TokenKind = (typeof tokenKind)[keyof typeof tokenKind];
+
+const macBytes = 32;
+
+export class TokenSigner {
+  readonly #key: () => Uint8Array;
+  #keyBytes: Uint8Array | undefined;
+  #keyObject: KeyObject | undefined;
+
+  constructor(key: () => Uint8Array) {
+    this.#key = key;
+  }
+
+  sign(kind: TokenKind, body: Uint8Array): Uint8Array {
+    const token = new Uint8Array(1 + body.length + macBytes);
+    token[0] = kind;
+    token.set(body, 1);
+    token.set(this.#mac(token.subarray(0, 1 + body.length)), 1 + body.length);
+    return token;
+  }
+
+  /** The body of a token that this cluster signed for this use; undefined for anything else. */
+  verify(kind: TokenKind, token: Uint8Array): Uint8Array | undefined {
+    if (token.length <= macBytes || token[0] !== kind) return undefined;
+    const signed = token.subarray(0, token.length - macBytes);
+    if (!timingSafeEqual(this.#mac(signed), token.subarray(token.length - macBytes))) return undefined;
+    return signed.subarray(1);
+  }
+
+  #mac(bytes: Uint8Array): Uint8Array {
+    return createHmac('sha256', this.#currentKey()).update(bytes).digest();
+  }
+
+  #currentKey(): KeyObject {
+    const bytes = this.#key();
+    if (this.#keyObject === undefined || bytes !== this.#keyBytes) {
+      this.#keyBytes = bytes;
+      this.#keyObject = createSecretKey(bytes);
+    }
+    return this.#keyObject;
+  }
+}

@@ -1,0 +1,83 @@
+import {
+  decodeActivityTaskToken,
+  decodeHistoryPageToken,
+  decodeNamespacePageToken,
+  decodeQueryTaskToken,
+  decodeWorkflowTaskToken,
+  encodeActivityTaskToken,
+  encodeHistoryPageToken,
+  encodeNamespacePageToken,
+  encodeQueryTaskToken,
+  encodeWorkflowTaskToken,
+  type ActivityTaskToken,
+  type HistoryPageToken,
+  type NamespacePageToken,
+  type QueryTaskToken,
+  type WorkflowTaskToken,
+} from '../../wire/generated/token/token.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+import { tokenKind, type TokenKind, type TokenSigner } from './token-signer.ts';
+
+export type { ActivityTaskToken, HistoryPageToken, NamespacePageToken, QueryTaskToken, WorkflowTaskToken };
+
+/** Every token that leaves the front and comes back to it. Reading throws INVALID_ARGUMENT for a token that is not ours. */
+export class Tokens {
+  readonly #signer: TokenSigner;
+
+  constructor(signer: TokenSigner) {
+    this.#signer = signer;
+  }
+
+  workflowTask(token: WorkflowTaskToken): Uint8Array {
+    return this.#signer.sign(tokenKind.workflowTask, encodeWorkflowTaskToken(token));
+  }
+
+  readWorkflowTask(token: Uint8Array): WorkflowTaskToken {
+    return decodeWorkflowTaskToken(this.#taskBody(tokenKind.workflowTask, token));
+  }
+
+  activityTask(token: ActivityTaskToken): Uint8Array {
+    return this.#signer.sign(tokenKind.activityTask, encodeActivityTaskToken(token));
+  }
+
+  readActivityTask(token: Uint8Array): ActivityTaskToken {
+    return decodeActivityTaskToken(this.#taskBody(tokenKind.activityTask, token));
+  }
+
+  queryTask(token: QueryTaskToken): Uint8Array {
+    return this.#signer.sign(tokenKind.queryTask, encodeQueryTaskToken(token));
+  }
+
+  readQueryTask(token: Uint8Array): QueryTaskToken {
+    return decodeQueryTaskToken(this.#taskBody(tokenKind.queryTask, token));
+  }
+
+  historyPage(token: HistoryPageToken): Uint8Array {
+    return this.#signer.sign(tokenKind.historyPage, encodeHistoryPageToken(token));
+  }
+
+  readHistoryPage(token: Uint8Array): HistoryPageToken {
+    return decodeHistoryPageToken(this.#pageBody(tokenKind.historyPage, token));
+  }
+
+  namespacePage(token: NamespacePageToken): Uint8Array {
+    return this.#signer.sign(tokenKind.namespacePage, encodeNamespacePageToken(token));
+  }
+
+  readNamespacePage(token: Uint8Array): NamespacePageToken {
+    return decodeNamespacePageToken(this.#pageBody(tokenKind.namespacePage, token));
+  }
+
+  #taskBody(kind: TokenKind, token: Uint8Array): Uint8Array {
+    if (token.length === 0) throw invalidArgument('Task token not set on request.');
+    const body = this.#signer.verify(kind, token);
+    if (body === undefined) throw invalidArgument('Error deserializing task token.');
+    return body;
+  }
+
+  #pageBody(kind: TokenKind, token: Uint8Array): Uint8Array {
+    const body = this.#signer.verify(kind, token);
+    if (body === undefined) throw invalidArgument('Invalid NextPageToken.');
+    return body;
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * The transport as services see it: a method gets the raw bytes of a request and gives back the raw bytes of its answer, or throws a
+ * StatusError. Decoding, limits and the wording of errors are ours on both sides of this line; what stands behind it can be replaced.
+ */
+
+export interface Call {
+  /** `/<service>/<method>` */
+  readonly path: string;
+  readonly service: string;
+  readonly method: string;
+  /** Wall clock; Infinity when the client set none. */
+  readonly deadlineMs: number;
+  /** The client went away, or its deadline passed: an answer would reach nobody. */
+  readonly cancelled: boolean;
+  /** A request header by its lower-case name; '' when it is absent. */
+  header(name: string): string;
+  /** Called once, when `cancelled` becomes true. One listener: a second replaces the first. */
+  onCancel(listener: () => void): void;
+}
+
+export type UnaryMethod = {
+  readonly kind: 'unary';
+  /** The request's memory belongs to the network: nothing may keep a view of it. */
+  readonly handle: (request: Uint8Array, call: Call) => Uint8Array | Promise<Uint8Array>;
+};
+
+/** Ends with the promise. */
+export type ServerStreamMethod = {
+  readonly kind: 'serverStream';
+  readonly handle: (request: Uint8Array, call: Call, send: (message: Uint8Array) => void) => Promise<void>;
+};
+
+export type Method = UnaryMethod | ServerStreamMethod;
+
+export type Service = { readonly name: string; readonly methods: ReadonlyMap<string, Method> };
+
+/** Every call passes every interceptor, unary and streamed alike. */
+export interface Interceptor {
+  /** Before the request is read; throws a StatusError to refuse the call. */
+  before?(call: Call): void;
+  /** After the call ended, however it did. `code` as gRPC counts; 1 (CANCELLED) when nobody waited for the answer any more. */
+  after?(call: Call, outcome: { readonly code: number; readonly message: string; readonly durationMs: number }): void;
+}

@@ -1,0 +1,78 @@
+import type { Socket } from 'node:net';
+import type { Logger } from '../../observability/logger.ts';
+import type { Interceptor, Service } from './call.ts';
+import { Http2Front } from './http2-front.ts';
+import { listen } from './listener.ts';
+import type { TransportLimits } from './limits.ts';
+import { PlainHttp } from './plain-http.ts';
+import { sniffProtocol } from './protocol-sniffer.ts';
+
+export type GrpcServerOptions = {
+  readonly host: string;
+  readonly port: number;
+  readonly services: readonly Service[];
+  readonly interceptors: readonly Interceptor[];
+  readonly limits: TransportLimits;
+  readonly logger: Logger;
+  /** What `GET /health` says. */
+  readonly serving: () => boolean;
+};
+
+export type GrpcServer = {
+  readonly port: number;
+  /** Takes no new connections and calls; open calls have `graceMs` to end, then they are cut. Idempotent. */
+  stop(graceMs: number): Promise<void>;
+};
+
+/**
+ * One port, two protocols; the first bytes of a connection decide:
+ *
+ *     socket ── sniff ──┬─ PRI * HTTP/2.0 ─▶ Http2Front ─▶ services
+ *                       ├─ GET, HEAD, …   ─▶ PlainHttp    /health, /health/live
+ *                       └─ else, silence  ─▶ closed
+ */
+export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
+  const { limits, logger } = options;
+  const grpc = new Http2Front({
+    services: options.services,
+    interceptors: options.interceptors,
+    limits,
+    reportBug: (call, error) => {
+      logger.error('a call failed for a reason of ours', { operation: call.method, service: call.service, error: asError(error) });
+    },
+  });
+  const plain = new PlainHttp({ serving: options.serving, timeoutMs: limits.firstBytesTimeoutMs });
+  const unsniffed = new Set<Socket>();
+  const listener = await listen({
+    host: options.host,
+    port: options.port,
+    connectionsMax: limits.connectionsMax,
+    connectionsPerAddressMax: limits.connectionsPerAddressMax,
+    onSocket: (socket) => {
+      unsniffed.add(socket);
+      socket.once('close', () => unsniffed.delete(socket));
+      sniffProtocol(socket, limits.firstBytesTimeoutMs, (protocol) => {
+        unsniffed.delete(socket);
+        if (protocol === 'http2') grpc.accept(socket);
+        else plain.accept(socket);
+      });
+    },
+  });
+  let stopped: Promise<void> | undefined;
+  return {
+    port: listener.port,
+    stop: (graceMs) => {
+      stopped ??= (async () => {
+        await listener.close();
+        for (const socket of unsniffed) socket.destroy();
+        await grpc.stop(graceMs);
+        plain.stop();
+      })();
+      return stopped;
+    },
+  };
+}
+
+function asError(value: unknown): Error {
+  return value instanceof Error ? value : new Error(String(value));
+}

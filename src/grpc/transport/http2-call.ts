@@ -1,0 +1,268 @@
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { statusCode } from '../errors/status-code.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Call, Interceptor, Method } from './call.ts';
+import { compressed, decompressed } from './compression.ts';
+import type { TransportLimits } from './limits.ts';
+import { MessageReader } from './message-reader.ts';
+import { asStatusError, statusTrailers } from './status-trailers.ts';
+import { timerMsMax, timeoutMs } from './timeout-header.ts';
+
+export type CallContext = {
+  readonly limits: TransportLimits;
+  readonly interceptors: readonly Interceptor[];
+  /** Never throws: what a handler threw that was not meant for the client. */
+  readonly reportBug: (call: Call, error: unknown) => void;
+};
+
+/**
+ * One gRPC call on one HTTP/2 stream.
+ *
+ *   headers ── before() ── DATA … END ── decompress ── handle ─▶ finish(answer) ─▶ headers, DATA, trailers
+ *                 │                                       │
+ *                 └──────────── StatusError ──────────────┴────▶ fail(error)    ─▶ headers with the status
+ *   RST_STREAM, connection lost, deadline passed                ─▶ abandon()      cancels what the handler waits for
+ *
+ * Exactly one of finish, fail and abandon takes effect: the first.
+ */
+export class Http2Call implements Call {
+  readonly path: string;
+  readonly service: string;
+  readonly method: string;
+  readonly deadlineMs: number;
+  cancelled = false;
+
+  readonly #stream: ServerHttp2Stream;
+  readonly #headers: IncomingHttpHeaders;
+  readonly #context: CallContext;
+  readonly #startedMs = performance.now();
+  #reader: MessageReader | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #cancelListener: (() => void) | undefined;
+  #ended = false;
+  #headersSent = false;
+
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, path: string, context: CallContext) {
+    this.#stream = stream;
+    this.#headers = headers;
+    this.#context = context;
+    this.path = path;
+    const slash = path.lastIndexOf('/');
+    this.service = path.slice(1, slash);
+    this.method = path.slice(slash + 1);
+    const timeout = timeoutMs(this.header('grpc-timeout'));
+    this.deadlineMs = Number.isNaN(timeout) ? Infinity : Date.now() + timeout;
+    stream.on('close', () => this.#abandon(statusCode.cancelled));
+    if (Number.isNaN(timeout)) this.fail(new StatusError(statusCode.internal, `malformed grpc-timeout: "${this.header('grpc-timeout')}"`));
+    else this.#startTimer(timeout);
+  }
+
+  header(name: string): string {
+    const value = this.#headers[name];
+    return value === undefined ? '' : typeof value === 'string' ? value : value.join(',');
+  }
+
+  onCancel(listener: () => void): void {
+    if (this.cancelled) listener();
+    else this.#cancelListener = listener;
+  }
+
+  /** Reads the request and runs the method. */
+  run(method: Method): void {
+    if (this.#ended) return;
+    try {
+      for (const interceptor of this.#context.interceptors) interceptor.before?.(this);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    const reader = new MessageReader(this.#context.limits.messageBytesMax);
+    this.#reader = reader;
+    const stream = this.#stream;
+    stream.on('data', (chunk: Buffer) => {
+      if (this.#ended) return;
+      try {
+        reader.add(chunk);
+      } catch (error) {
+        this.fail(error);
+      }
+    });
+    stream.on('end', () => {
+      if (!this.#ended) this.#received(method, reader);
+    });
+  }
+
+  fail(thrown: unknown): void {
+    if (!(thrown instanceof StatusError)) this.#context.reportBug(this, thrown);
+    const error = asStatusError(thrown);
+    if (!this.#end(error.code, error.message)) return;
+    const stream = this.#stream;
+    if (stream.destroyed || stream.closed) return;
+    if (this.#headersSent) {
+      this.#sendTrailers(statusTrailers(error));
+      return;
+    }
+    this.#write(() => stream.respond({ ...statusTrailers(error), ...answerHeaders }, { endStream: true }));
+    if (!stream.readableEnded) drain(stream, this.#context.limits.requestTimeoutMs);
+  }
+
+  #received(method: Method, reader: MessageReader): void {
+    this.#reader = undefined;
+    try {
+      const { message, compressed: isCompressed } = reader.finish();
+      if (!isCompressed) {
+        this.#handle(method, message);
+        return;
+      }
+      const plain = decompressed(message, this.header('grpc-encoding'), this.#context.limits.messageBytesMax);
+      if (plain instanceof Promise) plain.then((bytes) => this.#handle(method, bytes)).catch((error: unknown) => this.fail(error));
+      else this.#handle(method, plain);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #handle(method: Method, request: Uint8Array): void {
+    if (this.#ended) return;
+    // Without a deadline the timer only guarded the request, which is here now.
+    if (this.deadlineMs === Infinity) clearTimeout(this.#timer);
+    if (method.kind === 'serverStream') {
+      method.handle(request, this, (message) => this.#send(message)).then(
+        () => this.#finishStream(),
+        (error: unknown) => this.fail(error),
+      );
+      return;
+    }
+    const answer = method.handle(request, this);
+    if (answer instanceof Promise) answer.then((bytes) => this.#finish(bytes)).catch((error: unknown) => this.fail(error));
+    else this.#finish(answer);
+  }
+
+  #finish(answer: Uint8Array): void {
+    if (this.#ended) return;
+    if (answer.length >= this.#context.limits.gzipAnswerBytesMin && acceptsGzip(this.header('grpc-accept-encoding'))) {
+      compressed(answer)
+        .then((small) => this.#answer(small, true))
+        .catch((error: unknown) => this.fail(error));
+      return;
+    }
+    this.#answer(answer, false);
+  }
+
+  #answer(message: Uint8Array, isCompressed: boolean): void {
+    if (!this.#end(statusCode.ok, '')) return;
+    const stream = this.#stream;
+    if (stream.destroyed || stream.closed) return;
+    this.#write(() => {
+      stream.respond(isCompressed ? gzipAnswerHeaders : answerHeaders, withTrailers);
+      stream.on('wantTrailers', sendOk);
+      stream.end(framed(message, isCompressed));
+    });
+  }
+
+  /** Node throws when it finds a header or a stream unfit: that ends this stream, nothing else. */
+  #write(send: () => void): void {
+    try {
+      send();
+    } catch (error) {
+      this.#context.reportBug(this, error);
+      this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    }
+  }
+
+  /** One message of a streamed answer. */
+  #send(message: Uint8Array): void {
+    const stream = this.#stream;
+    if (this.#ended || stream.destroyed || stream.closed) return;
+    if (!this.#headersSent) {
+      this.#headersSent = true;
+      stream.respond(answerHeaders, withTrailers);
+    }
+    stream.write(framed(message, false));
+  }
+
+  #finishStream(): void {
+    if (!this.#headersSent) this.#send(new Uint8Array(0));
+    if (this.#end(statusCode.ok, '')) this.#sendTrailers({ 'grpc-status': '0' });
+  }
+
+  #sendTrailers(trailers: OutgoingHttpHeaders): void {
+    const stream = this.#stream;
+    if (stream.destroyed || stream.closed) return;
+    stream.on('wantTrailers', () => stream.sendTrailers(trailers));
+    stream.end();
+  }
+
+  #startTimer(timeout: number): void {
+    const waitMs = timeout === Infinity ? this.#context.limits.requestTimeoutMs : Math.min(timeout, timerMsMax);
+    this.#timer = setTimeout(() => {
+      const message = this.deadlineMs === Infinity ? 'the request was not received in time' : 'context deadline exceeded';
+      this.fail(new StatusError(statusCode.deadlineExceeded, message));
+      this.#cancel();
+    }, waitMs);
+  }
+
+  /** The stream is gone. Also comes after every regular end, and then does nothing. */
+  #abandon(code: number): void {
+    if (!this.#end(code, 'the client cancelled the call')) return;
+    this.#cancel();
+  }
+
+  #cancel(): void {
+    this.cancelled = true;
+    const listener = this.#cancelListener;
+    this.#cancelListener = undefined;
+    try {
+      listener?.();
+    } catch (error) {
+      this.#context.reportBug(this, error);
+    }
+  }
+
+  /** False when the call has ended already. */
+  #end(code: number, message: string): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    this.#reader = undefined;
+    clearTimeout(this.#timer);
+    for (const interceptor of this.#context.interceptors) {
+      try {
+        interceptor.after?.(this, { code, message, durationMs: performance.now() - this.#startedMs });
+      } catch (error) {
+        this.#context.reportBug(this, error);
+      }
+    }
+    return true;
+  }
+}
+
+const answerHeaders = { ':status': 200, 'content-type': 'application/grpc' } as const;
+const gzipAnswerHeaders = { ...answerHeaders, 'grpc-encoding': 'gzip' } as const;
+const withTrailers = { waitForTrailers: true } as const;
+const okTrailers = { 'grpc-status': '0' } as const;
+
+function sendOk(this: ServerHttp2Stream): void {
+  this.sendTrailers(okTrailers);
+}
+
+function framed(message: Uint8Array, isCompressed: boolean): Buffer {
+  const frame = Buffer.allocUnsafe(message.length + 5);
+  frame[0] = isCompressed ? 1 : 0;
+  frame.writeUInt32BE(message.length, 1);
+  frame.set(message, 5);
+  return frame;
+}
+
+function acceptsGzip(accepted: string): boolean {
+  return accepted !== '' && accepted.split(',').some((encoding) => encoding.trim() === 'gzip');
+}
+
+/**
+ * A refused request is read to its end and dropped: a client whose stream is reset while it still sends would not see the status.
+ * One that goes on sending is cut off.
+ */
+function drain(stream: ServerHttp2Stream, timeoutMsMax: number): void {
+  stream.resume();
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), timeoutMsMax);
+  stream.once('close', () => clearTimeout(timer));
+}

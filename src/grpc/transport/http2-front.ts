@@ -1,0 +1,137 @@
+import { constants, createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import { statusCode } from '../errors/status-code.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Call, Interceptor, Method, Service } from './call.ts';
+import { Http2Call, type CallContext } from './http2-call.ts';
+import type { TransportLimits } from './limits.ts';
+
+/**
+ * gRPC over HTTP/2, on sockets that somebody else accepted. Sessions and streams live here; one call is `Http2Call`.
+ *
+ * Why not a gRPC library's server: it would send no compressed answers, keep the client's accepted encodings from us, word its errors
+ * its own way, and leave Node's limits on floods, resets and memory unset.
+ */
+export class Http2Front {
+  readonly #server: Http2Server;
+  readonly #methods: ReadonlyMap<string, Method>;
+  readonly #context: CallContext;
+  readonly #sessions = new Map<ServerHttp2Session, SessionState>();
+
+  constructor(options: {
+    readonly services: readonly Service[];
+    readonly interceptors: readonly Interceptor[];
+    readonly limits: TransportLimits;
+    readonly reportBug: (call: Call, error: unknown) => void;
+  }) {
+    this.#methods = methodsByPath(options.services);
+    this.#context = options;
+    this.#server = createServer(serverOptions(options.limits));
+    this.#server.on('session', (session) => this.#openSession(session));
+    this.#server.on('stream', (stream, headers) => this.#openCall(stream, headers));
+    // A session's error ends that session; it must not end the process.
+    this.#server.on('sessionError', () => {});
+    this.#server.setTimeout(0);
+  }
+
+  accept(socket: Socket): void {
+    this.#server.emit('connection', socket);
+  }
+
+  /** Takes no new calls, lets open ones finish for `graceMs`, then cuts what is left. */
+  async stop(graceMs: number): Promise<void> {
+    const sessions = [...this.#sessions.keys()];
+    const closed = sessions.map((session) => new Promise<void>((resolve) => void session.once('close', resolve)));
+    for (const session of sessions) session.close();
+    const timer = setTimeout(() => {
+      for (const session of sessions) session.destroy(undefined, constants.NGHTTP2_CANCEL);
+    }, graceMs);
+    await Promise.all(closed);
+    clearTimeout(timer);
+  }
+
+  #openCall(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    // A broken stream also closes, which is where it is dealt with.
+    stream.on('error', () => {});
+    this.#countCall(stream);
+    const path = headers[':path'] ?? '';
+    if (headers[':method'] !== 'POST') {
+      stream.respond({ ':status': 405, allow: 'POST' }, { endStream: true });
+      return;
+    }
+    if (headers['content-type']?.startsWith('application/grpc') !== true) {
+      stream.respond({ ':status': 415 }, { endStream: true });
+      return;
+    }
+    const call = new Http2Call(stream, headers, path, this.#context);
+    const method = this.#methods.get(path);
+    if (method === undefined) call.fail(unknownMethod(call));
+    else call.run(method);
+  }
+
+  /**
+   * Clients ping as they like and get their answers. Our own pings find those that vanished; a connection that has had no call for
+   * a while is closed with a GOAWAY, which clients take as a request to connect again when they need to.
+   */
+  #openSession(session: ServerHttp2Session): void {
+    const { pingIntervalMs, pingTimeoutMs, idleTimeoutMs } = this.#context.limits;
+    const state: SessionState = { openCalls: 0, idleSinceMs: Date.now() };
+    this.#sessions.set(session, state);
+    session.on('error', () => {});
+    let unanswered: NodeJS.Timeout | undefined;
+    const watch = setInterval(() => {
+      if (session.destroyed || unanswered !== undefined) return;
+      if (state.openCalls === 0 && Date.now() - state.idleSinceMs >= idleTimeoutMs) {
+        session.close();
+        return;
+      }
+      const sent = session.ping(() => {
+        clearTimeout(unanswered);
+        unanswered = undefined;
+      });
+      if (sent) unanswered = setTimeout(() => session.destroy(), pingTimeoutMs);
+    }, pingIntervalMs);
+    session.on('close', () => {
+      clearInterval(watch);
+      clearTimeout(unanswered);
+      this.#sessions.delete(session);
+    });
+  }
+
+  #countCall(stream: ServerHttp2Stream): void {
+    const state = stream.session === undefined ? undefined : this.#sessions.get(stream.session as ServerHttp2Session);
+    if (state === undefined) return;
+    state.openCalls++;
+    stream.on('close', () => {
+      state.openCalls--;
+      state.idleSinceMs = Date.now();
+    });
+  }
+}
+
+type SessionState = { openCalls: number; idleSinceMs: number };
+
+/** The one wording by which every SDK knows that a server lacks a method. */
+function unknownMethod(call: Call): StatusError {
+  return new StatusError(statusCode.unimplemented, `unknown method ${call.method} for service ${call.service}`);
+}
+
+function methodsByPath(services: readonly Service[]): ReadonlyMap<string, Method> {
+  const methods = new Map<string, Method>();
+  for (const service of services) {
+    for (const [name, method] of service.methods) methods.set(`/${service.name}/${name}`, method);
+  }
+  return methods;
+}
+
+function serverOptions(limits: TransportLimits): Parameters<typeof createServer>[0] {
+  return {
+    maxSessionMemory: limits.sessionMemoryMiBMax,
+    maxHeaderListPairs: limits.headerPairsMax,
+    maxSessionInvalidFrames: limits.invalidFramesMax,
+    maxSessionRejectedStreams: limits.rejectedStreamsMax,
+    streamResetBurst: limits.streamResetBurst,
+    streamResetRate: limits.streamResetsPerSecond,
+    settings: { maxConcurrentStreams: limits.concurrentStreamsMax, maxHeaderListSize: limits.headerListBytesMax },
+  };
+}

@@ -1,0 +1,48 @@
+/** What one listener takes from the network. Everything a client can make grow has a limit. */
+export type TransportLimits = {
+  /** One request message, as sent and after decompression. */
+  readonly messageBytesMax: number;
+  readonly connectionsMax: number;
+  readonly connectionsPerAddressMax: number;
+  /** From accept until the first bytes tell HTTP/2 from HTTP/1. */
+  readonly firstBytesTimeoutMs: number;
+  /** From the headers of a call until its whole request is here, for calls without a deadline. */
+  readonly requestTimeoutMs: number;
+  /** Workers hold many polls on one connection. */
+  readonly concurrentStreamsMax: number;
+  readonly headerListBytesMax: number;
+  readonly headerPairsMax: number;
+  readonly sessionMemoryMiBMax: number;
+  /** Stream resets: as many at once, and then so many a second. A worker that stops cancels all its polls together. */
+  readonly streamResetBurst: number;
+  readonly streamResetsPerSecond: number;
+  readonly invalidFramesMax: number;
+  readonly rejectedStreamsMax: number;
+  /** Our own pings, which find clients that vanished without a word. */
+  readonly pingIntervalMs: number;
+  readonly pingTimeoutMs: number;
+  /** A connection without a call for so long is closed; clients connect again by themselves. */
+  readonly idleTimeoutMs: number;
+  /** Answers of at least this size are compressed when the client accepts gzip. */
+  readonly gzipAnswerBytesMin: number;
+};
+
+export const defaultTransportLimits: TransportLimits = {
+  messageBytesMax: 4 * 1024 * 1024,
+  connectionsMax: 2_000,
+  connectionsPerAddressMax: 500,
+  firstBytesTimeoutMs: 10_000,
+  requestTimeoutMs: 10_000,
+  concurrentStreamsMax: 1_000,
+  headerListBytesMax: 16 * 1024,
+  headerPairsMax: 128,
+  sessionMemoryMiBMax: 64,
+  streamResetBurst: 1_000,
+  streamResetsPerSecond: 33,
+  invalidFramesMax: 1_000,
+  rejectedStreamsMax: 100,
+  pingIntervalMs: 60_000,
+  pingTimeoutMs: 10_000,
+  idleTimeoutMs: 120_000,
+  gzipAnswerBytesMin: 16 * 1024,
+};

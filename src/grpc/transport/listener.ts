@@ -1,0 +1,102 @@
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+export type Listener = {
+  readonly port: number;
+  /** Accepts no more; sockets that are open stay open. */
+  close(): Promise<void>;
+};
+
+export type ListenerOptions = {
+  /** `localhost` listens on IPv4 and IPv6: half of all clients try one of them first. */
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly connectionsMax: number;
+  readonly connectionsPerAddressMax: number;
+  readonly onSocket: (socket: Socket) => void;
+};
+
+/** Rejects with an Error that names address and port and has the system's error as its cause. */
+export async function listen(options: ListenerOptions): Promise<Listener> {
+  const accept = admission(options);
+  if (options.host !== 'localhost') {
+    const server = await bind(options.host, options.port, accept);
+    return listener([server]);
+  }
+  for (let attempt = 1; ; attempt++) {
+    const first = await bind('127.0.0.1', options.port, accept);
+    try {
+      return listener([first, await bind('::1', portOf(first), accept)]);
+    } catch (error) {
+      if (noSuchAddress(error)) return listener([first]);
+      await close(first);
+      // A free port of one family may be taken in the other: draw again.
+      if (options.port !== 0 || attempt === freePortDraws) throw error;
+    }
+  }
+}
+
+const freePortDraws = 8;
+
+function bind(host: string, port: number, accept: (socket: Socket) => void): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer({ noDelay: true }, accept);
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const reason = cause.code === 'EADDRINUSE' ? 'the port is in use' : cause.message;
+      reject(new Error(`cannot listen on ${host.includes(':') ? `[${host}]` : host}:${port}: ${reason}`, { cause }));
+    });
+    server.listen({ host, port, backlog: 511 }, () => {
+      server.removeAllListeners('error');
+      // Later errors (out of file descriptors) concern single accepts.
+      server.on('error', () => {});
+      resolve(server);
+    });
+  });
+}
+
+function admission(options: ListenerOptions): (socket: Socket) => void {
+  let open = 0;
+  const byAddress = new Map<string, number>();
+  return (socket) => {
+    const address = socket.remoteAddress ?? '';
+    const ofAddress = byAddress.get(address) ?? 0;
+    if (open >= options.connectionsMax || ofAddress >= options.connectionsPerAddressMax) {
+      socket.destroy();
+      return;
+    }
+    open++;
+    byAddress.set(address, ofAddress + 1);
+    socket.once('close', () => {
+      open--;
+      const left = (byAddress.get(address) ?? 1) - 1;
+      if (left === 0) byAddress.delete(address);
+      else byAddress.set(address, left);
+    });
+    options.onSocket(socket);
+  };
+}
+
+function listener(servers: readonly [Server, ...Server[]]): Listener {
+  return {
+    port: portOf(servers[0]),
+    close: async () => {
+      await Promise.all(servers.map(close));
+    },
+  };
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+/** Does not wait for open sockets: those are not the listener's. */
+function close(server: Server): Promise<void> {
+  server.close();
+  return Promise.resolve();
+}
+
+function noSuchAddress(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT' || code === 'EINVAL';
+}

@@ -1,0 +1,47 @@
+import { statusCode } from '../errors/status-code.ts';
+import { StatusError } from '../errors/status-error.ts';
+import { encodeStatus } from '../../wire/generated/lean/error_details.ts';
+
+/**
+ * How a call ended, as HTTP/2 trailers:
+ *
+ *     grpc-status: 5
+ *     grpc-message: Namespace x is not found.                  percent-encoded
+ *     grpc-status-details-bin: <base64 google.rpc.Status>      only with details
+ */
+export function statusTrailers(error: StatusError): Record<string, string> {
+  const trailers: Record<string, string> = { ...error.trailers, 'grpc-status': String(error.code) };
+  const message = truncated(error.message);
+  if (message !== '') trailers['grpc-message'] = percentEncoded(message);
+  if (error.details.length > 0) {
+    const details = error.details.map(({ type, value }) => ({ typeUrl: `type.googleapis.com/${type}`, value }));
+    const status = Buffer.from(encodeStatus({ code: error.code, message, details })).toString('base64');
+    // Clients give up on a block of trailers that is too large and would lose the code with it.
+    if (status.length <= detailsCharsMax) trailers['grpc-status-details-bin'] = status;
+  }
+  return trailers;
+}
+
+/** What a handler threw, made fit for strangers: only a StatusError carries text that was meant for the client. */
+export function asStatusError(thrown: unknown): StatusError {
+  if (thrown instanceof StatusError) return thrown;
+  return new StatusError(statusCode.internal, 'internal server error', { cause: thrown });
+}
+
+const messageBytesMax = 4_000;
+const detailsCharsMax = 12 * 1024;
+
+function truncated(message: string): string {
+  if (message.length * 3 <= messageBytesMax || Buffer.byteLength(message) <= messageBytesMax) return message;
+  return `${Buffer.from(message).subarray(0, messageBytesMax).toString('utf8').replace(/�+$/, '')}...`;
+}
+
+/** Printable ASCII but `%` stands for itself; the rest is the UTF-8 bytes as %XX. */
+function percentEncoded(message: string): string {
+  if (/^[ -$&-~]*$/.test(message)) return message;
+  let encoded = '';
+  for (const byte of Buffer.from(message)) {
+    encoded += byte >= 0x20 && byte <= 0x7e && byte !== 0x25 ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }
+  return encoded;
+}

@@ -1,0 +1,31 @@
+import type { RunKey } from '../../history/commands.ts';
+import type { WorkflowExecution } from '../../wire/generated/lean/common.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+import { checkLength } from './lengths.ts';
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function isUuid(text: string): boolean {
+  return uuid.test(text);
+}
+
+/** The run that a request names, `runId` '' = the current one. Form only: whether it exists is for its shard to say. */
+export function runKey(namespaceId: string, execution: WorkflowExecution | undefined): RunKey {
+  if (execution === undefined) throw invalidArgument('Execution is not set on request.');
+  return runKeyOf(namespaceId, execution.workflowId, execution.runId);
+}
+
+export function runKeyOf(namespaceId: string, workflowId: string, runId: string): RunKey {
+  checkWorkflowId(workflowId);
+  checkRunId(runId);
+  return { namespaceId, workflowId, runId: runId.toLowerCase() };
+}
+
+export function checkWorkflowId(workflowId: string): void {
+  if (workflowId === '') throw invalidArgument('WorkflowId is not set on request.');
+  checkLength(workflowId, 'WorkflowId');
+}
+
+export function checkRunId(runId: string): void {
+  if (runId !== '' && !isUuid(runId)) throw invalidArgument('Invalid RunId.');
+}

@@ -1,0 +1,115 @@
+import { decodePayload, decodeSearchAttributes } from '../../wire/generated/lean/common.ts';
+import { IndexedValueType } from '../../wire/generated/lean/enums.ts';
+import { WireError } from '../../wire/runtime.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+import type { ClusterView, NamespaceView } from '../ports.ts';
+
+const keysMax = 100;
+const valueBytesMax = 2 * 1024;
+const totalBytesMax = 40 * 1024;
+
+/** System attributes that clients and workers may set all the same. */
+const settableSystemAttributes: ReadonlySet<string> = new Set([
+  'BatcherNamespace',
+  'BatcherUser',
+  'BinaryChecksums',
+  'BuildIds',
+  'TemporalChangeVersion',
+  'TemporalScheduledById',
+  'TemporalScheduledStartTime',
+]);
+
+/** Search attributes of a start: known, settable, of the right type, and not too large. */
+export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: NamespaceView, cluster: ClusterView): void {
+  if (bytes === undefined || bytes.length === 0) return;
+  if (bytes.length > totalBytesMax) throw invalidArgument(`total size of search attributes ${bytes.length} exceeds size limit ${totalBytesMax}`);
+  const fields = decoded(() => decodeSearchAttributes(bytes)).indexedFields;
+  if (fields.size > keysMax) throw invalidArgument(`number of search attributes ${fields.size} exceeds limit ${keysMax}`);
+  for (const [name, payload] of fields) {
+    if (cluster.systemSearchAttributes.has(name) && !settableSystemAttributes.has(name)) {
+      throw invalidArgument(`${name} attribute can't be set in SearchAttributes`);
+    }
+    const type = namespace.searchAttributeTypes.get(name);
+    if (type === undefined) throw invalidArgument(`Namespace ${namespace.name} has no mapping defined for search attribute ${name}`);
+    if (payload.length > valueBytesMax) {
+      throw invalidArgument(`search attribute ${name} value size ${payload.length} exceeds size limit ${valueBytesMax}`);
+    }
+    const problem = valueProblem(payload, type);
+    if (problem !== undefined) throw invalidArgument(`invalid value for search attribute ${name} of type ${typeName(type)}: ${problem}`);
+  }
+}
+
+/** Why this payload is no value of that IndexedValueType; undefined = it is. A null or an empty list unsets the attribute. */
+export function valueProblem(bytes: Uint8Array, type: number): string | undefined {
+  const payload = decoded(() => decodePayload(bytes));
+  const encoding = Buffer.from(payload.metadata.get('encoding') ?? []).toString('latin1');
+  if (encoding === 'binary/null') return undefined;
+  if (encoding !== 'json/plain') return `encoding ${encoding === '' ? 'is not set' : encoding}, expected json/plain`;
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(payload.data).toString('utf8'));
+  } catch {
+    return 'not valid JSON';
+  }
+  if (value === null) return undefined;
+  if (type === IndexedValueType.KEYWORD_LIST) {
+    const isList = typeof value === 'string' || (Array.isArray(value) && value.every((item) => typeof item === 'string'));
+    return isList ? undefined : 'expected a list of strings';
+  }
+  // Old clients wrap single values in a list.
+  if (Array.isArray(value)) {
+    if (value.length === 0) return undefined;
+    if (value.length > 1) return 'expected one value';
+    value = value[0];
+  }
+  return fits(value, type) ? undefined : `unexpected value type ${typeof value}`;
+}
+
+function fits(value: unknown, type: number): boolean {
+  switch (type) {
+    case IndexedValueType.TEXT:
+    case IndexedValueType.KEYWORD:
+      return typeof value === 'string';
+    case IndexedValueType.INT:
+      return typeof value === 'number' && Number.isInteger(value);
+    case IndexedValueType.DOUBLE:
+      return typeof value === 'number';
+    case IndexedValueType.BOOL:
+      return typeof value === 'boolean';
+    case IndexedValueType.DATETIME:
+      return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+    default:
+      return false;
+  }
+}
+
+export function typeName(type: number): string {
+  switch (type) {
+    case IndexedValueType.TEXT:
+      return 'Text';
+    case IndexedValueType.KEYWORD:
+      return 'Keyword';
+    case IndexedValueType.INT:
+      return 'Int';
+    case IndexedValueType.DOUBLE:
+      return 'Double';
+    case IndexedValueType.BOOL:
+      return 'Bool';
+    case IndexedValueType.DATETIME:
+      return 'Datetime';
+    case IndexedValueType.KEYWORD_LIST:
+      return 'KeywordList';
+    default:
+      return `IndexedValueType(${type})`;
+  }
+}
+
+/** An opaque field is decoded only here, so a malformed one shows only here. */
+function decoded<T>(decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof WireError) throw invalidArgument(`grpc: error unmarshalling request: ${error.message}`);
+    throw error;
+  }
+}

@@ -1,0 +1,141 @@
+import type { IdPolicies, StartAttributes } from '../../history/commands.ts';
+import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '../../wire/generated/lean/enums.ts';
+import type { StartWorkflowExecutionRequest } from '../../wire/generated/lean/workflow_service.ts';
+import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import type { ClusterView, NamespaceView } from '../ports.ts';
+import { checkBlob, checkLength, checkMemo, isTooLong } from './lengths.ts';
+import { checkSearchAttributes } from './search-attributes.ts';
+import { requireTaskQueue, taskQueueFields } from './task-queue.ts';
+
+/** What a start and a signal-with-start have in common. */
+type StartFields = Pick<
+  StartWorkflowExecutionRequest,
+  | 'workflowId'
+  | 'workflowType'
+  | 'taskQueue'
+  | 'input'
+  | 'header'
+  | 'memo'
+  | 'searchAttributes'
+  | 'workflowExecutionTimeoutMs'
+  | 'workflowRunTimeoutMs'
+  | 'workflowTaskTimeoutMs'
+  | 'workflowStartDelayMs'
+  | 'identity'
+  | 'requestId'
+  | 'retryPolicy'
+  | 'cronSchedule'
+  | 'userMetadata'
+  | 'links'
+  | 'versioningOverride'
+  | 'priority'
+  | 'timeSkippingConfig'
+>;
+
+const linksMax = 10;
+const linkBytesMax = 4_000;
+
+/** The checks of a start, in the order in which clients know them, and what is left for the shard. */
+export function startAttributes(request: StartFields, namespace: NamespaceView, cluster: ClusterView): StartAttributes {
+  if (request.workflowId === '') throw invalidArgument('WorkflowId is not set on request.');
+  if (isTooLong(request.workflowId)) {
+    throw invalidArgument(`WorkflowId exceeds maximum allowed length (${Buffer.byteLength(request.workflowId)}/1000)`);
+  }
+  if (request.workflowStartDelayMs < 0) throw invalidArgument('An invalid WorkflowStartDelaySeconds is set on request.');
+  if (request.cronSchedule !== '' && request.workflowStartDelayMs !== 0) {
+    throw invalidArgument('CronSchedule and WorkflowStartDelay may not be used together.');
+  }
+  const workflowType = request.workflowType?.name ?? '';
+  if (workflowType === '') throw invalidArgument('WorkflowType is not set on request.');
+  checkLength(workflowType, 'WorkflowType');
+  const taskQueue = requireTaskQueue(request.taskQueue);
+  if (request.workflowExecutionTimeoutMs < 0) throw invalidArgument('An invalid WorkflowExecutionTimeoutSeconds is set on request.');
+  if (request.workflowRunTimeoutMs < 0) throw invalidArgument('An invalid WorkflowRunTimeoutSeconds is set on request.');
+  if (request.workflowTaskTimeoutMs < 0) throw invalidArgument('An invalid WorkflowTaskTimeoutSeconds is set on request.');
+  checkLength(request.requestId, 'RequestId');
+  checkLength(request.identity, 'Identity');
+  checkLinks(request.links);
+  refuseUnbuilt(request);
+  checkBlob(request.input);
+  checkBlob(request.header);
+  checkBlob(request.userMetadata);
+  checkMemo(request.memo);
+  checkSearchAttributes(request.searchAttributes, namespace, cluster);
+  return {
+    workflowType,
+    taskQueue: taskQueueFields(taskQueue),
+    input: request.input,
+    header: request.header,
+    memo: request.memo,
+    searchAttributes: request.searchAttributes,
+    executionTimeoutMs: request.workflowExecutionTimeoutMs,
+    runTimeoutMs: request.workflowRunTimeoutMs,
+    taskTimeoutMs: request.workflowTaskTimeoutMs,
+    startDelayMs: request.workflowStartDelayMs,
+    identity: request.identity,
+    userMetadata: request.userMetadata,
+    links: request.links,
+    priority: request.priority,
+  };
+}
+
+export function checkLinks(links: readonly Uint8Array[]): void {
+  if (links.length > linksMax) throw invalidArgument(`cannot attach more than ${linksMax} links per request, got ${links.length}`);
+  for (const link of links) {
+    if (link.length > linkBytesMax) throw invalidArgument(`link exceeds allowed size of ${linkBytesMax}, got ${link.length}`);
+  }
+}
+
+/** Defaults, the old TERMINATE_IF_RUNNING, and combinations that make no sense. */
+export function idPolicies(reuse: number, conflict: number, conflictDefault: 1 | 2): IdPolicies {
+  if (reuse === WorkflowIdReusePolicy.TERMINATE_IF_RUNNING) {
+    if (conflict !== WorkflowIdConflictPolicy.UNSPECIFIED) {
+      throw invalidArgument(
+        'Invalid WorkflowIDReusePolicy: WORKFLOW_ID_REUSE_POLICY_TERMINATE_IF_RUNNING cannot be used together with a WorkflowIDConflictPolicy',
+      );
+    }
+    return { reusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE, conflictPolicy: WorkflowIdConflictPolicy.TERMINATE_EXISTING };
+  }
+  if (conflict === WorkflowIdConflictPolicy.TERMINATE_EXISTING && reuse === WorkflowIdReusePolicy.REJECT_DUPLICATE) {
+    throw invalidArgument(
+      'Invalid WorkflowIDReusePolicy: WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE cannot be used together with WorkflowIdConflictPolicy WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING',
+    );
+  }
+  return { reusePolicy: reusePolicy(reuse), conflictPolicy: conflictPolicy(conflict, conflictDefault) };
+}
+
+function reusePolicy(value: number): 1 | 2 | 3 {
+  switch (value) {
+    case WorkflowIdReusePolicy.UNSPECIFIED:
+    case WorkflowIdReusePolicy.ALLOW_DUPLICATE:
+      return 1;
+    case WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY:
+      return 2;
+    case WorkflowIdReusePolicy.REJECT_DUPLICATE:
+      return 3;
+    default:
+      throw invalidArgument(`unknown WorkflowIdReusePolicy ${value}`);
+  }
+}
+
+function conflictPolicy(value: number, fallback: 1 | 2): 1 | 2 | 3 {
+  switch (value) {
+    case WorkflowIdConflictPolicy.UNSPECIFIED:
+      return fallback;
+    case WorkflowIdConflictPolicy.FAIL:
+      return 1;
+    case WorkflowIdConflictPolicy.USE_EXISTING:
+      return 2;
+    case WorkflowIdConflictPolicy.TERMINATE_EXISTING:
+      return 3;
+    default:
+      throw invalidArgument(`unknown WorkflowIdConflictPolicy ${value}`);
+  }
+}
+
+function refuseUnbuilt(request: StartFields): void {
+  if (request.cronSchedule !== '') throw notBuilt('cron_schedule');
+  if (request.retryPolicy !== undefined) throw notBuilt('retry_policy of a workflow');
+  if (request.versioningOverride !== undefined) throw notBuilt('versioning_override');
+  if (request.timeSkippingConfig !== undefined) throw notBuilt('time_skipping_config');
+}

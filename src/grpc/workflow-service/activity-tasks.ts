@@ -1,0 +1,210 @@
+import type { ActivityRef } from '../../history/commands.ts';
+import {
+  decodePollActivityTaskQueueRequest,
+  decodeRecordActivityTaskHeartbeatByIdRequest,
+  decodeRecordActivityTaskHeartbeatRequest,
+  decodeRespondActivityTaskCanceledByIdRequest,
+  decodeRespondActivityTaskCanceledRequest,
+  decodeRespondActivityTaskCompletedByIdRequest,
+  decodeRespondActivityTaskCompletedRequest,
+  decodeRespondActivityTaskFailedByIdRequest,
+  decodeRespondActivityTaskFailedRequest,
+  encodePollActivityTaskQueueResponse,
+  encodeRecordActivityTaskHeartbeatByIdResponse,
+  encodeRecordActivityTaskHeartbeatResponse,
+  encodeRespondActivityTaskCanceledByIdResponse,
+  encodeRespondActivityTaskCanceledResponse,
+  encodeRespondActivityTaskCompletedByIdResponse,
+  encodeRespondActivityTaskCompletedResponse,
+  encodeRespondActivityTaskFailedByIdResponse,
+  encodeRespondActivityTaskFailedResponse,
+  type PollActivityTaskQueueRequest,
+  type PollActivityTaskQueueResponse,
+  type RecordActivityTaskHeartbeatResponse,
+  type RespondActivityTaskFailedResponse,
+} from '../../wire/generated/lean/workflow_service.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+import type { Front } from '../front.ts';
+import { unary, type NamedMethod } from '../method.ts';
+import type { Call } from '../transport/call.ts';
+import { runKeyOf } from '../validation/execution.ts';
+import { blobBytesMax, checkLength } from '../validation/lengths.ts';
+import { boundedFailure, decodedFailure, serverFailure } from './failures.ts';
+import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
+import { activityTaskAnswer, emptyActivityTask } from './task-answers.ts';
+
+/**
+ * The activity half of a worker. Every answer comes in two forms, which differ only in how the activity is named:
+ *
+ *     Respond…(task_token)                               one attempt
+ *     Respond…ById(namespace, workflow, run, activity)   whatever attempt there is
+ */
+export function activityTaskMethods(front: Front): readonly NamedMethod[] {
+  return [
+    unary('PollActivityTaskQueue', decodePollActivityTaskQueueRequest, encodePollActivityTaskQueueResponse, (request, call) => poll(front, request, call)),
+    unary(
+      'RespondActivityTaskCompleted',
+      decodeRespondActivityTaskCompletedRequest,
+      encodeRespondActivityTaskCompletedResponse,
+      async (request, call) => complete(front, await byToken(front, call, request), request, call),
+    ),
+    unary(
+      'RespondActivityTaskCompletedById',
+      decodeRespondActivityTaskCompletedByIdRequest,
+      encodeRespondActivityTaskCompletedByIdResponse,
+      async (request, call) => complete(front, await byId(front, call, request), request, call),
+    ),
+    unary(
+      'RespondActivityTaskFailed',
+      decodeRespondActivityTaskFailedRequest,
+      encodeRespondActivityTaskFailedResponse,
+      async (request, call) => fail(front, await byToken(front, call, request), request, call),
+    ),
+    unary(
+      'RespondActivityTaskFailedById',
+      decodeRespondActivityTaskFailedByIdRequest,
+      encodeRespondActivityTaskFailedByIdResponse,
+      async (request, call) => fail(front, await byId(front, call, request), request, call),
+    ),
+    unary(
+      'RespondActivityTaskCanceled',
+      decodeRespondActivityTaskCanceledRequest,
+      encodeRespondActivityTaskCanceledResponse,
+      async (request, call) => cancel(front, await byToken(front, call, request), request, call),
+    ),
+    unary(
+      'RespondActivityTaskCanceledById',
+      decodeRespondActivityTaskCanceledByIdRequest,
+      encodeRespondActivityTaskCanceledByIdResponse,
+      async (request, call) => cancel(front, await byId(front, call, request), request, call),
+    ),
+    unary(
+      'RecordActivityTaskHeartbeat',
+      decodeRecordActivityTaskHeartbeatRequest,
+      encodeRecordActivityTaskHeartbeatResponse,
+      async (request, call) => heartbeat(front, await byToken(front, call, request), request, call),
+    ),
+    unary(
+      'RecordActivityTaskHeartbeatById',
+      decodeRecordActivityTaskHeartbeatByIdRequest,
+      encodeRecordActivityTaskHeartbeatByIdResponse,
+      async (request, call) => heartbeat(front, await byId(front, call, request), request, call),
+    ),
+  ];
+}
+
+async function poll(front: Front, request: PollActivityTaskQueueRequest, call: Call): Promise<PollActivityTaskQueueResponse> {
+  checkPollDeadline(call, front.ports.nowMs());
+  const namespace = await front.namespace(call, request.namespace);
+  const taskQueue = checkPoll(request);
+  const deadlineMs = pollDeadline(front, call);
+  if (deadlineMs === undefined) return emptyActivityTask;
+  const queue = polledPartition(front, namespace.id, taskQueue, 'activity');
+  const reply = await front.waitMatching(
+    call,
+    queue,
+    {
+      kind: 'pollActivityTask',
+      queue,
+      pollRequestId: front.ports.newId(),
+      identity: request.identity,
+      deadlineMs,
+      workerInstanceKey: request.workerInstanceKey,
+      maxTasksPerSecond: request.taskQueueMetadata?.maxTasksPerSecond?.value,
+      workerVersion: undefined,
+      forwardedFrom: undefined,
+    },
+    call.deadlineMs,
+  );
+  if (reply === 'ended' || reply.kind === 'emptyPoll') return emptyActivityTask;
+  if (reply.task.kind !== 'activityTask') throw new Error(`matching answered an activity poll with ${reply.task.kind}`);
+  return activityTaskAnswer(front, reply.task, namespace.name);
+}
+
+async function byToken(front: Front, call: Call, request: { readonly taskToken: Uint8Array; readonly namespace: string; readonly identity: string }): Promise<ActivityRef> {
+  const token = front.tokens.readActivityTask(request.taskToken);
+  await front.namespaceOfToken(call, request.namespace, token.namespaceId);
+  checkLength(request.identity, 'Identity');
+  return {
+    key: { namespaceId: token.namespaceId, workflowId: token.workflowId, runId: token.runId },
+    scheduledEventId: token.scheduledEventId,
+    activityId: token.activityId,
+    attempt: token.attempt,
+  };
+}
+
+async function byId(
+  front: Front,
+  call: Call,
+  request: { readonly namespace: string; readonly workflowId: string; readonly runId: string; readonly activityId: string; readonly identity: string },
+): Promise<ActivityRef> {
+  const namespace = await front.namespace(call, request.namespace);
+  const key = runKeyOf(namespace.id, request.workflowId, request.runId);
+  if (request.activityId === '') throw invalidArgument('ActivityId is not set on request.');
+  checkLength(request.activityId, 'ActivityId');
+  checkLength(request.identity, 'Identity');
+  return { key, scheduledEventId: 0, activityId: request.activityId, attempt: 0 };
+}
+
+type Result = { readonly result: Uint8Array | undefined; readonly identity: string };
+
+async function complete(front: Front, activity: ActivityRef, { result, identity }: Result, call: Call): Promise<Record<string, never>> {
+  if (isOversize(result)) await failInstead(front, activity, identity, 'Complete result exceeds size limit.', call);
+  else await front.history(call, activity.key, { kind: 'completeActivityTask', activity, result, identity });
+  return {};
+}
+
+type FailureReport = { readonly failure: Uint8Array | undefined; readonly lastHeartbeatDetails: Uint8Array | undefined; readonly identity: string };
+
+/** Parts over the limit are dropped or replaced, and the answer says which. */
+async function fail(front: Front, activity: ActivityRef, report: FailureReport, call: Call): Promise<RespondActivityTaskFailedResponse> {
+  const { failure, lastHeartbeatDetails, identity } = report;
+  if (failure !== undefined && failure.length > 0 && decodedFailure(failure).applicationFailureInfo === undefined) {
+    throw invalidArgument('Failure must have ApplicationFailureInfo.');
+  }
+  const failures: Uint8Array[] = [];
+  const detailsDropped = isOversize(lastHeartbeatDetails);
+  if (detailsDropped) failures.push(serverFailure('Heartbeat details exceed size limit.').bytes);
+  const bounded = failure === undefined ? undefined : boundedFailure(failure, 'Failure exceeds size limit.');
+  if (bounded !== undefined && bounded.bytes !== failure) failures.push(bounded.bytes);
+  await front.history(call, activity.key, {
+    kind: 'failActivityTask',
+    activity,
+    failure: bounded,
+    lastHeartbeatDetails: detailsDropped ? undefined : lastHeartbeatDetails,
+    identity,
+  });
+  return { failures };
+}
+
+type Details = { readonly details: Uint8Array | undefined; readonly identity: string };
+
+async function cancel(front: Front, activity: ActivityRef, { details, identity }: Details, call: Call): Promise<Record<string, never>> {
+  if (isOversize(details)) await failInstead(front, activity, identity, 'Cancel details exceed size limit.', call);
+  else await front.history(call, activity.key, { kind: 'cancelActivityTask', activity, details, identity });
+  return {};
+}
+
+async function heartbeat(front: Front, activity: ActivityRef, { details, identity }: Details, call: Call): Promise<RecordActivityTaskHeartbeatResponse> {
+  if (isOversize(details)) {
+    await failInstead(front, activity, identity, 'Heartbeat details exceed size limit.', call);
+    return { cancelRequested: true, activityPaused: false, activityReset: false };
+  }
+  const reply = await front.history(call, activity.key, { kind: 'recordActivityHeartbeat', activity, details, identity });
+  return { cancelRequested: reply.cancelRequested, activityPaused: false, activityReset: false };
+}
+
+/** A worker cannot mend what is too large: its activity fails for good, and its call succeeds. */
+async function failInstead(front: Front, activity: ActivityRef, identity: string, message: string, call: Call): Promise<void> {
+  await front.history(call, activity.key, {
+    kind: 'failActivityTask',
+    activity,
+    failure: serverFailure(message),
+    lastHeartbeatDetails: undefined,
+    identity,
+  });
+}
+
+function isOversize(bytes: Uint8Array | undefined): boolean {
+  return bytes !== undefined && bytes.length > blobBytesMax;
+}

@@ -1,0 +1,136 @@
+import type { Description, PendingActivityDescription } from '../../history/replies.ts';
+import { encodeActivityOptions } from '../../wire/generated/lean/activity_options.ts';
+import { PendingWorkflowTaskState } from '../../wire/generated/lean/enums.ts';
+import {
+  emptyPendingActivityInfo,
+  emptyWorkflowExecutionExtendedInfo,
+  emptyWorkflowExecutionInfo,
+  type PendingActivityInfo,
+  type RequestIdInfo,
+  type WorkflowExecutionExtendedInfo,
+  type WorkflowExecutionInfo,
+} from '../../wire/generated/lean/workflow.ts';
+import {
+  decodeDescribeWorkflowExecutionRequest,
+  emptyDescribeWorkflowExecutionResponse,
+  encodeDescribeWorkflowExecutionResponse,
+  type DescribeWorkflowExecutionRequest,
+  type DescribeWorkflowExecutionResponse,
+} from '../../wire/generated/lean/workflow_service.ts';
+import type { Front } from '../front.ts';
+import { unary, type NamedMethod } from '../method.ts';
+import type { Call } from '../transport/call.ts';
+import { runKey } from '../validation/execution.ts';
+
+export function describeMethods(front: Front): readonly NamedMethod[] {
+  return [
+    unary('DescribeWorkflowExecution', decodeDescribeWorkflowExecutionRequest, encodeDescribeWorkflowExecutionResponse, (request, call) =>
+      describe(front, request, call),
+    ),
+  ];
+}
+
+async function describe(front: Front, request: DescribeWorkflowExecutionRequest, call: Call): Promise<DescribeWorkflowExecutionResponse> {
+  const namespace = await front.namespace(call, request.namespace);
+  const key = runKey(namespace.id, request.execution);
+  const found = await front.history(call, key, { kind: 'describeWorkflow', key });
+  return {
+    ...emptyDescribeWorkflowExecutionResponse(),
+    executionConfig: {
+      taskQueue: found.taskQueue,
+      workflowExecutionTimeoutMs: found.executionTimeoutMs,
+      workflowRunTimeoutMs: found.runTimeoutMs,
+      defaultWorkflowTaskTimeoutMs: found.taskTimeoutMs,
+      userMetadata: found.userMetadata,
+    },
+    workflowExecutionInfo: executionInfo(found),
+    pendingActivities: found.pendingActivities.map(pendingActivity),
+    pendingChildren: found.pendingChildren.map((child) => ({
+      workflowId: child.workflowId,
+      runId: child.runId,
+      workflowTypeName: child.workflowType,
+      initiatedId: child.initiatedEventId,
+      parentClosePolicy: child.parentClosePolicy,
+    })),
+    pendingWorkflowTask:
+      found.pendingWorkflowTask === undefined
+        ? undefined
+        : {
+            state: found.pendingWorkflowTask.started ? PendingWorkflowTaskState.STARTED : PendingWorkflowTaskState.SCHEDULED,
+            scheduledTimeMs: found.pendingWorkflowTask.scheduledTimeMs,
+            originalScheduledTimeMs: found.pendingWorkflowTask.originalScheduledTimeMs,
+            startedTimeMs: found.pendingWorkflowTask.startedTimeMs,
+            attempt: found.pendingWorkflowTask.attempt,
+          },
+    workflowExtendedInfo: extendedInfo(found),
+  };
+}
+
+function executionInfo(found: Description): WorkflowExecutionInfo {
+  return {
+    ...emptyWorkflowExecutionInfo(),
+    execution: { workflowId: found.key.workflowId, runId: found.key.runId },
+    type: { name: found.workflowType },
+    startTimeMs: found.startTimeMs,
+    closeTimeMs: found.closeTimeMs,
+    status: found.status,
+    historyLength: found.historyLength,
+    parentNamespaceId: found.parent?.namespaceId ?? '',
+    parentExecution: found.parent?.execution,
+    executionTimeMs: found.executionTimeMs,
+    memo: found.memo,
+    searchAttributes: found.searchAttributes,
+    taskQueue: found.taskQueue.name,
+    stateTransitionCount: found.stateTransitionCount,
+    historySizeBytes: found.historySizeBytes,
+    executionDurationMs: found.closeTimeMs === 0 ? 0 : found.closeTimeMs - found.executionTimeMs,
+    rootExecution: found.root,
+    firstRunId: found.firstRunId,
+    priority: found.priority,
+  };
+}
+
+function extendedInfo(found: Description): WorkflowExecutionExtendedInfo {
+  return {
+    ...emptyWorkflowExecutionExtendedInfo(),
+    executionExpirationTimeMs: found.executionExpirationTimeMs,
+    runExpirationTimeMs: found.runExpirationTimeMs,
+    cancelRequested: found.cancelRequested,
+    lastResetTimeMs: found.lastResetTimeMs,
+    originalStartTimeMs: found.originalStartTimeMs,
+    requestIdInfos: new Map(
+      [...found.requestIds].map(([id, info]): [string, RequestIdInfo] => [id, { eventType: info.eventType, eventId: info.eventId, buffered: info.buffered }]),
+    ),
+  };
+}
+
+function pendingActivity(activity: PendingActivityDescription): PendingActivityInfo {
+  return {
+    ...emptyPendingActivityInfo(),
+    activityId: activity.activityId,
+    activityType: { name: activity.activityType },
+    state: activity.state,
+    heartbeatDetails: activity.heartbeatDetails,
+    lastHeartbeatTimeMs: activity.lastHeartbeatTimeMs,
+    lastStartedTimeMs: activity.lastStartedTimeMs,
+    attempt: activity.attempt,
+    maximumAttempts: activity.maximumAttempts,
+    scheduledTimeMs: activity.scheduledTimeMs,
+    expirationTimeMs: activity.expirationTimeMs,
+    lastFailure: activity.lastFailure,
+    lastWorkerIdentity: activity.lastWorkerIdentity,
+    currentRetryIntervalMs: activity.currentRetryIntervalMs,
+    lastAttemptCompleteTimeMs: activity.lastAttemptCompleteTimeMs,
+    nextAttemptScheduleTimeMs: activity.nextAttemptScheduleTimeMs,
+    priority: activity.priority,
+    activityOptions: encodeActivityOptions({
+      taskQueue: undefined,
+      scheduleToCloseTimeoutMs: activity.scheduleToCloseTimeoutMs,
+      scheduleToStartTimeoutMs: activity.scheduleToStartTimeoutMs,
+      startToCloseTimeoutMs: activity.startToCloseTimeoutMs,
+      heartbeatTimeoutMs: activity.heartbeatTimeoutMs,
+      retryPolicy: activity.retryPolicy,
+      priority: activity.priority,
+    }),
+  };
+}

@@ -1,0 +1,75 @@
+import type { FailureFacts, OpaqueFailure } from '../../history/commands.ts';
+import { TimeoutType } from '../../wire/generated/lean/enums.ts';
+import { decodeFailure, emptyFailure, encodeFailure, type Failure } from '../../wire/generated/lean/failure.ts';
+import { WireError } from '../../wire/runtime.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+import { blobBytesMax } from '../validation/lengths.ts';
+
+/** The few facts that decisions need of a failure; the failure itself goes on as it came. */
+export function opaqueFailure(bytes: Uint8Array): OpaqueFailure {
+  return { facts: failureFacts(decodedFailure(bytes)), bytes };
+}
+
+/** As `opaqueFailure`; one over the limit is replaced, because its sender could not do anything about it. */
+export function boundedFailure(bytes: Uint8Array, replacement: string): OpaqueFailure {
+  if (bytes.length <= blobBytesMax) return opaqueFailure(bytes);
+  const { message } = decodedFailure(bytes);
+  return serverFailure(replacement, { ...emptyFailure(), message: message.slice(0, keptMessageChars) });
+}
+
+/** A failure of the server's own making, never to be retried. */
+export function serverFailure(message: string, cause?: Failure): OpaqueFailure {
+  const failure: Failure = { ...emptyFailure(), message, cause, serverFailureInfo: { nonRetryable: true } };
+  return { facts: failureFacts(failure), bytes: encodeFailure(failure) };
+}
+
+const keptMessageChars = 4_000;
+
+export function decodedFailure(bytes: Uint8Array): Failure {
+  try {
+    return decodeFailure(bytes);
+  } catch (error) {
+    if (error instanceof WireError) throw invalidArgument(`grpc: error unmarshalling request: ${error.message}`);
+    throw error;
+  }
+}
+
+function failureFacts(failure: Failure): FailureFacts {
+  const facts = (kind: FailureFacts['kind'], more: Partial<FailureFacts> = {}): FailureFacts => ({
+    kind,
+    type: '',
+    nonRetryable: false,
+    nextRetryDelayMs: 0,
+    message: failure.message,
+    ...more,
+  });
+  if (failure.applicationFailureInfo !== undefined) {
+    const { type, nonRetryable, nextRetryDelayMs } = failure.applicationFailureInfo;
+    return facts('application', { type, nonRetryable, nextRetryDelayMs: nextRetryDelayMs ?? 0 });
+  }
+  if (failure.timeoutFailureInfo !== undefined) return facts('timeout', { type: timeoutTypeName(failure.timeoutFailureInfo.timeoutType) });
+  if (failure.canceledFailureInfo !== undefined) return facts('canceled');
+  if (failure.terminatedFailureInfo !== undefined) return facts('terminated');
+  if (failure.serverFailureInfo !== undefined) return facts('server', { nonRetryable: failure.serverFailureInfo.nonRetryable });
+  if (failure.activityFailureInfo !== undefined) return facts('activity');
+  if (failure.childWorkflowExecutionFailureInfo !== undefined) return facts('child');
+  if (failure.resetWorkflowFailureInfo !== undefined) return facts('reset');
+  if (failure.nexusOperationExecutionFailureInfo !== undefined || failure.nexusHandlerFailureInfo !== undefined) return facts('nexus');
+  return facts('none');
+}
+
+/** As retry policies list them. */
+function timeoutTypeName(type: number): string {
+  switch (type) {
+    case TimeoutType.START_TO_CLOSE:
+      return 'TemporalTimeout:StartToClose';
+    case TimeoutType.SCHEDULE_TO_START:
+      return 'TemporalTimeout:ScheduleToStart';
+    case TimeoutType.SCHEDULE_TO_CLOSE:
+      return 'TemporalTimeout:ScheduleToClose';
+    case TimeoutType.HEARTBEAT:
+      return 'TemporalTimeout:Heartbeat';
+    default:
+      return 'TemporalTimeout:Unspecified';
+  }
+}

@@ -1,0 +1,191 @@
+import type { RunKey } from '../../history/commands.ts';
+import type { HistoryPosition } from '../../history/replies.ts';
+import { HistoryEventFilterType } from '../../wire/generated/lean/enums.ts';
+import {
+  decodeGetWorkflowExecutionHistoryRequest,
+  decodeGetWorkflowExecutionHistoryReverseRequest,
+  encodeGetWorkflowExecutionHistoryResponse,
+  encodeGetWorkflowExecutionHistoryReverseResponse,
+  type GetWorkflowExecutionHistoryRequest,
+  type GetWorkflowExecutionHistoryResponse,
+  type GetWorkflowExecutionHistoryReverseRequest,
+  type GetWorkflowExecutionHistoryReverseResponse,
+} from '../../wire/generated/lean/workflow_service.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+import type { Front } from '../front.ts';
+import { unary, type NamedMethod } from '../method.ts';
+import type { HistoryPageToken } from '../tokens/tokens.ts';
+import type { Call } from '../transport/call.ts';
+import { runKey } from '../validation/execution.ts';
+import { eventPage, onlyBranch, pageEventsMax, storedEvents } from './history-pages.ts';
+
+const historyWaitMsMax = 20_000;
+const historyTailMs = 200;
+
+const noEvents: readonly Uint8Array[] = [];
+const noToken = new Uint8Array(0);
+
+/** History as clients and workers read it, forwards and backwards. */
+export function historyMethods(front: Front): readonly NamedMethod[] {
+  return [
+    unary(
+      'GetWorkflowExecutionHistory',
+      decodeGetWorkflowExecutionHistoryRequest,
+      encodeGetWorkflowExecutionHistoryResponse,
+      (request, call) => forwards(front, request, call),
+    ),
+    unary(
+      'GetWorkflowExecutionHistoryReverse',
+      decodeGetWorkflowExecutionHistoryReverseRequest,
+      encodeGetWorkflowExecutionHistoryReverseResponse,
+      (request, call) => backwards(front, request, call),
+    ),
+  ];
+}
+
+/** Where a reading stands: the first page asks the shard, later ones know it from their token. */
+type Reading = {
+  readonly key: RunKey;
+  readonly nextEventId: number;
+  readonly lastEventId: number;
+  readonly open: boolean;
+  readonly tailEvents: readonly Uint8Array[];
+};
+
+/**
+ * One page. `wait_new_event` makes a reading endless until the run closes:
+ *
+ *     token ──┬─ events left in its range ─▶ next page of them
+ *             ├─ none left, closed or no wait ─▶ the end (no token)
+ *             └─ none left, open, wait ─▶ up to 20 s for another event; none: an empty page and the same token
+ */
+async function forwards(front: Front, request: GetWorkflowExecutionHistoryRequest, call: Call): Promise<GetWorkflowExecutionHistoryResponse> {
+  const namespace = await front.namespace(call, request.namespace);
+  const asked = runKey(namespace.id, request.execution);
+  const wait = request.waitNewEvent;
+  const token = request.nextPageToken.length === 0 ? undefined : pageToken(front, request.nextPageToken, asked, false);
+  switch (request.historyEventFilterType) {
+    case HistoryEventFilterType.UNSPECIFIED:
+    case HistoryEventFilterType.ALL_EVENT:
+      break;
+    case HistoryEventFilterType.CLOSE_EVENT:
+      return closeEvent(front, call, token?.key ?? asked, wait);
+    default:
+      throw invalidArgument(`unknown HistoryEventFilterType ${request.historyEventFilterType}`);
+  }
+  let reading = token ?? (await firstReading(front, call, asked, wait));
+  if (reading.nextEventId > reading.lastEventId && reading.open && wait) {
+    const position = await waitBeyond(front, call, reading.key, reading.lastEventId, false);
+    if (position === 'ended' || position.lastEventId <= reading.lastEventId) return answer(noEvents, waitingToken(front, reading));
+    reading = { ...reading, lastEventId: position.lastEventId, open: !position.closed };
+  }
+  const page = await eventPage(front, {
+    key: reading.key,
+    firstEventId: reading.nextEventId,
+    lastEventId: reading.lastEventId,
+    tailEvents: reading.tailEvents,
+    open: reading.open,
+    eventsMax: pageSize(request.maximumPageSize),
+  });
+  const goesOn = page.nextPageToken.length === 0 && reading.open && wait;
+  return answer(page.events, goesOn ? waitingToken(front, { ...reading, nextEventId: reading.lastEventId + 1 }) : page.nextPageToken);
+}
+
+async function firstReading(front: Front, call: Call, asked: RunKey, wait: boolean): Promise<Reading> {
+  const position = await front.history(call, asked, { kind: 'getHistoryPosition', key: asked, waitBeyondEventId: -1, waitForClose: false });
+  return {
+    key: position.key,
+    nextEventId: position.firstEventId,
+    lastEventId: position.lastEventId,
+    open: !position.closed,
+    // A worker whose cache missed needs the events of its transient task; who follows a run would get them twice.
+    tailEvents: wait || showsStoredEventsOnly(call) ? noEvents : position.tailEvents,
+  };
+}
+
+/** These two show history to people. */
+function showsStoredEventsOnly(call: Call): boolean {
+  const client = call.header('client-name');
+  return client === 'temporal-cli' || client === 'temporal-ui';
+}
+
+/** The last event alone; with wait, only once it is the last for good. */
+async function closeEvent(front: Front, call: Call, key: RunKey, wait: boolean): Promise<GetWorkflowExecutionHistoryResponse> {
+  const position = wait
+    ? await waitBeyond(front, call, key, -1, true)
+    : await front.history(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
+  if (position === 'ended') {
+    // The run is not known here when the request named none: an empty page without a position starts over.
+    return answer(noEvents, key.runId === '' ? noToken : waitingToken(front, { key, nextEventId: 1, lastEventId: 0, open: true, tailEvents: noEvents }));
+  }
+  if (wait && !position.closed) {
+    return answer(noEvents, waitingToken(front, { key: position.key, nextEventId: 1, lastEventId: 0, open: true, tailEvents: noEvents }));
+  }
+  const last = position.lastEventId;
+  return answer(await storedEvents(front, position.key, last, last, 1), noToken);
+}
+
+async function waitBeyond(front: Front, call: Call, key: RunKey, eventId: number, waitForClose: boolean): Promise<HistoryPosition | 'ended'> {
+  const deadlineMs = Math.min(front.ports.nowMs() + historyWaitMsMax, call.deadlineMs - historyTailMs);
+  return front.waitHistory(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: eventId, waitForClose }, deadlineMs);
+}
+
+async function backwards(
+  front: Front,
+  request: GetWorkflowExecutionHistoryReverseRequest,
+  call: Call,
+): Promise<GetWorkflowExecutionHistoryReverseResponse> {
+  const namespace = await front.namespace(call, request.namespace);
+  const asked = runKey(namespace.id, request.execution);
+  const { key, newest, oldest } = await reverseReading(front, call, asked, request.nextPageToken);
+  let count = Math.min(pageSize(request.maximumPageSize), newest - oldest + 1);
+  let events = await storedEvents(front, key, newest - count + 1, newest, count);
+  // Cut short by the size of a page: the cut must fall at the old end, so read fewer.
+  while (events.length < count) {
+    count = Math.ceil(count / 2);
+    events = await storedEvents(front, key, newest - count + 1, newest, count);
+  }
+  const next = newest - count;
+  return { history: { events: events.toReversed() }, nextPageToken: next < oldest ? noToken : reverseToken(front, key, next, oldest) };
+}
+
+async function reverseReading(front: Front, call: Call, asked: RunKey, token: Uint8Array): Promise<{ readonly key: RunKey; readonly newest: number; readonly oldest: number }> {
+  if (token.length > 0) {
+    const { key, nextEventId, lastEventId } = pageToken(front, token, asked, true);
+    return { key, newest: nextEventId, oldest: lastEventId };
+  }
+  const position = await front.history(call, asked, { kind: 'getHistoryPosition', key: asked, waitBeyondEventId: -1, waitForClose: false });
+  return { key: position.key, newest: position.lastEventId, oldest: position.firstEventId };
+}
+
+function reverseToken(front: Front, key: RunKey, nextEventId: number, oldest: number): Uint8Array {
+  return front.tokens.historyPage({ ...key, branchId: onlyBranch, nextEventId, lastEventId: oldest, open: false, reverse: true, tailEvents: [] });
+}
+
+function waitingToken(front: Front, { key, nextEventId, lastEventId, open, tailEvents }: Reading): Uint8Array {
+  return front.tokens.historyPage({ ...key, branchId: onlyBranch, nextEventId, lastEventId, open, reverse: false, tailEvents });
+}
+
+/** A token holds for the run that it was made for, in the direction that it was made for. */
+function pageToken(front: Front, bytes: Uint8Array, asked: RunKey, reverse: boolean): Reading {
+  const token: HistoryPageToken = front.tokens.readHistoryPage(bytes);
+  if (token.namespaceId !== asked.namespaceId || token.workflowId !== asked.workflowId || token.reverse !== reverse) {
+    throw invalidArgument('Invalid NextPageToken.');
+  }
+  if (asked.runId !== '' && asked.runId !== token.runId) throw invalidArgument('RunId in the request does not match the NextPageToken.');
+  return {
+    key: { namespaceId: token.namespaceId, workflowId: token.workflowId, runId: token.runId },
+    nextEventId: token.nextEventId,
+    lastEventId: token.lastEventId,
+    open: token.open,
+    tailEvents: token.tailEvents,
+  };
+}
+
+function pageSize(asked: number): number {
+  return asked <= 0 ? pageEventsMax : Math.min(asked, pageEventsMax);
+}
+
+function answer(events: readonly Uint8Array[], nextPageToken: Uint8Array): GetWorkflowExecutionHistoryResponse {
+  return { history: { events }, rawHistory: [], nextPageToken, archived: false };
+}

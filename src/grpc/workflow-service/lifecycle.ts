@@ -1,0 +1,109 @@
+import {
+  decodeRequestCancelWorkflowExecutionRequest,
+  decodeSignalWorkflowExecutionRequest,
+  decodeTerminateWorkflowExecutionRequest,
+  encodeRequestCancelWorkflowExecutionResponse,
+  encodeSignalWorkflowExecutionResponse,
+  encodeTerminateWorkflowExecutionResponse,
+  type RequestCancelWorkflowExecutionRequest,
+  type SignalWorkflowExecutionRequest,
+  type SignalWorkflowExecutionResponse,
+  type TerminateWorkflowExecutionRequest,
+} from '../../wire/generated/lean/workflow_service.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+import type { Front } from '../front.ts';
+import { unary, type NamedMethod } from '../method.ts';
+import type { Call } from '../transport/call.ts';
+import { checkRunId, runKey } from '../validation/execution.ts';
+import { checkBlob, checkLength } from '../validation/lengths.ts';
+import { checkLinks } from '../validation/start.ts';
+import { signaledLink } from './links.ts';
+
+/** What is done to a workflow from outside: signal, request to cancel, terminate. */
+export function lifecycleMethods(front: Front): readonly NamedMethod[] {
+  return [
+    unary('SignalWorkflowExecution', decodeSignalWorkflowExecutionRequest, encodeSignalWorkflowExecutionResponse, (request, call) =>
+      signal(front, request, call),
+    ),
+    unary(
+      'RequestCancelWorkflowExecution',
+      decodeRequestCancelWorkflowExecutionRequest,
+      encodeRequestCancelWorkflowExecutionResponse,
+      (request, call) => requestCancel(front, request, call),
+    ),
+    unary('TerminateWorkflowExecution', decodeTerminateWorkflowExecutionRequest, encodeTerminateWorkflowExecutionResponse, (request, call) =>
+      terminate(front, request, call),
+    ),
+  ];
+}
+
+async function signal(front: Front, request: SignalWorkflowExecutionRequest, call: Call): Promise<SignalWorkflowExecutionResponse> {
+  const namespace = await front.namespace(call, request.namespace);
+  const key = runKey(namespace.id, request.workflowExecution);
+  if (request.signalName === '') throw invalidArgument('SignalName is not set on request.');
+  checkLength(request.signalName, 'SignalName');
+  checkLength(request.requestId, 'RequestId');
+  checkLength(request.identity, 'Identity');
+  checkLinks(request.links);
+  checkBlob(request.input);
+  checkBlob(request.header);
+  const requestId = request.requestId === '' ? front.ports.newId() : request.requestId;
+  await front.history(call, key, {
+    kind: 'signalWorkflow',
+    key,
+    signal: {
+      signalName: request.signalName,
+      input: request.input,
+      header: request.header,
+      identity: request.identity,
+      requestId,
+      links: request.links,
+      externalWorkflowExecution: undefined,
+    },
+    childOf: undefined,
+  });
+  return { link: signaledLink({ namespace: namespace.name, workflowId: key.workflowId, runId: key.runId }, requestId) };
+}
+
+async function requestCancel(front: Front, request: RequestCancelWorkflowExecutionRequest, call: Call): Promise<Record<string, never>> {
+  const namespace = await front.namespace(call, request.namespace);
+  const key = runKey(namespace.id, request.workflowExecution);
+  checkRunId(request.firstExecutionRunId);
+  checkLength(request.requestId, 'RequestId');
+  checkLength(request.identity, 'Identity');
+  checkLength(request.reason, 'Reason');
+  checkLinks(request.links);
+  await front.history(call, key, {
+    kind: 'requestCancelWorkflow',
+    key,
+    firstExecutionRunId: request.firstExecutionRunId,
+    cause: request.reason,
+    identity: request.identity,
+    requestId: request.requestId === '' ? front.ports.newId() : request.requestId,
+    links: request.links,
+    external: undefined,
+    childOf: undefined,
+  });
+  return {};
+}
+
+async function terminate(front: Front, request: TerminateWorkflowExecutionRequest, call: Call): Promise<Record<string, never>> {
+  const namespace = await front.namespace(call, request.namespace);
+  const key = runKey(namespace.id, request.workflowExecution);
+  checkRunId(request.firstExecutionRunId);
+  checkLength(request.identity, 'Identity');
+  checkLength(request.reason, 'Reason');
+  checkLinks(request.links);
+  checkBlob(request.details);
+  await front.history(call, key, {
+    kind: 'terminateWorkflow',
+    key,
+    firstExecutionRunId: request.firstExecutionRunId,
+    reason: request.reason === '' ? 'terminated by user via frontend' : request.reason,
+    details: request.details,
+    identity: request.identity === '' ? 'frontend-service' : request.identity,
+    links: request.links,
+    childOf: undefined,
+  });
+  return {};
+}

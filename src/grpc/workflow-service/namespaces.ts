@@ -1,0 +1,124 @@
+import { ArchivalState, NamespaceState } from '../../wire/generated/lean/enums.ts';
+import {
+  decodeDescribeNamespaceRequest,
+  decodeListNamespacesRequest,
+  decodeRegisterNamespaceRequest,
+  emptyDescribeNamespaceResponse,
+  emptyNamespaceConfig,
+  emptyNamespaceInfoCapabilities,
+  encodeDescribeNamespaceResponse,
+  encodeListNamespacesResponse,
+  encodeRegisterNamespaceResponse,
+  type DescribeNamespaceRequest,
+  type DescribeNamespaceResponse,
+  type ListNamespacesRequest,
+  type ListNamespacesResponse,
+  type RegisterNamespaceRequest,
+} from '../../wire/generated/lean/namespace_service.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import type { Front } from '../front.ts';
+import { unary, type NamedMethod } from '../method.ts';
+import type { NamespaceView } from '../ports.ts';
+import type { Call } from '../transport/call.ts';
+import { blobBytesMax, checkLength, memoBytesMax } from '../validation/lengths.ts';
+
+const retentionMsMin = 24 * 60 * 60 * 1000;
+const pageSizeDefault = 100;
+const pageSizeMax = 1_000;
+
+/** Namespaces: a worker's second call, and their administration. */
+export function namespaceMethods(front: Front): readonly NamedMethod[] {
+  return [
+    unary('DescribeNamespace', decodeDescribeNamespaceRequest, encodeDescribeNamespaceResponse, (request, call) => describe(front, request, call)),
+    unary('RegisterNamespace', decodeRegisterNamespaceRequest, encodeRegisterNamespaceResponse, (request, call) => register(front, request, call)),
+    unary('ListNamespaces', decodeListNamespacesRequest, encodeListNamespacesResponse, (request, call) => list(front, request, call)),
+  ];
+}
+
+async function describe(front: Front, request: DescribeNamespaceRequest, call: Call): Promise<DescribeNamespaceResponse> {
+  if (request.namespace !== '' && request.id !== '') {
+    throw invalidArgument('GetNamespace operation failed.  Both ID and Name specified in request.Namespace.');
+  }
+  const namespace = request.id === '' ? await front.namespace(call, request.namespace) : await front.namespaceById(call, request.id);
+  return description(front, namespace);
+}
+
+async function register(front: Front, request: RegisterNamespaceRequest, call: Call): Promise<Record<string, never>> {
+  if (request.namespace === '') throw invalidArgument('Namespace is not set on request.');
+  checkLength(request.namespace, 'Namespace');
+  if (request.workflowExecutionRetentionPeriodMs < retentionMsMin) throw invalidArgument('A valid retention period is not set on request.');
+  if (request.isGlobalNamespace) throw notBuilt('is_global_namespace');
+  const { clusterName } = front.ports.server;
+  if (request.activeClusterName !== '' && request.activeClusterName !== clusterName) throw notBuilt('active_cluster_name');
+  if (request.clusters.some((cluster) => cluster.clusterName !== clusterName)) throw notBuilt('clusters');
+  if (request.historyArchivalState === ArchivalState.ENABLED) throw notBuilt('history_archival_state');
+  if (request.visibilityArchivalState === ArchivalState.ENABLED) throw notBuilt('visibility_archival_state');
+  await front.cluster(
+    call,
+    {
+      kind: 'registerNamespace',
+      id: front.ports.newId(),
+      name: request.namespace,
+      description: request.description,
+      ownerEmail: request.ownerEmail,
+      data: request.data,
+      retentionMs: request.workflowExecutionRetentionPeriodMs,
+    },
+    request.namespace,
+  );
+  return {};
+}
+
+async function list(front: Front, request: ListNamespacesRequest, call: Call): Promise<ListNamespacesResponse> {
+  await front.cluster(call, { kind: 'syncCluster' }, '');
+  const pageSize = request.pageSize <= 0 ? pageSizeDefault : Math.min(request.pageSize, pageSizeMax);
+  const afterName = request.nextPageToken.length === 0 ? '' : front.tokens.readNamespacePage(request.nextPageToken).afterName;
+  const deletedToo = request.namespaceFilter?.includeDeleted === true;
+  const rest = front.ports.cluster.namespaces().filter(({ name, state }) => name > afterName && (deletedToo || state !== 'deleted'));
+  const page = rest.slice(0, pageSize);
+  const last = page.at(-1);
+  return {
+    namespaces: page.map((namespace) => description(front, namespace)),
+    nextPageToken: last === undefined || rest.length === page.length ? new Uint8Array(0) : front.tokens.namespacePage({ afterName: last.name }),
+  };
+}
+
+/** Nothing that is not built is advertised: workers change their behaviour by what stands here. */
+function description(front: Front, namespace: NamespaceView): DescribeNamespaceResponse {
+  const { clusterName } = front.ports.server;
+  return {
+    ...emptyDescribeNamespaceResponse(),
+    namespaceInfo: {
+      name: namespace.name,
+      state: namespaceState(namespace.state),
+      description: namespace.description,
+      ownerEmail: namespace.ownerEmail,
+      data: namespace.data,
+      id: namespace.id,
+      capabilities: emptyNamespaceInfoCapabilities(),
+      limits: { blobSizeLimitError: blobBytesMax, memoSizeLimitError: memoBytesMax, workflowTaskCompletionSizeLimitError: 0 },
+      supportsSchedules: false,
+    },
+    config: {
+      ...emptyNamespaceConfig(),
+      workflowExecutionRetentionTtlMs: namespace.retentionMs,
+      historyArchivalState: ArchivalState.DISABLED,
+      visibilityArchivalState: ArchivalState.DISABLED,
+    },
+    replicationConfig: { activeClusterName: clusterName, clusters: [{ clusterName }], state: 0 },
+  };
+}
+
+function namespaceState(state: NamespaceView['state']): number {
+  switch (state) {
+    case 'registered':
+      return NamespaceState.REGISTERED;
+    case 'deprecated':
+      return NamespaceState.DEPRECATED;
+    case 'deleted':
+      return NamespaceState.DELETED;
+    default:
+      return unreachable(state);
+  }
+}

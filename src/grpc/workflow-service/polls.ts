@@ -1,0 +1,77 @@
+import type { Front } from '../front.ts';
+import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
+import { statusCode } from '../errors/status-code.ts';
+import type { TaskQueuePartition, TaskType } from '../../matching/task-queue.ts';
+import type { TaskQueue } from '../../wire/generated/lean/common.ts';
+import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
+import { Reader, WireError } from '../../wire/runtime.ts';
+import type { Call } from '../transport/call.ts';
+import { checkLength } from '../validation/lengths.ts';
+import { requireTaskQueue } from '../validation/task-queue.ts';
+
+const pollWaitMsMax = 60_000;
+const pollJitterMsMax = 10_000;
+/** An empty answer leaves the server so long before the client's own deadline. */
+const pollTailMs = 1_000;
+const pollTimeoutMsMin = 2_000;
+
+/** A poll is a wait by nature: a client that set no deadline, or none worth waiting for, made a mistake. */
+export function checkPollDeadline(call: Call, nowMs: number): void {
+  if (call.deadlineMs === Infinity) throw invalidArgument('Context timeout is not set.');
+  if (call.deadlineMs - nowMs < pollTimeoutMsMin) {
+    throw new StatusError(statusCode.failedPrecondition, 'Context timeout is too short.');
+  }
+}
+
+/** When this poll is answered empty; undefined = at once. */
+export function pollDeadline(front: Front, call: Call): number | undefined {
+  const nowMs = front.ports.nowMs();
+  if (call.deadlineMs - nowMs < pollTailMs) return undefined;
+  return Math.min(nowMs + pollWaitMsMax - front.ports.random() * pollJitterMsMax, call.deadlineMs - pollTailMs);
+}
+
+type PollFields = {
+  readonly taskQueue: TaskQueue | undefined;
+  readonly identity: string;
+  readonly workerVersionCapabilities: Uint8Array | undefined;
+  readonly deploymentOptions: Uint8Array | undefined;
+  readonly workerInstanceKey: string;
+};
+
+export function checkPoll(request: PollFields): TaskQueue {
+  checkLength(request.identity, 'Identity');
+  checkLength(request.workerInstanceKey, 'WorkerInstanceKey');
+  if (varintField(request.workerVersionCapabilities, useVersioningTag) !== 0) throw notBuilt('worker_version_capabilities.use_versioning');
+  if (varintField(request.deploymentOptions, workerVersioningModeTag) === versionedMode) throw notBuilt('deployment_options with versioned mode');
+  return requireTaskQueue(request.taskQueue);
+}
+
+/** Polls may go to any partition of a normal queue; drawing one spreads them. */
+export function polledPartition(front: Front, namespaceId: string, queue: TaskQueue, taskType: TaskType): TaskQueuePartition {
+  const sticky = queue.kind === TaskQueueKind.STICKY;
+  const partition = sticky || front.ports.taskQueuePartitions === 1 ? 0 : Math.floor(front.ports.random() * front.ports.taskQueuePartitions);
+  return { namespaceId, name: queue.name, taskType, partition, kind: sticky ? 'sticky' : 'normal', version: '' };
+}
+
+// WorkerVersionCapabilities.use_versioning = 2; WorkerDeploymentOptions.worker_versioning_mode = 3, VERSIONED = 2
+const useVersioningTag = 2 << 3;
+const workerVersioningModeTag = 3 << 3;
+const versionedMode = 2;
+
+/** One number out of an opaque message; 0 when it is not there. */
+export function varintField(message: Uint8Array | undefined, wanted: number): number {
+  if (message === undefined) return 0;
+  let value = 0;
+  try {
+    const reader = new Reader(message);
+    while (reader.pos < reader.end) {
+      const tag = reader.tag();
+      if (tag === wanted) value = reader.int64();
+      else reader.skip(tag);
+    }
+  } catch (error) {
+    if (error instanceof WireError) throw invalidArgument(`grpc: error unmarshalling request: ${error.message}`);
+    throw error;
+  }
+  return value;
+}

@@ -1,0 +1,62 @@
+import {
+  decodeQueryWorkflowRequest,
+  emptyQueryWorkflowResponse,
+  encodeQueryWorkflowResponse,
+  type QueryWorkflowRequest,
+  type QueryWorkflowResponse,
+} from '../../wire/generated/lean/workflow_service.ts';
+import { encodeWorkflowQuery } from '../../wire/generated/lean/taskqueue.ts';
+import { QueryRejectCondition } from '../../wire/generated/lean/enums.ts';
+import { deadlineExceeded, unavailable } from '../errors/details.ts';
+import { invalidArgument, StatusError } from '../errors/status-error.ts';
+import { statusCode } from '../errors/status-code.ts';
+import type { Front } from '../front.ts';
+import { unary, type NamedMethod } from '../method.ts';
+import type { Call } from '../transport/call.ts';
+import { runKey } from '../validation/execution.ts';
+import { checkBlob, checkLength } from '../validation/lengths.ts';
+
+const queryWaitMsMax = 20_000;
+/** The query's own words reach the client before its deadline does. */
+const queryTailMs = 200;
+
+export function queryMethods(front: Front): readonly NamedMethod[] {
+  return [unary('QueryWorkflow', decodeQueryWorkflowRequest, encodeQueryWorkflowResponse, (request, call) => query(front, request, call))];
+}
+
+async function query(front: Front, request: QueryWorkflowRequest, call: Call): Promise<QueryWorkflowResponse> {
+  const namespace = await front.namespace(call, request.namespace);
+  const key = runKey(namespace.id, request.execution);
+  if (request.query === undefined) throw invalidArgument('WorkflowQuery is not set on request.');
+  if (request.query.queryType === '') throw invalidArgument('QueryType is not set on request.');
+  checkLength(request.query.queryType, 'QueryType');
+  checkBlob(request.query.queryArgs);
+  checkBlob(request.query.header);
+  if (request.queryRejectCondition < 0 || request.queryRejectCondition > QueryRejectCondition.NOT_COMPLETED_CLEANLY) {
+    throw invalidArgument(`unknown QueryRejectCondition ${request.queryRejectCondition}`);
+  }
+  const deadlineMs = Math.min(front.ports.nowMs() + queryWaitMsMax, call.deadlineMs - queryTailMs);
+  const reply = await front
+    .waitHistory(
+      call,
+      key,
+      {
+        kind: 'queryWorkflow',
+        key,
+        queryId: front.ports.newId(),
+        query: encodeWorkflowQuery(request.query),
+        rejectCondition: request.queryRejectCondition,
+        deadlineMs,
+      },
+      deadlineMs,
+    )
+    .catch((error: unknown) => Promise.reject(inWordsOfQueries(error)));
+  if (reply === 'ended') throw unavailable('the server is shutting down');
+  if (reply.kind === 'queryRejected') return { ...emptyQueryWorkflowResponse(), queryRejected: { status: reply.status } };
+  return { ...emptyQueryWorkflowResponse(), queryResult: reply.answer };
+}
+
+function inWordsOfQueries(error: unknown): unknown {
+  const timedOut = error instanceof StatusError && error.code === statusCode.deadlineExceeded;
+  return timedOut ? deadlineExceeded('query timed out before a worker could process it') : error;
+}

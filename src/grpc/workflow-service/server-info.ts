@@ -1,0 +1,47 @@
+import {
+  decodeGetClusterInfoRequest,
+  decodeGetSystemInfoRequest,
+  emptyGetClusterInfoResponse,
+  encodeGetClusterInfoResponse,
+  encodeGetSystemInfoResponse,
+  type GetSystemInfoResponseCapabilities,
+} from '../../wire/generated/lean/namespace_service.ts';
+import type { Front } from '../front.ts';
+import { supportedClients } from '../interceptors/client-versions.ts';
+import { unary, type NamedMethod } from '../method.ts';
+
+/**
+ * Only what is true: an SDK uses whatever stands here. INTERNAL is kept for bugs of ours, so clients need not retry it.
+ */
+const capabilities: GetSystemInfoResponseCapabilities = {
+  signalAndQueryHeader: true,
+  internalErrorDifferentiation: true,
+  activityFailureIncludeHeartbeat: true,
+  supportsSchedules: false,
+  encodedFailureAttributes: true,
+  buildIdBasedVersioning: false,
+  upsertMemo: true,
+  eagerWorkflowStart: false,
+  sdkMetadata: true,
+  countGroupByExecutionStatus: false,
+  nexus: false,
+  serverScaledDeployments: false,
+  serverScaledProviderCloudRun: false,
+};
+
+/** What every connection asks first, and what the CLI and the UI show of a cluster. */
+export function serverInfoMethods(front: Front): readonly NamedMethod[] {
+  const { server } = front.ports;
+  return [
+    unary('GetSystemInfo', decodeGetSystemInfoRequest, encodeGetSystemInfoResponse, () => ({ serverVersion: server.version, capabilities })),
+    unary('GetClusterInfo', decodeGetClusterInfoRequest, encodeGetClusterInfoResponse, () => ({
+      ...emptyGetClusterInfoResponse(),
+      supportedClients,
+      serverVersion: server.version,
+      clusterId: server.clusterId,
+      clusterName: server.clusterName,
+      historyShardCount: server.historyShards,
+      persistenceStore: server.persistenceStore,
+    })),
+  ];
+}

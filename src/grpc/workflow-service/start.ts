@@ -1,0 +1,109 @@
+import type { StartWorkflow } from '../../history/commands.ts';
+import {
+  decodeSignalWithStartWorkflowExecutionRequest,
+  decodeStartWorkflowExecutionRequest,
+  encodeSignalWithStartWorkflowExecutionResponse,
+  encodeStartWorkflowExecutionResponse,
+  type SignalWithStartWorkflowExecutionRequest,
+  type SignalWithStartWorkflowExecutionResponse,
+  type StartWorkflowExecutionRequest,
+  type StartWorkflowExecutionResponse,
+} from '../../wire/generated/lean/workflow_service.ts';
+import { WorkflowIdConflictPolicy } from '../../wire/generated/lean/enums.ts';
+import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import type { Front } from '../front.ts';
+import { unary, type NamedMethod } from '../method.ts';
+import type { Call } from '../transport/call.ts';
+import { checkBlob, checkLength } from '../validation/lengths.ts';
+import { idPolicies, startAttributes } from '../validation/start.ts';
+import { signaledLink, startedLink } from './links.ts';
+
+/** A workflow begins: StartWorkflowExecution and SignalWithStartWorkflowExecution. */
+export function startMethods(front: Front): readonly NamedMethod[] {
+  return [
+    unary('StartWorkflowExecution', decodeStartWorkflowExecutionRequest, encodeStartWorkflowExecutionResponse, (request, call) => start(front, request, call)),
+    unary(
+      'SignalWithStartWorkflowExecution',
+      decodeSignalWithStartWorkflowExecutionRequest,
+      encodeSignalWithStartWorkflowExecutionResponse,
+      (request, call) => signalWithStart(front, request, call),
+    ),
+  ];
+}
+
+async function start(front: Front, request: StartWorkflowExecutionRequest, call: Call): Promise<StartWorkflowExecutionResponse> {
+  const namespace = await front.namespace(call, request.namespace);
+  const attributes = startAttributes(request, namespace, front.ports.cluster);
+  const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.FAIL);
+  refuseUnbuiltStart(request);
+  const key = { namespaceId: namespace.id, workflowId: request.workflowId, runId: '' };
+  // `request_eager_execution` may be denied silently, and is: the first task goes to matching like all others.
+  const reply = await front.history(call, key, {
+    kind: 'startWorkflow',
+    key,
+    namespace: namespace.name,
+    newRunId: front.ports.newId(),
+    requestId: request.requestId === '' ? front.ports.newId() : request.requestId,
+    start: attributes,
+    policies,
+    parent: undefined,
+    onConflict: onConflict(request),
+  });
+  return {
+    runId: reply.runId,
+    eagerWorkflowTask: undefined,
+    started: reply.started,
+    link: startedLink({ namespace: namespace.name, workflowId: request.workflowId, runId: reply.runId }),
+    status: reply.status,
+    firstExecutionRunId: reply.firstExecutionRunId,
+  };
+}
+
+function onConflict(request: StartWorkflowExecutionRequest): StartWorkflow['onConflict'] {
+  const options = request.onConflictOptions;
+  if (options === undefined) return undefined;
+  if (options.attachCompletionCallbacks && !options.attachRequestId) {
+    throw invalidArgument('attaching request ID is required for attaching completion callbacks');
+  }
+  return { attachRequestId: options.attachRequestId, attachLinks: options.attachLinks, links: request.links };
+}
+
+function refuseUnbuiltStart(request: StartWorkflowExecutionRequest): void {
+  if (request.completionCallbacks.length > 0) throw notBuilt('completion_callbacks');
+  if (request.continuedFailure !== undefined) throw notBuilt('continued_failure');
+  if (request.lastCompletionResult !== undefined) throw notBuilt('last_completion_result');
+}
+
+async function signalWithStart(front: Front, request: SignalWithStartWorkflowExecutionRequest, call: Call): Promise<SignalWithStartWorkflowExecutionResponse> {
+  const namespace = await front.namespace(call, request.namespace);
+  if (request.signalName === '') throw invalidArgument('SignalName is not set on request.');
+  checkLength(request.signalName, 'SignalName');
+  const attributes = startAttributes(request, namespace, front.ports.cluster);
+  checkBlob(request.signalInput);
+  if (request.workflowIdConflictPolicy === WorkflowIdConflictPolicy.FAIL) {
+    throw invalidArgument('Invalid WorkflowIDConflictPolicy: WORKFLOW_ID_CONFLICT_POLICY_FAIL is not supported for this operation.');
+  }
+  const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.USE_EXISTING);
+  const key = { namespaceId: namespace.id, workflowId: request.workflowId, runId: '' };
+  const requestId = request.requestId === '' ? front.ports.newId() : request.requestId;
+  const reply = await front.history(call, key, {
+    kind: 'signalWithStartWorkflow',
+    key,
+    namespace: namespace.name,
+    newRunId: front.ports.newId(),
+    requestId,
+    start: attributes,
+    policies,
+    signal: {
+      signalName: request.signalName,
+      input: request.signalInput,
+      header: request.header,
+      identity: request.identity,
+      requestId,
+      links: request.links,
+      externalWorkflowExecution: undefined,
+    },
+  });
+  const run = { namespace: namespace.name, workflowId: request.workflowId, runId: reply.runId };
+  return { runId: reply.runId, started: reply.started, signalLink: signaledLink(run, requestId), firstExecutionRunId: reply.firstExecutionRunId };
+}

@@ -1,0 +1,130 @@
+import type { StartedActivityTask, StartedWorkflowTask } from '../../history/replies.ts';
+import type { QueryTask } from '../../matching/replies.ts';
+import type { TaskQueuePartition } from '../../matching/task-queue.ts';
+import { decodeWorkflowQuery, type WorkflowQuery } from '../../wire/generated/lean/taskqueue.ts';
+import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
+import {
+  emptyPollActivityTaskQueueResponse,
+  emptyPollWorkflowTaskQueueResponse,
+  type PollActivityTaskQueueResponse,
+  type PollWorkflowTaskQueueResponse,
+} from '../../wire/generated/lean/workflow_service.ts';
+import type { Front } from '../front.ts';
+import { eventPage, pageEventsMax, type EventPage } from './history-pages.ts';
+
+/** Started tasks as workers get them: from a poll, or inline with the answer to a completion. */
+
+/** No task, no query: the poll's time was over. */
+export const emptyWorkflowTask: PollWorkflowTaskQueueResponse = emptyPollWorkflowTaskQueueResponse();
+export const emptyActivityTask: PollActivityTaskQueueResponse = emptyPollActivityTaskQueueResponse();
+
+const noQueries: ReadonlyMap<string, WorkflowQuery> = new Map();
+
+export function workflowTaskAnswer(
+  front: Front,
+  task: StartedWorkflowTask,
+  backlogCountHint: number,
+): PollWorkflowTaskQueueResponse | Promise<PollWorkflowTaskQueueResponse> {
+  const page = eventPage(front, {
+    key: task.key,
+    firstEventId: task.historyFirstEventId,
+    lastEventId: task.historyLastEventId,
+    tailEvents: task.tailEvents,
+    open: true,
+    eventsMax: pageEventsMax,
+  });
+  return page instanceof Promise
+    ? page.then((events) => workflowTaskWith(front, task, backlogCountHint, events))
+    : workflowTaskWith(front, task, backlogCountHint, page);
+}
+
+function workflowTaskWith(front: Front, task: StartedWorkflowTask, backlogCountHint: number, page: EventPage): PollWorkflowTaskQueueResponse {
+  const { namespaceId, workflowId, runId } = task.key;
+  return {
+    ...emptyWorkflowTask,
+    taskToken: front.tokens.workflowTask({
+      namespaceId,
+      workflowId,
+      runId,
+      scheduledEventId: task.scheduledEventId,
+      startedEventId: task.startedEventId,
+      startedTimeMs: task.startedTimeMs,
+      attempt: task.attempt,
+    }),
+    workflowExecution: { workflowId, runId },
+    workflowType: { name: task.workflowType },
+    previousStartedEventId: task.previousStartedEventId,
+    startedEventId: task.startedEventId,
+    attempt: task.attempt,
+    backlogCountHint,
+    history: { events: page.events },
+    nextPageToken: page.nextPageToken,
+    workflowExecutionTaskQueue: { name: task.taskQueue.name, kind: TaskQueueKind.NORMAL, normalName: '' },
+    scheduledTimeMs: task.scheduledTimeMs,
+    startedTimeMs: task.startedTimeMs,
+    queries: task.queries.size === 0 ? noQueries : new Map([...task.queries].map(([id, query]) => [id, decodeWorkflowQuery(query)])),
+  };
+}
+
+/** A query-only task: nothing was started, and the token names the place that waits for the answer. */
+export async function queryTaskAnswer(front: Front, task: QueryTask, queue: TaskQueuePartition): Promise<PollWorkflowTaskQueueResponse> {
+  const { key, workflowType, previousStartedEventId, historyLastEventId, taskQueueName } = task.workflow;
+  const page = await eventPage(front, {
+    key,
+    firstEventId: 1,
+    lastEventId: task.sticky ? 0 : historyLastEventId,
+    tailEvents: [],
+    open: false,
+    eventsMax: pageEventsMax,
+  });
+  return {
+    ...emptyWorkflowTask,
+    taskToken: front.tokens.queryTask({
+      namespaceId: key.namespaceId,
+      taskQueue: queue.name,
+      sticky: queue.kind === 'sticky',
+      partition: task.queuePartition,
+      queryId: task.queryId,
+    }),
+    workflowExecution: { workflowId: key.workflowId, runId: key.runId },
+    workflowType: { name: workflowType },
+    previousStartedEventId,
+    attempt: 1,
+    history: { events: page.events },
+    nextPageToken: page.nextPageToken,
+    query: decodeWorkflowQuery(task.query),
+    workflowExecutionTaskQueue: { name: taskQueueName, kind: TaskQueueKind.NORMAL, normalName: '' },
+  };
+}
+
+export function activityTaskAnswer(front: Front, task: StartedActivityTask, namespace: string): PollActivityTaskQueueResponse {
+  const { namespaceId, workflowId, runId } = task.key;
+  return {
+    ...emptyActivityTask,
+    taskToken: front.tokens.activityTask({
+      namespaceId,
+      workflowId,
+      runId,
+      scheduledEventId: task.scheduledEventId,
+      activityId: task.activityId,
+      attempt: task.attempt,
+    }),
+    workflowNamespace: namespace,
+    workflowType: { name: task.workflowType },
+    workflowExecution: { workflowId, runId },
+    activityType: { name: task.activityType },
+    activityId: task.activityId,
+    header: task.header,
+    input: task.input,
+    heartbeatDetails: task.heartbeatDetails,
+    scheduledTimeMs: task.scheduledTimeMs,
+    currentAttemptScheduledTimeMs: task.currentAttemptScheduledTimeMs,
+    startedTimeMs: task.startedTimeMs,
+    attempt: task.attempt,
+    scheduleToCloseTimeoutMs: task.scheduleToCloseTimeoutMs,
+    startToCloseTimeoutMs: task.startToCloseTimeoutMs,
+    heartbeatTimeoutMs: task.heartbeatTimeoutMs,
+    retryPolicy: task.retryPolicy,
+    priority: task.priority,
+  };
+}

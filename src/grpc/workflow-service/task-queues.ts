@@ -1,0 +1,97 @@
+import type { PollerDescription, TaskQueueDescription } from '../../matching/replies.ts';
+import type { TaskType } from '../../matching/task-queue.ts';
+import { DescribeTaskQueueMode, TaskQueueKind, TaskQueueType } from '../../wire/generated/lean/enums.ts';
+import {
+  decodeDescribeTaskQueueRequest,
+  emptyDescribeTaskQueueResponse,
+  encodeDescribeTaskQueueResponse,
+  type DescribeTaskQueueRequest,
+  type DescribeTaskQueueResponse,
+} from '../../wire/generated/lean/workflow_service.ts';
+import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import type { Front } from '../front.ts';
+import { unary, type NamedMethod } from '../method.ts';
+import type { Call } from '../transport/call.ts';
+import { requireTaskQueue } from '../validation/task-queue.ts';
+
+export function taskQueueMethods(front: Front): readonly NamedMethod[] {
+  return [
+    unary('DescribeTaskQueue', decodeDescribeTaskQueueRequest, encodeDescribeTaskQueueResponse, (request, call) => describe(front, request, call)),
+  ];
+}
+
+/** Who polls a queue, and what waits in it: all its partitions together. */
+async function describe(front: Front, request: DescribeTaskQueueRequest, call: Call): Promise<DescribeTaskQueueResponse> {
+  const namespace = await front.namespace(call, request.namespace);
+  const taskQueue = requireTaskQueue(request.taskQueue);
+  if (request.apiMode !== DescribeTaskQueueMode.UNSPECIFIED) throw notBuilt('api_mode ENHANCED');
+  if (request.versions !== undefined) throw notBuilt('versions');
+  if (request.reportTaskReachability) throw notBuilt('report_task_reachability');
+  const taskType = taskTypeOf(request.taskQueueType);
+  const kind = taskQueue.kind === TaskQueueKind.STICKY ? 'sticky' : 'normal';
+  const partitions = kind === 'sticky' ? 1 : front.ports.taskQueuePartitions;
+  const parts = await Promise.all(
+    Array.from({ length: partitions }, (_, partition) => {
+      const queue = { namespaceId: namespace.id, name: taskQueue.name, taskType, partition, kind, version: '' } as const;
+      return front.matching(call, queue, { kind: 'describeTaskQueue', queue });
+    }),
+  );
+  const backlog = parts.reduce((sum, part) => sum + part.backlogCountHint, 0);
+  return {
+    ...emptyDescribeTaskQueueResponse(),
+    pollers: pollers(parts).map((poller) => ({
+      lastAccessTimeMs: poller.lastAccessTimeMs,
+      identity: poller.identity,
+      ratePerSecond: poller.ratePerSecond ?? ratePerSecondDefault,
+      workerVersionCapabilities: undefined,
+      deploymentOptions: undefined,
+    })),
+    taskQueueStatus: request.includeTaskQueueStatus
+      ? {
+          backlogCountHint: backlog,
+          readLevel: Math.max(...parts.map((part) => part.readLevel)),
+          ackLevel: Math.max(...parts.map((part) => part.ackLevel)),
+          ratePerSecond: parts[0]?.ratePerSecond ?? ratePerSecondDefault,
+          taskIdBlock: { startId: 0, endId: 0 },
+        }
+      : undefined,
+    stats: request.reportStats
+      ? {
+          approximateBacklogCount: backlog,
+          approximateBacklogAgeMs: Math.max(...parts.map((part) => part.backlogAgeMs)),
+          tasksAddRate: 0,
+          tasksDispatchRate: 0,
+          rateLimitingActive: false,
+        }
+      : undefined,
+  };
+}
+
+/** What clients see for a queue or a worker without a limit of its own. */
+const ratePerSecondDefault = 100_000;
+
+function taskTypeOf(type: number): TaskType {
+  switch (type) {
+    case TaskQueueType.UNSPECIFIED:
+    case TaskQueueType.WORKFLOW:
+      return 'workflow';
+    case TaskQueueType.ACTIVITY:
+      return 'activity';
+    case TaskQueueType.NEXUS:
+      throw notBuilt('task_queue_type NEXUS');
+    default:
+      throw invalidArgument(`unknown TaskQueueType ${type}`);
+  }
+}
+
+/** A worker polls several partitions in turn: its newest poll counts. Newest first. */
+function pollers(parts: readonly TaskQueueDescription[]): readonly PollerDescription[] {
+  const newest = new Map<string, PollerDescription>();
+  for (const part of parts) {
+    for (const poller of part.pollers) {
+      const known = newest.get(poller.identity);
+      if (known === undefined || known.lastAccessTimeMs < poller.lastAccessTimeMs) newest.set(poller.identity, poller);
+    }
+  }
+  return [...newest.values()].toSorted((a, b) => b.lastAccessTimeMs - a.lastAccessTimeMs);
+}

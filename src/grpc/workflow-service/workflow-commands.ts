@@ -1,0 +1,181 @@
+import type { WorkflowCommand } from '../../history/commands.ts';
+import type {
+  Command,
+  ContinueAsNewWorkflowExecutionCommandAttributes,
+  RequestCancelExternalWorkflowExecutionCommandAttributes,
+  ScheduleActivityTaskCommandAttributes,
+  SignalExternalWorkflowExecutionCommandAttributes,
+  StartChildWorkflowExecutionCommandAttributes,
+} from '../../wire/generated/lean/command.ts';
+import { CommandType } from '../../wire/generated/lean/enums.ts';
+import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import type { Front } from '../front.ts';
+import type { Call } from '../transport/call.ts';
+import { opaqueFailure } from './failures.ts';
+
+/** Namespace names in commands -> ids; '' = the workflow's own. */
+export type TargetNamespaces = ReadonlyMap<string, string>;
+
+const ownOnly: TargetNamespaces = new Map([['', '']]);
+
+/** Finds every namespace that the commands name. One that does not exist fails the whole request: nothing of it may take effect. */
+export function targetNamespaces(front: Front, call: Call, commands: readonly Command[]): TargetNamespaces | Promise<TargetNamespaces> {
+  const named = new Set<string>();
+  for (const command of commands) {
+    const name =
+      command.startChildWorkflowExecutionCommandAttributes?.namespace ??
+      command.signalExternalWorkflowExecutionCommandAttributes?.namespace ??
+      command.requestCancelExternalWorkflowExecutionCommandAttributes?.namespace;
+    if (name !== undefined && name !== '') named.add(name);
+  }
+  return named.size === 0 ? ownOnly : resolve(front, call, named);
+}
+
+async function resolve(front: Front, call: Call, named: ReadonlySet<string>): Promise<TargetNamespaces> {
+  const ids = new Map<string, string>([['', '']]);
+  for (const name of named) {
+    const namespace = await front.namespace(call, name);
+    ids.set(name, namespace.id);
+  }
+  return ids;
+}
+
+/** One command as the core knows it. Its checks are the core's; only what is not built at all is refused here. */
+export function workflowCommand(command: Command, namespaces: TargetNamespaces): WorkflowCommand {
+  const { userMetadata } = command;
+  switch (command.commandType) {
+    case CommandType.SCHEDULE_ACTIVITY_TASK:
+      return { type: 'scheduleActivityTask', attributes: scheduleActivity(command.scheduleActivityTaskCommandAttributes), userMetadata };
+    case CommandType.REQUEST_CANCEL_ACTIVITY_TASK:
+      return { type: 'requestCancelActivityTask', attributes: command.requestCancelActivityTaskCommandAttributes, userMetadata };
+    case CommandType.START_TIMER:
+      return { type: 'startTimer', attributes: command.startTimerCommandAttributes, userMetadata };
+    case CommandType.CANCEL_TIMER:
+      return { type: 'cancelTimer', attributes: command.cancelTimerCommandAttributes, userMetadata };
+    case CommandType.RECORD_MARKER:
+      return { type: 'recordMarker', attributes: command.recordMarkerCommandAttributes, userMetadata };
+    case CommandType.COMPLETE_WORKFLOW_EXECUTION:
+      return { type: 'completeWorkflowExecution', attributes: command.completeWorkflowExecutionCommandAttributes, userMetadata };
+    case CommandType.FAIL_WORKFLOW_EXECUTION: {
+      const attributes = command.failWorkflowExecutionCommandAttributes;
+      const failure = attributes?.failure === undefined ? undefined : opaqueFailure(attributes.failure);
+      return { type: 'failWorkflowExecution', attributes: attributes === undefined ? undefined : { failure }, userMetadata };
+    }
+    case CommandType.CANCEL_WORKFLOW_EXECUTION:
+      return { type: 'cancelWorkflowExecution', attributes: command.cancelWorkflowExecutionCommandAttributes, userMetadata };
+    case CommandType.CONTINUE_AS_NEW_WORKFLOW_EXECUTION:
+      return { type: 'continueAsNewWorkflowExecution', attributes: continueAsNew(command.continueAsNewWorkflowExecutionCommandAttributes), userMetadata };
+    case CommandType.START_CHILD_WORKFLOW_EXECUTION:
+      return { type: 'startChildWorkflowExecution', attributes: startChild(command.startChildWorkflowExecutionCommandAttributes, namespaces), userMetadata };
+    case CommandType.REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION:
+      return {
+        type: 'requestCancelExternalWorkflowExecution',
+        attributes: requestCancelExternal(command.requestCancelExternalWorkflowExecutionCommandAttributes, namespaces),
+        userMetadata,
+      };
+    case CommandType.SIGNAL_EXTERNAL_WORKFLOW_EXECUTION:
+      return {
+        type: 'signalExternalWorkflowExecution',
+        attributes: signalExternal(command.signalExternalWorkflowExecutionCommandAttributes, namespaces),
+        userMetadata,
+      };
+    case CommandType.UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
+      return { type: 'upsertWorkflowSearchAttributes', attributes: command.upsertWorkflowSearchAttributesCommandAttributes, userMetadata };
+    case CommandType.MODIFY_WORKFLOW_PROPERTIES:
+      return { type: 'modifyWorkflowProperties', attributes: command.modifyWorkflowPropertiesCommandAttributes, userMetadata };
+    case CommandType.PROTOCOL_MESSAGE:
+      throw notBuilt('command PROTOCOL_MESSAGE');
+    case CommandType.SCHEDULE_NEXUS_OPERATION:
+      throw notBuilt('command SCHEDULE_NEXUS_OPERATION');
+    case CommandType.REQUEST_CANCEL_NEXUS_OPERATION:
+      throw notBuilt('command REQUEST_CANCEL_NEXUS_OPERATION');
+    default:
+      throw invalidArgument(`unknown command type ${command.commandType}`);
+  }
+}
+
+type AttributesOf<Type extends WorkflowCommand['type']> = Extract<WorkflowCommand, { type: Type }>['attributes'];
+
+function scheduleActivity(attributes: ScheduleActivityTaskCommandAttributes | undefined): AttributesOf<'scheduleActivityTask'> {
+  if (attributes === undefined) return undefined;
+  return {
+    activityId: attributes.activityId,
+    activityType: attributes.activityType?.name ?? '',
+    taskQueue: attributes.taskQueue,
+    header: attributes.header,
+    input: attributes.input,
+    scheduleToCloseTimeoutMs: attributes.scheduleToCloseTimeoutMs,
+    scheduleToStartTimeoutMs: attributes.scheduleToStartTimeoutMs,
+    startToCloseTimeoutMs: attributes.startToCloseTimeoutMs,
+    heartbeatTimeoutMs: attributes.heartbeatTimeoutMs,
+    retryPolicy: attributes.retryPolicy,
+    requestEagerExecution: attributes.requestEagerExecution,
+    useWorkflowBuildId: attributes.useWorkflowBuildId,
+    priority: attributes.priority,
+  };
+}
+
+function continueAsNew(attributes: ContinueAsNewWorkflowExecutionCommandAttributes | undefined): AttributesOf<'continueAsNewWorkflowExecution'> {
+  if (attributes === undefined) return undefined;
+  return {
+    workflowType: attributes.workflowType?.name ?? '',
+    taskQueue: attributes.taskQueue,
+    input: attributes.input,
+    header: attributes.header,
+    memo: attributes.memo,
+    searchAttributes: attributes.searchAttributes,
+    runTimeoutMs: attributes.workflowRunTimeoutMs,
+    taskTimeoutMs: attributes.workflowTaskTimeoutMs,
+    backoffStartIntervalMs: attributes.backoffStartIntervalMs,
+    initiator: attributes.initiator,
+    failure: attributes.failure,
+    lastCompletionResult: attributes.lastCompletionResult,
+    retryPolicy: attributes.retryPolicy,
+    cronSchedule: attributes.cronSchedule,
+  };
+}
+
+function startChild(
+  attributes: StartChildWorkflowExecutionCommandAttributes | undefined,
+  namespaces: TargetNamespaces,
+): AttributesOf<'startChildWorkflowExecution'> {
+  if (attributes === undefined) return undefined;
+  if (attributes.versioningOverride !== undefined) throw notBuilt('versioning_override of a child workflow');
+  return {
+    namespace: attributes.namespace,
+    namespaceId: namespaces.get(attributes.namespace) ?? '',
+    workflowId: attributes.workflowId,
+    workflowType: attributes.workflowType?.name ?? '',
+    taskQueue: attributes.taskQueue,
+    input: attributes.input,
+    header: attributes.header,
+    memo: attributes.memo,
+    searchAttributes: attributes.searchAttributes,
+    executionTimeoutMs: attributes.workflowExecutionTimeoutMs,
+    runTimeoutMs: attributes.workflowRunTimeoutMs,
+    taskTimeoutMs: attributes.workflowTaskTimeoutMs,
+    parentClosePolicy: attributes.parentClosePolicy,
+    workflowIdReusePolicy: attributes.workflowIdReusePolicy,
+    control: attributes.control,
+    retryPolicy: attributes.retryPolicy,
+    cronSchedule: attributes.cronSchedule,
+    inheritBuildId: attributes.inheritBuildId,
+    priority: attributes.priority,
+  };
+}
+
+function requestCancelExternal(
+  attributes: RequestCancelExternalWorkflowExecutionCommandAttributes | undefined,
+  namespaces: TargetNamespaces,
+): AttributesOf<'requestCancelExternalWorkflowExecution'> {
+  if (attributes === undefined) return undefined;
+  return { ...attributes, namespaceId: namespaces.get(attributes.namespace) ?? '' };
+}
+
+function signalExternal(
+  attributes: SignalExternalWorkflowExecutionCommandAttributes | undefined,
+  namespaces: TargetNamespaces,
+): AttributesOf<'signalExternalWorkflowExecution'> {
+  if (attributes === undefined) return undefined;
+  return { ...attributes, namespaceId: namespaces.get(attributes.namespace) ?? '' };
+}

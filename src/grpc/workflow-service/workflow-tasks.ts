@@ -1,0 +1,247 @@
+import type { QueryResult, WorkflowTaskRef } from '../../history/commands.ts';
+import { QueryResultType, TaskQueueKind, TaskQueueType, WorkflowTaskFailedCause } from '../../wire/generated/lean/enums.ts';
+import type { WorkflowQueryResult } from '../../wire/generated/lean/taskqueue.ts';
+import {
+  decodePollWorkflowTaskQueueRequest,
+  decodeResetStickyTaskQueueRequest,
+  decodeRespondQueryTaskCompletedRequest,
+  decodeRespondWorkflowTaskCompletedRequest,
+  decodeRespondWorkflowTaskFailedRequest,
+  decodeShutdownWorkerRequest,
+  encodePollWorkflowTaskQueueResponse,
+  encodeResetStickyTaskQueueResponse,
+  encodeRespondQueryTaskCompletedResponse,
+  encodeRespondWorkflowTaskCompletedResponse,
+  encodeRespondWorkflowTaskFailedResponse,
+  encodeShutdownWorkerResponse,
+  type PollWorkflowTaskQueueRequest,
+  type PollWorkflowTaskQueueResponse,
+  type ResetStickyTaskQueueRequest,
+  type RespondQueryTaskCompletedRequest,
+  type RespondWorkflowTaskCompletedRequest,
+  type RespondWorkflowTaskCompletedResponse,
+  type RespondWorkflowTaskFailedRequest,
+  type ShutdownWorkerRequest,
+} from '../../wire/generated/lean/workflow_service.ts';
+import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import type { Front } from '../front.ts';
+import { unary, type NamedMethod } from '../method.ts';
+import type { WorkflowTaskToken } from '../tokens/tokens.ts';
+import type { Call } from '../transport/call.ts';
+import { runKey } from '../validation/execution.ts';
+import { blobBytesMax, checkLength } from '../validation/lengths.ts';
+import { checkTaskQueue } from '../validation/task-queue.ts';
+import { boundedFailure } from './failures.ts';
+import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
+import { activityTaskAnswer, emptyWorkflowTask, queryTaskAnswer, workflowTaskAnswer } from './task-answers.ts';
+import { targetNamespaces, workflowCommand } from './workflow-commands.ts';
+
+/** The workflow half of a worker: polls, completions, failures, query answers, and its shutdown. */
+export function workflowTaskMethods(front: Front): readonly NamedMethod[] {
+  return [
+    unary('PollWorkflowTaskQueue', decodePollWorkflowTaskQueueRequest, encodePollWorkflowTaskQueueResponse, (request, call) => poll(front, request, call)),
+    unary('RespondWorkflowTaskCompleted', decodeRespondWorkflowTaskCompletedRequest, encodeRespondWorkflowTaskCompletedResponse, (request, call) =>
+      complete(front, request, call),
+    ),
+    unary('RespondWorkflowTaskFailed', decodeRespondWorkflowTaskFailedRequest, encodeRespondWorkflowTaskFailedResponse, (request, call) =>
+      fail(front, request, call),
+    ),
+    unary('RespondQueryTaskCompleted', decodeRespondQueryTaskCompletedRequest, encodeRespondQueryTaskCompletedResponse, (request, call) =>
+      answerQuery(front, request, call),
+    ),
+    unary('ResetStickyTaskQueue', decodeResetStickyTaskQueueRequest, encodeResetStickyTaskQueueResponse, (request, call) => resetSticky(front, request, call)),
+    unary('ShutdownWorker', decodeShutdownWorkerRequest, encodeShutdownWorkerResponse, (request, call) => shutdownWorker(front, request, call)),
+  ];
+}
+
+async function poll(front: Front, request: PollWorkflowTaskQueueRequest, call: Call): Promise<PollWorkflowTaskQueueResponse> {
+  checkPollDeadline(call, front.ports.nowMs());
+  const namespace = await front.namespace(call, request.namespace);
+  const taskQueue = checkPoll(request);
+  const deadlineMs = pollDeadline(front, call);
+  if (deadlineMs === undefined) return emptyWorkflowTask;
+  const queue = polledPartition(front, namespace.id, taskQueue, 'workflow');
+  const reply = await front.waitMatching(
+    call,
+    queue,
+    {
+      kind: 'pollWorkflowTask',
+      queue,
+      pollRequestId: front.ports.newId(),
+      identity: request.identity,
+      deadlineMs,
+      workerInstanceKey: request.workerInstanceKey,
+      maxTasksPerSecond: undefined,
+      workerVersion: undefined,
+      forwardedFrom: undefined,
+    },
+    call.deadlineMs,
+  );
+  if (reply === 'ended' || reply.kind === 'emptyPoll') return emptyWorkflowTask;
+  if (reply.kind === 'queryTask') return queryTaskAnswer(front, reply, queue);
+  if (reply.task.kind !== 'workflowTask') throw new Error(`matching answered a workflow poll with ${reply.task.kind}`);
+  return workflowTaskAnswer(front, reply.task, reply.backlogCountHint);
+}
+
+async function complete(front: Front, request: RespondWorkflowTaskCompletedRequest, call: Call): Promise<RespondWorkflowTaskCompletedResponse> {
+  const token = front.tokens.readWorkflowTask(request.taskToken);
+  const namespace = await front.namespaceOfToken(call, request.namespace, token.namespaceId);
+  checkLength(request.identity, 'Identity');
+  refuseUnbuiltCompletion(request);
+  if (request.stickyAttributes?.workerTaskQueue !== undefined) checkTaskQueue(request.stickyAttributes.workerTaskQueue);
+  const namespaces = await targetNamespaces(front, call, request.commands);
+  const task = workflowTaskRef(token);
+  const reply = await front.history(call, task.key, {
+    kind: 'completeWorkflowTask',
+    task,
+    namespace: namespace.name,
+    identity: request.identity,
+    commands: request.commands.map((command) => workflowCommand(command, namespaces)),
+    sticky:
+      request.stickyAttributes?.workerTaskQueue === undefined
+        ? undefined
+        : {
+            taskQueue: { ...request.stickyAttributes.workerTaskQueue, kind: TaskQueueKind.STICKY },
+            scheduleToStartTimeoutMs: request.stickyAttributes.scheduleToStartTimeoutMs,
+          },
+    returnNewWorkflowTask: request.returnNewWorkflowTask,
+    forceCreateNewWorkflowTask: request.forceCreateNewWorkflowTask,
+    queryResults: queryResults(request.queryResults),
+    sdkMetadata: request.sdkMetadata,
+    meteringMetadata: request.meteringMetadata,
+    workerVersion: request.workerVersionStamp,
+    binaryChecksum: request.binaryChecksum,
+    newRunId: front.ports.newId(),
+    pollRequestId: front.ports.newId(),
+    searchAttributeTypes: namespace.searchAttributeTypes,
+    jitter: front.ports.random(),
+  });
+  return {
+    workflowTask: reply.workflowTask === undefined ? undefined : await workflowTaskAnswer(front, reply.workflowTask, 0),
+    activityTasks: reply.activityTasks.map((activity) => activityTaskAnswer(front, activity, namespace.name)),
+    resetHistoryEventId: reply.resetHistoryEventId,
+  };
+}
+
+function workflowTaskRef(token: WorkflowTaskToken): WorkflowTaskRef {
+  return {
+    key: { namespaceId: token.namespaceId, workflowId: token.workflowId, runId: token.runId },
+    scheduledEventId: token.scheduledEventId,
+    startedEventId: token.startedEventId,
+    startedTimeMs: token.startedTimeMs,
+    attempt: token.attempt,
+  };
+}
+
+function refuseUnbuiltCompletion(request: RespondWorkflowTaskCompletedRequest): void {
+  if (request.messages.length > 0) throw notBuilt('messages');
+  if (request.intermediatePage || request.pageNumber !== 0) throw notBuilt('page_number');
+  if (request.versioningBehavior !== 0) {
+    throw invalidArgument('versioning behavior cannot be specified without deployment options being set with versioned mode');
+  }
+}
+
+const noQueryResults: ReadonlyMap<string, QueryResult> = new Map();
+
+function queryResults(results: ReadonlyMap<string, WorkflowQueryResult>): ReadonlyMap<string, QueryResult> {
+  if (results.size === 0) return noQueryResults;
+  return new Map(
+    [...results].map(([id, result]) => [
+      id,
+      boundedQueryResult({
+        answered: result.resultType === QueryResultType.ANSWERED,
+        answer: result.answer,
+        errorMessage: result.errorMessage,
+        failure: result.failure,
+      }),
+    ]),
+  );
+}
+
+/** An answer over the limit becomes a failed query. */
+function boundedQueryResult(result: QueryResult): QueryResult {
+  if ((result.answer?.length ?? 0) > blobBytesMax) {
+    return { answered: false, answer: undefined, errorMessage: 'Query result exceeds size limit.', failure: undefined };
+  }
+  if ((result.failure?.length ?? 0) > blobBytesMax) return { ...result, failure: undefined };
+  return result;
+}
+
+async function fail(front: Front, request: RespondWorkflowTaskFailedRequest, call: Call): Promise<Record<string, never>> {
+  const token = front.tokens.readWorkflowTask(request.taskToken);
+  await front.namespaceOfToken(call, request.namespace, token.namespaceId);
+  checkLength(request.identity, 'Identity');
+  if (request.messages.length > 0) throw notBuilt('messages');
+  const task = workflowTaskRef(token);
+  await front.history(call, task.key, {
+    kind: 'failWorkflowTask',
+    task,
+    cause: request.cause === WorkflowTaskFailedCause.UNSPECIFIED ? WorkflowTaskFailedCause.WORKFLOW_WORKER_UNHANDLED_FAILURE : request.cause,
+    failure: request.failure === undefined ? undefined : boundedFailure(request.failure, 'Failure exceeds size limit.'),
+    identity: request.identity,
+    binaryChecksum: request.binaryChecksum,
+    jitter: front.ports.random(),
+  });
+  return {};
+}
+
+async function answerQuery(front: Front, request: RespondQueryTaskCompletedRequest, call: Call): Promise<Record<string, never>> {
+  const token = front.tokens.readQueryTask(request.taskToken);
+  await front.namespaceOfToken(call, request.namespace, token.namespaceId);
+  if (request.completedType !== QueryResultType.ANSWERED && request.completedType !== QueryResultType.FAILED) {
+    throw invalidArgument(`unknown query completed type ${request.completedType}`);
+  }
+  const queue = {
+    namespaceId: token.namespaceId,
+    name: token.taskQueue,
+    taskType: 'workflow',
+    partition: token.partition,
+    kind: token.sticky ? 'sticky' : 'normal',
+    version: '',
+  } as const;
+  await front.matching(call, queue, {
+    kind: 'answerQuery',
+    queue,
+    queryId: token.queryId,
+    result: boundedQueryResult({
+      answered: request.completedType === QueryResultType.ANSWERED,
+      answer: request.queryResult,
+      errorMessage: request.errorMessage,
+      failure: request.failure,
+    }),
+  });
+  return {};
+}
+
+async function resetSticky(front: Front, request: ResetStickyTaskQueueRequest, call: Call): Promise<Record<string, never>> {
+  const namespace = await front.namespace(call, request.namespace);
+  const key = runKey(namespace.id, request.execution);
+  await front.history(call, key, { kind: 'resetStickyTaskQueue', key });
+  return {};
+}
+
+/** Each partition of each queue that the worker polled is told; the sticky queue goes at once. */
+async function shutdownWorker(front: Front, request: ShutdownWorkerRequest, call: Call): Promise<Record<string, never>> {
+  const namespace = await front.namespace(call, request.namespace);
+  checkLength(request.stickyTaskQueue, 'TaskQueue');
+  checkLength(request.taskQueue, 'TaskQueue');
+  checkLength(request.workerInstanceKey, 'WorkerInstanceKey');
+  const { workerInstanceKey } = request;
+  const asks: Promise<unknown>[] = [];
+  if (request.stickyTaskQueue !== '') {
+    const queue = { namespaceId: namespace.id, name: request.stickyTaskQueue, taskType: 'workflow', partition: 0, kind: 'sticky', version: '' } as const;
+    asks.push(front.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
+  }
+  if (request.taskQueue !== '' && workerInstanceKey !== '') {
+    for (const taskType of ['workflow', 'activity'] as const) {
+      const named = taskType === 'workflow' ? TaskQueueType.WORKFLOW : TaskQueueType.ACTIVITY;
+      if (request.taskQueueTypes.length > 0 && !request.taskQueueTypes.includes(named)) continue;
+      for (let partition = 0; partition < front.ports.taskQueuePartitions; partition++) {
+        const queue = { namespaceId: namespace.id, name: request.taskQueue, taskType, partition, kind: 'normal', version: '' } as const;
+        asks.push(front.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
+      }
+    }
+  }
+  await Promise.all(asks);
+  return {};
+}
