@@ -143,6 +143,14 @@ describe('limits', () => {
     expect(() => decodeStatus(details(wireLimits.repeatedElementsMax + 1))).toThrow(WireError);
   });
 
+  test('a message may hold many small messages, not any number of them', () => {
+    const attributes = [18, 0, 26, 0, 34, 0, 42, 0, 50, 0, 58, 0, 66, 0, 74, 0, 82, 0, 90, 0, 98, 0, 106, 0, 114, 0, 122, 0, 138, 1, 0];
+    const commands = (count: number): Uint8Array => Buffer.concat(Array<Uint8Array>(count).fill(Uint8Array.from([18, 31, ...attributes])));
+    const codec = leanCodec('RespondWorkflowTaskCompletedRequest');
+    expect(() => codec.decode(commands(1000))).not.toThrow();
+    expect(() => codec.decode(commands(wireLimits.nestedMessagesMax / 16 + 1))).toThrow('nested messages');
+  });
+
   test('whole numbers outside ±2^53 are refused', () => {
     const startedEventId = [40];
     expect(() =>

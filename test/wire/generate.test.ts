@@ -215,6 +215,27 @@ describe('the encoding', () => {
   });
 });
 
+describe('lengths', () => {
+  test.each([0, 1, 2, 3].flatMap((bytes) => [-3, -2, -1, 0, 1].map((offset) => 2 ** (7 * (bytes || 1)) + offset - bytes)))(
+    'a message with a name of %i bytes inside another',
+    (length) => {
+      const value = {
+        ...(sample.empty() as object),
+        inner: { name: 'x'.repeat(Math.max(length, 0)), parent: undefined },
+        stringValue: 'after',
+      };
+      expect(sample.decode(sample.encode(value))).toStrictEqual(value);
+    },
+  );
+
+  test.each(Array.from({ length: 12 }, (_, index) => index + 36))('a string of %i letters of one, two, three and four bytes', (length) => {
+    for (const letter of ['a', 'ü', '€', '𝄞']) {
+      const value = { ...(sample.empty() as object), texts: [letter.repeat(length), `${'a'.repeat(length - 1)}${letter}`] };
+      expect(sample.decode(sample.encode(value))).toStrictEqual(value);
+    }
+  });
+});
+
 describe('time', () => {
   const decodeTimes = (retryTimeout: [number, number], startTime: [number, number]): unknown => {
     const [retrySeconds, retryNanos] = retryTimeout;

@@ -38,7 +38,7 @@ describe('lean messages have the fields of the public API', () => {
 });
 
 /** Never decoded, so what it leaves out cannot be lost. */
-const onlyWritten = new Set(['Link']);
+const onlyWritten = new Set(['ActivityOptions', 'Link']);
 
 function declares(type: protobuf.Type, line: string): boolean {
   return type.fieldsArray.some((field) => line.startsWith(`${field.id} ${field.name}:`));
