@@ -58,12 +58,18 @@ export class LaneSlot implements LogAttachment {
 
 export class AppendLane {
   readonly #send: SendBatches;
+  readonly #open: () => boolean;
   #queue: LaneSlot[] = [];
   #scheduled = false;
   #busy = false;
 
-  constructor(send: SendBatches) {
+  /**
+   * `open` is asked before anything is sealed: while it says no, what is ready waits unsealed, so that an outage puts nothing in doubt
+   * that was not on its way when it began. Whoever said no calls `resume`.
+   */
+  constructor(send: SendBatches, open: () => boolean = () => true) {
     this.#send = send;
+    this.#open = open;
   }
 
   get idle(): boolean {
@@ -82,6 +88,10 @@ export class AppendLane {
     return waiting;
   }
 
+  resume(): void {
+    this.#schedule();
+  }
+
   #schedule(): void {
     if (this.#busy || this.#scheduled || this.#queue.length === 0) return;
     this.#scheduled = true;
@@ -90,7 +100,7 @@ export class AppendLane {
 
   readonly #flush = (): void => {
     this.#scheduled = false;
-    if (this.#busy) return;
+    if (this.#busy || this.#queue.length === 0 || !this.#open()) return;
     const batches = this.#seal();
     if (batches.length === 0) return this.#schedule();
     this.#busy = true;

@@ -43,8 +43,6 @@ export type TopicSetting = {
   readonly value: string;
   readonly accepts: (actual: string) => boolean;
   readonly why: string;
-  /** Unknown to old brokers: then it is neither set nor asked for. */
-  readonly optional?: true;
 };
 
 const messageBytesMin = 8 * 1024 * 1024;
@@ -88,7 +86,12 @@ export function topicSettings(replicationFactor: number): readonly TopicSetting[
       value: forever,
       accepts: (actual) => actual === forever,
       why: 'record times never go back, so after a clock that ran ahead they may lie in the future',
-      optional: true,
+    },
+    {
+      name: 'compression.type',
+      value: 'producer',
+      accepts: (actual) => ['producer', 'uncompressed', 'gzip', 'zstd'].includes(actual),
+      why: 'journals compressed with snappy or lz4 cannot be read back',
     },
   ];
   if (replicationFactor >= 3) {

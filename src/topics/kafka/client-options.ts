@@ -1,0 +1,82 @@
+/** Our configuration as kafkajs wants it. */
+import { connect as connectTcp, isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { unreachable } from '../../kernel/assert.ts';
+import type { ISocketFactory, KafkaConfig, LogEntry, SASLOptions } from 'kafkajs';
+import type { Socket } from 'node:net';
+import type { KafkaOptions, KafkaSasl, KafkaTls } from '../../config/kafka-options.ts';
+import type { Logger } from '../../observability/logger.ts';
+
+export type ClientSettings = {
+  readonly kafka: Pick<KafkaOptions, 'brokers' | 'tls' | 'sasl'>;
+  readonly logger: Logger;
+  readonly requestTimeoutMs: number;
+  /** Sees every socket, with the address that it goes to. */
+  readonly onSocket?: (socket: Socket, host: string, port: number) => void;
+};
+
+const connectionTimeoutMs = 3_000;
+const keepAliveMs = 10_000;
+
+export function clientConfig(settings: ClientSettings): KafkaConfig {
+  const { kafka, logger, requestTimeoutMs } = settings;
+  return {
+    clientId: 'perdure',
+    brokers: kafka.brokers.map(withoutBrackets),
+    ...(kafka.tls === undefined ? {} : { ssl: tlsOptions(kafka.tls) }),
+    ...(kafka.sasl === undefined ? {} : { sasl: saslOptions(kafka.sasl) }),
+    connectionTimeout: connectionTimeoutMs,
+    authenticationTimeout: connectionTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    enforceRequestTimeout: true,
+    socketFactory: socketFactory(settings.onSocket),
+    logCreator: () => (entry) => passOn(logger, entry),
+  };
+}
+
+/** kafkajs splits an address at its first colon; an IPv6 address travels in disguise up to the socket. */
+function withoutBrackets(address: string): string {
+  const match = /^\[(.+)\]:(\d+)$/.exec(address);
+  return match === null ? address : `${match[1]?.replaceAll(':', '~')}:${match[2]}`;
+}
+
+function socketFactory(onSocket: ClientSettings['onSocket']): ISocketFactory {
+  return ({ host: disguised, port, ssl, onConnect }) => {
+    const host = disguised.replaceAll('~', ':');
+    const servername = isIP(host) === 0 ? { servername: host } : {};
+    const socket = ssl ? connectTls({ host, port, ...servername, ...ssl }, onConnect) : connectTcp({ host, port }, onConnect);
+    // A peer that vanished without a word is noticed by the request timeout; this finds it on idle connections.
+    socket.setKeepAlive(true, keepAliveMs);
+    socket.setNoDelay(true);
+    onSocket?.(socket, disguised, port);
+    return socket;
+  };
+}
+
+function tlsOptions(tls: KafkaTls): NonNullable<Exclude<KafkaConfig['ssl'], boolean>> {
+  return {
+    rejectUnauthorized: tls.verifyServer,
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    ...(tls.cert === undefined ? {} : { cert: tls.cert }),
+    ...(tls.key === undefined ? {} : { key: tls.key }),
+    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+  };
+}
+
+function saslOptions({ mechanism, username, password }: KafkaSasl): SASLOptions {
+  switch (mechanism) {
+    case 'plain':
+      return { mechanism: 'plain', username, password };
+    case 'scram-sha-256':
+      return { mechanism: 'scram-sha-256', username, password };
+    case 'scram-sha-512':
+      return { mechanism: 'scram-sha-512', username, password };
+    default:
+      return unreachable(mechanism);
+  }
+}
+
+/** kafkajs calls an error what we handle; for the operator it is a detail. */
+function passOn(logger: Logger, { namespace, log }: LogEntry): void {
+  if (logger.enabled('debug')) logger.debug(`kafkajs: ${log.message}`, { component: namespace });
+}

@@ -1,0 +1,175 @@
+/**
+ * The topics at start: made when they are missing, checked when they exist.
+ *
+ * Perdure refuses to serve on a topic whose settings would lose records, and names the command that mends it; it changes no setting of a
+ * topic that somebody else may have made.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { LogError } from '../../actors/log.ts';
+import { topicSettings } from '../catalogue.ts';
+import { clientConfig } from './client-options.ts';
+import { codeOf, kafkaFailure } from './kafka-failure.ts';
+import { loadKafkajs } from './load-kafkajs.ts';
+import type { Admin, ITopicMetadata } from 'kafkajs';
+import type { KafkaOptions } from '../../config/kafka-options.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { TopicSetting, TopicSpec } from '../catalogue.ts';
+
+export type ProvisionOptions = { readonly kafka: KafkaOptions; readonly topics: readonly TopicSpec[]; readonly logger: Logger };
+
+const requestTimeoutMs = 15_000;
+const leadersTimeoutMs = 30_000;
+const pollMs = 50;
+
+/** Throws LogError `misconfigured` with the commands that mend what it found, or `unavailable`. */
+export async function provisionTopics(options: ProvisionOptions): Promise<void> {
+  const { kafka, topics, logger } = options;
+  const { Kafka } = loadKafkajs();
+  const admin = new Kafka(clientConfig({ kafka, logger, requestTimeoutMs })).admin({ retry: { retries: 3 } });
+  try {
+    await admin.connect();
+    const existing = new Set(await admin.listTopics());
+    const missing = topics.filter(({ name }) => !existing.has(name));
+    if (missing.length > 0) await createTopics(admin, options, missing);
+    const metadata = await leaders(admin, topics);
+    checkPartitions(topics, metadata, kafka);
+    await checkSettings(admin, topics, metadata, kafka);
+  } catch (error) {
+    throw kafkaFailure(error, `preparing the topics on Kafka at ${kafka.brokers.join(', ')}`);
+  } finally {
+    await admin.disconnect().catch(() => {});
+  }
+}
+
+async function createTopics(admin: Admin, options: ProvisionOptions, missing: readonly TopicSpec[]): Promise<void> {
+  const { kafka, logger } = options;
+  if (!kafka.autoCreateTopics) throw missingTopics(kafka, missing, 'creating topics is switched off');
+  const settings = topicSettings(kafka.replicationFactor);
+  for (const { name, partitions } of missing) {
+    const topic = {
+      topic: name,
+      numPartitions: partitions,
+      replicationFactor: kafka.replicationFactor,
+      configEntries: settings.map((setting) => ({ name: setting.name, value: setting.value })),
+    };
+    try {
+      // Waiting for leaders is ours: kafkajs' own wait can report a topic as unknown that it has just made.
+      const created = await admin.createTopics({ topics: [topic], waitForLeaders: false });
+      if (created) logger.info('topic created', { topic: name, partitions, 'replication-factor': kafka.replicationFactor });
+    } catch (error) {
+      throw whyNotCreated(error, kafka, missing);
+    }
+  }
+}
+
+function whyNotCreated(error: unknown, kafka: KafkaOptions, missing: readonly TopicSpec[]): LogError {
+  const types = kafkaTypes(error);
+  if (types.some((type) => type.endsWith('AUTHORIZATION_FAILED'))) {
+    return missingTopics(kafka, missing, 'this user may not create topics');
+  }
+  if (types.includes('INVALID_REPLICATION_FACTOR')) {
+    const advice = `perdure.kafka.replicationFactor is ${kafka.replicationFactor}, more than the cluster has brokers`;
+    return new LogError('misconfigured', `the topics could not be created: ${advice}`, { cause: error });
+  }
+  if (types.length > 0) return missingTopics(kafka, missing, `Kafka answered ${types.join(', ')}`);
+  return kafkaFailure(error, 'creating topics');
+}
+
+/** kafkajs puts one error per topic into an aggregate. */
+function kafkaTypes(error: unknown): readonly string[] {
+  const inner: readonly unknown[] = error instanceof Error && 'errors' in error && Array.isArray(error.errors) ? error.errors : [error];
+  return inner.map((one) => codeOf(one, 'type')).filter((type) => type !== undefined);
+}
+
+function missingTopics(kafka: KafkaOptions, missing: readonly TopicSpec[], why: string): LogError {
+  const commands = missing.map((topic) => createCommand(kafka, topic));
+  return new LogError(
+    'misconfigured',
+    `${missing.length === 1 ? 'a topic is' : 'topics are'} missing and ${why}. Create ${missing.length === 1 ? 'it' : 'them'} with:\n${commands.join('\n')}`,
+  );
+}
+
+export function createCommand(kafka: Pick<KafkaOptions, 'brokers' | 'replicationFactor'>, topic: TopicSpec): string {
+  const settings = topicSettings(kafka.replicationFactor);
+  const configs = settings.map(({ name, value }) => ` --config ${name}=${value}`).join('');
+  return (
+    `kafka-topics.sh --bootstrap-server ${kafka.brokers.join(',')} --create --topic ${topic.name} --partitions ${topic.partitions}` +
+    ` --replication-factor ${kafka.replicationFactor}${configs}`
+  );
+}
+
+/** Metadata of all topics, once each partition has a leader. */
+async function leaders(admin: Admin, topics: readonly TopicSpec[]): Promise<readonly ITopicMetadata[]> {
+  const deadline = Date.now() + leadersTimeoutMs;
+  for (;;) {
+    const found = await admin.fetchTopicMetadata({ topics: topics.map(({ name }) => name) }).then(
+      (metadata) => metadata.topics,
+      (error: unknown) => passing(error, deadline),
+    );
+    if (found !== undefined && topics.every((topic) => led(topic, found))) return found;
+    if (Date.now() > deadline) throw new LogError('unavailable', 'some partitions have no leader');
+    await pause(pollMs);
+  }
+}
+
+/** Just after a topic was made, not every broker knows it. */
+function passing(error: unknown, deadline: number): undefined {
+  const types = kafkaTypes(error);
+  if (Date.now() > deadline || !types.some((type) => type === 'UNKNOWN_TOPIC_OR_PARTITION' || type === 'LEADER_NOT_AVAILABLE')) throw error;
+}
+
+function led(topic: TopicSpec, found: readonly ITopicMetadata[]): boolean {
+  const partitions = found.find(({ name }) => name === topic.name)?.partitions ?? [];
+  return partitions.length > 0 && partitions.every(({ leader }) => leader >= 0);
+}
+
+function checkPartitions(topics: readonly TopicSpec[], metadata: readonly ITopicMetadata[], kafka: KafkaOptions): void {
+  for (const { name, partitions } of topics) {
+    const found = metadata.find((topic) => topic.name === name)?.partitions.length ?? 0;
+    if (found === partitions) continue;
+    throw new LogError(
+      'misconfigured',
+      `topic ${name} has ${found} partitions, asked for are ${partitions}. The count is fixed when a topic is created, because it decides ` +
+        `which partition owns a workflow: set the configured number to ${found}, or use another perdure.kafka.topicPrefix. What the topic has:\n` +
+        `kafka-topics.sh --bootstrap-server ${kafka.brokers.join(',')} --describe --topic ${name}`,
+    );
+  }
+}
+
+type WrongSetting = { readonly topic: string; readonly setting: TopicSetting; readonly actual: string };
+
+async function checkSettings(
+  admin: Admin,
+  topics: readonly TopicSpec[],
+  metadata: readonly ITopicMetadata[],
+  kafka: KafkaOptions,
+): Promise<void> {
+  const { ConfigResourceTypes } = loadKafkajs();
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: topics.map(({ name }) => ({ type: ConfigResourceTypes.TOPIC, name })),
+  });
+  const wrong: WrongSetting[] = [];
+  for (const { resourceName, configEntries } of resources) {
+    // What counts is what the topic has, not what the configuration would give a new one.
+    const replicas = metadata.find(({ name }) => name === resourceName)?.partitions[0]?.replicas.length ?? 1;
+    for (const setting of topicSettings(replicas)) {
+      const actual = configEntries.find(({ configName }) => configName === setting.name)?.configValue;
+      if (actual !== undefined && !setting.accepts(actual)) wrong.push({ topic: resourceName, setting, actual });
+    }
+  }
+  if (wrong.length > 0) throw wrongSettings(wrong, kafka);
+}
+
+function wrongSettings(wrong: readonly WrongSetting[], kafka: KafkaOptions): LogError {
+  const reasons = wrong.map(
+    ({ topic, setting, actual }) => `topic ${topic} has ${setting.name}=${actual}, needed is ${setting.value}: ${setting.why}`,
+  );
+  const commands = [...Map.groupBy(wrong, ({ topic }) => topic)].map(([topic, list]) => alterCommand(kafka, topic, list));
+  return new LogError('misconfigured', `${reasons.join('\n')}\nMend it with:\n${commands.join('\n')}`);
+}
+
+function alterCommand(kafka: KafkaOptions, topic: string, wrong: readonly WrongSetting[]): string {
+  const settings = wrong.map(({ setting }) => `${setting.name}=${setting.value}`).join(',');
+  return `kafka-configs.sh --bootstrap-server ${kafka.brokers.join(',')} --alter --entity-type topics --entity-name ${topic} --add-config ${settings}`;
+}

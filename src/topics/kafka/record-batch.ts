@@ -1,0 +1,208 @@
+/**
+ * Kafka's record batch, format 2, to and from the records of a journal.
+ *
+ *     batch   baseOffset i64 · length i32 · leaderEpoch i32 · magic i8 = 2 · crc32c u32 · attributes i16 · lastOffsetDelta i32
+ *             · baseTimestamp i64 · maxTimestamp i64 · producerId i64 · producerEpoch i16 · baseSequence i32 · count i32 · record*
+ *     record  length · attributes i8 · timestampDelta · offsetDelta · key · value · headers (count, (name, value)*); lengths are varints
+ *
+ * Our own instead of kafkajs': that one builds an encoder object per header (seven of them per record), and decodes without looking at
+ * the checksum.
+ */
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { LogError } from '../../actors/log.ts';
+import { assert } from '../../kernel/assert.ts';
+import { headerNames } from '../record-headers.ts';
+import { crc32c } from './crc32c.ts';
+import { varintSize, WireReader, WireWriter } from './wire.ts';
+import type { LogRecord, StoredRecord } from '../../actors/log.ts';
+
+const beforeCrcBytes = 8 + 4 + 4 + 1 + 4;
+const headBytes = beforeCrcBytes + 2 + 4 + 8 + 8 + 8 + 2 + 4 + 4;
+
+type Header = { readonly name: string; readonly value: string; readonly valueBytes: number };
+type Sized = { readonly record: LogRecord; readonly keyBytes: number; readonly headers: readonly Header[]; readonly bodyBytes: number };
+
+export function encodeRecordBatch(records: readonly LogRecord[]): Buffer {
+  const first = records[0];
+  assert(first !== undefined, 'a batch is never empty');
+  const baseTime = first.timeMs;
+  const sized = records.map((record, index) => sizeOf(record, index, baseTime));
+  let size = headBytes;
+  for (const { bodyBytes } of sized) size += varintSize(bodyBytes) + bodyBytes;
+  const writer = new WireWriter(size);
+  writer.int64(0);
+  writer.int32(size - 12);
+  writer.int32(-1);
+  writer.int8(2);
+  writer.int32(0);
+  writer.int16(0);
+  writer.int32(records.length - 1);
+  writer.int64(baseTime);
+  writer.int64(records.reduce((max, record) => Math.max(max, record.timeMs), baseTime));
+  writer.int64(-1);
+  writer.int16(-1);
+  writer.int32(-1);
+  writer.int32(records.length);
+  for (const [index, item] of sized.entries()) writeRecord(writer, item, index, baseTime);
+  assert(writer.at === size, 'the batch fills its buffer');
+  writer.bytes.writeUInt32BE(crc32c(writer.bytes.subarray(beforeCrcBytes)), beforeCrcBytes - 4);
+  return writer.bytes;
+}
+
+function sizeOf(record: LogRecord, index: number, baseTime: number): Sized {
+  const headers = headersOf(record);
+  const keyBytes = Buffer.byteLength(record.key);
+  const valueBytes = record.value.byteLength;
+  let bodyBytes = 1 + varintSize(record.timeMs - baseTime) + varintSize(index) + varintSize(headers.length);
+  bodyBytes += varintSize(keyBytes) + keyBytes + varintSize(valueBytes) + valueBytes;
+  // Names are ASCII and short: one byte of length each.
+  for (const header of headers) bodyBytes += 1 + header.name.length + varintSize(header.valueBytes) + header.valueBytes;
+  return { record, keyBytes, headers, bodyBytes };
+}
+
+function headersOf(record: LogRecord): readonly Header[] {
+  const headers: Header[] = [];
+  const add = (name: string, value: string): void => void headers.push({ name, value, valueBytes: Buffer.byteLength(value) });
+  add(headerNames.schema, String(record.schema));
+  add(headerNames.epoch, String(record.epoch));
+  add(headerNames.sequence, String(record.sequence));
+  add(headerNames.type, record.type);
+  if (record.namespace !== '') add(headerNames.namespace, record.namespace);
+  if (record.workflowId !== '') add(headerNames.workflowId, record.workflowId);
+  if (record.runId !== '') add(headerNames.runId, record.runId);
+  return headers;
+}
+
+function writeRecord(writer: WireWriter, item: Sized, index: number, baseTime: number): void {
+  const { record } = item;
+  writer.varint(item.bodyBytes);
+  writer.int8(0);
+  writer.varint(record.timeMs - baseTime);
+  writer.varint(index);
+  writer.varint(item.keyBytes);
+  writer.utf8(record.key);
+  writer.varint(record.value.byteLength);
+  writer.raw(record.value);
+  writer.varint(item.headers.length);
+  for (const header of item.headers) {
+    writer.varint(header.name.length);
+    writer.utf8(header.name);
+    writer.varint(header.valueBytes);
+    writer.utf8(header.value);
+  }
+}
+
+/**
+ * The records at or above `fromOffset` of all complete batches in `bytes`; a fetch cuts the last one off anywhere. Every offset gives one
+ * record: what others wrote (transaction markers, records without our headers) comes out with epoch 0, which no fold takes for ours.
+ */
+export function decodeRecordBatches(bytes: Buffer, fromOffset: number, where: string): StoredRecord[] {
+  const records: StoredRecord[] = [];
+  const reader = new WireReader(bytes);
+  while (reader.left >= headBytes) {
+    const base = reader.int64();
+    const length = reader.int32();
+    if (length > reader.left) break;
+    decodeBatch(new WireReader(reader.view(length)), base, fromOffset, where, records);
+  }
+  return records;
+}
+
+function decodeBatch(batch: WireReader, base: number, fromOffset: number, where: string, into: StoredRecord[]): void {
+  batch.int32();
+  const magic = batch.int8();
+  if (magic !== 2) throw new LogError('corrupt', `the batch at ${where} offset ${base} has format ${magic}; expected 2`);
+  const crc = batch.int32() >>> 0;
+  if (crc32c(batch.bytes.subarray(batch.at)) !== crc) throw new LogError('corrupt', `the batch at ${where} offset ${base} fails its checksum`);
+  const attributes = batch.int16();
+  const lastOffsetDelta = batch.int32();
+  const baseTime = batch.int64();
+  batch.at += 8 + 8 + 2 + 4;
+  const count = batch.int32();
+  if ((attributes & controlBatch) !== 0) {
+    for (let delta = 0; delta <= lastOffsetDelta; delta++) {
+      if (base + delta >= fromOffset) into.push(foreignRecord(base + delta, baseTime));
+    }
+    return;
+  }
+  const reader = new WireReader(decompress(batch.view(batch.left), attributes & 7, where));
+  for (let index = 0; index < count; index++) decodeRecord(reader, base, baseTime, fromOffset, into);
+}
+
+const controlBatch = 0x20;
+
+/** We never compress, but a broker told to (`compression.type`) does. */
+function decompress(bytes: Buffer, codec: number, where: string): Buffer {
+  switch (codec) {
+    case 0:
+      return bytes;
+    case 1:
+      return gunzipSync(bytes);
+    case 4:
+      return zstdDecompressSync(bytes);
+    default:
+      throw new LogError('misconfigured', `${where} holds batches that the broker compressed with snappy or lz4: set compression.type=producer`);
+  }
+}
+
+function decodeRecord(reader: WireReader, base: number, baseTime: number, fromOffset: number, into: StoredRecord[]): void {
+  const length = reader.varint();
+  const end = reader.at + length;
+  reader.int8();
+  const timeMs = baseTime + reader.varint();
+  const offset = base + reader.varint();
+  if (offset < fromOffset) {
+    reader.at = end;
+    return;
+  }
+  const keyBytes = reader.varint();
+  const key = keyBytes < 0 ? '' : reader.utf8(keyBytes);
+  const valueBytes = reader.varint();
+  // A copy: the value must not keep the whole answer alive.
+  const value = valueBytes < 0 ? new Uint8Array() : Uint8Array.prototype.slice.call(reader.view(valueBytes));
+  const record = { ...foreignRecord(offset, timeMs), key, value };
+  for (let headers = reader.varint(); headers > 0; headers--) readHeader(reader, record);
+  into.push(record);
+}
+
+function foreignRecord(offset: number, timeMs: number): Writable<StoredRecord> {
+  return { offset, key: '', schema: 0, epoch: 0, sequence: 0, type: '', namespace: '', workflowId: '', runId: '', timeMs, value: new Uint8Array() };
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+function readHeader(reader: WireReader, record: Writable<StoredRecord>): void {
+  const name = reader.utf8(reader.varint());
+  const length = reader.varint();
+  const value = length < 0 ? '' : reader.utf8(length);
+  switch (name) {
+    case headerNames.schema:
+      record.schema = wholeNumber(value);
+      return;
+    case headerNames.epoch:
+      record.epoch = wholeNumber(value);
+      return;
+    case headerNames.sequence:
+      record.sequence = wholeNumber(value);
+      return;
+    case headerNames.type:
+      record.type = value;
+      return;
+    case headerNames.namespace:
+      record.namespace = value;
+      return;
+    case headerNames.workflowId:
+      record.workflowId = value;
+      return;
+    case headerNames.runId:
+      record.runId = value;
+      return;
+    default:
+  }
+}
+
+/** A header that is no number was not written by us: 0, like one that is absent. */
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  return Number.isSafeInteger(value) && value >= 0 ? value : 0;
+}
