@@ -58,3 +58,10 @@ export function isReservedSearchAttribute(name: string): boolean {
 export function isIndexedValueType(type: number): boolean {
   return Number.isInteger(type) && type >= indexedValueType.text && type <= indexedValueType.keywordList;
 }
+
+/** By its name in any case: `Keyword`, `keywordlist`. Undefined = no such type. */
+export function indexedValueTypeNamed(name: string): number | undefined {
+  const wanted = name.toLowerCase();
+  for (const [known, type] of Object.entries(indexedValueType)) if (known.toLowerCase() === wanted) return type;
+  return undefined;
+}

@@ -1,0 +1,266 @@
+/**
+ * The composition root: the one file that knows every part.
+ *
+ *     log ─▶ router ─▶ cluster actor ─▶ history shards, matching hosts ─▶ front (the port opens last)
+ *
+ * Stopping goes the other way: the port answers NOT_SERVING, polls end empty, every actor commits what it accepted and lets go.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { isAskFailure } from './actors/asks.ts';
+import type { AskFailure } from './actors/asks.ts';
+import { ClusterHost } from './actors/cluster-host.ts';
+import { HISTORY_CACHE_BYTES_MAX } from './actors/history-store.ts';
+import { HistoryShard } from './actors/history-shard.ts';
+import type { Log, LogError } from './actors/log.ts';
+import { MatchingHost } from './actors/matching-host.ts';
+import type { PartitionStatus } from './actors/partition-loop.ts';
+import { Router } from './actors/router.ts';
+import { systemClock, systemRandom } from './actors/system-ports.ts';
+import type { ClusterLayout } from './actors/transfer-queue.ts';
+import { indexedValueTypeNamed } from './cluster/search-attributes.ts';
+import type { ClusterCommand } from './cluster/commands.ts';
+import type { ClusterReply } from './cluster/replies.ts';
+import type { RunningServer, ServerOptions } from './config/server-options.ts';
+import { startFrontend } from './grpc/frontend.ts';
+import { defaultHistoryLimits } from './history/limits.ts';
+import type { HistoryReply } from './history/replies.ts';
+import { assert } from './kernel/assert.ts';
+import { historyShardOf } from './kernel/shard.ts';
+import { matchingPartitionOf } from './matching/task-queue.ts';
+import { clusterTopic, historyTopic, matchingTopic, topicCatalogue } from './topics/catalogue.ts';
+import type { TopicSpec } from './topics/catalogue.ts';
+import { clusterCodec } from './topics/codec/cluster-codec.ts';
+import { historyCodec } from './topics/codec/history-codec.ts';
+import { historyWire } from './topics/codec/history-wire.ts';
+import { matchingCodec } from './topics/codec/matching-codec.ts';
+import { decodeClaim, encodeClaim } from './wire/generated/journal/claim.ts';
+
+/** Clients refuse servers that are not 1.x; this is the Temporal release whose behaviour we follow. */
+const SERVED_VERSION = '1.32.0';
+const EMBEDDED_PREFIX = 'perdure';
+const DEFAULT_RETENTION_MS = 72 * 3_600_000;
+const SETUP_TIMEOUT_MS = 30_000;
+const STOP_GRACE_MS = 2_000;
+
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { logger } = options;
+  const owner = `${hostname()}:${options.port} pid ${process.pid}`;
+  const prefix = options.log.kind === 'kafka' ? options.log.kafka.topicPrefix : EMBEDDED_PREFIX;
+  const layout: ClusterLayout = {
+    historyShards: options.historyShards,
+    matchingPartitions: options.matchingPartitions,
+    taskQueuePartitions: options.taskQueuePartitions,
+  };
+  const topics = topicCatalogue({ prefix, historyPartitions: layout.historyShards, matchingPartitions: layout.matchingPartitions });
+  const fatal = onceFatal(options);
+  const log = await openLog(options, topics, (error) => fatal(error.message));
+  const router = new Router(systemClock);
+  const census = new Census(options, fatal);
+  const common = { owner, log, claims: { encode: encodeClaim, decode: decodeClaim }, clock: systemClock, random: systemRandom, logger };
+
+  const cluster = new ClusterHost({
+    ...common,
+    topic: clusterTopic(prefix),
+    codec: clusterCodec,
+    sink: router.sink<ClusterReply>({ kind: 'cluster' }),
+    onStatus: census.watch(clusterTopic(prefix), 0),
+  });
+  router.attach({ kind: 'cluster' }, cluster);
+
+  const shards = Array.from({ length: layout.historyShards }, (_, index) => {
+    const shard = index + 1;
+    const address = { kind: 'history', shard } as const;
+    const actor = new HistoryShard({
+      ...common,
+      shard,
+      topic: historyTopic(prefix),
+      codec: historyCodec,
+      wire: historyWire,
+      limits: defaultHistoryLimits,
+      cacheBytesMax: HISTORY_CACHE_BYTES_MAX / layout.historyShards,
+      layout,
+      router,
+      sink: router.sink<HistoryReply>(address),
+      onStatus: census.watch(historyTopic(prefix), index),
+    });
+    router.attach(address, actor);
+    return actor;
+  });
+
+  const hosts = Array.from({ length: layout.matchingPartitions }, (_, partition) => {
+    const address = { kind: 'matching', partition } as const;
+    const host = new MatchingHost({
+      ...common,
+      partition,
+      topic: matchingTopic(prefix),
+      codec: matchingCodec,
+      matchingPartitions: layout.matchingPartitions,
+      router,
+      sink: router.sink(address),
+      onStatus: census.watch(matchingTopic(prefix), partition),
+    });
+    router.attach(address, host);
+    return host;
+  });
+
+  const actors = [cluster, ...shards, ...hosts];
+  const release = async (): Promise<void> => {
+    await Promise.all(actors.map((actor) => actor.drain()));
+    router.close();
+    await log.close();
+  };
+  try {
+    for (const actor of actors) actor.start();
+    await census.allActive();
+    await setUpCluster(router, cluster, options);
+    const { identity } = cluster.view;
+    assert(identity !== undefined, 'the cluster has its identity once it is set up');
+    const front = await startFrontend({
+      host: options.host,
+      port: options.port,
+      ports: {
+        clock: systemClock,
+        newId: randomUUID,
+        random: Math.random,
+        logger,
+        server: {
+          version: SERVED_VERSION,
+          clusterId: identity.clusterId,
+          clusterName: identity.clusterName,
+          historyShards: layout.historyShards,
+          persistenceStore: options.log.kind,
+        },
+        asker: router,
+        historyShardOf: (namespaceId, workflowId) => historyShardOf(namespaceId, workflowId, layout.historyShards),
+        matchingPartitionOf: (queue) => matchingPartitionOf(queue, layout.matchingPartitions),
+        taskQueuePartitions: layout.taskQueuePartitions,
+        get cluster() {
+          return cluster.view;
+        },
+        tokenKey: () => identity.tokenKey,
+        historyEvents: (key, firstEventId, lastEventId, eventsMax, bytesMax) => {
+          const shard = shards[historyShardOf(key.namespaceId, key.workflowId, layout.historyShards) - 1];
+          const page = shard?.historyPage(key.runId, firstEventId, lastEventId, { eventsMax, bytesMax });
+          if (page === undefined) return [];
+          return page instanceof Promise ? page.then(({ events }) => events) : page.events;
+        },
+      },
+    });
+    return running(options.host, front, census, release);
+  } catch (error) {
+    census.stopping();
+    await release();
+    throw error;
+  }
+}
+
+function running(
+  host: string,
+  front: { readonly port: number; stop(graceMs: number): Promise<void> },
+  census: Census,
+  release: () => Promise<void>,
+): RunningServer {
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    census.stopping();
+    await front.stop(STOP_GRACE_MS);
+    await release();
+  };
+  return { address: `${host}:${front.port}`, port: front.port, stop: () => (stopped ??= stop()) };
+}
+
+async function openLog(options: ServerOptions, topics: readonly TopicSpec[], onFailure: (error: LogError) => void): Promise<Log> {
+  if (options.log.kind === 'kafka') {
+    const { openKafkaLog } = await import('./topics/kafka/kafka-log.ts');
+    return openKafkaLog({ kafka: options.log.kafka, topics, logger: options.logger });
+  }
+  const { openEmbeddedLog } = await import('./topics/embedded/embedded-log.ts');
+  return openEmbeddedLog({ filename: options.log.filename, topics, pragmas: options.log.sqlitePragmas, onFailure });
+}
+
+/** First things first: identity and token key, then the namespaces and search attributes that the options name. Idempotent. */
+async function setUpCluster(router: Router, cluster: ClusterHost, options: ServerOptions): Promise<void> {
+  const ask = (command: ClusterCommand): Promise<ClusterReply> =>
+    new Promise((resolve, reject) => {
+      router.ask<ClusterCommand, ClusterReply>({ kind: 'cluster' }, command, systemClock.monoMs() + SETUP_TIMEOUT_MS, (answer: ClusterReply | AskFailure) =>
+        isAskFailure(answer) ? reject(new Error(`the cluster actor could not be set up: ${answer.message}`)) : resolve(answer),
+      );
+    });
+  const { clusterName, historyShards } = options;
+  await ask({ kind: 'initializeCluster', clusterId: randomUUID(), clusterName, tokenKey: randomBytes(32), historyShards });
+  const known = cluster.view.identity?.historyShards;
+  if (known !== historyShards) {
+    throw new Error(`this log was made with ${known} history shards, the configuration says ${historyShards}: the number is fixed for ever at the first start`);
+  }
+  for (const name of options.namespaces) {
+    if (cluster.view.namespaceByName(name) !== undefined) continue;
+    const reply = await ask({ kind: 'registerNamespace', id: randomUUID(), name, description: '', ownerEmail: '', data: new Map(), retentionMs: DEFAULT_RETENTION_MS });
+    if (reply.kind === 'rejected') throw new Error(`namespace ${name}: ${reply.rejection.message}`);
+  }
+  if (options.searchAttributes.size === 0) return;
+  const attributes = new Map<string, number>();
+  for (const [name, typeName] of options.searchAttributes) {
+    const type = indexedValueTypeNamed(typeName);
+    if (type === undefined) throw new Error(`search attribute ${name}: unknown type ${typeName}`);
+    attributes.set(name, type);
+  }
+  const reply = await ask({ kind: 'addSearchAttributes', namespaceId: '', attributes });
+  if (reply.kind === 'rejected') throw new Error(reply.rejection.message);
+}
+
+function onceFatal(options: ServerOptions): (reason: string) => void {
+  let told = false;
+  return (reason) => {
+    if (told) return;
+    told = true;
+    options.onFatal(reason);
+  };
+}
+
+/**
+ * How all the actors are. A partition that a rival took ends the process: until processes form a cluster, claiming it back would make
+ * two servers fence each other for ever. One that failed needs a person; the others go on.
+ */
+class Census {
+  readonly #states = new Map<string, PartitionStatus['state']>();
+  readonly #options: ServerOptions;
+  readonly #fatal: (reason: string) => void;
+  readonly #starting = Promise.withResolvers<void>();
+  #isStopping = false;
+
+  constructor(options: ServerOptions, fatal: (reason: string) => void) {
+    this.#options = options;
+    this.#fatal = fatal;
+  }
+
+  watch(topic: string, partition: number): (status: PartitionStatus) => void {
+    const name = `${topic}/${partition}`;
+    this.#states.set(name, 'unassigned');
+    return (status) => this.#changed(name, status);
+  }
+
+  /** Rejects when a partition fails or is lost before all of them serve. */
+  allActive(): Promise<void> {
+    return this.#starting.promise;
+  }
+
+  stopping(): void {
+    this.#isStopping = true;
+  }
+
+  #changed(name: string, status: PartitionStatus): void {
+    this.#states.set(name, status.state);
+    if (status.state === 'active' && [...this.#states.values()].every((state) => state === 'active')) return this.#starting.resolve();
+    if (this.#isStopping) return;
+    if (status.state === 'failed') {
+      this.#options.logger.error('a partition failed and needs a person', { partition: name, offset: status.offset, reason: status.reason });
+      this.#starting.reject(new Error(`${name} failed: ${status.reason}`));
+    }
+    if (status.rival !== undefined) {
+      const reason = `${name} was taken over by ${status.rival.owner} (epoch ${status.rival.epoch}, offset ${status.rival.offset})`;
+      this.#starting.reject(new Error(reason));
+      this.#fatal(reason);
+    }
+  }
+}
