@@ -109,7 +109,8 @@ export class ClusterCore {
     const added = new Map<string, number>();
     for (const [name, type] of command.attributes) {
       if (isReservedSearchAttribute(name)) return invalid(`Search attribute ${name} is reserved by system.`);
-      if (name === '' || name.length > clusterLimits.searchAttributeNameCharsMax) return invalid(`Search attribute name "${name}" is not valid.`);
+      if (name === '' || name.length > clusterLimits.searchAttributeNameCharsMax)
+        return invalid(`Search attribute name "${name}" is not valid.`);
       if (!isIndexedValueType(type)) return invalid(`Unknown search attribute type: ${type}.`);
       if (!existing.has(name)) added.set(name, type);
     }
@@ -135,7 +136,8 @@ export class ClusterCore {
   #initialize(command: InitializeCluster, timeMs: number): Result {
     if (this.#state.identity !== undefined) return unchanged;
     const { clusterId, clusterName, tokenKey, historyShards } = command;
-    if (tokenKey.length < clusterLimits.tokenKeyBytesMin) return invalid(`token key has ${tokenKey.length} bytes, fewer than ${clusterLimits.tokenKeyBytesMin}`);
+    if (tokenKey.length < clusterLimits.tokenKeyBytesMin)
+      return invalid(`token key has ${tokenKey.length} bytes, fewer than ${clusterLimits.tokenKeyBytesMin}`);
     return commit({ kind: 'clusterInitialized', timeMs, clusterId, clusterName, tokenKey, historyShards });
   }
 

@@ -73,7 +73,16 @@ export class ClusterState implements ClusterSnapshot {
       }
       case 'namespaceRegistered': {
         const { id, name, description, ownerEmail, data, retentionMs } = record;
-        const described = { id, name, state: 'registered', description, ownerEmail, data, retentionMs, createdTimeMs: record.timeMs } as const;
+        const described = {
+          id,
+          name,
+          state: 'registered',
+          description,
+          ownerEmail,
+          data,
+          retentionMs,
+          createdTimeMs: record.timeMs,
+        } as const;
         return this.#put({ ...described, ...this.#attributesOf(id) });
       }
       case 'namespaceUpdated': {

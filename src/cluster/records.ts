@@ -47,9 +47,4 @@ export type SearchAttributesRemoved = {
   readonly names: readonly string[];
 };
 
-export type ClusterRecord =
-  | ClusterInitialized
-  | NamespaceRegistered
-  | NamespaceUpdated
-  | SearchAttributesAdded
-  | SearchAttributesRemoved;
+export type ClusterRecord = ClusterInitialized | NamespaceRegistered | NamespaceUpdated | SearchAttributesAdded | SearchAttributesRemoved;

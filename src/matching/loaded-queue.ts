@@ -6,7 +6,7 @@ import { LinkedList } from './linked-list.ts';
 import { nextQueueStatus, type QueueEvent, type QueueStatus } from './queue-status.ts';
 import type { PollerDescription } from './replies.ts';
 import { parentPartition, type TaskQueuePartition } from './task-queue.ts';
-import { TokenBucket } from './token-bucket.ts';
+import type { TokenBucket } from './token-bucket.ts';
 
 type Poller = { readonly identity: string; lastAccessMs: number; rate: number | undefined };
 

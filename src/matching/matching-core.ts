@@ -13,7 +13,8 @@
  * then history itself keeps it. Polls, queries and the tasks of sticky queues live in memory only.
  *
  * What one poll and one task may not do is meet twice. So a poll whose caller is gone while its start is under way keeps its offer until
- * history answers; then the start is withdrawn (activities) or left to its timeout (workflow tasks), and the task goes to another poll.
+ * history answers. If it was started, the start is withdrawn and history offers it again (activities), or it is left to its timeout
+ * (workflow tasks); if that is not known, the start is withdrawn and the task is offered here again; history refuses one of two copies.
  */
 import { unreachable } from '../kernel/assert.ts';
 import type { Handled } from '../kernel/handled.ts';
@@ -27,7 +28,6 @@ import type {
   ForwardedPollAnswered,
   ForwardedTaskAnswered,
   MatchingCommand,
-  MatchingTask,
   PollActivityTask,
   PollWorkflowTask,
   ShutdownWorker,
@@ -63,7 +63,7 @@ export class MatchingCore<T> {
   readonly #forwardedPolls = new Map<number, Poll>();
   readonly #forwardedTasks = new Map<number, Offer>();
   readonly #deadlines = new DeadlineHeap<DueNode>();
-  #lastCorrelation = 0;
+  #lastCorrelation: number;
   #lastOrder = 0;
   /** Ahead of the backlog's own while a command stores more than one task. */
   #lastStoredId = 0;
@@ -77,6 +77,11 @@ export class MatchingCore<T> {
   #spilled: SpilledTask[] = [];
   #barrier = false;
   #flush = false;
+
+  /** Correlations count from here: an answer that was meant for an earlier memory of the partition must meet none of this one's. */
+  constructor(firstCorrelation: number) {
+    this.#lastCorrelation = firstCorrelation;
+  }
 
   handle(command: MatchingCommand<T>, nowMs: number, askId: number): Result<T> {
     this.#begin(nowMs);
@@ -279,7 +284,14 @@ export class MatchingCore<T> {
     if (command.queue.kind === 'sticky' && !this.#stickyAvailable(command.queue)) return this.#reply(askId, stickyUnavailable);
     const queue = this.#load(command.queue);
     if (queue === undefined) return this.#reject(askId, tooManyQueues);
-    const offer = this.#newOffer(queue, command.task, askId, command);
+    queue.openOffers++;
+    const offer = new Offer(queue, command.task, {
+      order: ++this.#lastOrder,
+      sinceMs: this.#now,
+      askId,
+      fromChild: command.forwardedFrom !== undefined,
+      holdUntilMs: command.holdUntilMs,
+    });
     if (isExpired(offer, this.#now)) return this.#finish(offer);
     if (queue.offers.first === undefined) {
       const poll = this.#takePoll(queue);
@@ -287,17 +299,6 @@ export class MatchingCore<T> {
     }
     if (!offer.fromChild && this.#mayForwardTask(queue)) return this.#forwardTask(offer, 0);
     this.#keep(offer);
-  }
-
-  #newOffer(queue: LoadedQueue, task: MatchingTask, askId: number, from: { readonly forwardedFrom: number | undefined; readonly holdUntilMs: number }): Offer {
-    queue.openOffers++;
-    return new Offer(queue, task, {
-      order: ++this.#lastOrder,
-      sinceMs: this.#now,
-      askId,
-      fromChild: from.forwardedFrom !== undefined,
-      holdUntilMs: from.holdUntilMs,
-    });
   }
 
   #stickyAvailable(partition: TaskQueuePartition): boolean {
@@ -391,7 +392,15 @@ export class MatchingCore<T> {
     poll.offer = offer;
     this.#starts.set(correlation, offer);
     const { pollRequestId, identity, workerVersion } = poll.command;
-    this.#effects.push({ kind: 'startTask', correlation, queue: poll.queue.queue, task: offer.task, pollRequestId, identity, workerVersion });
+    this.#effects.push({
+      kind: 'startTask',
+      correlation,
+      queue: poll.queue.queue,
+      task: offer.task,
+      pollRequestId,
+      identity,
+      workerVersion,
+    });
   }
 
   #taskStartAnswered(command: TaskStartAnswered<T>): void {
@@ -407,7 +416,13 @@ export class MatchingCore<T> {
         if (gone) return this.#startedForNobody(offer, poll);
         this.#part(offer, poll);
         this.#finish(offer);
-        this.#answerPoll(poll, { kind: 'task', task: outcome.task, origin: offer.task, backlogCountHint: offer.queue.stored.size });
+        this.#answerPoll(poll, {
+          kind: 'task',
+          task: outcome.task,
+          origin: offer.task,
+          pollRequestId: poll.command.pollRequestId,
+          backlogCountHint: offer.queue.stored.size,
+        });
         return;
       case 'obsolete':
         this.#part(offer, poll);
@@ -428,14 +443,10 @@ export class MatchingCore<T> {
     }
   }
 
+  /** History offers a withdrawn activity again by itself, under a new stamp; this copy is of no more use. */
   #startedForNobody(offer: Offer, poll: Poll): void {
-    if (offer.queue.queue.taskType === 'activity') {
-      this.#withdraw(offer, poll);
-      this.#offerAgain(offer);
-    } else {
-      this.#part(offer, poll);
-      this.#finish(offer);
-    }
+    this.#withdraw(offer, poll);
+    this.#finish(offer);
   }
 
   #withdraw(offer: Offer, poll: Poll): void {
@@ -555,10 +566,7 @@ export class MatchingCore<T> {
     const queue = poll.queue;
     if (poll.state !== 'forwarded') {
       // Left before the answer came, so the start is as one for nobody; a query runs into its deadline.
-      if (outcome.kind === 'task' && queue.queue.taskType === 'activity') {
-        this.#withdrawStart(outcome.origin, poll);
-        this.#offerAgain(this.#newOffer(queue, outcome.origin, noAsk, ownTask));
-      }
+      if (outcome.kind === 'task' && queue.queue.taskType === 'activity') this.#withdrawStart(outcome.origin, poll);
       return;
     }
     queue.forwardedPolls--;
@@ -824,8 +832,6 @@ export class MatchingCore<T> {
     this.#reply(askId, rejected(rejection));
   }
 }
-
-const ownTask = { forwardedFrom: undefined, holdUntilMs: 0 } as const;
 
 function rejected(rejection: MatchingRejection): { readonly kind: 'rejected'; readonly rejection: MatchingRejection } {
   return { kind: 'rejected', rejection };

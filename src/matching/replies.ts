@@ -22,8 +22,9 @@ export type EmptyPoll = { readonly kind: 'emptyPoll' };
 export type TaskReply<T> = {
   readonly kind: 'task';
   readonly task: T;
-  /** What was started, for whoever must take the start back. */
+  /** What was started, and for which poll: for whoever must take the start back. */
   readonly origin: MatchingTask;
+  readonly pollRequestId: string;
   readonly backlogCountHint: number;
 };
 

@@ -38,14 +38,24 @@ describe('namespaces', () => {
     expect(handled).toMatchObject({ kind: 'commit', reply: done, record: { kind: 'namespaceRegistered', id: 'id-orders' } });
     expect(core.state.namespaceByName('orders')).toBeUndefined();
     if (handled.kind === 'commit') core.evolve(handled.record);
-    expect(core.state.namespaceByName('orders')).toMatchObject({ id: 'id-orders', state: 'registered', retentionMs: day, createdTimeMs: 1_000 });
+    expect(core.state.namespaceByName('orders')).toMatchObject({
+      id: 'id-orders',
+      state: 'registered',
+      retentionMs: day,
+      createdTimeMs: 1_000,
+    });
     expect(core.state.namespaceById('id-orders')).toBe(core.state.namespaceByName('orders'));
   });
 
   test.each([
     ['no name', register(''), 'invalid-argument', 'Namespace not set on request.'],
     ['no retention', register('a', { retentionMs: 0 }), 'invalid-argument', 'A valid retention period is not set on request.'],
-    ['too short a retention', register('a', { retentionMs: clusterLimits.retentionMsMin - 1 }), 'invalid-argument', 'A valid retention period is not set on request.'],
+    [
+      'too short a retention',
+      register('a', { retentionMs: clusterLimits.retentionMsMin - 1 }),
+      'invalid-argument',
+      'A valid retention period is not set on request.',
+    ],
     ['a name that is taken', register('orders', { id: 'other' }), 'namespace-exists', 'Namespace "orders" already exists'],
     ['an id that is taken', register('other', { id: 'id-orders' }), 'namespace-exists', 'Namespace "other" already exists'],
     ["the system's name", register('temporal-system'), 'namespace-exists', 'Namespace "temporal-system" already exists'],
@@ -67,17 +77,30 @@ describe('namespaces', () => {
   });
 
   test('an update changes what it names and merges data', () => {
-    ask(register('orders', { ownerEmail: 'me', data: new Map([['k', 'v'], ['l', 'w']]) }));
+    ask(
+      register('orders', {
+        ownerEmail: 'me',
+        data: new Map([
+          ['k', 'v'],
+          ['l', 'w'],
+        ]),
+      }),
+    );
     const change = { description: 'new', ownerEmail: undefined, data: new Map([['k', 'x']]), retentionMs: undefined };
     expect(ask({ kind: 'updateNamespace', id: 'id-orders', ...change })).toEqual(done);
     expect(core.state.namespaceByName('orders')).toMatchObject({
       description: 'new',
       ownerEmail: 'me',
-      data: new Map([['k', 'x'], ['l', 'w']]),
+      data: new Map([
+        ['k', 'x'],
+        ['l', 'w'],
+      ]),
       retentionMs: day,
       createdTimeMs: 1_001,
     });
-    expect(ask({ kind: 'updateNamespace', id: 'nobody', ...change })).toEqual(rejected('namespace-not-found', 'Namespace nobody is not found.'));
+    expect(ask({ kind: 'updateNamespace', id: 'nobody', ...change })).toEqual(
+      rejected('namespace-not-found', 'Namespace nobody is not found.'),
+    );
   });
 });
 
@@ -108,7 +131,12 @@ describe('search attributes', () => {
     ask(add('', { Color: 2 }));
     ask(add('id-a', { Size: 3 }));
     ask(register('c'));
-    expect(core.state.namespaceByName('a')?.customSearchAttributes).toEqual(new Map([['Color', 2], ['Size', 3]]));
+    expect(core.state.namespaceByName('a')?.customSearchAttributes).toEqual(
+      new Map([
+        ['Color', 2],
+        ['Size', 3],
+      ]),
+    );
     expect(core.state.namespaceByName('c')?.customSearchAttributes).toEqual(new Map([['Color', 2]]));
     ask(remove('', 'Color'));
     expect(core.state.namespaceByName('a')?.customSearchAttributes).toEqual(new Map([['Size', 3]]));
@@ -126,13 +154,19 @@ describe('search attributes', () => {
 
   test.each([
     ...[...systemSearchAttributes.keys(), 'NamespaceId', '__temporal_x'].map(
-      (name) => [`reserved ${name}`, add('id-a', { [name]: 2 }), 'invalid-argument', `Search attribute ${name} is reserved by system.`] as const,
+      (name) =>
+        [`reserved ${name}`, add('id-a', { [name]: 2 }), 'invalid-argument', `Search attribute ${name} is reserved by system.`] as const,
     ),
     ['unknown type', add('id-a', { Color: 8 }), 'invalid-argument', 'Unknown search attribute type: 8.'] as const,
     ['type not set', add('id-a', { Color: 0 }), 'invalid-argument', 'Unknown search attribute type: 0.'] as const,
     ['nothing', add('id-a', {}), 'invalid-argument', 'SearchAttributes are not set on request.'] as const,
     ['unknown namespace', add('id-x', { Color: 2 }), 'namespace-not-found', 'Namespace id-x is not found.'] as const,
-    ['removal of a system attribute', remove('id-a', 'WorkflowId'), 'invalid-argument', 'Unable to remove non-custom search attributes: WorkflowId.'] as const,
+    [
+      'removal of a system attribute',
+      remove('id-a', 'WorkflowId'),
+      'invalid-argument',
+      'Unable to remove non-custom search attributes: WorkflowId.',
+    ] as const,
     ['removal of nothing', remove('id-a'), 'invalid-argument', 'SearchAttributes are not set on request.'] as const,
   ])('refused: %s', (_what, command, reason, message) => {
     const before = core.canonicalState();
@@ -171,7 +205,12 @@ describe('the identity of the cluster', () => {
     expect(ask(initialize('first'))).toEqual(done);
     expect(ask(initialize('second'))).toEqual(done);
     expect(journal).toHaveLength(1);
-    expect(core.state.identity).toEqual({ clusterId: 'first', clusterName: 'active', tokenKey: new Uint8Array(32).fill(7), historyShards: 4 });
+    expect(core.state.identity).toEqual({
+      clusterId: 'first',
+      clusterName: 'active',
+      tokenKey: new Uint8Array(32).fill(7),
+      historyShards: 4,
+    });
   });
 
   test('a short key is refused', () => {
@@ -186,13 +225,25 @@ test('replaying the journal gives the live state, at every step', () => {
   const attribute = fc.constantFrom('Color', 'Size', 'Weight', 'WorkflowId');
   const command: fc.Arbitrary<ClusterCommand> = fc.oneof(
     fc.record({ name, retentionMs: fc.constantFrom(0, day) }).map((over) => register(over.name, over)),
-    fc.record({ namespaceId, attribute, type: fc.integer({ min: 0, max: 7 }) }).map(
-      (x): ClusterCommand => ({ kind: 'addSearchAttributes', namespaceId: x.namespaceId, attributes: new Map([[x.attribute, x.type]]) }),
-    ),
-    fc.record({ namespaceId, attribute }).map((x): ClusterCommand => ({ kind: 'removeSearchAttributes', namespaceId: x.namespaceId, names: [x.attribute] })),
-    fc.record({ id: fc.constantFrom('id-a', 'id-b'), description: fc.option(name, { nil: undefined }) }).map(
-      (x): ClusterCommand => ({ kind: 'updateNamespace', ...x, ownerEmail: undefined, data: new Map([['k', 'v']]), retentionMs: undefined }),
-    ),
+    fc
+      .record({ namespaceId, attribute, type: fc.integer({ min: 0, max: 7 }) })
+      .map((x): ClusterCommand => ({
+        kind: 'addSearchAttributes',
+        namespaceId: x.namespaceId,
+        attributes: new Map([[x.attribute, x.type]]),
+      })),
+    fc
+      .record({ namespaceId, attribute })
+      .map((x): ClusterCommand => ({ kind: 'removeSearchAttributes', namespaceId: x.namespaceId, names: [x.attribute] })),
+    fc
+      .record({ id: fc.constantFrom('id-a', 'id-b'), description: fc.option(name, { nil: undefined }) })
+      .map((x): ClusterCommand => ({
+        kind: 'updateNamespace',
+        ...x,
+        ownerEmail: undefined,
+        data: new Map([['k', 'v']]),
+        retentionMs: undefined,
+      })),
   );
   fc.assert(
     fc.property(fc.array(command, { maxLength: 30 }), (commands) => {

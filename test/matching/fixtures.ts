@@ -90,7 +90,7 @@ export function query(queryId: string, over: Partial<DispatchQuery> = {}): Dispa
 }
 
 export class Host {
-  core = new MatchingCore<Started>();
+  core = new MatchingCore<Started>(0);
   now = 1_000;
   readonly journal: MatchingRecord[] = [];
   readonly replies = new Map<number, MatchingReply<Started>>();
@@ -139,7 +139,7 @@ export class Host {
 
   /** A new owner folds the journal. */
   restart(): void {
-    this.core = new MatchingCore<Started>();
+    this.core = new MatchingCore<Started>(0);
     for (const record of this.journal) this.core.evolve(record);
     this.effects = [];
     this.ask({ kind: 'activate' });

@@ -15,7 +15,13 @@ describe('a poll meets a task', () => {
     expect(start).toMatchObject({ task: task('a'), pollRequestId: 'p1', identity: 'worker-1', queue: activities });
     expect(host.replies.size).toBe(0);
     host.answerStart(start!);
-    expect(host.replies.get(polled)).toEqual({ kind: 'task', task: { started: 'a' }, origin: task('a'), backlogCountHint: 0 });
+    expect(host.replies.get(polled)).toEqual({
+      kind: 'task',
+      task: { started: 'a' },
+      origin: task('a'),
+      pollRequestId: 'p1',
+      backlogCountHint: 0,
+    });
     expect(host.replies.get(added)).toEqual({ kind: 'done' });
     host.advanceTo(200_000);
     expect(host.journal).toEqual([]);
@@ -182,17 +188,30 @@ describe('the end of a poll', () => {
     expect(host.replies.has(polled)).toBe(false);
   });
 
-  test('canceled while an activity starts: the start is withdrawn first, then another poll gets the task', () => {
+  test('canceled while an activity starts: the start is withdrawn, and history offers the task again', () => {
+    const polled = host.ask(poll('p1'));
+    host.ask(poll('p2'));
+    const added = host.ask(add(task('a')));
+    const [start] = host.takeStarts();
+    host.cancel(polled);
+    expect(host.effects).toEqual([]);
+    host.answerStart(start!);
+    expect(host.effects.map((effect) => effect.kind)).toEqual(['withdrawActivityStart']);
+    expect(host.replies.get(added)).toEqual({ kind: 'done' });
+    expect(host.replies.has(polled)).toBe(false);
+    host.ask(add(task('a', { stamp: 2 })));
+    expect(host.takeStarts()[0]).toMatchObject({ pollRequestId: 'p2', task: { stamp: 2 } });
+  });
+
+  test('canceled while it is unknown whether an activity started: withdrawn first, then another poll gets this copy', () => {
     const polled = host.ask(poll('p1'));
     host.ask(poll('p2'));
     host.ask(add(task('a')));
     const [start] = host.takeStarts();
     host.cancel(polled);
-    expect(host.effects).toEqual([]);
-    host.answerStart(start!);
+    host.answerStart(start!, { kind: 'unavailable' });
     expect(host.effects.map((effect) => effect.kind)).toEqual(['withdrawActivityStart', 'startTask']);
     expect(host.takeStarts()[0]?.pollRequestId).toBe('p2');
-    expect(host.replies.has(polled)).toBe(false);
   });
 
   test('canceled while a workflow task starts: that one waits for its timeout', () => {
@@ -323,7 +342,10 @@ describe('sticky queues', () => {
   });
 
   test('ShutdownWorker drops it at once: polls end, tasks and queries go, later adds are sent away', () => {
-    const polls = [host.ask(poll('p1', { ...onSticky, workerInstanceKey: 'k' })), host.ask(poll('p2', { ...onSticky, workerInstanceKey: 'k' }))];
+    const polls = [
+      host.ask(poll('p1', { ...onSticky, workerInstanceKey: 'k' })),
+      host.ask(poll('p2', { ...onSticky, workerInstanceKey: 'k' })),
+    ];
     host.cancel(polls[0]!);
     const done = host.ask({ kind: 'shutdownWorker', queue: sticky, workerInstanceKey: 'k' });
     expect(host.replies.get(polls[1]!)).toEqual({ kind: 'emptyPoll' });
@@ -371,7 +393,9 @@ describe('queries', () => {
     expect(host.replies.get(answered)).toEqual({ kind: 'done' });
     expect(host.replies.get(asked)).toEqual({ kind: 'queryAnswer', result });
     const again = host.ask({ kind: 'answerQuery', queue: workflows, queryId: 'q1', result });
-    expect(host.replies.get(again)).toMatchObject({ rejection: { reason: 'query-not-found', message: 'query task not found, or already expired' } });
+    expect(host.replies.get(again)).toMatchObject({
+      rejection: { reason: 'query-not-found', message: 'query task not found, or already expired' },
+    });
   });
 
   test('waits in memory for the next poll, before stored tasks', () => {

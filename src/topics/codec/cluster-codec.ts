@@ -3,7 +3,12 @@ import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition-core.ts';
 import type { ClusterRecord } from '../../cluster/records.ts';
 import { unreachable } from '../../kernel/assert.ts';
-import { decodeClusterRecord, emptyClusterRecord, encodeClusterRecord, type ClusterRecord as WireRecord } from '../../wire/generated/journal/cluster.ts';
+import {
+  decodeClusterRecord,
+  emptyClusterRecord,
+  encodeClusterRecord,
+  type ClusterRecord as WireRecord,
+} from '../../wire/generated/journal/cluster.ts';
 
 const schema = 1;
 
@@ -12,7 +17,16 @@ export const clusterCodec: RecordCodec<ClusterRecord> = {
     const { timeMs } = record;
     const value = encodeClusterRecord({ ...emptyClusterRecord(), timeMs, ...changeOf(record) });
     const name = nameOf(record);
-    return { key: name, schema, type: typeOf(record), namespace: name === clusterKey ? '' : name, workflowId: '', runId: '', timeMs, value };
+    return {
+      key: name,
+      schema,
+      type: typeOf(record),
+      namespace: name === clusterKey ? '' : name,
+      workflowId: '',
+      runId: '',
+      timeMs,
+      value,
+    };
   },
 
   decode(value: Uint8Array, recordSchema: number): ClusterRecord {

@@ -39,7 +39,8 @@ function toWire({ id, queue, task }: SpilledTask): WireSpilledTask {
 }
 
 function fromWire({ id, queue, task }: WireSpilledTask): SpilledTask {
-  if (queue === undefined || task === undefined) throw new LogError('corrupt', `stored task ${id} has no ${queue === undefined ? 'queue' : 'task'}`);
+  if (queue === undefined || task === undefined)
+    throw new LogError('corrupt', `stored task ${id} has no ${queue === undefined ? 'queue' : 'task'}`);
   if (queue.taskType !== workflowType && queue.taskType !== activityType) {
     throw new LogError('corrupt', `stored task ${id} has the unknown type ${queue.taskType}`);
   }
@@ -47,7 +48,14 @@ function fromWire({ id, queue, task }: WireSpilledTask): SpilledTask {
   const { workflowId, runId, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId } = task;
   return {
     id,
-    queue: { namespaceId, name, partition, taskType: queue.taskType === workflowType ? 'workflow' : 'activity', kind: 'normal', version: '' },
+    queue: {
+      namespaceId,
+      name,
+      partition,
+      taskType: queue.taskType === workflowType ? 'workflow' : 'activity',
+      kind: 'normal',
+      version: '',
+    },
     task: { key: { namespaceId, workflowId, runId }, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId },
   };
 }

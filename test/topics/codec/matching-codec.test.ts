@@ -51,7 +51,14 @@ const stored: MatchingRecord = {
     {
       id: 3,
       queue: { namespaceId: 'ns', name: 'orders', taskType: 'activity', partition: 2, kind: 'normal', version: '' },
-      task: { key: { namespaceId: 'ns', workflowId: 'wf', runId: 'run' }, historyShard: 4, scheduledEventId: 5, stamp: 1, expiryTimeMs: 9, taskId: 77 },
+      task: {
+        key: { namespaceId: 'ns', workflowId: 'wf', runId: 'run' },
+        historyShard: 4,
+        scheduledEventId: 5,
+        stamp: 1,
+        expiryTimeMs: 9,
+        taskId: 77,
+      },
     },
   ],
   removed: [1, 2],
@@ -60,7 +67,9 @@ const stored: MatchingRecord = {
 test('golden: the bytes of schema 1', () => {
   const encoded = matchingCodec.encode(stored);
   expect(encoded).toMatchObject({ key: 'ns/orders', schema: 1, type: 'TasksStored', namespace: 'ns', workflowId: 'wf', runId: 'run' });
-  expect(Buffer.from(encoded.value).toString('hex')).toMatchInlineSnapshot(`"0880d095ffbc311229080312100a026e7312066f7264657273180220021a130a027766120372756e1804200528013009384d1a020102"`);
+  expect(Buffer.from(encoded.value).toString('hex')).toMatchInlineSnapshot(
+    `"0880d095ffbc311229080312100a026e7312066f7264657273180220021a130a027766120372756e1804200528013009384d1a020102"`,
+  );
 });
 
 test('a record that only removes says so', () => {

@@ -1,0 +1,351 @@
+/**
+ * A matching host: the actor around MatchingCore, owner of one partition of the matching topic.
+ *
+ *     router ─▶ PartitionLoop ─▶ MatchingCore ──▶ startTask ─────▶ history shard ──▶ taskStartAnswered ─┐
+ *                   ▲                         ├─▶ forwardPoll/Task ▶ parent's host ─▶ forwarded…Answered ─┤
+ *                   │                         └─▶ one OS timer for the next deadline ─▶ tick ────────────┤
+ *                   └────────────────────────────────────────────────────────────────────────────────────┘
+ *
+ * Every such request ends in exactly one answer to the core, whatever happens; an answer to an earlier memory meets no correlation of
+ * the present one.
+ */
+import { unreachable } from '../kernel/assert.ts';
+import type { Handled } from '../kernel/handled.ts';
+import type { StartActivityTask, StartWorkflowTask } from '../history/commands.ts';
+import type { Rejection } from '../history/replies.ts';
+import type { ForwardedPollOutcome, MatchingCommand, MatchingRequest, StartOutcome } from '../matching/commands.ts';
+import type { ForwardPoll, ForwardTask, MatchingEffect, StartTask, WithdrawActivityStart } from '../matching/effects.ts';
+import { MatchingCore } from '../matching/matching-core.ts';
+import type { MatchingRecord } from '../matching/records.ts';
+import type { MatchingReply } from '../matching/replies.ts';
+import { matchingPartitionOf } from '../matching/task-queue.ts';
+import type { Logger } from '../observability/logger.ts';
+import { isAskFailure, NOBODY } from './asks.ts';
+import type { ClaimCodec } from './claim.ts';
+import type { Log } from './log.ts';
+import type { PartitionCore, RecordCodec } from './partition-core.ts';
+import { PartitionLoop, type PartitionMemory, type PartitionShell, type PartitionStatus } from './partition-loop.ts';
+import type { Clock, Random, Timer } from './ports.ts';
+import type { Asker, Endpoint, HistoryAnswer, MatchingAnswer, ReplySink, StartedTask } from './router.ts';
+
+export type MatchingHostOptions = {
+  /** From 0. */
+  readonly partition: number;
+  readonly topic: string;
+  readonly owner: string;
+  readonly log: Log;
+  readonly codec: RecordCodec<MatchingRecord>;
+  readonly claims: ClaimCodec;
+  /** Partitions of the matching topic. */
+  readonly matchingPartitions: number;
+  readonly router: Asker;
+  readonly sink: ReplySink<MatchingReply<StartedTask>>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly onStatus: (status: PartitionStatus) => void;
+};
+
+type Command = MatchingCommand<StartedTask>;
+type Reply = MatchingReply<StartedTask>;
+type Effect = MatchingEffect<StartedTask>;
+type Loop = PartitionLoop<Command, Reply, MatchingRecord, Effect>;
+
+/** Shards answer in milliseconds; past this the start is asked again for the same poll. */
+const START_TIMEOUT_MS = 10_000;
+const FORWARD_TIMEOUT_MS = 10_000;
+const WITHDRAW_TIMEOUT_MS = 10_000;
+const WITHDRAW_ATTEMPTS_MAX = 20;
+const WITHDRAW_RETRY_MS = 250;
+/** The mailbox was full. */
+const RESUBMIT_MS = 20;
+/** Each memory counts its correlations from a start of its own. */
+const CORRELATIONS_PER_MEMORY = 2 ** 40;
+
+export class MatchingHost implements Endpoint<MatchingRequest> {
+  readonly #options: MatchingHostOptions;
+  readonly #loop: Loop;
+  #memories = 0;
+  #memory: MatchingMemory | undefined;
+
+  constructor(options: MatchingHostOptions) {
+    this.#options = options;
+    this.#loop = new PartitionLoop({
+      partition: { topic: options.topic, partition: options.partition },
+      log: options.log,
+      codec: options.codec,
+      claims: options.claims,
+      owner: options.owner,
+      create: () => this.#create(),
+      asks: options.sink,
+      clock: options.clock,
+      random: options.random,
+      logger: options.logger.with({ 'matching-partition': options.partition }),
+      onStatus: options.onStatus,
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** What was started or dropped is journaled first, so that the next owner does not offer it again. */
+  drain(): Promise<void> {
+    this.#loop.submit(NOBODY, { kind: 'flushRemovals' });
+    return this.#loop.drain();
+  }
+
+  status(): PartitionStatus {
+    return this.#loop.status();
+  }
+
+  submit(askId: number, request: MatchingRequest): ReturnType<Endpoint<MatchingRequest>['submit']> {
+    return this.#loop.submit(askId, request);
+  }
+
+  cancel(askId: number): void {
+    this.#memory?.cancelled(askId);
+    this.#loop.cancel(askId);
+  }
+
+  counts(): ReturnType<MatchingCore<StartedTask>['counts']> | undefined {
+    return this.#memory?.counts();
+  }
+
+  #create(): PartitionMemory<Command, Reply, MatchingRecord, Effect> {
+    const core = new MatchingCore<StartedTask>(this.#memories++ * CORRELATIONS_PER_MEMORY);
+    const host = new MatchingMemory(this.#options, core, this.#loop);
+    this.#memory = host;
+    return { core: host, host };
+  }
+}
+
+/** One memory of the host, from replay to the loss of ownership: the core with a timer beside it, and the shell around it. */
+class MatchingMemory implements PartitionCore<Command, Reply, MatchingRecord, Effect>, PartitionShell<Reply, MatchingRecord, Effect> {
+  readonly #options: MatchingHostOptions;
+  readonly #core: MatchingCore<StartedTask>;
+  readonly #loop: Loop;
+  /** Forwarded polls that wait at the parent: correlation -> ask. */
+  readonly #forwardedPolls = new Map<number, number>();
+  /** Asks whose caller has left, while the core does not know it yet. */
+  readonly #leaving = new Set<number>();
+  readonly #retries = new Set<Timer>();
+  #active = false;
+  #timer: Timer | undefined;
+  #armedForMs = Infinity;
+
+  constructor(options: MatchingHostOptions, core: MatchingCore<StartedTask>, loop: Loop) {
+    this.#options = options;
+    this.#core = core;
+    this.#loop = loop;
+  }
+
+  // ── The core, watched ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  handle(command: Command, nowMs: number, askId: number): Handled<MatchingRecord, Reply, Effect> {
+    const handled = this.#core.handle(command, nowMs, askId);
+    this.#arm();
+    return handled;
+  }
+
+  evolve(record: MatchingRecord): void {
+    this.#core.evolve(record);
+  }
+
+  cancel(askId: number, nowMs: number): Handled<MatchingRecord, Reply, Effect> {
+    this.#leaving.delete(askId);
+    const handled = this.#core.cancel(askId, nowMs);
+    this.#arm();
+    return handled;
+  }
+
+  cancelled(askId: number): void {
+    if (this.#active) this.#leaving.add(askId);
+  }
+
+  counts(): ReturnType<MatchingCore<StartedTask>['counts']> {
+    return this.#core.counts();
+  }
+
+  // ── The shell ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  activated(): void {
+    this.#active = true;
+    this.#submit({ kind: 'activate' });
+  }
+
+  deactivated(): void {
+    this.#active = false;
+    this.#timer?.cancel();
+    for (const timer of this.#retries) timer.cancel();
+    this.#retries.clear();
+    for (const askId of this.#forwardedPolls.values()) this.#options.router.cancel(askId);
+    this.#forwardedPolls.clear();
+  }
+
+  committed(): void {
+    // The backlog is all in memory: nothing is built from its records beside the core.
+  }
+
+  answer(askId: number, reply: Reply): void {
+    // The caller left while this answer was on its way to him: nobody else would take the start back.
+    if (reply.kind === 'task' && this.#leaving.has(askId)) this.#takeBack(reply.task, reply.origin, reply.pollRequestId, 1);
+    this.#options.sink.answer(askId, reply);
+  }
+
+  act(effect: Effect): void {
+    switch (effect.kind) {
+      case 'reply':
+        return this.answer(effect.askId, effect.reply);
+      case 'startTask':
+        return this.#startTask(effect);
+      case 'withdrawActivityStart':
+        return this.#withdraw(effect, 1);
+      case 'forwardPoll':
+        return this.#forwardPoll(effect);
+      case 'cancelForwardedPoll':
+        return this.#cancelForwardedPoll(effect.correlation);
+      case 'forwardTask':
+        return this.#forwardTask(effect);
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  /** What the core must learn. A full mailbox delays it; with the memory gone nobody needs it. */
+  #submit(command: Command): void {
+    if (!this.#active) return;
+    const failure = this.#loop.submit(NOBODY, command);
+    if (failure?.kind === 'busy') this.#later(RESUBMIT_MS, () => this.#submit(command));
+  }
+
+  #later(delayMs: number, run: () => void): void {
+    const timer = this.#options.clock.after(delayMs, () => {
+      this.#retries.delete(timer);
+      run();
+    });
+    this.#retries.add(timer);
+  }
+
+  // ── Timer ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Moved only towards the present: most deadlines pass away unfired, and one idle tick costs less than a timer for each poll. */
+  #arm(): void {
+    const dueMs = this.#core.nextDeadline();
+    if (dueMs === undefined || dueMs >= this.#armedForMs) return;
+    this.#timer?.cancel();
+    this.#armedForMs = dueMs;
+    this.#timer = this.#options.clock.after(Math.max(0, dueMs - this.#options.clock.wallMs()), () => this.#tick());
+  }
+
+  #tick(): void {
+    this.#armedForMs = Infinity;
+    const dueMs = this.#core.nextDeadline();
+    if (dueMs === undefined) return;
+    if (dueMs > this.#options.clock.wallMs()) this.#arm();
+    else this.#submit({ kind: 'tick' });
+  }
+
+  // ── History ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #startTask(start: StartTask): void {
+    const { queue, task, pollRequestId, identity, workerVersion } = start;
+    const { key, scheduledEventId, stamp, historyShard } = task;
+    const deadlineMs = this.#deadlineIn(START_TIMEOUT_MS);
+    if (queue.taskType === 'workflow') {
+      const taskQueue = { name: queue.name, kind: queue.kind === 'sticky' ? 2 : 1, normalName: '' };
+      const command = { kind: 'startWorkflowTask', key, scheduledEventId, stamp, pollRequestId, identity, taskQueue } as const;
+      this.#options.router.askHistory(historyShard, command, deadlineMs, (answer) => this.#started(start, answer));
+    } else {
+      const command = { kind: 'startActivityTask', key, scheduledEventId, stamp, pollRequestId, identity, workerVersion } as const;
+      this.#options.router.askHistory(historyShard, command, deadlineMs, (answer) => this.#started(start, answer));
+    }
+  }
+
+  #started(start: StartTask, answer: HistoryAnswer<StartWorkflowTask> | HistoryAnswer<StartActivityTask>): void {
+    if (!this.#active && !isAskFailure(answer) && answer.kind !== 'rejected') {
+      // Whatever answer this memory could have given is lost with it.
+      return this.#takeBack(answer, start.task, start.pollRequestId, WITHDRAW_ATTEMPTS_MAX);
+    }
+    this.#submit({ kind: 'taskStartAnswered', correlation: start.correlation, outcome: startOutcome(answer) });
+  }
+
+  /** Only activities can be taken back; a workflow task waits for its timeout. */
+  #takeBack(task: StartedTask, origin: StartTask['task'], pollRequestId: string, attempt: number): void {
+    if (task.kind !== 'activityTask') return;
+    const { historyShard, key, scheduledEventId } = origin;
+    this.#withdraw({ kind: 'withdrawActivityStart', historyShard, key, scheduledEventId, pollRequestId }, attempt);
+  }
+
+  #withdraw(withdrawal: WithdrawActivityStart, attempt: number): void {
+    const { historyShard, key, scheduledEventId, pollRequestId } = withdrawal;
+    const command = { kind: 'withdrawActivityStart', key, scheduledEventId, pollRequestId } as const;
+    this.#options.router.askHistory(historyShard, command, this.#deadlineIn(WITHDRAW_TIMEOUT_MS), (answer) => {
+      if (!isAskFailure(answer)) return;
+      if (attempt < WITHDRAW_ATTEMPTS_MAX) return this.#later(WITHDRAW_RETRY_MS, () => this.#withdraw(withdrawal, attempt + 1));
+      const { namespaceId, workflowId, runId } = key;
+      this.#options.logger.warn('an activity start was not withdrawn and waits for its timeout', {
+        namespaceId,
+        workflowId,
+        runId,
+        scheduledEventId,
+      });
+    });
+  }
+
+  // ── Parent partition ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #forwardPoll({ correlation, command }: ForwardPoll): void {
+    const waitMs = command.deadlineMs - this.#options.clock.wallMs();
+    const askId = this.#options.router.askMatching(
+      this.#hostOf(command),
+      command,
+      this.#deadlineIn(waitMs + FORWARD_TIMEOUT_MS),
+      (answer) => {
+        this.#forwardedPolls.delete(correlation);
+        this.#submit({ kind: 'forwardedPollAnswered', correlation, outcome: forwardedPollOutcome(answer) });
+      },
+    );
+    this.#forwardedPolls.set(correlation, askId);
+  }
+
+  /** An answer that is already in the mailbox comes first; this one then means nothing. */
+  #cancelForwardedPoll(correlation: number): void {
+    const askId = this.#forwardedPolls.get(correlation);
+    if (askId !== undefined) this.#options.router.cancel(askId);
+    this.#forwardedPolls.delete(correlation);
+    this.#submit({ kind: 'forwardedPollAnswered', correlation, outcome: { kind: 'emptyPoll' } });
+  }
+
+  #forwardTask({ correlation, command }: ForwardTask): void {
+    // The parent answers a task that it holds, when its time there is over or the parent moves.
+    const deadlineMs = command.holdUntilMs === 0 ? this.#deadlineIn(FORWARD_TIMEOUT_MS) : Infinity;
+    this.#options.router.askMatching(this.#hostOf(command), command, deadlineMs, (answer) => {
+      const outcome = answer.kind === 'done' ? 'taken' : answer.kind === 'noMatch' ? 'noMatch' : 'unavailable';
+      this.#submit({ kind: 'forwardedTaskAnswered', correlation, outcome });
+    });
+  }
+
+  #hostOf(command: MatchingRequest): number {
+    return matchingPartitionOf(command.queue, this.#options.matchingPartitions);
+  }
+
+  #deadlineIn(ms: number): number {
+    return this.#options.clock.monoMs() + ms;
+  }
+}
+
+function startOutcome(answer: HistoryAnswer<StartWorkflowTask> | HistoryAnswer<StartActivityTask>): StartOutcome<StartedTask> {
+  if (isAskFailure(answer)) return { kind: 'unavailable' };
+  if (answer.kind === 'rejected') return { kind: isObsolete(answer.rejection) ? 'obsolete' : 'unavailable' };
+  return { kind: 'started', task: answer };
+}
+
+/** A refusal for good, or one that passes. */
+function isObsolete(rejection: Rejection): boolean {
+  return rejection.reason !== 'busy-workflow';
+}
+
+function forwardedPollOutcome(answer: MatchingAnswer<ForwardPoll['command']>): ForwardedPollOutcome<StartedTask> {
+  return isAskFailure(answer) || answer.kind === 'rejected' ? { kind: 'unavailable' } : answer;
+}
