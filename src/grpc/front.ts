@@ -1,14 +1,18 @@
+import { isAskFailure } from '../actors/asks.ts';
+import type { StartedTask } from '../actors/router.ts';
+import type { Namespace } from '../cluster/cluster-state.ts';
+import type { ClusterCommand } from '../cluster/commands.ts';
+import type { ClusterReply } from '../cluster/replies.ts';
 import type { HistoryCommand } from '../history/commands.ts';
-import type { HistoryReplyTo } from '../history/replies.ts';
-import { unreachable } from '../kernel/assert.ts';
+import type { HistoryReplyTo, Rejected } from '../history/replies.ts';
 import type { MatchingRequest } from '../matching/commands.ts';
-import type { MatchingReplyTo } from '../matching/replies.ts';
+import type { MatchingRejected, MatchingReplyTo } from '../matching/replies.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';
-import { deadlineExceeded, namespaceNotFound, unavailable } from './errors/details.ts';
-import { clusterRejection, historyRejection, matchingRejection } from './errors/rejections.ts';
+import { namespaceNotFound } from './errors/details.ts';
+import { askFailure, clusterRejection, historyRejection, matchingRejection } from './errors/rejections.ts';
 import { statusCode } from './errors/status-code.ts';
 import { invalidArgument, StatusError } from './errors/status-error.ts';
-import type { AskOutcome, ClusterRequest, FrontPorts, NamespaceView, StartedTask } from './ports.ts';
+import type { FrontPorts } from './ports.ts';
 import { TokenSigner } from './tokens/token-signer.ts';
 import { Tokens } from './tokens/tokens.ts';
 import type { Call } from './transport/call.ts';
@@ -17,17 +21,23 @@ import { checkLength } from './validation/lengths.ts';
 /** Calls without a deadline do not wait longer for an actor than this. */
 const askTimeoutMs = 30_000;
 
-/** What all handlers share: asking actors, finding namespaces, waiting, tokens. */
+export type WorkflowName = { readonly namespaceId: string; readonly workflowId: string };
+
+/** What all handlers share: asking actors, finding namespaces, waiting, tokens. Times are wall-clock milliseconds. */
 export class Front {
   readonly ports: FrontPorts;
   readonly tokens: Tokens;
-  /** Ends one open long poll, empty. */
+  /** Ends one open wait. */
   readonly #waiting = new Set<() => void>();
   #draining = false;
 
   constructor(ports: FrontPorts) {
     this.ports = ports;
     this.tokens = new Tokens(new TokenSigner(ports.tokenKey));
+  }
+
+  nowMs(): number {
+    return this.ports.clock.wallMs();
   }
 
   /** From now on nothing waits: open polls end empty, new ones at once. */
@@ -38,41 +48,29 @@ export class Front {
   }
 
   /** Throws the shard's rejection as a StatusError. */
-  history<Command extends HistoryCommand>(
-    call: Call,
-    workflow: { readonly namespaceId: string; readonly workflowId: string },
-    command: Command,
-    deadlineMs: number = this.askDeadline(call),
-  ): Promise<HistoryReplyTo[Command['kind']]> {
+  history<Command extends HistoryCommand>(call: Call, workflow: WorkflowName, command: Command): Promise<HistoryReplyTo[Command['kind']]> {
     return new Promise((resolve, reject) => {
-      this.ports.askHistory(workflow, command, deadlineMs, (outcome) => {
-        if (outcome.kind === 'reply') resolve(outcome.reply);
-        else reject(askFailure(outcome, historyRejection));
-      });
+      this.#askHistory(workflow, command, this.#askDeadline(call), resolve, reject);
     });
   }
 
-  /** As `history`, for what may take long: ends with the call, and at drain with `whenEnded`. */
+  /** As `history`, for what may take long: ends with the call, and at drain with 'ended'. */
   waitHistory<Command extends HistoryCommand>(
     call: Call,
-    workflow: { readonly namespaceId: string; readonly workflowId: string },
+    workflow: WorkflowName,
     command: Command,
     deadlineMs: number,
   ): Promise<HistoryReplyTo[Command['kind']] | 'ended'> {
-    return this.#wait(call, (resolve, reject) =>
-      this.ports.askHistory(workflow, command, deadlineMs, (outcome) => {
-        if (outcome.kind === 'reply') resolve(outcome.reply);
-        else reject(askFailure(outcome, historyRejection));
-      }),
-    );
+    return this.#wait(call, (resolve, reject) => this.#askHistory(workflow, command, this.#mono(deadlineMs), resolve, reject));
   }
 
-  matching<Request extends MatchingRequest>(call: Call, queue: TaskQueuePartition, request: Request): Promise<MatchingReplyTo<StartedTask>[Request['kind']]> {
+  matching<Request extends MatchingRequest>(
+    call: Call,
+    queue: TaskQueuePartition,
+    request: Request,
+  ): Promise<MatchingReplyTo<StartedTask>[Request['kind']]> {
     return new Promise((resolve, reject) => {
-      this.ports.askMatching(queue, request, this.askDeadline(call), (outcome) => {
-        if (outcome.kind === 'reply') resolve(outcome.reply);
-        else reject(askFailure(outcome, matchingRejection));
-      });
+      this.#askMatching(queue, request, this.#askDeadline(call), resolve, reject);
     });
   }
 
@@ -83,25 +81,22 @@ export class Front {
     request: Request,
     deadlineMs: number,
   ): Promise<MatchingReplyTo<StartedTask>[Request['kind']] | 'ended'> {
-    return this.#wait(call, (resolve, reject) =>
-      this.ports.askMatching(queue, request, deadlineMs, (outcome) => {
-        if (outcome.kind === 'reply') resolve(outcome.reply);
-        else reject(askFailure(outcome, matchingRejection));
-      }),
-    );
+    return this.#wait(call, (resolve, reject) => this.#askMatching(queue, request, this.#mono(deadlineMs), resolve, reject));
   }
 
-  cluster(call: Call, request: ClusterRequest, namespace: string): Promise<void> {
+  /** `namespace`: as the client named it, for the wording of a rejection. */
+  cluster(call: Call, command: ClusterCommand, namespace: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.ports.askCluster(request, this.askDeadline(call), (outcome) => {
-        if (outcome.kind === 'reply') resolve();
-        else reject(askFailure(outcome, (rejection) => clusterRejection(rejection, namespace)));
+      this.ports.asker.ask<ClusterCommand, ClusterReply>({ kind: 'cluster' }, command, this.#askDeadline(call), (answer) => {
+        if (answer.kind === 'rejected') reject(clusterRejection(answer.rejection, namespace));
+        else if (isAskFailure(answer)) reject(askFailure(answer));
+        else resolve();
       });
     });
   }
 
   /** At once when this process knows the namespace; otherwise it first makes sure that it knows everything. */
-  namespace(call: Call, name: string): NamespaceView | Promise<NamespaceView> {
+  namespace(call: Call, name: string): Namespace | Promise<Namespace> {
     const known = this.ports.cluster.namespaceByName(name);
     if (known !== undefined && known.state !== 'deleted') return known;
     if (name === '') throw invalidArgument('Namespace not set on request.');
@@ -109,46 +104,79 @@ export class Front {
     return this.#namespaceAfterSync(call, name, () => this.ports.cluster.namespaceByName(name));
   }
 
-  namespaceById(call: Call, id: string): NamespaceView | Promise<NamespaceView> {
+  namespaceById(call: Call, id: string): Namespace | Promise<Namespace> {
     const known = this.ports.cluster.namespaceById(id);
     if (known !== undefined && known.state !== 'deleted') return known;
+    checkLength(id, 'Namespace');
     return this.#namespaceAfterSync(call, id, () => this.ports.cluster.namespaceById(id));
   }
 
   /** The namespace that a token was made for; a request that names another one is refused before anything is read. */
-  async namespaceOfToken(call: Call, requestNamespace: string, tokenNamespaceId: string): Promise<NamespaceView> {
+  async namespaceOfToken(call: Call, requestNamespace: string, tokenNamespaceId: string): Promise<Namespace> {
     if (requestNamespace === '') return this.namespaceById(call, tokenNamespaceId);
     const namespace = await this.namespace(call, requestNamespace);
     if (namespace.id !== tokenNamespaceId) throw invalidArgument('Operation requested with a token from a different namespace.');
     return namespace;
   }
 
-  askDeadline(call: Call): number {
-    return Math.min(call.deadlineMs, this.ports.nowMs() + askTimeoutMs);
+  #askHistory<Command extends HistoryCommand>(
+    workflow: WorkflowName,
+    command: Command,
+    deadlineMonoMs: number,
+    resolve: (reply: HistoryReplyTo[Command['kind']]) => void,
+    reject: (error: StatusError) => void,
+  ): number {
+    const shard = this.ports.historyShardOf(workflow.namespaceId, workflow.workflowId);
+    return this.ports.asker.askHistory(shard, command, deadlineMonoMs, (answer) => {
+      if (isRejected(answer)) reject(historyRejection(answer.rejection));
+      else if (isAskFailure(answer)) reject(askFailure(answer));
+      else resolve(answer);
+    });
   }
 
-  async #namespaceAfterSync(call: Call, wanted: string, lookUp: () => NamespaceView | undefined): Promise<NamespaceView> {
+  #askMatching<Request extends MatchingRequest>(
+    queue: TaskQueuePartition,
+    request: Request,
+    deadlineMonoMs: number,
+    resolve: (reply: MatchingReplyTo<StartedTask>[Request['kind']]) => void,
+    reject: (error: StatusError) => void,
+  ): number {
+    return this.ports.asker.askMatching(this.ports.matchingPartitionOf(queue), request, deadlineMonoMs, (answer) => {
+      if (isMatchingRejected(answer)) reject(matchingRejection(answer.rejection));
+      else if (isAskFailure(answer)) reject(askFailure(answer));
+      else resolve(answer);
+    });
+  }
+
+  #askDeadline(call: Call): number {
+    return this.ports.clock.monoMs() + Math.min(call.deadlineMs - this.nowMs(), askTimeoutMs);
+  }
+
+  /** Actors count time by a clock that never jumps. */
+  #mono(deadlineMs: number): number {
+    return this.ports.clock.monoMs() + deadlineMs - this.nowMs();
+  }
+
+  async #namespaceAfterSync(call: Call, wanted: string, lookUp: () => Namespace | undefined): Promise<Namespace> {
     await this.cluster(call, { kind: 'syncCluster' }, wanted);
     const found = lookUp();
     if (found === undefined || found.state === 'deleted') throw namespaceNotFound(wanted);
     return found;
   }
 
-  #wait<Reply>(call: Call, ask: (resolve: (reply: Reply) => void, reject: (error: Error) => void) => number): Promise<Reply | 'ended'> {
+  /** An ask never settles in its own turn, so its id is known before anything can end it. */
+  #wait<Reply>(
+    call: Call,
+    ask: (resolve: (reply: Reply) => void, reject: (error: StatusError) => void) => number,
+  ): Promise<Reply | 'ended'> {
     if (this.#draining) return Promise.resolve('ended');
     return new Promise((resolve, reject) => {
       let settled = false;
-      let askId = 0;
-      const end = (): void => {
-        settled = true;
-        this.ports.cancel(askId);
-        resolve('ended');
-      };
       const settle = (): void => {
         settled = true;
         this.#waiting.delete(end);
       };
-      askId = ask(
+      const askId = ask(
         (reply) => {
           settle();
           resolve(reply);
@@ -158,28 +186,26 @@ export class Front {
           reject(error);
         },
       );
-      // The ask settles `settled` in its own turn when nothing has to be waited for.
-      if (settled as boolean) return;
+      const end = (): void => {
+        settle();
+        this.ports.asker.cancel(askId);
+        resolve('ended');
+      };
       this.#waiting.add(end);
       call.onCancel(() => {
         if (settled) return;
         settle();
-        this.ports.cancel(askId);
+        this.ports.asker.cancel(askId);
         reject(new StatusError(statusCode.cancelled, 'context canceled'));
       });
     });
   }
 }
 
-function askFailure<Rejection>(outcome: Exclude<AskOutcome<never, Rejection>, { kind: 'reply' }>, wording: (rejection: Rejection) => StatusError): StatusError {
-  switch (outcome.kind) {
-    case 'rejected':
-      return wording(outcome.rejection);
-    case 'unavailable':
-      return unavailable(outcome.message);
-    case 'deadlineExceeded':
-      return deadlineExceeded();
-    default:
-      return unreachable(outcome);
-  }
+function isRejected(answer: { readonly kind: string }): answer is Rejected {
+  return answer.kind === 'rejected';
+}
+
+function isMatchingRejected(answer: { readonly kind: string }): answer is MatchingRejected {
+  return answer.kind === 'rejected';
 }

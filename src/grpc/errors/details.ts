@@ -33,7 +33,10 @@ export function namespaceAlreadyExists(namespace: string): StatusError {
   });
 }
 
-export function alreadyStarted(message: string, started: { readonly startRequestId: string; readonly runId: string; readonly firstExecutionRunId: string }): StatusError {
+export function alreadyStarted(
+  message: string,
+  started: { readonly startRequestId: string; readonly runId: string; readonly firstExecutionRunId: string },
+): StatusError {
   const { startRequestId, runId, firstExecutionRunId } = started;
   return new StatusError(statusCode.alreadyExists, message, {
     details: [
@@ -70,18 +73,26 @@ export const exhaustedScope = { namespace: { value: 1, name: 'Namespace' }, syst
 
 export function resourceExhausted(message: string, cause: ExhaustedCause, scope: ExhaustedCause): StatusError {
   return new StatusError(statusCode.resourceExhausted, message, {
-    details: [{ type: `${prefix}ResourceExhaustedFailure`, value: encodeResourceExhaustedFailure({ cause: cause.value, scope: scope.value }) }],
+    details: [
+      { type: `${prefix}ResourceExhaustedFailure`, value: encodeResourceExhaustedFailure({ cause: cause.value, scope: scope.value }) },
+    ],
     trailers: { 'x-resource-exhausted-cause': cause.name, 'x-resource-exhausted-scope': scope.name },
   });
 }
 
-export function clientVersionNotSupported(message: string, detail: { readonly clientVersion: string; readonly clientName: string; readonly supportedVersions: string }): StatusError {
+export function clientVersionNotSupported(
+  message: string,
+  detail: { readonly clientVersion: string; readonly clientName: string; readonly supportedVersions: string },
+): StatusError {
   return new StatusError(statusCode.failedPrecondition, message, {
     details: [{ type: `${prefix}ClientVersionNotSupportedFailure`, value: encodeClientVersionNotSupportedFailure(detail) }],
   });
 }
 
-export function serverVersionNotSupported(message: string, detail: { readonly serverVersion: string; readonly clientSupportedServerVersions: string }): StatusError {
+export function serverVersionNotSupported(
+  message: string,
+  detail: { readonly serverVersion: string; readonly clientSupportedServerVersions: string },
+): StatusError {
   return new StatusError(statusCode.failedPrecondition, message, {
     details: [{ type: `${prefix}ServerVersionNotSupportedFailure`, value: encodeServerVersionNotSupportedFailure(detail) }],
   });

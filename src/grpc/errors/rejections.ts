@@ -1,8 +1,21 @@
+import type { AskFailure } from '../../actors/asks.ts';
+import type { ClusterRejection } from '../../cluster/replies.ts';
 import type { Rejection } from '../../history/replies.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import type { MatchingRejection } from '../../matching/replies.ts';
-import type { ClusterRejection } from '../ports.ts';
-import { alreadyStarted, deadlineExceeded, exhaustedCause, exhaustedScope, namespaceAlreadyExists, namespaceNotFound, notFound, queryFailed, resourceExhausted, workflowNotReady } from './details.ts';
+import {
+  alreadyStarted,
+  deadlineExceeded,
+  exhaustedCause,
+  exhaustedScope,
+  namespaceAlreadyExists,
+  namespaceNotFound,
+  notFound,
+  queryFailed,
+  resourceExhausted,
+  unavailable,
+  workflowNotReady,
+} from './details.ts';
 import { statusCode } from './status-code.ts';
 import { invalidArgument, StatusError } from './status-error.ts';
 
@@ -65,5 +78,21 @@ export function clusterRejection(rejected: ClusterRejection, namespace: string):
       return new StatusError(statusCode.failedPrecondition, rejected.message);
     default:
       return unreachable(rejected.reason);
+  }
+}
+
+/** No reply came. Whether the command took effect is not known after `unavailable` and `deadline`; clients try again. */
+export function askFailure(failure: AskFailure): StatusError {
+  switch (failure.kind) {
+    case 'unavailable':
+      return unavailable(failure.message);
+    case 'deadline':
+      return deadlineExceeded();
+    case 'busy':
+      return resourceExhausted(failure.message, exhaustedCause.systemOverloaded, exhaustedScope.system);
+    case 'tooLarge':
+      return invalidArgument(failure.message);
+    default:
+      return unreachable(failure);
   }
 }

@@ -17,7 +17,11 @@ export class StatusError extends Error {
   constructor(
     code: StatusCode,
     message: string,
-    options: { readonly details?: readonly ErrorDetail[]; readonly trailers?: Readonly<Record<string, string>>; readonly cause?: unknown } = {},
+    options: {
+      readonly details?: readonly ErrorDetail[];
+      readonly trailers?: Readonly<Record<string, string>>;
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;

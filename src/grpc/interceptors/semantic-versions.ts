@@ -13,7 +13,10 @@ export function satisfies(versionText: string, rangeText: string): boolean | und
   if (version === undefined || rangeText.length > rangeCharsMax) return undefined;
   let any = false;
   for (const alternative of rangeText.split('||')) {
-    const comparators = alternative.trim().replaceAll(/(<=|>=|!=|==|=|<|>)\s+/g, '$1').split(/[\s,]+/);
+    const comparators = alternative
+      .trim()
+      .replaceAll(/(<=|>=|!=|==|=|<|>)\s+/g, '$1')
+      .split(/[\s,]+/);
     let all = true;
     for (const comparator of comparators) {
       const holds = compareTo(version, comparator);

@@ -14,7 +14,7 @@ import {
 import { invalidArgument } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
 import { unary } from '../method.ts';
-import type { NamespaceView } from '../ports.ts';
+import type { Namespace } from '../../cluster/cluster-state.ts';
 import type { Call, Service } from '../transport/call.ts';
 import { checkLength } from '../validation/lengths.ts';
 
@@ -25,11 +25,15 @@ export function operatorService(front: Front): Service {
   return {
     name: operatorServiceName,
     methods: new Map([
-      unary('AddSearchAttributes', decodeAddSearchAttributesRequest, encodeAddSearchAttributesResponse, (request, call) => add(front, request, call)),
+      unary('AddSearchAttributes', decodeAddSearchAttributesRequest, encodeAddSearchAttributesResponse, (request, call) =>
+        add(front, request, call),
+      ),
       unary('RemoveSearchAttributes', decodeRemoveSearchAttributesRequest, encodeRemoveSearchAttributesResponse, (request, call) =>
         remove(front, request, call),
       ),
-      unary('ListSearchAttributes', decodeListSearchAttributesRequest, encodeListSearchAttributesResponse, (request, call) => list(front, request, call)),
+      unary('ListSearchAttributes', decodeListSearchAttributesRequest, encodeListSearchAttributesResponse, (request, call) =>
+        list(front, request, call),
+      ),
     ]),
   };
 }
@@ -43,12 +47,14 @@ async function add(front: Front, request: AddSearchAttributesRequest, call: Call
     if (name === '') throw invalidArgument('SearchAttributes are not set on request.');
     checkLength(name, 'SearchAttribute');
     if (front.ports.cluster.systemSearchAttributes.has(name)) throw invalidArgument(`Search attribute ${name} is reserved by system.`);
-    if (type <= IndexedValueType.UNSPECIFIED || type > IndexedValueType.KEYWORD_LIST) throw invalidArgument(`Unknown search attribute type: ${type}.`);
+    if (type <= IndexedValueType.UNSPECIFIED || type > IndexedValueType.KEYWORD_LIST)
+      throw invalidArgument(`Unknown search attribute type: ${type}.`);
     const known = namespace.customSearchAttributes.get(name);
     if (known === undefined) missing.set(name, type);
     else if (known !== type) throw invalidArgument(`Search attribute ${name} already exists.`);
   }
-  if (missing.size > 0) await front.cluster(call, { kind: 'addSearchAttributes', namespaceId: namespace.id, attributes: missing }, namespace.name);
+  if (missing.size > 0)
+    await front.cluster(call, { kind: 'addSearchAttributes', namespaceId: namespace.id, attributes: missing }, namespace.name);
   return {};
 }
 
@@ -72,7 +78,7 @@ async function list(front: Front, request: ListSearchAttributesRequest, call: Ca
 }
 
 /** As of now: another process may have added attributes a moment ago. */
-async function namespaceOf(front: Front, call: Call, name: string): Promise<NamespaceView> {
+async function namespaceOf(front: Front, call: Call, name: string): Promise<Namespace> {
   if (name === '') throw invalidArgument('Namespace is not set on request.');
   await front.cluster(call, { kind: 'syncCluster' }, name);
   return front.namespace(call, name);

@@ -34,7 +34,9 @@ export function compressed(message: Uint8Array): Promise<Uint8Array> {
 
 function gunzipFailure(error: unknown, bytesMax: number): StatusError {
   if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') {
-    return new StatusError(statusCode.resourceExhausted, `grpc: received message after decompression larger than max ${bytesMax}`, { cause: error });
+    return new StatusError(statusCode.resourceExhausted, `grpc: received message after decompression larger than max ${bytesMax}`, {
+      cause: error,
+    });
   }
   return new StatusError(statusCode.internal, 'grpc: failed to decompress the received message', { cause: error });
 }

@@ -36,7 +36,6 @@ export class Http2Call implements Call {
   readonly #headers: IncomingHttpHeaders;
   readonly #context: CallContext;
   readonly #startedMs = performance.now();
-  #reader: MessageReader | undefined;
   #timer: NodeJS.Timeout | undefined;
   #cancelListener: (() => void) | undefined;
   #ended = false;
@@ -77,7 +76,6 @@ export class Http2Call implements Call {
       return;
     }
     const reader = new MessageReader(this.#context.limits.messageBytesMax);
-    this.#reader = reader;
     const stream = this.#stream;
     stream.on('data', (chunk: Buffer) => {
       if (this.#ended) return;
@@ -107,7 +105,6 @@ export class Http2Call implements Call {
   }
 
   #received(method: Method, reader: MessageReader): void {
-    this.#reader = undefined;
     try {
       const { message, compressed: isCompressed } = reader.finish();
       if (!isCompressed) {
@@ -127,10 +124,12 @@ export class Http2Call implements Call {
     // Without a deadline the timer only guarded the request, which is here now.
     if (this.deadlineMs === Infinity) clearTimeout(this.#timer);
     if (method.kind === 'serverStream') {
-      method.handle(request, this, (message) => this.#send(message)).then(
-        () => this.#finishStream(),
-        (error: unknown) => this.fail(error),
-      );
+      method
+        .handle(request, this, (message) => this.#send(message))
+        .then(
+          () => this.#finishStream(),
+          (error: unknown) => this.fail(error),
+        );
       return;
     }
     const answer = method.handle(request, this);
@@ -223,7 +222,6 @@ export class Http2Call implements Call {
   #end(code: number, message: string): boolean {
     if (this.#ended) return false;
     this.#ended = true;
-    this.#reader = undefined;
     clearTimeout(this.#timer);
     for (const interceptor of this.#context.interceptors) {
       try {

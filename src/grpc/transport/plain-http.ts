@@ -39,7 +39,11 @@ export class PlainHttp {
     } else {
       const serving = path === '/health/live' || this.#serving();
       const body = JSON.stringify({ status: serving ? 'SERVING' : 'NOT_SERVING' });
-      response.writeHead(serving ? 200 : 503, { 'content-type': 'application/json', 'cache-control': 'no-store', 'content-length': body.length });
+      response.writeHead(serving ? 200 : 503, {
+        'content-type': 'application/json',
+        'cache-control': 'no-store',
+        'content-length': body.length,
+      });
       response.end(request.method === 'HEAD' ? undefined : body);
     }
   }

@@ -41,7 +41,8 @@ function percentEncoded(message: string): string {
   if (/^[ -$&-~]*$/.test(message)) return message;
   let encoded = '';
   for (const byte of Buffer.from(message)) {
-    encoded += byte >= 0x20 && byte <= 0x7e && byte !== 0x25 ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    encoded +=
+      byte >= 0x20 && byte <= 0x7e && byte !== 0x25 ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
   }
   return encoded;
 }

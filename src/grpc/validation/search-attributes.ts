@@ -2,33 +2,41 @@ import { decodePayload, decodeSearchAttributes } from '../../wire/generated/lean
 import { IndexedValueType } from '../../wire/generated/lean/enums.ts';
 import { WireError } from '../../wire/runtime.ts';
 import { invalidArgument } from '../errors/status-error.ts';
-import type { ClusterView, NamespaceView } from '../ports.ts';
+import type { Namespace } from '../../cluster/cluster-state.ts';
 
 const keysMax = 100;
 const valueBytesMax = 2 * 1024;
 const totalBytesMax = 40 * 1024;
 
-/** System attributes that clients and workers may set all the same. */
-const settableSystemAttributes: ReadonlySet<string> = new Set([
-  'BatcherNamespace',
-  'BatcherUser',
-  'BinaryChecksums',
-  'BuildIds',
-  'TemporalChangeVersion',
-  'TemporalScheduledById',
-  'TemporalScheduledStartTime',
+/** System attributes that only the server sets; those that SDKs and features set are system attributes too. */
+const unsettableAttributes: ReadonlySet<string> = new Set([
+  'CloseTime',
+  'ExecutionDuration',
+  'ExecutionStatus',
+  'ExecutionTime',
+  'HistoryLength',
+  'HistorySizeBytes',
+  'ParentRunId',
+  'ParentWorkflowId',
+  'RootRunId',
+  'RootWorkflowId',
+  'RunId',
+  'StartTime',
+  'StateTransitionCount',
+  'TaskQueue',
+  'WorkflowId',
+  'WorkflowType',
 ]);
 
 /** Search attributes of a start: known, settable, of the right type, and not too large. */
-export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: NamespaceView, cluster: ClusterView): void {
+export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: Namespace): void {
   if (bytes === undefined || bytes.length === 0) return;
-  if (bytes.length > totalBytesMax) throw invalidArgument(`total size of search attributes ${bytes.length} exceeds size limit ${totalBytesMax}`);
+  if (bytes.length > totalBytesMax)
+    throw invalidArgument(`total size of search attributes ${bytes.length} exceeds size limit ${totalBytesMax}`);
   const fields = decoded(() => decodeSearchAttributes(bytes)).indexedFields;
   if (fields.size > keysMax) throw invalidArgument(`number of search attributes ${fields.size} exceeds limit ${keysMax}`);
   for (const [name, payload] of fields) {
-    if (cluster.systemSearchAttributes.has(name) && !settableSystemAttributes.has(name)) {
-      throw invalidArgument(`${name} attribute can't be set in SearchAttributes`);
-    }
+    if (unsettableAttributes.has(name)) throw invalidArgument(`${name} attribute can't be set in SearchAttributes`);
     const type = namespace.searchAttributeTypes.get(name);
     if (type === undefined) throw invalidArgument(`Namespace ${namespace.name} has no mapping defined for search attribute ${name}`);
     if (payload.length > valueBytesMax) {

@@ -2,7 +2,7 @@ import type { IdPolicies, StartAttributes } from '../../history/commands.ts';
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '../../wire/generated/lean/enums.ts';
 import type { StartWorkflowExecutionRequest } from '../../wire/generated/lean/workflow_service.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
-import type { ClusterView, NamespaceView } from '../ports.ts';
+import type { Namespace } from '../../cluster/cluster-state.ts';
 import { checkBlob, checkLength, checkMemo, isTooLong } from './lengths.ts';
 import { checkSearchAttributes } from './search-attributes.ts';
 import { requireTaskQueue, taskQueueFields } from './task-queue.ts';
@@ -36,7 +36,7 @@ const linksMax = 10;
 const linkBytesMax = 4_000;
 
 /** The checks of a start, in the order in which clients know them, and what is left for the shard. */
-export function startAttributes(request: StartFields, namespace: NamespaceView, cluster: ClusterView): StartAttributes {
+export function startAttributes(request: StartFields, namespace: Namespace): StartAttributes {
   if (request.workflowId === '') throw invalidArgument('WorkflowId is not set on request.');
   if (isTooLong(request.workflowId)) {
     throw invalidArgument(`WorkflowId exceeds maximum allowed length (${Buffer.byteLength(request.workflowId)}/1000)`);
@@ -60,7 +60,7 @@ export function startAttributes(request: StartFields, namespace: NamespaceView, 
   checkBlob(request.header);
   checkBlob(request.userMetadata);
   checkMemo(request.memo);
-  checkSearchAttributes(request.searchAttributes, namespace, cluster);
+  checkSearchAttributes(request.searchAttributes, namespace);
   return {
     workflowType,
     taskQueue: taskQueueFields(taskQueue),

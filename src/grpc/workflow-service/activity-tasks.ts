@@ -41,7 +41,9 @@ import { activityTaskAnswer, emptyActivityTask } from './task-answers.ts';
  */
 export function activityTaskMethods(front: Front): readonly NamedMethod[] {
   return [
-    unary('PollActivityTaskQueue', decodePollActivityTaskQueueRequest, encodePollActivityTaskQueueResponse, (request, call) => poll(front, request, call)),
+    unary('PollActivityTaskQueue', decodePollActivityTaskQueueRequest, encodePollActivityTaskQueueResponse, (request, call) =>
+      poll(front, request, call),
+    ),
     unary(
       'RespondActivityTaskCompleted',
       decodeRespondActivityTaskCompletedRequest,
@@ -94,7 +96,7 @@ export function activityTaskMethods(front: Front): readonly NamedMethod[] {
 }
 
 async function poll(front: Front, request: PollActivityTaskQueueRequest, call: Call): Promise<PollActivityTaskQueueResponse> {
-  checkPollDeadline(call, front.ports.nowMs());
+  checkPollDeadline(call, front.nowMs());
   const namespace = await front.namespace(call, request.namespace);
   const taskQueue = checkPoll(request);
   const deadlineMs = pollDeadline(front, call);
@@ -121,7 +123,11 @@ async function poll(front: Front, request: PollActivityTaskQueueRequest, call: C
   return activityTaskAnswer(front, reply.task, namespace.name);
 }
 
-async function byToken(front: Front, call: Call, request: { readonly taskToken: Uint8Array; readonly namespace: string; readonly identity: string }): Promise<ActivityRef> {
+async function byToken(
+  front: Front,
+  call: Call,
+  request: { readonly taskToken: Uint8Array; readonly namespace: string; readonly identity: string },
+): Promise<ActivityRef> {
   const token = front.tokens.readActivityTask(request.taskToken);
   await front.namespaceOfToken(call, request.namespace, token.namespaceId);
   checkLength(request.identity, 'Identity');
@@ -136,7 +142,13 @@ async function byToken(front: Front, call: Call, request: { readonly taskToken: 
 async function byId(
   front: Front,
   call: Call,
-  request: { readonly namespace: string; readonly workflowId: string; readonly runId: string; readonly activityId: string; readonly identity: string },
+  request: {
+    readonly namespace: string;
+    readonly workflowId: string;
+    readonly runId: string;
+    readonly activityId: string;
+    readonly identity: string;
+  },
 ): Promise<ActivityRef> {
   const namespace = await front.namespace(call, request.namespace);
   const key = runKeyOf(namespace.id, request.workflowId, request.runId);
@@ -154,7 +166,11 @@ async function complete(front: Front, activity: ActivityRef, { result, identity 
   return {};
 }
 
-type FailureReport = { readonly failure: Uint8Array | undefined; readonly lastHeartbeatDetails: Uint8Array | undefined; readonly identity: string };
+type FailureReport = {
+  readonly failure: Uint8Array | undefined;
+  readonly lastHeartbeatDetails: Uint8Array | undefined;
+  readonly identity: string;
+};
 
 /** Parts over the limit are dropped or replaced, and the answer says which. */
 async function fail(front: Front, activity: ActivityRef, report: FailureReport, call: Call): Promise<RespondActivityTaskFailedResponse> {
@@ -185,7 +201,12 @@ async function cancel(front: Front, activity: ActivityRef, { details, identity }
   return {};
 }
 
-async function heartbeat(front: Front, activity: ActivityRef, { details, identity }: Details, call: Call): Promise<RecordActivityTaskHeartbeatResponse> {
+async function heartbeat(
+  front: Front,
+  activity: ActivityRef,
+  { details, identity }: Details,
+  call: Call,
+): Promise<RecordActivityTaskHeartbeatResponse> {
   if (isOversize(details)) {
     await failInstead(front, activity, identity, 'Heartbeat details exceed size limit.', call);
     return { cancelRequested: true, activityPaused: false, activityReset: false };

@@ -99,7 +99,10 @@ function extendedInfo(found: Description): WorkflowExecutionExtendedInfo {
     lastResetTimeMs: found.lastResetTimeMs,
     originalStartTimeMs: found.originalStartTimeMs,
     requestIdInfos: new Map(
-      [...found.requestIds].map(([id, info]): [string, RequestIdInfo] => [id, { eventType: info.eventType, eventId: info.eventId, buffered: info.buffered }]),
+      [...found.requestIds].map(([id, info]): [string, RequestIdInfo] => [
+        id,
+        { eventType: info.eventType, eventId: info.eventId, buffered: info.buffered },
+      ]),
     ),
   };
 }

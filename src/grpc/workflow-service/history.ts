@@ -11,7 +11,8 @@ import {
   type GetWorkflowExecutionHistoryReverseRequest,
   type GetWorkflowExecutionHistoryReverseResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
-import { invalidArgument } from '../errors/status-error.ts';
+import { statusCode } from '../errors/status-code.ts';
+import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { HistoryPageToken } from '../tokens/tokens.ts';
@@ -59,7 +60,11 @@ type Reading = {
  *             ├─ none left, closed or no wait ─▶ the end (no token)
  *             └─ none left, open, wait ─▶ up to 20 s for another event; none: an empty page and the same token
  */
-async function forwards(front: Front, request: GetWorkflowExecutionHistoryRequest, call: Call): Promise<GetWorkflowExecutionHistoryResponse> {
+async function forwards(
+  front: Front,
+  request: GetWorkflowExecutionHistoryRequest,
+  call: Call,
+): Promise<GetWorkflowExecutionHistoryResponse> {
   const namespace = await front.namespace(call, request.namespace);
   const asked = runKey(namespace.id, request.execution);
   const wait = request.waitNewEvent;
@@ -92,7 +97,7 @@ async function forwards(front: Front, request: GetWorkflowExecutionHistoryReques
 }
 
 async function firstReading(front: Front, call: Call, asked: RunKey, wait: boolean): Promise<Reading> {
-  const position = await front.history(call, asked, { kind: 'getHistoryPosition', key: asked, waitBeyondEventId: -1, waitForClose: false });
+  const position = await positionNow(front, call, asked);
   return {
     key: position.key,
     nextEventId: position.firstEventId,
@@ -110,24 +115,39 @@ function showsStoredEventsOnly(call: Call): boolean {
 }
 
 /** The last event alone; with wait, only once it is the last for good. */
-async function closeEvent(front: Front, call: Call, key: RunKey, wait: boolean): Promise<GetWorkflowExecutionHistoryResponse> {
-  const position = wait
-    ? await waitBeyond(front, call, key, -1, true)
-    : await front.history(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
-  if (position === 'ended') {
-    // The run is not known here when the request named none: an empty page without a position starts over.
-    return answer(noEvents, key.runId === '' ? noToken : waitingToken(front, { key, nextEventId: 1, lastEventId: 0, open: true, tailEvents: noEvents }));
+async function closeEvent(front: Front, call: Call, asked: RunKey, wait: boolean): Promise<GetWorkflowExecutionHistoryResponse> {
+  // Pins the run first: while this waits, another one may become the current run.
+  let position = asked.runId === '' || !wait ? await positionNow(front, call, asked) : undefined;
+  const key = position?.key ?? asked;
+  if (wait && position?.closed !== true) {
+    const waited = await waitBeyond(front, call, key, -1, true);
+    if (waited === 'ended' || !waited.closed) {
+      return answer(noEvents, waitingToken(front, { key, nextEventId: 1, lastEventId: 0, open: true, tailEvents: noEvents }));
+    }
+    position = waited;
   }
-  if (wait && !position.closed) {
-    return answer(noEvents, waitingToken(front, { key: position.key, nextEventId: 1, lastEventId: 0, open: true, tailEvents: noEvents }));
-  }
-  const last = position.lastEventId;
-  return answer(await storedEvents(front, position.key, last, last, 1), noToken);
+  const last = position?.lastEventId ?? 0;
+  return answer(await storedEvents(front, key, last, last, 1), noToken);
 }
 
-async function waitBeyond(front: Front, call: Call, key: RunKey, eventId: number, waitForClose: boolean): Promise<HistoryPosition | 'ended'> {
-  const deadlineMs = Math.min(front.ports.nowMs() + historyWaitMsMax, call.deadlineMs - historyTailMs);
-  return front.waitHistory(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: eventId, waitForClose }, deadlineMs);
+function positionNow(front: Front, call: Call, key: RunKey): Promise<HistoryPosition> {
+  return front.history(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
+}
+
+async function waitBeyond(
+  front: Front,
+  call: Call,
+  key: RunKey,
+  eventId: number,
+  waitForClose: boolean,
+): Promise<HistoryPosition | 'ended'> {
+  const deadlineMs = Math.min(front.nowMs() + historyWaitMsMax, call.deadlineMs - historyTailMs);
+  return front
+    .waitHistory(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: eventId, waitForClose }, deadlineMs)
+    .catch((error: unknown) => {
+      if (error instanceof StatusError && error.code === statusCode.deadlineExceeded) return 'ended';
+      throw error;
+    });
 }
 
 async function backwards(
@@ -149,17 +169,30 @@ async function backwards(
   return { history: { events: events.toReversed() }, nextPageToken: next < oldest ? noToken : reverseToken(front, key, next, oldest) };
 }
 
-async function reverseReading(front: Front, call: Call, asked: RunKey, token: Uint8Array): Promise<{ readonly key: RunKey; readonly newest: number; readonly oldest: number }> {
+async function reverseReading(
+  front: Front,
+  call: Call,
+  asked: RunKey,
+  token: Uint8Array,
+): Promise<{ readonly key: RunKey; readonly newest: number; readonly oldest: number }> {
   if (token.length > 0) {
     const { key, nextEventId, lastEventId } = pageToken(front, token, asked, true);
     return { key, newest: nextEventId, oldest: lastEventId };
   }
-  const position = await front.history(call, asked, { kind: 'getHistoryPosition', key: asked, waitBeyondEventId: -1, waitForClose: false });
+  const position = await positionNow(front, call, asked);
   return { key: position.key, newest: position.lastEventId, oldest: position.firstEventId };
 }
 
 function reverseToken(front: Front, key: RunKey, nextEventId: number, oldest: number): Uint8Array {
-  return front.tokens.historyPage({ ...key, branchId: onlyBranch, nextEventId, lastEventId: oldest, open: false, reverse: true, tailEvents: [] });
+  return front.tokens.historyPage({
+    ...key,
+    branchId: onlyBranch,
+    nextEventId,
+    lastEventId: oldest,
+    open: false,
+    reverse: true,
+    tailEvents: [],
+  });
 }
 
 function waitingToken(front: Front, { key, nextEventId, lastEventId, open, tailEvents }: Reading): Uint8Array {

@@ -31,8 +31,11 @@ export function lifecycleMethods(front: Front): readonly NamedMethod[] {
       encodeRequestCancelWorkflowExecutionResponse,
       (request, call) => requestCancel(front, request, call),
     ),
-    unary('TerminateWorkflowExecution', decodeTerminateWorkflowExecutionRequest, encodeTerminateWorkflowExecutionResponse, (request, call) =>
-      terminate(front, request, call),
+    unary(
+      'TerminateWorkflowExecution',
+      decodeTerminateWorkflowExecutionRequest,
+      encodeTerminateWorkflowExecutionResponse,
+      (request, call) => terminate(front, request, call),
     ),
   ];
 }

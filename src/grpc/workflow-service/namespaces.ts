@@ -19,7 +19,7 @@ import { unreachable } from '../../kernel/assert.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
-import type { NamespaceView } from '../ports.ts';
+import type { Namespace } from '../../cluster/cluster-state.ts';
 import type { Call } from '../transport/call.ts';
 import { blobBytesMax, checkLength, memoBytesMax } from '../validation/lengths.ts';
 
@@ -30,8 +30,12 @@ const pageSizeMax = 1_000;
 /** Namespaces: a worker's second call, and their administration. */
 export function namespaceMethods(front: Front): readonly NamedMethod[] {
   return [
-    unary('DescribeNamespace', decodeDescribeNamespaceRequest, encodeDescribeNamespaceResponse, (request, call) => describe(front, request, call)),
-    unary('RegisterNamespace', decodeRegisterNamespaceRequest, encodeRegisterNamespaceResponse, (request, call) => register(front, request, call)),
+    unary('DescribeNamespace', decodeDescribeNamespaceRequest, encodeDescribeNamespaceResponse, (request, call) =>
+      describe(front, request, call),
+    ),
+    unary('RegisterNamespace', decodeRegisterNamespaceRequest, encodeRegisterNamespaceResponse, (request, call) =>
+      register(front, request, call),
+    ),
     unary('ListNamespaces', decodeListNamespacesRequest, encodeListNamespacesResponse, (request, call) => list(front, request, call)),
   ];
 }
@@ -80,12 +84,13 @@ async function list(front: Front, request: ListNamespacesRequest, call: Call): P
   const last = page.at(-1);
   return {
     namespaces: page.map((namespace) => description(front, namespace)),
-    nextPageToken: last === undefined || rest.length === page.length ? new Uint8Array(0) : front.tokens.namespacePage({ afterName: last.name }),
+    nextPageToken:
+      last === undefined || rest.length === page.length ? new Uint8Array(0) : front.tokens.namespacePage({ afterName: last.name }),
   };
 }
 
 /** Nothing that is not built is advertised: workers change their behaviour by what stands here. */
-function description(front: Front, namespace: NamespaceView): DescribeNamespaceResponse {
+function description(front: Front, namespace: Namespace): DescribeNamespaceResponse {
   const { clusterName } = front.ports.server;
   return {
     ...emptyDescribeNamespaceResponse(),
@@ -110,7 +115,7 @@ function description(front: Front, namespace: NamespaceView): DescribeNamespaceR
   };
 }
 
-function namespaceState(state: NamespaceView['state']): number {
+function namespaceState(state: Namespace['state']): number {
   switch (state) {
     case 'registered':
       return NamespaceState.REGISTERED;

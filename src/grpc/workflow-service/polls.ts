@@ -25,7 +25,7 @@ export function checkPollDeadline(call: Call, nowMs: number): void {
 
 /** When this poll is answered empty; undefined = at once. */
 export function pollDeadline(front: Front, call: Call): number | undefined {
-  const nowMs = front.ports.nowMs();
+  const nowMs = front.nowMs();
   if (call.deadlineMs - nowMs < pollTailMs) return undefined;
   return Math.min(nowMs + pollWaitMsMax - front.ports.random() * pollJitterMsMax, call.deadlineMs - pollTailMs);
 }
@@ -42,14 +42,16 @@ export function checkPoll(request: PollFields): TaskQueue {
   checkLength(request.identity, 'Identity');
   checkLength(request.workerInstanceKey, 'WorkerInstanceKey');
   if (varintField(request.workerVersionCapabilities, useVersioningTag) !== 0) throw notBuilt('worker_version_capabilities.use_versioning');
-  if (varintField(request.deploymentOptions, workerVersioningModeTag) === versionedMode) throw notBuilt('deployment_options with versioned mode');
+  if (varintField(request.deploymentOptions, workerVersioningModeTag) === versionedMode)
+    throw notBuilt('deployment_options with versioned mode');
   return requireTaskQueue(request.taskQueue);
 }
 
 /** Polls may go to any partition of a normal queue; drawing one spreads them. */
 export function polledPartition(front: Front, namespaceId: string, queue: TaskQueue, taskType: TaskType): TaskQueuePartition {
   const sticky = queue.kind === TaskQueueKind.STICKY;
-  const partition = sticky || front.ports.taskQueuePartitions === 1 ? 0 : Math.floor(front.ports.random() * front.ports.taskQueuePartitions);
+  const partition =
+    sticky || front.ports.taskQueuePartitions === 1 ? 0 : Math.floor(front.ports.random() * front.ports.taskQueuePartitions);
   return { namespaceId, name: queue.name, taskType, partition, kind: sticky ? 'sticky' : 'normal', version: '' };
 }
 

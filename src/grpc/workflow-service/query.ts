@@ -35,7 +35,7 @@ async function query(front: Front, request: QueryWorkflowRequest, call: Call): P
   if (request.queryRejectCondition < 0 || request.queryRejectCondition > QueryRejectCondition.NOT_COMPLETED_CLEANLY) {
     throw invalidArgument(`unknown QueryRejectCondition ${request.queryRejectCondition}`);
   }
-  const deadlineMs = Math.min(front.ports.nowMs() + queryWaitMsMax, call.deadlineMs - queryTailMs);
+  const deadlineMs = Math.min(front.nowMs() + queryWaitMsMax, call.deadlineMs - queryTailMs);
   const reply = await front
     .waitHistory(
       call,

@@ -33,7 +33,10 @@ const capabilities: GetSystemInfoResponseCapabilities = {
 export function serverInfoMethods(front: Front): readonly NamedMethod[] {
   const { server } = front.ports;
   return [
-    unary('GetSystemInfo', decodeGetSystemInfoRequest, encodeGetSystemInfoResponse, () => ({ serverVersion: server.version, capabilities })),
+    unary('GetSystemInfo', decodeGetSystemInfoRequest, encodeGetSystemInfoResponse, () => ({
+      serverVersion: server.version,
+      capabilities,
+    })),
     unary('GetClusterInfo', decodeGetClusterInfoRequest, encodeGetClusterInfoResponse, () => ({
       ...emptyGetClusterInfoResponse(),
       supportedClients,

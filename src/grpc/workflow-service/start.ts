@@ -21,7 +21,9 @@ import { signaledLink, startedLink } from './links.ts';
 /** A workflow begins: StartWorkflowExecution and SignalWithStartWorkflowExecution. */
 export function startMethods(front: Front): readonly NamedMethod[] {
   return [
-    unary('StartWorkflowExecution', decodeStartWorkflowExecutionRequest, encodeStartWorkflowExecutionResponse, (request, call) => start(front, request, call)),
+    unary('StartWorkflowExecution', decodeStartWorkflowExecutionRequest, encodeStartWorkflowExecutionResponse, (request, call) =>
+      start(front, request, call),
+    ),
     unary(
       'SignalWithStartWorkflowExecution',
       decodeSignalWithStartWorkflowExecutionRequest,
@@ -33,7 +35,7 @@ export function startMethods(front: Front): readonly NamedMethod[] {
 
 async function start(front: Front, request: StartWorkflowExecutionRequest, call: Call): Promise<StartWorkflowExecutionResponse> {
   const namespace = await front.namespace(call, request.namespace);
-  const attributes = startAttributes(request, namespace, front.ports.cluster);
+  const attributes = startAttributes(request, namespace);
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.FAIL);
   refuseUnbuiltStart(request);
   const key = { namespaceId: namespace.id, workflowId: request.workflowId, runId: '' };
@@ -74,11 +76,15 @@ function refuseUnbuiltStart(request: StartWorkflowExecutionRequest): void {
   if (request.lastCompletionResult !== undefined) throw notBuilt('last_completion_result');
 }
 
-async function signalWithStart(front: Front, request: SignalWithStartWorkflowExecutionRequest, call: Call): Promise<SignalWithStartWorkflowExecutionResponse> {
+async function signalWithStart(
+  front: Front,
+  request: SignalWithStartWorkflowExecutionRequest,
+  call: Call,
+): Promise<SignalWithStartWorkflowExecutionResponse> {
   const namespace = await front.namespace(call, request.namespace);
   if (request.signalName === '') throw invalidArgument('SignalName is not set on request.');
   checkLength(request.signalName, 'SignalName');
-  const attributes = startAttributes(request, namespace, front.ports.cluster);
+  const attributes = startAttributes(request, namespace);
   checkBlob(request.signalInput);
   if (request.workflowIdConflictPolicy === WorkflowIdConflictPolicy.FAIL) {
     throw invalidArgument('Invalid WorkflowIDConflictPolicy: WORKFLOW_ID_CONFLICT_POLICY_FAIL is not supported for this operation.');
@@ -105,5 +111,10 @@ async function signalWithStart(front: Front, request: SignalWithStartWorkflowExe
     },
   });
   const run = { namespace: namespace.name, workflowId: request.workflowId, runId: reply.runId };
-  return { runId: reply.runId, started: reply.started, signalLink: signaledLink(run, requestId), firstExecutionRunId: reply.firstExecutionRunId };
+  return {
+    runId: reply.runId,
+    started: reply.started,
+    signalLink: signaledLink(run, requestId),
+    firstExecutionRunId: reply.firstExecutionRunId,
+  };
 }

@@ -38,7 +38,12 @@ export function workflowTaskAnswer(
     : workflowTaskWith(front, task, backlogCountHint, page);
 }
 
-function workflowTaskWith(front: Front, task: StartedWorkflowTask, backlogCountHint: number, page: EventPage): PollWorkflowTaskQueueResponse {
+function workflowTaskWith(
+  front: Front,
+  task: StartedWorkflowTask,
+  backlogCountHint: number,
+  page: EventPage,
+): PollWorkflowTaskQueueResponse {
   const { namespaceId, workflowId, runId } = task.key;
   return {
     ...emptyWorkflowTask,

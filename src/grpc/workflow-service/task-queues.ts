@@ -16,7 +16,9 @@ import { requireTaskQueue } from '../validation/task-queue.ts';
 
 export function taskQueueMethods(front: Front): readonly NamedMethod[] {
   return [
-    unary('DescribeTaskQueue', decodeDescribeTaskQueueRequest, encodeDescribeTaskQueueResponse, (request, call) => describe(front, request, call)),
+    unary('DescribeTaskQueue', decodeDescribeTaskQueueRequest, encodeDescribeTaskQueueResponse, (request, call) =>
+      describe(front, request, call),
+    ),
   ];
 }
 

@@ -42,47 +42,55 @@ async function resolve(front: Front, call: Call, named: ReadonlySet<string>): Pr
 
 /** One command as the core knows it. Its checks are the core's; only what is not built at all is refused here. */
 export function workflowCommand(command: Command, namespaces: TargetNamespaces): WorkflowCommand {
-  const { userMetadata } = command;
+  const common = { userMetadata: command.userMetadata, eventGroupMarkers: command.eventGroupMarkers };
   switch (command.commandType) {
     case CommandType.SCHEDULE_ACTIVITY_TASK:
-      return { type: 'scheduleActivityTask', attributes: scheduleActivity(command.scheduleActivityTaskCommandAttributes), userMetadata };
+      return { type: 'scheduleActivityTask', attributes: scheduleActivity(command.scheduleActivityTaskCommandAttributes), ...common };
     case CommandType.REQUEST_CANCEL_ACTIVITY_TASK:
-      return { type: 'requestCancelActivityTask', attributes: command.requestCancelActivityTaskCommandAttributes, userMetadata };
+      return { type: 'requestCancelActivityTask', attributes: command.requestCancelActivityTaskCommandAttributes, ...common };
     case CommandType.START_TIMER:
-      return { type: 'startTimer', attributes: command.startTimerCommandAttributes, userMetadata };
+      return { type: 'startTimer', attributes: command.startTimerCommandAttributes, ...common };
     case CommandType.CANCEL_TIMER:
-      return { type: 'cancelTimer', attributes: command.cancelTimerCommandAttributes, userMetadata };
+      return { type: 'cancelTimer', attributes: command.cancelTimerCommandAttributes, ...common };
     case CommandType.RECORD_MARKER:
-      return { type: 'recordMarker', attributes: command.recordMarkerCommandAttributes, userMetadata };
+      return { type: 'recordMarker', attributes: command.recordMarkerCommandAttributes, ...common };
     case CommandType.COMPLETE_WORKFLOW_EXECUTION:
-      return { type: 'completeWorkflowExecution', attributes: command.completeWorkflowExecutionCommandAttributes, userMetadata };
+      return { type: 'completeWorkflowExecution', attributes: command.completeWorkflowExecutionCommandAttributes, ...common };
     case CommandType.FAIL_WORKFLOW_EXECUTION: {
       const attributes = command.failWorkflowExecutionCommandAttributes;
       const failure = attributes?.failure === undefined ? undefined : opaqueFailure(attributes.failure);
-      return { type: 'failWorkflowExecution', attributes: attributes === undefined ? undefined : { failure }, userMetadata };
+      return { type: 'failWorkflowExecution', attributes: attributes === undefined ? undefined : { failure }, ...common };
     }
     case CommandType.CANCEL_WORKFLOW_EXECUTION:
-      return { type: 'cancelWorkflowExecution', attributes: command.cancelWorkflowExecutionCommandAttributes, userMetadata };
+      return { type: 'cancelWorkflowExecution', attributes: command.cancelWorkflowExecutionCommandAttributes, ...common };
     case CommandType.CONTINUE_AS_NEW_WORKFLOW_EXECUTION:
-      return { type: 'continueAsNewWorkflowExecution', attributes: continueAsNew(command.continueAsNewWorkflowExecutionCommandAttributes), userMetadata };
+      return {
+        type: 'continueAsNewWorkflowExecution',
+        attributes: continueAsNew(command.continueAsNewWorkflowExecutionCommandAttributes),
+        ...common,
+      };
     case CommandType.START_CHILD_WORKFLOW_EXECUTION:
-      return { type: 'startChildWorkflowExecution', attributes: startChild(command.startChildWorkflowExecutionCommandAttributes, namespaces), userMetadata };
+      return {
+        type: 'startChildWorkflowExecution',
+        attributes: startChild(command.startChildWorkflowExecutionCommandAttributes, namespaces),
+        ...common,
+      };
     case CommandType.REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION:
       return {
         type: 'requestCancelExternalWorkflowExecution',
         attributes: requestCancelExternal(command.requestCancelExternalWorkflowExecutionCommandAttributes, namespaces),
-        userMetadata,
+        ...common,
       };
     case CommandType.SIGNAL_EXTERNAL_WORKFLOW_EXECUTION:
       return {
         type: 'signalExternalWorkflowExecution',
         attributes: signalExternal(command.signalExternalWorkflowExecutionCommandAttributes, namespaces),
-        userMetadata,
+        ...common,
       };
     case CommandType.UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
-      return { type: 'upsertWorkflowSearchAttributes', attributes: command.upsertWorkflowSearchAttributesCommandAttributes, userMetadata };
+      return { type: 'upsertWorkflowSearchAttributes', attributes: command.upsertWorkflowSearchAttributesCommandAttributes, ...common };
     case CommandType.MODIFY_WORKFLOW_PROPERTIES:
-      return { type: 'modifyWorkflowProperties', attributes: command.modifyWorkflowPropertiesCommandAttributes, userMetadata };
+      return { type: 'modifyWorkflowProperties', attributes: command.modifyWorkflowPropertiesCommandAttributes, ...common };
     case CommandType.PROTOCOL_MESSAGE:
       throw notBuilt('command PROTOCOL_MESSAGE');
     case CommandType.SCHEDULE_NEXUS_OPERATION:
@@ -115,7 +123,9 @@ function scheduleActivity(attributes: ScheduleActivityTaskCommandAttributes | un
   };
 }
 
-function continueAsNew(attributes: ContinueAsNewWorkflowExecutionCommandAttributes | undefined): AttributesOf<'continueAsNewWorkflowExecution'> {
+function continueAsNew(
+  attributes: ContinueAsNewWorkflowExecutionCommandAttributes | undefined,
+): AttributesOf<'continueAsNewWorkflowExecution'> {
   if (attributes === undefined) return undefined;
   return {
     workflowType: attributes.workflowType?.name ?? '',

@@ -39,9 +39,14 @@ import { targetNamespaces, workflowCommand } from './workflow-commands.ts';
 /** The workflow half of a worker: polls, completions, failures, query answers, and its shutdown. */
 export function workflowTaskMethods(front: Front): readonly NamedMethod[] {
   return [
-    unary('PollWorkflowTaskQueue', decodePollWorkflowTaskQueueRequest, encodePollWorkflowTaskQueueResponse, (request, call) => poll(front, request, call)),
-    unary('RespondWorkflowTaskCompleted', decodeRespondWorkflowTaskCompletedRequest, encodeRespondWorkflowTaskCompletedResponse, (request, call) =>
-      complete(front, request, call),
+    unary('PollWorkflowTaskQueue', decodePollWorkflowTaskQueueRequest, encodePollWorkflowTaskQueueResponse, (request, call) =>
+      poll(front, request, call),
+    ),
+    unary(
+      'RespondWorkflowTaskCompleted',
+      decodeRespondWorkflowTaskCompletedRequest,
+      encodeRespondWorkflowTaskCompletedResponse,
+      (request, call) => complete(front, request, call),
     ),
     unary('RespondWorkflowTaskFailed', decodeRespondWorkflowTaskFailedRequest, encodeRespondWorkflowTaskFailedResponse, (request, call) =>
       fail(front, request, call),
@@ -49,13 +54,17 @@ export function workflowTaskMethods(front: Front): readonly NamedMethod[] {
     unary('RespondQueryTaskCompleted', decodeRespondQueryTaskCompletedRequest, encodeRespondQueryTaskCompletedResponse, (request, call) =>
       answerQuery(front, request, call),
     ),
-    unary('ResetStickyTaskQueue', decodeResetStickyTaskQueueRequest, encodeResetStickyTaskQueueResponse, (request, call) => resetSticky(front, request, call)),
-    unary('ShutdownWorker', decodeShutdownWorkerRequest, encodeShutdownWorkerResponse, (request, call) => shutdownWorker(front, request, call)),
+    unary('ResetStickyTaskQueue', decodeResetStickyTaskQueueRequest, encodeResetStickyTaskQueueResponse, (request, call) =>
+      resetSticky(front, request, call),
+    ),
+    unary('ShutdownWorker', decodeShutdownWorkerRequest, encodeShutdownWorkerResponse, (request, call) =>
+      shutdownWorker(front, request, call),
+    ),
   ];
 }
 
 async function poll(front: Front, request: PollWorkflowTaskQueueRequest, call: Call): Promise<PollWorkflowTaskQueueResponse> {
-  checkPollDeadline(call, front.ports.nowMs());
+  checkPollDeadline(call, front.nowMs());
   const namespace = await front.namespace(call, request.namespace);
   const taskQueue = checkPoll(request);
   const deadlineMs = pollDeadline(front, call);
@@ -83,7 +92,11 @@ async function poll(front: Front, request: PollWorkflowTaskQueueRequest, call: C
   return workflowTaskAnswer(front, reply.task, reply.backlogCountHint);
 }
 
-async function complete(front: Front, request: RespondWorkflowTaskCompletedRequest, call: Call): Promise<RespondWorkflowTaskCompletedResponse> {
+async function complete(
+  front: Front,
+  request: RespondWorkflowTaskCompletedRequest,
+  call: Call,
+): Promise<RespondWorkflowTaskCompletedResponse> {
   const token = front.tokens.readWorkflowTask(request.taskToken);
   const namespace = await front.namespaceOfToken(call, request.namespace, token.namespaceId);
   checkLength(request.identity, 'Identity');
@@ -176,7 +189,8 @@ async function fail(front: Front, request: RespondWorkflowTaskFailedRequest, cal
   await front.history(call, task.key, {
     kind: 'failWorkflowTask',
     task,
-    cause: request.cause === WorkflowTaskFailedCause.UNSPECIFIED ? WorkflowTaskFailedCause.WORKFLOW_WORKER_UNHANDLED_FAILURE : request.cause,
+    cause:
+      request.cause === WorkflowTaskFailedCause.UNSPECIFIED ? WorkflowTaskFailedCause.WORKFLOW_WORKER_UNHANDLED_FAILURE : request.cause,
     failure: request.failure === undefined ? undefined : boundedFailure(request.failure, 'Failure exceeds size limit.'),
     identity: request.identity,
     binaryChecksum: request.binaryChecksum,
@@ -229,7 +243,14 @@ async function shutdownWorker(front: Front, request: ShutdownWorkerRequest, call
   const { workerInstanceKey } = request;
   const asks: Promise<unknown>[] = [];
   if (request.stickyTaskQueue !== '') {
-    const queue = { namespaceId: namespace.id, name: request.stickyTaskQueue, taskType: 'workflow', partition: 0, kind: 'sticky', version: '' } as const;
+    const queue = {
+      namespaceId: namespace.id,
+      name: request.stickyTaskQueue,
+      taskType: 'workflow',
+      partition: 0,
+      kind: 'sticky',
+      version: '',
+    } as const;
     asks.push(front.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
   }
   if (request.taskQueue !== '' && workerInstanceKey !== '') {

@@ -1,0 +1,124 @@
+/** A server behind the front that answers what a test says: for what only the edge decides. */
+import { randomUUID } from 'node:crypto';
+import type { AskFailure } from '../../src/actors/asks.ts';
+import type { Asker } from '../../src/actors/router.ts';
+import type { ClusterSnapshot, Namespace } from '../../src/cluster/cluster-state.ts';
+import type { FrontPorts } from '../../src/grpc/ports.ts';
+import type { HistoryCommand } from '../../src/history/commands.ts';
+import type { HistoryReply } from '../../src/history/replies.ts';
+import type { MatchingRequest } from '../../src/matching/commands.ts';
+import type { MatchingReply } from '../../src/matching/replies.ts';
+import type { StartedTask } from '../../src/actors/router.ts';
+import type { ClusterCommand } from '../../src/cluster/commands.ts';
+import type { ClusterReply } from '../../src/cluster/replies.ts';
+import { silentLogger } from '../../src/observability/logger.ts';
+
+/** 'never': the ask stays open until it is cancelled. */
+export type Answers = {
+  history: (command: HistoryCommand) => HistoryReply | AskFailure | 'never';
+  matching: (request: MatchingRequest) => MatchingReply<StartedTask> | AskFailure | 'never';
+  cluster: (command: ClusterCommand) => ClusterReply | AskFailure | 'never';
+};
+
+export class StubServer {
+  readonly answers: Answers = {
+    history: () => ({ kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'workflow not found for ID: w' } }),
+    matching: () => ({ kind: 'emptyPoll' }),
+    cluster: () => ({ kind: 'done' }),
+  };
+  readonly historyCommands: HistoryCommand[] = [];
+  readonly matchingRequests: MatchingRequest[] = [];
+  readonly clusterCommands: ClusterCommand[] = [];
+  readonly cancelled: number[] = [];
+  readonly namespaces: Namespace[] = [namespace('default'), namespace('other')];
+  events: readonly Uint8Array[] = [];
+  readonly ports: FrontPorts;
+  #lastAskId = 0;
+  readonly #open = new Set<number>();
+
+  constructor(overrides: Partial<FrontPorts> = {}) {
+    const asker: Asker = {
+      askHistory: (_shard, command, _deadlineMs, onReply) => {
+        this.historyCommands.push(command);
+        return this.#answer(() => this.answers.history(command), onReply);
+      },
+      askMatching: (_partition, request, _deadlineMs, onReply) => {
+        this.matchingRequests.push(request);
+        return this.#answer(() => this.answers.matching(request), onReply);
+      },
+      ask: (_address, command, _deadlineMs, onReply) => {
+        this.clusterCommands.push(command as ClusterCommand);
+        return this.#answer(() => this.answers.cluster(command as ClusterCommand), onReply);
+      },
+      cancel: (askId) => {
+        if (this.#open.delete(askId)) this.cancelled.push(askId);
+      },
+    };
+    const cluster: ClusterSnapshot = {
+      namespaceByName: (name) => this.namespaces.find((each) => each.name === name),
+      namespaceById: (id) => this.namespaces.find((each) => each.id === id),
+      namespaces: () => this.namespaces,
+      systemSearchAttributes: new Map([
+        ['WorkflowId', 2],
+        ['BuildIds', 7],
+      ]),
+      clusterSearchAttributes: new Map(),
+      identity: undefined,
+    };
+    const tokenKey = Buffer.alloc(32, 7);
+    this.ports = {
+      clock: { wallMs: Date.now, monoMs: () => performance.now() },
+      newId: randomUUID,
+      random: () => 0.5,
+      logger: silentLogger,
+      server: { version: '1.32.0', clusterId: 'cluster-id', clusterName: 'active', historyShards: 4, persistenceStore: 'embedded' },
+      asker,
+      historyShardOf: () => 1,
+      matchingPartitionOf: () => 0,
+      taskQueuePartitions: 1,
+      cluster,
+      tokenKey: () => tokenKey,
+      historyEvents: (_key, first, last, eventsMax) => this.events.slice(first - 1, Math.min(last, first - 1 + eventsMax)),
+      ...overrides,
+    };
+  }
+
+  get openAsks(): number {
+    return this.#open.size;
+  }
+
+  /** As the router: never before the ask has returned, and not after a cancel. */
+  #answer(decide: () => object | 'never', onReply: (answer: never) => void): number {
+    this.#lastAskId += 1;
+    const askId = this.#lastAskId;
+    this.#open.add(askId);
+    const answer = decide();
+    if (answer === 'never') return askId;
+    queueMicrotask(() => {
+      if (this.#open.delete(askId)) onReply(answer as never);
+    });
+    return askId;
+  }
+}
+
+export function namespace(name: string): Namespace {
+  return {
+    id: `${name}-id`,
+    name,
+    state: 'registered',
+    description: '',
+    ownerEmail: '',
+    data: new Map(),
+    retentionMs: 86_400_000,
+    createdTimeMs: 1,
+    searchAttributeTypes: new Map([
+      ['WorkflowId', 2],
+      ['CustomKeyword', 2],
+      ['CustomInt', 3],
+    ]),
+    customSearchAttributes: new Map([
+      ['CustomKeyword', 2],
+      ['CustomInt', 3],
+    ]),
+  };
+}
