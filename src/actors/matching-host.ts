@@ -104,7 +104,6 @@ export class MatchingHost implements Endpoint<MatchingRequest> {
   }
 
   cancel(askId: number): void {
-    this.#memory?.cancelled(askId);
     this.#loop.cancel(askId);
   }
 
@@ -127,8 +126,6 @@ class MatchingMemory implements PartitionCore<Command, Reply, MatchingRecord, Ef
   readonly #loop: Loop;
   /** Forwarded polls that wait at the parent: correlation -> ask. */
   readonly #forwardedPolls = new Map<number, number>();
-  /** Asks whose caller has left, while the core does not know it yet. */
-  readonly #leaving = new Set<number>();
   readonly #retries = new Set<Timer>();
   #active = false;
   #timer: Timer | undefined;
@@ -153,14 +150,9 @@ class MatchingMemory implements PartitionCore<Command, Reply, MatchingRecord, Ef
   }
 
   cancel(askId: number, nowMs: number): Handled<MatchingRecord, Reply, Effect> {
-    this.#leaving.delete(askId);
     const handled = this.#core.cancel(askId, nowMs);
     this.#arm();
     return handled;
-  }
-
-  cancelled(askId: number): void {
-    if (this.#active) this.#leaving.add(askId);
   }
 
   counts(): ReturnType<MatchingCore<StartedTask>['counts']> {
@@ -188,9 +180,9 @@ class MatchingMemory implements PartitionCore<Command, Reply, MatchingRecord, Ef
   }
 
   answer(askId: number, reply: Reply): void {
-    // The caller left while this answer was on its way to him: nobody else would take the start back.
-    if (reply.kind === 'task' && this.#leaving.has(askId)) this.#takeBack(reply.task, reply.origin, reply.pollRequestId, 1);
-    this.#options.sink.answer(askId, reply);
+    const delivered = this.#options.sink.answer(askId, reply);
+    // The caller left while this answer was on its way: the core believes the poll ended well, so nobody else takes the start back.
+    if (!delivered && reply.kind === 'task') this.#takeBack(reply.task, reply.origin, reply.pollRequestId, 1);
   }
 
   act(effect: Effect): void {

@@ -36,7 +36,8 @@ export interface Endpoint<Command> {
 
 /** An actor's way to answer. */
 export interface ReplySink<Reply> extends AskSink {
-  answer(askId: number, reply: Reply): void;
+  /** False: nobody waits for it any more. */
+  answer(askId: number, reply: Reply): boolean;
 }
 
 /** What a matching host hands out once history has recorded its start. */
@@ -155,8 +156,10 @@ export class Router implements Asker {
     return askId;
   }
 
-  #answer(askId: number, answer: unknown): void {
-    this.#take(askId)?.onReply(answer as never);
+  #answer(askId: number, answer: unknown): boolean {
+    const ask = this.#take(askId);
+    ask?.onReply(answer as never);
+    return ask !== undefined;
   }
 
   #expired(ask: Ask): void {

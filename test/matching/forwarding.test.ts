@@ -1,0 +1,189 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { matchingLimits as limits } from '../../src/matching/limits.ts';
+import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
+import type { ForwardedPollOutcome } from '../../src/matching/commands.ts';
+import { activities, add, Host, poll, task, type Started } from './fixtures.ts';
+
+const child: TaskQueuePartition = { ...activities, partition: 2 };
+const started = (name: string) =>
+  ({ kind: 'task', task: { started: name }, origin: task(name), pollRequestId: 'p1', backlogCountHint: 0 }) as const;
+
+let host: Host;
+beforeEach(() => {
+  host = new Host();
+});
+
+function answerForwardedPoll(outcome: ForwardedPollOutcome<Started>): void {
+  const [forwarded] = host.takeForwardedPolls();
+  host.ask({ kind: 'forwardedPollAnswered', correlation: forwarded!.correlation, outcome });
+}
+
+describe('polls of a child partition', () => {
+  test('the first waits at the parent, under the same request and deadline; the next here', () => {
+    host.ask(poll('p1', { queue: child, maxTasksPerSecond: undefined }));
+    host.ask(poll('p2', { queue: child }));
+    const forwarded = host.takeForwardedPolls();
+    expect(forwarded).toHaveLength(1);
+    expect(forwarded[0]?.command).toEqual({ ...poll('p1'), queue: { ...child, partition: 0 }, forwardedFrom: 2 });
+    host.ask(add(task('a'), { queue: child }));
+    expect(host.takeStarts()[0]).toMatchObject({ pollRequestId: 'p2', queue: child });
+  });
+
+  test("the parent's task goes to the caller, and the next poll goes to the parent", () => {
+    const polled = host.ask(poll('p1', { queue: child }));
+    host.ask(poll('p2', { queue: child }));
+    answerForwardedPoll(started('a'));
+    expect(host.replies.get(polled)).toEqual(started('a'));
+    expect(host.takeForwardedPolls()[0]?.command.pollRequestId).toBe('p2');
+  });
+
+  test('empty at the parent is empty here', () => {
+    const polled = host.ask(poll('p1', { queue: child }));
+    answerForwardedPoll({ kind: 'emptyPoll' });
+    expect(host.replies.get(polled)).toEqual({ kind: 'emptyPoll' });
+  });
+
+  test('without an answer it still ends soon after its deadline', () => {
+    const polled = host.ask(poll('p1', { queue: child }));
+    host.advanceTo(60_000 + 2 * limits.startGraceMs);
+    expect(host.replies.get(polled)).toEqual({ kind: 'emptyPoll' });
+    expect(host.effects.map((effect) => effect.kind)).toContain('cancelForwardedPoll');
+  });
+
+  test('with the parent away it waits here, and tries again after a pause', () => {
+    host.ask(poll('p1', { queue: child }));
+    answerForwardedPoll({ kind: 'unavailable' });
+    expect(host.takeForwardedPolls()).toEqual([]);
+    host.advanceTo(1_000 + limits.forwardRetryMs);
+    expect(host.takeForwardedPolls()).toHaveLength(1);
+  });
+
+  test('a task added while the parent is away finds the poll', () => {
+    host.ask(poll('p1', { queue: child }));
+    answerForwardedPoll({ kind: 'unavailable' });
+    host.ask(add(task('a'), { queue: child }));
+    expect(host.takeStarts()[0]?.pollRequestId).toBe('p1');
+  });
+
+  test('canceled at the parent: told to it; a task that comes all the same is withdrawn', () => {
+    const polled = host.ask(poll('p1', { queue: child }));
+    const [forwarded] = host.takeForwardedPolls();
+    host.cancel(polled);
+    expect(host.effects).toEqual([{ kind: 'cancelForwardedPoll', correlation: forwarded!.correlation }]);
+    host.ask({ kind: 'forwardedPollAnswered', correlation: forwarded!.correlation, outcome: started('a') });
+    expect(host.takeWithdrawals()).toMatchObject([{ key: task('a').key, scheduledEventId: 5, pollRequestId: 'p1' }]);
+    expect(host.replies.has(polled)).toBe(false);
+  });
+
+  test('with a rate limit all of them wait at the parent, which alone knows the whole queue', () => {
+    host.ask(poll('p1', { queue: child }));
+    host.ask(poll('p2', { queue: child }));
+    host.ask(poll('p3', { queue: child, maxTasksPerSecond: 5 }));
+    expect(host.takeForwardedPolls().map((forwarded) => forwarded.command.pollRequestId)).toEqual(['p1', 'p2', 'p3']);
+    host.ask(add(task('a'), { queue: child }));
+    expect(host.takeStarts()).toEqual([]);
+    expect(host.takeForwardedTasks()).toHaveLength(1);
+  });
+});
+
+describe('tasks of a child partition', () => {
+  test('without a poll here the parent is tried first; taken there, nothing is stored', () => {
+    const added = host.ask(add(task('a'), { queue: child }));
+    const [forwarded] = host.takeForwardedTasks();
+    expect(forwarded?.command).toEqual(add(task('a'), { queue: { ...child, partition: 0 }, forwardedFrom: 2 }));
+    expect(host.replies.has(added)).toBe(false);
+    host.ask({ kind: 'forwardedTaskAnswered', correlation: forwarded!.correlation, outcome: 'taken' });
+    expect(host.replies.get(added)).toEqual({ kind: 'done' });
+    expect(host.journal).toEqual([]);
+  });
+
+  test.each(['noMatch', 'unavailable'] as const)('%s: stored here, then answered', (outcome) => {
+    const added = host.ask(add(task('a'), { queue: child }));
+    host.ask({ kind: 'forwardedTaskAnswered', correlation: host.takeForwardedTasks()[0]!.correlation, outcome });
+    expect(host.journal).toMatchObject([{ spilled: [{ queue: child, task: task('a') }] }]);
+    expect(host.replies.get(added)).toEqual({ kind: 'done' });
+  });
+
+  test('handed back while a poll came here: matched, not stored', () => {
+    const added = host.ask(add(task('a'), { queue: child }));
+    host.ask(poll('p1', { queue: child }));
+    answerForwardedPoll({ kind: 'unavailable' });
+    host.ask({ kind: 'forwardedTaskAnswered', correlation: host.takeForwardedTasks()[0]!.correlation, outcome: 'noMatch' });
+    expect(host.takeStarts()[0]?.pollRequestId).toBe('p1');
+    expect(host.journal).toEqual([]);
+    expect(host.replies.has(added)).toBe(false);
+  });
+
+  test('stored ones are offered at the parent, and removed once taken there', () => {
+    host.ask(add(task('a'), { queue: child }));
+    host.ask({ kind: 'forwardedTaskAnswered', correlation: host.takeForwardedTasks()[0]!.correlation, outcome: 'noMatch' });
+    const [offered] = host.takeForwardedTasks();
+    expect(offered?.command).toMatchObject({ task: task('a'), forwardedFrom: 2, holdUntilMs: 1_000 + limits.offerHoldMs });
+    host.ask({ kind: 'forwardedTaskAnswered', correlation: offered!.correlation, outcome: 'taken' });
+    host.ask({ kind: 'flushRemovals' });
+    expect(host.core.counts().storedTasks).toBe(0);
+  });
+
+  test('handed back again: offered anew after a pause, or given to a poll here', () => {
+    host.ask(add(task('a'), { queue: child }));
+    host.ask({ kind: 'forwardedTaskAnswered', correlation: host.takeForwardedTasks()[0]!.correlation, outcome: 'noMatch' });
+    host.ask({ kind: 'forwardedTaskAnswered', correlation: host.takeForwardedTasks()[0]!.correlation, outcome: 'noMatch' });
+    expect(host.takeForwardedTasks()).toEqual([]);
+    host.advanceTo(1_000 + limits.forwardRetryMs);
+    expect(host.takeForwardedTasks()).toHaveLength(1);
+  });
+
+  test('after a restart a backlog without polls of its own is offered at the parent', () => {
+    host.ask(add(task('a'), { queue: child }));
+    host.ask({ kind: 'forwardedTaskAnswered', correlation: host.takeForwardedTasks()[0]!.correlation, outcome: 'noMatch' });
+    host.restart();
+    expect(host.takeForwardedTasks()[0]?.command.holdUntilMs).toBeGreaterThan(host.now);
+  });
+});
+
+describe('at the root', () => {
+  const fromChild = { forwardedFrom: 2 };
+
+  test('a forwarded task meets a waiting poll', () => {
+    host.ask(poll('p1'));
+    const added = host.ask(add(task('a'), fromChild));
+    host.answerStart(host.takeStarts()[0]!);
+    expect(host.replies.get(added)).toEqual({ kind: 'done' });
+  });
+
+  test('or is handed back at once, never stored', () => {
+    const added = host.ask(add(task('a'), fromChild));
+    expect(host.replies.get(added)).toEqual({ kind: 'noMatch' });
+    expect(host.journal).toEqual([]);
+  });
+
+  test('handed back as well when its poll left before the start was known', () => {
+    const polled = host.ask(poll('p1'));
+    const added = host.ask(add(task('a'), fromChild));
+    host.cancel(polled);
+    host.answerStart(host.takeStarts()[0]!, { kind: 'unavailable' });
+    expect(host.replies.get(added)).toEqual({ kind: 'noMatch' });
+    expect(host.journal).toEqual([]);
+  });
+
+  test('held until its time is over, in line with the other tasks', () => {
+    const held = host.ask(add(task('a'), { ...fromChild, holdUntilMs: 5_000 }));
+    host.ask(add(task('b')));
+    host.ask(poll('p1'));
+    host.ask(poll('p2'));
+    expect(host.takeStarts().map((start) => start.task.key.workflowId)).toEqual(['a', 'b']);
+    expect(host.replies.has(held)).toBe(false);
+    const late = host.ask(add(task('c'), { ...fromChild, holdUntilMs: 5_000 }));
+    host.advanceTo(5_000);
+    expect(host.replies.get(late)).toEqual({ kind: 'noMatch' });
+    host.ask(poll('p3'));
+    expect(host.takeStarts()).toEqual([]);
+  });
+
+  test('a forwarded poll is answered like any other', () => {
+    const polled = host.ask(poll('p1', fromChild));
+    host.ask(add(task('a')));
+    host.answerStart(host.takeStarts()[0]!);
+    expect(host.replies.get(polled)).toMatchObject({ kind: 'task' });
+  });
+});
