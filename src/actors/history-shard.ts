@@ -142,8 +142,8 @@ class HistoryMemory implements PartitionShell<HistoryReply, HistoryRecord, Histo
     this.#transfers = new TransferQueue({
       shard: {
         shard: options.shard,
-        isPending: (taskId) => core.durable.transfers.has(taskId),
-        outboxCommand: (taskId) => core.outboxCommand(taskId),
+        isPending: (taskId) => core.transferTask(taskId) !== undefined,
+        outboxCommand: (taskId) => core.outboxCommand(taskId, options.random.nonce()),
         submit: (command) => this.#submit(command),
       },
       router: options.router,
@@ -219,14 +219,14 @@ class HistoryMemory implements PartitionShell<HistoryReply, HistoryRecord, Histo
     this.#armedForMs = Infinity;
     const due = this.#core.nextTimer();
     if (due === undefined || due.fireTimeMs > this.#options.clock.wallMs()) return this.#armTimer();
-    const { nonce, fraction } = this.#options.random;
-    this.#submit({ kind: 'fireTimer', fireTimeMs: due.fireTimeMs, taskId: due.taskId, newRunId: nonce(), jitter: fraction() });
+    const { random } = this.#options;
+    this.#submit({ kind: 'fireTimer', fireTimeMs: due.fireTimeMs, taskId: due.taskId, newRunId: random.nonce(), jitter: random.fraction() });
   }
 
   #flushSoon(): void {
     this.#flush ??= this.#options.clock.after(FLUSH_DELAY_MS, () => {
       this.#flush = undefined;
-      if (this.#core.hasFinishedTasks()) this.#submit({ kind: 'flushFinishedTasks' });
+      if (this.#core.hasFinishedTasks) this.#submit({ kind: 'flushFinishedTasks' });
     });
   }
 

@@ -58,7 +58,7 @@ export async function readStretch(query: StretchQuery): Promise<Stretch | undefi
   const walk = new Walk(query);
   const { start } = await query.log.bounds(query.partition);
   walk.startAt(start);
-  for (let shortReads = 0; walk.cursor.offset < query.until; ) {
+  for (let shortReads = 0; walk.cursor.offset < query.until;) {
     const records = await query.log.read(query.partition, walk.cursor.offset, READ_BYTES);
     if (records.length === 0) {
       shortReads += 1;
@@ -131,4 +131,3 @@ class Walk {
     };
   }
 }
-

@@ -656,7 +656,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   async #fold(until: number): Promise<void> {
     const turn = this.#turn;
     const { log, partition } = this.#options;
-    for (let attempt = 0; this.#cursor.offset < until; ) {
+    for (let attempt = 0; this.#cursor.offset < until;) {
       const records = await this.#persist(() => log.read(partition, this.#cursor.offset, READ_BYTES));
       if (turn !== this.#turn || records === undefined) return;
       attempt = records.length === 0 ? attempt + 1 : 0;

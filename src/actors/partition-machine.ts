@@ -12,19 +12,22 @@
 import { initialTransition, setup, transition } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 
-export const partitionStates = [
-  'unassigned',
-  'restoring',
-  'replaying',
-  'claiming',
-  'active',
-  'draining',
-  'released',
-  'failed',
-] as const;
+export const partitionStates = ['unassigned', 'restoring', 'replaying', 'claiming', 'active', 'draining', 'released', 'failed'] as const;
 export type PartitionState = (typeof partitionStates)[number];
 
-export const partitionEvents = ['assign', 'restored', 'replayed', 'claimed', 'doubt', 'refold', 'drain', 'drained', 'lost', 'fail', 'close'] as const;
+export const partitionEvents = [
+  'assign',
+  'restored',
+  'replayed',
+  'claimed',
+  'doubt',
+  'refold',
+  'drain',
+  'drained',
+  'lost',
+  'fail',
+  'close',
+] as const;
 export type PartitionEvent = (typeof partitionEvents)[number];
 
 const whileOwning = { lost: 'unassigned', fail: 'failed', close: 'released' } as const;
