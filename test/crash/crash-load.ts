@@ -13,7 +13,7 @@ import { CommandType, EventType, TaskQueueKind } from '../../src/wire/generated/
 import { decodeHistoryEvent, type HistoryEvent } from '../../src/wire/generated/lean/history.ts';
 import * as messages from '../../src/wire/generated/lean/workflow_service.ts';
 import { type FinalRun, type ObservedEvent, type Operation, Recorder } from './recorded-history.ts';
-import { type CallOutcome, type Method, ServiceClient } from './service-client.ts';
+import { type CallOutcome, type Method, ServiceClient } from '../support/service-client.ts';
 
 const methods = {
   start: { name: 'StartWorkflowExecution', encode: messages.encodeStartWorkflowExecutionRequest, decode: messages.decodeStartWorkflowExecutionResponse },

@@ -4,13 +4,12 @@
  *   file, kafka   kill -9 at a random moment, start again on the same data
  *   zombie        SIGSTOP one owner, start a second one on the same topics (its claims fence the first), SIGCONT: the first must exit
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { check, type Violation } from './checker.ts';
 import { CrashLoad } from './crash-load.ts';
-import { freePort, ServerProcess } from './server-process.ts';
+import type { ServerProcess } from '../support/server-process.ts';
+import { embeddedServer, kafkaServers, withFolder } from '../support/servers.ts';
 
 export type CampaignReport = {
   readonly campaign: 'file' | 'kafka' | 'zombie';
@@ -27,10 +26,7 @@ const QUIESCENCE_TIMEOUT_MS = 60_000;
 
 export async function fileCampaign(options: CampaignOptions): Promise<CampaignReport> {
   return withFolder(async (folder) => {
-    const port = await freePort();
-    const database = join(folder, 'perdure.db');
-    const server = new ServerProcess(port, startDevArgs(port, ['--db-filename', database]));
-    return killRounds('file', options, server);
+    return killRounds('file', options, await embeddedServer(join(folder, 'perdure.db')));
   });
 }
 
@@ -103,40 +99,6 @@ async function report(campaign: CampaignReport['campaign'], options: CampaignOpt
     calls: { ok: count('ok'), fail: count('fail'), unknown: count('info') },
     violations: check({ entries, finalRuns }),
   };
-}
-
-async function kafkaServers(folder: string, brokers: readonly string[], topicPrefix: string, count: number): Promise<readonly ServerProcess[]> {
-  const servers: ServerProcess[] = [];
-  for (let i = 0; i < count; i++) {
-    const port = await freePort();
-    const config = join(folder, `server-${i}.yaml`);
-    await writeFile(config, serverConfig(port, brokers, topicPrefix));
-    servers.push(new ServerProcess(port, ['server', 'start', '--config', config, '--allow-no-auth']));
-  }
-  return servers;
-}
-
-function serverConfig(port: number, brokers: readonly string[], topicPrefix: string): string {
-  return [
-    'log: { level: error, format: json }',
-    'persistence: { numHistoryShards: 4 }',
-    `services: { frontend: { rpc: { grpcPort: ${port}, bindOnIP: 127.0.0.1 } } }`,
-    `perdure: { kafka: { brokers: [${brokers.map((broker) => `"${broker}"`).join(', ')}], topicPrefix: "${topicPrefix}", replicationFactor: 1 } }`,
-    '',
-  ].join('\n');
-}
-
-function startDevArgs(port: number, more: readonly string[]): readonly string[] {
-  return ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--headless', '--log-level', 'error', ...more];
-}
-
-async function withFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'perdure-crash-'));
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }
 
 /** Small seeded generator: the same seed makes the same moments. */

@@ -5,6 +5,14 @@
  * `PERDURE_TEST_ADDRESS=host:port` puts one server that is already running in the place of all of them; this is how the scenarios
  * themselves are proven against Temporal's own dev server.
  */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import type { ServerProcess } from '../support/server-process.ts';
+import { embeddedServer, kafkaServers } from '../support/servers.ts';
+
 export type RunningServer = {
   readonly address: string;
   readonly namespace: string;
@@ -30,5 +38,32 @@ function runningAt(address: string): ServerUnderTest {
 }
 
 function ourServers(): readonly ServerUnderTest[] {
-  return [];
+  const kafka = inject('kafka');
+  const missing = 'missing' in kafka ? kafka.missing : undefined;
+  return [
+    { name: 'Perdure in memory', missing: undefined, start: async () => started(await embeddedServer()) },
+    {
+      name: 'Perdure on Kafka',
+      missing,
+      start: () => startOnKafka('brokers' in kafka ? kafka.brokers : []),
+    },
+  ];
+}
+
+async function startOnKafka(brokers: readonly string[]): Promise<RunningServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'perdure-sdk-'));
+  const [server] = await kafkaServers(folder, brokers, `sdk-${randomUUID()}`, 1);
+  const running = await started(server!);
+  return {
+    ...running,
+    stop: async () => {
+      await running.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function started(server: ServerProcess): Promise<RunningServer> {
+  await server.start();
+  return { address: server.address, namespace: 'default', stop: () => server.stop() };
 }

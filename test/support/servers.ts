@@ -1,0 +1,44 @@
+/** Our servers as tests start them: in memory, on a file, on Kafka. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, ServerProcess } from './server-process.ts';
+
+/** `perdure server start-dev`; without a file it keeps its journals in memory. */
+export async function embeddedServer(database?: string): Promise<ServerProcess> {
+  const port = await freePort();
+  const where = database === undefined ? [] : ['--db-filename', database];
+  const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--headless', '--log-level', 'error'];
+  return new ServerProcess(port, [...args, ...where]);
+}
+
+/** `perdure server start --config`, `count` of them on the same topics. The config files go into `folder`. */
+export async function kafkaServers(folder: string, brokers: readonly string[], topicPrefix: string, count: number): Promise<readonly ServerProcess[]> {
+  const servers: ServerProcess[] = [];
+  for (let i = 0; i < count; i++) {
+    const port = await freePort();
+    const config = join(folder, `server-${i}.yaml`);
+    await writeFile(config, kafkaServerConfig(port, brokers, topicPrefix));
+    servers.push(new ServerProcess(port, ['server', 'start', '--config', config, '--allow-no-auth']));
+  }
+  return servers;
+}
+
+function kafkaServerConfig(port: number, brokers: readonly string[], topicPrefix: string): string {
+  return [
+    'log: { level: error, format: json }',
+    'persistence: { numHistoryShards: 4 }',
+    `services: { frontend: { rpc: { grpcPort: ${port}, bindOnIP: 127.0.0.1 } } }`,
+    `perdure: { kafka: { brokers: [${brokers.map((broker) => `"${broker}"`).join(', ')}], topicPrefix: "${topicPrefix}", replicationFactor: 1 } }`,
+    '',
+  ].join('\n');
+}
+
+export async function withFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'perdure-test-'));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
