@@ -74,8 +74,10 @@ export type StartWorkflow = {
   readonly requestId: string;
   readonly start: StartAttributes;
   readonly policies: IdPolicies;
-  readonly parent: ParentLink | undefined;
   /** Children: the first workflow task waits for `scheduleFirstWorkflowTask`, once the parent has recorded the start. */
+  readonly parent: ParentLink | undefined;
+  /** How long the run is kept once it is closed, as its namespace says; absent or 0: the core's default. */
+  readonly retentionMs?: number;
   readonly onConflict: { readonly attachRequestId: boolean; readonly attachLinks: boolean; readonly links: readonly Uint8Array[] } | undefined;
 };
 
@@ -89,6 +91,7 @@ export type SignalWithStartWorkflow = {
   readonly start: StartAttributes;
   readonly policies: IdPolicies;
   readonly signal: SignalAttributes;
+  readonly retentionMs?: number;
 };
 
 export type SignalAttributes = {
@@ -363,6 +366,8 @@ type CommandOf<Type extends string, Attributes> = {
   readonly attributes: Attributes | undefined;
   /** `temporal.sdk.v1.UserMetadata` */
   readonly userMetadata: Uint8Array | undefined;
+  /** `temporal.sdk.v1.EventGroupMarker` */
+  readonly eventGroupMarkers?: readonly Uint8Array[];
 };
 
 export type WorkflowCommand =

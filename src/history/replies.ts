@@ -14,6 +14,8 @@ export type Rejection =
   | { readonly reason: 'busy-workflow'; readonly message: string }
   /** INVALID_ARGUMENT + QueryFailedFailure */
   | { readonly reason: 'query-failed'; readonly message: string; readonly failure: Uint8Array | undefined }
+  /** DEADLINE_EXCEEDED */
+  | { readonly reason: 'query-timed-out'; readonly message: string }
   /** UNIMPLEMENTED: names the field that is not built yet. */
   | { readonly reason: 'not-built'; readonly message: string };
 

@@ -27,15 +27,15 @@ export type TransferTask =
       readonly taskQueue: TaskQueue;
       readonly scheduleToStartTimeoutMs: number;
     })
-  | (TransferOf<'startChild'> & { readonly initiatedEventId: number })
+  | (TransferOf<'startChild'> & { readonly initiatedEventId: number; readonly target: RunKey })
   /** The child's start is recorded here: let it begin. */
   | (TransferOf<'scheduleChildFirstTask'> & { readonly child: RunKey })
-  | (TransferOf<'signalExternal'> & { readonly initiatedEventId: number })
-  | (TransferOf<'cancelExternal'> & { readonly initiatedEventId: number })
+  | (TransferOf<'signalExternal'> & { readonly initiatedEventId: number; readonly target: RunKey })
+  | (TransferOf<'cancelExternal'> & { readonly initiatedEventId: number; readonly target: RunKey })
   /** This run closed for good: tell its parent. */
   | TransferOf<'notifyParent'>
   /** Parent close policy 1 TERMINATE or 3 REQUEST_CANCEL for one child. */
-  | (TransferOf<'closeChild'> & { readonly child: RunKey; readonly policy: 1 | 3 });
+  | (TransferOf<'closeChild'> & { readonly child: RunKey; readonly initiatedEventId: number; readonly policy: 1 | 3 });
 
 type TimerOf<Kind extends string> = {
   readonly kind: Kind;
@@ -46,7 +46,7 @@ type TimerOf<Kind extends string> = {
 
 /** Timers are never cancelled in the heap: one that no longer fits the state (stamp, attempt) does nothing when it fires. */
 export type TimerTask =
-  | (TimerOf<'userTimer'> & { readonly startedEventId: number })
+  | (TimerOf<'userTimer'> & { readonly timerId: string; readonly startedEventId: number })
   | (TimerOf<'activityTimeout'> & {
       readonly scheduledEventId: number;
       readonly stamp: number;

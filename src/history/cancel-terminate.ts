@@ -1,0 +1,61 @@
+/** Requests to end a workflow: one it may answer in its own time, one it may not. */
+import { terminateRun } from './close.ts';
+import type { RequestCancelWorkflow, ScheduleFirstWorkflowTask, TerminateWorkflow } from './commands.ts';
+import type { Draft } from './draft.ts';
+import { findRun, reject, workflowClosed, workflowNotFound } from './reject.ts';
+import type { HistoryReply, Rejected } from './replies.ts';
+import { isChildOf } from './signal.ts';
+import { isRunning, type Run } from './state.ts';
+import { scheduleWorkflowTask, wake } from './workflow-task.ts';
+
+export function requestCancelWorkflow(draft: Draft, command: RequestCancelWorkflow): HistoryReply {
+  const run = findTarget(draft, command);
+  if ('kind' in run) return run;
+  // Closed or asked already: what was wanted is so.
+  if (!isRunning(run) || run.cancelRequested) return { kind: 'done' };
+  const cancelling = draft.about(run);
+  cancelling.addOrBuffer(
+    'workflowExecutionCancelRequested',
+    {
+      cause: command.cause,
+      externalInitiatedEventId: command.external?.initiatedEventId ?? 0,
+      externalWorkflowExecution: command.external?.execution,
+      identity: command.identity,
+    },
+    { links: command.links },
+  );
+  // Unlike a signal, a cancellation does not wait for the end of a backoff.
+  cancelling.finishTask(run.backoffTaskId);
+  wake(cancelling);
+  return { kind: 'done' };
+}
+
+export function terminateWorkflow(draft: Draft, command: TerminateWorkflow): HistoryReply {
+  const run = findTarget(draft, command);
+  if ('kind' in run) return run;
+  if (!isRunning(run)) return workflowClosed;
+  const { reason, details, identity, links } = command;
+  terminateRun(draft.about(run), { reason, details, identity, links });
+  return { kind: 'done' };
+}
+
+/** With the first run's id of a chain, its current run is meant. */
+function findTarget(draft: Draft, command: RequestCancelWorkflow | TerminateWorkflow): Run | Rejected {
+  const { firstExecutionRunId, childOf, key } = command;
+  const run = findRun(draft.shard, firstExecutionRunId === '' ? key : { ...key, runId: '' });
+  if (run === undefined) return workflowNotFound(key);
+  if (firstExecutionRunId !== '' && run.start.firstRunId !== firstExecutionRunId) return executionNotFound;
+  if (childOf !== undefined && !isChildOf(run, childOf)) return executionNotFound;
+  return run;
+}
+
+const executionNotFound = reject({ reason: 'workflow-not-found', message: 'workflow execution not found' });
+
+/** The parent has recorded this child's start. Whatever woke the child before that is enough as well. */
+export function scheduleFirstWorkflowTask(draft: Draft, command: ScheduleFirstWorkflowTask): HistoryReply {
+  const run = findRun(draft.shard, command.key);
+  if (run === undefined) return workflowNotFound(command.key);
+  if (!isRunning(run) || run.workflowTask !== undefined || run.previousStartedEventId !== 0 || run.backoffTaskId !== 0) return { kind: 'done' };
+  scheduleWorkflowTask(draft.about(run));
+  return { kind: 'done' };
+}

@@ -1,0 +1,119 @@
+/** Child workflows, from the parent's side: started, not started, closed. */
+import { assert, unreachable } from '../kernel/assert.ts';
+import type { OutboxOutcome, RecordChildClosed } from './commands.ts';
+import type { Draft, RunDraft } from './draft.ts';
+import { findRun } from './reject.ts';
+import type { HistoryReply } from './replies.ts';
+import { type Child, isRunning } from './state.ts';
+import type { TransferTask } from './tasks.ts';
+import { parentClosePolicy, startChildFailedCause } from './wire-enums.ts';
+import { wake } from './workflow-task.ts';
+
+type StartChildTask = Extract<TransferTask, { readonly kind: 'startChild' }>;
+
+export function finishStartChild(run: RunDraft, task: StartChildTask, outcome: OutboxOutcome): void {
+  const child = run.run.children.get(task.initiatedEventId);
+  if (!isRunning(run.run)) {
+    if (outcome.kind === 'childStarted') endOrphan(run, task, outcome.runId);
+    return;
+  }
+  if (child === undefined || child.runId !== '') return;
+  if (outcome.kind === 'childStarted') {
+    writeChildStarted(run, child, outcome.runId);
+    const { namespaceId, workflowId } = task.target;
+    run.addTask({
+      kind: 'scheduleChildFirstTask',
+      taskId: run.draft.nextTaskId(),
+      key: run.run.key,
+      version: 0,
+      child: { namespaceId, workflowId, runId: outcome.runId },
+    });
+  } else {
+    assert(outcome.kind === 'childStartFailed', `startChild ends with ${outcome.kind}`);
+    const { namespace, workflowId, workflowType, control, workflowTaskCompletedEventId, namespaceId } = child.attributes;
+    run.addOrBuffer('startChildWorkflowExecutionFailed', {
+      namespace,
+      workflowId,
+      workflowType,
+      cause: outcome.cause === 'already-exists' ? startChildFailedCause.workflowAlreadyExists : startChildFailedCause.namespaceNotFound,
+      control,
+      initiatedEventId: task.initiatedEventId,
+      workflowTaskCompletedEventId,
+      namespaceId,
+    });
+  }
+  wake(run);
+}
+
+/** The parent closed while its child was being made: without a parent to record its start the child would wait for ever. */
+function endOrphan(run: RunDraft, task: StartChildTask, runId: string): void {
+  run.addTask({
+    kind: 'closeChild',
+    taskId: run.draft.nextTaskId(),
+    key: run.run.key,
+    version: 0,
+    child: { ...task.target, runId },
+    initiatedEventId: task.initiatedEventId,
+    policy: parentClosePolicy.terminate,
+  });
+}
+
+function writeChildStarted(run: RunDraft, child: Child, runId: string): void {
+  const { namespace, namespaceId, workflowId, workflowType, header } = child.attributes;
+  run.addOrBuffer('childWorkflowExecutionStarted', {
+    namespace,
+    initiatedEventId: child.initiatedEventId,
+    workflowExecution: { workflowId, runId },
+    workflowType,
+    header,
+    namespaceId,
+  });
+}
+
+export function recordChildClosed(draft: Draft, command: RecordChildClosed): HistoryReply {
+  const done: HistoryReply = { kind: 'done' };
+  const { namespaceId, workflowId, runId, initiatedEventId } = command.parent;
+  const parent = findRun(draft.shard, { namespaceId, workflowId, runId });
+  if (parent === undefined || !isRunning(parent)) return done;
+  const known = parent.children.get(initiatedEventId);
+  if (known === undefined || known.attributes.workflowId !== command.child.workflowId) return done;
+  if (known.runId !== '' && known.runId !== command.childFirstRunId) return done;
+
+  const run = draft.about(parent);
+  if (known.runId === '') {
+    // The news of its end came before the news of its start.
+    run.finishTask(known.taskId);
+    writeChildStarted(run, known, command.childFirstRunId);
+  }
+  writeChildClosed(run, initiatedEventId, command);
+  wake(run);
+  return done;
+}
+
+function writeChildClosed(run: RunDraft, initiatedEventId: number, command: RecordChildClosed): void {
+  const child = run.run.children.get(initiatedEventId);
+  assert(child !== undefined, 'a pending child closes');
+  const { close } = command;
+  const common = {
+    namespace: child.attributes.namespace,
+    workflowExecution: command.child,
+    workflowType: { name: command.childWorkflowType },
+    initiatedEventId,
+    startedEventId: child.startedEventId,
+    namespaceId: child.attributes.namespaceId,
+  };
+  switch (close.kind) {
+    case 'completed':
+      return run.addOrBuffer('childWorkflowExecutionCompleted', { ...common, result: close.result });
+    case 'failed':
+      return run.addOrBuffer('childWorkflowExecutionFailed', { ...common, failure: close.failure, retryState: close.retryState });
+    case 'canceled':
+      return run.addOrBuffer('childWorkflowExecutionCanceled', { ...common, details: close.details });
+    case 'timedOut':
+      return run.addOrBuffer('childWorkflowExecutionTimedOut', { ...common, retryState: close.retryState });
+    case 'terminated':
+      return run.addOrBuffer('childWorkflowExecutionTerminated', common);
+    default:
+      return unreachable(close);
+  }
+}

@@ -1,0 +1,55 @@
+/** REQUEST_CANCEL_ACTIVITY_TASK: one that no worker runs is cancelled at once, a running one learns of it with its next heartbeat. */
+import { writeStartedEvent } from '../activity-close.ts';
+import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion } from './completion.ts';
+
+const cause = 'badRequestCancelActivityAttributes';
+
+export function requestCancelActivityTask(
+  completion: Completion,
+  command: CommandOfType<'requestCancelActivityTask'>,
+): CommandFailure | undefined {
+  const { run, request, completedEventId } = completion;
+  const a = command.attributes;
+  if (a === undefined) return bad(cause, 'RequestCancelActivityTaskCommandAttributes is not set on RequestCancelActivityTaskCommand.');
+  const { scheduledEventId } = a;
+  if (scheduledEventId <= 0) return bad(cause, 'ScheduledEventId is not set on RequestCancelActivityTaskCommand.');
+  const activity = run.run.activities.get(scheduledEventId);
+  if (activity === undefined && !closeIsBuffered(completion, scheduledEventId)) {
+    return bad(cause, `RequestCancelActivityTask: no activity with scheduled event id ${scheduledEventId} is pending`);
+  }
+  if (activity !== undefined && activity.cancelRequestedEventId !== 0) {
+    return bad(cause, `RequestCancelActivityTask: the activity with scheduled event id ${scheduledEventId} is already asked to cancel`);
+  }
+  const requestedEventId = run.add(
+    'activityTaskCancelRequested',
+    { scheduledEventId, workflowTaskCompletedEventId: completedEventId },
+    commandMeta(command),
+  );
+  if (activity === undefined || activity.startedTimeMs !== 0) return undefined;
+  writeStartedEvent(run, scheduledEventId);
+  // An event from outside, as it were: behind the events of the commands.
+  run.buffer('activityTaskCanceled', {
+    details: run.draft.wire.encodePayloads(['"ACTIVITY_ID_NOT_STARTED"']),
+    latestCancelRequestedEventId: requestedEventId,
+    scheduledEventId,
+    startedEventId: 0,
+    identity: request.identity,
+    workerVersion: undefined,
+  });
+  completion.cancelledUnstarted = true;
+  return undefined;
+}
+
+function closeIsBuffered(completion: Completion, scheduledEventId: number): boolean {
+  return completion.run.run.buffered.some((event) => {
+    switch (event.type) {
+      case 'activityTaskCompleted':
+      case 'activityTaskFailed':
+      case 'activityTaskTimedOut':
+      case 'activityTaskCanceled':
+        return event.attributes.scheduledEventId === scheduledEventId;
+      default:
+        return false;
+    }
+  });
+}

@@ -1,0 +1,66 @@
+/** What the commands of one completed workflow task share. */
+import type { CompleteWorkflowTask, WorkflowCommand } from '../commands.ts';
+import type { RunDraft } from '../draft.ts';
+import type { EventMeta } from '../draft.ts';
+import { type FailedCauseName, pascalCase } from '../wire-enums.ts';
+
+export type Completion = {
+  readonly run: RunDraft;
+  readonly request: CompleteWorkflowTask;
+  /** Every event that a command makes points at it. */
+  readonly completedEventId: number;
+  /** Events had come in meanwhile: the workflow may not close without having seen them. */
+  unhandledEvents: boolean;
+  /** An activity was cancelled before it started: the workflow hears of it in another task. */
+  cancelledUnstarted: boolean;
+  /** Scheduled ids of activities to be started right here. */
+  readonly eager: number[];
+  /** Workflow ids of children that this task starts. */
+  readonly childrenStarted: Set<string>;
+  /** What the same task did to the next run. */
+};
+
+/** The workflow task fails because of a command; `terminate`: so does the workflow. */
+export type CommandFailure = { readonly cause: FailedCauseName; readonly detail: string; readonly terminate: boolean };
+
+export function bad(cause: FailedCauseName, detail: string): CommandFailure {
+  return { cause, detail, terminate: false };
+}
+
+/** A size limit is broken: repeating the task would not help. */
+export function tooLarge(cause: FailedCauseName, detail: string): CommandFailure {
+  return { cause, detail, terminate: true };
+}
+
+export function failureMessage(failure: CommandFailure): string {
+  return failure.detail === '' ? pascalCase(failure.cause) : `${pascalCase(failure.cause)}: ${failure.detail}`;
+}
+
+export function commandMeta(command: WorkflowCommand): EventMeta {
+  return { userMetadata: command.userMetadata, eventGroupMarkers: command.eventGroupMarkers ?? [] };
+}
+
+export type CommandOfType<Type extends WorkflowCommand['type']> = Extract<WorkflowCommand, { readonly type: Type }>;
+
+export function exceedsId(completion: Completion, id: string): boolean {
+  return id.length > completion.run.draft.limits.idBytesMax / 3 && utf8Bytes(id) > completion.run.draft.limits.idBytesMax;
+}
+
+export function exceedsBlob(completion: Completion, bytes: Uint8Array | undefined): boolean {
+  return bytes !== undefined && bytes.length > completion.run.draft.limits.blobBytesMax;
+}
+
+/** Without an encoder: the core imports none. */
+export function utf8Bytes(text: string): number {
+  let bytes = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit < 0x80) bytes += 1;
+    else if (unit < 0x800) bytes += 2;
+    else if (unit >= 0xd800 && unit < 0xdc00) {
+      bytes += 4;
+      at++;
+    } else bytes += 3;
+  }
+  return bytes;
+}

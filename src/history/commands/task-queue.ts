@@ -1,0 +1,12 @@
+import type { TaskQueue } from '../commands.ts';
+import { taskQueueKind } from '../wire-enums.ts';
+import { utf8Bytes } from './completion.ts';
+
+/** The queue that a command names, or the workflow's own; a text says why it cannot be used. */
+export function checkTaskQueue(queue: TaskQueue | undefined, own: TaskQueue, idBytesMax: number): TaskQueue | string {
+  const name = queue === undefined || queue.name === '' ? own.name : queue.name;
+  if (name === '') return 'missing task queue name';
+  if (utf8Bytes(name) > idBytesMax) return 'taskQueue length exceeds limit';
+  if (name.startsWith('/_sys/') && name !== own.name) return `task queue name cannot start with reserved prefix /_sys/: ${name}`;
+  return { name, kind: taskQueueKind.normal, normalName: '' };
+}

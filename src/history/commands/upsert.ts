@@ -1,0 +1,54 @@
+/** UPSERT_WORKFLOW_SEARCH_ATTRIBUTES and MODIFY_WORKFLOW_PROPERTIES: merged key by key; an empty value deletes its key. */
+import { mergeFields } from '../fields.ts';
+import { searchAttributesProblem } from '../search-attributes.ts';
+import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, tooLarge } from './completion.ts';
+
+export function upsertWorkflowSearchAttributes(
+  completion: Completion,
+  command: CommandOfType<'upsertWorkflowSearchAttributes'>,
+): CommandFailure | undefined {
+  const cause = 'badSearchAttributes';
+  const { run, request, completedEventId } = completion;
+  const { wire, limits } = run.draft;
+  const a = command.attributes;
+  if (a === undefined) {
+    return bad(cause, 'UpsertWorkflowSearchAttributesCommandAttributes is not set on UpsertWorkflowSearchAttributesCommand.');
+  }
+  if (a.searchAttributes === undefined) return bad(cause, 'SearchAttributes is not set on UpsertWorkflowSearchAttributesCommand.');
+  if (wire.decodeFields(a.searchAttributes).size === 0) return bad(cause, 'IndexedFields is not set on UpsertWorkflowSearchAttributesCommand.');
+  const problem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, wire, limits);
+  if (problem !== undefined) return bad(cause, problem);
+  const merged = mergeFields(run.run.searchAttributes, a.searchAttributes, wire);
+  if (merged !== undefined && merged.length > limits.searchAttributesBytesMax) {
+    return tooLarge(cause, 'UpsertWorkflowSearchAttributesCommandAttributes exceeds size limit.');
+  }
+  run.add(
+    'upsertWorkflowSearchAttributes',
+    { workflowTaskCompletedEventId: completedEventId, searchAttributes: a.searchAttributes },
+    commandMeta(command),
+  );
+  return undefined;
+}
+
+export function modifyWorkflowProperties(
+  completion: Completion,
+  command: CommandOfType<'modifyWorkflowProperties'>,
+): CommandFailure | undefined {
+  const cause = 'badModifyWorkflowPropertiesAttributes';
+  const { run, completedEventId } = completion;
+  const { wire, limits } = run.draft;
+  const a = command.attributes;
+  if (a === undefined) return bad(cause, 'ModifyWorkflowPropertiesCommandAttributes is not set on ModifyWorkflowPropertiesCommand.');
+  if (a.upsertedMemo === undefined) return bad(cause, 'UpsertedMemo is not set on ModifyWorkflowPropertiesCommand.');
+  if (wire.decodeFields(a.upsertedMemo).size === 0) return bad(cause, 'UpsertedMemo.Fields is not set on ModifyWorkflowPropertiesCommand.');
+  const merged = mergeFields(run.run.memo, a.upsertedMemo, wire);
+  if (merged !== undefined && merged.length > limits.memoBytesMax) {
+    return tooLarge(cause, 'ModifyWorkflowPropertiesCommandAttributes. Memo exceeds size limit.');
+  }
+  run.add(
+    'workflowPropertiesModified',
+    { workflowTaskCompletedEventId: completedEventId, upsertedMemo: a.upsertedMemo },
+    commandMeta(command),
+  );
+  return undefined;
+}

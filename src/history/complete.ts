@@ -1,0 +1,252 @@
+/**
+ * A worker answers a workflow task.
+ *
+ *   Completed · events of its commands · buffered events · next Scheduled [· Started, when it is returned inline]
+ *
+ * The commands are decided over a draft. If one of them is bad, the draft is dropped and the task is failed instead: nothing of a bad
+ * completion stays. A bad repeated attempt writes nothing at all; it times out, which slows it down.
+ */
+import { assert, unreachable } from '../kernel/assert.ts';
+import { describeStartedActivity, pendingActivity, writeActivityStarted } from './activity-task.ts';
+import { flushBuffer } from './buffer.ts';
+import { terminateRun } from './close.ts';
+import type { CompleteWorkflowTask, StickyAttributes, WorkflowCommand, WorkflowTaskRef } from './commands.ts';
+import { requestCancelActivityTask } from './commands/cancel-activity.ts';
+import { cancelWorkflowExecution, completeWorkflowExecution, failWorkflowExecution } from './commands/close-workflow.ts';
+import { type CommandFailure, type Completion, failureMessage } from './commands/completion.ts';
+import { continueAsNewWorkflowExecution } from './commands/continue-as-new.ts';
+import { requestCancelExternalWorkflowExecution, signalExternalWorkflowExecution } from './commands/external.ts';
+import { recordMarker } from './commands/record-marker.ts';
+import { scheduleActivityTask } from './commands/schedule-activity.ts';
+import { startChildWorkflowExecution } from './commands/start-child.ts';
+import { cancelTimer, startTimer } from './commands/timer.ts';
+import { modifyWorkflowProperties, upsertWorkflowSearchAttributes } from './commands/upsert.ts';
+import type { Draft, RunDraft } from './draft.ts';
+import { writeWorkflowTaskFailed } from './fail-workflow-task.ts';
+import { answerQueries, releaseQueries } from './query.ts';
+import { findRun, reject, rejectInvalid, workflowTaskNotFound } from './reject.ts';
+import type { HistoryReply, Rejected, StartedActivityTask, StartedWorkflowTask } from './replies.ts';
+import { dropSpeculative, makeSpeculativeReal } from './speculative.ts';
+import { isRunning, type Run, type WorkflowTask } from './state.ts';
+import { pascalCase, timeoutType, workflowTaskFailedCause } from './wire-enums.ts';
+import { describeStarted, finishWorkflowTaskTasks, scheduleWorkflowTask, startedAttributes, writeStarted } from './workflow-task.ts';
+
+type StartedTask = { readonly kind: 'startedTask'; readonly run: Run; readonly workflowTask: WorkflowTask };
+
+/** The task that a token names, if it is the one that is started now. */
+export function findStartedTask(draft: Draft, ref: WorkflowTaskRef): StartedTask | Rejected {
+  const run = findRun(draft.shard, ref.key);
+  if (run === undefined || !isRunning(run)) return workflowTaskNotFound;
+  const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
+  if (
+    workflowTask === undefined ||
+    workflowTask.startedEventId === 0 ||
+    workflowTask.scheduledEventId !== ref.scheduledEventId ||
+    workflowTask.startedEventId !== ref.startedEventId ||
+    workflowTask.attempt !== ref.attempt ||
+    (ref.startedTimeMs !== 0 && workflowTask.startedTimeMs !== ref.startedTimeMs)
+  ) {
+    return workflowTaskNotFound;
+  }
+  return { kind: 'startedTask', run, workflowTask };
+}
+
+export function completeWorkflowTask(draft: Draft, request: CompleteWorkflowTask): HistoryReply {
+  const found = findStartedTask(draft, request.task);
+  if (found.kind === 'rejected') return found;
+  const { run, workflowTask } = found;
+  const sequenceProblem = commandSequenceProblem(request.commands);
+  if (sequenceProblem !== undefined) return rejectInvalid(sequenceProblem);
+  if (workflowTask.kind === 'speculative' && dropSpeculative(draft, run, request)) {
+    answerQueries(draft, run, request.queryResults);
+    return { kind: 'workflowTaskCompleted', workflowTask: undefined, activityTasks: [], resetHistoryEventId: run.previousStartedEventId };
+  }
+
+  const completing = draft.about(run);
+  if (workflowTask.kind === 'speculative') makeSpeculativeReal(completing, workflowTask);
+  const isHeartbeat = request.forceCreateNewWorkflowTask && request.commands.length === 0;
+  if (isHeartbeat && draft.nowMs - workflowTask.originalScheduledTimeMs > draft.limits.workflowTaskHeartbeatMsMax) {
+    return endHeartbeats(completing, request);
+  }
+
+  const completion: Completion = {
+    run: completing,
+    request,
+    completedEventId: writeCompleted(completing, request),
+    unhandledEvents: run.buffered.length > 0,
+    cancelledUnstarted: false,
+    eager: [],
+    childrenStarted: new Set(),
+  };
+  setSticky(completing, request.sticky);
+  for (const command of request.commands) {
+    const failure = applyCommand(completion, command);
+    if (failure !== undefined) return failTask(draft, run, request, failure);
+  }
+  const hadEvents = completing.run.buffered.length > 0;
+  const activityTasks = startEagerly(completion);
+  flushBuffer(completing);
+  const next = isRunning(completing.run) && (request.forceCreateNewWorkflowTask || hadEvents || completion.cancelledUnstarted);
+  const inline = next ? scheduleNext(completing, request, isHeartbeat ? workflowTask.originalScheduledTimeMs : undefined) : undefined;
+
+  answerQueries(draft, completing.run, request.queryResults);
+  // A heartbeat keeps the others for the task that follows it.
+  if (!next) releaseQueries(draft, completing.run);
+  return { kind: 'workflowTaskCompleted', workflowTask: inline, activityTasks, resetHistoryEventId: 0 };
+}
+
+function commandSequenceProblem(commands: readonly WorkflowCommand[]): string | undefined {
+  const closeAt = commands.findIndex((command) => closing.has(command.type));
+  const close = commands[closeAt];
+  if (close === undefined || closeAt === commands.length - 1) return undefined;
+  const all = commands.map((command) => pascalCase(command.type)).join(', ');
+  return `invalid command sequence: [${all}], command ${pascalCase(close.type)} must be the last command.`;
+}
+
+const closing: ReadonlySet<WorkflowCommand['type']> = new Set([
+  'completeWorkflowExecution',
+  'failWorkflowExecution',
+  'cancelWorkflowExecution',
+  'continueAsNewWorkflowExecution',
+] as const);
+
+/** Scheduled and Started too, when this was a repeated attempt that history has not shown so far. */
+function writeCompleted(run: RunDraft, request: CompleteWorkflowTask): number {
+  finishWorkflowTaskTasks(run);
+  let { workflowTask } = run.run;
+  assert(workflowTask !== undefined, 'a task is completed');
+  if (workflowTask.kind === 'transient') {
+    const { scheduledTimeMs, startedTimeMs, taskQueue, startToCloseTimeoutMs, attempt } = workflowTask;
+    const started = startedAttributes(workflowTask);
+    run.add('workflowTaskScheduled', { taskQueue, startToCloseTimeoutMs, attempt }, { timeMs: scheduledTimeMs });
+    run.add('workflowTaskStarted', started, { timeMs: startedTimeMs });
+    workflowTask = run.run.workflowTask;
+    assert(workflowTask !== undefined, 'written just now');
+  }
+  return run.add('workflowTaskCompleted', {
+    scheduledEventId: workflowTask.scheduledEventId,
+    startedEventId: workflowTask.startedEventId,
+    identity: request.identity,
+    binaryChecksum: request.binaryChecksum,
+    workerVersion: request.workerVersion,
+    sdkMetadata: request.sdkMetadata,
+    deployment: undefined,
+    versioningBehavior: 0,
+    workerDeploymentVersion: '',
+    workerDeploymentName: '',
+    deploymentVersion: undefined,
+    meteringMetadata: request.meteringMetadata,
+  });
+}
+
+function setSticky(run: RunDraft, sticky: StickyAttributes | undefined): void {
+  const old = run.run.sticky;
+  if (sticky === undefined || sticky.taskQueue.name === '') {
+    if (old !== undefined) run.note({ kind: 'stickyCleared' });
+  } else if (old === undefined || old.taskQueue.name !== sticky.taskQueue.name || old.scheduleToStartTimeoutMs !== sticky.scheduleToStartTimeoutMs) {
+    run.note({ kind: 'stickySet', sticky });
+  }
+}
+
+function applyCommand(completion: Completion, command: WorkflowCommand): CommandFailure | undefined {
+  switch (command.type) {
+    case 'scheduleActivityTask':
+      return scheduleActivityTask(completion, command);
+    case 'requestCancelActivityTask':
+      return requestCancelActivityTask(completion, command);
+    case 'startTimer':
+      return startTimer(completion, command);
+    case 'cancelTimer':
+      return cancelTimer(completion, command);
+    case 'recordMarker':
+      return recordMarker(completion, command);
+    case 'completeWorkflowExecution':
+      return completeWorkflowExecution(completion, command);
+    case 'failWorkflowExecution':
+      return failWorkflowExecution(completion, command);
+    case 'cancelWorkflowExecution':
+      return cancelWorkflowExecution(completion, command);
+    case 'continueAsNewWorkflowExecution':
+      return continueAsNewWorkflowExecution(completion, command);
+    case 'startChildWorkflowExecution':
+      return startChildWorkflowExecution(completion, command);
+    case 'requestCancelExternalWorkflowExecution':
+      return requestCancelExternalWorkflowExecution(completion, command);
+    case 'signalExternalWorkflowExecution':
+      return signalExternalWorkflowExecution(completion, command);
+    case 'upsertWorkflowSearchAttributes':
+      return upsertWorkflowSearchAttributes(completion, command);
+    case 'modifyWorkflowProperties':
+      return modifyWorkflowProperties(completion, command);
+    default:
+      return unreachable(command);
+  }
+}
+
+/** Activities that go back with the answer: no queue sees them. One that was cancelled again, or whose workflow closed, does not start. */
+function startEagerly({ run, request, eager }: Completion): readonly StartedActivityTask[] {
+  const tasks: StartedActivityTask[] = [];
+  if (!isRunning(run.run)) return tasks;
+  for (const scheduledEventId of eager) {
+    if (!run.run.activities.has(scheduledEventId)) continue;
+    writeActivityStarted(run, scheduledEventId, request.pollRequestId, request.identity, request.workerVersion);
+    tasks.push(describeStartedActivity(run.run, pendingActivity(run, scheduledEventId)));
+  }
+  return tasks;
+}
+
+function scheduleNext(
+  run: RunDraft,
+  request: CompleteWorkflowTask,
+  originalScheduledTimeMs: number | undefined,
+): StartedWorkflowTask | undefined {
+  const inline = request.returnNewWorkflowTask;
+  scheduleWorkflowTask(run, {
+    jitter: request.jitter,
+    dispatch: !inline,
+    ...(originalScheduledTimeMs === undefined ? {} : { originalScheduledTimeMs }),
+  });
+  if (!inline) return undefined;
+  writeStarted(run, request.pollRequestId, request.identity);
+  assert(run.run.workflowTask !== undefined, 'started just now');
+  return describeStarted(run.draft, run.run, run.run.workflowTask);
+}
+
+/** A worker that only ever asks for more time loses the task. */
+function endHeartbeats(run: RunDraft, request: CompleteWorkflowTask): Rejected {
+  const workflowTask = run.run.workflowTask;
+  assert(workflowTask !== undefined, 'a task heartbeats');
+  finishWorkflowTaskTasks(run);
+  const { scheduledEventId, startedEventId } = workflowTask;
+  if (workflowTask.kind === 'normal') {
+    run.add('workflowTaskTimedOut', { scheduledEventId, startedEventId, timeoutType: timeoutType.startToClose });
+  } else run.note({ kind: 'workflowTaskFailed', unhandledCommand: false });
+  if (run.run.sticky !== undefined) run.note({ kind: 'stickyCleared' });
+  scheduleWorkflowTask(run, { jitter: request.jitter });
+  return reject({ reason: 'task-not-found', message: 'workflow task heartbeat timeout' });
+}
+
+/** The bad command's answer; what it left in the draft is dropped first. */
+function failTask(draft: Draft, run: Run, request: CompleteWorkflowTask, failure: CommandFailure): Rejected {
+  draft.discard();
+  const message = failureMessage(failure);
+  const answer = reject({ reason: failure.cause === 'unhandledCommand' ? 'unhandled-command' : 'bad-command', message });
+  const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
+  assert(workflowTask !== undefined, 'the task that is answered');
+  if (workflowTask.attempt > 1 && failure.cause !== 'unhandledCommand' && !failure.terminate) return answer;
+
+  const failing = draft.about(run);
+  if (workflowTask.kind === 'speculative') makeSpeculativeReal(failing, workflowTask);
+  const bytes = draft.wire.encodeFailure({ message, cause: undefined, info: { kind: 'server', nonRetryable: true } });
+  writeWorkflowTaskFailed(failing, {
+    cause: workflowTaskFailedCause[failure.cause],
+    failure: bytes,
+    identity: 'history-service',
+    binaryChecksum: '',
+  });
+  flushBuffer(failing);
+  if (failure.terminate) terminateRun(failing, { reason: message, details: undefined, identity: 'history-service', links: [] });
+  else scheduleWorkflowTask(failing, { jitter: request.jitter });
+  return answer;
+}
+

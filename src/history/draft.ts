@@ -1,0 +1,236 @@
+/**
+ * What one command would write, while it is being decided.
+ *
+ *     shard ──▶ about(run): a fork ──▶ add(event), note(fact), addTask, finishTask ──▶ toRecord()
+ *        ▲                                                                                 │
+ *        └───────────────────────────── evolve(record) ────────────────────────────────────┘
+ *
+ * Every step is applied to the fork with the same functions that `evolve` uses, so later steps of a decision see what earlier ones
+ * did. The shard itself sees nothing until the record is evolved: a decision that fails is simply dropped.
+ */
+import { assert } from '../kernel/assert.ts';
+import type { RunKey } from './commands.ts';
+import type { HistoryEffect } from './effects.ts';
+import type { AttributesOf, EventKind, EventOf, HistoryEvent, RecordedEvent, WorkflowExecutionStartedAttributes } from './events.ts';
+import { beginRun } from './evolve-event.ts';
+import { evolveRecorded, noteTask } from './evolve.ts';
+import { evolveFact, type RunFact } from './evolve-fact.ts';
+import type { HistoryLimits } from './limits.ts';
+import { type Fact, type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from './record.ts';
+import type { HistoryWire } from './replies.ts';
+import { forkRun, isRunning, type Run, type ShardState } from './state.ts';
+import type { Task } from './tasks.ts';
+import type { Volatile } from './volatile.ts';
+import { pascalCase } from './wire-enums.ts';
+
+/** What an event carries beside its attributes. */
+export type EventMeta = {
+  readonly timeMs?: number;
+  readonly userMetadata?: Uint8Array | undefined;
+  readonly links?: readonly Uint8Array[];
+  readonly eventGroupMarkers?: readonly Uint8Array[];
+  readonly workerMayIgnore?: boolean;
+};
+const noMeta: EventMeta = {};
+const noBytes: readonly Uint8Array[] = [];
+
+/** What every decision of a shard has at hand. */
+export type Shop = {
+  readonly shard: ShardState;
+  readonly volatile: Volatile;
+  readonly wire: HistoryWire;
+  readonly limits: HistoryLimits;
+};
+
+export class Draft {
+  readonly shard: ShardState;
+  readonly volatile: Volatile;
+  readonly wire: HistoryWire;
+  readonly limits: HistoryLimits;
+  readonly nowMs: number;
+  /** Who asks. */
+  readonly askId: number;
+  readonly runs: RunDraft[] = [];
+  effects: HistoryEffect[] = [];
+  #tasks: Task[] = [];
+  #finished: number[] = [];
+  #taskIdLast: number;
+
+  constructor(shop: Shop, nowMs: number, askId: number) {
+    this.shard = shop.shard;
+    this.volatile = shop.volatile;
+    this.askId = askId;
+    this.wire = shop.wire;
+    this.limits = shop.limits;
+    this.nowMs = nowMs;
+    this.#taskIdLast = shop.shard.taskIdLast;
+  }
+
+  about(run: Run): RunDraft {
+    for (const open of this.runs) if (open.run.key.runId === run.key.runId) return open;
+    const opened = new RunDraft(this, forkRun(run));
+    this.runs.push(opened);
+    return opened;
+  }
+
+  /** A new run with its Started event. */
+  begin(key: RunKey, namespace: string, attributes: WorkflowExecutionStartedAttributes, meta: EventMeta): RunDraft {
+    const started = makeEvent(1, 'workflowExecutionStarted', attributes, meta, this.nowMs);
+    const opened = new RunDraft(this, beginRun(key, namespace, started));
+    this.runs.push(opened);
+    opened.record(started);
+    return opened;
+  }
+
+  /** Forgets everything decided so far. */
+  discard(): void {
+    this.runs.length = 0;
+    this.effects = [];
+    this.#tasks = [];
+    this.#finished = [];
+    this.#taskIdLast = this.shard.taskIdLast;
+  }
+
+  nextTaskId(): number {
+    return ++this.#taskIdLast;
+  }
+
+  addTask(task: Task): void {
+    this.#tasks.push(task);
+  }
+
+  /** 0 = there is no such task. One that this draft has made is not written at all. */
+  finishTask(taskId: number): void {
+    if (taskId === 0) return;
+    const own = taskId > this.shard.taskIdLast ? this.#tasks.findIndex((task) => task.taskId === taskId) : -1;
+    if (own >= 0) this.#tasks.splice(own, 1);
+    else if (!this.#finished.includes(taskId)) this.#finished.push(taskId);
+  }
+
+  get isEmpty(): boolean {
+    if (this.#tasks.length > 0 || this.#finished.length > 0) return false;
+    for (const run of this.runs) if (run.changed) return false;
+    return true;
+  }
+
+  toRecord(): HistoryRecord {
+    const about = this.runs[0];
+    assert(about !== undefined || this.#finished.length > 0, 'a record is about a run, or about finished tasks');
+    const runs: RunChange[] = [];
+    for (const run of this.runs) if (run.changed) runs.push(run.toChange());
+    return {
+      schema: recordSchema,
+      timeMs: this.nowMs,
+      type: recordType(runs),
+      namespaceId: about?.run.key.namespaceId ?? '',
+      namespace: about?.run.namespace ?? '',
+      workflowId: about?.run.key.workflowId ?? '',
+      runId: about?.run.key.runId ?? '',
+      runs,
+      tasks: this.#tasks,
+      finishedTaskIds: this.#finished,
+    };
+  }
+}
+
+function recordType(runs: readonly RunChange[]): string {
+  const event = runs[0]?.events[0];
+  if (event !== undefined) return pascalCase(event.event.type);
+  const fact = runs[0]?.facts[0];
+  return fact === undefined ? 'TasksFinished' : pascalCase(fact.fact.kind);
+}
+
+export class RunDraft {
+  readonly draft: Draft;
+  readonly run: Run;
+  readonly events: RecordedEvent[] = [];
+  readonly facts: PlacedFact[] = [];
+  #touched = false;
+
+  constructor(draft: Draft, run: Run) {
+    this.draft = draft;
+    this.run = run;
+  }
+
+  get changed(): boolean {
+    return this.#touched;
+  }
+
+  toChange(): RunChange {
+    return { runId: this.run.key.runId, events: this.events, facts: this.facts };
+  }
+
+  /** Writes an event; answers its id. */
+  add<Kind extends EventKind>(kind: Kind, attributes: AttributesOf[Kind], meta: EventMeta = noMeta): number {
+    assert(isRunning(this.run), `${kind} after the close of run ${this.run.key.runId}`);
+    return this.record(asEvent(makeEvent(this.run.nextEventId, kind, attributes, meta, this.draft.nowMs)));
+  }
+
+  /** An event from outside: it waits while a workflow task is started, so that the worker's commands come right behind it. */
+  addOrBuffer<Kind extends EventKind>(kind: Kind, attributes: AttributesOf[Kind], meta: EventMeta = noMeta): void {
+    if (this.hasStartedWorkflowTask) this.buffer(kind, attributes, meta);
+    else this.add(kind, attributes, meta);
+  }
+
+  buffer<Kind extends EventKind>(kind: Kind, attributes: AttributesOf[Kind], meta: EventMeta = noMeta): void {
+    this.note({ kind: 'eventBuffered', event: asEvent(makeEvent(0, kind, attributes, meta, this.draft.nowMs)) });
+  }
+
+  /** A buffered event gets its id. */
+  addBuffered(event: HistoryEvent): number {
+    return this.record({ ...event, eventId: this.run.nextEventId });
+  }
+
+  note(fact: RunFact): void {
+    this.#touched = true;
+    this.facts.push({ afterEvents: this.events.length, fact });
+    evolveFact(this.run, fact, this.draft.nowMs, this.draft.wire);
+  }
+
+  forget(): void {
+    this.#touched = true;
+    const fact: Fact = { kind: 'runForgotten' };
+    this.facts.push({ afterEvents: this.events.length, fact });
+  }
+
+  addTask(task: Task): void {
+    this.draft.addTask(task);
+    noteTask(this.run, task);
+  }
+
+  finishTask(taskId: number): void {
+    this.draft.finishTask(taskId);
+  }
+
+  get hasStartedWorkflowTask(): boolean {
+    return this.run.workflowTask !== undefined && this.run.workflowTask.startedEventId !== 0;
+  }
+
+  record(event: HistoryEvent): number {
+    this.#touched = true;
+    const recorded = { event, bytes: this.draft.wire.encodeEvent(event) };
+    this.events.push(recorded);
+    evolveRecorded(this.run, recorded, this.draft.wire);
+    return event.eventId;
+  }
+}
+
+function makeEvent<Kind extends EventKind>(eventId: number, type: Kind, attributes: AttributesOf[Kind], meta: EventMeta, nowMs: number): EventOf<Kind> {
+  return {
+    type,
+    eventId,
+    eventTimeMs: meta.timeMs ?? nowMs,
+    version: 0,
+    taskId: 0,
+    workerMayIgnore: meta.workerMayIgnore ?? false,
+    userMetadata: meta.userMetadata,
+    links: meta.links ?? noBytes,
+    eventGroupMarkers: meta.eventGroupMarkers ?? noBytes,
+    attributes,
+  };
+}
+
+/** The compiler cannot see that an `EventOf<Kind>` is one of the events. */
+function asEvent<Kind extends EventKind>(event: EventOf<Kind>): HistoryEvent {
+  return event as HistoryEvent;
+}

@@ -1,0 +1,148 @@
+/**
+ * Applies a record to a shard: the only code that changes durable state, live and in replay alike.
+ *
+ * Per run, events and facts in the order in which they were decided; then the tasks that follow, each noted at its owner, so that the
+ * decision that ends the owner can end the task; then the tasks that ended.
+ */
+import { assert, unreachable } from '../kernel/assert.ts';
+import { beginRun, evolveEvent } from './evolve-event.ts';
+import { evolveFact } from './evolve-fact.ts';
+import type { RecordedEvent } from './events.ts';
+import type { HistoryRecord, RunChange } from './record.ts';
+import type { HistoryWire } from './replies.ts';
+import { executionKey, type Run, type ShardState } from './state.ts';
+import type { Task } from './tasks.ts';
+
+export function evolve(shard: ShardState, record: HistoryRecord, wire: HistoryWire): void {
+  shard.timeMs = record.timeMs;
+  for (const change of record.runs) evolveRun(shard, record, change, wire);
+  for (const task of record.tasks) addTask(shard, task);
+  for (const taskId of record.finishedTaskIds) finishTask(shard, taskId);
+}
+
+function evolveRun(shard: ShardState, record: HistoryRecord, change: RunChange, wire: HistoryWire): void {
+  let run = shard.runs.get(change.runId);
+  let nextFact = 0;
+  for (let at = 0; at <= change.events.length; at++) {
+    for (; nextFact < change.facts.length; nextFact++) {
+      const placed = change.facts[nextFact];
+      if (placed === undefined || placed.afterEvents > at) break;
+      if (placed.fact.kind === 'runForgotten') return forgetRun(shard, run);
+      assert(run !== undefined, `a ${placed.fact.kind} fact needs its run`);
+      evolveFact(run, placed.fact, record.timeMs, wire);
+    }
+    const recorded = change.events[at];
+    if (recorded === undefined) break;
+    if (run === undefined) {
+      run = beginRecordedRun(record, change.runId, recorded);
+      shard.runs.set(change.runId, run);
+      shard.currentRuns.set(executionKey(record.namespaceId, record.workflowId), run);
+    }
+    evolveRecorded(run, recorded, wire);
+  }
+  if (run !== undefined) run.stateTransitionCount++;
+}
+
+function beginRecordedRun(record: HistoryRecord, runId: string, { event }: RecordedEvent): Run {
+  assert(event.type === 'workflowExecutionStarted', `run ${runId} begins with ${event.type}`);
+  const key = { namespaceId: record.namespaceId, workflowId: record.workflowId, runId };
+  return beginRun(key, record.namespace, event);
+}
+
+/** One event with its id: moves the run's position and does what it does. */
+export function evolveRecorded(run: Run, { event, bytes }: RecordedEvent, wire: HistoryWire): void {
+  assert(event.eventId === run.nextEventId, `event ${event.eventId} (${event.type}) where ${run.nextEventId} is next`);
+  run.nextEventId = event.eventId + 1;
+  run.historySizeBytes += bytes.length;
+  evolveEvent(run, event, wire);
+}
+
+function forgetRun(shard: ShardState, run: Run | undefined): void {
+  if (run === undefined) return;
+  shard.runs.delete(run.key.runId);
+  const execution = executionKey(run.key.namespaceId, run.key.workflowId);
+  if (shard.currentRuns.get(execution) === run) shard.currentRuns.delete(execution);
+}
+
+function addTask(shard: ShardState, task: Task): void {
+  shard.taskIdLast = Math.max(shard.taskIdLast, task.taskId);
+  if (isTimer(task)) shard.timers.add(task);
+  else shard.transfers.set(task.taskId, task);
+  const run = shard.runs.get(task.key.runId);
+  if (run !== undefined) noteTask(run, task);
+}
+
+export function isTimer(task: Task): task is Extract<Task, { readonly fireTimeMs: number }> {
+  return 'fireTimeMs' in task;
+}
+
+function finishTask(shard: ShardState, taskId: number): void {
+  const transfer = shard.transfers.get(taskId);
+  if (transfer === undefined) {
+    shard.timers.remove(taskId);
+    return;
+  }
+  shard.transfers.delete(taskId);
+  if (transfer.kind !== 'notifyParent') return;
+  const run = shard.runs.get(transfer.key.runId);
+  if (run !== undefined) run.closeOutcome = undefined;
+}
+
+/** The owner remembers its task. One that fits no owner any more stays for itself: it does nothing when it runs. */
+export function noteTask(run: Run, task: Task): void {
+  switch (task.kind) {
+    case 'workflowTask':
+    case 'workflowTaskTimeout': {
+      const workflowTask = run.workflowTask;
+      if (workflowTask === undefined || workflowTask.stamp !== task.stamp) return;
+      run.workflowTask =
+        task.kind === 'workflowTask' ? { ...workflowTask, dispatchTaskId: task.taskId } : { ...workflowTask, timeoutTaskId: task.taskId };
+      return;
+    }
+    case 'activityTask':
+    case 'activityTimeout':
+    case 'activityRetry': {
+      const activity = run.activities.get(task.scheduledEventId);
+      if (activity === undefined || activity.stamp !== task.stamp) return;
+      run.activities.set(
+        task.scheduledEventId,
+        task.kind === 'activityTask' ? { ...activity, dispatchTaskId: task.taskId } : { ...activity, timerTaskId: task.taskId },
+      );
+      return;
+    }
+    case 'userTimer': {
+      const timer = run.timers.get(task.timerId);
+      if (timer?.startedEventId === task.startedEventId) run.timers.set(task.timerId, { ...timer, taskId: task.taskId });
+      return;
+    }
+    case 'startChild': {
+      const child = run.children.get(task.initiatedEventId);
+      if (child !== undefined) run.children.set(task.initiatedEventId, { ...child, taskId: task.taskId });
+      return;
+    }
+    case 'signalExternal': {
+      const request = run.externalSignals.get(task.initiatedEventId);
+      if (request !== undefined) run.externalSignals.set(task.initiatedEventId, { ...request, taskId: task.taskId });
+      return;
+    }
+    case 'cancelExternal': {
+      const request = run.externalCancels.get(task.initiatedEventId);
+      if (request !== undefined) run.externalCancels.set(task.initiatedEventId, { ...request, taskId: task.taskId });
+      return;
+    }
+    case 'runTimeout':
+    case 'executionTimeout':
+      run.timeoutTaskId = task.taskId;
+      return;
+    case 'firstWorkflowTask':
+      run.backoffTaskId = task.taskId;
+      return;
+    case 'notifyParent':
+    case 'closeChild':
+    case 'scheduleChildFirstTask':
+    case 'retention':
+      return;
+    default:
+      return unreachable(task);
+  }
+}

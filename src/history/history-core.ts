@@ -1,0 +1,200 @@
+/**
+ * The history of one shard: decides commands, evolves records. Pure: no clock, no I/O, no randomness; what it needs of those comes with
+ * the command.
+ *
+ *   handle(command) ──▶ record + reply + effects        nothing durable changes
+ *   evolve(record)  ──▶ durable state                   the only place that changes it, live and in replay
+ *
+ * Volatile state (who waits, buffered queries, speculative tasks) changes while a command is handled and is lost at a takeover.
+ */
+import { unreachable } from '../kernel/assert.ts';
+import type { Handled } from '../kernel/handled.ts';
+import { startActivityTask, withdrawActivityStart } from './activity-task.ts';
+import { cancelActivityTask, completeActivityTask, failActivityTask, recordActivityHeartbeat } from './activity-close.ts';
+import { canonicalText } from './canonical.ts';
+import { requestCancelWorkflow, scheduleFirstWorkflowTask, terminateWorkflow } from './cancel-terminate.ts';
+import { recordChildClosed } from './child.ts';
+import type { HistoryCommand } from './commands.ts';
+import { completeWorkflowTask } from './complete.ts';
+import { answerWaiters, describeWorkflow, getHistoryPosition, positionOf } from './describe.ts';
+import { Draft } from './draft.ts';
+import type { HistoryEffect } from './effects.ts';
+import { evolve } from './evolve.ts';
+import { failWorkflowTask, resetStickyTaskQueue } from './fail-workflow-task.ts';
+import { defaultHistoryLimits, type HistoryLimits } from './limits.ts';
+import { finishOutboxTask, outboxCommand, type OutboxCommand } from './outbox.ts';
+import { queryWorkflow, releaseQueries } from './query.ts';
+import type { HistoryRecord } from './record.ts';
+import { reject } from './reject.ts';
+import type { HistoryReply, HistoryWire } from './replies.ts';
+import { signalWorkflow } from './signal.ts';
+import { startWorkflow, signalWithStartWorkflow } from './start.ts';
+import { emptyShard, isRunning, type ShardState } from './state.ts';
+import type { TransferTask } from './tasks.ts';
+import { fireTimer } from './timer.ts';
+import type { NextTimer } from './timer-queue.ts';
+import { emptyVolatile, type Volatile } from './volatile.ts';
+import { startWorkflowTask } from './workflow-task.ts';
+
+export type HistoryCoreOptions = { readonly wire: HistoryWire; readonly limits?: Partial<HistoryLimits> };
+
+export type HandledHistory = Handled<HistoryRecord, HistoryReply, HistoryEffect>;
+
+export class HistoryCore {
+  readonly #wire: HistoryWire;
+  readonly #limits: HistoryLimits;
+  readonly #shard: ShardState = emptyShard();
+  readonly #volatile: Volatile = emptyVolatile();
+
+  constructor({ wire, limits }: HistoryCoreOptions) {
+    this.#wire = wire;
+    this.#limits = { ...defaultHistoryLimits, ...limits };
+  }
+
+  handle(command: HistoryCommand, nowMs: number, askId: number): HandledHistory {
+    const draft = this.#draft(nowMs, askId);
+    const reply = decide(draft, command);
+    return this.#handled(draft, reply);
+  }
+
+  evolve(record: HistoryRecord): void {
+    evolve(this.#shard, record, this.#wire);
+  }
+
+  /** The caller no longer waits. */
+  cancel(askId: number, nowMs: number): HandledHistory {
+    this.#forgetWait(askId, nowMs);
+    return { kind: 'wait', barrier: false, effects: [] };
+  }
+
+  /** The time of a wait is over: a history wait is answered with things as they are, a query with a refusal. */
+  expireWait(askId: number, nowMs: number): HandledHistory {
+    const reply = this.#forgetWait(askId, nowMs);
+    return { kind: 'wait', barrier: true, effects: reply === undefined ? [] : [{ kind: 'reply', askId, reply }] };
+  }
+
+  /** In the order in which they were made. */
+  pendingTransferTasks(): IterableIterator<TransferTask> {
+    return this.#shard.transfers.values();
+  }
+
+  transferTask(taskId: number): TransferTask | undefined {
+    return this.#shard.transfers.get(taskId);
+  }
+
+  nextTimer(): NextTimer | undefined {
+    return this.#shard.timers.next();
+  }
+
+  /** undefined: nothing to ask (any more), finish the task as done. `newRunId` is used only if a child is to be made. */
+  outboxCommand(taskId: number, newRunId: string): OutboxCommand | undefined {
+    return outboxCommand(this.#shard, taskId, newRunId);
+  }
+
+  /** Tasks that are finished but not yet journaled: worth a `flushFinishedTasks` when nothing else is written. */
+  get hasFinishedTasks(): boolean {
+    return this.#volatile.finished.length > 0;
+  }
+
+  /** Everything durable, in one canonical form: two shards are equal exactly when these texts are. */
+  stateHash(): string {
+    return canonicalText(this.#shard);
+  }
+
+  #draft(nowMs: number, askId: number): Draft {
+    const shop = { shard: this.#shard, volatile: this.#volatile, wire: this.#wire, limits: this.#limits };
+    return new Draft(shop, Math.max(nowMs, this.#shard.timeMs), askId);
+  }
+
+  #handled(draft: Draft, reply: HistoryReply | undefined): HandledHistory {
+    if (draft.isEmpty) {
+      if (reply !== undefined) return { kind: 'answer', reply, effects: draft.effects };
+      return { kind: 'wait', barrier: true, effects: draft.effects };
+    }
+    const volatile = this.#volatile;
+    for (const { run, events } of draft.runs) {
+      if (events.length > 0) answerWaiters(draft, run);
+      if (!isRunning(run) && volatile.queries.size > 0) releaseQueries(draft, run);
+      if (run.workflowTask !== undefined || !isRunning(run)) volatile.speculative.delete(run.key.runId);
+    }
+    for (const taskId of volatile.finished) if (this.#shard.transfers.has(taskId)) draft.finishTask(taskId);
+    if (volatile.finished.length > 0) volatile.finished = [];
+    return { kind: 'commit', record: draft.toRecord(), reply, effects: draft.effects };
+  }
+
+  #forgetWait(askId: number, nowMs: number): HistoryReply | undefined {
+    const { waiters, queries, waitingOn } = this.#volatile;
+    const runId = waitingOn.get(askId);
+    if (runId === undefined) return undefined;
+    waitingOn.delete(askId);
+    const left = waiters.get(runId)?.filter((waiter) => waiter.askId !== askId);
+    if (left !== undefined) {
+      const found = left.length < (waiters.get(runId)?.length ?? 0);
+      if (left.length === 0) waiters.delete(runId);
+      else waiters.set(runId, left);
+      const run = this.#shard.runs.get(runId);
+      if (found && run !== undefined) return positionOf(this.#draft(nowMs, askId), run);
+    }
+    const others = queries.get(runId)?.filter((query) => query.askId !== askId);
+    if (others === undefined) return undefined;
+    if (others.length === 0) queries.delete(runId);
+    else queries.set(runId, others);
+    return reject({ reason: 'query-timed-out', message: 'query timed out before a worker could process it' });
+  }
+}
+
+/** undefined: the answer comes later. */
+function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined {
+  switch (command.kind) {
+    case 'startWorkflow':
+      return startWorkflow(draft, command);
+    case 'signalWithStartWorkflow':
+      return signalWithStartWorkflow(draft, command);
+    case 'signalWorkflow':
+      return signalWorkflow(draft, command);
+    case 'requestCancelWorkflow':
+      return requestCancelWorkflow(draft, command);
+    case 'terminateWorkflow':
+      return terminateWorkflow(draft, command);
+    case 'scheduleFirstWorkflowTask':
+      return scheduleFirstWorkflowTask(draft, command);
+    case 'startWorkflowTask':
+      return startWorkflowTask(draft, command);
+    case 'completeWorkflowTask':
+      return completeWorkflowTask(draft, command);
+    case 'failWorkflowTask':
+      return failWorkflowTask(draft, command);
+    case 'resetStickyTaskQueue':
+      return resetStickyTaskQueue(draft, command);
+    case 'startActivityTask':
+      return startActivityTask(draft, command);
+    case 'withdrawActivityStart':
+      return withdrawActivityStart(draft, command);
+    case 'completeActivityTask':
+      return completeActivityTask(draft, command);
+    case 'failActivityTask':
+      return failActivityTask(draft, command);
+    case 'cancelActivityTask':
+      return cancelActivityTask(draft, command);
+    case 'recordActivityHeartbeat':
+      return recordActivityHeartbeat(draft, command);
+    case 'queryWorkflow':
+      return queryWorkflow(draft, command);
+    case 'describeWorkflow':
+      return describeWorkflow(draft, command);
+    case 'getHistoryPosition':
+      return getHistoryPosition(draft, command);
+    case 'fireTimer':
+      return fireTimer(draft, command);
+    case 'finishOutboxTask':
+      return finishOutboxTask(draft, command);
+    case 'recordChildClosed':
+      return recordChildClosed(draft, command);
+    case 'flushFinishedTasks':
+      // `handle` puts them into every record; here they are the record.
+      for (const taskId of draft.volatile.finished) if (draft.shard.transfers.has(taskId)) draft.finishTask(taskId);
+      return { kind: 'done' };
+    default:
+      return unreachable(command);
+  }
+}

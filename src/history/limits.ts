@@ -1,0 +1,74 @@
+/** Everything has a limit. Defaults are those of the wire contract (worker-contract 2.10). */
+export type HistoryLimits = {
+  readonly blobBytesMax: number;
+  readonly memoBytesMax: number;
+  readonly idBytesMax: number;
+  readonly historyBytesSuggest: number;
+  readonly historyEventsSuggest: number;
+  readonly historyBytesMax: number;
+  readonly historyEventsMax: number;
+  readonly pendingActivitiesMax: number;
+  readonly pendingChildrenMax: number;
+  readonly pendingExternalSignalsMax: number;
+  readonly pendingExternalCancelsMax: number;
+  readonly signalsPerRunMax: number;
+  readonly bufferedEventsMax: number;
+  readonly bufferedBytesMax: number;
+  readonly bufferedQueriesMax: number;
+  readonly activityFailureBytesMax: number;
+  readonly searchAttributeKeysMax: number;
+  readonly searchAttributeValueBytesMax: number;
+  readonly searchAttributesBytesMax: number;
+  readonly workflowTaskTimeoutMsDefault: number;
+  readonly workflowTaskTimeoutMsMax: number;
+  readonly workflowTaskHeartbeatMsMax: number;
+  /** A chained run starts at least this long after the execution time of the one before. */
+  readonly chainedRunIntervalMsMin: number;
+  /** A transient workflow task from this attempt on gets a longer timeout instead of a pause. */
+  readonly workflowTaskBackoffAttempt: number;
+  readonly workflowTaskBackoffMs: number;
+  readonly workflowTaskBackoffMsMax: number;
+  readonly activityRetryIntervalMsDefault: number;
+  readonly activityRetryCoefficientDefault: number;
+  /** Times the initial interval. */
+  readonly activityRetryIntervalFactorMax: number;
+  /** Of a closed run, where the start names none. */
+  readonly retentionMsDefault: number;
+};
+
+const kib = 1024;
+const mib = 1024 * kib;
+const minute = 60_000;
+
+export const defaultHistoryLimits: HistoryLimits = {
+  blobBytesMax: 2 * mib,
+  memoBytesMax: 2 * mib,
+  idBytesMax: 1000,
+  historyBytesSuggest: 4 * mib,
+  historyEventsSuggest: 4096,
+  historyBytesMax: 50 * mib,
+  historyEventsMax: 51_200,
+  pendingActivitiesMax: 2000,
+  pendingChildrenMax: 2000,
+  pendingExternalSignalsMax: 2000,
+  pendingExternalCancelsMax: 2000,
+  signalsPerRunMax: 10_000,
+  bufferedEventsMax: 100,
+  bufferedBytesMax: 2 * mib,
+  bufferedQueriesMax: 1,
+  activityFailureBytesMax: 4 * kib,
+  searchAttributeKeysMax: 100,
+  searchAttributeValueBytesMax: 2 * kib,
+  searchAttributesBytesMax: 40 * kib,
+  workflowTaskTimeoutMsDefault: 10_000,
+  workflowTaskTimeoutMsMax: 120_000,
+  workflowTaskHeartbeatMsMax: 30 * minute,
+  chainedRunIntervalMsMin: 1000,
+  workflowTaskBackoffAttempt: 4,
+  workflowTaskBackoffMs: 5000,
+  workflowTaskBackoffMsMax: 10 * minute,
+  activityRetryIntervalMsDefault: 1000,
+  activityRetryCoefficientDefault: 2,
+  activityRetryIntervalFactorMax: 100,
+  retentionMsDefault: 72 * 60 * minute,
+};

@@ -1,0 +1,198 @@
+/**
+ * Work for other shards. A pending transfer task is the promise; the command for its target is built from state whenever it is (re)sent,
+ * under a request id that stays the same, so that the target can recognise a repeat:
+ *
+ *   task ──▶ outboxCommand ──ask──▶ target ──▶ outboxOutcome ──▶ finishOutboxTask: the result's record ends the task
+ */
+import { unreachable } from '../kernel/assert.ts';
+import { finishStartChild } from './child.ts';
+import type { FinishOutboxTask, HistoryCommand, OutboxOutcome, ParentLink } from './commands.ts';
+import type { Draft } from './draft.ts';
+import { finishExternalCancel, finishExternalSignal } from './external.ts';
+import type { HistoryReply } from './replies.ts';
+import { type Child, isRunning, type Run, type ShardState } from './state.ts';
+import type { TransferTask } from './tasks.ts';
+import { idConflictPolicy, idReusePolicy, parentClosePolicy } from './wire-enums.ts';
+
+export type OutboxCommand = { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: HistoryCommand };
+
+/** undefined: there is nothing to ask (any more), finish the task as done. `newRunId`: for a child that may be made. */
+export function outboxCommand(shard: ShardState, taskId: number, newRunId: string): OutboxCommand | undefined {
+  const task = shard.transfers.get(taskId);
+  const run = task === undefined ? undefined : shard.runs.get(task.key.runId);
+  if (task === undefined || run === undefined) return undefined;
+  switch (task.kind) {
+    case 'startChild': {
+      const child = run.children.get(task.initiatedEventId);
+      if (child === undefined || !isRunning(run)) return undefined;
+      return to(task.target, startChild(run, child, newRunId));
+    }
+    case 'scheduleChildFirstTask':
+      return to(task.child, { kind: 'scheduleFirstWorkflowTask', key: task.child });
+    case 'signalExternal': {
+      const request = run.externalSignals.get(task.initiatedEventId);
+      if (request === undefined || !isRunning(run)) return undefined;
+      return to(task.target, {
+        kind: 'signalWorkflow',
+        key: task.target,
+        signal: {
+          signalName: request.signalName,
+          input: request.input,
+          header: request.header,
+          identity: 'history-service',
+          requestId: requestId(run, task.initiatedEventId),
+          links: [],
+          externalWorkflowExecution: { workflowId: run.key.workflowId, runId: run.key.runId },
+        },
+        childOf: request.childWorkflowOnly ? linkTo(run, task.initiatedEventId) : undefined,
+      });
+    }
+    case 'cancelExternal': {
+      const request = run.externalCancels.get(task.initiatedEventId);
+      if (request === undefined || !isRunning(run)) return undefined;
+      return to(task.target, {
+        kind: 'requestCancelWorkflow',
+        key: task.target,
+        firstExecutionRunId: '',
+        cause: request.reason,
+        identity: 'history-service',
+        requestId: requestId(run, task.initiatedEventId),
+        links: [],
+        external: { initiatedEventId: task.initiatedEventId, execution: { workflowId: run.key.workflowId, runId: run.key.runId } },
+        childOf: request.childWorkflowOnly ? linkTo(run, task.initiatedEventId) : undefined,
+      });
+    }
+    case 'notifyParent': {
+      const { parent } = run.start;
+      if (parent === undefined || run.closeOutcome === undefined) return undefined;
+      return to(parent, {
+        kind: 'recordChildClosed',
+        parent,
+        child: { workflowId: run.key.workflowId, runId: run.key.runId },
+        childFirstRunId: run.start.firstRunId,
+        childNamespace: run.namespace,
+        childWorkflowType: run.start.workflowType,
+        close: run.closeOutcome,
+      });
+    }
+    case 'closeChild':
+      return to(task.child, closeChild(run, task));
+    case 'workflowTask':
+    case 'activityTask':
+      return undefined;
+    default:
+      return unreachable(task);
+  }
+}
+
+function to(target: { readonly namespaceId: string; readonly workflowId: string }, command: HistoryCommand): OutboxCommand {
+  return { targetNamespaceId: target.namespaceId, targetWorkflowId: target.workflowId, command };
+}
+
+function requestId(run: Run, initiatedEventId: number): string {
+  return `${run.key.runId}:${initiatedEventId}:0`;
+}
+
+function linkTo(run: Run, initiatedEventId: number): ParentLink {
+  const { namespaceId, workflowId, runId } = run.key;
+  const { root } = run.start;
+  return { namespaceId, namespace: run.namespace, workflowId, runId, initiatedEventId, rootWorkflowId: root.workflowId, rootRunId: root.runId };
+}
+
+function startChild(run: Run, child: Child, newRunId: string): HistoryCommand {
+  const a = child.attributes;
+  // 4 is the old TERMINATE_IF_RUNNING.
+  const terminates = a.workflowIdReusePolicy === 4;
+  return {
+    kind: 'startWorkflow',
+    key: { namespaceId: a.namespaceId, workflowId: a.workflowId, runId: '' },
+    namespace: a.namespace,
+    newRunId,
+    requestId: requestId(run, child.initiatedEventId),
+    start: {
+      workflowType: a.workflowType?.name ?? '',
+      taskQueue: a.taskQueue ?? run.start.taskQueue,
+      input: a.input,
+      header: a.header,
+      memo: a.memo,
+      searchAttributes: a.searchAttributes,
+      executionTimeoutMs: a.workflowExecutionTimeoutMs,
+      runTimeoutMs: a.workflowRunTimeoutMs,
+      taskTimeoutMs: a.workflowTaskTimeoutMs,
+      startDelayMs: 0,
+      identity: '',
+      userMetadata: child.userMetadata,
+      links: [],
+      priority: a.priority ?? run.start.priority,
+    },
+    policies: {
+      reusePolicy: a.workflowIdReusePolicy === 2 ? 2 : a.workflowIdReusePolicy === 3 ? 3 : idReusePolicy.allowDuplicate,
+      conflictPolicy: terminates ? idConflictPolicy.terminateExisting : idConflictPolicy.fail,
+    },
+    parent: linkTo(run, child.initiatedEventId),
+    onConflict: undefined,
+  };
+}
+
+/** For the chain that the child has become, and only while it is still this parent's. */
+function closeChild(run: Run, task: Extract<TransferTask, { readonly kind: 'closeChild' }>): HistoryCommand {
+  const key = { ...task.child, runId: '' };
+  const childOf = linkTo(run, task.initiatedEventId);
+  const common = { key, firstExecutionRunId: task.child.runId, identity: 'history-service', links: [], childOf };
+  if (task.policy === parentClosePolicy.terminate) {
+    return { ...common, kind: 'terminateWorkflow', reason: 'by parent close policy', details: undefined };
+  }
+  return {
+    ...common,
+    kind: 'requestCancelWorkflow',
+    cause: 'by parent close policy',
+    requestId: requestId(run, task.initiatedEventId),
+    external: { initiatedEventId: task.initiatedEventId, execution: { workflowId: run.key.workflowId, runId: run.key.runId } },
+  };
+}
+
+/** What a target's answer means for the task; undefined: nothing is settled, ask again later. */
+export function outboxOutcome(kind: TransferTask['kind'], reply: HistoryReply): OutboxOutcome | undefined {
+  if (kind === 'startChild') {
+    if (reply.kind === 'started') return { kind: 'childStarted', runId: reply.runId };
+    const refused = reply.kind === 'rejected' && reply.rejection.reason === 'already-started';
+    return refused ? { kind: 'childStartFailed', cause: 'already-exists' } : undefined;
+  }
+  if (reply.kind !== 'rejected') return { kind: 'done' };
+  const { reason } = reply.rejection;
+  if (reason === 'busy-workflow') return undefined;
+  if (kind !== 'signalExternal' && kind !== 'cancelExternal') return { kind: 'done' };
+  return { kind: 'externalFailed', cause: reason === 'invalid-argument' ? 'signal-count-limit-exceeded' : 'not-found' };
+}
+
+export function finishOutboxTask(draft: Draft, command: FinishOutboxTask): HistoryReply {
+  const done: HistoryReply = { kind: 'done' };
+  const task = draft.shard.transfers.get(command.taskId);
+  if (task === undefined) return done;
+  const run = draft.shard.runs.get(task.key.runId);
+  switch (task.kind) {
+    case 'startChild':
+    case 'signalExternal':
+    case 'cancelExternal':
+      if (run === undefined) break;
+      // Written for its own sake only if the run can still hear of it.
+      if (!isRunning(run) && command.outcome.kind !== 'childStarted') break;
+      draft.finishTask(command.taskId);
+      if (task.kind === 'startChild') finishStartChild(draft.about(run), task, command.outcome);
+      else if (task.kind === 'signalExternal') finishExternalSignal(draft.about(run), task.initiatedEventId, command.outcome);
+      else finishExternalCancel(draft.about(run), task.initiatedEventId, command.outcome);
+      return done;
+    case 'scheduleChildFirstTask':
+    case 'notifyParent':
+    case 'closeChild':
+      break;
+    case 'workflowTask':
+    case 'activityTask':
+      // These end with their start, or with what makes it pointless.
+      return done;
+    default:
+      return unreachable(task);
+  }
+  if (!draft.volatile.finished.includes(command.taskId)) draft.volatile.finished.push(command.taskId);
+  return done;
+}

@@ -1,0 +1,88 @@
+/**
+ * What one accepted command wrote. Events are history, encoded once; facts are what history does not show; tasks are explicit, with
+ * their ids, and never derived again. `evolve` of records in log order is the whole truth about a shard.
+ */
+import type { StickyAttributes, TaskQueue } from './commands.ts';
+import type { HistoryEvent, RecordedEvent } from './events.ts';
+import type { Task } from './tasks.ts';
+
+/** v1: first form. */
+export const recordSchema = 1;
+
+export type HistoryRecord = {
+  readonly schema: number;
+  readonly timeMs: number;
+  /** For people who read the topic: the first event's or fact's name. */
+  readonly type: string;
+  readonly namespaceId: string;
+  readonly namespace: string;
+  readonly workflowId: string;
+  /** Of the run that the command was about. */
+  readonly runId: string;
+  readonly runs: readonly RunChange[];
+  readonly tasks: readonly Task[];
+  readonly finishedTaskIds: readonly number[];
+};
+
+/** All of one workflow id: the unit of a decision is a workflow id with its runs. */
+export type RunChange = {
+  readonly runId: string;
+  readonly events: readonly RecordedEvent[];
+  readonly facts: readonly PlacedFact[];
+};
+
+/** `afterEvents`: how many of the change's events come before the fact. */
+export type PlacedFact = { readonly afterEvents: number; readonly fact: Fact };
+
+export type Fact =
+  /** Who asked for this run, and how long it is kept once closed. Follows its Started event. */
+  | { readonly kind: 'startRequest'; readonly requestId: string; readonly retentionMs: number }
+  /** A transient attempt was scheduled: nothing of it is in history. */
+  | {
+      readonly kind: 'workflowTaskScheduled';
+      readonly scheduledEventId: number;
+      readonly attempt: number;
+      readonly taskQueue: TaskQueue;
+      readonly startToCloseTimeoutMs: number;
+    }
+  /** The scheduled task continues a chain of heartbeats that began then. */
+  | { readonly kind: 'workflowTaskHeartbeat'; readonly originalScheduledTimeMs: number }
+  /** A transient attempt was started. */
+  | {
+      readonly kind: 'workflowTaskStarted';
+      readonly requestId: string;
+      readonly identity: string;
+      readonly historySizeBytes: number;
+      readonly suggestContinueAsNewReasons: readonly number[];
+    }
+  /** A transient attempt failed or timed out. */
+  | { readonly kind: 'workflowTaskFailed'; readonly unhandledCommand: boolean }
+  /** The scheduled task moved to another queue, under a new stamp. */
+  | { readonly kind: 'workflowTaskRequeued'; readonly taskQueue: TaskQueue }
+  | { readonly kind: 'stickySet'; readonly sticky: StickyAttributes }
+  | { readonly kind: 'stickyCleared' }
+  /** Happened while a workflow task was started: takes effect now, gets its id and its place in history at the end of that task. */
+  | { readonly kind: 'eventBuffered'; readonly event: HistoryEvent }
+  /** The events that follow are the buffered ones. */
+  | { readonly kind: 'bufferFlushed' }
+  /** A cancelled timer had fired, but its event was still buffered. */
+  | { readonly kind: 'timerFiredUnbuffered'; readonly timerId: string }
+  | {
+      readonly kind: 'activityStarted';
+      readonly scheduledEventId: number;
+      readonly requestId: string;
+      readonly identity: string;
+      readonly workerVersion: Uint8Array | undefined;
+    }
+  | { readonly kind: 'activityStartWithdrawn'; readonly scheduledEventId: number }
+  | { readonly kind: 'activityHeartbeat'; readonly scheduledEventId: number; readonly details: Uint8Array | undefined }
+  /** An attempt ended and another follows after `intervalMs`. */
+  | {
+      readonly kind: 'activityRetried';
+      readonly scheduledEventId: number;
+      readonly intervalMs: number;
+      readonly failure: Uint8Array | undefined;
+    }
+  | { readonly kind: 'activityBackoffEnded'; readonly scheduledEventId: number }
+  /** Retention is over: nothing of the run stays. */
+  | { readonly kind: 'runForgotten' };

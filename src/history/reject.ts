@@ -1,0 +1,47 @@
+/** Refusals: the caller's mistakes, or a state that does not allow what was asked. Texts are part of the contract. */
+import type { RunKey } from './commands.ts';
+import type { Rejected, Rejection } from './replies.ts';
+import { executionKey, isRunning, type Run, type ShardState } from './state.ts';
+
+export function reject(rejection: Rejection): Rejected {
+  return { kind: 'rejected', rejection };
+}
+
+export function rejectInvalid(message: string): Rejected {
+  return reject({ reason: 'invalid-argument', message });
+}
+
+export const workflowTaskNotFound = reject({ reason: 'task-not-found', message: 'Workflow task not found.' });
+
+export const activityNotFound = reject({
+  reason: 'activity-not-found',
+  message: 'invalid activityID or activity already timed out or invoking workflow is completed',
+});
+
+export const workflowClosed = reject({ reason: 'workflow-closed', message: 'workflow execution already completed' });
+
+export function workflowNotFound(key: RunKey): Rejected {
+  const message =
+    key.runId === ''
+      ? `workflow not found for ID: ${key.workflowId}`
+      : `workflow execution not found for workflow ID "${key.workflowId}" and run ID "${key.runId}"`;
+  return reject({ reason: 'workflow-not-found', message });
+}
+
+export function findRun(shard: ShardState, key: RunKey): Run | undefined {
+  if (key.runId === '') return shard.currentRuns.get(executionKey(key.namespaceId, key.workflowId));
+  const run = shard.runs.get(key.runId);
+  if (run === undefined || run.key.workflowId !== key.workflowId || run.key.namespaceId !== key.namespaceId) return undefined;
+  return run;
+}
+
+/** The run if it can still change. */
+export function findRunning(shard: ShardState, key: RunKey): Run | Rejected {
+  const run = findRun(shard, key);
+  if (run === undefined) return workflowNotFound(key);
+  return isRunning(run) ? run : workflowClosed;
+}
+
+export function isRejected(value: Run | Rejected): value is Rejected {
+  return 'kind' in value && value.kind === 'rejected';
+}

@@ -1,0 +1,268 @@
+/**
+ * The durable state of one history shard: what its journal adds up to. Only `evolve` changes it.
+ *
+ * Runs, sets and queues are changed in place; everything inside them (an activity, a workflow task) is replaced, never changed, so
+ * that a draft can share it (see pending.ts).
+ */
+import type { ActivityTaskScheduledAttributes, HistoryEvent, StartChildWorkflowExecutionInitiatedAttributes } from './events.ts';
+import type { ParentLink, RetryPolicy, RunKey, StickyAttributes, TaskQueue, WorkflowExecution } from './commands.ts';
+import { Pending } from './pending.ts';
+import type { TransferTask } from './tasks.ts';
+import { TimerQueue } from './timer-queue.ts';
+
+/** `temporal.api.enums.v1.WorkflowExecutionStatus` */
+export const status = {
+  running: 1,
+  completed: 2,
+  failed: 3,
+  canceled: 4,
+  terminated: 5,
+  continuedAsNew: 6,
+  timedOut: 7,
+} as const;
+
+export type ShardState = {
+  /** The last task id given out. */
+  taskIdLast: number;
+  /** Time of the last record: `now` never goes below it. */
+  timeMs: number;
+  /** By run id: open runs, and closed ones until their retention ends. */
+  readonly runs: Map<string, Run>;
+  /** By `executionKey`: the newest run of a workflow id. */
+  readonly currentRuns: Map<string, Run>;
+  /** Pending transfer tasks in the order of their ids. */
+  readonly transfers: Map<number, TransferTask>;
+  readonly timers: TimerQueue;
+};
+
+export function emptyShard(): ShardState {
+  return { taskIdLast: 0, timeMs: 0, runs: new Map(), currentRuns: new Map(), transfers: new Map(), timers: new TimerQueue() };
+}
+
+export function executionKey(namespaceId: string, workflowId: string): string {
+  return `${namespaceId}/${workflowId}`;
+}
+
+/** What the first event fixes for the life of a run. */
+export type RunStart = {
+  readonly workflowType: string;
+  readonly taskQueue: TaskQueue;
+  readonly startTimeMs: number;
+  /** Start plus the first backoff. */
+  readonly executionTimeMs: number;
+  readonly executionTimeoutMs: number;
+  readonly runTimeoutMs: number;
+  readonly taskTimeoutMs: number;
+  /** 0 = never. */
+  readonly runExpirationMs: number;
+  readonly executionExpirationMs: number;
+  readonly firstRunId: string;
+  readonly originalRunId: string;
+  readonly attempt: number;
+  readonly parent: ParentLink | undefined;
+  readonly root: WorkflowExecution;
+  readonly userMetadata: Uint8Array | undefined;
+  readonly priority: Uint8Array | undefined;
+};
+
+/**
+ * normal:      its Scheduled is in history, Started too once it is started
+ * transient:   a repeated attempt; both are written when it completes
+ * speculative: volatile, for updates; both are written only if it turns out to matter
+ */
+export type WorkflowTask = {
+  readonly kind: 'normal' | 'transient' | 'speculative';
+  readonly scheduledEventId: number;
+  readonly stamp: number;
+  readonly attempt: number;
+  readonly scheduledTimeMs: number;
+  /** Of the first of a chain of heartbeating tasks. */
+  readonly originalScheduledTimeMs: number;
+  readonly taskQueue: TaskQueue;
+  readonly startToCloseTimeoutMs: number;
+  /** 0 = not started. */
+  readonly startedEventId: number;
+  readonly startedTimeMs: number;
+  readonly requestId: string;
+  readonly identity: string;
+  readonly historySizeBytes: number;
+  readonly suggestContinueAsNewReasons: readonly number[];
+  readonly dispatchTaskId: number;
+  readonly timeoutTaskId: number;
+};
+
+export type Activity = {
+  readonly scheduledEventId: number;
+  readonly activityId: string;
+  readonly attributes: ActivityTaskScheduledAttributes;
+  /** Of the first attempt. */
+  readonly firstScheduledTimeMs: number;
+  /** Of this attempt; in the future while it waits for a retry. */
+  readonly scheduledTimeMs: number;
+  readonly attempt: number;
+  readonly stamp: number;
+  readonly inBackoff: boolean;
+  /** 0 = this attempt has not started. */
+  readonly startedTimeMs: number;
+  readonly requestId: string;
+  readonly identity: string;
+  readonly workerVersion: Uint8Array | undefined;
+  readonly heartbeatDetails: Uint8Array | undefined;
+  readonly heartbeatTimeMs: number;
+  readonly cancelRequestedEventId: number;
+  readonly lastFailure: Uint8Array | undefined;
+  readonly lastWorkerIdentity: string;
+  readonly lastStartedTimeMs: number;
+  readonly lastAttemptCompleteTimeMs: number;
+  readonly retryIntervalMs: number;
+  readonly dispatchTaskId: number;
+  /** The one armed timer: the earliest timeout, or the end of the backoff. */
+  readonly timerTaskId: number;
+};
+
+export type UserTimer = {
+  readonly timerId: string;
+  readonly startedEventId: number;
+  readonly fireTimeMs: number;
+  readonly taskId: number;
+};
+
+export type Child = {
+  readonly initiatedEventId: number;
+  readonly attributes: StartChildWorkflowExecutionInitiatedAttributes;
+  readonly userMetadata: Uint8Array | undefined;
+  /** '' = not known to have started. */
+  readonly runId: string;
+  /** 0 also while the Started event is buffered. */
+  readonly startedEventId: number;
+  /** The task that starts it; 0 = done. */
+  readonly taskId: number;
+};
+
+/** A signal or a cancel request under way to another workflow. */
+export type ExternalRequest = {
+  readonly initiatedEventId: number;
+  readonly namespace: string;
+  readonly namespaceId: string;
+  readonly workflowExecution: WorkflowExecution;
+  readonly childWorkflowOnly: boolean;
+  readonly control: string;
+  /** Of a cancel request. */
+  readonly reason: string;
+  readonly signalName: string;
+  readonly input: Uint8Array | undefined;
+  readonly header: Uint8Array | undefined;
+  readonly workflowTaskCompletedEventId: number;
+  readonly taskId: number;
+};
+
+export type RequestIdEntry = { readonly requestId: string; readonly eventId: number; readonly eventType: number };
+
+/** How a child closed, kept until its parent knows. */
+export type CloseOutcome =
+  | { readonly kind: 'completed'; readonly result: Uint8Array | undefined }
+  | { readonly kind: 'failed'; readonly failure: Uint8Array | undefined; readonly retryState: number }
+  | { readonly kind: 'canceled'; readonly details: Uint8Array | undefined }
+  | { readonly kind: 'timedOut'; readonly retryState: number }
+  | { readonly kind: 'terminated' };
+
+export type Run = {
+  readonly key: RunKey;
+  readonly namespace: string;
+  readonly start: RunStart;
+  status: number;
+  closeTimeMs: number;
+  /** Only with a parent, and only until that has been told. */
+  closeOutcome: CloseOutcome | undefined;
+  /** The run that came after this one through continue-as-new; '' = none. */
+  successorRunId: string;
+  retentionMs: number;
+  nextEventId: number;
+  historySizeBytes: number;
+  stateTransitionCount: number;
+  /** Started id of the last completed workflow task. */
+  previousStartedEventId: number;
+  workflowTask: WorkflowTask | undefined;
+  /** Of the next workflow task; above 1 it is transient. */
+  workflowTaskAttempt: number;
+  workflowTaskStamp: number;
+  /** A close was refused because of buffered events; signals wait until the next task has run. */
+  closeAttempted: boolean;
+  sticky: StickyAttributes | undefined;
+  cancelRequested: boolean;
+  memo: Uint8Array | undefined;
+  searchAttributes: Uint8Array | undefined;
+  signalCount: number;
+  /** Start requests that made this run or attached to it. */
+  requestIds: readonly RequestIdEntry[];
+  /** Events that wait for the end of the started workflow task, in order of arrival. */
+  buffered: readonly HistoryEvent[];
+  /** Run or execution timeout. */
+  timeoutTaskId: number;
+  /** End of the first backoff. */
+  backoffTaskId: number;
+  signalRequestIds: Pending<string, RequestIdEntry>;
+  activities: Pending<number, Activity>;
+  /** Activity id -> that activity's scheduled event id. */
+  activityIds: Pending<string, { readonly scheduledEventId: number }>;
+  timers: Pending<string, UserTimer>;
+  children: Pending<number, Child>;
+  externalSignals: Pending<number, ExternalRequest>;
+  externalCancels: Pending<number, ExternalRequest>;
+};
+
+export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
+  return {
+    key,
+    namespace,
+    start,
+    status: status.running,
+    closeTimeMs: 0,
+    closeOutcome: undefined,
+    successorRunId: '',
+    retentionMs: 0,
+    nextEventId: 1,
+    historySizeBytes: 0,
+    stateTransitionCount: 0,
+    previousStartedEventId: 0,
+    workflowTask: undefined,
+    workflowTaskAttempt: 1,
+    workflowTaskStamp: 0,
+    closeAttempted: false,
+    sticky: undefined,
+    cancelRequested: false,
+    memo: undefined,
+    searchAttributes: undefined,
+    signalCount: 0,
+    requestIds: [],
+    buffered: [],
+    timeoutTaskId: 0,
+    backoffTaskId: 0,
+    signalRequestIds: new Pending(),
+    activities: new Pending(),
+    activityIds: new Pending(),
+    timers: new Pending(),
+    children: new Pending(),
+    externalSignals: new Pending(),
+    externalCancels: new Pending(),
+  };
+}
+
+/** A run to decide on: may be changed freely, and the original does not notice. */
+export function forkRun(run: Run): Run {
+  const fork = { ...run };
+  fork.signalRequestIds = run.signalRequestIds.fork();
+  fork.activities = run.activities.fork();
+  fork.activityIds = run.activityIds.fork();
+  fork.timers = run.timers.fork();
+  fork.children = run.children.fork();
+  fork.externalSignals = run.externalSignals.fork();
+  fork.externalCancels = run.externalCancels.fork();
+  return fork;
+}
+
+export function isRunning(run: Run): boolean {
+  return run.status === status.running;
+}
+
+export type { RetryPolicy };

@@ -1,0 +1,96 @@
+/**
+ * The pending timers of a shard, by (fire time, task id).
+ *
+ * The map is the truth and is what is hashed; the heap is an index over it. A timer that is removed (its activity completed, its
+ * workflow closed) leaves its heap entry behind, which is passed over when it comes to the top. When more than half of the heap is
+ * such leftovers it is built anew, so that a day-long timeout of a workflow that took a second does not stay for a day.
+ */
+import type { TimerTask } from './tasks.ts';
+
+export type NextTimer = { readonly fireTimeMs: number; readonly taskId: number };
+
+const heapEntriesKept = 1024;
+
+export class TimerQueue {
+  readonly #tasks = new Map<number, TimerTask>();
+  #heap: TimerTask[] = [];
+
+  get size(): number {
+    return this.#tasks.size;
+  }
+
+  get(taskId: number): TimerTask | undefined {
+    return this.#tasks.get(taskId);
+  }
+
+  values(): IterableIterator<TimerTask> {
+    return this.#tasks.values();
+  }
+
+  add(task: TimerTask): void {
+    this.#tasks.set(task.taskId, task);
+    this.#heap.push(task);
+    this.#up(this.#heap.length - 1);
+  }
+
+  remove(taskId: number): boolean {
+    if (!this.#tasks.delete(taskId)) return false;
+    if (this.#heap.length > heapEntriesKept && this.#heap.length > 2 * this.#tasks.size) this.#rebuild();
+    return true;
+  }
+
+  next(): NextTimer | undefined {
+    for (;;) {
+      const top = this.#heap[0];
+      if (top === undefined) return undefined;
+      if (this.#tasks.has(top.taskId)) return top;
+      this.#pop();
+    }
+  }
+
+  #rebuild(): void {
+    this.#heap = [...this.#tasks.values()].sort(byFireTime);
+  }
+
+  #pop(): void {
+    const last = this.#heap.pop();
+    if (last === undefined || this.#heap.length === 0) return;
+    this.#heap[0] = last;
+    this.#down(0);
+  }
+
+  #up(from: number): void {
+    const heap = this.#heap;
+    const task = heap[from] as TimerTask;
+    let at = from;
+    while (at > 0) {
+      const parentAt = (at - 1) >> 1;
+      const parent = heap[parentAt] as TimerTask;
+      if (byFireTime(parent, task) <= 0) break;
+      heap[at] = parent;
+      at = parentAt;
+    }
+    heap[at] = task;
+  }
+
+  #down(from: number): void {
+    const heap = this.#heap;
+    const task = heap[from] as TimerTask;
+    let at = from;
+    for (;;) {
+      let childAt = 2 * at + 1;
+      if (childAt >= heap.length) break;
+      const right = heap[childAt + 1];
+      if (right !== undefined && byFireTime(right, heap[childAt] as TimerTask) < 0) childAt++;
+      const child = heap[childAt] as TimerTask;
+      if (byFireTime(task, child) <= 0) break;
+      heap[at] = child;
+      at = childAt;
+    }
+    heap[at] = task;
+  }
+}
+
+function byFireTime(a: NextTimer, b: NextTimer): number {
+  return a.fireTimeMs - b.fireTimeMs || a.taskId - b.taskId;
+}

@@ -1,0 +1,74 @@
+/** Timers that are due. One that no longer fits the state does nothing but end. */
+import { unreachable } from '../kernel/assert.ts';
+import { fireActivityRetry, fireActivityTimeout } from './activity-close.ts';
+import { closeRun, forceEndWorkflowTask } from './close.ts';
+import type { FireTimer } from './commands.ts';
+import type { Draft } from './draft.ts';
+import { fireWorkflowTaskTimeout } from './fail-workflow-task.ts';
+import type { HistoryReply } from './replies.ts';
+import { isRunning, type Run } from './state.ts';
+import type { TimerTask } from './tasks.ts';
+import { retryState } from './wire-enums.ts';
+import { scheduleWorkflowTask, wake } from './workflow-task.ts';
+
+const done: HistoryReply = { kind: 'done' };
+
+export function fireTimer(draft: Draft, command: FireTimer): HistoryReply {
+  const task = draft.shard.timers.get(command.taskId);
+  if (task === undefined || task.fireTimeMs > draft.nowMs) return done;
+  switch (task.kind) {
+    case 'activityTimeout':
+      fireActivityTimeout(draft, task);
+      return done;
+    case 'activityRetry':
+      fireActivityRetry(draft, task);
+      return done;
+    case 'workflowTaskTimeout':
+      fireWorkflowTaskTimeout(draft, task, command.jitter);
+      return done;
+    case 'userTimer':
+    case 'firstWorkflowTask':
+    case 'runTimeout':
+    case 'executionTimeout':
+    case 'retention': {
+      draft.finishTask(task.taskId);
+      const run = draft.shard.runs.get(task.key.runId);
+      if (run !== undefined) fireForRun(draft, run, task);
+      return done;
+    }
+    default:
+      return unreachable(task);
+  }
+}
+
+function fireForRun(draft: Draft, run: Run, task: Extract<TimerTask, { readonly kind: 'userTimer' | 'firstWorkflowTask' | 'runTimeout' | 'executionTimeout' | 'retention' }>): void {
+  const firing = draft.about(run);
+  switch (task.kind) {
+    case 'userTimer':
+      if (isRunning(run)) fireUserTimers(draft, run);
+      return;
+    case 'firstWorkflowTask':
+      if (isRunning(run) && run.workflowTask === undefined && run.previousStartedEventId === 0) scheduleWorkflowTask(firing);
+      return;
+    case 'runTimeout':
+    case 'executionTimeout':
+      if (!isRunning(run)) return;
+      forceEndWorkflowTask(firing);
+      closeRun(firing, 'workflowExecutionTimedOut', { retryState: retryState.retryPolicyNotSet, newExecutionRunId: '' });
+      return;
+    case 'retention':
+      firing.forget();
+  }
+}
+
+/** All that are due, in one go, by time and then by start. */
+function fireUserTimers(draft: Draft, run: Run): void {
+  const due = [...run.timers.values()].filter((timer) => timer.fireTimeMs <= draft.nowMs);
+  due.sort((a, b) => a.fireTimeMs - b.fireTimeMs || a.startedEventId - b.startedEventId);
+  const firing = draft.about(run);
+  for (const { timerId, startedEventId, taskId } of due) {
+    draft.finishTask(taskId);
+    firing.addOrBuffer('timerFired', { timerId, startedEventId });
+  }
+  if (due.length > 0) wake(firing);
+}

@@ -1,0 +1,278 @@
+/** Records of `<prefix>.history` as bytes. Schema 1: `perdure.journal.v1.HistoryRecord`. */
+import { LogError } from '../../actors/log.ts';
+import type { EncodedRecord, RecordCodec } from '../../actors/partition-core.ts';
+import type { TaskQueue } from '../../history/commands.ts';
+import { isTimer } from '../../history/evolve.ts';
+import { type Fact, type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from '../../history/record.ts';
+import type { Task, TimerTask, TransferTask } from '../../history/tasks.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import * as journal from '../../wire/generated/journal/history.ts';
+import { decodeEvent, encodeEvent } from './event-codec.ts';
+
+export const historyCodec: RecordCodec<HistoryRecord> = {
+  encode(record): EncodedRecord {
+    const { namespaceId, namespace, workflowId, runId, timeMs, type, schema } = record;
+    const timerTasks: journal.TimerTask[] = [];
+    const transferTasks: journal.TransferTask[] = [];
+    for (const task of record.tasks) {
+      if (isTimer(task)) timerTasks.push(toWireTimer(task, runId));
+      else transferTasks.push(toWireTransfer(task, runId));
+    }
+    const value = journal.encodeHistoryRecord({
+      timeMs,
+      type,
+      namespaceId,
+      namespace,
+      workflowId,
+      runId,
+      runs: record.runs.map((change) => toWireRun(change, runId)),
+      transferTasks,
+      timerTasks,
+      finishedTaskIds: record.finishedTaskIds,
+    });
+    const key = workflowId === '' ? '@tasks' : `${namespace}/${workflowId}`;
+    return { key, schema, type, namespace, workflowId, runId, timeMs, value };
+  },
+
+  decode(value, schema): HistoryRecord {
+    if (schema !== recordSchema) throw new LogError('corrupt', `history records have schema ${recordSchema}, found ${schema}`);
+    const wire = journal.decodeHistoryRecord(value);
+    const tasks: Task[] = [];
+    for (const task of wire.transferTasks) tasks.push(fromWireTransfer(task, wire));
+    for (const task of wire.timerTasks) tasks.push(fromWireTimer(task, wire));
+    const { timeMs, type, namespaceId, namespace, workflowId, runId, finishedTaskIds } = wire;
+    const runs = wire.runs.map((change) => fromWireRun(change, runId));
+    return { schema, timeMs, type, namespaceId, namespace, workflowId, runId, runs, tasks, finishedTaskIds };
+  },
+};
+
+function toWireRun(change: RunChange, runId: string): journal.RunChange {
+  return {
+    runId: change.runId === runId ? '' : change.runId,
+    events: change.events.map((recorded) => recorded.bytes),
+    facts: change.facts.map(toWireFact),
+  };
+}
+
+function fromWireRun(change: journal.RunChange, runId: string): RunChange {
+  return {
+    runId: change.runId === '' ? runId : change.runId,
+    events: change.events.map((bytes) => ({ event: decodeEvent(bytes), bytes })),
+    facts: change.facts.map(fromWireFact),
+  };
+}
+
+// ── Facts ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const noFact = journal.emptyFact();
+const nothing = journal.emptyNothing();
+
+function toWireFact({ afterEvents, fact }: PlacedFact): journal.Fact {
+  switch (fact.kind) {
+    case 'startRequest':
+      return { ...noFact, afterEvents, startRequest: fact };
+    case 'workflowTaskScheduled':
+      return { ...noFact, afterEvents, workflowTaskScheduled: fact };
+    case 'workflowTaskHeartbeat':
+      return { ...noFact, afterEvents, workflowTaskHeartbeat: fact };
+    case 'workflowTaskStarted':
+      return { ...noFact, afterEvents, workflowTaskStarted: fact };
+    case 'workflowTaskFailed':
+      return { ...noFact, afterEvents, workflowTaskFailed: fact };
+    case 'workflowTaskRequeued':
+      return { ...noFact, afterEvents, workflowTaskRequeued: fact };
+    case 'stickySet': {
+      const { taskQueue, scheduleToStartTimeoutMs } = fact.sticky;
+      return { ...noFact, afterEvents, stickySet: { workerTaskQueue: taskQueue, scheduleToStartTimeoutMs } };
+    }
+    case 'stickyCleared':
+      return { ...noFact, afterEvents, stickyCleared: nothing };
+    case 'eventBuffered':
+      return { ...noFact, afterEvents, eventBuffered: encodeEvent(fact.event) };
+    case 'bufferFlushed':
+      return { ...noFact, afterEvents, bufferFlushed: nothing };
+    case 'timerFiredUnbuffered':
+      return { ...noFact, afterEvents, timerFiredUnbuffered: fact };
+    case 'activityStarted':
+      return { ...noFact, afterEvents, activityStarted: fact };
+    case 'activityStartWithdrawn':
+      return { ...noFact, afterEvents, activityStartWithdrawn: fact };
+    case 'activityHeartbeat':
+      return { ...noFact, afterEvents, activityHeartbeat: fact };
+    case 'activityRetried':
+      return { ...noFact, afterEvents, activityRetried: fact };
+    case 'activityBackoffEnded':
+      return { ...noFact, afterEvents, activityBackoffEnded: fact };
+    case 'runForgotten':
+      return { ...noFact, afterEvents, runForgotten: nothing };
+    default:
+      return unreachable(fact);
+  }
+}
+
+function fromWireFact(wire: journal.Fact): PlacedFact {
+  return { afterEvents: wire.afterEvents, fact: factOf(wire) };
+}
+
+function factOf(wire: journal.Fact): Fact {
+  if (wire.startRequest !== undefined) return { kind: 'startRequest', ...wire.startRequest };
+  if (wire.workflowTaskScheduled !== undefined) {
+    return { kind: 'workflowTaskScheduled', ...wire.workflowTaskScheduled, taskQueue: needed(wire.workflowTaskScheduled.taskQueue) };
+  }
+  if (wire.workflowTaskHeartbeat !== undefined) return { kind: 'workflowTaskHeartbeat', ...wire.workflowTaskHeartbeat };
+  if (wire.workflowTaskStarted !== undefined) return { kind: 'workflowTaskStarted', ...wire.workflowTaskStarted };
+  if (wire.workflowTaskFailed !== undefined) return { kind: 'workflowTaskFailed', ...wire.workflowTaskFailed };
+  if (wire.workflowTaskRequeued !== undefined) return { kind: 'workflowTaskRequeued', taskQueue: needed(wire.workflowTaskRequeued.taskQueue) };
+  if (wire.stickySet !== undefined) {
+    const { workerTaskQueue, scheduleToStartTimeoutMs } = wire.stickySet;
+    return { kind: 'stickySet', sticky: { taskQueue: needed(workerTaskQueue), scheduleToStartTimeoutMs } };
+  }
+  if (wire.stickyCleared !== undefined) return { kind: 'stickyCleared' };
+  if (wire.eventBuffered !== undefined) return { kind: 'eventBuffered', event: decodeEvent(wire.eventBuffered) };
+  if (wire.bufferFlushed !== undefined) return { kind: 'bufferFlushed' };
+  if (wire.timerFiredUnbuffered !== undefined) return { kind: 'timerFiredUnbuffered', ...wire.timerFiredUnbuffered };
+  if (wire.activityStarted !== undefined) return { kind: 'activityStarted', ...wire.activityStarted };
+  if (wire.activityStartWithdrawn !== undefined) return { kind: 'activityStartWithdrawn', ...wire.activityStartWithdrawn };
+  if (wire.activityHeartbeat !== undefined) return { kind: 'activityHeartbeat', ...wire.activityHeartbeat };
+  if (wire.activityRetried !== undefined) return { kind: 'activityRetried', ...wire.activityRetried };
+  if (wire.activityBackoffEnded !== undefined) return { kind: 'activityBackoffEnded', ...wire.activityBackoffEnded };
+  if (wire.runForgotten !== undefined) return { kind: 'runForgotten' };
+  throw new LogError('corrupt', 'a fact of a kind that this version does not know');
+}
+
+function needed(taskQueue: TaskQueue | undefined): TaskQueue {
+  if (taskQueue === undefined) throw new LogError('corrupt', 'a fact names no task queue');
+  return taskQueue;
+}
+
+// ── Tasks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const transferKind = journal.TransferTaskKind;
+const noTransfer = journal.emptyTransferTask();
+
+function toWireTransfer(task: TransferTask, runId: string): journal.TransferTask {
+  const { taskId, version } = task;
+  const common = { ...noTransfer, taskId, version, runId: task.key.runId === runId ? '' : task.key.runId };
+  switch (task.kind) {
+    case 'workflowTask':
+    case 'activityTask': {
+      const kind = task.kind === 'workflowTask' ? transferKind.WORKFLOW_TASK : transferKind.ACTIVITY_TASK;
+      const { scheduledEventId: eventId, stamp, taskQueue, scheduleToStartTimeoutMs } = task;
+      return { ...common, kind, eventId, stamp, taskQueue, scheduleToStartTimeoutMs };
+    }
+    case 'startChild':
+      return { ...common, kind: transferKind.START_CHILD, eventId: task.initiatedEventId, target: task.target };
+    case 'signalExternal':
+      return { ...common, kind: transferKind.SIGNAL_EXTERNAL, eventId: task.initiatedEventId, target: task.target };
+    case 'cancelExternal':
+      return { ...common, kind: transferKind.CANCEL_EXTERNAL, eventId: task.initiatedEventId, target: task.target };
+    case 'scheduleChildFirstTask':
+      return { ...common, kind: transferKind.SCHEDULE_CHILD_FIRST_TASK, target: task.child };
+    case 'notifyParent':
+      return { ...common, kind: transferKind.NOTIFY_PARENT };
+    case 'closeChild':
+      return {
+        ...common,
+        kind: transferKind.CLOSE_CHILD,
+        eventId: task.initiatedEventId,
+        target: task.child,
+        parentClosePolicy: task.policy,
+      };
+    default:
+      return unreachable(task);
+  }
+}
+
+type RecordNames = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+
+function fromWireTransfer(wire: journal.TransferTask, record: RecordNames): TransferTask {
+  const { taskId, version, eventId, stamp, scheduleToStartTimeoutMs, target } = wire;
+  const key = keyOf(wire.runId, record);
+  const common = { taskId, version, key };
+  switch (wire.kind) {
+    case transferKind.WORKFLOW_TASK:
+    case transferKind.ACTIVITY_TASK: {
+      const kind = wire.kind === transferKind.WORKFLOW_TASK ? 'workflowTask' : 'activityTask';
+      return { ...common, kind, scheduledEventId: eventId, stamp, taskQueue: needed(wire.taskQueue), scheduleToStartTimeoutMs };
+    }
+    case transferKind.NOTIFY_PARENT:
+      return { ...common, kind: 'notifyParent' };
+  }
+  if (target === undefined) throw new LogError('corrupt', `transfer task ${taskId} of kind ${wire.kind} names no target`);
+  switch (wire.kind) {
+    case transferKind.START_CHILD:
+      return { ...common, kind: 'startChild', initiatedEventId: eventId, target };
+    case transferKind.SIGNAL_EXTERNAL:
+      return { ...common, kind: 'signalExternal', initiatedEventId: eventId, target };
+    case transferKind.CANCEL_EXTERNAL:
+      return { ...common, kind: 'cancelExternal', initiatedEventId: eventId, target };
+    case transferKind.SCHEDULE_CHILD_FIRST_TASK:
+      return { ...common, kind: 'scheduleChildFirstTask', child: target };
+    case transferKind.CLOSE_CHILD:
+      return { ...common, kind: 'closeChild', initiatedEventId: eventId, child: target, policy: wire.parentClosePolicy === 1 ? 1 : 3 };
+    default:
+      throw new LogError('corrupt', `transfer task ${taskId} has the unknown kind ${wire.kind}`);
+  }
+}
+
+const timerKind = journal.TimerTaskKind;
+const noTimer = journal.emptyTimerTask();
+/** `temporal.api.enums.v1.TimeoutType` */
+const timeoutNames = ['startToClose', 'scheduleToStart', 'scheduleToClose', 'heartbeat'] as const;
+
+function toWireTimer(task: TimerTask, runId: string): journal.TimerTask {
+  const { taskId, fireTimeMs } = task;
+  const common = { ...noTimer, taskId, fireTimeMs, runId: task.key.runId === runId ? '' : task.key.runId };
+  switch (task.kind) {
+    case 'userTimer':
+      return { ...common, kind: timerKind.USER_TIMER, eventId: task.startedEventId, timerId: task.timerId };
+    case 'activityTimeout':
+    case 'workflowTaskTimeout': {
+      const kind = task.kind === 'activityTimeout' ? timerKind.ACTIVITY_TIMEOUT : timerKind.WORKFLOW_TASK_TIMEOUT;
+      return { ...common, kind, eventId: task.scheduledEventId, stamp: task.stamp, timeoutType: timeoutNames.indexOf(task.timeout) + 1 };
+    }
+    case 'activityRetry':
+      return { ...common, kind: timerKind.ACTIVITY_RETRY, eventId: task.scheduledEventId, stamp: task.stamp };
+    case 'firstWorkflowTask':
+      return { ...common, kind: timerKind.FIRST_WORKFLOW_TASK };
+    case 'runTimeout':
+      return { ...common, kind: timerKind.RUN_TIMEOUT };
+    case 'executionTimeout':
+      return { ...common, kind: timerKind.EXECUTION_TIMEOUT };
+    case 'retention':
+      return { ...common, kind: timerKind.RETENTION };
+    default:
+      return unreachable(task);
+  }
+}
+
+function fromWireTimer(wire: journal.TimerTask, record: RecordNames): TimerTask {
+  const { taskId, fireTimeMs, eventId, stamp, timerId } = wire;
+  const common = { taskId, fireTimeMs, key: keyOf(wire.runId, record) };
+  switch (wire.kind) {
+    case timerKind.USER_TIMER:
+      return { ...common, kind: 'userTimer', timerId, startedEventId: eventId };
+    case timerKind.ACTIVITY_TIMEOUT:
+      return { ...common, kind: 'activityTimeout', scheduledEventId: eventId, stamp, timeout: timeoutNames[wire.timeoutType - 1] ?? 'startToClose' };
+    case timerKind.WORKFLOW_TASK_TIMEOUT: {
+      const timeout = timeoutNames[wire.timeoutType - 1] === 'scheduleToStart' ? 'scheduleToStart' : 'startToClose';
+      return { ...common, kind: 'workflowTaskTimeout', scheduledEventId: eventId, stamp, timeout };
+    }
+    case timerKind.ACTIVITY_RETRY:
+      return { ...common, kind: 'activityRetry', scheduledEventId: eventId, stamp };
+    case timerKind.FIRST_WORKFLOW_TASK:
+      return { ...common, kind: 'firstWorkflowTask' };
+    case timerKind.RUN_TIMEOUT:
+      return { ...common, kind: 'runTimeout' };
+    case timerKind.EXECUTION_TIMEOUT:
+      return { ...common, kind: 'executionTimeout' };
+    case timerKind.RETENTION:
+      return { ...common, kind: 'retention' };
+    default:
+      throw new LogError('corrupt', `timer task ${taskId} has the unknown kind ${wire.kind}`);
+  }
+}
+
+function keyOf(runId: string, record: RecordNames): { readonly namespaceId: string; readonly workflowId: string; readonly runId: string } {
+  return { namespaceId: record.namespaceId, workflowId: record.workflowId, runId: runId === '' ? record.runId : runId };
+}

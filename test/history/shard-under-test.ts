@@ -1,0 +1,395 @@
+/**
+ * One shard in a test: a live core, and a replica that lives on the encoded journal alone. After every command both must be equal.
+ *
+ *   const shard = new ShardUnderTest();
+ *   shard.start();                                   a workflow 'wf'
+ *   const task = shard.pollWorkflowTask();           a worker takes its workflow task
+ *   shard.complete(task, [completeWorkflow()]);      and answers it
+ *   expect(shard.history()).toEqual([...]);
+ */
+import { expect } from 'vitest';
+import type { HistoryEffect } from '../../src/history/effects.ts';
+import type {
+  CompleteWorkflowTask,
+  HistoryCommand,
+  RunKey,
+  SignalAttributes,
+  StartAttributes,
+  StartWorkflow,
+  WorkflowCommand,
+  WorkflowTaskRef,
+} from '../../src/history/commands.ts';
+import type { EventKind, EventOf, HistoryEvent } from '../../src/history/events.ts';
+import { HistoryCore } from '../../src/history/history-core.ts';
+import type { HistoryLimits } from '../../src/history/limits.ts';
+import type { HistoryRecord } from '../../src/history/record.ts';
+import type {
+  CompletedWorkflowTask,
+  Description,
+  HistoryReply,
+  Rejection,
+  StartedActivityTask,
+  StartedWorkflowTask,
+} from '../../src/history/replies.ts';
+import type { TransferTask } from '../../src/history/tasks.ts';
+import { historyCodec } from '../../src/topics/codec/history-codec.ts';
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
+
+export const namespaceId = 'ns-id';
+export const key: RunKey = { namespaceId, workflowId: 'wf', runId: '' };
+
+export class ShardUnderTest {
+  readonly core: HistoryCore;
+  readonly #replica: HistoryCore;
+  readonly records: HistoryRecord[] = [];
+  readonly effects: HistoryEffect[] = [];
+  readonly #histories = new Map<string, HistoryEvent[]>();
+  nowMs = 1_700_000_000_000;
+  #nextAskId = 1;
+  #nextRun = 1;
+  #nextRequest = 1;
+  /** Checks the replica after every command; turned off where only speed matters. */
+  checks = true;
+
+  constructor(limits: Partial<HistoryLimits> = {}) {
+    this.core = new HistoryCore({ wire: historyWire, limits });
+    this.#replica = new HistoryCore({ wire: historyWire, limits });
+  }
+
+  get lastAskId(): number {
+    return this.#nextAskId - 1;
+  }
+
+  advance(ms: number): void {
+    this.nowMs += ms;
+  }
+
+  newRunId(): string {
+    return `00000000-0000-4000-8000-${String(this.#nextRun++).padStart(12, '0')}`;
+  }
+
+  newRequestId(): string {
+    return `request-${this.#nextRequest++}`;
+  }
+
+  /** Undefined: the answer comes later, as an effect. */
+  ask(command: HistoryCommand): HistoryReply | undefined {
+    const handled = this.core.handle(command, this.nowMs, this.#nextAskId++);
+    this.effects.push(...handled.effects);
+    if (handled.kind === 'wait') return undefined;
+    if (handled.kind === 'answer') return handled.reply;
+    this.commit(handled.record);
+    return handled.reply;
+  }
+
+  commit(record: HistoryRecord): void {
+    this.core.evolve(record);
+    this.records.push(record);
+    const { value, schema } = historyCodec.encode(record);
+    const decoded = historyCodec.decode(value, schema);
+    for (const { runId, events } of decoded.runs) {
+      const history = this.#histories.get(runId) ?? [];
+      this.#histories.set(runId, history);
+      for (const { event } of events) history.push(event);
+    }
+    if (!this.checks) return;
+    this.#replica.evolve(decoded);
+    expect(this.#replica.stateHash()).toBe(this.core.stateHash());
+  }
+
+  expectDone(command: HistoryCommand): void {
+    expect(this.ask(command)).toEqual({ kind: 'done' });
+  }
+
+  expectRejected(command: HistoryCommand): Rejection {
+    const before = this.core.stateHash();
+    const reply = this.ask(command);
+    expect(this.core.stateHash(), 'a rejection changes nothing').toBe(before);
+    if (reply?.kind !== 'rejected') throw new Error(`expected a rejection, got ${JSON.stringify(reply)}`);
+    return reply.rejection;
+  }
+
+  start(change: Partial<Omit<StartWorkflow, 'start'>> & { readonly start?: Partial<StartAttributes> } = {}): string {
+    const reply = this.ask(this.startCommand(change));
+    if (reply?.kind !== 'started') throw new Error(`not started: ${JSON.stringify(reply)}`);
+    return reply.runId;
+  }
+
+  startCommand(change: Partial<Omit<StartWorkflow, 'start'>> & { readonly start?: Partial<StartAttributes> } = {}): StartWorkflow {
+    return {
+      kind: 'startWorkflow',
+      key,
+      namespace: 'ns',
+      newRunId: this.newRunId(),
+      requestId: this.newRequestId(),
+      policies: { reusePolicy: 1, conflictPolicy: 1 },
+      parent: undefined,
+      onConflict: undefined,
+      ...change,
+      start: startAttributes(change.start),
+    };
+  }
+
+  signal(change: Partial<SignalAttributes> = {}): HistoryReply | undefined {
+    return this.ask({ kind: 'signalWorkflow', key, signal: signalAttributes({ requestId: this.newRequestId(), ...change }), childOf: undefined });
+  }
+
+  pendingTask<Kind extends TransferTask['kind']>(kind: Kind): Extract<TransferTask, { readonly kind: Kind }> {
+    for (const task of this.core.pendingTransferTasks()) {
+      if (task.kind === kind) return task as Extract<TransferTask, { readonly kind: Kind }>;
+    }
+    throw new Error(`no ${kind} task is pending`);
+  }
+
+  pendingTasks(): readonly TransferTask['kind'][] {
+    return [...this.core.pendingTransferTasks()].map((task) => task.kind);
+  }
+
+  pollWorkflowTask(pollRequestId = this.newRequestId()): StartedWorkflowTask {
+    const { key: taskKey, scheduledEventId, stamp, taskQueue } = this.pendingTask('workflowTask');
+    const reply = this.ask({ kind: 'startWorkflowTask', key: taskKey, scheduledEventId, stamp, pollRequestId, identity: 'worker', taskQueue });
+    if (reply?.kind !== 'workflowTask') throw new Error(`no workflow task: ${JSON.stringify(reply)}`);
+    return reply;
+  }
+
+  pollActivityTask(pollRequestId = this.newRequestId()): StartedActivityTask {
+    const { key: taskKey, scheduledEventId, stamp } = this.pendingTask('activityTask');
+    const reply = this.ask({
+      kind: 'startActivityTask',
+      key: taskKey,
+      scheduledEventId,
+      stamp,
+      pollRequestId,
+      identity: 'worker',
+      workerVersion: undefined,
+    });
+    if (reply?.kind !== 'activityTask') throw new Error(`no activity task: ${JSON.stringify(reply)}`);
+    return reply;
+  }
+
+  completion(task: StartedWorkflowTask, commands: readonly WorkflowCommand[], change: Partial<CompleteWorkflowTask> = {}): CompleteWorkflowTask {
+    return {
+      kind: 'completeWorkflowTask',
+      task: refOf(task),
+      namespace: 'ns',
+      identity: 'worker',
+      commands,
+      sticky: undefined,
+      returnNewWorkflowTask: false,
+      forceCreateNewWorkflowTask: false,
+      queryResults: new Map(),
+      sdkMetadata: undefined,
+      meteringMetadata: undefined,
+      workerVersion: undefined,
+      binaryChecksum: '',
+      newRunId: this.newRunId(),
+      pollRequestId: this.newRequestId(),
+      searchAttributeTypes: new Map([
+        ['CustomKeywordField', 2],
+        ['CustomIntField', 3],
+      ]),
+      jitter: 0.5,
+      ...change,
+    };
+  }
+
+  complete(task: StartedWorkflowTask, commands: readonly WorkflowCommand[] = [], change: Partial<CompleteWorkflowTask> = {}): CompletedWorkflowTask {
+    const reply = this.ask(this.completion(task, commands, change));
+    if (reply?.kind !== 'workflowTaskCompleted') throw new Error(`not completed: ${JSON.stringify(reply)}`);
+    return reply;
+  }
+
+  /** A completion that is refused; what it wrote all the same is in the history. */
+  completeBadly(task: StartedWorkflowTask, commands: readonly WorkflowCommand[], change: Partial<CompleteWorkflowTask> = {}): Rejection {
+    const reply = this.ask(this.completion(task, commands, change));
+    if (reply?.kind !== 'rejected') throw new Error(`expected a rejection, got ${JSON.stringify(reply)}`);
+    return reply.rejection;
+  }
+
+  completeActivity(task: StartedActivityTask, result: Uint8Array | undefined = bytes('result')): void {
+    this.expectDone({ kind: 'completeActivityTask', activity: activityRef(task), result, identity: 'worker' });
+  }
+
+  describe(runKey: RunKey = key): Description {
+    const reply = this.ask({ kind: 'describeWorkflow', key: runKey });
+    if (reply?.kind !== 'description') throw new Error(`no description: ${JSON.stringify(reply)}`);
+    return reply;
+  }
+
+  /** Fires every timer that is due. */
+  fireDueTimers(): void {
+    for (let fired = 0; fired < 1000; fired++) {
+      const next = this.core.nextTimer();
+      if (next === undefined || next.fireTimeMs > this.nowMs) return;
+      this.ask({ kind: 'fireTimer', ...next, newRunId: this.newRunId(), jitter: 0.5 });
+    }
+    throw new Error('timers fire without end');
+  }
+
+  /** Lets time pass up to the next timer, and fires it. */
+  fireNextTimer(): void {
+    const next = this.core.nextTimer();
+    if (next === undefined) throw new Error('no timer is armed');
+    this.nowMs = Math.max(this.nowMs, next.fireTimeMs);
+    this.fireDueTimers();
+  }
+
+  events(runId?: string): readonly HistoryEvent[] {
+    return this.#histories.get(runId ?? this.describe().key.runId) ?? [];
+  }
+
+  history(runId?: string): readonly EventKind[] {
+    return this.events(runId).map((event) => event.type);
+  }
+
+  lastEvent<Kind extends EventKind>(kind: Kind, runId?: string): EventOf<Kind> {
+    const found = this.events(runId).findLast((event) => event.type === kind);
+    if (found === undefined) throw new Error(`no ${kind} in ${this.history(runId).join(', ')}`);
+    return found as EventOf<Kind>;
+  }
+
+  runIds(): readonly string[] {
+    return [...this.#histories.keys()];
+  }
+}
+
+export function refOf(task: StartedWorkflowTask): WorkflowTaskRef {
+  const { key: taskKey, scheduledEventId, startedEventId, startedTimeMs, attempt } = task;
+  return { key: taskKey, scheduledEventId, startedEventId, startedTimeMs, attempt };
+}
+
+export function activityRef(task: StartedActivityTask) {
+  return { key: task.key, scheduledEventId: task.scheduledEventId, activityId: task.activityId, attempt: task.attempt };
+}
+
+export function startAttributes(change: Partial<StartAttributes> = {}): StartAttributes {
+  return {
+    workflowType: 'Type',
+    taskQueue: { name: 'queue', kind: 1, normalName: '' },
+    input: bytes('input'),
+    header: undefined,
+    memo: undefined,
+    searchAttributes: undefined,
+    executionTimeoutMs: 0,
+    runTimeoutMs: 0,
+    taskTimeoutMs: 0,
+    startDelayMs: 0,
+    identity: 'client',
+    userMetadata: undefined,
+    links: [],
+    priority: undefined,
+    ...change,
+  };
+}
+
+export function signalAttributes(change: Partial<SignalAttributes> = {}): SignalAttributes {
+  return {
+    signalName: 'signal',
+    input: undefined,
+    header: undefined,
+    identity: 'client',
+    requestId: '',
+    links: [],
+    externalWorkflowExecution: undefined,
+    ...change,
+  };
+}
+
+export function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+type AttributesFor<Type extends WorkflowCommand['type']> = NonNullable<Extract<WorkflowCommand, { readonly type: Type }>['attributes']>;
+
+export function scheduleActivity(change: Partial<AttributesFor<'scheduleActivityTask'>> = {}): WorkflowCommand {
+  return {
+    type: 'scheduleActivityTask',
+    userMetadata: undefined,
+    attributes: {
+      activityId: 'a1',
+      activityType: 'Activity',
+      taskQueue: { name: 'queue', kind: 1, normalName: '' },
+      header: undefined,
+      input: bytes('activity input'),
+      scheduleToCloseTimeoutMs: 0,
+      scheduleToStartTimeoutMs: 0,
+      startToCloseTimeoutMs: 10_000,
+      heartbeatTimeoutMs: 0,
+      retryPolicy: undefined,
+      requestEagerExecution: false,
+      useWorkflowBuildId: false,
+      priority: undefined,
+      ...change,
+    },
+  };
+}
+
+export function startTimer(timerId = 't1', startToFireTimeoutMs = 1000): WorkflowCommand {
+  return { type: 'startTimer', userMetadata: undefined, attributes: { timerId, startToFireTimeoutMs } };
+}
+
+export function cancelTimer(timerId = 't1'): WorkflowCommand {
+  return { type: 'cancelTimer', userMetadata: undefined, attributes: { timerId } };
+}
+
+export function cancelActivity(scheduledEventId: number): WorkflowCommand {
+  return { type: 'requestCancelActivityTask', userMetadata: undefined, attributes: { scheduledEventId } };
+}
+
+export function completeWorkflow(result: Uint8Array | undefined = bytes('done')): WorkflowCommand {
+  return { type: 'completeWorkflowExecution', userMetadata: undefined, attributes: { result } };
+}
+
+export function startChild(change: Partial<AttributesFor<'startChildWorkflowExecution'>> = {}): WorkflowCommand {
+  return {
+    type: 'startChildWorkflowExecution',
+    userMetadata: undefined,
+    attributes: {
+      namespace: '',
+      namespaceId: '',
+      workflowId: 'child',
+      workflowType: 'ChildType',
+      taskQueue: undefined,
+      input: undefined,
+      header: undefined,
+      memo: undefined,
+      searchAttributes: undefined,
+      executionTimeoutMs: 0,
+      runTimeoutMs: 0,
+      taskTimeoutMs: 0,
+      parentClosePolicy: 0,
+      workflowIdReusePolicy: 0,
+      control: '',
+      retryPolicy: undefined,
+      cronSchedule: '',
+      inheritBuildId: false,
+      priority: undefined,
+      ...change,
+    },
+  };
+}
+
+export function continueAsNew(change: Partial<AttributesFor<'continueAsNewWorkflowExecution'>> = {}): WorkflowCommand {
+  return {
+    type: 'continueAsNewWorkflowExecution',
+    userMetadata: undefined,
+    attributes: {
+      workflowType: '',
+      taskQueue: undefined,
+      input: bytes('next input'),
+      header: undefined,
+      memo: undefined,
+      searchAttributes: undefined,
+      runTimeoutMs: 0,
+      taskTimeoutMs: 0,
+      backoffStartIntervalMs: 0,
+      initiator: 1,
+      failure: undefined,
+      lastCompletionResult: undefined,
+      retryPolicy: undefined,
+      cronSchedule: '',
+      ...change,
+    },
+  };
+}
+
