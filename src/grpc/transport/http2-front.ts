@@ -90,6 +90,8 @@ export class Http2Front {
       if (session.destroyed || unanswered !== undefined) return;
       if (state.openCalls === 0 && Date.now() - state.idleSinceMs >= idleTimeoutMs) {
         session.close();
+        // A peer that answers nothing would keep a closed session for ever.
+        unanswered = setTimeout(() => session.destroy(), pingTimeoutMs);
         return;
       }
       const sent = session.ping(() => {

@@ -36,13 +36,15 @@ function truncated(message: string): string {
   return `${Buffer.from(message).subarray(0, messageBytesMax).toString('utf8').replace(/�+$/, '')}...`;
 }
 
-/** Printable ASCII but `%` stands for itself; the rest is the UTF-8 bytes as %XX. */
+/** Printable ASCII but `%` stands for itself; the rest is the UTF-8 bytes as %XX. HTTP/2 strips outer spaces, so those are encoded too. */
 function percentEncoded(message: string): string {
-  if (/^[ -$&-~]*$/.test(message)) return message;
+  if (/^[ -$&-~]*$/.test(message) && !message.startsWith(' ') && !message.endsWith(' ')) return message;
+  const bytes = Buffer.from(message);
   let encoded = '';
-  for (const byte of Buffer.from(message)) {
-    encoded +=
-      byte >= 0x20 && byte <= 0x7e && byte !== 0x25 ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  for (const [at, byte] of bytes.entries()) {
+    const outer = at === 0 || at === bytes.length - 1;
+    const plain = byte > 0x20 ? byte <= 0x7e && byte !== 0x25 : byte === 0x20 && !outer;
+    encoded += plain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
   }
   return encoded;
 }

@@ -1,0 +1,491 @@
+import { connect as connectHttp2, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
+import { connect, createServer, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { status as codes } from '@grpc/grpc-js';
+import { afterEach, expect, test } from 'vitest';
+import { defaultTransportLimits, type TransportLimits } from '../../src/grpc/transport/limits.ts';
+import { startGrpcServer, type GrpcServer } from '../../src/grpc/transport/grpc-server.ts';
+import type { Call, Interceptor, Method } from '../../src/grpc/transport/call.ts';
+import { silentLogger, type Logger } from '../../src/observability/logger.ts';
+import { RawClient } from './raw-client.ts';
+
+const cleanups: (() => Promise<void> | void)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+type Options = {
+  readonly limits?: Partial<TransportLimits>;
+  readonly interceptors?: readonly Interceptor[];
+  readonly serving?: boolean;
+  readonly logger?: Logger;
+};
+
+async function serve(
+  handle: (request: Uint8Array, call: Call) => Uint8Array | Promise<Uint8Array>,
+  options: Options = {},
+): Promise<GrpcServer> {
+  const methods = new Map<string, Method>([['Echo', { kind: 'unary', handle }]]);
+  const server = await startGrpcServer({
+    host: 'localhost',
+    port: 0,
+    services: [{ name: 'test.Service', methods }],
+    interceptors: options.interceptors ?? [],
+    limits: { ...defaultTransportLimits, ...options.limits },
+    logger: options.logger ?? silentLogger,
+    serving: () => options.serving ?? true,
+  });
+  cleanups.push(() => server.stop(0));
+  return server;
+}
+
+function clientOf(server: GrpcServer, host = '127.0.0.1'): RawClient {
+  const client = new RawClient(`${host}:${server.port}`);
+  cleanups.push(() => client.close());
+  return client;
+}
+
+/** A stream as a client sees it that is not a gRPC library. */
+type Exchange = {
+  readonly headers: IncomingHttpHeaders;
+  readonly trailers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  readonly resetCode: number;
+};
+
+function exchange(session: ClientHttp2Session, headers: Record<string, string>, body: Buffer | undefined): Promise<Exchange> {
+  return new Promise((resolve, reject) => {
+    const request = session.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc', ...headers });
+    let answered: IncomingHttpHeaders = {};
+    let trailers: IncomingHttpHeaders = {};
+    const chunks: Buffer[] = [];
+    request.on('response', (received) => (answered = received));
+    request.on('trailers', (received) => (trailers = received));
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('error', reject);
+    request.on('close', () => resolve({ headers: answered, trailers, body: Buffer.concat(chunks), resetCode: request.rstCode ?? 0 }));
+    request.end(body);
+  });
+}
+
+function http2(server: GrpcServer): ClientHttp2Session {
+  const session = connectHttp2(`http://127.0.0.1:${server.port}`);
+  session.on('error', () => {});
+  cleanups.push(() => session.destroy());
+  return session;
+}
+
+function frame(message: Uint8Array, flag = 0): Buffer {
+  const head = Buffer.alloc(5);
+  head[0] = flag;
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+const echo = (request: Uint8Array): Uint8Array => request.slice();
+
+test('localhost answers on IPv4 and on IPv6', async () => {
+  const server = await serve(echo);
+  for (const host of ['127.0.0.1', '[::1]', 'localhost']) {
+    expect(await clientOf(server, host).call('/test.Service/Echo', Buffer.from(host))).toEqual(new Uint8Array(Buffer.from(host)));
+  }
+});
+
+test('a busy port is an error that names it', async () => {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  cleanups.push(() => void taken.close());
+  const { port } = taken.address() as { port: number };
+  const start = startGrpcServer({
+    host: 'localhost',
+    port,
+    services: [],
+    interceptors: [],
+    limits: defaultTransportLimits,
+    logger: silentLogger,
+    serving: () => true,
+  });
+  await expect(start).rejects.toMatchObject({
+    message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
+    cause: { code: 'EADDRINUSE' },
+  });
+});
+
+test.each([
+  ['/test.Service/Nope', 'unknown method Nope for service test.Service'],
+  ['/other.Service/Echo', 'unknown method Echo for service other.Service'],
+  ['/lonely', 'unknown method lonely for service '],
+])('%s is unimplemented in the wording that SDKs know', async (path, message) => {
+  const error = await clientOf(await serve(echo)).refusal(path, new Uint8Array(10));
+  expect([error.code, error.details]).toEqual([codes.UNIMPLEMENTED, message]);
+});
+
+test('a message of exactly the limit passes, one byte more does not', async () => {
+  const client = clientOf(await serve((request) => Buffer.from(String(request.length)), { limits: { messageBytesMax: 70_000 } }));
+  expect(Buffer.from(await client.call('/test.Service/Echo', Buffer.alloc(70_000))).toString()).toBe('70000');
+  const error = await client.refusal('/test.Service/Echo', Buffer.alloc(70_001));
+  expect([error.code, error.details]).toEqual([codes.RESOURCE_EXHAUSTED, 'grpc: received message larger than max (70001 vs. 70000)']);
+});
+
+test('the default limit is 4 MiB', async () => {
+  const client = clientOf(await serve(() => new Uint8Array(0)));
+  await client.call('/test.Service/Echo', Buffer.alloc(4_194_304));
+  const error = await client.refusal('/test.Service/Echo', Buffer.alloc(5_000_000));
+  expect([error.code, error.details]).toEqual([codes.RESOURCE_EXHAUSTED, 'grpc: received message larger than max (5000000 vs. 4194304)']);
+});
+
+test('a length beyond the limit is refused before the message is there', async () => {
+  const server = await serve(echo);
+  const session = http2(server);
+  const request = session.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc' });
+  request.on('error', () => {});
+  request.write(Buffer.from([0, 0xff, 0xff, 0xff, 0xff]));
+  const headers = await new Promise<IncomingHttpHeaders>((resolve) => request.on('response', resolve));
+  expect(headers['grpc-status']).toBe('8');
+  expect(headers['grpc-message']).toBe('grpc: received message larger than max (4294967295 vs. 4194304)');
+  request.destroy();
+});
+
+test.each([100, 60_000])('a compressed request of %i bytes is read', async (size) => {
+  const client = clientOf(await serve((request) => Buffer.from(`${request.length} ${request.every((byte) => byte === 7)}`)));
+  const answer = await client.call('/test.Service/Echo', Buffer.alloc(size, 7), { gzip: true });
+  expect(Buffer.from(answer).toString()).toBe(`${size} true`);
+});
+
+test.each([
+  ['in the caller’s turn', 100_000],
+  ['on a thread', 20_000_000],
+])('a gzip bomb ends at the limit (%s)', async (_, size) => {
+  const server = await serve(echo, { limits: { messageBytesMax: 50_000 } });
+  const bomb = gzipSync(Buffer.alloc(size));
+  const answer = await exchange(http2(server), { 'grpc-encoding': 'gzip' }, frame(bomb, 1));
+  expect(answer.headers['grpc-status']).toBe('8');
+  expect(answer.headers['grpc-message']).toBe('grpc: received message after decompression larger than max 50000');
+});
+
+test.each([
+  ['deflate', frame(Buffer.from('x'), 1), '12', 'grpc: Decompressor is not installed for grpc-encoding "deflate"'],
+  ['', frame(Buffer.from('x'), 1), '13', 'grpc: compressed flag set with identity or empty encoding'],
+  ['gzip', frame(Buffer.from('not gzip'), 1), '13', 'grpc: failed to decompress the received message'],
+  ['', frame(Buffer.from('x'), 9), '13', 'grpc: received unexpected payload format 9'],
+  ['', undefined, '13', 'grpc: a unary request holds one message, none was received'],
+  ['', frame(Buffer.from('xyz')).subarray(0, 6), '13', 'grpc: the request ended before its message was complete'],
+  [
+    '',
+    Buffer.concat([frame(Buffer.from('x')), frame(Buffer.from('y'))]),
+    '12',
+    'grpc: a unary request holds one message, more were received',
+  ],
+])('a body that is no message is refused (encoding %j)', async (encoding, body, code, message) => {
+  const answer = await exchange(http2(await serve(echo)), encoding === '' ? {} : { 'grpc-encoding': encoding }, body);
+  expect([answer.headers['grpc-status'], decodeURIComponent(String(answer.headers['grpc-message']))]).toEqual([code, message]);
+});
+
+test('large answers are compressed for clients that accept it, and only for them', async () => {
+  const server = await serve(() => Buffer.alloc(100_000, 3));
+  const session = http2(server);
+  const packed = await exchange(session, { 'grpc-accept-encoding': 'identity, gzip' }, frame(new Uint8Array(0)));
+  expect([packed.headers['grpc-encoding'], packed.body[0], packed.trailers['grpc-status']]).toEqual(['gzip', 1, '0']);
+  expect(packed.body.length).toBeLessThan(2_000);
+  const plain = await exchange(session, {}, frame(new Uint8Array(0)));
+  expect([plain.headers['grpc-encoding'], plain.body[0], plain.body.length]).toEqual([undefined, 0, 100_005]);
+  // A real client undoes it again.
+  expect(await clientOf(server).call('/test.Service/Echo', new Uint8Array(0))).toEqual(new Uint8Array(100_000).fill(3));
+});
+
+test('small answers are not compressed', async () => {
+  const answer = await exchange(http2(await serve(echo)), { 'grpc-accept-encoding': 'gzip' }, frame(Buffer.from('hi')));
+  expect([answer.headers['grpc-encoding'], answer.body]).toEqual([undefined, frame(Buffer.from('hi'))]);
+});
+
+test('the handler learns the deadline and is told when it passes', async () => {
+  const seen = Promise.withResolvers<{ leftMs: number; cancelled: boolean }>();
+  const server = await serve((_request, call) => {
+    const leftMs = call.deadlineMs - Date.now();
+    return new Promise(() => call.onCancel(() => seen.resolve({ leftMs, cancelled: call.cancelled })));
+  });
+  // As a client that does not watch its own deadline.
+  const answer = await exchange(http2(server), { 'grpc-timeout': '150m' }, frame(new Uint8Array(0)));
+  expect([answer.headers['grpc-status'], answer.headers['grpc-message']]).toEqual(['4', 'context deadline exceeded']);
+  const { leftMs, cancelled } = await seen.promise;
+  expect(leftMs).toBeGreaterThan(50);
+  expect(leftMs).toBeLessThanOrEqual(150);
+  expect(cancelled).toBe(true);
+});
+
+test.each([
+  ['99999999H', true],
+  ['5000000S', true],
+  ['123456789m', false],
+  ['10x', false],
+])('grpc-timeout %s', async (timeout, valid) => {
+  const answer = await exchange(http2(await serve(echo)), { 'grpc-timeout': timeout }, frame(Buffer.from('a')));
+  if (valid) expect(answer.trailers['grpc-status']).toBe('0');
+  else expect([answer.headers['grpc-status'], answer.headers['grpc-message']]).toEqual(['13', `malformed grpc-timeout: "${timeout}"`]);
+});
+
+test('a cancelled call tells its handler', async () => {
+  const started = Promise.withResolvers<void>();
+  const cancelled = Promise.withResolvers<boolean>();
+  const server = await serve((_request, call) => {
+    call.onCancel(() => cancelled.resolve(call.cancelled));
+    started.resolve();
+    return new Promise(() => {});
+  });
+  const { answer, cancel } = clientOf(server).start('/test.Service/Echo', new Uint8Array(1));
+  await started.promise;
+  cancel();
+  await expect(answer).rejects.toMatchObject({ code: codes.CANCELLED });
+  expect(await cancelled.promise).toBe(true);
+});
+
+test('a lost connection tells its handlers', async () => {
+  const started = Promise.withResolvers<void>();
+  const cancelled = Promise.withResolvers<void>();
+  const server = await serve((_request, call) => {
+    call.onCancel(() => cancelled.resolve());
+    started.resolve();
+    return new Promise(() => {});
+  });
+  const session = http2(server);
+  const lost = exchange(session, {}, frame(new Uint8Array(0)));
+  lost.catch(() => {});
+  await started.promise;
+  session.destroy();
+  await cancelled.promise;
+});
+
+test('what a handler throws by mistake stays inside, and the server goes on', async () => {
+  const logged: string[] = [];
+  const logger: Logger = { ...silentLogger, error: (message, fields) => void logged.push(`${message}: ${String(fields?.['error'])}`) };
+  let fault: 'throw' | 'reject' | 'none' = 'throw';
+  const server = await serve(
+    (request) => {
+      if (fault === 'throw') throw new Error('password=hunter2');
+      if (fault === 'reject') return Promise.reject(new Error('password=hunter2'));
+      return echo(request);
+    },
+    { logger },
+  );
+  const client = clientOf(server);
+  for (fault of ['throw', 'reject'] as const) {
+    const error = await client.refusal('/test.Service/Echo', new Uint8Array(0));
+    expect([error.code, error.details]).toEqual([codes.INTERNAL, 'internal server error']);
+  }
+  fault = 'none';
+  expect(await client.call('/test.Service/Echo', Buffer.from('ok'))).toEqual(new Uint8Array(Buffer.from('ok')));
+  expect(logged).toHaveLength(2);
+  expect(logged[0]).toContain('hunter2');
+});
+
+test('texts of every kind arrive as they are', async () => {
+  const { StatusError } = await import('../../src/grpc/errors/status-error.ts');
+  const text = 'Namespace "größe 100%" \ud800 is not found.\r\nx';
+  const server = await serve(() => {
+    throw new StatusError(5, text);
+  });
+  const error = await clientOf(server).refusal('/test.Service/Echo', new Uint8Array(0));
+  // A lone surrogate has no UTF-8; it becomes the replacement character.
+  expect([error.code, error.details]).toEqual([codes.NOT_FOUND, text.replace('\ud800', '\ufffd')]);
+});
+
+test('a text over 4,000 bytes is cut', async () => {
+  const { StatusError } = await import('../../src/grpc/errors/status-error.ts');
+  const server = await serve(() => {
+    throw new StatusError(3, 'é'.repeat(3_000));
+  });
+  const error = await clientOf(server).refusal('/test.Service/Echo', new Uint8Array(0));
+  expect(error.details).toBe(`${'é'.repeat(2_000)}...`);
+});
+
+test('every call passes every interceptor, whatever becomes of it', async () => {
+  const { StatusError } = await import('../../src/grpc/errors/status-error.ts');
+  const log: string[] = [];
+  const gate: Interceptor = {
+    before: (call) => {
+      log.push(`before ${call.method}`);
+      if (call.header('who') === 'stranger') throw new StatusError(7, 'Request unauthorized.');
+    },
+    after: (call, outcome) => void log.push(`after ${call.method} ${outcome.code}`),
+  };
+  const server = await serve(echo, { interceptors: [gate] });
+  const client = clientOf(server);
+  await client.call('/test.Service/Echo', new Uint8Array(0), { metadata: { who: 'friend' } });
+  const error = await client.refusal('/test.Service/Echo', new Uint8Array(0), { metadata: { who: 'stranger' } });
+  expect([error.code, error.details]).toEqual([codes.PERMISSION_DENIED, 'Request unauthorized.']);
+  await client.refusal('/test.Service/Nope', new Uint8Array(0));
+  expect(log).toEqual(['before Echo', 'after Echo 0', 'before Echo', 'after Echo 7', 'after Nope 12']);
+});
+
+test('a connection carries 1,000 calls at a time', async () => {
+  const all = Promise.withResolvers<void>();
+  let open = 0;
+  const server = await serve(async () => {
+    open++;
+    if (open === 1_000) all.resolve();
+    await all.promise;
+    return new Uint8Array(0);
+  });
+  const session = http2(server);
+  session.setMaxListeners(0);
+  const answers = await Promise.all(Array.from({ length: 1_000 }, () => exchange(session, {}, frame(new Uint8Array(0)))));
+  expect(answers.every((answer) => answer.trailers['grpc-status'] === '0')).toBe(true);
+});
+
+test('900 calls cancelled at once leave the connection as it was', async () => {
+  const server = await serve(
+    (_request, call) => new Promise((resolve) => (call.header('wait') === '' ? resolve(new Uint8Array(0)) : undefined)),
+  );
+  const session = http2(server);
+  session.setMaxListeners(0);
+  const requests = Array.from({ length: 900 }, () => {
+    const request = session.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc', wait: 'yes' });
+    request.on('error', () => {});
+    request.end(frame(new Uint8Array(0)));
+    return request;
+  });
+  await exchange(session, {}, frame(new Uint8Array(0)));
+  await Promise.all(requests.map((request) => new Promise<void>((resolve) => (request.once('close', resolve), request.close(8)))));
+  const after = await exchange(session, {}, frame(new Uint8Array(0)));
+  expect(after.trailers['grpc-status']).toBe('0');
+});
+
+test('pings on an idle connection are answered, however many', async () => {
+  const session = http2(await serve(echo));
+  let goaway: number | undefined;
+  session.on('goaway', (code) => (goaway = code));
+  await exchange(session, {}, frame(new Uint8Array(0)));
+  for (let i = 0; i < 50; i++)
+    await new Promise<void>((resolve, reject) => session.ping((error) => (error === null ? resolve() : reject(error))));
+  expect(goaway).toBeUndefined();
+  expect((await exchange(session, {}, frame(new Uint8Array(0)))).trailers['grpc-status']).toBe('0');
+});
+
+test('an idle connection is closed with a GOAWAY, a silent one is cut', async () => {
+  const server = await serve(echo, { limits: { pingIntervalMs: 20, idleTimeoutMs: 30, pingTimeoutMs: 20 } });
+  const session = http2(server);
+  const goaway = new Promise<number>((resolve) => session.on('goaway', resolve));
+  expect(await goaway).toBe(0);
+  const mute = await rawSocket(server);
+  mute.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  mute.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]));
+  await closed(mute);
+});
+
+test.each(['/nothing', '/test.Service/Echo'])('HTTP/2 that is not gRPC is answered in terms of HTTP (%s)', async (path) => {
+  const session = http2(await serve(echo));
+  expect((await exchange(session, { ':path': path, 'content-type': 'text/plain' }, Buffer.from('x'))).headers[':status']).toBe(415);
+  expect((await exchange(session, { ':path': path, ':method': 'GET' }, undefined)).headers[':status']).toBe(405);
+});
+
+test('GET /health over HTTP/1.1', async () => {
+  for (const serving of [true, false]) {
+    const base = `http://127.0.0.1:${(await serve(echo, { serving })).port}`;
+    const health = await fetch(`${base}/health`);
+    expect([health.status, await health.json()]).toEqual(serving ? [200, { status: 'SERVING' }] : [503, { status: 'NOT_SERVING' }]);
+    expect(health.headers.get('content-type')).toBe('application/json');
+    expect(health.headers.get('cache-control')).toBe('no-store');
+    const live = await fetch(`${base}/health/live`);
+    expect([live.status, await live.json()]).toEqual([200, { status: 'SERVING' }]);
+    const head = await fetch(`${base}/health`, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([serving ? 200 : 503, '']);
+    expect((await fetch(`${base}/health`, { method: 'POST' })).status).toBe(405);
+    expect((await fetch(`${base}/else`)).status).toBe(404);
+  }
+});
+
+test('the protocol is recognised however slowly it comes', async () => {
+  const socket = await rawSocket(await serve(echo));
+  for (const char of 'GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n') {
+    socket.write(char);
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+  }
+  const answer = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString())));
+  expect(answer).toContain('HTTP/1.1 200 OK');
+});
+
+test('a head over 8 KiB is refused', async () => {
+  const socket = await rawSocket(await serve(echo));
+  socket.write(`GET /health HTTP/1.1\r\nx: ${'a'.repeat(9_000)}\r\n\r\n`);
+  await closed(socket);
+});
+
+test('sockets that say nothing sensible, or nothing, are closed', async () => {
+  const server = await serve(echo, { limits: { firstBytesTimeoutMs: 50 } });
+  const tls = await rawSocket(server);
+  tls.write(Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00]));
+  await closed(tls);
+  await closed(await rawSocket(server));
+  const half = await rawSocket(server);
+  half.write('PRI * HT');
+  await closed(half);
+});
+
+test('a request that does not come to its end is given up', async () => {
+  const session = http2(await serve(echo, { limits: { requestTimeoutMs: 50 } }));
+  const request = session.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc' });
+  request.on('error', () => {});
+  request.write(Buffer.from([0, 0, 0, 0, 9, 1]));
+  const headers = await new Promise<IncomingHttpHeaders>((resolve) => request.on('response', resolve));
+  expect([headers['grpc-status'], headers['grpc-message']]).toEqual(['4', 'the request was not received in time']);
+});
+
+test('connections of one address have a limit', async () => {
+  const server = await serve(echo, { limits: { connectionsPerAddressMax: 2 } });
+  const [first] = [await rawSocket(server), await rawSocket(server)];
+  await closed(await rawSocket(server));
+  first.destroy();
+  // The server learns of it in its own time.
+  let answer = '';
+  while (answer === '') {
+    const socket = await rawSocket(server);
+    socket.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
+    socket.on('data', (data) => (answer += data.toString()));
+    await closed(socket);
+  }
+  expect(answer).toContain('200 OK');
+});
+
+test('stop lets open calls end and then closes the port', async () => {
+  const started = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const server = await serve(async () => {
+    started.resolve();
+    await release.promise;
+    return Buffer.from('done');
+  });
+  const answer = clientOf(server).call('/test.Service/Echo', new Uint8Array(0));
+  await started.promise;
+  const stopped = server.stop(10_000);
+  release.resolve();
+  expect(Buffer.from(await answer).toString()).toBe('done');
+  await stopped;
+  await expect(rawSocket(server)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+test('stop cuts what does not end in time', async () => {
+  const started = Promise.withResolvers<void>();
+  const server = await serve(() => (started.resolve(), new Promise(() => {})));
+  const answer = clientOf(server).call('/test.Service/Echo', new Uint8Array(0));
+  answer.catch(() => {});
+  await started.promise;
+  await server.stop(20);
+  await expect(answer).rejects.toMatchObject({ code: expect.any(Number) as number });
+});
+
+async function rawSocket(server: GrpcServer): Promise<Socket> {
+  const socket = connect(server.port, '127.0.0.1');
+  cleanups.push(() => void socket.destroy());
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve);
+    socket.once('error', reject);
+  });
+  socket.on('error', () => {});
+  return socket;
+}
+
+function closed(socket: Socket): Promise<void> {
+  socket.resume();
+  return new Promise((resolve) => (socket.destroyed ? resolve() : void socket.once('close', () => resolve())));
+}
