@@ -148,6 +148,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   #last: LastCounted | undefined;
   #lastClaim: ClaimInLog | undefined;
   #lastTimeMs = 0;
+  #witnesses: readonly LogPosition[] = [];
   /** Commands are decided. Off in doubt, when they wait in the mailbox. */
   #serving = false;
   #runScheduled = false;
@@ -633,7 +634,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   /** restoring → replaying → claiming: new memory, filled from the journal below `until`. */
   async #replay(until: number): Promise<void> {
     const turn = this.#turn;
-    const known = this.#last;
+    this.#witnesses = this.#knownPositions();
     this.#cursor = { epoch: 0, sequence: 0, offset: 0 };
     this.#last = undefined;
     this.#lastClaim = undefined;
@@ -646,7 +647,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     this.#statusChanged();
     await this.#fold(until);
     if (turn !== this.#turn) return;
-    this.#checkWitnesses(known);
+    this.#hearWitnesses(Infinity);
     if (turn !== this.#turn) return;
     assert(this.#life.send('replayed'), 'replaying ends in claiming');
     this.#statusChanged();
@@ -663,7 +664,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
       if (attempt > 0) await this.#sleep(this.#backoffMs(attempt));
       for (const record of records) {
         if (turn !== this.#turn || record.offset >= until) break;
-        this.#foldOne(record);
+        this.#hearWitnesses(record.offset);
+        if (turn === this.#turn) this.#foldOne(record);
       }
       if (turn !== this.#turn) return;
     }
@@ -688,13 +690,26 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     }
   }
 
-  /** A log that lost its tail shows no trace of it: only positions kept elsewhere tell (T5). */
-  #checkWitnesses(known: LastCounted | undefined): void {
-    const witness = this.#options.witness?.();
-    if (witness !== undefined && witness.offset > this.#cursor.offset) {
-      return this.#vanished(`a position ${witness.offset} is known elsewhere`);
+  /** What is known of this journal besides the journal: told by others, and confirmed to ourselves before memory was dropped. */
+  #knownPositions(): LogPosition[] {
+    const elsewhere = this.#options.witness?.();
+    const known = [{ ...this.#cursor }];
+    if (elsewhere !== undefined) known.push(elsewhere);
+    return known.filter(({ offset }) => offset > 0);
+  }
+
+  /**
+   * A log that lost its tail shows no trace of it, least of all when something else was written there since: only positions kept elsewhere
+   * tell (T5). Each must be passed with the very stamp that it remembers. `next`: the offset about to be folded, Infinity at the end.
+   */
+  #hearWitnesses(next: number): void {
+    for (const { epoch, sequence, offset } of this.#witnesses) {
+      if (offset < this.#cursor.offset || offset > next) continue;
+      if (next === Infinity && offset > this.#cursor.offset) return this.#vanished(`the log ends before offset ${offset}, which was seen`);
+      if (epoch !== this.#cursor.epoch || sequence !== this.#cursor.sequence) {
+        return this.#vanished(`offset ${offset} was seen behind record ${epoch}.${sequence} and is not`);
+      }
     }
-    if (known !== undefined && known.offset >= this.#cursor.offset) this.#vanished(`offset ${known.offset} was confirmed before`);
   }
 
   #activate(asked: number): void {
@@ -726,7 +741,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
 
   /** Acknowledged records are gone, or were written over: the log broke its promise, and no answer may rest on it (I18). */
   #vanished(found: string): void {
-    this.#fail(`acknowledged records vanished: ${found}, but everything below ${this.#cursor.offset} was confirmed`, undefined);
+    this.#fail(`acknowledged records vanished: ${found}; the confirmed end is ${this.#cursor.offset}`, undefined);
   }
 
   #fail(reason: string, error: unknown): void {

@@ -1,0 +1,185 @@
+/** Nodes on one simulated log, each running the production loop for every partition; and what was told to whom. */
+import { LedgerCore, jsonClaims, ledgerCodec, ledgerMemory } from '../actors/ledger.ts';
+import { PartitionLoop } from '../../src/actors/partition-loop.ts';
+import { Router } from '../../src/actors/router.ts';
+import { silentLogger } from '../../src/observability/logger.ts';
+import { SimLog } from './sim-log.ts';
+import { SimNode } from './sim-node.ts';
+import type { AskFailure } from '../../src/actors/asks.ts';
+import type { PartitionId } from '../../src/actors/log.ts';
+import type { LogPosition } from '../../src/actors/effective.ts';
+import type { PartitionLimits, PartitionStatus } from '../../src/actors/partition-loop.ts';
+import type { Address } from '../../src/actors/router.ts';
+import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply } from '../actors/ledger.ts';
+import type { MemoryLog, Observation } from './oracle.ts';
+import type { SimBroker } from './sim-log.ts';
+import type { World } from './world.ts';
+
+type LedgerLoop = PartitionLoop<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect>;
+
+export type Answer = LedgerReply | AskFailure;
+
+export const simLimits: PartitionLimits = {
+  mailboxCommandsMax: 50,
+  turnCommandsMax: 8,
+  openBytesMax: 4_000,
+  openRecordsMax: 12,
+  watchIntervalMs: 300,
+  retryDelayMs: 10,
+  retryDelayMsMax: 100,
+};
+
+export function partitionId(partition: number): PartitionId {
+  return { topic: 'sim.ledger', partition };
+}
+
+function addressOf(partition: number): Address {
+  return { kind: 'matching', partition };
+}
+
+/** One process with its actors; a crash ends them, a restart makes new ones. */
+export class Server {
+  readonly node: SimNode;
+  readonly cluster: Cluster;
+  loops: LedgerLoop[] = [];
+  cores: LedgerCore[] = [];
+  router: Router;
+
+  constructor(cluster: Cluster, name: string) {
+    this.cluster = cluster;
+    this.node = new SimNode(cluster.world, name);
+    this.router = new Router(this.node.clock);
+    this.#boot();
+  }
+
+  crash(): void {
+    this.node.crash();
+  }
+
+  restart(): void {
+    this.node.restart();
+    this.router = new Router(this.node.clock);
+    this.#boot();
+  }
+
+  /** The state as anyone outside sees it: a dead process owns nothing. */
+  state(partition: number): PartitionStatus['state'] | 'down' {
+    return this.node.up ? this.loop(partition).status().state : 'down';
+  }
+
+  loop(partition: number): LedgerLoop {
+    const loop = this.loops[partition];
+    if (loop === undefined) throw new Error(`no partition ${partition}`);
+    return loop;
+  }
+
+  core(partition: number): LedgerCore {
+    const core = this.cores[partition];
+    if (core === undefined) throw new Error(`no memory of partition ${partition}`);
+    return core;
+  }
+
+  /** Takes the partition over, if it neither has it nor is about to. */
+  start(partition: number): void {
+    if (!this.node.up || this.node.paused) return;
+    const { state } = this.loop(partition).status();
+    if (state === 'unassigned' || state === 'released') this.loop(partition).start();
+  }
+
+  #boot(): void {
+    const { cluster } = this;
+    const { world, witness, partitions } = cluster;
+    const log = new SimLog(cluster.broker, this.node);
+    this.loops = [];
+    for (let partition = 0; partition < partitions; partition++) {
+      const sink = this.router.sink<LedgerReply>(addressOf(partition));
+      const loop: LedgerLoop = new PartitionLoop({
+        partition: partitionId(partition),
+        log,
+        codec: ledgerCodec,
+        claims: jsonClaims,
+        owner: this.node.name,
+        create: () => this.#memory(partition, (askId, reply) => sink.answer(askId, reply)),
+        asks: sink,
+        clock: this.node.clock,
+        random: this.node.random,
+        logger: silentLogger,
+        witness: () => witness.get(partition),
+        onStatus: (status) => {
+          world.trace(`${this.node.name}/${partition} ${status.state} ${status.epoch}.${status.sequence}@${status.offset} ${status.reason}`);
+          cluster.onStatus(this, partition, status);
+        },
+        limits: simLimits,
+      });
+      this.router.attach(addressOf(partition), loop);
+      this.loops.push(loop);
+    }
+  }
+
+  #memory(partition: number, answer: (askId: number, reply: LedgerReply) => void): ReturnType<typeof ledgerMemory> {
+    const memory: MemoryLog = { name: `${this.node.name}/${partition}`, commits: [], dispatched: [] };
+    this.cluster.memories[partition]?.push(memory);
+    const core = new LedgerCore();
+    this.cores[partition] = core;
+    return ledgerMemory(
+      answer,
+      (event) => {
+        if (event.kind === 'committed') memory.commits.push({ id: event.id, offset: event.offset });
+        if (event.kind === 'dispatched') memory.dispatched.push(event.id);
+      },
+      core,
+    );
+  }
+}
+
+export class Cluster {
+  readonly world: World;
+  readonly broker: SimBroker;
+  readonly partitions: number;
+  readonly servers: Server[];
+  readonly memories: MemoryLog[][];
+  readonly observations: Observation[][];
+  readonly firstInvoked: Map<string, number>[];
+  readonly witness = new Map<number, LogPosition>();
+  onStatus: (server: Server, partition: number, status: PartitionStatus) => void = () => {};
+
+  constructor(world: World, broker: SimBroker, options: { readonly servers: number; readonly partitions: number }) {
+    this.world = world;
+    this.broker = broker;
+    this.partitions = options.partitions;
+    const perPartition = Array.from({ length: options.partitions });
+    this.memories = perPartition.map(() => []);
+    this.observations = perPartition.map(() => []);
+    this.firstInvoked = perPartition.map(() => new Map<string, number>());
+    this.servers = Array.from({ length: options.servers }, (_, index) => new Server(this, `node${index}`));
+  }
+
+  server(index: number): Server {
+    const server = this.servers[index];
+    if (server === undefined) throw new Error(`no server ${index}`);
+    return server;
+  }
+
+  /** Asks over a network that delays. A reply of the actor is noted, whoever still waits for it. */
+  ask(server: Server, partition: number, command: LedgerCommand, timeoutMs: number, onAnswer: (answer: Answer) => void): void {
+    const { world } = this;
+    const invoked = world.mark();
+    const what = `${command.kind}${'id' in command ? ` ${command.id}` : ''} of ${server.node.name}/${partition}`;
+    if (command.kind === 'add' && !this.firstInvoked[partition]?.has(command.id)) this.firstInvoked[partition]?.set(command.id, invoked);
+    if (!server.node.up) {
+      world.at(this.broker.delayMs(), () => onAnswer({ kind: 'unavailable', message: 'connection refused' }));
+      return;
+    }
+    server.node.at(this.broker.delayMs(), () => {
+      const deadlineMs = timeoutMs === Infinity ? Infinity : server.node.clock.monoMs() + timeoutMs;
+      server.router.ask<LedgerCommand, LedgerReply>(addressOf(partition), command, deadlineMs, (answer) => {
+        world.trace(`${what}: ${answer.kind}`);
+        if (answer.kind !== 'unavailable' && answer.kind !== 'deadline' && answer.kind !== 'busy' && answer.kind !== 'tooLarge') {
+          const id = command.kind === 'add' ? command.id : undefined;
+          this.observations[partition]?.push({ what, id, invoked, answered: world.mark(), reply: answer });
+        }
+        onAnswer(answer);
+      });
+    });
+  }
+}

@@ -1,0 +1,32 @@
+/** `node test/simulation/one.ts <seed> [count]`: runs seeds and tells what happened in the first that fails. */
+import { runSeed } from './run-seed.ts';
+
+const first = Number(process.argv[2] ?? 1);
+const count = Number(process.argv[3] ?? 1);
+const started = performance.now();
+let steps = 0;
+let answered = 0;
+let failed = 0;
+const injected = new Map<string, number>();
+const reached = new Map<string, number>();
+for (let seed = first; seed < first + count; seed++) {
+  const outcome = await runSeed(seed);
+  steps += outcome.steps;
+  answered += outcome.answered;
+  failed += outcome.failed;
+  for (const [kind, times] of outcome.injected) injected.set(kind, (injected.get(kind) ?? 0) + times);
+  for (const state of outcome.reached) reached.set(state, (reached.get(state) ?? 0) + 1);
+  if (count === 1 || outcome.violation !== undefined) {
+    console.log(JSON.stringify(outcome.plan));
+    console.log(outcome.lastTrace.join('\n'));
+    console.log(`seed ${seed}: ${outcome.violation?.message ?? 'no violation'}; trace ${outcome.traceHash}, ${outcome.steps} steps, ${outcome.answered} answered, ${outcome.failed} failed`);
+  }
+  if (outcome.violation !== undefined) process.exit(1);
+}
+const seconds = (performance.now() - started) / 1000;
+console.log(`${count} seeds, ${(count / seconds).toFixed(0)} seeds/s, ${(steps / count).toFixed(0)} steps a seed`);
+console.log(`answered ${answered}, failed ${failed}; injected ${list(injected)}; seeds that reached ${list(reached)}`);
+
+function list(counts: ReadonlyMap<string, number>): string {
+  return [...counts].map(([name, times]) => `${name} ${times}`).join(', ');
+}

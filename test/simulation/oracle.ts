@@ -1,0 +1,124 @@
+/**
+ * What must be true of a run, judged from the log as it stands at the end and from all that anyone was told. Shares no code with
+ * what it judges: the rule of effective records is written down here a second time.
+ */
+import type { LedgerReply } from '../actors/ledger.ts';
+import type { StoredRecord } from '../../src/actors/log.ts';
+
+/** A broken invariant, by its number in the reliability notes. */
+export class Violation extends Error {
+  override readonly name = 'Violation';
+  readonly invariant: string;
+
+  constructor(invariant: string, message: string) {
+    super(`${invariant}: ${message}`);
+    this.invariant = invariant;
+  }
+}
+
+export type Entry = { readonly id: string; readonly offset: number; readonly timeMs: number };
+
+/** One ask as its caller saw it. `invoked` and `answered` are marks: they order what happened without ties. */
+export type Observation = {
+  readonly what: string;
+  readonly id: string | undefined;
+  readonly invoked: number;
+  readonly answered: number;
+  readonly reply: LedgerReply;
+};
+
+/** What one memory of one owner was told of commits, in order. */
+export type MemoryLog = { readonly name: string; readonly commits: { readonly id: string; readonly offset: number }[]; readonly dispatched: string[] };
+
+export function entriesThatCount(records: readonly StoredRecord[]): Entry[] {
+  const entries: Entry[] = [];
+  let epoch = 0;
+  let next = 0;
+  for (const record of records) {
+    if (record.key === '@claim') {
+      if (record.epoch > epoch) [epoch, next] = [record.epoch, 1];
+    } else if (record.epoch === epoch && record.sequence === next) {
+      entries.push({ id: record.workflowId, offset: record.offset, timeMs: record.timeMs });
+      next += 1;
+    }
+  }
+  return entries;
+}
+
+export function check(condition: boolean, invariant: string, message: () => string): void {
+  if (!condition) throw new Violation(invariant, message());
+}
+
+/** I5, I9: each accepted entry is there once, in an order of time. */
+export function checkJournal(entries: readonly Entry[]): void {
+  const seen = new Set<string>();
+  let lastTimeMs = 0;
+  for (const { id, offset, timeMs } of entries) {
+    check(!seen.has(id), 'I5 applied twice', () => `${id}, again at offset ${offset}`);
+    check(timeMs >= lastTimeMs, 'I9 time goes back', () => `${timeMs} after ${lastTimeMs} at offset ${offset}`);
+    seen.add(id);
+    lastTimeMs = timeMs;
+  }
+}
+
+/** I3, I10: what an owner believed to be committed is what the log holds, record by record, and it acted on nothing else. */
+export function checkMemory(memory: MemoryLog, entries: readonly Entry[]): void {
+  const known = new Set<string>();
+  memory.commits.forEach(({ id, offset }, index) => {
+    const entry = entries[index];
+    const message = (): string => `${memory.name}: commit ${index} is ${id}@${offset}, the journal has ${entry?.id}@${entry?.offset}`;
+    check(entry?.id === id && entry.offset === offset, 'I10 rests on a record that does not count', message);
+    known.add(id);
+  });
+  for (const id of memory.dispatched) {
+    check(known.has(id), 'I10 effect before its commit', () => `${memory.name} dispatched ${id}`);
+  }
+}
+
+/** I5: what was acknowledged is there. I13: the answers, each at some moment between asking and answering, agree on one order. */
+export function checkObservations(observations: readonly Observation[], entries: readonly Entry[], firstInvoked: ReadonlyMap<string, number>): void {
+  for (const observation of observations) checkContent(observation, entries);
+  // An append-only list is linearizable if its length never shrinks in real time and never runs ahead of what was asked.
+  const byAnswer = [...observations].sort((left, right) => left.answered - right.answered);
+  const byInvoke = [...observations].sort((left, right) => left.invoked - right.invoked);
+  let longest = 0;
+  let index = 0;
+  for (const observation of byInvoke) {
+    for (let done = byAnswer[index]; done !== undefined && done.answered < observation.invoked; done = byAnswer[++index]) {
+      longest = Math.max(longest, lengthSeen(done));
+    }
+    const seen = lengthSeen(observation);
+    const message = (): string => `${observation.what} saw ${seen} entries, an earlier answer rested on ${longest}`;
+    if (observation.reply.kind !== 'added') check(seen >= longest, 'I13 stale read', message);
+  }
+  for (const observation of observations) {
+    for (const { id } of entries.slice(0, lengthSeen(observation))) {
+      const invoked = firstInvoked.get(id) ?? Infinity;
+      check(invoked < observation.answered, 'I13 read ahead', () => `${observation.what} saw ${id} before it was asked for`);
+    }
+  }
+}
+
+function checkContent({ what, id, reply }: Observation, entries: readonly Entry[]): void {
+  switch (reply.kind) {
+    case 'added':
+      check(entries[reply.place]?.id === id, 'I5 acknowledged and lost', () => `${what}: place ${reply.place} has ${entries[reply.place]?.id}`);
+      return;
+    case 'entries':
+      reply.entries.forEach((read, index) => {
+        check(entries[index]?.id === read, 'I13 read of what does not count', () => `${what}: place ${index} read ${read}, the journal has ${entries[index]?.id}`);
+      });
+      return;
+    case 'refused':
+      check(reply.count <= entries.length, 'I13 read of what does not count', () => `${what}: ${reply.count} of ${entries.length}`);
+      return;
+    case 'canceled':
+      return;
+  }
+}
+
+function lengthSeen({ reply }: Observation): number {
+  if (reply.kind === 'added') return reply.place + 1;
+  if (reply.kind === 'entries') return reply.entries.length;
+  return reply.kind === 'refused' ? reply.count : 0;
+}

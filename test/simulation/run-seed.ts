@@ -1,0 +1,303 @@
+/**
+ * One seed: clients, two or three owners that contend for the same partitions, and whatever can go wrong; then calm, in which all must
+ * come right; then the checks.
+ */
+import { Cluster, partitionId } from './cluster.ts';
+import { forbidGlobals } from './forbid-globals.ts';
+import { check, checkJournal, checkMemory, checkObservations, entriesThatCount, Violation } from './oracle.ts';
+import { Prng } from './prng.ts';
+import { appendFates, readFaults, SimBroker } from './sim-log.ts';
+import { World } from './world.ts';
+import type { LedgerCommand } from '../actors/ledger.ts';
+import type { Answer, Server } from './cluster.ts';
+import type { LogFault, LogFaults } from './sim-log.ts';
+
+const nodeFaults = ['pause', 'crash', 'takeover', 'brokerDown', 'clockJump'] as const;
+type NodeFault = (typeof nodeFaults)[number];
+
+/** Drawn from the seed and printed with a failure. */
+export type Plan = {
+  readonly seed: number;
+  readonly servers: number;
+  readonly partitions: number;
+  readonly clients: number;
+  readonly exclusive: boolean;
+  readonly faultMs: number;
+  readonly nemesisMs: number;
+  readonly rates: Readonly<Partial<Record<LogFault, number>>>;
+  readonly nodeFaults: readonly NodeFault[];
+  readonly readShare: number;
+  readonly timeoutMs: number;
+  readonly delayMsMax: number;
+};
+
+export type Outcome = {
+  readonly plan: Plan;
+  readonly traceHash: string;
+  readonly steps: number;
+  readonly answered: number;
+  readonly failed: number;
+  readonly injected: ReadonlyMap<string, number>;
+  readonly reached: ReadonlySet<string>;
+  readonly violation: Violation | undefined;
+  readonly lastTrace: readonly string[];
+};
+
+const CALM_MS_MAX = 20_000;
+
+export function planOf(seed: number): Plan {
+  const random = new Prng(seed);
+  const servers = random.pick([1, 2, 2, 2, 3, 3]);
+  const exclusive = servers === 1 && random.chance(0.5);
+  const possible = exclusive ? (['replyLost', 'dropped', 'refused', 'readFails', 'readLags'] as const) : [...appendFates, ...readFaults];
+  const rates: Partial<Record<LogFault, number>> = {};
+  const often = random.pick([0.02, 0.05, 0.1, 0.25]);
+  for (const fault of random.subset<LogFault>(possible, 0.5)) rates[fault] = often * (0.5 + random.fraction());
+  const lifeFaults = random.subset(nodeFaults, 0.6).filter((fault) => !exclusive || fault === 'crash' || fault === 'clockJump');
+  return {
+    seed,
+    servers,
+    partitions: random.pick([1, 1, 2]),
+    clients: random.int(1, 5),
+    exclusive,
+    faultMs: random.int(500, 3_000),
+    nemesisMs: random.int(40, 400),
+    rates,
+    nodeFaults: lifeFaults,
+    readShare: random.pick([0.1, 0.3, 0.6]),
+    timeoutMs: random.int(30, 120),
+    delayMsMax: random.pick([2, 5, 20]),
+  };
+}
+
+export async function runSeed(seed: number): Promise<Outcome> {
+  const restore = forbidGlobals();
+  try {
+    return await new Run(planOf(seed)).run();
+  } finally {
+    restore();
+  }
+}
+
+class Run {
+  readonly #plan: Plan;
+  readonly #world: World;
+  readonly #broker: SimBroker;
+  readonly #cluster: Cluster;
+  readonly #reached = new Set<string>();
+  readonly #nodeFaultCounts = new Map<string, number>();
+  #faulty = true;
+  #lastId = 0;
+  #busyClients = 0;
+  #answered = 0;
+  #failed = 0;
+  #openWaits = 0;
+  #violation: Violation | undefined;
+
+  constructor(plan: Plan) {
+    this.#plan = plan;
+    // A stream of its own: drawing the plan in another way would not change the run.
+    this.#world = new World(new Prng(plan.seed * 2 ** 20 + 1));
+    const { timeoutMs, delayMsMax } = plan;
+    const faults: LogFaults = { rates: plan.rates, timeoutMs, delayMsMax, lateMsMax: 800 };
+    this.#broker = new SimBroker(this.#world, faults, plan.exclusive);
+    this.#cluster = new Cluster(this.#world, this.#broker, plan);
+    this.#cluster.onStatus = (server, partition, status) => {
+      this.#reached.add(status.state);
+      if (status.state === 'failed') this.#broken(new Violation('I17 failed without cause', `${server.node.name}/${partition}: ${status.reason}`));
+      if (status.rival !== undefined && status.state === 'unassigned') this.#wasFenced(server, partition);
+    };
+  }
+
+  async run(): Promise<Outcome> {
+    try {
+      await this.#faults();
+      await this.#calm();
+      this.#check();
+    } catch (error) {
+      this.#broken(error instanceof Violation ? error : new Violation('I17 crash', error instanceof Error ? (error.stack ?? error.message) : String(error)));
+    }
+    const injected = new Map([...this.#broker.injected, ...this.#nodeFaultCounts]);
+    return {
+      plan: this.#plan,
+      traceHash: this.#world.traceHash,
+      steps: this.#world.steps,
+      answered: this.#answered,
+      failed: this.#failed,
+      injected,
+      reached: this.#reached,
+      violation: this.#violation,
+      lastTrace: this.#world.lastTrace,
+    };
+  }
+
+  #broken(violation: Violation): void {
+    this.#violation ??= violation;
+  }
+
+  // ── Faults ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #faults(): Promise<void> {
+    for (const server of this.#cluster.servers) this.#takeOver(server, this.#world.random.int(0, 300));
+    for (let client = 0; client < this.#plan.clients; client++) this.#think();
+    this.#nemesis();
+    await this.#world.run(this.#plan.faultMs, () => this.#violation !== undefined);
+  }
+
+  #takeOver(server: Server, delayMs: number): void {
+    for (let partition = 0; partition < this.#cluster.partitions; partition++) server.node.at(delayMs, () => server.start(partition));
+  }
+
+  /** A fenced process would exit; here a new one takes the partition over later, so that they go on contending. */
+  #wasFenced(server: Server, partition: number): void {
+    this.#reached.add('fenced');
+    if (!this.#faulty || !this.#world.random.chance(0.7)) return;
+    server.node.at(this.#world.random.int(20, 800), () => {
+      if (this.#faulty) server.start(partition);
+    });
+  }
+
+  #nemesis(): void {
+    const { random } = this.#world;
+    this.#world.at(random.int(1, this.#plan.nemesisMs * 2), () => {
+      if (!this.#faulty) return;
+      if (this.#plan.nodeFaults.length > 0) this.#strike(random.pick(this.#plan.nodeFaults), random.pick(this.#cluster.servers));
+      this.#nemesis();
+    });
+  }
+
+  #strike(fault: NodeFault, server: Server): void {
+    const { random } = this.#world;
+    this.#nodeFaultCounts.set(fault, (this.#nodeFaultCounts.get(fault) ?? 0) + 1);
+    switch (fault) {
+      case 'pause':
+        server.node.pause();
+        this.#world.at(random.int(20, 1_200), () => server.node.resume());
+        return;
+      case 'crash':
+        if (!server.node.up) return;
+        server.crash();
+        this.#world.at(random.int(1, 400), () => this.#restart(server));
+        return;
+      case 'takeover':
+        return this.#takeOver(server, 0);
+      case 'brokerDown':
+        this.#broker.downUntilMs = this.#world.nowMs + random.int(10, 250);
+        return;
+      case 'clockJump':
+        server.node.wallOffsetMs = random.int(-5_000, 5_000);
+        return;
+    }
+  }
+
+  #restart(server: Server): void {
+    if (server.node.up) return;
+    server.restart();
+    this.#takeOver(server, this.#world.random.int(0, 100));
+  }
+
+  // ── Clients ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #think(): void {
+    this.#world.at(this.#world.random.int(1, 40), () => {
+      if (!this.#faulty) return;
+      this.#busyClients += 1;
+      this.#attempt(this.#world.random.int(0, this.#cluster.partitions - 1), this.#command(), this.#world.random.pick(this.#cluster.servers), 1);
+    });
+  }
+
+  #command(): LedgerCommand {
+    const { random } = this.#world;
+    if (random.chance(this.#plan.readShare)) return { kind: random.pick(['read', 'read', 'refuse', 'await']) };
+    this.#lastId += 1;
+    return { kind: 'add', id: `e${this.#lastId}`, size: random.pick([0, 0, 0, 1_500]) };
+  }
+
+  /** Tries until it is answered; the id makes trying again safe. Gives up reads early, additions late: then the outcome is open. */
+  #attempt(partition: number, command: LedgerCommand, server: Server, attempt: number): void {
+    const { random } = this.#world;
+    let over = false;
+    const next = (answer: Answer | undefined): void => {
+      if (over) return;
+      over = true;
+      patience.canceled = true;
+      if (command.kind === 'await') this.#openWaits -= 1;
+      const failed = answer === undefined || answer.kind === 'unavailable' || answer.kind === 'deadline' || answer.kind === 'busy';
+      if (failed) this.#failed += 1;
+      else this.#answered += 1;
+      const again = failed && command.kind !== 'await' && (attempt < 8 || !this.#faulty);
+      if (!again) {
+        this.#busyClients -= 1;
+        if (this.#faulty) this.#think();
+        return;
+      }
+      const other = random.chance(0.3) ? server : (this.#owner(partition) ?? random.pick(this.#cluster.servers));
+      this.#world.at(random.int(1, 60), () => this.#attempt(partition, command, other, attempt + 1));
+    };
+    // A wait has no deadline: it must be answered or fail, also when its owner was fenced and nobody speaks to it any more.
+    const waits = command.kind === 'await';
+    if (waits) this.#openWaits += 1;
+    const patience = this.#world.at(waits ? 10_000 : random.int(100, 600), () => next(undefined));
+    this.#cluster.ask(server, partition, command, waits ? Infinity : 500, next);
+  }
+
+  #owner(partition: number): Server | undefined {
+    return this.#cluster.servers.find((server) => server.state(partition) === 'active');
+  }
+
+  // ── Calm: everything heals, all must come right ────────────────────────────────────────────────────────────────────────────
+
+  async #calm(): Promise<void> {
+    this.#faulty = false;
+    for (const fault of Object.keys(this.#broker.faults.rates)) delete this.#broker.faults.rates[fault as LogFault];
+    this.#broker.downUntilMs = 0;
+    for (const server of this.#cluster.servers) {
+      server.node.resume();
+      if (!server.node.up) this.#restart(server);
+    }
+    this.#world.trace('calm');
+    // Takeovers that had begun end, late batches land, idle owners look at the log.
+    await this.#until(2_500, () => false);
+    for (let partition = 0; partition < this.#cluster.partitions; partition++) await this.#comesRight(partition);
+    const settled = await this.#until(CALM_MS_MAX, () => this.#busyClients === 0 && this.#openWaits === 0);
+    check(settled || this.#violation !== undefined, 'I7 stuck', () => `${this.#busyClients} clients still wait in calm`);
+  }
+
+  async #until(waitMs: number, done: () => boolean): Promise<boolean> {
+    return await this.#world.run(this.#world.nowMs + waitMs, () => this.#violation !== undefined || done());
+  }
+
+  async #comesRight(partition: number): Promise<void> {
+    if (this.#violation !== undefined) return;
+    const owners = this.#cluster.servers.filter((server) => server.state(partition) === 'active');
+    check(owners.length <= 1, 'I10 two owners in calm', () => owners.map((owner) => owner.node.name).join(', '));
+    const owner = owners[0] ?? this.#cluster.server(0);
+    if (owners.length === 0) owner.start(partition);
+    const active = await this.#until(CALM_MS_MAX, () => owner.state(partition) === 'active');
+    check(active, 'I7 no owner', () => `${owner.node.name}/${partition} is ${owner.state(partition)} in calm`);
+    const answers: Answer[] = [];
+    this.#cluster.ask(owner, partition, { kind: 'add', id: `last-${partition}` }, CALM_MS_MAX, (answer) => answers.push(answer));
+    this.#cluster.ask(owner, partition, { kind: 'read' }, CALM_MS_MAX, (answer) => answers.push(answer));
+    await this.#until(CALM_MS_MAX, () => answers.length === 2);
+    const kinds = answers.map((answer) => answer.kind).toSorted();
+    check(kinds.join() === 'added,entries', 'I7 no service', () => `in calm the answers were ${kinds.join() || 'none'}`);
+  }
+
+  // ── Checks ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #check(): void {
+    if (this.#violation !== undefined) return;
+    const { cluster } = { cluster: this.#cluster };
+    for (let partition = 0; partition < cluster.partitions; partition++) {
+      const records = this.#broker.records(partitionId(partition));
+      const entries = entriesThatCount(records);
+      checkJournal(entries);
+      for (const memory of cluster.memories[partition] ?? []) checkMemory(memory, entries);
+      checkObservations(cluster.observations[partition] ?? [], entries, cluster.firstInvoked[partition] ?? new Map<string, number>());
+      const owner = this.#owner(partition);
+      const live = owner?.core(partition).entries.join();
+      check(live === entries.map(({ id }) => id).join(), 'I3 replay differs from live', () => `${owner?.node.name}/${partition} has ${live}`);
+      this.#world.trace(`journal ${partition}: ${entries.length} of ${records.length}`);
+    }
+  }
+}

@@ -1,0 +1,373 @@
+/**
+ * The consequences of the commit protocol, T1 to T11, one named scenario each. They are plain functions that throw, so that the planted
+ * bugs can be run against them as well as the test runner.
+ */
+import { effective, mayReplace } from '../../src/actors/effective.ts';
+import { ledgerCodec } from '../actors/ledger.ts';
+import { Cluster, partitionId, simLimits } from './cluster.ts';
+import { checkJournal, checkMemory, checkObservations, check, entriesThatCount } from './oracle.ts';
+import { Prng } from './prng.ts';
+import { SimBroker } from './sim-log.ts';
+import { World } from './world.ts';
+import type { LogCursor } from '../../src/actors/effective.ts';
+import type { LogRecord, StoredRecord } from '../../src/actors/log.ts';
+import type { PartitionStatus } from '../../src/actors/partition-loop.ts';
+import type { LedgerCommand } from '../actors/ledger.ts';
+import type { Answer, Server } from './cluster.ts';
+import type { AppendFate } from './sim-log.ts';
+
+/** Two servers on one log; nothing goes wrong unless it is asked to. */
+class Stage {
+  readonly world = new World(new Prng(7));
+  readonly broker = new SimBroker(this.world, { rates: {}, timeoutMs: 50, delayMsMax: 2, lateMsMax: 0 }, false);
+  readonly cluster = new Cluster(this.world, this.broker, { servers: 2, partitions: 1 });
+  readonly a: Server = this.cluster.server(0);
+  readonly b: Server = this.cluster.server(1);
+  readonly statuses: string[] = [];
+
+  constructor() {
+    this.cluster.onStatus = (server, _partition, status) => this.statuses.push(`${server.node.name} ${status.state}`);
+  }
+
+  get records(): StoredRecord[] {
+    return this.broker.records(partitionId(0));
+  }
+
+  entries(): string[] {
+    return entriesThatCount(this.records).map(({ id }) => id);
+  }
+
+  status(server: Server): PartitionStatus {
+    return server.loop(0).status();
+  }
+
+  async until(what: string, done: () => boolean): Promise<void> {
+    check(await this.world.run(this.world.nowMs + 10_000, done), 'scenario', () => `never: ${what}; ${this.world.lastTrace.slice(-12).join(' | ')}`);
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.world.run(this.world.nowMs + ms);
+  }
+
+  async active(server: Server): Promise<void> {
+    server.start(0);
+    await this.until(`${server.node.name} active`, () => this.status(server).state === 'active');
+  }
+
+  /** The fates of the next appends, in order. */
+  next(...fates: AppendFate[]): void {
+    this.broker.script.push(...fates);
+  }
+
+  send(server: Server, command: LedgerCommand, timeoutMs = 5_000): { answer: Answer | undefined } {
+    const box: { answer: Answer | undefined } = { answer: undefined };
+    this.cluster.ask(server, 0, command, timeoutMs, (answer) => (box.answer = answer));
+    return box;
+  }
+
+  async ask(server: Server, command: LedgerCommand, timeoutMs = 5_000): Promise<Answer> {
+    const box = this.send(server, command, timeoutMs);
+    await this.until(`an answer to ${command.kind}`, () => box.answer !== undefined);
+    if (box.answer === undefined) throw new Error('there is an answer');
+    return box.answer;
+  }
+
+  add(server: Server, id: string): Promise<Answer> {
+    return this.ask(server, { kind: 'add', id });
+  }
+
+  /** Something that is in the log without anyone of ours having sent it. */
+  inject(...records: Partial<LogRecord>[]): void {
+    const full = records.map((record) => ({ ...ledgerCodec.encode({ id: 'ghost', timeMs: 1, size: 0 }), epoch: 0, sequence: 0, ...record }));
+    this.broker.append(partitionId(0), full, 'nobody');
+  }
+
+  /** Every scenario ends with the checks of the random runs. */
+  checkAll(): void {
+    const entries = entriesThatCount(this.records);
+    checkJournal(entries);
+    for (const memory of this.cluster.memories[0] ?? []) checkMemory(memory, entries);
+    checkObservations(this.cluster.observations[0] ?? [], entries, this.cluster.firstInvoked[0] ?? new Map<string, number>());
+  }
+}
+
+function same(found: unknown, wanted: unknown, what: string): void {
+  check(JSON.stringify(found) === JSON.stringify(wanted), 'scenario', () => `${what}: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`);
+}
+
+export type Scenario = { readonly rule: string; readonly name: string; readonly run: () => Promise<void> };
+
+export const scenarios: readonly Scenario[] = [
+  { rule: 'T1', name: 'of two claims of one epoch the first in the log wins, and the loser names the winner', run: tieOfClaims },
+  { rule: 'T1', name: 'an owner whose claim was not answered recognises it by its nonce', run: ownClaimUnanswered },
+  { rule: 'T1', name: 'a claim that landed twice is one claim', run: claimTwice },
+  { rule: 'T2', name: 'a batch that was given up and lands after the new claim does not take the number of an acknowledged one', run: lateBatch },
+  { rule: 'T2', name: 'a batch that timed out but is there is confirmed, and memory stays', run: unansweredBatch },
+  { rule: 'T3', name: 'the late outcome of an earlier append confirms nothing', run: lateOutcome },
+  { rule: 'T4', name: 'records behind a hole do not count, and to the owner they are doubt', run: hole },
+  { rule: 'T5', name: 'an append below the confirmed end stops the partition with an alarm', run: tailLostUnderOwner },
+  { rule: 'T5', name: 'a takeover of a log that is shorter than a position known elsewhere stops with an alarm', run: tailLostBeforeTakeover },
+  { rule: 'T6', name: 'after a lost connection the last confirmed record must be found unchanged', run: tailReplaced },
+  { rule: 'T7', name: 'an owner that was paused over a takeover answers no read', run: pausedReader },
+  { rule: 'T7', name: 'an idle owner answers reads with proof, without an append', run: provenRead },
+  { rule: 'T8', name: 'owner and other readers fold the same from a journal full of void records', run: oneFold },
+  { rule: 'T9', name: 'what was sealed is never sent again', run: neverResent },
+  { rule: 'T10', name: 'an idle owner notices its successor, and its long polls fail', run: idleFenced },
+  { rule: 'T11', name: 'a fenced owner does not overwrite what its successor derived', run: guardedProjection },
+];
+
+async function tieOfClaims(): Promise<void> {
+  const stage = new Stage();
+  stage.a.start(0);
+  stage.b.start(0);
+  const decided = (server: Server): boolean => ['active', 'unassigned'].includes(stage.status(server).state);
+  await stage.until('both decided', () => decided(stage.a) && decided(stage.b));
+  const claims = stage.records.filter((record) => record.key === '@claim');
+  same(claims.map(({ epoch }) => epoch), [1, 1], 'claims');
+  const states = [stage.status(stage.a).state, stage.status(stage.b).state];
+  same(states.toSorted(), ['active', 'unassigned'], 'states');
+  const [winner, loser] = states[0] === 'active' ? [stage.a, stage.b] : [stage.b, stage.a];
+  same(stage.status(loser).rival?.owner, winner.node.name, 'rival');
+  same((await stage.add(winner, 'x')).kind, 'added', 'the winner serves');
+  same((await stage.add(loser, 'y')).kind, 'unavailable', 'the loser does not');
+  stage.checkAll();
+}
+
+async function ownClaimUnanswered(): Promise<void> {
+  const stage = new Stage();
+  stage.next('replyLost', 'replyLost');
+  await stage.active(stage.a);
+  same(stage.records.map(({ epoch }) => epoch), [1, 2, 3], 'each unanswered claim is followed by a higher one');
+  same((await stage.add(stage.a, 'x')).kind, 'added', 'it serves');
+  stage.checkAll();
+}
+
+async function claimTwice(): Promise<void> {
+  const stage = new Stage();
+  stage.next('twiceAtOnce');
+  await stage.active(stage.a);
+  same((await stage.add(stage.a, 'x')).kind, 'added', 'it serves');
+  same(stage.status(stage.a).epoch, 1, 'epoch');
+  same(stage.entries(), ['x'], 'entries');
+  stage.checkAll();
+}
+
+async function lateBatch(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  stage.next('late', 'ok');
+  // The batch must land behind the claim: the fate lands it when the timeout is over, the claim is held until then.
+  const given = stage.send(stage.a, { kind: 'add', id: 'y' });
+  await stage.until('y given up', () => stage.status(stage.a).epoch === 2 && given.answer !== undefined);
+  if (!stage.entries().includes('y')) {
+    same(given.answer?.kind, 'unavailable', 'y is not acknowledged');
+    await stage.until('y landed', () => stage.records.some((record) => record.workflowId === 'y'));
+  }
+  same((await stage.add(stage.a, 'z')).kind, 'added', 'z is acknowledged');
+  // Whatever the order was: once more, surely behind.
+  const { epoch, sequence } = stage.records.find((record) => record.workflowId === 'x') ?? { epoch: 0, sequence: 0 };
+  stage.inject({ epoch, sequence: sequence + 1, workflowId: 'y' }, { epoch, sequence: sequence + 2, workflowId: 'y2' });
+  same((await stage.add(stage.a, 'after')).kind, 'added', 'void records in the gap do not matter');
+  check(stage.entries().includes('z') && !stage.entries().includes('y2'), 'scenario', () => stage.entries().join());
+  stage.checkAll();
+  stage.a.crash();
+  await stage.active(stage.b);
+  same(stage.b.core(0).entries, stage.entries(), 'the next owner folds the same');
+}
+
+async function unansweredBatch(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  const core = stage.a.core(0);
+  stage.next('replyLost');
+  const wait = stage.send(stage.a, { kind: 'await' });
+  await stage.pass(10);
+  const add = stage.send(stage.a, { kind: 'add', id: 'x' });
+  await stage.pass(20);
+  const during = stage.send(stage.a, { kind: 'add', id: 'y' });
+  await stage.until('both answered', () => add.answer !== undefined && during.answer !== undefined);
+  same(add.answer, { kind: 'added', place: 0 }, 'what was in doubt is confirmed');
+  same(during.answer, { kind: 'added', place: 1 }, 'what gathered meanwhile goes on under the new epoch');
+  same(wait.answer?.kind, 'entries', 'waits were kept');
+  check(stage.a.core(0) === core, 'scenario', () => 'memory was dropped');
+  same(stage.records.map(({ epoch, sequence }) => `${epoch}.${sequence}`), ['1.0', '1.1', '2.0', '2.1'], 'stamps');
+  stage.checkAll();
+}
+
+async function lateOutcome(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  stage.next('slow', 'dropped');
+  const x = stage.send(stage.a, { kind: 'add', id: 'x' });
+  await stage.until('x is decided', () => x.answer !== undefined);
+  await stage.add(stage.a, 'z');
+  same(stage.entries().filter((id) => id === 'z').length, 1, 'z counts once');
+  check(stage.status(stage.a).epoch >= 3, 'scenario', () => 'a claim whose fate is unknown is followed by a higher one');
+  stage.checkAll();
+}
+
+async function hole(): Promise<void> {
+  const cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
+  const record = (key: string, epoch: number, sequence: number): string => effective(cursor, { key, epoch, sequence, offset: cursor.offset });
+  const verdicts = [record('@claim', 1, 0), record('k', 1, 1), record('k', 1, 3), record('k', 1, 4), record('k', 1, 2), record('k', 1, 3)];
+  same(verdicts, ['claim', 'record', 'void', 'void', 'record', 'record'], 'verdicts');
+
+  const stage = new Stage();
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  stage.inject({ epoch: 1, sequence: 2, workflowId: 'ghost' });
+  same((await stage.add(stage.a, 'y')).kind, 'unavailable', 'y stands behind a record that the owner never sent');
+  await stage.until('served again', () => stage.status(stage.a).state === 'active');
+  same(stage.status(stage.a).epoch, 2, 'a new claim settled it');
+  same(stage.a.core(0).entries, ['x', 'ghost'], 'memory is what the log says');
+  same((await stage.add(stage.a, 'z')).kind, 'added', 'it serves again');
+}
+
+async function tailLostUnderOwner(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  await stage.add(stage.a, 'y');
+  stage.broker.loseTail(partitionId(0), 2);
+  same((await stage.add(stage.a, 'z')).kind, 'unavailable', 'nothing is acknowledged');
+  same(stage.status(stage.a).state, 'failed', 'state');
+  check(stage.status(stage.a).reason.includes('vanished'), 'scenario', () => stage.status(stage.a).reason);
+  same((await stage.ask(stage.a, { kind: 'read' })).kind, 'unavailable', 'nothing is served');
+}
+
+async function tailLostBeforeTakeover(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  await stage.add(stage.a, 'y');
+  const { epoch, sequence, offset } = stage.status(stage.a);
+  stage.cluster.witness.set(0, { epoch, sequence, offset });
+  stage.a.crash();
+  stage.broker.loseTail(partitionId(0), 1);
+  stage.b.start(0);
+  await stage.until('decided', () => ['failed', 'active'].includes(stage.status(stage.b).state));
+  same(stage.status(stage.b).state, 'failed', 'state');
+  same(stage.records.filter((record) => record.key === '@claim').length, 1, 'it did not even claim');
+  // The other way to lose a tail: something else was written there since.
+  stage.inject({ epoch: 1, sequence: 9 }, { epoch: 1, sequence: 9 });
+  const again = new Stage();
+  again.cluster.witness.set(0, { epoch, sequence, offset });
+  again.broker.append(partitionId(0), stage.records, 'copy');
+  again.b.start(0);
+  await again.until('decided', () => ['failed', 'active'].includes(again.status(again.b).state));
+  same(again.status(again.b).state, 'failed', 'state with a tail that was written over');
+}
+
+async function tailReplaced(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  await stage.add(stage.a, 'y');
+  stage.next('dropped');
+  const z = stage.send(stage.a, { kind: 'add', id: 'z' });
+  await stage.pass(20);
+  stage.broker.loseTail(partitionId(0), 1);
+  stage.inject({ epoch: 0, sequence: 5 });
+  await stage.until('z answered', () => z.answer !== undefined);
+  same(z.answer?.kind, 'unavailable', 'nothing is acknowledged');
+  same(stage.status(stage.a).state, 'failed', 'offsets fit, the record does not');
+}
+
+async function pausedReader(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  stage.a.node.pause();
+  await stage.active(stage.b);
+  const before = await stage.add(stage.b, 'y');
+  same(before.kind, 'added', 'the successor serves');
+  const read = stage.send(stage.a, { kind: 'read' });
+  const refusal = stage.send(stage.a, { kind: 'refuse' });
+  stage.a.node.resume();
+  await stage.until('answered', () => read.answer !== undefined && refusal.answer !== undefined);
+  same([read.answer?.kind, refusal.answer?.kind], ['unavailable', 'unavailable'], 'answers of the fenced owner');
+  same(stage.status(stage.a).rival?.owner, stage.b.node.name, 'it names its successor');
+  stage.checkAll();
+}
+
+async function provenRead(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  const { length } = stage.records;
+  same(await stage.ask(stage.a, { kind: 'read' }), { kind: 'entries', entries: ['x'] }, 'read');
+  same(stage.records.length, length, 'nothing was appended');
+  stage.inject({ epoch: 0, sequence: 3 });
+  same(await stage.ask(stage.a, { kind: 'read' }), { kind: 'entries', entries: ['x'] }, 'read over a void record');
+  stage.checkAll();
+}
+
+async function oneFold(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  stage.next('twice');
+  await stage.add(stage.a, 'y');
+  stage.inject({ epoch: 1, sequence: 9, workflowId: 'hole' });
+  stage.inject({ epoch: 7, sequence: 1, workflowId: 'no claim' });
+  await stage.active(stage.b);
+  stage.inject({ epoch: 1, sequence: 3, workflowId: 'fenced' });
+  stage.inject({ key: '@claim', epoch: 2, sequence: 0, workflowId: '' });
+  await stage.add(stage.b, 'z');
+  const cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
+  const projected = stage.records.filter((record) => effective(cursor, record) === 'record').map((record) => record.workflowId);
+  same(projected, ['x', 'y', 'z'], 'a projection');
+  same(stage.entries(), projected, 'the rule');
+  same(stage.b.core(0).entries, projected, 'the owner');
+  stage.checkAll();
+}
+
+async function neverResent(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  stage.next('refused');
+  same((await stage.add(stage.a, 'x')).kind, 'unavailable', 'x failed');
+  stage.next('dropped');
+  same((await stage.add(stage.a, 'y')).kind, 'unavailable', 'y failed');
+  await stage.until('served again', () => stage.status(stage.a).state === 'active');
+  await stage.pass(1_000);
+  same(stage.entries(), [], 'neither is in the log');
+  same(await stage.ask(stage.a, { kind: 'read' }), { kind: 'entries', entries: [] }, 'nor in memory');
+  stage.checkAll();
+}
+
+async function idleFenced(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  const poll = stage.send(stage.a, { kind: 'await' }, Infinity);
+  await stage.pass(2_000);
+  check(poll.answer === undefined, 'scenario', () => 'the poll waits while nothing happens');
+  stage.inject({ key: '@claim', epoch: 9, sequence: 0, value: new TextEncoder().encode('{"ownerNonce":"n","owner":"someone else"}') });
+  await stage.pass(simLimits.watchIntervalMs * 2 + 100);
+  same(poll.answer?.kind, 'unavailable', 'the poll fails');
+  same(stage.status(stage.a).state, 'unassigned', 'state');
+  same(stage.status(stage.a).rival?.owner, 'someone else', 'rival');
+}
+
+async function guardedProjection(): Promise<void> {
+  const stage = new Stage();
+  let stored: LogCursor | undefined;
+  const project = (server: Server): boolean => {
+    const { epoch, sequence, offset } = stage.status(server);
+    const allowed = mayReplace(stored, { epoch, sequence, offset });
+    if (allowed) stored = { epoch, sequence, offset };
+    return allowed;
+  };
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  await stage.add(stage.a, 'y');
+  same([project(stage.a), project(stage.a)], [true, true], 'an owner writes, and may repeat it');
+  stage.a.node.pause();
+  await stage.active(stage.b);
+  same(project(stage.b), true, 'its successor writes, with a lower sequence');
+  stage.a.node.resume();
+  same(stage.status(stage.a).state, 'active', 'the fenced owner still believes');
+  same(project(stage.a), false, 'and is refused');
+  same(stored?.epoch, 2, 'stored epoch');
+}
