@@ -47,6 +47,17 @@ export class LaneSlot implements LogAttachment {
     this.detached = true;
   }
 
+  /** The source may say ready again while it seals: there is more than one batch can hold. */
+  seal(): SealedBatch | undefined {
+    this.wants = false;
+    this.underWay = true;
+    const batch = this.source.seal();
+    if (batch !== undefined) return batch;
+    this.underWay = false;
+    if (this.wants) this.#enqueue(this);
+    return undefined;
+  }
+
   settle(outcome: AppendOutcome): void {
     this.underWay = false;
     this.suspect = outcome.kind !== 'appended';
@@ -119,34 +130,39 @@ export class AppendLane {
   /** Seals what fits into one request; the rest keeps its place. */
   #seal(): readonly BatchUnderWay[] {
     const batches: BatchUnderWay[] = [];
-    const queue = this.#queue;
+    const later: LaneSlot[] = [];
+    const partitions = new Set<string>();
     let bytes = 0;
-    let taken = 0;
-    for (; taken < queue.length && bytes + batchBytesMax <= requestBytesMax; taken++) {
-      const slot = queue[taken];
-      assert(slot !== undefined, 'index within the queue');
-      if (slot.suspect && batches.length > 0) break;
+    let alone = false;
+    for (let slot = this.#queue.shift(); slot !== undefined; slot = this.#queue.shift()) {
       if (slot.detached) continue;
-      assert(slot.wants && !slot.underWay, 'only a slot that wants to append stands in the queue, and once');
-      slot.wants = false;
-      const batch = slot.source.seal();
-      if (batch === undefined) continue;
-      assert(batch.records.length > 0, 'a sealed batch is never empty');
-      const size = sealedBytes(batch);
-      slot.underWay = true;
-      if (size > batchBytesMax) {
-        this.#refuse(slot, batch, size);
+      const name = `${slot.partition.topic}/${slot.partition.partition}`;
+      // A broker that finds a partition twice in one request appends one of the batches, and tells both its offset.
+      const full = alone || bytes + batchBytesMax > requestBytesMax || partitions.has(name);
+      if (full || (slot.suspect && batches.length > 0)) {
+        later.push(slot);
         continue;
       }
+      const batch = this.#sealOne(slot);
+      if (batch === undefined) continue;
       batches.push({ slot, batch });
-      bytes += size;
-      if (slot.suspect) {
-        taken++;
-        break;
-      }
+      partitions.add(name);
+      bytes += sealedBytes(batch);
+      alone = slot.suspect;
     }
-    this.#queue = queue.slice(taken);
+    this.#queue = later;
     return batches;
+  }
+
+  #sealOne(slot: LaneSlot): SealedBatch | undefined {
+    assert(slot.wants && !slot.underWay, 'only a slot that wants to append stands in the queue, and once');
+    const batch = slot.seal();
+    if (batch === undefined) return undefined;
+    assert(batch.records.length > 0, 'a sealed batch is never empty');
+    const size = sealedBytes(batch);
+    if (size <= batchBytesMax) return batch;
+    this.#refuse(slot, batch, size);
+    return undefined;
   }
 
   #refuse(slot: LaneSlot, batch: SealedBatch, size: number): void {

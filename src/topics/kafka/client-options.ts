@@ -48,6 +48,8 @@ function socketFactory(onSocket: ClientSettings['onSocket']): ISocketFactory {
     // A peer that vanished without a word is noticed by the request timeout; this finds it on idle connections.
     socket.setKeepAlive(true, keepAliveMs);
     socket.setNoDelay(true);
+    // kafkajs unrefs a dead socket at every retry; each time that would leave a listener for a connection that never comes.
+    socket.once('close', () => (socket.unref = () => socket));
     onSocket?.(socket, disguised, port);
     return socket;
   };

@@ -159,31 +159,21 @@ class KafkaLog implements Log {
     return lane;
   }
 
+  /** Asked before anything is sealed: without a connection all who wait look for their leader again. */
   #mayAppend(nodeId: number): boolean {
     if (this.#plane.connected(nodeId, 'append')) return true;
-    if (!this.#closed) void this.#reconnect(nodeId);
+    const waiting = this.#lanes.get(nodeId)?.drain() ?? [];
+    for (const { partition } of waiting) this.#plane.forget(partition);
+    this.#homeless.push(...waiting);
+    this.#findLeaders();
     return false;
-  }
-
-  /** First try the broker itself; when it cannot be reached, somebody else may lead by now. */
-  async #reconnect(nodeId: number): Promise<void> {
-    try {
-      await this.#plane.open(nodeId, 'append');
-      this.#lanes.get(nodeId)?.resume();
-    } catch (error) {
-      this.#failed('cannot connect to a broker', error, { broker: nodeId });
-      const waiting = this.#lanes.get(nodeId)?.drain() ?? [];
-      for (const { partition } of waiting) this.#plane.forget(partition);
-      this.#homeless.push(...waiting);
-      this.#findLeaders();
-    }
   }
 
   #findLeaders(): void {
     if (!this.#finding) void this.#findLeadersNow();
   }
 
-  /** Asks until everybody who is ready has a leader. */
+  /** Asks until everybody who is ready has a leader that serves. */
   async #findLeadersNow(): Promise<void> {
     this.#finding = true;
     while (this.#homeless.length > 0 && !this.#closed) {
@@ -196,14 +186,31 @@ class KafkaLog implements Log {
       }
       const homeless = this.#homeless.filter(({ detached }) => !detached);
       this.#homeless = [];
-      for (const slot of homeless) {
-        const leader = this.#plane.leader(slot.partition);
-        if (leader === undefined) this.#homeless.push(slot);
-        else this.#lane(leader).enqueue(slot);
-      }
-      if (this.#homeless.length > 0) this.#failures++;
+      const byLeader = [...Map.groupBy(homeless, ({ partition }) => this.#plane.leader(partition))];
+      await Promise.all(byLeader.map(([leader, slots]) => this.#settleIn(leader, slots)));
     }
     this.#finding = false;
+  }
+
+  /**
+   * A broker that has just started names itself leader before it knows its partitions, and refuses appends in a way that leaves them in
+   * doubt. So it is asked something harmless first.
+   */
+  async #settleIn(leader: number | undefined, slots: readonly LaneSlot[]): Promise<void> {
+    let ends: readonly (number | undefined)[] = [];
+    if (leader !== undefined) {
+      try {
+        await this.#plane.open(leader, 'append');
+        ends = await this.#endsTogether(leader, slots.map(({ partition }) => partition));
+      } catch (error) {
+        this.#failed('cannot connect to a broker', error, { broker: leader });
+      }
+    }
+    const served = slots.filter((_, index) => ends[index] !== undefined);
+    if (leader !== undefined) for (const slot of served) this.#lane(leader).enqueue(slot);
+    if (served.length === slots.length) return;
+    this.#homeless.push(...slots.filter((_, index) => ends[index] === undefined));
+    this.#failures++;
   }
 
   async #produce(nodeId: number, batches: readonly BatchUnderWay[]): Promise<readonly AppendOutcome[]> {

@@ -1,0 +1,113 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { AppendLane, LaneSlot } from '../../src/topics/append-lane.ts';
+import { record } from '../contract/log-writer.ts';
+import type { AppendOutcome, LogRecord } from '../../src/actors/log.ts';
+import type { BatchUnderWay } from '../../src/topics/append-lane.ts';
+
+/** A lane whose requests are answered by hand. */
+function handLane(open: () => boolean = () => true): {
+  readonly lane: AppendLane;
+  readonly requests: { readonly partitions: readonly number[]; answer(kind: AppendOutcome['kind']): void }[];
+  slot(partition: number, records?: readonly LogRecord[]): { readonly slot: LaneSlot; readonly settled: string[] };
+} {
+  const requests: ReturnType<typeof handLane>['requests'] = [];
+  const send = (batches: readonly BatchUnderWay[], settle: (outcomes: readonly AppendOutcome[]) => void): void => {
+    const outcome = (kind: AppendOutcome['kind'], generation: number): AppendOutcome =>
+      kind === 'appended' ? { kind, generation, baseOffset: 0 } : { kind, generation, reason: 'by hand' };
+    requests.push({
+      partitions: batches.map(({ slot }) => slot.partition.partition),
+      answer: (kind) => settle(batches.map(({ batch }) => outcome(kind, batch.generation))),
+    });
+  };
+  const lane = new AppendLane(send, open);
+  const slot = (partition: number, records = [record(1)]): { slot: LaneSlot; settled: string[] } => {
+    const settled: string[] = [];
+    const source = { seal: () => ({ generation: 1, records }), settle: ({ kind }: AppendOutcome) => void settled.push(kind) };
+    return { slot: new LaneSlot({ topic: 't', partition }, source, (one) => lane.enqueue(one)), settled };
+  };
+  return { lane, requests, slot };
+}
+
+test('what gathers while a request is out goes with the next one, in order', async () => {
+  const { requests, slot } = handLane();
+  const slots = [slot(0), slot(1), slot(2)];
+  slots[0]?.slot.ready();
+  await turn();
+  for (const { slot: each } of slots) each.ready();
+  await turn();
+  expect(requests.map(({ partitions }) => partitions)).toEqual([[0]]);
+  requests[0]?.answer('appended');
+  await turn();
+  expect(requests.map(({ partitions }) => partitions)).toEqual([[0], [1, 2, 0]]);
+});
+
+test.each(['unknown', 'refused'] as const)('after %s a partition goes alone until an append succeeds', async (failure) => {
+  const { requests, slot } = handLane();
+  const [bad, good] = [slot(0), slot(1)];
+  const both = async (): Promise<void> => {
+    bad.slot.ready();
+    good.slot.ready();
+    await turn();
+  };
+  bad.slot.ready();
+  await turn();
+  requests[0]?.answer(failure);
+  await both();
+  requests[1]?.answer('appended');
+  await turn();
+  requests[2]?.answer('appended');
+  await both();
+  expect(requests.map(({ partitions }) => partitions)).toEqual([[0], [0], [1], [0, 1]]);
+  expect(bad.settled).toEqual([failure, 'appended']);
+});
+
+test('one partition never stands twice in one request', async () => {
+  const { requests, slot } = handLane();
+  const [zombie, owner, other] = [slot(0), slot(0), slot(1)];
+  for (const { slot: each } of [zombie, owner, other]) each.ready();
+  await turn();
+  requests[0]?.answer('appended');
+  await turn();
+  expect(requests.map(({ partitions }) => partitions)).toEqual([[0, 1], [0]]);
+});
+
+test('a request carries 32 MiB; the rest keeps its place', async () => {
+  const { requests, slot } = handLane();
+  const large = [record(1, { value: new Uint8Array(6 * 1024 * 1024 - 1000) })];
+  for (let partition = 0; partition < 8; partition++) slot(partition, large).slot.ready();
+  await turn();
+  requests[0]?.answer('appended');
+  await turn();
+  expect(requests.map(({ partitions }) => partitions)).toEqual([
+    [0, 1, 2, 3, 4],
+    [5, 6, 7],
+  ]);
+});
+
+test('while the way is closed nothing is sealed', async () => {
+  let open = false;
+  const { lane, requests, slot } = handLane(() => open);
+  const { slot: waiting } = slot(0);
+  waiting.ready();
+  await turn();
+  expect(requests).toEqual([]);
+  expect(waiting.wants && !waiting.underWay).toBe(true);
+  open = true;
+  lane.resume();
+  await turn();
+  expect(requests.map(({ partitions }) => partitions)).toEqual([[0]]);
+});
+
+test('who is ready again within settle, or detaches, is not called twice or at all', async () => {
+  const { requests, slot } = handLane();
+  const leaving = slot(0);
+  leaving.slot.ready();
+  await turn();
+  leaving.slot.ready();
+  leaving.slot.detach();
+  requests[0]?.answer('appended');
+  await turn();
+  expect(leaving.settled).toEqual([]);
+  expect(requests).toHaveLength(1);
+});
