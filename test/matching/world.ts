@@ -1,0 +1,369 @@
+/**
+ * Matching hosts, a history and workers, without time of their own: every message, commit and crash happens when a test says so.
+ *
+ *     history ──add──▶ host 0 (root) ◀─forward─ host 1, host 2
+ *        ▲ ◀─start─ ─outcome─▶
+ *
+ * Messages of one pair of actors keep their order; effects of a record wait until it is committed, and a crash loses what is not. The
+ * model of history is the gate: it starts a task once, for one poll request, and offers it again after a withdrawal or a lost add.
+ */
+import { expect } from 'vitest';
+import type { ForwardedPollOutcome, MatchingCommand, MatchingTask } from '../../src/matching/commands.ts';
+import type { MatchingEffect } from '../../src/matching/effects.ts';
+import { MatchingCore } from '../../src/matching/matching-core.ts';
+import type { MatchingRecord } from '../../src/matching/records.ts';
+import type { MatchingReply } from '../../src/matching/replies.ts';
+import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
+import { activities, add, poll, task, type Started } from './fixtures.ts';
+
+type Reply = MatchingReply<Started> | { readonly kind: 'unavailable' };
+type Effect = MatchingEffect<Started>;
+
+type HistoryTask = {
+  readonly name: string;
+  stamp: number;
+  startedBy: string;
+  /** Nobody has taken it over from history yet. */
+  offering: boolean;
+  deliveredTo: string[];
+};
+
+type WorkerPoll = { readonly requestId: string; readonly host: number; askId: number; state: 'open' | 'canceled' | 'empty' | 'task' };
+
+type Held = { readonly record: MatchingRecord | undefined; readonly effects: readonly Effect[] };
+
+type SimulatedHost = {
+  core: MatchingCore<Started>;
+  journal: MatchingRecord[];
+  held: Held[];
+  asks: Map<number, (reply: Reply) => void>;
+  /** Of the shell: forwarded polls by correlation. */
+  forwarded: Map<number, { readonly host: number; readonly askId: number }>;
+  generation: number;
+};
+
+export class World {
+  now = 1_000;
+  readonly tasks = new Map<string, HistoryTask>();
+  readonly polls: WorkerPoll[] = [];
+  readonly hosts: SimulatedHost[] = [];
+  readonly #channels = new Map<string, (() => void)[]>();
+  #asks = 0;
+  #requests = 0;
+
+  constructor(partitions: number) {
+    for (let i = 0; i < partitions; i++) this.hosts.push(this.#newHost());
+  }
+
+  get undelivered(): readonly HistoryTask[] {
+    return [...this.tasks.values()].filter((each) => each.deliveredTo.length === 0);
+  }
+
+  addTask(partition: number): void {
+    const name = `t${this.tasks.size}`;
+    this.tasks.set(name, { name, stamp: 1, startedBy: '', offering: true, deliveredTo: [] });
+    this.#offer(name, partition);
+  }
+
+  /** History offers again what no host has taken over. */
+  offerAgain(partition: number): void {
+    for (const each of this.tasks.values()) if (each.offering) this.#offer(each.name, partition);
+  }
+
+  poll(partition: number, waitMs: number, maxTasksPerSecond: number | undefined): void {
+    const requestId = `p${++this.#requests}`;
+    const worker: WorkerPoll = { requestId, host: partition, askId: 0, state: 'open' };
+    this.polls.push(worker);
+    const command = poll(requestId, { queue: queueAt(partition), deadlineMs: this.now + waitMs, maxTasksPerSecond });
+    worker.askId = this.#ask(partition, command, (reply) => this.#polled(worker, reply));
+  }
+
+  cancelPoll(index: number): void {
+    const open = this.polls.filter((each) => each.state === 'open');
+    const worker = open[index % Math.max(1, open.length)];
+    if (worker === undefined) return;
+    worker.state = 'canceled';
+    this.#cancel(worker.host, worker.askId);
+  }
+
+  /** One message, from the channel with that number. */
+  deliver(index: number): boolean {
+    const names = [...this.#channels.keys()].toSorted();
+    const name = names[index % Math.max(1, names.length)];
+    if (name === undefined) return false;
+    const queue = this.#channels.get(name) ?? [];
+    const message = queue.shift();
+    if (queue.length === 0) this.#channels.delete(name);
+    message?.();
+    return true;
+  }
+
+  /** As many records as `count`, oldest first. */
+  commit(partition: number, count: number): void {
+    const host = this.#host(partition);
+    for (let i = 0; i < count;) {
+      const next = host.held.shift();
+      if (next === undefined) return;
+      if (next.record !== undefined) {
+        host.journal.push(next.record);
+        i++;
+      }
+      for (const effect of next.effects) this.#act(partition, effect);
+    }
+  }
+
+  advance(ms: number): void {
+    this.now += ms;
+    for (const [partition, host] of this.hosts.entries()) {
+      const due = host.core.nextDeadline();
+      if (due !== undefined && due <= this.now) this.#handle(partition, { kind: 'tick' }, 0);
+    }
+  }
+
+  /** A crash and a new owner: what was not committed is gone, everyone who asked learns that he will get no answer. */
+  restart(partition: number): void {
+    const old = this.#host(partition);
+    for (const { host, askId } of old.forwarded.values()) this.#cancel(host, askId);
+    const fresh = this.#newHost();
+    for (const record of old.journal) fresh.core.evolve(record);
+    fresh.journal = old.journal;
+    fresh.generation = old.generation + 1;
+    this.hosts[partition] = fresh;
+    for (const onReply of old.asks.values()) onReply({ kind: 'unavailable' });
+    this.#handle(partition, { kind: 'activate' }, 0);
+  }
+
+  /** Replaying each journal, with what is not committed yet, gives the live state. */
+  checkReplay(): void {
+    for (const host of this.hosts) {
+      const replayed = new MatchingCore<Started>(0);
+      for (const record of host.journal) replayed.evolve(record);
+      for (const { record } of host.held) if (record !== undefined) replayed.evolve(record);
+      expect(replayed.canonicalState()).toBe(host.core.canonicalState());
+    }
+  }
+
+  get storedTasks(): number {
+    return this.hosts.reduce((sum, host) => sum + host.core.counts().storedTasks, 0);
+  }
+
+  /** Nothing fails any more: delivers everything, with polls here and there, until each task has reached a worker and no copy is left. */
+  settle(): void {
+    for (let round = 0; round < 200; round++) {
+      this.#drainMessages();
+      if (this.undelivered.length === 0 && this.storedTasks === 0) return;
+      // What was started for a poll that died with its host comes back with its timeout, as in the real history.
+      if (round > 100) this.#timeOutStarted();
+      this.offerAgain(round % this.hosts.length);
+      // One partition at a time, so that the others' tasks must find the way there.
+      if (this.polls.filter((each) => each.state === 'open').length < 4) this.poll((round >> 3) % this.hosts.length, 30_000, undefined);
+      this.#drainMessages();
+      this.advance(400);
+    }
+  }
+
+  #timeOutStarted(): void {
+    for (const each of this.undelivered) {
+      if (each.startedBy === '') continue;
+      expect(
+        this.hosts.some((host) => host.generation > 0),
+        `${each.name} was started for nobody although no host crashed`,
+      ).toBe(true);
+      each.startedBy = '';
+      each.stamp++;
+      each.offering = true;
+    }
+  }
+
+  #drainMessages(): void {
+    for (;;) {
+      for (const partition of this.hosts.keys()) this.commit(partition, Infinity);
+      if (!this.deliver(0)) return;
+    }
+  }
+
+  #newHost(): SimulatedHost {
+    // The real shell gives each memory correlations of its own as well.
+    const core = new MatchingCore<Started>(++this.#asks * 1_000_000);
+    return { core, journal: [], held: [], asks: new Map(), forwarded: new Map(), generation: 0 };
+  }
+
+  #host(partition: number): SimulatedHost {
+    const host = this.hosts[partition];
+    if (host === undefined) throw new Error(`no host ${partition}`);
+    return host;
+  }
+
+  #offer(name: string, partition: number): void {
+    const offered = this.#task(name);
+    const { stamp } = offered;
+    this.#ask(partition, add(matchingTask(name, stamp), { queue: queueAt(partition) }), (reply) => {
+      if (reply.kind === 'done' && offered.stamp === stamp) offered.offering = false;
+    });
+  }
+
+  #task(name: string): HistoryTask {
+    const found = this.tasks.get(name);
+    if (found === undefined) throw new Error(`no task ${name}`);
+    return found;
+  }
+
+  #ask(partition: number, command: MatchingCommand<Started>, onReply: (reply: Reply) => void): number {
+    const askId = ++this.#asks;
+    this.#host(partition).asks.set(askId, onReply);
+    this.#handle(partition, command, askId);
+    return askId;
+  }
+
+  #cancel(partition: number, askId: number): void {
+    const host = this.#host(partition);
+    if (host.asks.delete(askId)) this.#apply(partition, host.core.cancel(askId, this.now));
+  }
+
+  #handle(partition: number, command: MatchingCommand<Started>, askId: number): void {
+    this.#apply(partition, this.#host(partition).core.handle(command, this.now, askId));
+  }
+
+  #apply(partition: number, handled: ReturnType<MatchingCore<Started>['handle']>): void {
+    const host = this.#host(partition);
+    if (handled.kind === 'commit') {
+      host.core.evolve(handled.record);
+      host.held.push({ record: handled.record, effects: handled.effects });
+    } else if (handled.kind === 'wait' && handled.barrier) {
+      host.held.push({ record: undefined, effects: handled.effects });
+    } else {
+      for (const effect of handled.effects) this.#act(partition, effect);
+    }
+  }
+
+  #send(channel: string, message: () => void): void {
+    const queue = this.#channels.get(channel);
+    if (queue === undefined) this.#channels.set(channel, [message]);
+    else queue.push(message);
+  }
+
+  #act(partition: number, effect: Effect): void {
+    const host = this.#host(partition);
+    const tell = (command: MatchingCommand<Started>): void => {
+      // Answers to a memory that is gone reach nobody.
+      if (this.#host(partition) === host) this.#handle(partition, command, 0);
+    };
+    switch (effect.kind) {
+      case 'reply': {
+        const onReply = host.asks.get(effect.askId);
+        host.asks.delete(effect.askId);
+        onReply?.(effect.reply);
+        if (onReply === undefined && effect.reply.kind === 'task') {
+          const { origin, pollRequestId } = effect.reply;
+          this.#send(`${partition}>history`, () => this.#withdraw(origin.key.workflowId, pollRequestId, partition));
+        }
+        return;
+      }
+      case 'startTask':
+        this.#send(`${partition}>history`, () => {
+          const outcome = this.#startOutcome(effect.task, effect.pollRequestId);
+          this.#send(`history>${partition}`, () => tell({ kind: 'taskStartAnswered', correlation: effect.correlation, outcome }));
+        });
+        return;
+      case 'withdrawActivityStart':
+        this.#send(`${partition}>history`, () => this.#withdraw(effect.key.workflowId, effect.pollRequestId, partition));
+        return;
+      case 'forwardPoll':
+        this.#send(`${partition}>${effect.command.queue.partition}`, () => {
+          if (this.#host(partition) !== host) return;
+          const parent = effect.command.queue.partition;
+          const askId = this.#ask(parent, effect.command, (reply) => {
+            host.forwarded.delete(effect.correlation);
+            this.#send(`${parent}>${partition}`, () => {
+              if (this.#host(partition) === host)
+                return tell({ kind: 'forwardedPollAnswered', correlation: effect.correlation, outcome: pollOutcome(reply) });
+              // As the real shell does for a memory that is gone.
+              if (reply.kind === 'task') this.#withdraw(reply.origin.key.workflowId, reply.pollRequestId, partition);
+            });
+          });
+          if (this.#host(parent).asks.has(askId)) host.forwarded.set(effect.correlation, { host: parent, askId });
+        });
+        return;
+      case 'cancelForwardedPoll': {
+        this.#send(`${partition}>${effect.correlation}`, () => {
+          const forwarded = host.forwarded.get(effect.correlation);
+          if (forwarded === undefined) return;
+          host.forwarded.delete(effect.correlation);
+          this.#cancel(forwarded.host, forwarded.askId);
+          tell({ kind: 'forwardedPollAnswered', correlation: effect.correlation, outcome: { kind: 'emptyPoll' } });
+        });
+        return;
+      }
+      case 'forwardTask':
+        this.#send(`${partition}>${effect.command.queue.partition}`, () => {
+          const parent = effect.command.queue.partition;
+          this.#ask(parent, effect.command, (reply) => {
+            const outcome = reply.kind === 'done' ? 'taken' : reply.kind === 'noMatch' ? 'noMatch' : 'unavailable';
+            this.#send(`${parent}>${partition}`, () => tell({ kind: 'forwardedTaskAnswered', correlation: effect.correlation, outcome }));
+          });
+        });
+        return;
+      default:
+        throw new Error('unknown effect');
+    }
+  }
+
+  /** How the next starts end: an answer, or none, before or after history recorded it. */
+  startFaults: ('unavailable before' | 'unavailable after')[] = [];
+
+  #startOutcome(
+    started: MatchingTask,
+    requestId: string,
+  ): { kind: 'started'; task: Started } | { kind: 'obsolete' } | { kind: 'unavailable' } {
+    const fault = this.startFaults.shift();
+    if (fault === 'unavailable before') return { kind: 'unavailable' };
+    const known = this.#task(started.key.workflowId);
+    const free = known.stamp === started.stamp && (known.startedBy === '' || known.startedBy === requestId);
+    if (free) known.startedBy = requestId;
+    if (fault === 'unavailable after') return { kind: 'unavailable' };
+    return free ? { kind: 'started', task: { started: known.name } } : { kind: 'obsolete' };
+  }
+
+  #withdraw(name: string, requestId: string, partition: number): void {
+    const known = this.#task(name);
+    if (known.startedBy !== requestId) return;
+    expect(known.deliveredTo, `${name} is withdrawn though a worker has it`).toEqual([]);
+    known.startedBy = '';
+    known.stamp++;
+    known.offering = true;
+    this.#send(`history>${partition}`, () => this.#offer(name, partition));
+  }
+
+  #polled(worker: WorkerPoll, reply: Reply): void {
+    expect(worker.state, `${worker.requestId} is answered once, and not after it was canceled`).toBe('open');
+    if (reply.kind === 'task') {
+      worker.state = 'task';
+      const delivered = this.#task(reply.task.started);
+      expect(delivered.startedBy, 'a worker gets what history recorded for its poll').toBe(worker.requestId);
+      delivered.deliveredTo.push(worker.requestId);
+      expect(delivered.deliveredTo, `${delivered.name} is handed out once`).toHaveLength(1);
+    } else {
+      expect(['emptyPoll', 'unavailable']).toContain(reply.kind);
+      worker.state = 'empty';
+    }
+  }
+}
+
+function matchingTask(name: string, stamp: number): MatchingTask {
+  return task(name, { stamp });
+}
+
+function queueAt(partition: number): TaskQueuePartition {
+  return { ...activities, partition };
+}
+
+function pollOutcome(reply: Reply): ForwardedPollOutcome<Started> {
+  switch (reply.kind) {
+    case 'task':
+    case 'queryTask':
+    case 'emptyPoll':
+      return reply;
+    default:
+      return { kind: 'unavailable' };
+  }
+}
