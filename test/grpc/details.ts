@@ -1,9 +1,8 @@
 /** What a client reads out of an error: the first detail, by the public API's own codecs. */
-import proto from '@temporalio/proto';
 import type { ServiceError } from '@grpc/grpc-js';
+import proto from '@temporalio/proto';
+import type { Root } from 'protobufjs';
 import { decodeStatus } from '../../src/wire/generated/lean/error_details.ts';
-
-type Codec = { decode(bytes: Uint8Array): { toJSON(): Record<string, unknown> } };
 
 export type FirstDetail = { readonly type: string; readonly fields: Record<string, unknown> };
 
@@ -15,8 +14,7 @@ export function firstDetail(error: ServiceError): FirstDetail {
   if (status.code !== error.code || status.message !== error.details) throw new Error(`details say ${status.code} ${status.message}`);
   const any = status.details[0];
   if (any === undefined) throw new Error('grpc-status-details-bin without details');
-  const name = any.typeUrl.replace('type.googleapis.com/temporal.api.errordetails.v1.', '');
-  const codec = (proto.temporal.api.errordetails.v1 as unknown as Record<string, Codec>)[name];
-  if (codec === undefined) throw new Error(`unknown detail ${any.typeUrl}`);
-  return { type: name, fields: codec.decode(any.value).toJSON() };
+  const root: unknown = proto;
+  const type = (root as Root).lookupType(any.typeUrl.replace('type.googleapis.com/', ''));
+  return { type: type.name, fields: type.decode(any.value).toJSON() };
 }

@@ -47,6 +47,7 @@ async function start(front: Front, request: StartWorkflowExecutionRequest, call:
     newRunId: front.ports.newId(),
     requestId: request.requestId === '' ? front.ports.newId() : request.requestId,
     start: attributes,
+    retentionMs: namespace.retentionMs,
     policies,
     parent: undefined,
     onConflict: onConflict(request),
@@ -99,6 +100,7 @@ async function signalWithStart(
     newRunId: front.ports.newId(),
     requestId,
     start: attributes,
+    retentionMs: namespace.retentionMs,
     policies,
     signal: {
       signalName: request.signalName,

@@ -1,0 +1,249 @@
+import { status as codes } from '@grpc/grpc-js';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { encodePayload, encodeSearchAttributes } from '../../src/wire/generated/lean/common.ts';
+import { decodeLink } from '../../src/wire/generated/lean/link.ts';
+import {
+  decodeSignalWithStartWorkflowExecutionResponse,
+  decodeStartWorkflowExecutionResponse,
+  emptySignalWithStartWorkflowExecutionRequest,
+  emptyStartWorkflowExecutionRequest,
+  encodeSignalWithStartWorkflowExecutionRequest,
+  encodeStartWorkflowExecutionRequest,
+  type SignalWithStartWorkflowExecutionRequest,
+  type StartWorkflowExecutionRequest,
+} from '../../src/wire/generated/lean/workflow_service.ts';
+import { firstDetail } from './details.ts';
+import { openBench, runId, type Bench } from './frontend-bench.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench.close());
+beforeEach(() => {
+  bench.stub.historyCommands.length = 0;
+  bench.stub.answers.history = () => ({ kind: 'started', runId, firstExecutionRunId: runId, started: true, status: 1 });
+});
+
+const taskQueue = { name: 'orders', kind: 1, normalName: '' };
+const valid: StartWorkflowExecutionRequest = {
+  ...emptyStartWorkflowExecutionRequest(),
+  namespace: 'default',
+  workflowId: 'w',
+  workflowType: { name: 'order' },
+  taskQueue,
+};
+
+function start(changes: Partial<StartWorkflowExecutionRequest>): Uint8Array {
+  return encodeStartWorkflowExecutionRequest({ ...valid, ...changes });
+}
+
+function searchAttributes(fields: Record<string, unknown>): Uint8Array {
+  const payload = (value: unknown): Uint8Array =>
+    encodePayload({
+      metadata: new Map([['encoding', Buffer.from('json/plain')]]),
+      data: Buffer.from(JSON.stringify(value)),
+      externalPayloads: [],
+    });
+  return encodeSearchAttributes({ indexedFields: new Map(Object.entries(fields).map(([name, value]) => [name, payload(value)])) });
+}
+
+test('a start becomes a command and an answer', async () => {
+  const input = Buffer.from([10, 0]);
+  const answer = decodeStartWorkflowExecutionResponse(
+    await bench.client.call(
+      'StartWorkflowExecution',
+      start({
+        input,
+        workflowRunTimeoutMs: 5_000,
+        identity: 'me',
+        requestEagerExecution: true,
+        searchAttributes: searchAttributes({ CustomKeyword: 'x' }),
+      }),
+    ),
+  );
+  expect(answer).toMatchObject({ runId, firstExecutionRunId: runId, started: true, status: 1, eagerWorkflowTask: undefined });
+  expect(decodeLink(answer.link ?? new Uint8Array(0)).workflowEvent).toMatchObject({
+    namespace: 'default',
+    workflowId: 'w',
+    runId,
+    eventRef: { eventId: 1, eventType: 1 },
+  });
+  expect(bench.stub.historyCommands).toMatchObject([
+    {
+      kind: 'startWorkflow',
+      key: { namespaceId: 'default-id', workflowId: 'w', runId: '' },
+      namespace: 'default',
+      newRunId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+      requestId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+      start: { workflowType: 'order', taskQueue, input: new Uint8Array(input), runTimeoutMs: 5_000, identity: 'me' },
+      policies: { reusePolicy: 1, conflictPolicy: 1 },
+      parent: undefined,
+      onConflict: undefined,
+    },
+  ]);
+});
+
+const long = 'x'.repeat(1_001);
+
+describe('a start that is malformed is refused before any actor is asked', () => {
+  test.each<[string, Partial<StartWorkflowExecutionRequest>]>([
+    ['Namespace not set on request.', { namespace: '' }],
+    ['Namespace length exceeds limit.', { namespace: long }],
+    ['WorkflowId is not set on request.', { workflowId: '' }],
+    ['WorkflowId exceeds maximum allowed length (1001/1000)', { workflowId: long }],
+    ['WorkflowId exceeds maximum allowed length (1002/1000)', { workflowId: 'é'.repeat(501) }],
+    ['WorkflowType is not set on request.', { workflowType: undefined }],
+    ['WorkflowType is not set on request.', { workflowType: { name: '' } }],
+    ['WorkflowType length exceeds limit.', { workflowType: { name: long } }],
+    ['taskQueue is not set', { taskQueue: undefined }],
+    ['missing task queue name', { taskQueue: { name: '', kind: 1, normalName: '' } }],
+    ['TaskQueue length exceeds limit.', { taskQueue: { name: long, kind: 1, normalName: '' } }],
+    ['task queue name cannot start with reserved prefix /_sys/', { taskQueue: { name: '/_sys/orders/1', kind: 1, normalName: '' } }],
+    ['unknown task queue kind 9', { taskQueue: { name: 'q', kind: 9, normalName: '' } }],
+    ['An invalid WorkflowExecutionTimeoutSeconds is set on request.', { workflowExecutionTimeoutMs: -1 }],
+    ['An invalid WorkflowRunTimeoutSeconds is set on request.', { workflowRunTimeoutMs: -1 }],
+    ['An invalid WorkflowTaskTimeoutSeconds is set on request.', { workflowTaskTimeoutMs: -1 }],
+    ['An invalid WorkflowStartDelaySeconds is set on request.', { workflowStartDelayMs: -1 }],
+    ['CronSchedule and WorkflowStartDelay may not be used together.', { cronSchedule: '* * * * *', workflowStartDelayMs: 1 }],
+    ['RequestId length exceeds limit.', { requestId: long }],
+    ['Identity length exceeds limit.', { identity: long }],
+    ['Blob data size exceeds limit.', { input: Buffer.alloc(2 * 1024 * 1024 + 1) }],
+    ['Memo size exceeds limit.', { memo: Buffer.alloc(2 * 1024 * 1024 + 1) }],
+    ['cannot attach more than 10 links per request, got 11', { links: Array.from({ length: 11 }, () => Buffer.from([1])) }],
+    ['link exceeds allowed size of 4000, got 4001', { links: [Buffer.alloc(4_001)] }],
+    ['unknown WorkflowIdReusePolicy 9', { workflowIdReusePolicy: 9 }],
+    ['unknown WorkflowIdConflictPolicy 9', { workflowIdConflictPolicy: 9 }],
+    [
+      'Invalid WorkflowIDReusePolicy: WORKFLOW_ID_REUSE_POLICY_TERMINATE_IF_RUNNING cannot be used together with a WorkflowIDConflictPolicy',
+      { workflowIdReusePolicy: 4, workflowIdConflictPolicy: 2 },
+    ],
+    [
+      'Invalid WorkflowIDReusePolicy: WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE cannot be used together with WorkflowIdConflictPolicy WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING',
+      { workflowIdReusePolicy: 3, workflowIdConflictPolicy: 3 },
+    ],
+    [
+      'attaching request ID is required for attaching completion callbacks',
+      { onConflictOptions: { attachRequestId: false, attachCompletionCallbacks: true, attachLinks: false } },
+    ],
+    ['Namespace default has no mapping defined for search attribute Nope', { searchAttributes: searchAttributes({ Nope: 1 }) }],
+    ["WorkflowId attribute can't be set in SearchAttributes", { searchAttributes: searchAttributes({ WorkflowId: 'x' }) }],
+    [
+      'invalid value for search attribute CustomInt of type Int: unexpected value type string',
+      { searchAttributes: searchAttributes({ CustomInt: 'x' }) },
+    ],
+    [
+      'search attribute CustomKeyword value size 2077 exceeds size limit 2048',
+      { searchAttributes: searchAttributes({ CustomKeyword: 'x'.repeat(2_048) }) },
+    ],
+  ])('%s', async (message, changes) => {
+    const error = await bench.client.refusal('StartWorkflowExecution', start(changes));
+    expect([error.details, error.code]).toEqual([message, codes.INVALID_ARGUMENT]);
+    expect(bench.stub.historyCommands).toEqual([]);
+  });
+});
+
+describe('a field that is not built is refused by its name', () => {
+  test.each<[string, Partial<StartWorkflowExecutionRequest>]>([
+    ['cron_schedule', { cronSchedule: '* * * * *' }],
+    [
+      'retry_policy of a workflow',
+      {
+        retryPolicy: { initialIntervalMs: 1, backoffCoefficient: 1, maximumIntervalMs: 1, maximumAttempts: 1, nonRetryableErrorTypes: [] },
+      },
+    ],
+    ['completion_callbacks', { completionCallbacks: [Buffer.from([10, 0])] }],
+    ['versioning_override', { versioningOverride: new Uint8Array(0) }],
+    ['time_skipping_config', { timeSkippingConfig: new Uint8Array(0) }],
+    ['continued_failure', { continuedFailure: new Uint8Array(0) }],
+    ['last_completion_result', { lastCompletionResult: new Uint8Array(0) }],
+    ['task queue kind WORKER_COMMANDS', { taskQueue: { name: 'q', kind: 3, normalName: '' } }],
+  ])('%s', async (field, changes) => {
+    const error = await bench.client.refusal('StartWorkflowExecution', start(changes));
+    expect([error.details, error.code]).toEqual([`${field} is not supported by this server yet`, codes.UNIMPLEMENTED]);
+    expect(bench.stub.historyCommands).toEqual([]);
+  });
+});
+
+test.each([
+  [0, 0, { reusePolicy: 1, conflictPolicy: 1 }],
+  [1, 2, { reusePolicy: 1, conflictPolicy: 2 }],
+  [2, 3, { reusePolicy: 2, conflictPolicy: 3 }],
+  [3, 1, { reusePolicy: 3, conflictPolicy: 1 }],
+  [4, 0, { reusePolicy: 1, conflictPolicy: 3 }],
+])('reuse policy %i with conflict policy %i', async (workflowIdReusePolicy, workflowIdConflictPolicy, policies) => {
+  await bench.client.call('StartWorkflowExecution', start({ workflowIdReusePolicy, workflowIdConflictPolicy }));
+  expect(bench.stub.historyCommands).toMatchObject([{ policies }]);
+});
+
+test('conflict options and links go to the shard', async () => {
+  const links = [Buffer.from([10, 0])];
+  await bench.client.call(
+    'StartWorkflowExecution',
+    start({ links, requestId: 'r', onConflictOptions: { attachRequestId: true, attachCompletionCallbacks: false, attachLinks: true } }),
+  );
+  expect(bench.stub.historyCommands).toMatchObject([
+    { requestId: 'r', onConflict: { attachRequestId: true, attachLinks: true, links: [new Uint8Array([10, 0])] } },
+  ]);
+});
+
+test('a namespace that is not known passes the read barrier before it is not found', async () => {
+  const { stub, client } = bench;
+  stub.clusterCommands.length = 0;
+  const error = await client.refusal('StartWorkflowExecution', start({ namespace: 'late' }));
+  expect([error.code, error.details]).toEqual([codes.NOT_FOUND, 'Namespace late is not found.']);
+  expect(firstDetail(error)).toEqual({ type: 'NamespaceNotFoundFailure', fields: { namespace: 'late' } });
+  expect(stub.clusterCommands).toEqual([{ kind: 'syncCluster' }]);
+  // Another process has just made it: the barrier brings it here.
+  const late = { ...stub.namespaces[0], name: 'late', id: 'late-id' } as (typeof stub.namespaces)[number];
+  stub.answers.cluster = () => {
+    stub.namespaces.push(late);
+    return { kind: 'done' };
+  };
+  await client.call('StartWorkflowExecution', start({ namespace: 'late' }));
+  expect(stub.historyCommands).toMatchObject([{ key: { namespaceId: 'late-id' } }]);
+  stub.namespaces.pop();
+  stub.answers.cluster = () => ({ kind: 'done' });
+});
+
+describe('signal with start', () => {
+  const validSignal: SignalWithStartWorkflowExecutionRequest = {
+    ...emptySignalWithStartWorkflowExecutionRequest(),
+    namespace: 'default',
+    workflowId: 'w',
+    workflowType: { name: 'order' },
+    taskQueue,
+    signalName: 'ping',
+  };
+
+  test('uses what is there unless told otherwise', async () => {
+    const request = encodeSignalWithStartWorkflowExecutionRequest({ ...validSignal, signalInput: Buffer.from([10, 0]), requestId: 'r' });
+    const answer = decodeSignalWithStartWorkflowExecutionResponse(await bench.client.call('SignalWithStartWorkflowExecution', request));
+    expect(answer).toMatchObject({ runId, started: true, firstExecutionRunId: runId });
+    expect(decodeLink(answer.signalLink ?? new Uint8Array(0)).workflowEvent?.requestIdRef).toEqual({ requestId: 'r', eventType: 26 });
+    expect(bench.stub.historyCommands).toMatchObject([
+      {
+        kind: 'signalWithStartWorkflow',
+        requestId: 'r',
+        policies: { reusePolicy: 1, conflictPolicy: 2 },
+        signal: { signalName: 'ping', input: new Uint8Array([10, 0]), requestId: 'r' },
+      },
+    ]);
+  });
+
+  test.each<[string, Partial<SignalWithStartWorkflowExecutionRequest>]>([
+    ['SignalName is not set on request.', { signalName: '' }],
+    ['SignalName length exceeds limit.', { signalName: long }],
+    ['WorkflowType is not set on request.', { workflowType: undefined }],
+    ['Blob data size exceeds limit.', { signalInput: Buffer.alloc(2 * 1024 * 1024 + 1) }],
+    [
+      'Invalid WorkflowIDConflictPolicy: WORKFLOW_ID_CONFLICT_POLICY_FAIL is not supported for this operation.',
+      { workflowIdConflictPolicy: 1 },
+    ],
+  ])('%s', async (message, changes) => {
+    const request = encodeSignalWithStartWorkflowExecutionRequest({ ...validSignal, ...changes });
+    const error = await bench.client.refusal('SignalWithStartWorkflowExecution', request);
+    expect([error.details, error.code]).toEqual([message, codes.INVALID_ARGUMENT]);
+    expect(bench.stub.historyCommands).toEqual([]);
+  });
+});
