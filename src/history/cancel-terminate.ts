@@ -39,10 +39,10 @@ export function terminateWorkflow(draft: Draft, command: TerminateWorkflow): His
   return { kind: 'done' };
 }
 
-/** With the first run's id of a chain, its current run is meant. */
+/** The first run's id of a chain, without a run id: its current run, if the chain is still the current one. */
 function findTarget(draft: Draft, command: RequestCancelWorkflow | TerminateWorkflow): Run | Rejected {
   const { firstExecutionRunId, childOf, key } = command;
-  const run = findRun(draft.shard, firstExecutionRunId === '' ? key : { ...key, runId: '' });
+  const run = findRun(draft.shard, key);
   if (run === undefined) return workflowNotFound(key);
   if (firstExecutionRunId !== '' && run.start.firstRunId !== firstExecutionRunId) return executionNotFound;
   if (childOf !== undefined && !isChildOf(run, childOf)) return executionNotFound;

@@ -10,7 +10,7 @@ import { assert, unreachable } from '../kernel/assert.ts';
 import { describeStartedActivity, pendingActivity, writeActivityStarted } from './activity-task.ts';
 import { flushBuffer } from './buffer.ts';
 import { terminateRun } from './close.ts';
-import type { CompleteWorkflowTask, StickyAttributes, WorkflowCommand, WorkflowTaskRef } from './commands.ts';
+import type { CompleteWorkflowTask, StickyAttributes, WorkflowCommand } from './commands.ts';
 import { requestCancelActivityTask } from './commands/cancel-activity.ts';
 import { cancelWorkflowExecution, completeWorkflowExecution, failWorkflowExecution } from './commands/close-workflow.ts';
 import { type CommandFailure, type Completion, failureMessage } from './commands/completion.ts';
@@ -19,37 +19,19 @@ import { requestCancelExternalWorkflowExecution, signalExternalWorkflowExecution
 import { recordMarker } from './commands/record-marker.ts';
 import { scheduleActivityTask } from './commands/schedule-activity.ts';
 import { startChildWorkflowExecution } from './commands/start-child.ts';
+import { notBuiltField } from './commands/not-built.ts';
 import { cancelTimer, startTimer } from './commands/timer.ts';
 import { modifyWorkflowProperties, upsertWorkflowSearchAttributes } from './commands/upsert.ts';
 import type { Draft, RunDraft } from './draft.ts';
 import { writeWorkflowTaskFailed } from './fail-workflow-task.ts';
 import { answerQueries, releaseQueries } from './query.ts';
-import { findRun, reject, rejectInvalid, workflowTaskNotFound } from './reject.ts';
+import { reject, rejectInvalid } from './reject.ts';
 import type { HistoryReply, Rejected, StartedActivityTask, StartedWorkflowTask } from './replies.ts';
-import { dropSpeculative, makeSpeculativeReal } from './speculative.ts';
-import { isRunning, type Run, type WorkflowTask } from './state.ts';
+import { dropSpeculative } from './speculative.ts';
+import { findStartedTask } from './started-task.ts';
+import { isRunning, type Run } from './state.ts';
 import { pascalCase, timeoutType, workflowTaskFailedCause } from './wire-enums.ts';
 import { describeStarted, finishWorkflowTaskTasks, scheduleWorkflowTask, startedAttributes, writeStarted } from './workflow-task.ts';
-
-type StartedTask = { readonly kind: 'startedTask'; readonly run: Run; readonly workflowTask: WorkflowTask };
-
-/** The task that a token names, if it is the one that is started now. */
-export function findStartedTask(draft: Draft, ref: WorkflowTaskRef): StartedTask | Rejected {
-  const run = findRun(draft.shard, ref.key);
-  if (run === undefined || !isRunning(run)) return workflowTaskNotFound;
-  const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
-  if (
-    workflowTask === undefined ||
-    workflowTask.startedEventId === 0 ||
-    workflowTask.scheduledEventId !== ref.scheduledEventId ||
-    workflowTask.startedEventId !== ref.startedEventId ||
-    workflowTask.attempt !== ref.attempt ||
-    (ref.startedTimeMs !== 0 && workflowTask.startedTimeMs !== ref.startedTimeMs)
-  ) {
-    return workflowTaskNotFound;
-  }
-  return { kind: 'startedTask', run, workflowTask };
-}
 
 export function completeWorkflowTask(draft: Draft, request: CompleteWorkflowTask): HistoryReply {
   const found = findStartedTask(draft, request.task);
@@ -57,13 +39,14 @@ export function completeWorkflowTask(draft: Draft, request: CompleteWorkflowTask
   const { run, workflowTask } = found;
   const sequenceProblem = commandSequenceProblem(request.commands);
   if (sequenceProblem !== undefined) return rejectInvalid(sequenceProblem);
+  const notBuilt = notBuiltField(request.commands);
+  if (notBuilt !== undefined) return reject({ reason: 'not-built', message: `${notBuilt} is not supported yet` });
   if (workflowTask.kind === 'speculative' && dropSpeculative(draft, run, request)) {
     answerQueries(draft, run, request.queryResults);
     return { kind: 'workflowTaskCompleted', workflowTask: undefined, activityTasks: [], resetHistoryEventId: run.previousStartedEventId };
   }
 
   const completing = draft.about(run);
-  if (workflowTask.kind === 'speculative') makeSpeculativeReal(completing, workflowTask);
   const isHeartbeat = request.forceCreateNewWorkflowTask && request.commands.length === 0;
   if (isHeartbeat && draft.nowMs - workflowTask.originalScheduledTimeMs > draft.limits.workflowTaskHeartbeatMsMax) {
     return endHeartbeats(completing, request);
@@ -236,7 +219,6 @@ function failTask(draft: Draft, run: Run, request: CompleteWorkflowTask, failure
   if (workflowTask.attempt > 1 && failure.cause !== 'unhandledCommand' && !failure.terminate) return answer;
 
   const failing = draft.about(run);
-  if (workflowTask.kind === 'speculative') makeSpeculativeReal(failing, workflowTask);
   const bytes = draft.wire.encodeFailure({ message, cause: undefined, info: { kind: 'server', nonRetryable: true } });
   writeWorkflowTaskFailed(failing, {
     cause: workflowTaskFailedCause[failure.cause],
@@ -244,9 +226,12 @@ function failTask(draft: Draft, run: Run, request: CompleteWorkflowTask, failure
     identity: 'history-service',
     binaryChecksum: '',
   });
+  if (!failure.terminate) {
+    scheduleWorkflowTask(failing, { jitter: request.jitter });
+    return answer;
+  }
   flushBuffer(failing);
-  if (failure.terminate) terminateRun(failing, { reason: message, details: undefined, identity: 'history-service', links: [] });
-  else scheduleWorkflowTask(failing, { jitter: request.jitter });
+  terminateRun(failing, { reason: message, details: undefined, identity: 'history-service', links: [] });
   return answer;
 }
 

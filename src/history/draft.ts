@@ -18,6 +18,7 @@ import { evolveFact, type RunFact } from './evolve-fact.ts';
 import type { HistoryLimits } from './limits.ts';
 import { type Fact, type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
+import { makeSpeculativeReal } from './speculative.ts';
 import { forkRun, isRunning, type Run, type ShardState } from './state.ts';
 import type { Task } from './tasks.ts';
 import type { Volatile } from './volatile.ts';
@@ -70,6 +71,10 @@ export class Draft {
     for (const open of this.runs) if (open.run.key.runId === run.key.runId) return open;
     const opened = new RunDraft(this, forkRun(run));
     this.runs.push(opened);
+    // Anything written for a run turns a task that was only on trial into a real one.
+    const { speculative } = this.volatile;
+    const onTrial = speculative.size > 0 ? speculative.get(run.key.runId) : undefined;
+    if (onTrial !== undefined && isRunning(run)) makeSpeculativeReal(opened, onTrial);
     return opened;
   }
 

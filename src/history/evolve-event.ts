@@ -11,6 +11,7 @@ import type { RunKey } from './commands.ts';
 import type { HistoryWire } from './replies.ts';
 import { type Activity, type CloseOutcome, newRun, type Run, status } from './state.ts';
 import { mergeFields } from './fields.ts';
+import { Pending } from './pending.ts';
 import { timeoutType, workflowTaskFailedCause } from './wire-enums.ts';
 
 /** A run begins with its Started event. */
@@ -344,6 +345,16 @@ function beginChild(
   run.children.set(initiatedEventId, { initiatedEventId, attributes, userMetadata, runId: '', startedEventId: 0, taskId: 0 });
 }
 
+/** Shared by all closed runs: nothing is ever added to them again. */
+const none: Pick<Run, 'activities' | 'activityIds' | 'timers' | 'children' | 'externalSignals' | 'externalCancels'> = {
+  activities: new Pending(),
+  activityIds: new Pending(),
+  timers: new Pending(),
+  children: new Pending(),
+  externalSignals: new Pending(),
+  externalCancels: new Pending(),
+};
+
 function closeRun(run: Run, closedAs: number, timeMs: number, outcome: CloseOutcome | undefined): void {
   run.status = closedAs;
   run.closeTimeMs = timeMs;
@@ -353,12 +364,13 @@ function closeRun(run: Run, closedAs: number, timeMs: number, outcome: CloseOutc
   run.closeAttempted = false;
   run.sticky = undefined;
   run.buffered = [];
+  run.bufferedBytes = 0;
   run.timeoutTaskId = 0;
   run.backoffTaskId = 0;
-  run.activities.clear();
-  run.activityIds.clear();
-  run.timers.clear();
-  run.children.clear();
-  run.externalSignals.clear();
-  run.externalCancels.clear();
+  run.activities = none.activities;
+  run.activityIds = none.activityIds;
+  run.timers = none.timers;
+  run.children = none.children;
+  run.externalSignals = none.externalSignals;
+  run.externalCancels = none.externalCancels;
 }

@@ -79,13 +79,16 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
 
     case 'eventBuffered':
       run.buffered = [...run.buffered, fact.event];
+      run.bufferedBytes += wire.encodeEvent(fact.event).length;
       evolveEvent(run, fact.event, wire);
       return;
     case 'bufferFlushed':
       run.buffered = [];
+      run.bufferedBytes = 0;
       return;
     case 'timerFiredUnbuffered':
       run.buffered = run.buffered.filter((event) => !(event.type === 'timerFired' && event.attributes.timerId === fact.timerId));
+      run.bufferedBytes = run.buffered.reduce((sum, event) => sum + wire.encodeEvent(event).length, 0);
       return;
 
     case 'activityStarted':

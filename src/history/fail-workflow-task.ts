@@ -1,13 +1,11 @@
 /** A workflow task that fails or times out, and the attempt that follows. */
 import { assert } from '../kernel/assert.ts';
-import { flushBuffer } from './buffer.ts';
 import { terminateRun } from './close.ts';
 import type { FailWorkflowTask, ResetStickyTaskQueue } from './commands.ts';
-import { findStartedTask } from './complete.ts';
 import type { Draft, RunDraft } from './draft.ts';
 import { findRun, findRunning, isRejected } from './reject.ts';
 import type { HistoryReply } from './replies.ts';
-import { makeSpeculativeReal } from './speculative.ts';
+import { findStartedTask } from './started-task.ts';
 import { isRunning } from './state.ts';
 import type { TimerTask } from './tasks.ts';
 import { taskQueueKind, timeoutType, workflowTaskFailedCause } from './wire-enums.ts';
@@ -17,7 +15,6 @@ export function failWorkflowTask(draft: Draft, command: FailWorkflowTask): Histo
   const found = findStartedTask(draft, command.task);
   if (found.kind === 'rejected') return found;
   const failing = draft.about(found.run);
-  if (found.workflowTask.kind === 'speculative') makeSpeculativeReal(failing, found.workflowTask);
   if (command.cause === workflowTaskFailedCause.grpcMessageTooLarge) {
     terminateRun(failing, { reason: 'GrpcMessageTooLarge', details: undefined, identity: 'history-service', links: [] });
     return { kind: 'done' };
@@ -80,7 +77,6 @@ export function fireWorkflowTaskTimeout(draft: Draft, task: Extract<TimerTask, {
     if (workflowTask.kind === 'transient') changing.note({ kind: 'workflowTaskFailed', unhandledCommand: false });
     else changing.add('workflowTaskTimedOut', { scheduledEventId, startedEventId, timeoutType: timeoutType.startToClose });
   }
-  flushBuffer(changing);
   scheduleWorkflowTask(changing, { jitter });
 }
 

@@ -7,14 +7,16 @@
  *
  * Volatile state (who waits, buffered queries, speculative tasks) changes while a command is handled and is lost at a takeover.
  */
-import { unreachable } from '../kernel/assert.ts';
+import { assert, unreachable } from '../kernel/assert.ts';
 import type { Handled } from '../kernel/handled.ts';
 import { startActivityTask, withdrawActivityStart } from './activity-task.ts';
 import { cancelActivityTask, completeActivityTask, failActivityTask, recordActivityHeartbeat } from './activity-close.ts';
 import { canonicalText } from './canonical.ts';
 import { requestCancelWorkflow, scheduleFirstWorkflowTask, terminateWorkflow } from './cancel-terminate.ts';
 import { recordChildClosed } from './child.ts';
-import type { HistoryCommand } from './commands.ts';
+import { type ColdRun, freezeRun, thawRun } from './cold-run.ts';
+import { commandKey } from './command-key.ts';
+import type { HistoryCommand, RunKey } from './commands.ts';
 import { completeWorkflowTask } from './complete.ts';
 import { answerWaiters, describeWorkflow, getHistoryPosition, positionOf } from './describe.ts';
 import { Draft } from './draft.ts';
@@ -22,14 +24,16 @@ import type { HistoryEffect } from './effects.ts';
 import { evolve } from './evolve.ts';
 import { failWorkflowTask, resetStickyTaskQueue } from './fail-workflow-task.ts';
 import { defaultHistoryLimits, type HistoryLimits } from './limits.ts';
+import { keepWithinLimits } from './keep-within-limits.ts';
 import { finishOutboxTask, outboxCommand, type OutboxCommand } from './outbox.ts';
 import { queryWorkflow, releaseQueries } from './query.ts';
 import type { HistoryRecord } from './record.ts';
-import { reject } from './reject.ts';
+import { findRun, reject } from './reject.ts';
 import type { HistoryReply, HistoryWire } from './replies.ts';
 import { signalWorkflow } from './signal.ts';
 import { startWorkflow, signalWithStartWorkflow } from './start.ts';
-import { emptyShard, isRunning, type ShardState } from './state.ts';
+import { offerSpeculative } from './speculative.ts';
+import { emptyShard, executionKey, isRunning, type ShardState, type WorkflowTask } from './state.ts';
 import type { TransferTask } from './tasks.ts';
 import { fireTimer } from './timer.ts';
 import type { NextTimer } from './timer-queue.ts';
@@ -96,6 +100,43 @@ export class HistoryCore {
     return this.#volatile.finished.length > 0;
   }
 
+  /** What must be in memory before this command is handled. */
+  keyOf(command: HistoryCommand): RunKey | undefined {
+    return commandKey(command, this.#shard);
+  }
+
+  has(key: RunKey): boolean {
+    return findRun(this.#shard, key) !== undefined;
+  }
+
+  /** Takes a run out of memory. undefined: it is not there, or someone waits on it. */
+  evict(key: RunKey): ColdRun | undefined {
+    const run = findRun(this.#shard, key);
+    if (run === undefined) return undefined;
+    const { runId } = run.key;
+    const { waiters, queries, speculative } = this.#volatile;
+    if (waiters.has(runId) || queries.has(runId) || speculative.has(runId)) return undefined;
+    const execution = executionKey(run.key.namespaceId, run.key.workflowId);
+    const isCurrent = this.#shard.currentRuns.get(execution) === run;
+    this.#shard.runs.delete(runId);
+    if (isCurrent) this.#shard.currentRuns.delete(execution);
+    return freezeRun(run, isCurrent);
+  }
+
+  /** Brings it back, exactly as it was. */
+  restore(cold: ColdRun): void {
+    const run = thawRun(cold);
+    assert(!this.#shard.runs.has(run.key.runId), `run ${run.key.runId} is in memory already`);
+    this.#shard.runs.set(run.key.runId, run);
+    if (cold.isCurrent) this.#shard.currentRuns.set(executionKey(run.key.namespaceId, run.key.workflowId), run);
+  }
+
+  /** A workflow task for an update, which leaves no trace unless it turns out to matter; undefined: one is pending already. */
+  offerSpeculativeWorkflowTask(key: RunKey, nowMs: number): WorkflowTask | undefined {
+    const run = findRun(this.#shard, key);
+    return run === undefined ? undefined : offerSpeculative(this.#draft(nowMs, 0), run);
+  }
+
   /** Everything durable, in one canonical form: two shards are equal exactly when these texts are. */
   stateHash(): string {
     return canonicalText(this.#shard);
@@ -112,6 +153,7 @@ export class HistoryCore {
       return { kind: 'wait', barrier: true, effects: draft.effects };
     }
     const volatile = this.#volatile;
+    for (const run of draft.runs) keepWithinLimits(run);
     for (const { run, events } of draft.runs) {
       if (events.length > 0) answerWaiters(draft, run);
       if (!isRunning(run) && volatile.queries.size > 0) releaseQueries(draft, run);

@@ -55,10 +55,6 @@ export class Pending<Key, Value extends object> {
     }
   }
 
-  clear(): void {
-    for (const [key] of [...this.entries()]) this.delete(key);
-  }
-
   *entries(): Generator<[Key, Value]> {
     if (this.#base !== undefined) {
       for (const entry of this.#base.entries()) {

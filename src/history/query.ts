@@ -91,13 +91,16 @@ export function answerQueries(draft: Draft, run: Run, results: ReadonlyMap<strin
     const result = results.get(query.queryId);
     if (result === undefined) return true;
     forget(draft, query);
-    draft.effects.push({ kind: 'reply', askId: query.askId, reply: queryReply(result) });
+    draft.effects.push({ kind: 'reply', askId: query.askId, reply: queryReply(result, draft.limits.blobBytesMax) });
     return false;
   });
   keep(draft, run.key.runId, left);
 }
 
-export function queryReply(result: QueryResult): HistoryReply {
+export function queryReply(result: QueryResult, blobBytesMax: number): HistoryReply {
+  if (result.answer !== undefined && result.answer.length > blobBytesMax) {
+    return reject({ reason: 'query-failed', message: `query result size (${result.answer.length}) exceeds limit (${blobBytesMax})`, failure: undefined });
+  }
   if (result.answered) return { kind: 'queryAnswered', answer: result.answer };
   return reject({ reason: 'query-failed', message: result.errorMessage, failure: result.failure });
 }

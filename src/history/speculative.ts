@@ -10,7 +10,7 @@
 import type { CompleteWorkflowTask } from './commands.ts';
 import type { Draft, RunDraft } from './draft.ts';
 import { isRunning, type Run, type WorkflowTask } from './state.ts';
-import { currentTaskQueue, startedAttributes } from './workflow-task.ts';
+import { armWorkflowTaskTimeout, currentTaskQueue, dispatchWorkflowTask, startedAttributes } from './workflow-task.ts';
 
 /** The task to be pushed straight to matching; undefined when one is pending already. */
 export function offerSpeculative(draft: Draft, run: Run): WorkflowTask | undefined {
@@ -42,8 +42,12 @@ export function offerSpeculative(draft: Draft, run: Run): WorkflowTask | undefin
 export function makeSpeculativeReal(run: RunDraft, speculative: WorkflowTask): void {
   const { taskQueue, startToCloseTimeoutMs, attempt, scheduledTimeMs, startedTimeMs } = speculative;
   const scheduledEventId = run.add('workflowTaskScheduled', { taskQueue, startToCloseTimeoutMs, attempt }, { timeMs: scheduledTimeMs });
-  if (speculative.startedEventId === 0) return;
+  if (speculative.startedEventId === 0) {
+    dispatchWorkflowTask(run);
+    return;
+  }
   run.add('workflowTaskStarted', { ...startedAttributes(speculative), scheduledEventId }, { timeMs: startedTimeMs });
+  armWorkflowTaskTimeout(run, startedTimeMs + startToCloseTimeoutMs - run.draft.nowMs, 'startToClose');
 }
 
 /** True: the worker had nothing to say, and no events were shipped with the task that would have to be shipped again. */

@@ -197,6 +197,7 @@ export type Run = {
   requestIds: readonly RequestIdEntry[];
   /** Events that wait for the end of the started workflow task, in order of arrival. */
   buffered: readonly HistoryEvent[];
+  bufferedBytes: number;
   /** Run or execution timeout. */
   timeoutTaskId: number;
   /** End of the first backoff. */
@@ -236,6 +237,7 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     signalCount: 0,
     requestIds: [],
     buffered: [],
+    bufferedBytes: 0,
     timeoutTaskId: 0,
     backoffTaskId: 0,
     signalRequestIds: new Pending(),

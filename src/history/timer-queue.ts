@@ -43,7 +43,7 @@ export class TimerQueue {
     for (;;) {
       const top = this.#heap[0];
       if (top === undefined) return undefined;
-      if (this.#tasks.has(top.taskId)) return top;
+      if (this.#tasks.has(top.taskId)) return { fireTimeMs: top.fireTimeMs, taskId: top.taskId };
       this.#pop();
     }
   }

@@ -63,7 +63,10 @@ function fireForRun(draft: Draft, run: Run, task: Extract<TimerTask, { readonly 
 
 /** All that are due, in one go, by time and then by start. */
 function fireUserTimers(draft: Draft, run: Run): void {
-  const due = [...run.timers.values()].filter((timer) => timer.fireTimeMs <= draft.nowMs);
+  // After a pause of ours both may be past; the run's end comes first then, and what is later never fires.
+  const { runExpirationMs } = run.start;
+  const untilMs = runExpirationMs === 0 ? draft.nowMs : Math.min(draft.nowMs, runExpirationMs);
+  const due = [...run.timers.values()].filter((timer) => timer.fireTimeMs <= untilMs);
   due.sort((a, b) => a.fireTimeMs - b.fireTimeMs || a.startedEventId - b.startedEventId);
   const firing = draft.about(run);
   for (const { timerId, startedEventId, taskId } of due) {

@@ -71,7 +71,7 @@ export function dispatchWorkflowTask(run: RunDraft): void {
   if (scheduleToStartTimeoutMs > 0) armWorkflowTaskTimeout(run, scheduleToStartTimeoutMs, 'scheduleToStart');
 }
 
-function armWorkflowTaskTimeout(run: RunDraft, afterMs: number, timeout: 'scheduleToStart' | 'startToClose'): void {
+export function armWorkflowTaskTimeout(run: RunDraft, afterMs: number, timeout: 'scheduleToStart' | 'startToClose'): void {
   const workflowTask = run.run.workflowTask;
   assert(workflowTask !== undefined, 'a timeout needs its task');
   run.addTask({

@@ -31,6 +31,7 @@ import type {
   StartedActivityTask,
   StartedWorkflowTask,
 } from '../../src/history/replies.ts';
+import { outboxOutcome } from '../../src/history/outbox.ts';
 import type { TransferTask } from '../../src/history/tasks.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
@@ -48,6 +49,7 @@ export class ShardUnderTest {
   #nextAskId = 1;
   #nextRun = 1;
   #nextRequest = 1;
+  readonly #settled = new Set<number>();
   /** Checks the replica after every command; turned off where only speed matters. */
   checks = true;
 
@@ -214,6 +216,28 @@ export class ShardUnderTest {
     const reply = this.ask({ kind: 'describeWorkflow', key: runKey });
     if (reply?.kind !== 'description') throw new Error(`no description: ${JSON.stringify(reply)}`);
     return reply;
+  }
+
+  /** Carries the outbox, as the shell does, until nothing is left to carry. */
+  pumpOutbox(): void {
+    for (let step = 0; step < 100; step++) {
+      const task = [...this.core.pendingTransferTasks()].find(({ kind, taskId }) => kind !== 'workflowTask' && kind !== 'activityTask' && !this.#settled.has(taskId));
+      if (task === undefined) {
+        this.ask({ kind: 'flushFinishedTasks' });
+        return;
+      }
+      this.carry(task);
+    }
+    throw new Error('the outbox never gets empty');
+  }
+
+  carry(task: TransferTask): void {
+    const outbox = this.core.outboxCommand(task.taskId, this.newRunId());
+    const reply = outbox === undefined ? undefined : this.ask(outbox.command);
+    const outcome = reply === undefined ? ({ kind: 'done' } as const) : outboxOutcome(task.kind, reply);
+    if (outcome === undefined) throw new Error(`${task.kind} is not settled by ${JSON.stringify(reply)}`);
+    this.expectDone({ kind: 'finishOutboxTask', taskId: task.taskId, outcome });
+    this.#settled.add(task.taskId);
   }
 
   /** Fires every timer that is due. */

@@ -94,7 +94,7 @@ export function continueAsNewWorkflowExecution(
     backoffMs,
     firstRunId: start.firstRunId,
     continuedRunId: old.key.runId,
-    initiator: a.initiator,
+    initiator: a.initiator === 0 ? continueAsNewInitiator.workflow : a.initiator,
     lastCompletionResult: a.lastCompletionResult,
     continuedFailure: a.failure,
     parent: start.parent,

@@ -1,0 +1,44 @@
+/** Which run a command is about: what has to be in memory before it is decided. */
+import { unreachable } from '../kernel/assert.ts';
+import type { HistoryCommand, RunKey } from './commands.ts';
+import type { ShardState } from './state.ts';
+
+/** undefined: it is about no run, or about one that the shard no longer knows. `runId` '' = the current run. */
+export function commandKey(command: HistoryCommand, shard: ShardState): RunKey | undefined {
+  switch (command.kind) {
+    case 'startWorkflow':
+    case 'signalWithStartWorkflow':
+    case 'signalWorkflow':
+    case 'requestCancelWorkflow':
+    case 'terminateWorkflow':
+    case 'scheduleFirstWorkflowTask':
+    case 'startWorkflowTask':
+    case 'resetStickyTaskQueue':
+    case 'startActivityTask':
+    case 'withdrawActivityStart':
+    case 'queryWorkflow':
+    case 'describeWorkflow':
+    case 'getHistoryPosition':
+      return command.key;
+    case 'completeWorkflowTask':
+    case 'failWorkflowTask':
+      return command.task.key;
+    case 'completeActivityTask':
+    case 'failActivityTask':
+    case 'cancelActivityTask':
+    case 'recordActivityHeartbeat':
+      return command.activity.key;
+    case 'recordChildClosed': {
+      const { namespaceId, workflowId, runId } = command.parent;
+      return { namespaceId, workflowId, runId };
+    }
+    case 'fireTimer':
+      return shard.timers.get(command.taskId)?.key;
+    case 'finishOutboxTask':
+      return shard.transfers.get(command.taskId)?.key;
+    case 'flushFinishedTasks':
+      return undefined;
+    default:
+      return unreachable(command);
+  }
+}
