@@ -33,6 +33,7 @@ export function effective(cursor: LogCursor, record: Stamped): Verdict {
     cursor.sequence = 0;
     return 'claim';
   }
+  if (cursor.epoch === 0) return 'void';
   if (record.epoch !== cursor.epoch || record.sequence !== cursor.sequence + 1) return 'void';
   cursor.sequence = record.sequence;
   return 'record';

@@ -35,7 +35,11 @@ class Bench {
       owner: options.owner ?? 'bench',
       create: () => {
         this.core = new LedgerCore();
-        return ledgerMemory(sink.answer, (event) => this.events.push(event), this.core);
+        return ledgerMemory(
+          (askId, reply) => sink.answer(askId, reply),
+          (event) => this.events.push(event),
+          this.core,
+        );
       },
       asks: sink,
       clock: systemClock,
@@ -124,7 +128,10 @@ describe('a partition on an exclusive log', () => {
     const before = bench.log.appends;
     await Promise.all(Array.from({ length: 200 }, (_, index) => bench.ask({ kind: 'add', id: `${index}` })));
     expect(bench.log.appends - before).toBeLessThan(5);
-    expect(bench.log.records(partition).map((record) => record.sequence)).toEqual([0, ...Array.from({ length: 200 }, (_, index) => index + 1)]);
+    expect(bench.log.records(partition).map((record) => record.sequence)).toEqual([
+      0,
+      ...Array.from({ length: 200 }, (_, index) => index + 1),
+    ]);
   });
 
   test('a batch holds at most 6 MiB', async () => {

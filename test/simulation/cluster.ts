@@ -44,6 +44,7 @@ export class Server {
   loops: LedgerLoop[] = [];
   cores: LedgerCore[] = [];
   router: Router;
+  readonly connections = new Set<() => void>();
 
   constructor(cluster: Cluster, name: string) {
     this.cluster = cluster;
@@ -52,8 +53,12 @@ export class Server {
     this.#boot();
   }
 
+  /** Whoever waits for an answer of this process loses the connection. */
   crash(): void {
     this.node.crash();
+    const lost = [...this.connections];
+    this.connections.clear();
+    for (const close of lost) close();
   }
 
   restart(): void {
@@ -106,7 +111,9 @@ export class Server {
         logger: silentLogger,
         witness: () => witness.get(partition),
         onStatus: (status) => {
-          world.trace(`${this.node.name}/${partition} ${status.state} ${status.epoch}.${status.sequence}@${status.offset} ${status.reason}`);
+          world.trace(
+            `${this.node.name}/${partition} ${status.state} ${status.epoch}.${status.sequence}@${status.offset} ${status.reason}`,
+          );
           cluster.onStatus(this, partition, status);
         },
         limits: simLimits,
@@ -170,10 +177,13 @@ export class Cluster {
       world.at(this.broker.delayMs(), () => onAnswer({ kind: 'unavailable', message: 'connection refused' }));
       return;
     }
+    const connectionLost = (): void => onAnswer({ kind: 'unavailable', message: 'connection lost' });
+    server.connections.add(connectionLost);
     server.node.at(this.broker.delayMs(), () => {
       const deadlineMs = timeoutMs === Infinity ? Infinity : server.node.clock.monoMs() + timeoutMs;
       server.router.ask<LedgerCommand, LedgerReply>(addressOf(partition), command, deadlineMs, (answer) => {
         world.trace(`${what}: ${answer.kind}`);
+        server.connections.delete(connectionLost);
         if (answer.kind !== 'unavailable' && answer.kind !== 'deadline' && answer.kind !== 'busy' && answer.kind !== 'tooLarge') {
           const id = command.kind === 'add' ? command.id : undefined;
           this.observations[partition]?.push({ what, id, invoked, answered: world.mark(), reply: answer });

@@ -1,8 +1,9 @@
-/** `node test/simulation/one.ts <seed> [count]`: runs seeds and tells what happened in the first that fails. */
+/** `node test/simulation/one.ts <seed> [count] [hashes]`: runs seeds and tells what happened in the first that fails. */
 import { runSeed } from './run-seed.ts';
 
 const first = Number(process.argv[2] ?? 1);
 const count = Number(process.argv[3] ?? 1);
+const hashes = process.argv[4] === 'hashes';
 const started = performance.now();
 let steps = 0;
 let answered = 0;
@@ -11,6 +12,7 @@ const injected = new Map<string, number>();
 const reached = new Map<string, number>();
 for (let seed = first; seed < first + count; seed++) {
   const outcome = await runSeed(seed);
+  if (hashes) console.log(`${seed} ${outcome.traceHash}`);
   steps += outcome.steps;
   answered += outcome.answered;
   failed += outcome.failed;
@@ -19,7 +21,9 @@ for (let seed = first; seed < first + count; seed++) {
   if (count === 1 || outcome.violation !== undefined) {
     console.log(JSON.stringify(outcome.plan));
     console.log(outcome.lastTrace.join('\n'));
-    console.log(`seed ${seed}: ${outcome.violation?.message ?? 'no violation'}; trace ${outcome.traceHash}, ${outcome.steps} steps, ${outcome.answered} answered, ${outcome.failed} failed`);
+    console.log(
+      `seed ${seed}: ${outcome.violation?.message ?? 'no violation'}; trace ${outcome.traceHash}, ${outcome.steps} steps, ${outcome.answered} answered, ${outcome.failed} failed`,
+    );
   }
   if (outcome.violation !== undefined) process.exit(1);
 }

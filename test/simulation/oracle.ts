@@ -28,7 +28,11 @@ export type Observation = {
 };
 
 /** What one memory of one owner was told of commits, in order. */
-export type MemoryLog = { readonly name: string; readonly commits: { readonly id: string; readonly offset: number }[]; readonly dispatched: string[] };
+export type MemoryLog = {
+  readonly name: string;
+  readonly commits: { readonly id: string; readonly offset: number }[];
+  readonly dispatched: string[];
+};
 
 export function entriesThatCount(records: readonly StoredRecord[]): Entry[] {
   const entries: Entry[] = [];
@@ -76,7 +80,11 @@ export function checkMemory(memory: MemoryLog, entries: readonly Entry[]): void 
 }
 
 /** I5: what was acknowledged is there. I13: the answers, each at some moment between asking and answering, agree on one order. */
-export function checkObservations(observations: readonly Observation[], entries: readonly Entry[], firstInvoked: ReadonlyMap<string, number>): void {
+export function checkObservations(
+  observations: readonly Observation[],
+  entries: readonly Entry[],
+  firstInvoked: ReadonlyMap<string, number>,
+): void {
   for (const observation of observations) checkContent(observation, entries);
   // An append-only list is linearizable if its length never shrinks in real time and never runs ahead of what was asked.
   const byAnswer = [...observations].sort((left, right) => left.answered - right.answered);
@@ -102,11 +110,19 @@ export function checkObservations(observations: readonly Observation[], entries:
 function checkContent({ what, id, reply }: Observation, entries: readonly Entry[]): void {
   switch (reply.kind) {
     case 'added':
-      check(entries[reply.place]?.id === id, 'I5 acknowledged and lost', () => `${what}: place ${reply.place} has ${entries[reply.place]?.id}`);
+      check(
+        entries[reply.place]?.id === id,
+        'I5 acknowledged and lost',
+        () => `${what}: place ${reply.place} has ${entries[reply.place]?.id}`,
+      );
       return;
     case 'entries':
       reply.entries.forEach((read, index) => {
-        check(entries[index]?.id === read, 'I13 read of what does not count', () => `${what}: place ${index} read ${read}, the journal has ${entries[index]?.id}`);
+        check(
+          entries[index]?.id === read,
+          'I13 read of what does not count',
+          () => `${what}: place ${index} read ${read}, the journal has ${entries[index]?.id}`,
+        );
       });
       return;
     case 'refused':

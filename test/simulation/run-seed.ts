@@ -104,7 +104,8 @@ class Run {
     this.#cluster = new Cluster(this.#world, this.#broker, plan);
     this.#cluster.onStatus = (server, partition, status) => {
       this.#reached.add(status.state);
-      if (status.state === 'failed') this.#broken(new Violation('I17 failed without cause', `${server.node.name}/${partition}: ${status.reason}`));
+      if (status.state === 'failed')
+        this.#broken(new Violation('I17 failed without cause', `${server.node.name}/${partition}: ${status.reason}`));
       if (status.rival !== undefined && status.state === 'unassigned') this.#wasFenced(server, partition);
     };
   }
@@ -115,7 +116,11 @@ class Run {
       await this.#calm();
       this.#check();
     } catch (error) {
-      this.#broken(error instanceof Violation ? error : new Violation('I17 crash', error instanceof Error ? (error.stack ?? error.message) : String(error)));
+      this.#broken(
+        error instanceof Violation
+          ? error
+          : new Violation('I17 crash', error instanceof Error ? (error.stack ?? error.message) : String(error)),
+      );
     }
     const injected = new Map([...this.#broker.injected, ...this.#nodeFaultCounts]);
     return {
@@ -202,7 +207,8 @@ class Run {
     this.#world.at(this.#world.random.int(1, 40), () => {
       if (!this.#faulty) return;
       this.#busyClients += 1;
-      this.#attempt(this.#world.random.int(0, this.#cluster.partitions - 1), this.#command(), this.#world.random.pick(this.#cluster.servers), 1);
+      const partition = this.#world.random.int(0, this.#cluster.partitions - 1);
+      this.#attempt(partition, this.#command(), this.#choose(partition), 1);
     });
   }
 
@@ -220,7 +226,7 @@ class Run {
     const next = (answer: Answer | undefined): void => {
       if (over) return;
       over = true;
-      patience.canceled = true;
+      if (patience !== undefined) patience.canceled = true;
       if (command.kind === 'await') this.#openWaits -= 1;
       const failed = answer === undefined || answer.kind === 'unavailable' || answer.kind === 'deadline' || answer.kind === 'busy';
       if (failed) this.#failed += 1;
@@ -231,14 +237,20 @@ class Run {
         if (this.#faulty) this.#think();
         return;
       }
-      const other = random.chance(0.3) ? server : (this.#owner(partition) ?? random.pick(this.#cluster.servers));
-      this.#world.at(random.int(1, 60), () => this.#attempt(partition, command, other, attempt + 1));
+      this.#world.at(random.int(1, 60), () => this.#attempt(partition, command, this.#choose(partition), attempt + 1));
     };
     // A wait has no deadline: it must be answered or fail, also when its owner was fenced and nobody speaks to it any more.
     const waits = command.kind === 'await';
     if (waits) this.#openWaits += 1;
-    const patience = this.#world.at(waits ? 10_000 : random.int(100, 600), () => next(undefined));
+    const patience = waits ? undefined : this.#world.at(random.int(100, 600), () => next(undefined));
     this.#cluster.ask(server, partition, command, waits ? Infinity : 500, next);
+  }
+
+  /** Mostly one that believes it owns the partition, be it a zombie. */
+  #choose(partition: number): Server {
+    const { random } = this.#world;
+    const believers = this.#cluster.servers.filter((server) => server.state(partition) === 'active');
+    return believers.length > 0 && random.chance(0.8) ? random.pick(believers) : random.pick(this.#cluster.servers);
   }
 
   #owner(partition: number): Server | undefined {
@@ -296,7 +308,11 @@ class Run {
       checkObservations(cluster.observations[partition] ?? [], entries, cluster.firstInvoked[partition] ?? new Map<string, number>());
       const owner = this.#owner(partition);
       const live = owner?.core(partition).entries.join();
-      check(live === entries.map(({ id }) => id).join(), 'I3 replay differs from live', () => `${owner?.node.name}/${partition} has ${live}`);
+      check(
+        live === entries.map(({ id }) => id).join(),
+        'I3 replay differs from live',
+        () => `${owner?.node.name}/${partition} has ${live}`,
+      );
       this.#world.trace(`journal ${partition}: ${entries.length} of ${records.length}`);
     }
   }

@@ -42,7 +42,11 @@ class Stage {
   }
 
   async until(what: string, done: () => boolean): Promise<void> {
-    check(await this.world.run(this.world.nowMs + 10_000, done), 'scenario', () => `never: ${what}; ${this.world.lastTrace.slice(-12).join(' | ')}`);
+    check(
+      await this.world.run(this.world.nowMs + 10_000, done),
+      'scenario',
+      () => `never: ${what}; ${this.world.lastTrace.slice(-12).join(' | ')}`,
+    );
   }
 
   async pass(ms: number): Promise<void> {
@@ -78,7 +82,12 @@ class Stage {
 
   /** Something that is in the log without anyone of ours having sent it. */
   inject(...records: Partial<LogRecord>[]): void {
-    const full = records.map((record) => ({ ...ledgerCodec.encode({ id: 'ghost', timeMs: 1, size: 0 }), epoch: 0, sequence: 0, ...record }));
+    const full = records.map((record) => ({
+      ...ledgerCodec.encode({ id: 'ghost', timeMs: 1, size: 0 }),
+      epoch: 0,
+      sequence: 0,
+      ...record,
+    }));
     this.broker.append(partitionId(0), full, 'nobody');
   }
 
@@ -92,7 +101,11 @@ class Stage {
 }
 
 function same(found: unknown, wanted: unknown, what: string): void {
-  check(JSON.stringify(found) === JSON.stringify(wanted), 'scenario', () => `${what}: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`);
+  check(
+    JSON.stringify(found) === JSON.stringify(wanted),
+    'scenario',
+    () => `${what}: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`,
+  );
 }
 
 export type Scenario = { readonly rule: string; readonly name: string; readonly run: () => Promise<void> };
@@ -101,12 +114,20 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'T1', name: 'of two claims of one epoch the first in the log wins, and the loser names the winner', run: tieOfClaims },
   { rule: 'T1', name: 'an owner whose claim was not answered recognises it by its nonce', run: ownClaimUnanswered },
   { rule: 'T1', name: 'a claim that landed twice is one claim', run: claimTwice },
-  { rule: 'T2', name: 'a batch that was given up and lands after the new claim does not take the number of an acknowledged one', run: lateBatch },
+  {
+    rule: 'T2',
+    name: 'a batch that was given up and lands after the new claim does not take the number of an acknowledged one',
+    run: lateBatch,
+  },
   { rule: 'T2', name: 'a batch that timed out but is there is confirmed, and memory stays', run: unansweredBatch },
   { rule: 'T3', name: 'the late outcome of an earlier append confirms nothing', run: lateOutcome },
   { rule: 'T4', name: 'records behind a hole do not count, and to the owner they are doubt', run: hole },
   { rule: 'T5', name: 'an append below the confirmed end stops the partition with an alarm', run: tailLostUnderOwner },
-  { rule: 'T5', name: 'a takeover of a log that is shorter than a position known elsewhere stops with an alarm', run: tailLostBeforeTakeover },
+  {
+    rule: 'T5',
+    name: 'a takeover of a log that is shorter than a position known elsewhere stops with an alarm',
+    run: tailLostBeforeTakeover,
+  },
   { rule: 'T6', name: 'after a lost connection the last confirmed record must be found unchanged', run: tailReplaced },
   { rule: 'T7', name: 'an owner that was paused over a takeover answers no read', run: pausedReader },
   { rule: 'T7', name: 'an idle owner answers reads with proof, without an append', run: provenRead },
@@ -123,7 +144,11 @@ async function tieOfClaims(): Promise<void> {
   const decided = (server: Server): boolean => ['active', 'unassigned'].includes(stage.status(server).state);
   await stage.until('both decided', () => decided(stage.a) && decided(stage.b));
   const claims = stage.records.filter((record) => record.key === '@claim');
-  same(claims.map(({ epoch }) => epoch), [1, 1], 'claims');
+  same(
+    claims.map(({ epoch }) => epoch),
+    [1, 1],
+    'claims',
+  );
   const states = [stage.status(stage.a).state, stage.status(stage.b).state];
   same(states.toSorted(), ['active', 'unassigned'], 'states');
   const [winner, loser] = states[0] === 'active' ? [stage.a, stage.b] : [stage.b, stage.a];
@@ -137,7 +162,11 @@ async function ownClaimUnanswered(): Promise<void> {
   const stage = new Stage();
   stage.next('replyLost', 'replyLost');
   await stage.active(stage.a);
-  same(stage.records.map(({ epoch }) => epoch), [1, 2, 3], 'each unanswered claim is followed by a higher one');
+  same(
+    stage.records.map(({ epoch }) => epoch),
+    [1, 2, 3],
+    'each unanswered claim is followed by a higher one',
+  );
   same((await stage.add(stage.a, 'x')).kind, 'added', 'it serves');
   stage.checkAll();
 }
@@ -191,7 +220,11 @@ async function unansweredBatch(): Promise<void> {
   same(during.answer, { kind: 'added', place: 1 }, 'what gathered meanwhile goes on under the new epoch');
   same(wait.answer?.kind, 'entries', 'waits were kept');
   check(stage.a.core(0) === core, 'scenario', () => 'memory was dropped');
-  same(stage.records.map(({ epoch, sequence }) => `${epoch}.${sequence}`), ['1.0', '1.1', '2.0', '2.1'], 'stamps');
+  same(
+    stage.records.map(({ epoch, sequence }) => `${epoch}.${sequence}`),
+    ['1.0', '1.1', '2.0', '2.1'],
+    'stamps',
+  );
   stage.checkAll();
 }
 
@@ -209,7 +242,8 @@ async function lateOutcome(): Promise<void> {
 
 async function hole(): Promise<void> {
   const cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
-  const record = (key: string, epoch: number, sequence: number): string => effective(cursor, { key, epoch, sequence, offset: cursor.offset });
+  const record = (key: string, epoch: number, sequence: number): string =>
+    effective(cursor, { key, epoch, sequence, offset: cursor.offset });
   const verdicts = [record('@claim', 1, 0), record('k', 1, 1), record('k', 1, 3), record('k', 1, 4), record('k', 1, 2), record('k', 1, 3)];
   same(verdicts, ['claim', 'record', 'void', 'void', 'record', 'record'], 'verdicts');
 

@@ -139,7 +139,8 @@ export class SimLog implements Log {
     return this.#request(() => {
       if (this.#broker.hits('readFails')) throw new LogError('unavailable', 'simulated: the read failed');
       const records = this.#broker.records(id);
-      if (fromOffset > records.length) throw new LogError('out-of-range', `simulated: no offset ${fromOffset}, the end is ${records.length}`);
+      if (fromOffset > records.length)
+        throw new LogError('out-of-range', `simulated: no offset ${fromOffset}, the end is ${records.length}`);
       const lag = this.#broker.hits('readLags') ? this.#node.world.random.int(1, 4) : 0;
       const visible = Math.max(fromOffset, records.length - lag);
       return records.slice(fromOffset, Math.min(visible, fromOffset + this.#node.world.random.int(1, 8)));

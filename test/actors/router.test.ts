@@ -1,0 +1,122 @@
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { Router } from '../../src/actors/router.ts';
+import { SimClock } from './sim-clock.ts';
+import type { AskFailure } from '../../src/actors/asks.ts';
+import type { Address, Asker, Endpoint } from '../../src/actors/router.ts';
+import type { Rejected, StartReply } from '../../src/history/replies.ts';
+import type { StartWorkflow } from '../../src/history/commands.ts';
+
+const address: Address = { kind: 'cluster' };
+
+class Actor implements Endpoint<string> {
+  readonly asked: { readonly askId: number; readonly command: string }[] = [];
+  readonly canceled: number[] = [];
+  refuse: AskFailure | undefined;
+
+  submit(askId: number, command: string): AskFailure | undefined {
+    if (this.refuse === undefined) this.asked.push({ askId, command });
+    return this.refuse;
+  }
+
+  cancel(askId: number): void {
+    this.canceled.push(askId);
+  }
+}
+
+function bench(): {
+  clock: SimClock;
+  router: Router;
+  actor: Actor;
+  answers: unknown[];
+  ask: (command: string, deadlineMs?: number) => number;
+} {
+  const clock = new SimClock();
+  const router = new Router(clock);
+  const actor = new Actor();
+  router.attach(address, actor);
+  const answers: unknown[] = [];
+  const ask = (command: string, deadlineMs = Infinity): number =>
+    router.ask<string, string>(address, command, deadlineMs, (answer) => answers.push(answer));
+  return { clock, router, actor, answers, ask };
+}
+
+describe('router', () => {
+  test('passes the command by reference and the answer back, once', () => {
+    const { router, actor, answers, ask } = bench();
+    const askId = ask('x');
+    expect(actor.asked).toEqual([{ askId, command: 'x' }]);
+    const sink = router.sink<string>(address);
+    sink.answer(askId, 'first');
+    sink.answer(askId, 'second');
+    expect(answers).toEqual(['first']);
+    expect(router.openAsks).toBe(0);
+  });
+
+  test('a cancel reaches the actor; neither an answer nor the deadline reaches the caller any more', () => {
+    const { clock, router, actor, answers, ask } = bench();
+    const askId = ask('x', 50);
+    router.cancel(askId);
+    router.cancel(askId);
+    router.sink<string>(address).answer(askId, 'late');
+    clock.advance(1_000);
+    expect(actor.canceled).toEqual([askId]);
+    expect(answers).toEqual([]);
+  });
+
+  test('at the deadline the caller is answered and the actor told; an answer before it stands', () => {
+    const { clock, router, actor, answers, ask } = bench();
+    const slow = ask('slow', 50);
+    const quick = ask('quick', 50);
+    router.sink<string>(address).answer(quick, 'done');
+    clock.advance(49);
+    expect(answers).toEqual(['done']);
+    clock.advance(60);
+    expect(answers).toEqual(['done', { kind: 'deadline', message: expect.any(String) }]);
+    expect(actor.canceled).toEqual([slow]);
+  });
+
+  test('what an actor refuses, and an address without actor, answers later, not inside ask', () => {
+    const { clock, router, actor, answers, ask } = bench();
+    actor.refuse = { kind: 'busy', message: 'full' };
+    ask('x');
+    router.ask<string, string>({ kind: 'history', shard: 3 }, 'x', Infinity, (answer) => answers.push(answer));
+    expect(answers).toEqual([]);
+    clock.advance(0);
+    expect(answers).toEqual([
+      { kind: 'busy', message: 'full' },
+      { kind: 'unavailable', message: 'history shard 3 is not here' },
+    ]);
+  });
+
+  test('abandoned asks fail, those of other actors do not, nor those that are asked meanwhile', () => {
+    const { router, actor, answers, ask } = bench();
+    const other = new Actor();
+    router.attach({ kind: 'matching', partition: 0 }, other);
+    const kept: unknown[] = [];
+    router.ask<string, string>({ kind: 'matching', partition: 0 }, 'keep', Infinity, (answer) => kept.push(answer));
+    router.ask<string, string>(address, 'a', Infinity, (answer) => {
+      answers.push(answer);
+      ask('again');
+    });
+    ask('b');
+    router.sink<string>(address).abandon('lost');
+    expect(answers).toEqual([
+      { kind: 'unavailable', message: 'lost' },
+      { kind: 'unavailable', message: 'lost' },
+    ]);
+    expect(kept).toEqual([]);
+    expect(actor.asked.map(({ command }) => command)).toEqual(['a', 'b', 'again']);
+    expect(router.openAsks).toBe(2);
+  });
+
+  test('one address has one actor', () => {
+    const { router } = bench();
+    expect(() => router.attach(address, new Actor())).toThrow('the cluster actor has one actor');
+  });
+
+  test('the reply follows from the kind of the command', () => {
+    const start = (asker: Asker, command: StartWorkflow): number =>
+      asker.askHistory(1, command, Infinity, (answer) => expectTypeOf(answer).toEqualTypeOf<StartReply | Rejected | AskFailure>());
+    expectTypeOf(start).toBeFunction();
+  });
+});

@@ -1,0 +1,93 @@
+/**
+ * The production loop on a log that misbehaves, seed after seed.
+ *
+ *     PERDURE_SIM_SEEDS=200000    how many (5,000)
+ *     PERDURE_SIM_FIRST=1         from where
+ *     PERDURE_SIM_RANDOM=…        the start of the few seeds that are new in every run; printed
+ */
+import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { partitionStates } from '../../src/actors/partition-machine.ts';
+import { runSeed } from './run-seed.ts';
+import { appendFates, readFaults } from './sim-log.ts';
+import type { Outcome } from './run-seed.ts';
+
+const seeds = Number(process.env['PERDURE_SIM_SEEDS'] ?? 5_000);
+const first = Number(process.env['PERDURE_SIM_FIRST'] ?? 1);
+const randomFirst = Number(process.env['PERDURE_SIM_RANDOM'] ?? randomInt(1_000_000, 1_000_000_000));
+const RANDOM_SEEDS = 100;
+const REPEATED_SEEDS = 100;
+const program = fileURLToPath(new URL('./one.ts', import.meta.url));
+
+class Totals {
+  runs = 0;
+  answered = 0;
+  quiet = 0;
+  readonly injected = new Map<string, number>();
+  readonly reached = new Map<string, number>();
+
+  add(outcome: Outcome): void {
+    this.runs += 1;
+    this.answered += outcome.answered;
+    if (outcome.answered === 0) this.quiet += 1;
+    for (const [kind, times] of outcome.injected) this.injected.set(kind, (this.injected.get(kind) ?? 0) + times);
+    for (const state of outcome.reached) this.reached.set(state, (this.reached.get(state) ?? 0) + 1);
+  }
+}
+
+async function runSeeds(from: number, count: number): Promise<Totals> {
+  const totals = new Totals();
+  for (let seed = from; seed < from + count; seed++) {
+    const outcome = await runSeed(seed);
+    if (outcome.violation !== undefined) throw new Error(report(outcome));
+    totals.add(outcome);
+  }
+  return totals;
+}
+
+function report({ plan, violation, lastTrace }: Outcome): string {
+  return [
+    `seed ${plan.seed}: ${violation?.message}`,
+    JSON.stringify(plan),
+    ...lastTrace.slice(-60),
+    `repeat: npm exec -- node test/simulation/one.ts ${plan.seed}`,
+  ].join('\n');
+}
+
+describe('owners that contend on a log that misbehaves', () => {
+  test(`${seeds} seeds from ${first}`, { timeout: 30 * 60_000 }, async () => {
+    const started = performance.now();
+    const totals = await runSeeds(first, seeds);
+    const rate = (seeds / (performance.now() - started)) * 1000;
+    console.log(
+      `${seeds} seeds, ${rate.toFixed(0)} a second, ${totals.answered} answers; injected ${JSON.stringify(Object.fromEntries(totals.injected))}`,
+    );
+    // No quiet pass: every kind of fault was there, and most runs had something to lose.
+    const enough = Math.min(100, Math.floor(seeds / 50));
+    for (const kind of [...appendFates, ...readFaults, 'pause', 'crash', 'takeover', 'brokerDown', 'clockJump']) {
+      expect(totals.injected.get(kind), kind).toBeGreaterThanOrEqual(enough);
+    }
+    for (const state of [...partitionStates.filter((each) => !['draining', 'released', 'failed'].includes(each)), 'fenced']) {
+      expect(totals.reached.get(state), state).toBeGreaterThanOrEqual(enough);
+    }
+    expect(totals.quiet).toBeLessThan(seeds * 0.02 + 1);
+  });
+
+  test(`${RANDOM_SEEDS} seeds from ${randomFirst}, new in every run`, { timeout: 600_000 }, async () => {
+    console.log(`random seeds from ${randomFirst}`);
+    const totals = await runSeeds(randomFirst, RANDOM_SEEDS);
+    expect(totals.runs).toBe(RANDOM_SEEDS);
+  });
+
+  test('a seed leaves the same trace in two processes', { timeout: 600_000 }, async () => {
+    const here: string[] = [];
+    for (let seed = first; seed < first + REPEATED_SEEDS; seed++) here.push(`${seed} ${(await runSeed(seed)).traceHash}`);
+    const { stdout } = await promisify(execFile)(process.execPath, [program, String(first), String(REPEATED_SEEDS), 'hashes']);
+    const there = stdout.split('\n').filter((line) => /^\d+ [0-9a-f]{8}$/.test(line));
+    expect(there).toEqual(here);
+    expect(new Set(here.map((line) => line.split(' ')[1])).size).toBe(REPEATED_SEEDS);
+  });
+});

@@ -1,0 +1,248 @@
+/**
+ * Bugs that someone could write into the commit protocol, as exact source patches (reliability.md 7). Each must be caught by the random
+ * runs within `seedsMax`, or by the scenarios; a patch whose text is no longer found fails its test.
+ */
+export type Plant = {
+  readonly name: string;
+  readonly file: string;
+  readonly search: string;
+  readonly replace: string;
+  /** Where it must show: in the random runs, or only where the log breaks its promises. */
+  readonly caughtBy: 'seeds' | 'scenarios';
+};
+
+const LOOP = 'src/actors/partition-loop.ts';
+const WINDOW = 'src/actors/commit-window.ts';
+const EFFECTIVE = 'src/actors/effective.ts';
+const STRETCH = 'src/actors/log-stretch.ts';
+const BARRIER = 'src/actors/read-barrier.ts';
+
+export const seedsMax = 10_000;
+
+export const plants: readonly Plant[] = [
+  {
+    name: 'answers before the commit',
+    file: WINDOW,
+    search: 'if (head.rests > this.#committed) return;',
+    replace: '',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'acts before the commit',
+    file: LOOP,
+    search: 'this.#window.commit(askId, record, encoded, reply, effects);',
+    replace: 'this.#window.commit(askId, record, encoded, reply, []); for (const effect of effects) this.#host.act(effect);',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'does not compare the base offset',
+    file: LOOP,
+    search: 'if (outcome.baseOffset > expected) {',
+    replace: 'if (outcome.baseOffset > expected + 1_000_000) {',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'serves without a claim',
+    file: LOOP,
+    search: 'this.#claimAttempts = 0;\n    this.#wantClaim(this.#cursor.epoch + 1);',
+    replace: 'this.#activate(0);',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'accepts a claim of the same epoch',
+    file: EFFECTIVE,
+    search: "if (record.epoch <= cursor.epoch) return 'void';",
+    replace: "if (record.epoch < cursor.epoch) return 'void';",
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'knows its own claim by the epoch alone',
+    file: LOOP,
+    search: 'if (this.#lastClaim?.ownerNonce !== claim.claim.ownerNonce) {',
+    replace: 'if (this.#lastClaim?.epoch !== claim.epoch) {',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'claims without a nonce',
+    file: LOOP,
+    search: 'const ownerNonce = this.#options.random.nonce();',
+    replace: "const ownerNonce = 'claim';",
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'reads the gap without looking at claims',
+    file: STRETCH,
+    search: 'const verdict = effective(this.cursor, record);',
+    replace:
+      "if (record.key === '@claim' && this.#query.ownNonces.size === 1) { this.cursor.offset = record.offset + 1; return; }" +
+      ' const verdict = effective(this.cursor, record);',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'takes over one record short of its claim',
+    file: LOOP,
+    search: 'await this.#fold(offset + 1);',
+    replace:
+      '{ await this.#fold(offset - 1); this.#cursor = { epoch: claim.epoch, sequence: 0, offset: offset + 1 };' +
+      ' this.#lastClaim = { ...claim.claim, epoch: claim.epoch, offset }; }',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'gives a batch up without a new epoch',
+    file: LOOP,
+    search: "if (outcome.kind !== 'appended') return this.#doubt(`an append's outcome is ${outcome.kind}: ${outcome.reason}`);",
+    replace:
+      "if (outcome.kind !== 'appended') { this.#life.send('doubt'); this.#serving = false; this.#sent = undefined;" +
+      ' this.#background(this.#refold(this.#cursor.offset).then(() => this.#activate(0))); return; }',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'takes an unknown append for a failed one and keeps its memory',
+    file: LOOP,
+    search: 'if (!complete || stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);',
+    replace: 'if (stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'keeps its memory over a rival that came and went',
+    file: LOOP,
+    search: 'if (!complete || stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);',
+    replace: 'if (!complete) return this.#refold(offset + 1);',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'uses a sequence again',
+    file: LOOP,
+    search: 'this.#cursor.sequence += count;',
+    replace: 'this.#cursor.sequence += 1;',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'believes the outcome of an earlier append',
+    file: LOOP,
+    search: 'if (sent === undefined || this.#judging || outcome.generation !== sent.generation) return;',
+    replace: 'if (sent === undefined || this.#judging) return;',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'applies a duplicate',
+    file: EFFECTIVE,
+    search: 'record.sequence !== cursor.sequence + 1',
+    replace: 'record.sequence > cursor.sequence + 1',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'applies what a fenced owner wrote',
+    file: EFFECTIVE,
+    search: 'if (record.epoch !== cursor.epoch || record.sequence !== cursor.sequence + 1)',
+    replace: 'if (record.sequence !== cursor.sequence + 1)',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'applies what stands behind a hole',
+    file: EFFECTIVE,
+    search: 'record.sequence !== cursor.sequence + 1',
+    replace: 'record.sequence <= cursor.sequence',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'drops the last record of a batch',
+    file: WINDOW,
+    search: 'this.#openBytes -= bytes;\n    return batch;',
+    replace: 'this.#openBytes -= bytes;\n    if (batch.length > 2) batch.pop();\n    return batch;',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'answers reads without proof',
+    file: BARRIER,
+    search: 'return this.#exclusive || this.#proven > mark;',
+    replace: 'return true;',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'takes a proof that is older than the read',
+    file: BARRIER,
+    search: 'return this.#exclusive || this.#proven > mark;',
+    replace: 'return this.#exclusive || this.#proven >= mark;',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'takes any end of the log for proof',
+    file: LOOP,
+    search: 'if (end <= this.#cursor.offset) return this.#barrier.prove(asked);',
+    replace: 'if (end >= 0) return this.#barrier.prove(asked);',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'does not watch the log while idle',
+    file: LOOP,
+    search: 'if (this.#serving && idle && ',
+    replace: 'if (this.#serving && !idle && ',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'goes on after a rival claim',
+    file: LOOP,
+    search: 'if (stretch.rival !== undefined) {\n',
+    replace: 'if (stretch.rival !== undefined && sent !== undefined && stretch.found === undefined) {\n',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'forgets the time of replayed records',
+    file: LOOP,
+    search: 'if (record.timeMs > this.#lastTimeMs) this.#lastTimeMs = record.timeMs;',
+    replace: '',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'tells a wrong offset',
+    file: WINDOW,
+    search: 'this.#batchBase + head.rests - this.#batchFirst',
+    replace: 'this.#batchBase',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'leaves asks open when memory is dropped',
+    file: LOOP,
+    search: 'this.#options.asks.abandon(message);',
+    replace: '',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'accepts a base offset below what was confirmed',
+    file: LOOP,
+    search: 'if (outcome.baseOffset < expected) return',
+    replace: 'if (outcome.baseOffset < 0) return',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'does not look for its last confirmed record',
+    file: STRETCH,
+    search: 'this.#intact = record.epoch === last.epoch && record.sequence === last.sequence;',
+    replace: '',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'does not ask what is known elsewhere',
+    file: LOOP,
+    search: 'if (elsewhere !== undefined) known.push(elsewhere);',
+    replace: '',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'lets a fenced owner overwrite derived data',
+    file: EFFECTIVE,
+    search: 'if (stored.epoch !== mine.epoch) return stored.epoch < mine.epoch;',
+    replace: '',
+    caughtBy: 'scenarios',
+  },
+];
+
+/** A patch for a source that has moved on: running it must fail. */
+export const stalePlant: Plant = {
+  name: 'a patch whose text is gone',
+  file: LOOP,
+  search: 'this text stands nowhere',
+  replace: '',
+  caughtBy: 'seeds',
+};

@@ -1,0 +1,54 @@
+/**
+ * `node test/simulation/run-planted.ts <name of the plant> [first seed]`: patches the source as it is loaded, then runs seeds and
+ * scenarios until something is found. Prints one line of JSON. Not for the process of a test runner: the patch stays for its lifetime.
+ */
+import { registerHooks } from 'node:module';
+import { plants, seedsMax, stalePlant } from './plants.ts';
+
+const name = process.argv[2] ?? '';
+const firstSeed = Number(process.argv[3] ?? 1);
+const plant = [...plants, stalePlant].find((each) => each.name === name);
+if (plant === undefined) throw new Error(`no such plant: ${name}; there are: ${plants.map((each) => each.name).join(', ')}`);
+let patched = 0;
+
+registerHooks({
+  load(url, context, nextLoad) {
+    const loaded = nextLoad(url, context);
+    if (!url.endsWith(`/${plant.file}`)) return loaded;
+    const source = typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source ?? undefined);
+    const parts = source.split(plant.search);
+    if (parts.length !== 2) throw new Error(`"${plant.name}": its text occurs ${parts.length - 1} times in ${plant.file}, not once`);
+    patched += 1;
+    return { ...loaded, source: parts.join(plant.replace) };
+  },
+});
+
+export type Finding = { readonly by: string; readonly invariant: string; readonly message: string; readonly seeds: number };
+
+/** What the random runs find, or the scenarios; undefined = the bug went unnoticed. */
+async function find(): Promise<Finding | undefined> {
+  if (plant?.caughtBy === 'seeds') {
+    const { runSeed } = await import('./run-seed.ts');
+    for (let seed = firstSeed; seed < firstSeed + seedsMax; seed++) {
+      const { violation } = await runSeed(seed);
+      if (violation === undefined) continue;
+      return { by: `seed ${seed}`, invariant: violation.invariant, message: violation.message, seeds: seed - firstSeed + 1 };
+    }
+    return undefined;
+  }
+  const { scenarios } = await import('./scenarios.ts');
+  for (const { rule, name: scenario, run } of scenarios) {
+    try {
+      await run();
+    } catch (error) {
+      return { by: `${rule}: ${scenario}`, invariant: rule, message: error instanceof Error ? error.message : String(error), seeds: 0 };
+    }
+  }
+  return undefined;
+}
+
+// A planted bug may break a promise that nobody waits for: that is a finding, not the end.
+process.on('unhandledRejection', () => {});
+const finding = await find();
+if (patched !== 1) throw new Error(`${plant.file} was loaded ${patched} times with the patch`);
+console.log(JSON.stringify(finding ?? null));
