@@ -7,7 +7,7 @@
  * Messages of one pair of actors keep their order; effects of a record wait until it is committed, and a crash loses what is not. The
  * model of history is the gate: it starts a task once, for one poll request, and offers it again after a withdrawal or a lost add.
  */
-import { expect } from 'vitest';
+import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { ForwardedPollOutcome, MatchingCommand, MatchingTask } from '../../src/matching/commands.ts';
 import type { MatchingEffect } from '../../src/matching/effects.ts';
 import { MatchingCore } from '../../src/matching/matching-core.ts';
@@ -139,7 +139,7 @@ export class World {
       const replayed = new MatchingCore<Started>(0);
       for (const record of host.journal) replayed.evolve(record);
       for (const { record } of host.held) if (record !== undefined) replayed.evolve(record);
-      expect(replayed.canonicalState()).toBe(host.core.canonicalState());
+      equal(replayed.canonicalState(), host.core.canonicalState());
     }
   }
 
@@ -165,10 +165,8 @@ export class World {
   #timeOutStarted(): void {
     for (const each of this.undelivered) {
       if (each.startedBy === '') continue;
-      expect(
-        this.hosts.some((host) => host.generation > 0),
-        `${each.name} was started for nobody although no host crashed`,
-      ).toBe(true);
+      const crashed = this.hosts.some((host) => host.generation > 0);
+      ok(crashed, `${each.name} was started for nobody although no host crashed`);
       each.startedBy = '';
       each.stamp++;
       each.offering = true;
@@ -327,7 +325,7 @@ export class World {
   #withdraw(name: string, requestId: string, partition: number): void {
     const known = this.#task(name);
     if (known.startedBy !== requestId) return;
-    expect(known.deliveredTo, `${name} is withdrawn though a worker has it`).toEqual([]);
+    deepEqual(known.deliveredTo, [], `${name} is withdrawn though a worker has it`);
     known.startedBy = '';
     known.stamp++;
     known.offering = true;
@@ -335,15 +333,15 @@ export class World {
   }
 
   #polled(worker: WorkerPoll, reply: Reply): void {
-    expect(worker.state, `${worker.requestId} is answered once, and not after it was canceled`).toBe('open');
+    equal(worker.state, 'open', `${worker.requestId} is answered once, and not after it was canceled`);
     if (reply.kind === 'task') {
       worker.state = 'task';
       const delivered = this.#task(reply.task.started);
-      expect(delivered.startedBy, 'a worker gets what history recorded for its poll').toBe(worker.requestId);
+      equal(delivered.startedBy, worker.requestId, 'a worker gets what history recorded for its poll');
       delivered.deliveredTo.push(worker.requestId);
-      expect(delivered.deliveredTo, `${delivered.name} is handed out once`).toHaveLength(1);
+      equal(delivered.deliveredTo.length, 1, `${delivered.name} is handed out once`);
     } else {
-      expect(['emptyPoll', 'unavailable']).toContain(reply.kind);
+      ok(reply.kind === 'emptyPoll' || reply.kind === 'unavailable', `a poll is not answered with ${reply.kind}`);
       worker.state = 'empty';
     }
   }

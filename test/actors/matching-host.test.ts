@@ -1,0 +1,301 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isAskFailure, type AskFailure } from '../../src/actors/asks.ts';
+import { MatchingHost } from '../../src/actors/matching-host.ts';
+import { Router, type MatchingAnswer } from '../../src/actors/router.ts';
+import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import type { HistoryCommand } from '../../src/history/commands.ts';
+import type { HistoryReply, StartedActivityTask } from '../../src/history/replies.ts';
+import type { MatchingRequest } from '../../src/matching/commands.ts';
+import { matchingPartitionOf, type TaskQueuePartition } from '../../src/matching/task-queue.ts';
+import { silentLogger } from '../../src/observability/logger.ts';
+import { matchingCodec } from '../../src/topics/codec/matching-codec.ts';
+import { activities, add, poll, sticky, task, workflows } from '../matching/fixtures.ts';
+import { jsonClaims } from './ledger.ts';
+import { MemoryLog } from './memory-log.ts';
+
+const topic = 'test.matching';
+const matchingPartitions = 3;
+
+/** Shard 1: keeps what it was asked until the test answers. */
+class Shard {
+  readonly asked: { readonly askId: number; readonly command: HistoryCommand }[] = [];
+  readonly #answer: (askId: number, reply: HistoryReply | AskFailure) => void;
+
+  constructor(router: Router) {
+    const sink = router.sink<HistoryReply>({ kind: 'history', shard: 1 });
+    this.#answer = (askId, reply) => (isAskFailure(reply) ? sink.fail(askId, reply) : void sink.answer(askId, reply));
+    router.attach<HistoryCommand>(
+      { kind: 'history', shard: 1 },
+      {
+        submit: (askId, command) => {
+          this.asked.push({ askId, command });
+          return undefined;
+        },
+        cancel: () => {},
+      },
+    );
+  }
+
+  /** Answers the oldest command that was not answered yet. */
+  answer(reply: HistoryReply | AskFailure): void {
+    const next = this.asked.shift();
+    if (next === undefined) throw new Error('the shard was asked nothing');
+    this.#answer(next.askId, reply);
+  }
+}
+
+class Bench {
+  readonly log: MemoryLog;
+  readonly router = new Router(systemClock);
+  readonly shard = new Shard(this.router);
+  readonly hosts: readonly MatchingHost[];
+
+  constructor(log: MemoryLog) {
+    this.log = log;
+    this.hosts = Array.from({ length: matchingPartitions }, (_, partition) => {
+      const address = { kind: 'matching', partition } as const;
+      const host = new MatchingHost({
+        partition,
+        topic,
+        owner: 'test',
+        log,
+        codec: matchingCodec,
+        claims: jsonClaims,
+        matchingPartitions,
+        router: this.router,
+        sink: this.router.sink(address),
+        clock: systemClock,
+        random: systemRandom,
+        logger: silentLogger,
+        onStatus: () => {},
+      });
+      this.router.attach(address, host);
+      host.start();
+      return host;
+    });
+  }
+
+  ask<Request extends MatchingRequest>(request: Request): { readonly askId: number; readonly answer: Promise<MatchingAnswer<Request>> } {
+    let askId = 0;
+    const answer = new Promise<MatchingAnswer<Request>>((resolve) => {
+      const partition = matchingPartitionOf(request.queue, matchingPartitions);
+      askId = this.router.askMatching(partition, request, Infinity, resolve);
+    });
+    return { askId, answer };
+  }
+
+  async started(): Promise<this> {
+    await until(() => this.hosts.every((host) => host.status().state === 'active'));
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.hosts.map((host) => host.drain()));
+    this.router.close();
+  }
+
+  /** Records besides claims. */
+  get records(): readonly { readonly type: string; readonly key: string }[] {
+    return [...this.log.partitions.values()].flat().filter((record) => record.key !== '@claim');
+  }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const inHalfAMinute = (): number => Date.now() + 30_000;
+const started: StartedActivityTask = {
+  kind: 'activityTask',
+  key: task('a').key,
+  workflowType: 'Order',
+  activityId: '1',
+  activityType: 'pay',
+  header: undefined,
+  input: undefined,
+  heartbeatDetails: undefined,
+  scheduledEventId: 5,
+  attempt: 1,
+  scheduledTimeMs: 1,
+  currentAttemptScheduledTimeMs: 1,
+  startedTimeMs: 2,
+  scheduleToCloseTimeoutMs: 0,
+  startToCloseTimeoutMs: 0,
+  heartbeatTimeoutMs: 0,
+  retryPolicy: { initialIntervalMs: 1, backoffCoefficient: 2, maximumIntervalMs: 0, maximumAttempts: 0, nonRetryableErrorTypes: [] },
+  priority: undefined,
+};
+
+let bench: Bench;
+beforeEach(async () => {
+  bench = await new Bench(new MemoryLog()).started();
+});
+afterEach(() => bench.stop());
+
+describe('a matching host', () => {
+  test('asks the shard to record the start, then answers both', async () => {
+    const polled = bench.ask(poll('p1', { deadlineMs: inHalfAMinute(), workerVersion: new Uint8Array([1]) }));
+    const added = bench.ask(add(task('a')));
+    await until(() => bench.shard.asked.length === 1);
+    expect(bench.shard.asked[0]?.command).toEqual({
+      kind: 'startActivityTask',
+      key: task('a').key,
+      scheduledEventId: 5,
+      stamp: 1,
+      pollRequestId: 'p1',
+      identity: 'worker-1',
+      workerVersion: new Uint8Array([1]),
+    });
+    bench.shard.answer(started);
+    expect(await polled.answer).toEqual({ kind: 'task', task: started, origin: task('a'), pollRequestId: 'p1', backlogCountHint: 0 });
+    expect(await added.answer).toEqual({ kind: 'done' });
+    expect(bench.records).toEqual([]);
+  });
+
+  test.each([
+    ['normal', workflows, { name: 'orders', kind: 1, normalName: '' }],
+    ['sticky', sticky, { name: 'worker-1-sticky', kind: 2, normalName: '' }],
+  ] as const)('says which queue was polled: %s', async (_kind, queue, taskQueue) => {
+    bench.ask(poll('p1', { queue, deadlineMs: inHalfAMinute() }));
+    bench.ask(add(task('a'), { queue }));
+    await until(() => bench.shard.asked.length === 1);
+    expect(bench.shard.asked[0]?.command).toMatchObject({ kind: 'startWorkflowTask', pollRequestId: 'p1', taskQueue });
+  });
+
+  test('ends a poll by its own timer', async () => {
+    const polled = bench.ask(poll('p1', { deadlineMs: Date.now() + 25 }));
+    expect(await polled.answer).toEqual({ kind: 'emptyPoll' });
+  });
+
+  test('answers an add without a poll once the task is in the log; the next owner offers it', async () => {
+    const added = bench.ask(add(task('a')));
+    expect(await added.answer).toEqual({ kind: 'done' });
+    expect(bench.records).toMatchObject([{ type: 'TasksStored', key: 'ns/orders' }]);
+    const { log } = bench;
+    await bench.stop();
+    bench = await new Bench(log).started();
+    bench.ask(poll('p1', { deadlineMs: inHalfAMinute() }));
+    await until(() => bench.shard.asked.length === 1);
+    expect(bench.shard.asked[0]?.command).toMatchObject({ kind: 'startActivityTask', key: task('a').key });
+  });
+
+  test('does not answer before the append is answered', async () => {
+    bench.log.held = true;
+    const added = bench.ask(add(task('a')));
+    let answered = false;
+    void added.answer.then(() => (answered = true));
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(answered).toBe(false);
+    bench.log.letGo();
+    expect(await added.answer).toEqual({ kind: 'done' });
+  });
+
+  test('journals what was started before it lets go', async () => {
+    await bench.ask(add(task('a'))).answer;
+    const polled = bench.ask(poll('p1', { deadlineMs: inHalfAMinute() }));
+    await until(() => bench.shard.asked.length === 1);
+    bench.shard.answer(started);
+    await polled.answer;
+    const { log } = bench;
+    await bench.stop();
+    expect(bench.records.map((record) => record.type)).toEqual(['TasksStored', 'TasksRemoved']);
+    bench = await new Bench(log).started();
+  });
+
+  test.each([
+    ['gone', { kind: 'rejected', rejection: { reason: 'task-not-found', message: 'gone' } }, { kind: 'done' }],
+    ['closed', { kind: 'rejected', rejection: { reason: 'workflow-closed', message: 'closed' } }, { kind: 'done' }],
+  ] as const)('drops a task that history calls %s', async (_what, reply, expected) => {
+    bench.ask(poll('p1', { deadlineMs: inHalfAMinute() }));
+    const added = bench.ask(add(task('a')));
+    await until(() => bench.shard.asked.length === 1);
+    bench.shard.answer(reply);
+    expect(await added.answer).toEqual(expected);
+  });
+
+  test.each([
+    ['unavailable', { kind: 'unavailable', message: 'moving' }],
+    ['busy', { kind: 'rejected', rejection: { reason: 'busy-workflow', message: 'busy' } }],
+  ] as const)('asks again when history is %s', async (_what, reply) => {
+    const polled = bench.ask(poll('p1', { deadlineMs: inHalfAMinute() }));
+    bench.ask(add(task('a')));
+    await until(() => bench.shard.asked.length === 1);
+    bench.shard.answer(reply);
+    await until(() => bench.shard.asked.length === 1);
+    expect(bench.shard.asked[0]?.command).toMatchObject({ kind: 'startActivityTask', pollRequestId: 'p1' });
+    bench.shard.answer(started);
+    expect(await polled.answer).toMatchObject({ kind: 'task' });
+  });
+});
+
+describe('a poll whose caller leaves', () => {
+  test('before the start is answered: withdrawn', async () => {
+    const polled = bench.ask(poll('p1', { deadlineMs: inHalfAMinute() }));
+    bench.ask(add(task('a')));
+    await until(() => bench.shard.asked.length === 1);
+    bench.router.cancel(polled.askId);
+    bench.shard.answer(started);
+    await until(() => bench.shard.asked.length === 1);
+    expect(bench.shard.asked[0]?.command).toEqual({
+      kind: 'withdrawActivityStart',
+      key: task('a').key,
+      scheduledEventId: 5,
+      pollRequestId: 'p1',
+    });
+  });
+
+  test('after the start is answered, before its own answer has left: withdrawn all the same', async () => {
+    const polled = bench.ask(poll('p1', { deadlineMs: inHalfAMinute() }));
+    bench.ask(add(task('a')));
+    await until(() => bench.shard.asked.length === 1);
+    // The answer stands in the host's mailbox before the cancellation does.
+    bench.shard.answer(started);
+    bench.router.cancel(polled.askId);
+    await until(() => bench.shard.asked.length === 1);
+    expect(bench.shard.asked[0]?.command).toMatchObject({ kind: 'withdrawActivityStart', pollRequestId: 'p1' });
+  });
+
+  test('a withdrawal that history could not take is asked again', async () => {
+    const polled = bench.ask(poll('p1', { deadlineMs: inHalfAMinute() }));
+    bench.ask(add(task('a')));
+    await until(() => bench.shard.asked.length === 1);
+    bench.router.cancel(polled.askId);
+    bench.shard.answer(started);
+    await until(() => bench.shard.asked.length === 1);
+    bench.shard.answer({ kind: 'unavailable', message: 'moving' });
+    await until(() => bench.shard.asked.length === 1);
+    expect(bench.shard.asked[0]?.command.kind).toBe('withdrawActivityStart');
+  });
+});
+
+describe('partitions of one queue', () => {
+  const at = (partition: number): TaskQueuePartition => ({ ...activities, partition });
+
+  test('a poll and a task that come to different children meet at the root, without the journal', async () => {
+    const polled = bench.ask(poll('p1', { queue: at(1), deadlineMs: inHalfAMinute() }));
+    await until(() => bench.hosts.reduce((sum, host) => sum + (host.counts()?.polls ?? 0), 0) === 2);
+    const added = bench.ask(add(task('a'), { queue: at(2) }));
+    await until(() => bench.shard.asked.length === 1);
+    bench.shard.answer(started);
+    expect(await polled.answer).toMatchObject({ kind: 'task', origin: task('a') });
+    expect(await added.answer).toEqual({ kind: 'done' });
+    expect(bench.records).toEqual([]);
+  });
+
+  test("a child's backlog reaches a poll that comes to the root", async () => {
+    expect(await bench.ask(add(task('a'), { queue: at(2) })).answer).toEqual({ kind: 'done' });
+    bench.ask(poll('p1', { queue: at(0), deadlineMs: inHalfAMinute() }));
+    await until(() => bench.shard.asked.length === 1);
+    expect(bench.shard.asked[0]?.command).toMatchObject({ pollRequestId: 'p1' });
+  });
+
+  test('a canceled poll is gone at the root as well', async () => {
+    const polled = bench.ask(poll('p1', { queue: at(1), deadlineMs: inHalfAMinute() }));
+    const polls = (): number => bench.hosts.reduce((sum, host) => sum + (host.counts()?.polls ?? 0), 0);
+    await until(() => polls() === 2);
+    bench.router.cancel(polled.askId);
+    await until(() => polls() === 0);
+    expect(await bench.ask(add(task('a'), { queue: at(2) })).answer).toEqual({ kind: 'done' });
+    expect(bench.records).toHaveLength(1);
+  });
+});
