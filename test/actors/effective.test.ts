@@ -14,7 +14,7 @@ function verdicts(...records: readonly string[]): string[] {
 describe('effective', () => {
   const table: readonly (readonly [name: string, records: readonly string[], wanted: readonly string[]])[] = [
     ['records follow their claim', ['claim 1', '1.1', '1.2'], ['claim', 'record', 'record']],
-    ['nothing counts before a claim', ['1.1', '0.1', 'claim 1', '1.1'], ['void', 'record', 'claim', 'record']],
+    ['nothing counts before a claim', ['1.1', '0.1', 'claim 1', '1.1'], ['void', 'void', 'claim', 'record']],
     ['of two claims of one epoch the first', ['claim 3', 'claim 3', '3.1'], ['claim', 'void', 'record']],
     ['a lower claim is void', ['claim 3', 'claim 2', '2.1', '3.1'], ['claim', 'void', 'void', 'record']],
     ['epochs may be left out', ['claim 3', 'claim 9', '9.1'], ['claim', 'claim', 'record']],
