@@ -1,0 +1,162 @@
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { medians } from './figures.ts';
+import type { Figure } from './figures.ts';
+import type { Pace } from './pace.ts';
+import { signalRound, timerRound } from './scenario-latency.ts';
+import { rawRound } from './scenario-raw.ts';
+import { sdkRound } from './scenario-sdk.ts';
+import { startRound } from './scenario-start.ts';
+import { ServerProcess } from './server-process.ts';
+import type { Target } from './target.ts';
+
+const usage = `Measures a server that speaks Temporal's API: one activity a workflow.
+
+  npm run bench -- --server 'bin/perdure server start-dev --headless --port {port}'
+  npm run bench -- --address 127.0.0.1:7233 --pid 4711
+  npm run bench -- --server 'perdure=…{port}…' --server 'temporal=…{port}…' --json figures.json
+
+  --server   a command to start, {port} being a free port; "name=command" names it; several are measured alternately, round by
+             round, and compared with the last one
+  --address  a server that is running; with --pid its process (several: broker, database) for the CPU figures
+  --scenario raw, one, sdk, signal, timer, start; several with commas; default: all (start needs --server)
+  --users 16  --warm-up 3  --window 10  --rounds 3  (seconds)  --namespace default  --json FILE (or - for the output)
+`;
+
+/** One column of the table. */
+type Contender = {
+  readonly name: string;
+  readonly command: string | undefined;
+  readonly address: string | undefined;
+  readonly pids: readonly number[];
+};
+
+type Scenario = { readonly name: string; readonly round: (target: Target, pace: Pace, users: number) => Promise<readonly Figure[]> };
+
+const scenarios: readonly Scenario[] = [
+  { name: 'raw', round: (target, pace, users) => rawRound(target, users, pace) },
+  { name: 'one', round: (target, pace) => rawRound(target, 1, pace) },
+  { name: 'sdk', round: (target, pace, users) => sdkRound(target, users, pace) },
+  { name: 'signal', round: (target, pace) => signalRound(target, pace) },
+  { name: 'timer', round: (target, pace) => timerRound(target, pace) },
+];
+
+const { values } = parseArgs({
+  options: {
+    server: { type: 'string', multiple: true },
+    address: { type: 'string' },
+    pid: { type: 'string', multiple: true },
+    scenario: { type: 'string' },
+    users: { type: 'string', default: '16' },
+    'warm-up': { type: 'string', default: '3' },
+    window: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '3' },
+    namespace: { type: 'string', default: 'default' },
+    json: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const contenders = contendersOf();
+if (values.help || contenders.length === 0) {
+  console.log(usage);
+  process.exit(values.help ? 0 : 2);
+}
+const results = await measureAll();
+if (values.json !== '-') printTable(results);
+if (values.json !== undefined) printJson(results, values.json);
+
+function contendersOf(): readonly Contender[] {
+  const pids = (values.pid ?? []).map(Number);
+  const started = (values.server ?? []).map((server, i): Contender => {
+    const named = /^([\w .()-]{1,40})=(.+)$/s.exec(server);
+    return { name: named?.[1] ?? `server ${i + 1}`, command: named?.[2] ?? server, address: undefined, pids };
+  });
+  if (values.address === undefined) return started;
+  return [...started, { name: values.address, command: undefined, address: values.address, pids }];
+}
+
+/** Rounds alternate between the servers: whatever the machine does meanwhile, it does to all of them. */
+async function measureAll(): Promise<ReadonlyMap<string, readonly Figure[]>> {
+  const pace = { warmUpMs: Number(values['warm-up']) * 1000, windowMs: Number(values.window) * 1000, rounds: Number(values.rounds) };
+  const wanted = values.scenario?.split(',');
+  const figures = new Map<string, Figure[]>(contenders.map(({ name }) => [name, []]));
+  const keep = (rounds: ReadonlyMap<string, readonly (readonly Figure[])[]>): void => {
+    for (const [name, measured] of rounds) figures.get(name)?.push(...medians(measured));
+  };
+  if (wanted?.includes('start') ?? true) keep(await alternate('start', pace.rounds, startUp));
+  for (const scenario of scenarios) {
+    if (!(wanted?.includes(scenario.name) ?? true)) continue;
+    const run = (target: Target): Promise<readonly Figure[]> => scenario.round(target, pace, Number(values.users));
+    keep(await alternate(scenario.name, pace.rounds, (contender) => onServer(contender, run)));
+  }
+  return figures;
+}
+
+type Rounds = Map<string, (readonly Figure[])[]>;
+
+async function alternate(label: string, rounds: number, measure: (contender: Contender) => Promise<readonly Figure[]>): Promise<Rounds> {
+  const measured: Rounds = new Map(contenders.map(({ name }) => [name, []]));
+  for (let round = 1; round <= rounds; round++) {
+    for (const contender of contenders) {
+      const figures = await measure(contender);
+      measured.get(contender.name)?.push(figures);
+      const [first] = figures;
+      if (first !== undefined) console.error(`${label} ${round}/${rounds} ${contender.name}: ${first.name} ${shown(first)}`);
+    }
+  }
+  return measured;
+}
+
+async function startUp({ command }: Contender): Promise<readonly Figure[]> {
+  return command === undefined ? [] : startRound(command, values.namespace);
+}
+
+/** A fresh server for every round: none is measured with the other's backlog or with what its own last round left behind. */
+async function onServer(contender: Contender, run: (target: Target) => Promise<readonly Figure[]>): Promise<readonly Figure[]> {
+  const { namespace } = values;
+  const { name, command, address, pids } = contender;
+  if (command === undefined) return run({ name, address: address ?? '', namespace, pids });
+  const server = await ServerProcess.start(command);
+  try {
+    return await run({ name, address: server.address, namespace, pids: [server.pid, ...pids] });
+  } finally {
+    await server.stop();
+  }
+}
+
+function printTable(results: ReadonlyMap<string, readonly Figure[]>): void {
+  const names = [...results.keys()];
+  const baseline = names.at(-1) ?? '';
+  const rows = [...(results.get(names[0] ?? '') ?? [])].map((figure) => {
+    const of = (name: string): Figure | undefined => results.get(name)?.find((other) => other.name === figure.name);
+    const ratios = names.length < 2 ? [] : names.slice(0, -1).map((name) => ratio(of(name), of(baseline)));
+    return [figure.name, ...names.map((name) => shown(of(name))), ...ratios];
+  });
+  const header = ['', ...names, ...(names.length < 2 ? [] : names.slice(0, -1).map((name) => `${name} to ${baseline}`))];
+  const table = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  for (const row of table)
+    console.log(row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  '));
+}
+
+function printJson(results: ReadonlyMap<string, readonly Figure[]>, file: string): void {
+  const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, date: new Date().toISOString() };
+  const json = `${JSON.stringify({ machine, results: Object.fromEntries(results) }, undefined, 2)}\n`;
+  if (file === '-') process.stdout.write(json);
+  else writeFileSync(file, json);
+}
+
+function shown(figure: Figure | undefined): string {
+  if (figure === undefined || Number.isNaN(figure.value)) return '–';
+  const digits = figure.value >= 100 ? 0 : figure.value >= 10 ? 1 : 2;
+  return `${figure.value.toFixed(digits)} ${figure.unit}`;
+}
+
+/** How many times better, whichever way the figure counts. */
+function ratio(ours: Figure | undefined, theirs: Figure | undefined): string {
+  if (ours === undefined || theirs === undefined) return '–';
+  const better = ours.lowerIsBetter ? theirs.value / ours.value : ours.value / theirs.value;
+  return Number.isFinite(better) ? `${better.toFixed(better >= 10 ? 0 : 1)}×` : '–';
+}

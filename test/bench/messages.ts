@@ -1,0 +1,157 @@
+import { FieldReader, bytes, duration, join, message, text, varint } from './protobuf.ts';
+
+/** The requests and answers of the driver, field numbers as in temporalio/api `workflowservice/v1/request_response.proto`. */
+
+export type Queues = { readonly namespace: string; readonly normal: string; readonly sticky: string };
+
+const identity = 'bench';
+const stickyKind = 2;
+const [scheduleActivity, startTimerCommand, completeWorkflowCommand] = [1, 3, 4];
+const jsonPayload = message(1, message(1, text(1, 'encoding'), text(2, 'json/plain')), text(2, '"Hello, Perdure!"'));
+
+export function startRequest(queues: Queues, workflowId: string, workflowType: string): Uint8Array {
+  return join([
+    text(1, queues.namespace),
+    text(2, workflowId),
+    message(3, text(1, workflowType)),
+    message(4, text(1, queues.normal)),
+    message(5, jsonPayload),
+    text(9, identity),
+    text(10, workflowId),
+  ]);
+}
+
+export function signalRequest(queues: Queues, workflowId: string, requestId: string): Uint8Array {
+  return join([
+    text(1, queues.namespace),
+    message(2, text(1, workflowId)),
+    text(3, 'go'),
+    message(4, jsonPayload),
+    text(5, identity),
+    text(6, requestId),
+  ]);
+}
+
+export function terminateRequest(queues: Queues, workflowId: string): Uint8Array {
+  return join([text(1, queues.namespace), message(2, text(1, workflowId)), text(3, 'the bench is over')]);
+}
+
+/** Waits for the close event alone: what a client does that wants a result. */
+export function resultRequest(queues: Queues, workflowId: string): Uint8Array {
+  return join([text(1, queues.namespace), message(2, text(1, workflowId)), varint(5, 1), varint(6, 2)]);
+}
+
+export function pollNormal(queues: Queues): Uint8Array {
+  return join([text(1, queues.namespace), message(2, text(1, queues.normal)), text(3, identity)]);
+}
+
+export function pollSticky(queues: Queues): Uint8Array {
+  return join([
+    text(1, queues.namespace),
+    message(2, text(1, queues.sticky), varint(2, stickyKind), text(3, queues.normal)),
+    text(3, identity),
+  ]);
+}
+
+/** The parts of a completed workflow task that never change; the token is put in front. */
+export type Completion = readonly Uint8Array[];
+
+export function completionOf(queues: Queues, ...commands: readonly Uint8Array[]): Completion {
+  const worker = message(1, text(1, queues.sticky), varint(2, stickyKind), text(3, queues.normal));
+  return [...commands, text(3, identity), message(4, worker, duration(2, 10_000)), text(9, queues.namespace)];
+}
+
+export function completeTask(token: Uint8Array, completion: Completion): Uint8Array {
+  return join([bytes(1, token), ...completion]);
+}
+
+export function activityCommand(queues: Queues): Uint8Array {
+  return message(
+    2,
+    varint(1, scheduleActivity),
+    message(
+      2,
+      text(1, '1'),
+      message(2, text(1, 'greet')),
+      message(4, text(1, queues.normal)),
+      message(6, jsonPayload),
+      duration(9, 10_000),
+    ),
+  );
+}
+
+export function timerCommand(milliseconds: number): Uint8Array {
+  return message(2, varint(1, startTimerCommand), message(3, text(1, '1'), duration(2, milliseconds)));
+}
+
+export function completeCommand(): Uint8Array {
+  return message(2, varint(1, completeWorkflowCommand), message(4, message(1, jsonPayload)));
+}
+
+export function completeActivity(queues: Queues, token: Uint8Array): Uint8Array {
+  return join([bytes(1, token), message(2, jsonPayload), text(3, identity), text(4, queues.namespace)]);
+}
+
+export type WorkflowTask = { readonly token: Buffer; readonly workflowId: string; readonly isFirst: boolean; readonly body: Buffer };
+
+/** Undefined when the poll ended without a task. */
+export function readWorkflowTask(body: Buffer): WorkflowTask | undefined {
+  let token: Buffer | undefined;
+  let workflowId = '';
+  let previousStartedEventId = 0;
+  const fields = new FieldReader(body);
+  for (let field = fields.next(); field !== 0; field = fields.next()) {
+    if (field === 1) token = fields.bytes();
+    else if (field === 2) workflowId = firstText(fields.message());
+    else if (field === 4) previousStartedEventId = fields.varint();
+    else if (field > 4) break;
+    else fields.skip();
+  }
+  return token === undefined ? undefined : { token, workflowId, isFirst: previousStartedEventId === 0, body };
+}
+
+export function readActivityToken(body: Buffer): Buffer | undefined {
+  const fields = new FieldReader(body);
+  return fields.next() === 1 ? fields.bytes() : undefined;
+}
+
+export type EventTime = { readonly type: number; readonly time: number };
+
+/** Types and times (milliseconds) of the events that came with a workflow task. */
+export function readEvents(body: Buffer): readonly EventTime[] {
+  const events: EventTime[] = [];
+  const fields = new FieldReader(body);
+  for (let field = fields.next(); field !== 0; field = fields.next()) {
+    if (field !== 8) {
+      fields.skip();
+      continue;
+    }
+    const history = fields.message();
+    while (history.next() === 1) events.push(readEvent(history.message()));
+  }
+  return events;
+}
+
+function readEvent(event: FieldReader): EventTime {
+  let [type, time] = [0, 0];
+  for (let field = event.next(); field !== 0; field = event.next()) {
+    if (field === 2) time = readTimestamp(event.message());
+    else if (field === 3) type = event.varint();
+    else event.skip();
+  }
+  return { type, time };
+}
+
+function readTimestamp(timestamp: FieldReader): number {
+  let [seconds, nanos] = [0, 0];
+  for (let field = timestamp.next(); field !== 0; field = timestamp.next()) {
+    if (field === 1) seconds = timestamp.varint();
+    else if (field === 2) nanos = timestamp.varint();
+    else timestamp.skip();
+  }
+  return seconds * 1000 + nanos / 1e6;
+}
+
+function firstText(execution: FieldReader): string {
+  return execution.next() === 1 ? execution.text() : '';
+}
