@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { startDockerBroker } from './docker-broker.ts';
 import { findKafkaLibs } from './kafka-libs.ts';
 import { LocalBroker } from './local-broker.ts';
+import type { LocalBrokerOptions } from './local-broker.ts';
 
 const run = promisify(execFile);
 
@@ -41,9 +42,7 @@ async function obtain(): Promise<KafkaForTests | NoKafka> {
 }
 
 /** A broker of the test's own, which it may pause and kill. */
-export async function startLocalKafka(
-  options: { readonly settings?: Readonly<Record<string, string>>; readonly formatArguments?: readonly string[] } = {},
-): Promise<LocalBroker | NoKafka> {
+export async function startLocalKafka(options: Omit<LocalBrokerOptions, 'libs'> = {}): Promise<LocalBroker | NoKafka> {
   const java = await run('java', ['-version']).then(
     () => true,
     () => false,

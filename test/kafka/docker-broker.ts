@@ -19,9 +19,13 @@ export async function startDockerBroker(): Promise<DockerBroker | { readonly mis
   if (!engine) return { missing: 'no Docker engine answers' };
   const port = await freePort();
   try {
-    const { stdout } = await run('docker', ['run', '--detach', '--rm', '--publish', `127.0.0.1:${port}:9092`, ...environment(port), `apache/kafka:${kafkaVersion}`], {
-      timeout: startTimeoutMs,
-    });
+    const { stdout } = await run(
+      'docker',
+      ['run', '--detach', '--rm', '--publish', `127.0.0.1:${port}:9092`, ...environment(port), `apache/kafka:${kafkaVersion}`],
+      {
+        timeout: startTimeoutMs,
+      },
+    );
     const id = stdout.trim();
     const stop = async (): Promise<void> => void (await run('docker', ['rm', '--force', id]));
     await started(id).catch(async (error: unknown) => {

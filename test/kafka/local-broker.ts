@@ -20,6 +20,8 @@ export type LocalBrokerOptions = {
   readonly libs: string;
   /** Lines that replace or join the settings below: `name=value`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Broker and controller port; free ones otherwise. */
+  readonly ports?: readonly [number, number];
   /** Of `StorageTool format`, for SCRAM users. */
   readonly formatArguments?: readonly string[];
 };
@@ -37,10 +39,15 @@ export class LocalBroker {
 
   static async start(options: LocalBrokerOptions): Promise<LocalBroker> {
     const folder = await mkdtemp(join(tmpdir(), 'perdure-kafka-'));
-    const [port, controllerPort] = await freePorts();
+    const [port = 0, controllerPort = 0] = options.ports ?? (await freePorts(2));
     const broker = new LocalBroker(options.libs, folder, port);
     const settings = { ...brokerSettings(folder, port, controllerPort), ...options.settings };
-    await writeFile(broker.#properties, Object.entries(settings).map(([name, value]) => `${name}=${value}\n`).join(''));
+    await writeFile(
+      broker.#properties,
+      Object.entries(settings)
+        .map(([name, value]) => `${name}=${value}\n`)
+        .join(''),
+    );
     const format = ['-t', 'AAAAAAAAQACAAAAAAAAAAQ', '-c', broker.#properties, ...(options.formatArguments ?? [])];
     await run('java', [...jvm, ...(await sharedArchive()), '-cp', `${options.libs}/*`, 'kafka.tools.StorageTool', 'format', ...format]);
     await broker.#launch();
@@ -196,15 +203,15 @@ async function keepArchive(folder: string): Promise<void> {
   }
 }
 
-async function freePorts(): Promise<[number, number]> {
-  const servers = [createServer(), createServer()];
+export async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
   for (const server of servers) await once(server.listen(0, '127.0.0.1'), 'listening');
   const ports = servers.map((server) => {
     const address = server.address();
     return typeof address === 'object' && address !== null ? address.port : 0;
   });
   for (const server of servers) await once(server.close(), 'close');
-  return [ports[0] ?? 0, ports[1] ?? 0];
+  return ports;
 }
 
 function accepts(port: number): Promise<boolean> {

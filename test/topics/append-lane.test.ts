@@ -8,8 +8,8 @@ import type { BatchUnderWay } from '../../src/topics/append-lane.ts';
 /** A lane whose requests are answered by hand. */
 function handLane(open: () => boolean = () => true): {
   readonly lane: AppendLane;
-  readonly requests: { readonly partitions: readonly number[]; answer(kind: AppendOutcome['kind']): void }[];
-  slot(partition: number, records?: readonly LogRecord[]): { readonly slot: LaneSlot; readonly settled: string[] };
+  readonly requests: { readonly partitions: readonly number[]; readonly answer: (kind: AppendOutcome['kind']) => void }[];
+  readonly slot: (partition: number, records?: readonly LogRecord[]) => { readonly slot: LaneSlot; readonly settled: string[] };
 } {
   const requests: ReturnType<typeof handLane>['requests'] = [];
   const send = (batches: readonly BatchUnderWay[], settle: (outcomes: readonly AppendOutcome[]) => void): void => {
@@ -21,7 +21,7 @@ function handLane(open: () => boolean = () => true): {
     });
   };
   const lane = new AppendLane(send, open);
-  const slot = (partition: number, records = [record(1)]): { slot: LaneSlot; settled: string[] } => {
+  const slot = (partition: number, records: readonly LogRecord[] = [record(1)]): { slot: LaneSlot; settled: string[] } => {
     const settled: string[] = [];
     const source = { seal: () => ({ generation: 1, records }), settle: ({ kind }: AppendOutcome) => void settled.push(kind) };
     return { slot: new LaneSlot({ topic: 't', partition }, source, (one) => lane.enqueue(one)), settled };

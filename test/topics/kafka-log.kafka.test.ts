@@ -59,7 +59,7 @@ describe.skipIf(brokers.length === 0)('on a Kafka broker', () => {
     expect(textHeaders(second)).toEqual({ 'perdure.schema': '1', 'perdure.epoch': '1', 'perdure.sequence': '5', type: 'Claim' });
   });
 
-  test('what others write takes offsets, and is nobody\'s record', async () => {
+  test("what others write takes offsets, and is nobody's record", async () => {
     const shared = `test.${randomUUID()}`;
     const at = { topic: shared, partition: 0 };
     const log = await open(brokers, shared);
@@ -101,7 +101,8 @@ describe.skipIf(brokers.length === 0)('on a Kafka broker', () => {
     await Promise.all(
       logs.map(async (log, owner) => {
         const writer = new LogWriter(log, at);
-        for (let i = 0; i < 100; i++) told.set(baseOf(await writer.append(record(i, { epoch: owner }), record(i, { epoch: owner }))), owner);
+        for (let i = 0; i < 100; i++)
+          told.set(baseOf(await writer.append(record(i, { epoch: owner }), record(i, { epoch: owner }))), owner);
       }),
     );
     for (const log of logs) {

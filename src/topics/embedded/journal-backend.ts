@@ -61,7 +61,9 @@ class FileBackend implements JournalBackend {
   private constructor(worker: Worker) {
     this.#worker = worker;
     worker.on('message', (answer: WriterAnswer) => this.#answered(answer));
-    worker.on('error', (error) => this.#lost(new LogError('unavailable', 'the log writer thread failed', { cause: error, recoverable: false })));
+    worker.on('error', (error) =>
+      this.#lost(new LogError('unavailable', 'the log writer thread failed', { cause: error, recoverable: false })),
+    );
     worker.on('exit', () => this.#lost(new LogError('closed', 'the log is closed')));
   }
 

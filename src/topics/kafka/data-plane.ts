@@ -32,7 +32,9 @@ type Connection = {
   }): Promise<Answer>;
 };
 type Answer = { readonly payload: Buffer };
-type InnerBroker = Broker & { readonly connectionPool: { readonly host: string; readonly port: number; readonly pool: readonly Connection[] } };
+type InnerBroker = Broker & {
+  readonly connectionPool: { readonly host: string; readonly port: number; readonly pool: readonly Connection[] };
+};
 
 export class DataPlane {
   readonly #cluster: Cluster;

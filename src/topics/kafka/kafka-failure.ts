@@ -7,7 +7,9 @@ export function kafkaFailure(error: unknown, doing: string): LogError {
   const said = `${doing}: ${root.message}`;
   switch (root.name) {
     case 'KafkaJSSASLAuthenticationError':
-      return new LogError('misconfigured', `${said}. The broker refused the user name or the password (perdure.kafka.sasl).`, { cause: error });
+      return new LogError('misconfigured', `${said}. The broker refused the user name or the password (perdure.kafka.sasl).`, {
+        cause: error,
+      });
     case 'KafkaJSConnectionClosedError':
       return new LogError('unavailable', `${said}. ${closedHint}`, { cause: error });
     case 'KafkaJSRequestTimeoutError':
@@ -26,7 +28,8 @@ export function kafkaFailure(error: unknown, doing: string): LogError {
 
 const closedHint =
   'A broker that closes the connection at once usually expects TLS (perdure.kafka.tls) or a login (perdure.kafka.sasl) on this listener.';
-const tlsHint = 'Check perdure.kafka.tls: the authority that signed the broker\'s certificate (ca), its host name (serverName), and whether this listener speaks TLS at all.';
+const tlsHint =
+  "Check perdure.kafka.tls: the authority that signed the broker's certificate (ca), its host name (serverName), and whether this listener speaks TLS at all.";
 
 /** kafkajs wraps: the truth is in the innermost cause. */
 function rootOf(error: unknown): Error {

@@ -42,14 +42,21 @@ const failuresPerWarning = 20;
 
 /** Creates or checks the topics, then connects. */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<Log> {
-  const { kafka, topics, logger } = options;
-  const requestTimeoutMs = options.requestTimeoutMs ?? requestTimeoutMsDefault;
-  await provisionTopics({ kafka, topics, logger });
+  await provisionTopics(options);
+  return await connectKafkaLog(options);
+}
+
+/** For tools: the topics must be there, and are taken as they are. */
+export async function connectKafkaLog({ kafka, topics, logger, ...rest }: KafkaLogOptions): Promise<Log> {
+  const requestTimeoutMs = rest.requestTimeoutMs ?? requestTimeoutMsDefault;
   const plane = await DataPlane.connect({ kafka, logger, requestTimeoutMs, topics: topics.map(({ name }) => name) });
   const log = new KafkaLog(plane, { logger, requestTimeoutMs });
   try {
     // The leaders of a topic that was just made refuse the first requests; better these than the first claims, which would be in doubt.
-    await Promise.all(topics.flatMap(({ name, partitions }) => Array.from({ length: partitions }, (_, partition) => log.end({ topic: name, partition }))));
+    const ids = topics.flatMap(({ name, partitions }) =>
+      Array.from({ length: partitions }, (_, partition) => ({ topic: name, partition })),
+    );
+    await Promise.all(ids.map((id) => log.end(id)));
     return log;
   } catch (error) {
     await log.close();
@@ -92,7 +99,10 @@ class KafkaLog implements Log {
       const first = records[0]?.offset;
       if (first === undefined && fromOffset < fetched.highWatermark) return { retry: undefined };
       if (first !== undefined && first !== fromOffset) {
-        throw new LogError('corrupt', `${describe(id)} has no record at offset ${fromOffset}; the next one is at ${first}. Was the topic compacted?`);
+        throw new LogError(
+          'corrupt',
+          `${describe(id)} has no record at offset ${fromOffset}; the next one is at ${first}. Was the topic compacted?`,
+        );
       }
       return { done: records };
     });
@@ -116,14 +126,20 @@ class KafkaLog implements Log {
 
   end(id: PartitionId): Promise<number> {
     const leader = this.#plane.leader(id);
-    const barrier = this.#barriers.get(leader) ?? new EndBarrier((ids) => this.#endsTogether(leader, ids), (alone) => this.#endAlone(alone));
+    const barrier =
+      this.#barriers.get(leader) ??
+      new EndBarrier(
+        (ids) => this.#endsTogether(leader, ids),
+        (alone) => this.#endAlone(alone),
+      );
     this.#barriers.set(leader, barrier);
     return barrier.end(id);
   }
 
   async truncate(id: PartitionId, beforeOffset: number): Promise<void> {
     const { start, end } = await this.bounds(id);
-    if (beforeOffset > end) throw new LogError('out-of-range', `${describe(id)} ends at ${end}; asked was to truncate before ${beforeOffset}`);
+    if (beforeOffset > end)
+      throw new LogError('out-of-range', `${describe(id)} ends at ${end}; asked was to truncate before ${beforeOffset}`);
     if (beforeOffset <= start) return;
     const timeoutMs = this.#settings.requestTimeoutMs;
     await this.#persist(id, `truncating ${describe(id)}`, async () => {
@@ -201,7 +217,10 @@ class KafkaLog implements Log {
     if (leader !== undefined) {
       try {
         await this.#plane.open(leader, 'append');
-        ends = await this.#endsTogether(leader, slots.map(({ partition }) => partition));
+        ends = await this.#endsTogether(
+          leader,
+          slots.map(({ partition }) => partition),
+        );
       } catch (error) {
         this.#failed('cannot connect to a broker', error, { broker: leader });
       }

@@ -18,24 +18,41 @@ import type { TopicSetting, TopicSpec } from '../catalogue.ts';
 export type ProvisionOptions = { readonly kafka: KafkaOptions; readonly topics: readonly TopicSpec[]; readonly logger: Logger };
 
 const requestTimeoutMs = 15_000;
+/** About three seconds until a cluster that does not answer is given up. */
+const retry = { initialRetryTime: 100, retries: 5 } as const;
 const leadersTimeoutMs = 30_000;
 const pollMs = 50;
 
 /** Throws LogError `misconfigured` with the commands that mend what it found, or `unavailable`. */
 export async function provisionTopics(options: ProvisionOptions): Promise<void> {
-  const { kafka, topics, logger } = options;
-  const { Kafka } = loadKafkajs();
-  const admin = new Kafka(clientConfig({ kafka, logger, requestTimeoutMs })).admin({ retry: { retries: 3 } });
-  try {
-    await admin.connect();
+  const { kafka, topics } = options;
+  await withAdmin(options, async (admin) => {
     const existing = new Set(await admin.listTopics());
     const missing = topics.filter(({ name }) => !existing.has(name));
     if (missing.length > 0) await createTopics(admin, options, missing);
     const metadata = await leaders(admin, topics);
     checkPartitions(topics, metadata, kafka);
     await checkSettings(admin, topics, metadata, kafka);
+  });
+}
+
+/** How many partitions a topic has; undefined when there is no such topic. For tools. */
+export async function partitionCount(options: Omit<ProvisionOptions, 'topics'>, topic: string): Promise<number | undefined> {
+  return await withAdmin(options, async (admin) => {
+    if (!(await admin.listTopics()).includes(topic)) return undefined;
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    return topics[0]?.partitions.length;
+  });
+}
+
+async function withAdmin<T>({ kafka, logger }: Omit<ProvisionOptions, 'topics'>, use: (admin: Admin) => Promise<T>): Promise<T> {
+  const { Kafka } = loadKafkajs();
+  const admin = new Kafka({ ...clientConfig({ kafka, logger, requestTimeoutMs }), retry }).admin({ retry });
+  try {
+    await admin.connect();
+    return await use(admin);
   } catch (error) {
-    throw kafkaFailure(error, `preparing the topics on Kafka at ${kafka.brokers.join(', ')}`);
+    throw kafkaFailure(error, `looking at the topics on Kafka at ${kafka.brokers.join(', ')}`);
   } finally {
     await admin.disconnect().catch(() => {});
   }

@@ -113,7 +113,8 @@ function decodeBatch(batch: WireReader, base: number, fromOffset: number, where:
   const magic = batch.int8();
   if (magic !== 2) throw new LogError('corrupt', `the batch at ${where} offset ${base} has format ${magic}; expected 2`);
   const crc = batch.int32() >>> 0;
-  if (crc32c(batch.bytes.subarray(batch.at)) !== crc) throw new LogError('corrupt', `the batch at ${where} offset ${base} fails its checksum`);
+  if (crc32c(batch.bytes.subarray(batch.at)) !== crc)
+    throw new LogError('corrupt', `the batch at ${where} offset ${base} fails its checksum`);
   const attributes = batch.int16();
   const lastOffsetDelta = batch.int32();
   const baseTime = batch.int64();
@@ -141,7 +142,10 @@ function decompress(bytes: Buffer, codec: number, where: string): Buffer {
     case 4:
       return zstdDecompressSync(bytes);
     default:
-      throw new LogError('misconfigured', `${where} holds batches that the broker compressed with snappy or lz4: set compression.type=producer`);
+      throw new LogError(
+        'misconfigured',
+        `${where} holds batches that the broker compressed with snappy or lz4: set compression.type=producer`,
+      );
   }
 }
 
@@ -166,7 +170,19 @@ function decodeRecord(reader: WireReader, base: number, baseTime: number, fromOf
 }
 
 function foreignRecord(offset: number, timeMs: number): Writable<StoredRecord> {
-  return { offset, key: '', schema: 0, epoch: 0, sequence: 0, type: '', namespace: '', workflowId: '', runId: '', timeMs, value: new Uint8Array() };
+  return {
+    offset,
+    key: '',
+    schema: 0,
+    epoch: 0,
+    sequence: 0,
+    type: '',
+    namespace: '',
+    workflowId: '',
+    runId: '',
+    timeMs,
+    value: new Uint8Array(),
+  };
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };

@@ -1,0 +1,90 @@
+/**
+ * Prints the records of a topic in a line each: what happened to which workflow, without decoding any value.
+ *
+ *     node scripts/show-topic.ts --brokers localhost:9092 --topic perdure.history [--partition 3] [--limit 100]
+ *     node scripts/show-topic.ts --file perdure.db [--topic perdure.history]         with the server stopped: it holds the file's lock
+ */
+import { parseArgs } from 'node:util';
+import { LogError } from '../src/actors/log.ts';
+import { silentLogger } from '../src/observability/logger.ts';
+import { openEmbeddedLog } from '../src/topics/embedded/embedded-log.ts';
+import { storedTopics } from '../src/topics/embedded/stored-topics.ts';
+import { connectKafkaLog } from '../src/topics/kafka/kafka-log.ts';
+import { partitionCount } from '../src/topics/kafka/provision.ts';
+import type { Log, StoredRecord } from '../src/actors/log.ts';
+import type { TopicSpec } from '../src/topics/catalogue.ts';
+
+const usage =
+  'usage: show-topic.ts (--brokers <host:port,…> --topic <name> | --file <file> [--topic <name>]) [--partition <n>] [--limit <n>]';
+const pageBytes = 1024 * 1024;
+
+type Opened = { readonly log: Log; readonly topics: readonly Pick<TopicSpec, 'name' | 'partitions'>[] };
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      brokers: { type: 'string' },
+      file: { type: 'string' },
+      topic: { type: 'string' },
+      partition: { type: 'string' },
+      limit: { type: 'string' },
+    },
+  });
+  const opened = await open(values);
+  const limit = values.limit === undefined ? Infinity : Number(values.limit);
+  try {
+    for (const { name, partitions } of opened.topics) {
+      if (values.topic !== undefined && values.topic !== name) continue;
+      for (let partition = 0; partition < partitions; partition++) {
+        if (values.partition === undefined || Number(values.partition) === partition) await show(opened.log, name, partition, limit);
+      }
+    }
+  } finally {
+    await opened.log.close();
+  }
+}
+
+async function open({ brokers, file, topic }: Readonly<Record<'brokers' | 'file' | 'topic', string | undefined>>): Promise<Opened> {
+  if (file !== undefined) {
+    const topics = storedTopics(file);
+    return { log: await openEmbeddedLog({ filename: file, topics }), topics };
+  }
+  if (brokers === undefined || topic === undefined) throw new LogError('misconfigured', usage);
+  const kafka = {
+    brokers: brokers.split(','),
+    topicPrefix: '',
+    replicationFactor: 1,
+    tls: undefined,
+    sasl: undefined,
+    autoCreateTopics: false,
+  };
+  const partitions = await partitionCount({ kafka, logger: silentLogger }, topic);
+  if (partitions === undefined) throw new LogError('misconfigured', `there is no topic ${topic} on ${brokers}`);
+  const topics = [{ name: topic, partitions, purpose: '' }];
+  return { log: await connectKafkaLog({ kafka, topics, logger: silentLogger }), topics };
+}
+
+async function show(log: Log, topic: string, partition: number, limit: number): Promise<void> {
+  const { start, end } = await log.bounds({ topic, partition });
+  let shown = 0;
+  for (let offset = start; offset < end && shown < limit;) {
+    for (const record of await log.read({ topic, partition }, offset, pageBytes)) {
+      offset = record.offset + 1;
+      if (shown++ < limit) process.stdout.write(`${line(topic, partition, record)}\n`);
+    }
+  }
+}
+
+function line(topic: string, partition: number, record: StoredRecord): string {
+  const when = new Date(record.timeMs).toISOString();
+  const run = record.runId === '' ? '' : `  run-id=${record.runId}`;
+  const what = record.type === '' ? '(not written by Perdure)' : record.type;
+  return `${topic}/${partition} @${record.offset}  ${when}  ${record.epoch}.${record.sequence}  ${record.key}  ${what}${run}  ${record.value.byteLength} bytes`;
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`show-topic: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
