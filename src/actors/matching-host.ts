@@ -112,7 +112,7 @@ export class MatchingHost implements Endpoint<MatchingRequest> {
   }
 
   #create(): PartitionMemory<Command, Reply, MatchingRecord, Effect> {
-    const core = new MatchingCore<StartedTask>(this.#memories++ * CORRELATIONS_PER_MEMORY);
+    const core = new MatchingCore<StartedTask>({ firstCorrelation: this.#memories++ * CORRELATIONS_PER_MEMORY });
     const host = new MatchingMemory(this.#options, core, this.#loop);
     this.#memory = host;
     return { core: host, host };

@@ -1,4 +1,6 @@
 /** Every bound of a matching host, with its unit. Times follow Temporal's server where workers can see them. */
+export type MatchingLimits = Readonly<Record<keyof typeof matchingLimits, number>>;
+
 export const matchingLimits = {
   /** Open polls of one task-queue partition; one more is rejected. */
   pollsPerQueueMax: 5_000,
@@ -23,8 +25,11 @@ export const matchingLimits = {
   /** A start that history could not answer is asked again, after twice as long each time. */
   startRetryFirstMs: 50,
   startRetryMaxMs: 1_000,
-  /** Polls of a child partition that wait at its parent instead. */
-  forwardedPollsMax: 1,
+  /**
+   * Polls of a child partition that wait at its parent instead. Where they wait a task is matched with one hop more, but a task that
+   * finds none there is stored although a poll waits elsewhere; and the hop is cheaper than that record.
+   */
+  forwardedPollsMax: 10,
   /** Stored tasks that a child partition offers at its parent at the same time. */
   offeredTasksMax: 8,
   /** Tasks under way to the parent, whose add is not answered yet; more are stored at once. */

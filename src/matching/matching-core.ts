@@ -36,7 +36,7 @@ import type {
 import { DeadlineHeap } from './deadline-heap.ts';
 import type { MatchingEffect } from './effects.ts';
 import { isLaterOffer, noAsk, Offer, Poll, taskIdentity, WaitingQuery, type DueNode } from './entries.ts';
-import { matchingLimits as limits } from './limits.ts';
+import { matchingLimits, type MatchingLimits } from './limits.ts';
 import { LoadedQueue } from './loaded-queue.ts';
 import type { MatchingRecord, SpilledTask } from './records.ts';
 import type { Done, EmptyPoll, MatchingReply, MatchingRejection, NoMatch, StickyUnavailable } from './replies.ts';
@@ -78,9 +78,12 @@ export class MatchingCore<T> {
   #barrier = false;
   #flush = false;
 
-  /** Correlations count from here: an answer that was meant for an earlier memory of the partition must meet none of this one's. */
-  constructor(firstCorrelation: number) {
-    this.#lastCorrelation = firstCorrelation;
+  readonly #limits: MatchingLimits;
+
+  /** Correlations count on from the first: an answer that was meant for an earlier memory of the partition must meet none of this one's. */
+  constructor(options: { readonly firstCorrelation: number; readonly limits?: Partial<MatchingLimits> }) {
+    this.#lastCorrelation = options.firstCorrelation;
+    this.#limits = { ...matchingLimits, ...options.limits };
   }
 
   handle(command: MatchingCommand<T>, nowMs: number, askId: number): Result<T> {
@@ -179,9 +182,9 @@ export class MatchingCore<T> {
     const effects = this.#effects;
     if (this.#spilled.length > 0 || (this.#flush && this.#removals.length > 0)) {
       const spilled = this.#spilled;
-      const removed = this.#removals.splice(0, limits.removalsPerRecordMax);
+      const removed = this.#removals.splice(0, this.#limits.removalsPerRecordMax);
       this.#spilled = [];
-      this.#flushDueMs = this.#removals.length > 0 ? this.#now + limits.removalsFlushMs : 0;
+      this.#flushDueMs = this.#removals.length > 0 ? this.#now + this.#limits.removalsFlushMs : 0;
       return { kind: 'commit', record: { kind: 'backlogChanged', timeMs: this.#now, spilled, removed }, reply: undefined, effects };
     }
     if (effects.length === 0) return nothing;
@@ -197,7 +200,7 @@ export class MatchingCore<T> {
     if (ofStoppedWorker || command.deadlineMs <= this.#now) return this.#reply(askId, emptyPoll);
     const sameRequest = queue.polls.get(command.pollRequestId);
     if (sameRequest !== undefined) return this.#takeOver(sameRequest, command, askId);
-    if (queue.polls.size >= limits.pollsPerQueueMax) return this.#reject(askId, tooManyPolls);
+    if (queue.polls.size >= this.#limits.pollsPerQueueMax) return this.#reject(askId, tooManyPolls);
 
     queue.shutDown = false;
     queue.notePoll(command.identity, command.maxTasksPerSecond, this.#now);
@@ -216,7 +219,7 @@ export class MatchingCore<T> {
     poll.askId = askId;
     poll.deadlineMs = command.deadlineMs;
     this.#asks.set(askId, poll);
-    this.#deadlines.set(poll, poll.state === 'forwarded' ? poll.deadlineMs + 2 * limits.startGraceMs : poll.deadlineMs);
+    this.#deadlines.set(poll, poll.state === 'forwarded' ? poll.deadlineMs + 2 * this.#limits.startGraceMs : poll.deadlineMs);
   }
 
   /** False: nothing to do here or at the parent; the caller lets the poll wait. */
@@ -270,8 +273,8 @@ export class MatchingCore<T> {
 
   #pollDue(poll: Poll): void {
     // History usually answers within milliseconds; a workflow task that is started for nobody costs its whole timeout.
-    if (poll.state === 'starting' && poll.offer?.state === 'starting' && this.#now < poll.deadlineMs + limits.startGraceMs) {
-      this.#deadlines.set(poll, poll.deadlineMs + limits.startGraceMs);
+    if (poll.state === 'starting' && poll.offer?.state === 'starting' && this.#now < poll.deadlineMs + this.#limits.startGraceMs) {
+      this.#deadlines.set(poll, poll.deadlineMs + this.#limits.startGraceMs);
       return;
     }
     this.#reply(poll.askId, emptyPoll);
@@ -303,7 +306,7 @@ export class MatchingCore<T> {
 
   #stickyAvailable(partition: TaskQueuePartition): boolean {
     const queue = this.#queues.get(taskQueuePartitionKey(partition));
-    return queue !== undefined && queue.polledWithin(limits.stickyPollWindowMs, this.#now);
+    return queue !== undefined && queue.polledWithin(this.#limits.stickyPollWindowMs, this.#now);
   }
 
   /** No poll takes it now: memory, the journal, or back to the child that it came from. */
@@ -314,13 +317,13 @@ export class MatchingCore<T> {
       offer.state = 'waiting';
       this.#offerBacklog(queue);
     } else if (queue.sticky) {
-      if (queue.openOffers > limits.memoryTasksPerQueueMax) return this.#drop(offer, stickyUnavailable);
+      if (queue.openOffers > this.#limits.memoryTasksPerQueueMax) return this.#drop(offer, stickyUnavailable);
       // Told at once: how long a worker may take is for history's schedule-to-start timer.
       this.#tell(offer, done);
       queue.offers.insert(offer, isLaterOffer);
       offer.state = 'waiting';
     } else if (offer.fromChild) {
-      const room = queue.openOffers - queue.stored.size < limits.memoryTasksPerQueueMax;
+      const room = queue.openOffers - queue.stored.size < this.#limits.memoryTasksPerQueueMax;
       if (offer.holdUntilMs <= this.#now || !room) return this.#drop(offer, noMatch);
       queue.offers.insert(offer, isLaterOffer);
       offer.state = 'waiting';
@@ -338,7 +341,7 @@ export class MatchingCore<T> {
       this.#barrier = true;
       return this.#drop(offer, done);
     }
-    if (queue.stored.size >= limits.storedTasksPerQueueMax) return this.#drop(offer, rejected(backlogFull));
+    if (queue.stored.size >= this.#limits.storedTasksPerQueueMax) return this.#drop(offer, rejected(backlogFull));
     const id = Math.max(this.#lastStoredId, this.#backlog.lastId) + 1;
     this.#lastStoredId = id;
     offer.storedId = id;
@@ -436,7 +439,10 @@ export class MatchingCore<T> {
           return this.#offerAgain(offer);
         }
         offer.state = 'retrying';
-        this.#deadlines.set(offer, this.#now + Math.min(limits.startRetryMaxMs, limits.startRetryFirstMs * 2 ** offer.retries++));
+        this.#deadlines.set(
+          offer,
+          this.#now + Math.min(this.#limits.startRetryMaxMs, this.#limits.startRetryFirstMs * 2 ** offer.retries++),
+        );
         return;
       default:
         unreachable(outcome);
@@ -492,7 +498,7 @@ export class MatchingCore<T> {
     if (offer.storedId > 0) {
       offer.queue.stored.delete(taskIdentity(offer.task));
       this.#removals.push(offer.storedId);
-      if (this.#flushDueMs === 0) this.#flushDueMs = this.#now + limits.removalsFlushMs;
+      if (this.#flushDueMs === 0) this.#flushDueMs = this.#now + this.#limits.removalsFlushMs;
     }
     this.#drop(offer, done);
   }
@@ -534,7 +540,7 @@ export class MatchingCore<T> {
 
   #mayForwardPoll(queue: LoadedQueue): boolean {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return false;
-    return queue.matchesAtParent || queue.forwardedPolls < limits.forwardedPollsMax;
+    return queue.matchesAtParent || queue.forwardedPolls < this.#limits.forwardedPollsMax;
   }
 
   #forwardPoll(poll: Poll): void {
@@ -546,7 +552,7 @@ export class MatchingCore<T> {
     queue.forwardedPolls++;
     this.#forwardedPolls.set(correlation, poll);
     // The parent keeps to the poll's own deadline; its answer needs time to get here.
-    this.#deadlines.set(poll, poll.deadlineMs + 2 * limits.startGraceMs);
+    this.#deadlines.set(poll, poll.deadlineMs + 2 * this.#limits.startGraceMs);
     const command = { ...poll.command, queue: queue.parent, deadlineMs: poll.deadlineMs, forwardedFrom: queue.queue.partition };
     this.#effects.push({ kind: 'forwardPoll', correlation, command });
   }
@@ -583,7 +589,7 @@ export class MatchingCore<T> {
 
   #mayForwardTask(queue: LoadedQueue): boolean {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return false;
-    return queue.offers.first === undefined && this.#forwardedTasks.size < limits.forwardedAddsMax;
+    return queue.offers.first === undefined && this.#forwardedTasks.size < this.#limits.forwardedAddsMax;
   }
 
   /** `holdUntilMs` 0: matched there now, or handed back. */
@@ -601,7 +607,7 @@ export class MatchingCore<T> {
   /** A child's stored tasks wait at the parent as well, the first few: polls may come anywhere else only. */
   #offerBacklog(queue: LoadedQueue): void {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return;
-    while (queue.offeredTasks < limits.offeredTasksMax) {
+    while (queue.offeredTasks < this.#limits.offeredTasksMax) {
       const offer = queue.offers.shift();
       if (offer === undefined) return;
       if (isExpired(offer, this.#now)) {
@@ -609,7 +615,7 @@ export class MatchingCore<T> {
         continue;
       }
       queue.offeredTasks++;
-      this.#forwardTask(offer, this.#now + limits.offerHoldMs);
+      this.#forwardTask(offer, this.#now + this.#limits.offerHoldMs);
     }
   }
 
@@ -631,7 +637,7 @@ export class MatchingCore<T> {
   }
 
   #leaveParentAlone(queue: LoadedQueue): void {
-    queue.forwardDueMs = this.#now + limits.forwardRetryMs;
+    queue.forwardDueMs = this.#now + this.#limits.forwardRetryMs;
     this.#armQueue(queue);
   }
 
@@ -640,9 +646,9 @@ export class MatchingCore<T> {
   #dispatchQuery(command: DispatchQuery, askId: number): void {
     if (command.queue.kind === 'sticky' && !this.#stickyAvailable(command.queue)) return this.#reply(askId, stickyUnavailable);
     const queue = this.#queues.get(taskQueuePartitionKey(command.queue));
-    if (queue === undefined || !queue.polledWithin(limits.queryPollWindowMs, this.#now)) return this.#reject(askId, noPoller);
+    if (queue === undefined || !queue.polledWithin(this.#limits.queryPollWindowMs, this.#now)) return this.#reject(askId, noPoller);
     if (command.deadlineMs <= this.#now) return this.#reject(askId, queryExpired);
-    if (queue.openQueries >= limits.queriesPerQueueMax) return this.#reject(askId, tooManyQueries);
+    if (queue.openQueries >= this.#limits.queriesPerQueueMax) return this.#reject(askId, tooManyQueries);
     const earlier = this.#queries.get(command.queryId);
     if (earlier !== undefined) this.#expireQuery(earlier);
 
@@ -698,7 +704,7 @@ export class MatchingCore<T> {
       return known;
     }
     const stored = this.#backlog.queues.get(key);
-    if (this.#queues.size >= limits.queuesPerHostMax && stored === undefined) return undefined;
+    if (this.#queues.size >= this.#limits.queuesPerHostMax && stored === undefined) return undefined;
     const queue = new LoadedQueue(key, partition);
     queue.lastUseMs = this.#now;
     this.#queues.set(key, queue);
@@ -720,7 +726,7 @@ export class MatchingCore<T> {
   }
 
   #armQueue(queue: LoadedQueue): void {
-    let dueMs = queue.lastUseMs + limits.queueIdleMs;
+    let dueMs = queue.lastUseMs + this.#limits.queueIdleMs;
     if (queue.tokenDueMs !== 0) dueMs = Math.min(dueMs, queue.tokenDueMs);
     if (queue.forwardDueMs !== 0) dueMs = Math.min(dueMs, queue.forwardDueMs);
     this.#deadlines.set(queue, dueMs);
@@ -736,7 +742,7 @@ export class MatchingCore<T> {
       this.#forwardWaitingPolls(queue);
       this.#offerBacklog(queue);
     }
-    if (queue.lastUseMs + limits.queueIdleMs <= this.#now) {
+    if (queue.lastUseMs + this.#limits.queueIdleMs <= this.#now) {
       if (queue.sticky && queue.polls.size === 0) this.#dropMemoryOffers(queue);
       if (queue.quiet) return this.#unload(queue);
       queue.lastUseMs = this.#now;
@@ -846,17 +852,17 @@ const queryExpired: MatchingRejection = { reason: 'query-expired', message: 'que
 const queryNotFound: MatchingRejection = { reason: 'query-not-found', message: 'query task not found, or already expired' };
 const tooManyPolls: MatchingRejection = {
   reason: 'too-many-polls',
-  message: `task queue partition has ${limits.pollsPerQueueMax} open polls, its limit`,
+  message: `task queue partition has ${matchingLimits.pollsPerQueueMax} open polls, its limit`,
 };
 const tooManyQueries: MatchingRejection = {
   reason: 'too-many-queries',
-  message: `task queue partition has ${limits.queriesPerQueueMax} open queries, its limit`,
+  message: `task queue partition has ${matchingLimits.queriesPerQueueMax} open queries, its limit`,
 };
 const backlogFull: MatchingRejection = {
   reason: 'backlog-full',
-  message: `task queue partition has ${limits.storedTasksPerQueueMax} stored tasks, its limit`,
+  message: `task queue partition has ${matchingLimits.storedTasksPerQueueMax} stored tasks, its limit`,
 };
 const tooManyQueues: MatchingRejection = {
   reason: 'too-many-queues',
-  message: `matching host has ${limits.queuesPerHostMax} task queue partitions, its limit`,
+  message: `matching host has ${matchingLimits.queuesPerHostMax} task queue partitions, its limit`,
 };

@@ -10,6 +10,7 @@ import type {
   StartOutcome,
 } from '../../src/matching/commands.ts';
 import type { ForwardPoll, ForwardTask, MatchingEffect, StartTask, WithdrawActivityStart } from '../../src/matching/effects.ts';
+import type { MatchingLimits } from '../../src/matching/limits.ts';
 import { MatchingCore } from '../../src/matching/matching-core.ts';
 import type { MatchingRecord } from '../../src/matching/records.ts';
 import type { MatchingReply } from '../../src/matching/replies.ts';
@@ -90,12 +91,18 @@ export function query(queryId: string, over: Partial<DispatchQuery> = {}): Dispa
 }
 
 export class Host {
-  core = new MatchingCore<Started>(0);
+  readonly #limits: Partial<MatchingLimits>;
+  core: MatchingCore<Started>;
   now = 1_000;
   readonly journal: MatchingRecord[] = [];
   readonly replies = new Map<number, MatchingReply<Started>>();
   effects: MatchingEffect<Started>[] = [];
   #asks = 0;
+
+  constructor(limits: Partial<MatchingLimits> = {}) {
+    this.#limits = limits;
+    this.core = new MatchingCore<Started>({ firstCorrelation: 0, limits });
+  }
 
   /** Answers the ask's id. */
   ask(command: MatchingCommand<Started>): number {
@@ -139,7 +146,7 @@ export class Host {
 
   /** A new owner folds the journal. */
   restart(): void {
-    this.core = new MatchingCore<Started>(0);
+    this.core = new MatchingCore<Started>({ firstCorrelation: 1_000_000, limits: this.#limits });
     for (const record of this.journal) this.core.evolve(record);
     this.effects = [];
     this.ask({ kind: 'activate' });

@@ -10,7 +10,7 @@ const started = (name: string) =>
 
 let host: Host;
 beforeEach(() => {
-  host = new Host();
+  host = new Host({ forwardedPollsMax: 1 });
 });
 
 function answerForwardedPoll(outcome: ForwardedPollOutcome<Started>): void {

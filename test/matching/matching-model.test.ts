@@ -65,18 +65,19 @@ function take(world: World, step: Step): void {
 }
 
 const worlds = [
-  { partitions: 1, crashes: false },
-  { partitions: 1, crashes: true },
-  { partitions: 3, crashes: false },
-  { partitions: 3, crashes: true },
+  { partitions: 1, forwardedPollsMax: 1, crashes: false },
+  { partitions: 1, forwardedPollsMax: 1, crashes: true },
+  { partitions: 3, forwardedPollsMax: 1, crashes: false },
+  { partitions: 3, forwardedPollsMax: 1, crashes: true },
+  { partitions: 3, forwardedPollsMax: 10, crashes: true },
 ];
 
 test.each(worlds)(
-  'no task is lost or handed out twice, and replay equals live: $partitions partitions, crashes $crashes',
-  ({ partitions, crashes }) => {
+  'no task is lost or handed out twice, and replay equals live: $partitions partitions, $forwardedPollsMax forwarded, crashes $crashes',
+  ({ partitions, forwardedPollsMax, crashes }) => {
     fc.assert(
       fc.property(steps(partitions, crashes), (program) => {
-        const world = new World(partitions);
+        const world = new World(partitions, forwardedPollsMax);
         for (const step of program) {
           take(world, step);
           world.checkReplay();

@@ -51,7 +51,10 @@ export class World {
   #asks = 0;
   #requests = 0;
 
-  constructor(partitions: number) {
+  readonly #forwardedPollsMax: number;
+
+  constructor(partitions: number, forwardedPollsMax: number) {
+    this.#forwardedPollsMax = forwardedPollsMax;
     for (let i = 0; i < partitions; i++) this.hosts.push(this.#newHost());
   }
 
@@ -136,7 +139,7 @@ export class World {
   /** Replaying each journal, with what is not committed yet, gives the live state. */
   checkReplay(): void {
     for (const host of this.hosts) {
-      const replayed = new MatchingCore<Started>(0);
+      const replayed = new MatchingCore<Started>({ firstCorrelation: 0 });
       for (const record of host.journal) replayed.evolve(record);
       for (const { record } of host.held) if (record !== undefined) replayed.evolve(record);
       equal(replayed.canonicalState(), host.core.canonicalState());
@@ -182,7 +185,10 @@ export class World {
 
   #newHost(): SimulatedHost {
     // The real shell gives each memory correlations of its own as well.
-    const core = new MatchingCore<Started>(++this.#asks * 1_000_000);
+    const core = new MatchingCore<Started>({
+      firstCorrelation: ++this.#asks * 1_000_000,
+      limits: { forwardedPollsMax: this.#forwardedPollsMax },
+    });
     return { core, journal: [], held: [], asks: new Map(), forwarded: new Map(), generation: 0 };
   }
 
