@@ -183,19 +183,33 @@ async function openLog(options: ServerOptions, topics: readonly TopicSpec[], onF
 async function setUpCluster(router: Router, cluster: ClusterHost, options: ServerOptions): Promise<void> {
   const ask = (command: ClusterCommand): Promise<ClusterReply> =>
     new Promise((resolve, reject) => {
-      router.ask<ClusterCommand, ClusterReply>({ kind: 'cluster' }, command, systemClock.monoMs() + SETUP_TIMEOUT_MS, (answer: ClusterReply | AskFailure) =>
-        isAskFailure(answer) ? reject(new Error(`the cluster actor could not be set up: ${answer.message}`)) : resolve(answer),
+      router.ask<ClusterCommand, ClusterReply>(
+        { kind: 'cluster' },
+        command,
+        systemClock.monoMs() + SETUP_TIMEOUT_MS,
+        (answer: ClusterReply | AskFailure) =>
+          isAskFailure(answer) ? reject(new Error(`the cluster actor could not be set up: ${answer.message}`)) : resolve(answer),
       );
     });
   const { clusterName, historyShards } = options;
   await ask({ kind: 'initializeCluster', clusterId: randomUUID(), clusterName, tokenKey: randomBytes(32), historyShards });
   const known = cluster.view.identity?.historyShards;
   if (known !== historyShards) {
-    throw new Error(`this log was made with ${known} history shards, the configuration says ${historyShards}: the number is fixed for ever at the first start`);
+    throw new Error(
+      `this log was made with ${known} history shards, the configuration says ${historyShards}: the number is fixed for ever at the first start`,
+    );
   }
   for (const name of options.namespaces) {
     if (cluster.view.namespaceByName(name) !== undefined) continue;
-    const reply = await ask({ kind: 'registerNamespace', id: randomUUID(), name, description: '', ownerEmail: '', data: new Map(), retentionMs: DEFAULT_RETENTION_MS });
+    const reply = await ask({
+      kind: 'registerNamespace',
+      id: randomUUID(),
+      name,
+      description: '',
+      ownerEmail: '',
+      data: new Map(),
+      retentionMs: DEFAULT_RETENTION_MS,
+    });
     if (reply.kind === 'rejected') throw new Error(`namespace ${name}: ${reply.rejection.message}`);
   }
   if (options.searchAttributes.size === 0) return;
@@ -254,7 +268,11 @@ class Census {
     if (status.state === 'active' && [...this.#states.values()].every((state) => state === 'active')) return this.#starting.resolve();
     if (this.#isStopping) return;
     if (status.state === 'failed') {
-      this.#options.logger.error('a partition failed and needs a person', { partition: name, offset: status.offset, reason: status.reason });
+      this.#options.logger.error('a partition failed and needs a person', {
+        partition: name,
+        offset: status.offset,
+        reason: status.reason,
+      });
       this.#starting.reject(new Error(`${name} failed: ${status.reason}`));
     }
     if (status.rival !== undefined) {

@@ -75,7 +75,10 @@ export class ClusterHost implements Endpoint<ClusterCommand> {
     this.#loop.cancel(askId);
   }
 
-  #create(sink: ReplySink<ClusterReply>): { readonly core: ClusterCore; readonly host: PartitionShell<ClusterReply, ClusterRecord, never> } {
+  #create(sink: ReplySink<ClusterReply>): {
+    readonly core: ClusterCore;
+    readonly host: PartitionShell<ClusterReply, ClusterRecord, never>;
+  } {
     const filling = new ClusterState();
     const host: PartitionShell<ClusterReply, ClusterRecord, never> = {
       // Until the journal is folded whole, the earlier view is the better one.

@@ -96,7 +96,12 @@ export class HistoryShard implements Endpoint<HistoryCommand> {
   }
 
   /** Events that a reply has named: committed, so they need no barrier. Undefined: this process no longer owns the shard. */
-  historyPage(runId: string, firstEventId: number, lastEventId: number, limits: PageLimits): HistoryPage | Promise<HistoryPage> | undefined {
+  historyPage(
+    runId: string,
+    firstEventId: number,
+    lastEventId: number,
+    limits: PageLimits,
+  ): HistoryPage | Promise<HistoryPage> | undefined {
     return this.#memory?.store.page(runId, firstEventId, lastEventId, limits);
   }
 
@@ -170,7 +175,13 @@ class HistoryMemory implements PartitionShell<HistoryReply, HistoryRecord, Histo
   committed(record: HistoryRecord, offset: number, replayed: boolean): void {
     for (const change of record.runs) {
       const first = change.events[0];
-      if (first !== undefined) this.store.append(change.runId, first.event.eventId, change.events.map((each) => each.bytes), offset);
+      if (first !== undefined)
+        this.store.append(
+          change.runId,
+          first.event.eventId,
+          change.events.map((each) => each.bytes),
+          offset,
+        );
       if (change.facts.some(({ fact }) => fact.kind === 'runForgotten')) this.store.forget(change.runId);
     }
     if (replayed || !this.#active) return;
@@ -197,7 +208,8 @@ class HistoryMemory implements PartitionShell<HistoryReply, HistoryRecord, Histo
     if (!this.#active) return;
     const failure = this.#loop.submit(NOBODY, command);
     // Full mailbox: the timer or task is still pending in the state, and comes back with the next turn of its own clock.
-    if (failure !== undefined) this.#options.logger.warn('a command of the shard itself was refused', { command: command.kind, reason: failure.message });
+    if (failure !== undefined)
+      this.#options.logger.warn('a command of the shard itself was refused', { command: command.kind, reason: failure.message });
     if (command.kind === 'finishOutboxTask') this.#flushSoon();
   }
 
@@ -220,7 +232,13 @@ class HistoryMemory implements PartitionShell<HistoryReply, HistoryRecord, Histo
     const due = this.#core.nextTimer();
     if (due === undefined || due.fireTimeMs > this.#options.clock.wallMs()) return this.#armTimer();
     const { random } = this.#options;
-    this.#submit({ kind: 'fireTimer', fireTimeMs: due.fireTimeMs, taskId: due.taskId, newRunId: random.nonce(), jitter: random.fraction() });
+    this.#submit({
+      kind: 'fireTimer',
+      fireTimeMs: due.fireTimeMs,
+      taskId: due.taskId,
+      newRunId: random.nonce(),
+      jitter: random.fraction(),
+    });
   }
 
   #flushSoon(): void {
@@ -279,4 +297,3 @@ function queryReply(result: QueryResult): HistoryReply {
   if (result.answered) return { kind: 'queryAnswered', answer: result.answer };
   return { kind: 'rejected', rejection: { reason: 'query-failed', message: result.errorMessage, failure: result.failure } };
 }
-

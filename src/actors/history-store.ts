@@ -59,7 +59,10 @@ export class HistoryStore {
     if (batches === undefined) this.#runs.set(runId, [batch]);
     else {
       const last = batches[batches.length - 1];
-      assert(last !== undefined && last.firstEventId + last.eventCount === firstEventId, `run ${runId}: event ${firstEventId} leaves a gap`);
+      assert(
+        last !== undefined && last.firstEventId + last.eventCount === firstEventId,
+        `run ${runId}: event ${firstEventId} leaves a gap`,
+      );
       batches.push(batch);
     }
     this.#cached.add(batch);

@@ -156,7 +156,15 @@ export class TransferQueue {
     if (this.#closed) return;
     if (attempt >= WARN_ATTEMPT) {
       const { namespaceId, workflowId, runId } = task.key;
-      this.#options.logger.warn('a task cannot be delivered', { task: task.kind, taskId: task.taskId, namespaceId, workflowId, runId, attempt, reason });
+      this.#options.logger.warn('a task cannot be delivered', {
+        task: task.kind,
+        taskId: task.taskId,
+        namespaceId,
+        workflowId,
+        runId,
+        attempt,
+        reason,
+      });
     }
     const delayMs = Math.min(RETRY_DELAY_MS * 2 ** (attempt - 1), RETRY_DELAY_MS_MAX) * (0.8 + 0.4 * this.#options.random.fraction());
     const timer = this.#options.clock.after(delayMs, () => {

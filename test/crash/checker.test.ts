@@ -29,18 +29,30 @@ const goodOperations: readonly Operation[] = [
   { f: 'completeWorkflowTask', workflowId: 'w', runId: 'run', startedEventId: 10, closes: true },
 ];
 
-function recorded(operations: readonly (readonly [Entry['type'], Operation])[], events: readonly ObservedEvent[], more: readonly FinalRun[] = []): CrashRun {
+function recorded(
+  operations: readonly (readonly [Entry['type'], Operation])[],
+  events: readonly ObservedEvent[],
+  more: readonly FinalRun[] = [],
+): CrashRun {
   const entries: Entry[] = [];
   for (const [type, operation] of operations) {
     for (const each of ['invoke', type] as const) {
-      entries.push({ type: each, process: operations.indexOf(operations.find(([, o]) => o === operation)!), timeMs: 0, index: entries.length, operation });
+      entries.push({
+        type: each,
+        process: operations.indexOf(operations.find(([, o]) => o === operation)!),
+        timeMs: 0,
+        index: entries.length,
+        operation,
+      });
     }
   }
   return { entries, finalRuns: [{ workflowId: 'w', runId: 'run', events }, ...more] };
 }
 
-const ok = (operations: readonly Operation[]): readonly (readonly ['ok', Operation])[] => operations.map((operation) => ['ok', operation] as const);
-const renumber = (events: readonly ObservedEvent[]): readonly ObservedEvent[] => events.map((event, index) => ({ ...event, eventId: index + 1 }));
+const ok = (operations: readonly Operation[]): readonly (readonly ['ok', Operation])[] =>
+  operations.map((operation) => ['ok', operation] as const);
+const renumber = (events: readonly ObservedEvent[]): readonly ObservedEvent[] =>
+  events.map((event, index) => ({ ...event, eventId: index + 1 }));
 const without = (type: string): readonly ObservedEvent[] => goodEvents.filter((event) => event.type !== type);
 const changed = (eventId: number, change: Partial<ObservedEvent>): readonly ObservedEvent[] =>
   goodEvents.map((event) => (event.eventId === eventId ? { ...event, ...change } : event));
@@ -55,30 +67,107 @@ test('a good run passes, also when an unacknowledged signal did or did not arriv
 
 describe('bad histories are rejected', () => {
   const bad: readonly (readonly [name: string, invariant: string, run: CrashRun])[] = [
-    ['an accepted start without a run', 'I1', recorded(withOperation({ f: 'start', workflowId: 'x', requestId: 'start-2', runId: 'gone' }), goodEvents)],
+    [
+      'an accepted start without a run',
+      'I1',
+      recorded(withOperation({ f: 'start', workflowId: 'x', requestId: 'start-2', runId: 'gone' }), goodEvents),
+    ],
     ['one request, two runs', 'I1', recorded(good, goodEvents, [{ workflowId: 'w', runId: 'other', events: goodEvents }])],
-    ['a start answered with another run id', 'I1', recorded(ok([{ ...goodOperations[0]!, runId: 'wrong' } as Operation, ...goodOperations.slice(1)]), goodEvents)],
-    ['a refused start that ran', 'I14', recorded([['fail', goodOperations[0]!], ...good.slice(1), ['ok', { f: 'start', workflowId: 'v', requestId: 's', runId: 'v' }]], goodEvents, [{ workflowId: 'v', runId: 'v', events: changed(1, { requestId: 's' }).map((e) => (e.requestId === 'signal-1' ? { ...e, requestId: 'signal-1b' } : e)) }])],
-    ['a run that nobody asked for', 'I1', recorded(good, goodEvents, [{ workflowId: 'g', runId: 'ghost', events: changed(1, { requestId: 'nobody' }) }])],
-    ['a hole in the event ids', 'I2', recorded(good, goodEvents.filter((event) => event.eventId !== 7))],
+    [
+      'a start answered with another run id',
+      'I1',
+      recorded(ok([{ ...goodOperations[0]!, runId: 'wrong' } as Operation, ...goodOperations.slice(1)]), goodEvents),
+    ],
+    [
+      'a refused start that ran',
+      'I14',
+      recorded(
+        [['fail', goodOperations[0]!], ...good.slice(1), ['ok', { f: 'start', workflowId: 'v', requestId: 's', runId: 'v' }]],
+        goodEvents,
+        [
+          {
+            workflowId: 'v',
+            runId: 'v',
+            events: changed(1, { requestId: 's' }).map((e) => (e.requestId === 'signal-1' ? { ...e, requestId: 'signal-1b' } : e)),
+          },
+        ],
+      ),
+    ],
+    [
+      'a run that nobody asked for',
+      'I1',
+      recorded(good, goodEvents, [{ workflowId: 'g', runId: 'ghost', events: changed(1, { requestId: 'nobody' }) }]),
+    ],
+    [
+      'a hole in the event ids',
+      'I2',
+      recorded(
+        good,
+        goodEvents.filter((event) => event.eventId !== 7),
+      ),
+    ],
     ['an event id twice', 'I2', recorded(good, [...goodEvents.slice(0, 6), goodEvents[5]!, ...goodEvents.slice(6)])],
     ['a history that does not begin with its start', 'I2', recorded(good, renumber(goodEvents.slice(1)))],
-    ['an early read that differs', 'I2', recorded(withOperation({ f: 'read', workflowId: 'w', runId: 'run', events: changed(2, { type: 'WorkflowExecutionSignaled' }).slice(0, 3) }), goodEvents)],
-    ['a read of events that vanished', 'I2', recorded(withOperation({ f: 'read', workflowId: 'w', runId: 'run', events: [...goodEvents, { eventId: 13, timeMs: 18, type: 'X' }] }), goodEvents)],
+    [
+      'an early read that differs',
+      'I2',
+      recorded(
+        withOperation({ f: 'read', workflowId: 'w', runId: 'run', events: changed(2, { type: 'WorkflowExecutionSignaled' }).slice(0, 3) }),
+        goodEvents,
+      ),
+    ],
+    [
+      'a read of events that vanished',
+      'I2',
+      recorded(
+        withOperation({ f: 'read', workflowId: 'w', runId: 'run', events: [...goodEvents, { eventId: 13, timeMs: 18, type: 'X' }] }),
+        goodEvents,
+      ),
+    ],
     ['an accepted signal lost', 'I5', recorded(good, renumber(without('WorkflowExecutionSignaled')))],
     ['a signal applied twice', 'I5', recorded(good, renumber([...goodEvents.slice(0, 6), goodEvents[5]!, ...goodEvents.slice(6)]))],
-    ['a refused signal applied', 'I14', recorded(good.map(([type, operation]) => (operation.f === 'signal' ? (['fail', operation] as const) : ([type, operation] as const))), goodEvents)],
-    ['a signal that nobody sent', 'I5', recorded(good.filter(([, operation]) => operation.f !== 'signal'), goodEvents)],
+    [
+      'a refused signal applied',
+      'I14',
+      recorded(
+        good.map(([type, operation]) => (operation.f === 'signal' ? (['fail', operation] as const) : ([type, operation] as const))),
+        goodEvents,
+      ),
+    ],
+    [
+      'a signal that nobody sent',
+      'I5',
+      recorded(
+        good.filter(([, operation]) => operation.f !== 'signal'),
+        goodEvents,
+      ),
+    ],
     ['an accepted activity completion lost', 'I5', recorded(good, changed(8, { type: 'ActivityTaskTimedOut' }))],
     ['an activity completed with another result', 'I5', recorded(good, changed(8, { result: 'other' }))],
-    ['an activity that ended twice', 'I6', recorded(good, renumber([...goodEvents.slice(0, 8), { ...goodEvents[7]!, type: 'ActivityTaskFailed' }, ...goodEvents.slice(8)]))],
-    ['a workflow task that ended twice', 'I6', recorded(good, renumber([...goodEvents.slice(0, 4), goodEvents[3]!, ...goodEvents.slice(4)]))],
+    [
+      'an activity that ended twice',
+      'I6',
+      recorded(good, renumber([...goodEvents.slice(0, 8), { ...goodEvents[7]!, type: 'ActivityTaskFailed' }, ...goodEvents.slice(8)])),
+    ],
+    [
+      'a workflow task that ended twice',
+      'I6',
+      recorded(good, renumber([...goodEvents.slice(0, 4), goodEvents[3]!, ...goodEvents.slice(4)])),
+    ],
     ['an activity that ended without having been scheduled', 'I6', recorded(good, changed(8, { scheduledEventId: 99 }))],
-    ['events after the close', 'I6', recorded(good, renumber([...goodEvents, { eventId: 13, timeMs: 18, type: 'WorkflowExecutionSignaled', requestId: 'signal-1' }]))],
+    [
+      'events after the close',
+      'I6',
+      recorded(good, renumber([...goodEvents, { eventId: 13, timeMs: 18, type: 'WorkflowExecutionSignaled', requestId: 'signal-1' }])),
+    ],
     ['two closes', 'I6', recorded(good, renumber([...goodEvents, { eventId: 13, timeMs: 18, type: 'WorkflowExecutionTerminated' }]))],
     ['a stuck workflow', 'I7', recorded(good, goodEvents.slice(0, 9))],
     ['an accepted workflow completion lost', 'I5', recorded(good, changed(11, { type: 'WorkflowTaskTimedOut' }))],
-    ['an attempt handed out twice', 'I8', recorded(withOperation({ f: 'deliver', task: 'activity', runId: 'run', scheduledEventId: 5, attempt: 1, pollId: 'p9' }), goodEvents)],
+    [
+      'an attempt handed out twice',
+      'I8',
+      recorded(withOperation({ f: 'deliver', task: 'activity', runId: 'run', scheduledEventId: 5, attempt: 1, pollId: 'p9' }), goodEvents),
+    ],
     ['time that goes back', 'I9', recorded(good, changed(5, { timeMs: 5 }))],
     ['a run in which nothing happened', 'quiet', { entries: [], finalRuns: [] }],
   ];

@@ -65,7 +65,9 @@ function checkNotQuiet(run: CrashRun, calls: readonly Call[]): readonly Violatio
  * task, or, for an activity's start, until its close.
  */
 function writtenWhenItHappened({ type }: ObservedEvent): boolean {
-  return type.startsWith('WorkflowTask') || type === 'WorkflowExecutionStarted' || type === 'ActivityTaskScheduled' || CLOSE_EVENTS.has(type);
+  return (
+    type.startsWith('WorkflowTask') || type === 'WorkflowExecutionStarted' || type === 'ActivityTaskScheduled' || CLOSE_EVENTS.has(type)
+  );
 }
 
 function checkEventOrder(run: FinalRun): readonly Violation[] {
@@ -75,7 +77,9 @@ function checkEventOrder(run: FinalRun): readonly Violation[] {
     if (event.eventId !== index + 1) found.push(violation('I2', `${run.runId}: event ${event.eventId} stands where ${index + 1} belongs`));
     if (!writtenWhenItHappened(event)) return;
     if (before !== undefined && event.timeMs < before.timeMs) {
-      found.push(violation('I9', `${run.runId}: event ${event.eventId} is ${before.timeMs - event.timeMs} ms before event ${before.eventId}`));
+      found.push(
+        violation('I9', `${run.runId}: event ${event.eventId} is ${before.timeMs - event.timeMs} ms before event ${before.eventId}`),
+      );
     }
     before = event;
   });
@@ -87,7 +91,8 @@ function checkTerminalEvents(run: FinalRun): readonly Violation[] {
   const found: Violation[] = [];
   found.push(...repeated(run, 'activity', ACTIVITY_ENDS), ...repeated(run, 'workflow task', WORKFLOW_TASK_ENDS));
   const closes = run.events.filter((event) => CLOSE_EVENTS.has(event.type));
-  if (closes.length === 0) found.push(violation('I7', `${run.workflowId}: still open at quiescence, last event ${run.events.at(-1)?.type}`));
+  if (closes.length === 0)
+    found.push(violation('I7', `${run.workflowId}: still open at quiescence, last event ${run.events.at(-1)?.type}`));
   if (closes.length > 1) found.push(violation('I6', `${run.runId}: closed ${closes.length} times`));
   if (closes.length === 1 && closes[0] !== run.events.at(-1)) found.push(violation('I6', `${run.runId}: events follow its close`));
   return found;
@@ -162,7 +167,8 @@ function checkActivityCompletions(run: CrashRun, calls: readonly Call[]): readon
       ?.events.find((event) => event.type === 'ActivityTaskCompleted' && event.scheduledEventId === operation.scheduledEventId);
     const name = `activity ${operation.scheduledEventId} of ${operation.runId}`;
     if (end === undefined) found.push(violation('I5', `accepted completion of ${name} is not in the history`));
-    else if (end.result !== operation.result) found.push(violation('I5', `${name} completed with ${operation.result}, history shows ${end.result}`));
+    else if (end.result !== operation.result)
+      found.push(violation('I5', `${name} completed with ${operation.result}, history shows ${end.result}`));
   }
   return found;
 }
@@ -175,8 +181,10 @@ function checkWorkflowTaskCompletions(run: CrashRun, calls: readonly Call[]): re
     const events = finals.get(operation.runId)?.events ?? [];
     const name = `workflow task ${operation.startedEventId} of ${operation.runId}`;
     const ends = events.filter((event) => WORKFLOW_TASK_ENDS.has(event.type) && event.startedEventId === operation.startedEventId);
-    if (ends.length !== 1 || ends[0]!.type !== 'WorkflowTaskCompleted') found.push(violation('I5', `accepted completion of ${name} is not in the history`));
-    if (operation.closes && !CLOSE_EVENTS.has(events.at(-1)?.type ?? '')) found.push(violation('I5', `${name} closed the run, the history is open`));
+    if (ends.length !== 1 || ends[0]!.type !== 'WorkflowTaskCompleted')
+      found.push(violation('I5', `accepted completion of ${name} is not in the history`));
+    if (operation.closes && !CLOSE_EVENTS.has(events.at(-1)?.type ?? ''))
+      found.push(violation('I5', `${name} closed the run, the history is open`));
   }
   return found;
 }
@@ -208,7 +216,9 @@ function checkReads(run: CrashRun, calls: readonly Call[]): readonly Violation[]
 }
 
 function sameEvent(a: ObservedEvent, b: ObservedEvent | undefined): boolean {
-  return b !== undefined && a.eventId === b.eventId && a.type === b.type && a.timeMs === b.timeMs && a.scheduledEventId === b.scheduledEventId;
+  return (
+    b !== undefined && a.eventId === b.eventId && a.type === b.type && a.timeMs === b.timeMs && a.scheduledEventId === b.scheduledEventId
+  );
 }
 
 function countBy(run: CrashRun, type: string, keyOf: (event: ObservedEvent) => string | undefined): ReadonlyMap<string, number> {

@@ -16,14 +16,46 @@ import { type FinalRun, type ObservedEvent, type Operation, Recorder } from './r
 import { type CallOutcome, type Method, ServiceClient } from '../support/service-client.ts';
 
 const methods = {
-  start: { name: 'StartWorkflowExecution', encode: messages.encodeStartWorkflowExecutionRequest, decode: messages.decodeStartWorkflowExecutionResponse },
-  signal: { name: 'SignalWorkflowExecution', encode: messages.encodeSignalWorkflowExecutionRequest, decode: messages.decodeSignalWorkflowExecutionResponse },
-  describe: { name: 'DescribeWorkflowExecution', encode: messages.encodeDescribeWorkflowExecutionRequest, decode: messages.decodeDescribeWorkflowExecutionResponse },
-  history: { name: 'GetWorkflowExecutionHistory', encode: messages.encodeGetWorkflowExecutionHistoryRequest, decode: messages.decodeGetWorkflowExecutionHistoryResponse },
-  pollWorkflow: { name: 'PollWorkflowTaskQueue', encode: messages.encodePollWorkflowTaskQueueRequest, decode: messages.decodePollWorkflowTaskQueueResponse },
-  completeWorkflow: { name: 'RespondWorkflowTaskCompleted', encode: messages.encodeRespondWorkflowTaskCompletedRequest, decode: messages.decodeRespondWorkflowTaskCompletedResponse },
-  pollActivity: { name: 'PollActivityTaskQueue', encode: messages.encodePollActivityTaskQueueRequest, decode: messages.decodePollActivityTaskQueueResponse },
-  completeActivity: { name: 'RespondActivityTaskCompleted', encode: messages.encodeRespondActivityTaskCompletedRequest, decode: messages.decodeRespondActivityTaskCompletedResponse },
+  start: {
+    name: 'StartWorkflowExecution',
+    encode: messages.encodeStartWorkflowExecutionRequest,
+    decode: messages.decodeStartWorkflowExecutionResponse,
+  },
+  signal: {
+    name: 'SignalWorkflowExecution',
+    encode: messages.encodeSignalWorkflowExecutionRequest,
+    decode: messages.decodeSignalWorkflowExecutionResponse,
+  },
+  describe: {
+    name: 'DescribeWorkflowExecution',
+    encode: messages.encodeDescribeWorkflowExecutionRequest,
+    decode: messages.decodeDescribeWorkflowExecutionResponse,
+  },
+  history: {
+    name: 'GetWorkflowExecutionHistory',
+    encode: messages.encodeGetWorkflowExecutionHistoryRequest,
+    decode: messages.decodeGetWorkflowExecutionHistoryResponse,
+  },
+  pollWorkflow: {
+    name: 'PollWorkflowTaskQueue',
+    encode: messages.encodePollWorkflowTaskQueueRequest,
+    decode: messages.decodePollWorkflowTaskQueueResponse,
+  },
+  completeWorkflow: {
+    name: 'RespondWorkflowTaskCompleted',
+    encode: messages.encodeRespondWorkflowTaskCompletedRequest,
+    decode: messages.decodeRespondWorkflowTaskCompletedResponse,
+  },
+  pollActivity: {
+    name: 'PollActivityTaskQueue',
+    encode: messages.encodePollActivityTaskQueueRequest,
+    decode: messages.decodePollActivityTaskQueueResponse,
+  },
+  completeActivity: {
+    name: 'RespondActivityTaskCompleted',
+    encode: messages.encodeRespondActivityTaskCompletedRequest,
+    decode: messages.decodeRespondActivityTaskCompletedResponse,
+  },
 } as const;
 
 export type CrashLoadOptions = {
@@ -96,7 +128,11 @@ export class CrashLoad {
 
   /** The request that started a run is not in its history; Describe knows it. */
   async #withRequestId(workflowId: string, run: Omit<FinalRun, 'workflowId'>): Promise<FinalRun> {
-    const request = { ...messages.emptyDescribeWorkflowExecutionRequest(), namespace: this.#options.namespace, execution: { workflowId, runId: run.runId } };
+    const request = {
+      ...messages.emptyDescribeWorkflowExecutionRequest(),
+      namespace: this.#options.namespace,
+      execution: { workflowId, runId: run.runId },
+    };
     const described = await this.#call(methods.describe, request, CALL_TIMEOUT_MS);
     if (described.kind === 'unknown') return this.#withRequestId(workflowId, run);
     if (described.kind === 'fail') throw new Error(`${workflowId} has a history but cannot be described: ${described.message}`);
@@ -134,7 +170,10 @@ export class CrashLoad {
     };
     for (;;) {
       const operation: Operation = { f: 'start', workflowId, requestId };
-      const outcome = await this.#recorded(process, operation, methods.start, request, (response) => ({ ...operation, runId: response.runId }));
+      const outcome = await this.#recorded(process, operation, methods.start, request, (response) => ({
+        ...operation,
+        runId: response.runId,
+      }));
       if (outcome.kind === 'ok') return outcome.response.runId;
       if (outcome.kind === 'fail') return undefined;
     }
@@ -164,11 +203,19 @@ export class CrashLoad {
     else this.recorder.add(read.kind === 'fail' ? 'fail' : 'info', process, operation);
   }
 
-  async #readHistory(workflowId: string, runId: string): Promise<CallOutcome<{ readonly runId: string; readonly events: readonly ObservedEvent[] }>> {
+  async #readHistory(
+    workflowId: string,
+    runId: string,
+  ): Promise<CallOutcome<{ readonly runId: string; readonly events: readonly ObservedEvent[] }>> {
     const events: HistoryEvent[] = [];
     let nextPageToken: Uint8Array = new Uint8Array();
     do {
-      const request = { ...messages.emptyGetWorkflowExecutionHistoryRequest(), namespace: this.#options.namespace, execution: { workflowId, runId }, nextPageToken };
+      const request = {
+        ...messages.emptyGetWorkflowExecutionHistoryRequest(),
+        namespace: this.#options.namespace,
+        execution: { workflowId, runId },
+        nextPageToken,
+      };
       const page = await this.#call(methods.history, request, CALL_TIMEOUT_MS);
       if (page.kind !== 'ok') return page;
       events.push(...(page.response.history?.events ?? []).map(decodeHistoryEvent));
@@ -246,7 +293,12 @@ export class CrashLoad {
   }
 
   /** A completion whose answer was lost is sent again: it is refused then if it had been applied, or if its time was over. */
-  async #untilAnswered<Request, Response>(process: number, operation: Operation, method: Method<Request, Response>, request: Request): Promise<void> {
+  async #untilAnswered<Request, Response>(
+    process: number,
+    operation: Operation,
+    method: Method<Request, Response>,
+    request: Request,
+  ): Promise<void> {
     for (;;) {
       const outcome = await this.#recorded(process, operation, method, request);
       if (outcome.kind !== 'unknown' || !this.#working) return;
@@ -295,19 +347,34 @@ function nextCommands(events: readonly HistoryEvent[], taskQueue: string): messa
           activityType: { name: 'crash' },
           taskQueue: { name: taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
           startToCloseTimeoutMs: ACTIVITY_TIMEOUT_MS,
-          retryPolicy: { initialIntervalMs: 50, backoffCoefficient: 1, maximumIntervalMs: 50, maximumAttempts: 0, nonRetryableErrorTypes: [] },
+          retryPolicy: {
+            initialIntervalMs: 50,
+            backoffCoefficient: 1,
+            maximumIntervalMs: 50,
+            maximumAttempts: 0,
+            nonRetryableErrorTypes: [],
+          },
         },
       },
     ];
   }
   const done = count(EventType.ACTIVITY_TASK_COMPLETED) > 0 && count(EventType.WORKFLOW_EXECUTION_SIGNALED) >= expectedSignals;
   return done
-    ? [{ ...emptyCommand(), commandType: CommandType.COMPLETE_WORKFLOW_EXECUTION, completeWorkflowExecutionCommandAttributes: { result: undefined } }]
+    ? [
+        {
+          ...emptyCommand(),
+          commandType: CommandType.COMPLETE_WORKFLOW_EXECUTION,
+          completeWorkflowExecutionCommandAttributes: { result: undefined },
+        },
+      ]
     : [];
 }
 
 const eventTypeNames = new Map<number, string>(
-  Object.entries(EventType).map(([name, value]) => [value, name.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())]),
+  Object.entries(EventType).map(([name, value]) => [
+    value,
+    name.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase()),
+  ]),
 );
 
 function observe(event: HistoryEvent): ObservedEvent {
@@ -328,7 +395,9 @@ function observe(event: HistoryEvent): ObservedEvent {
     ...(signaled === undefined ? {} : { requestId: signaled.requestId }),
     ...(about === undefined ? {} : { scheduledEventId: about.scheduledEventId }),
     ...(about !== undefined && 'startedEventId' in about ? { startedEventId: about.startedEventId } : {}),
-    ...(event.activityTaskCompletedEventAttributes === undefined ? {} : { result: String(jsonValue(event.activityTaskCompletedEventAttributes.result)) }),
+    ...(event.activityTaskCompletedEventAttributes === undefined
+      ? {}
+      : { result: String(jsonValue(event.activityTaskCompletedEventAttributes.result)) }),
   };
 }
 

@@ -16,8 +16,20 @@ export type Operation =
       readonly attempt: number;
       readonly pollId: string;
     }
-  | { readonly f: 'completeActivity'; readonly workflowId: string; readonly runId: string; readonly scheduledEventId: number; readonly result: string }
-  | { readonly f: 'completeWorkflowTask'; readonly workflowId: string; readonly runId: string; readonly startedEventId: number; readonly closes: boolean }
+  | {
+      readonly f: 'completeActivity';
+      readonly workflowId: string;
+      readonly runId: string;
+      readonly scheduledEventId: number;
+      readonly result: string;
+    }
+  | {
+      readonly f: 'completeWorkflowTask';
+      readonly workflowId: string;
+      readonly runId: string;
+      readonly startedEventId: number;
+      readonly closes: boolean;
+    }
   /** A read of a whole history while the run went on: its events must be a prefix of the final ones. */
   | { readonly f: 'read'; readonly workflowId: string; readonly runId: string; readonly events: readonly ObservedEvent[] };
 

@@ -5,7 +5,11 @@ import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ServiceClient } from './service-client.ts';
-import { decodeGetSystemInfoResponse, emptyGetSystemInfoRequest, encodeGetSystemInfoRequest } from '../../src/wire/generated/lean/namespace_service.ts';
+import {
+  decodeGetSystemInfoResponse,
+  emptyGetSystemInfoRequest,
+  encodeGetSystemInfoRequest,
+} from '../../src/wire/generated/lean/namespace_service.ts';
 
 const perdure = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
 const getSystemInfo = { name: 'GetSystemInfo', encode: encodeGetSystemInfoRequest, decode: decodeGetSystemInfoResponse } as const;

@@ -13,7 +13,12 @@ export async function embeddedServer(database?: string): Promise<ServerProcess> 
 }
 
 /** `perdure server start --config`, `count` of them on the same topics. The config files go into `folder`. */
-export async function kafkaServers(folder: string, brokers: readonly string[], topicPrefix: string, count: number): Promise<readonly ServerProcess[]> {
+export async function kafkaServers(
+  folder: string,
+  brokers: readonly string[],
+  topicPrefix: string,
+  count: number,
+): Promise<readonly ServerProcess[]> {
   const servers: ServerProcess[] = [];
   for (let i = 0; i < count; i++) {
     const port = await freePort();
