@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   }
 }
 
-async function open({ brokers, file, topic }: Readonly<Record<'brokers' | 'file' | 'topic', string | undefined>>): Promise<Opened> {
+async function open({ brokers, file, topic }: Readonly<Partial<Record<'brokers' | 'file' | 'topic', string>>>): Promise<Opened> {
   if (file !== undefined) {
     const topics = storedTopics(file);
     return { log: await openEmbeddedLog({ filename: file, topics }), topics };
