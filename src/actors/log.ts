@@ -60,6 +60,8 @@ export interface BatchSource {
   /** The open batch, now closed; undefined when there is nothing to append after all. */
   seal(): SealedBatch | undefined;
   settle(outcome: AppendOutcome): void;
+  /** The connection to the partition's leader was lost, or the leader changed: nothing is sealed until the tail was looked at (T6). */
+  reconnected?(): void;
 }
 
 export interface LogAttachment {

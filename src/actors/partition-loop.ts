@@ -133,6 +133,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   readonly #life = new PartitionLife();
   readonly #mailbox = new Fifo<Mail<Command>>();
   readonly #parking: Parking<Command>;
+  /** Their state was loaded while nothing could be decided: before the mailbox, so that order per key is kept. */
+  #unparked: CommandMail<Command>[] = [];
   readonly #timers = new Set<Timer>();
   readonly #runMailbox = (): void => this.#run();
   readonly #wasStopped = (): boolean => !this.#serving;
@@ -197,7 +199,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   /** Undefined: accepted, the answer comes through the host. `NOBODY` asks when the command is the actor's own. */
   submit(askId: number, command: Command): AskFailure | undefined {
     if (!this.#accepting) return { kind: 'unavailable', message: this.#unavailable() };
-    if (this.#mailbox.length + this.#parking.count >= this.#limits.mailboxCommandsMax) {
+    if (this.#waiting >= this.#limits.mailboxCommandsMax) {
       return { kind: 'busy', message: `${this.#name()} has ${this.#limits.mailboxCommandsMax} commands waiting` };
     }
     this.#mailbox.push({ kind: 'command', askId, command });
@@ -257,6 +259,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     this.#runScheduled = false;
     if (!this.#serving) return;
     try {
+      this.#takeUnparked();
       let decided = 0;
       while (this.#mailbox.length > 0 && !this.#backlogged && decided < this.#limits.turnCommandsMax) {
         this.#take(this.#mailbox.shift());
@@ -283,17 +286,15 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
 
   /** The state that these commands waited for is in memory. */
   #unpark(mails: readonly CommandMail<Command>[]): void {
-    if (!this.#serving) {
-      // In doubt: back in line, in order; the state may be gone again when they are decided.
-      for (const mail of mails) this.#mailbox.push(mail);
-      return;
-    }
-    try {
-      for (const mail of mails) this.#decide(mail);
-      this.#settleTurn();
-    } catch (error) {
-      this.#fail(`a command could not be handled: ${describe(error)}`, error);
-    }
+    this.#unparked.push(...mails);
+    if (this.#serving) this.#run();
+  }
+
+  /** First of all, and through the prefetch again: what was loaded in doubt may be gone by now. */
+  #takeUnparked(): void {
+    const mails = this.#unparked;
+    this.#unparked = [];
+    for (const mail of mails) this.#take(mail);
   }
 
   #decide(mail: CommandMail<Command>): void {
@@ -460,6 +461,14 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     });
   }
 
+  /**
+   * The connection to the partition's leader was lost, or the leader changed: what was confirmed must be found unchanged before anything
+   * more is (T6). An append that was under way has an unknown outcome by then, and doubt looks for itself.
+   */
+  reconnected(): void {
+    if (this.#serving && this.#sent === undefined && !this.#judging) this.#background(this.#judge(this.#cursor.offset, undefined));
+  }
+
   // ── Reads (T7) and the idle watch (T10) ────────────────────────────────────────────────────────────────────────────────────
 
   /** Asks for the log's end when a read waits that nothing under way will prove. */
@@ -623,16 +632,14 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   async #takeOver(): Promise<void> {
     const turn = this.#turn;
     this.#statusChanged();
-    const bounds = await this.#persist(() => this.#options.log.bounds(this.#options.partition));
-    if (turn !== this.#turn || bounds === undefined) return;
-    await this.#replay(bounds.end);
+    await this.#replay(undefined);
     if (turn !== this.#turn) return;
     this.#claimAttempts = 0;
     this.#wantClaim(this.#cursor.epoch + 1);
   }
 
-  /** restoring → replaying → claiming: new memory, filled from the journal below `until`. */
-  async #replay(until: number): Promise<void> {
+  /** restoring → replaying → claiming: new memory, filled from the journal below `until`, or as far as it goes. */
+  async #replay(until: number | undefined): Promise<void> {
     const turn = this.#turn;
     this.#witnesses = this.#knownPositions();
     this.#cursor = { epoch: 0, sequence: 0, offset: 0 };
@@ -645,7 +652,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     this.#memory = this.#options.create();
     assert(this.#life.send('restored'), 'restoring ends in replaying');
     this.#statusChanged();
-    await this.#fold(until);
+    await this.#fold(until ?? bounds.end);
     if (turn !== this.#turn) return;
     this.#hearWitnesses(Infinity);
     if (turn !== this.#turn) return;
@@ -753,7 +760,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   }
 
   #endIfDrained(): void {
-    if (this.#life.state !== 'draining' || !this.#window.empty || this.#mailbox.length > 0 || this.#parking.count > 0) return;
+    if (this.#life.state !== 'draining' || !this.#window.empty || this.#waiting > 0) return;
     assert(this.#life.send('drained'), 'draining ends in released');
     this.#tearDown('is shut down');
   }
@@ -785,6 +792,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     this.#activated = false;
     this.#mailbox.clear();
     this.#parking.clear();
+    this.#unparked = [];
     this.#window = new CommitWindow(this.#barrier);
     memory?.host.deactivated();
     this.#options.asks.abandon(message);
@@ -815,6 +823,11 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
 
   get #backlogged(): boolean {
     return this.#window.openBytes >= this.#limits.openBytesMax || this.#window.openRecords >= this.#limits.openRecordsMax;
+  }
+
+  /** Commands that are accepted and not decided. */
+  get #waiting(): number {
+    return this.#mailbox.length + this.#parking.count + this.#unparked.length;
   }
 
   #name(): string {

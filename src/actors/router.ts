@@ -82,10 +82,13 @@ export class Router implements Asker {
   readonly #matching: Seat[] = [];
   readonly #asks = new Map<number, Ask>();
   readonly #wheel: DeadlineWheel<Ask>;
+  readonly #callbackFailed: (error: unknown) => void;
   #lastAskId = NOBODY;
 
-  constructor(clock: Clock) {
+  /** `callbackFailed`: a caller threw out of its `onReply`. That is a bug of the caller, and no actor's business. Default: loud, later. */
+  constructor(clock: Clock, callbackFailed?: (error: unknown) => void) {
     this.#clock = clock;
+    this.#callbackFailed = callbackFailed ?? ((error) => clock.soon(() => rethrow(error)));
     this.#wheel = new DeadlineWheel(clock, (ask) => this.#expired(ask));
   }
 
@@ -158,15 +161,24 @@ export class Router implements Asker {
 
   #answer(askId: number, answer: unknown): boolean {
     const ask = this.#take(askId);
-    ask?.onReply(answer as never);
-    return ask !== undefined;
+    if (ask === undefined) return false;
+    this.#call(ask, answer);
+    return true;
   }
 
   #expired(ask: Ask): void {
     if (this.#take(ask.askId) === undefined) return;
     ask.seat.endpoint?.cancel(ask.askId);
     const failure: AskFailure = { kind: 'deadline', message: `${ask.seat.name} did not answer in time` };
-    ask.onReply(failure as never);
+    this.#call(ask, failure);
+  }
+
+  #call(ask: Ask, answer: unknown): void {
+    try {
+      ask.onReply(answer as never);
+    } catch (error) {
+      this.#callbackFailed(error);
+    }
   }
 
   #abandon(seat: Seat, message: string): void {
@@ -195,6 +207,10 @@ export class Router implements Asker {
     }
     return seat;
   }
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 function nameOf(address: Address): string {

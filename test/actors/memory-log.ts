@@ -7,6 +7,8 @@ export class MemoryLog implements Log {
   readonly partitions = new Map<string, StoredRecord[]>();
   /** Appends stop being answered while it is set. */
   held = false;
+  /** Appends land, but nobody is told. */
+  unknown = false;
   appends = 0;
   readonly #ready = new Map<BatchSource, PartitionId>();
   #scheduled = false;
@@ -85,7 +87,9 @@ export class MemoryLog implements Log {
       const baseOffset = records.length;
       for (const record of batch.records) records.push({ ...record, offset: records.length });
       this.appends += 1;
-      outcomes.push(() => source.settle({ kind: 'appended', generation: batch.generation, baseOffset }));
+      const { generation } = batch;
+      if (this.unknown) outcomes.push(() => source.settle({ kind: 'unknown', generation, reason: 'as the test wants it' }));
+      else outcomes.push(() => source.settle({ kind: 'appended', generation, baseOffset }));
     }
     if (outcomes.length > 0) setImmediate(() => outcomes.forEach((settle) => settle()));
   }

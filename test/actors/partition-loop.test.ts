@@ -283,4 +283,27 @@ describe('prefetch', () => {
     await Promise.all([...cold, late]);
     expect(order).toEqual(['b1', 'a1', 'a2', 'a3']);
   });
+
+  test('what is loaded while an append is in doubt comes before what arrived since', async () => {
+    const loads: (() => void)[] = [];
+    let hot = true;
+    const prefetch: Prefetch<LedgerCommand> = { keyOf: () => 'k', resident: () => hot, load: (_key, done) => loads.push(done) };
+    const log = new MemoryLog();
+    const bench = await new Bench(log, { prefetch }).start();
+    log.unknown = true;
+    const doubtful = bench.ask({ kind: 'add', id: 'doubtful' });
+    await bench.until(() => bench.core.entries.length === 1);
+    hot = false;
+    const order: string[] = [];
+    const first = bench.ask({ kind: 'add', id: 'first' }).then(() => order.push('first'));
+    await bench.until(() => loads.length === 1 && bench.loop.status().state === 'claiming');
+    const second = bench.ask({ kind: 'add', id: 'second' }).then(() => order.push('second'));
+    hot = true;
+    loads[0]?.();
+    log.unknown = false;
+    expect(await doubtful).toEqual({ kind: 'added', place: 0 });
+    await Promise.all([first, second]);
+    expect(order).toEqual(['first', 'second']);
+    expect(bench.core.entries).toEqual(['doubtful', 'first', 'second']);
+  });
 });

@@ -109,6 +109,22 @@ describe('router', () => {
     expect(router.openAsks).toBe(2);
   });
 
+  test('a caller that throws harms neither the actor nor other callers', () => {
+    const failures: unknown[] = [];
+    const router = new Router(new SimClock(), (error) => failures.push(error));
+    router.attach(address, new Actor());
+    const answers: unknown[] = [];
+    const broken = router.ask<string, string>(address, 'a', Infinity, () => {
+      throw new Error('a bug of the edge');
+    });
+    const sound = router.ask<string, string>(address, 'b', Infinity, (answer) => answers.push(answer));
+    const sink = router.sink<string>(address);
+    sink.answer(broken, 'x');
+    sink.answer(sound, 'y');
+    expect(failures).toEqual([new Error('a bug of the edge')]);
+    expect(answers).toEqual(['y']);
+  });
+
   test('one address has one actor', () => {
     const { router } = bench();
     expect(() => router.attach(address, new Actor())).toThrow('the cluster actor has one actor');

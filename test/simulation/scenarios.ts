@@ -129,6 +129,7 @@ export const scenarios: readonly Scenario[] = [
     run: tailLostBeforeTakeover,
   },
   { rule: 'T6', name: 'after a lost connection the last confirmed record must be found unchanged', run: tailReplaced },
+  { rule: 'T6', name: 'after a leader change nothing is confirmed before the tail was looked at', run: leaderChanged },
   { rule: 'T7', name: 'an owner that was paused over a takeover answers no read', run: pausedReader },
   { rule: 'T7', name: 'an idle owner answers reads with proof, without an append', run: provenRead },
   { rule: 'T8', name: 'owner and other readers fold the same from a journal full of void records', run: oneFold },
@@ -306,6 +307,25 @@ async function tailReplaced(): Promise<void> {
   await stage.until('z answered', () => z.answer !== undefined);
   same(z.answer?.kind, 'unavailable', 'nothing is acknowledged');
   same(stage.status(stage.a).state, 'failed', 'offsets fit, the record does not');
+}
+
+async function leaderChanged(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  stage.a.loop(0).reconnected();
+  same((await stage.add(stage.a, 'y')).kind, 'added', 'a tail that is unchanged');
+  stage.broker.loseTail(partitionId(0), 1);
+  stage.inject({ epoch: 0, sequence: 5 });
+  stage.a.loop(0).reconnected();
+  same((await stage.add(stage.a, 'z')).kind, 'unavailable', 'a tail that was replaced');
+  same(stage.status(stage.a).state, 'failed', 'offsets fit, the record does not');
+  const short = new Stage();
+  await short.active(short.a);
+  await short.add(short.a, 'x');
+  short.broker.loseTail(partitionId(0), 1);
+  short.a.loop(0).reconnected();
+  await short.until('failed', () => short.status(short.a).state === 'failed');
 }
 
 async function pausedReader(): Promise<void> {

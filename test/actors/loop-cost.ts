@@ -1,0 +1,133 @@
+/**
+ * `node test/actors/loop-cost.ts`: what the partition loop and the router cost per command, CPU microseconds, on a log and a core that
+ * cost next to nothing. Not a test: a figure to look at.
+ */
+import { PartitionLoop } from '../../src/actors/partition-loop.ts';
+import { Router } from '../../src/actors/router.ts';
+import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import { silentLogger } from '../../src/observability/logger.ts';
+import { jsonClaims } from './ledger.ts';
+import type { BatchSource, Log } from '../../src/actors/log.ts';
+import type { Address } from '../../src/actors/router.ts';
+
+const address: Address = { kind: 'history', shard: 1 };
+const value = new Uint8Array(300);
+let end = 0;
+
+const log: Log = {
+  exclusive: process.argv[2] !== 'shared',
+  attach(_partition, source: BatchSource) {
+    let ready = false;
+    const flush = (): void => {
+      ready = false;
+      const batch = source.seal();
+      if (batch === undefined) return;
+      const baseOffset = end;
+      end += batch.records.length;
+      setImmediate(() => source.settle({ kind: 'appended', generation: batch.generation, baseOffset }));
+    };
+    return {
+      ready: () => {
+        if (!ready) setImmediate(flush);
+        ready = true;
+      },
+      detach: () => {},
+    };
+  },
+  read: (_partition, fromOffset) =>
+    Promise.resolve(
+      Array.from({ length: end - fromOffset }, (_, index) => ({
+        key: '@claim',
+        schema: 1,
+        epoch: 1,
+        sequence: 0,
+        type: 'Claim',
+        namespace: '',
+        workflowId: '',
+        runId: '',
+        timeMs: 0,
+        value: claim,
+        offset: fromOffset + index,
+      })),
+    ),
+  bounds: () => Promise.resolve({ start: 0, end }),
+  end: () => Promise.resolve(end),
+  truncate: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+};
+
+let claim = new Uint8Array();
+const claims = {
+  ...jsonClaims,
+  encode: (each: { ownerNonce: string; owner: string }) => (claim = new Uint8Array(jsonClaims.encode(each))),
+};
+
+type Command = { readonly kind: 'write' | 'read'; readonly id: number };
+const router = new Router(systemClock);
+const sink = router.sink<number>(address);
+const loop = new PartitionLoop<Command, number, number, never>({
+  partition: { topic: 'cost', partition: 0 },
+  log,
+  codec: {
+    encode: (record) => ({ key: 'ns/wf', schema: 1, type: 'T', namespace: 'ns', workflowId: 'wf', runId: 'r', timeMs: record, value }),
+    decode: () => 0,
+  },
+  claims,
+  owner: 'cost',
+  create: () => ({
+    core: {
+      handle: (command, nowMs) =>
+        command.kind === 'write' ? { kind: 'commit', record: nowMs, reply: 1, effects: [] } : { kind: 'answer', reply: 1, effects: [] },
+      evolve: () => {},
+      cancel: () => ({ kind: 'wait', barrier: false, effects: [] }),
+    },
+    host: {
+      answer: (askId, reply) => sink.answer(askId, reply),
+      act: () => {},
+      committed: () => {},
+      activated: () => {},
+      deactivated: () => {},
+    },
+  }),
+  asks: sink,
+  clock: systemClock,
+  random: systemRandom,
+  logger: silentLogger,
+});
+router.attach(address, loop);
+loop.start();
+while (loop.status().state !== 'active') await new Promise((resolve) => setImmediate(resolve));
+
+/** `users` callers, each with one ask under way. */
+function measure(kind: Command['kind'], users: number, total: number): Promise<string> {
+  return new Promise((resolve) => {
+    let sent = 0;
+    let answered = 0;
+    const before = process.cpuUsage();
+    const next = (): void => {
+      sent += 1;
+      router.ask<Command, number>(address, { kind, id: sent }, systemClock.monoMs() + 10_000, () => {
+        answered += 1;
+        if (sent < total) next();
+        else if (answered === total) {
+          const { user, system } = process.cpuUsage(before);
+          resolve(`${kind}, ${users} at a time: ${((user + system) / total).toFixed(2)} µs a command`);
+        }
+      });
+    };
+    for (let user = 0; user < users; user++) next();
+  });
+}
+
+await measure('write', 16, 200_000);
+for (const [kind, users] of [
+  ['write', 1],
+  ['write', 16],
+  ['write', 256],
+  ['read', 16],
+  ['read', 256],
+] as const) {
+  console.log(await measure(kind, users, 300_000));
+}
+loop.close();
+router.close();
