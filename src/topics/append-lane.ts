@@ -73,6 +73,7 @@ export class AppendLane {
   #queue: LaneSlot[] = [];
   #scheduled = false;
   #busy = false;
+  #onIdle: (() => void)[] = [];
 
   /**
    * `open` is asked before anything is sealed: while it says no, what is ready waits unsealed, so that an outage puts nothing in doubt
@@ -83,8 +84,9 @@ export class AppendLane {
     this.#open = open;
   }
 
-  get idle(): boolean {
-    return !this.#busy && this.#queue.length === 0;
+  /** Resolves once nothing is under way and nobody waits. */
+  async idle(): Promise<void> {
+    if (this.#busy || this.#queue.length > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
   }
 
   enqueue(slot: LaneSlot): void {
@@ -104,7 +106,11 @@ export class AppendLane {
   }
 
   #schedule(): void {
-    if (this.#busy || this.#scheduled || this.#queue.length === 0) return;
+    if (this.#busy || this.#scheduled) return;
+    if (this.#queue.length === 0) {
+      for (const resolve of this.#onIdle.splice(0)) resolve();
+      return;
+    }
     this.#scheduled = true;
     setImmediate(this.#flush);
   }

@@ -11,7 +11,6 @@ export type LogFixture = {
   readonly stop: () => Promise<void>;
 };
 
-
 /** `in memory`: what was appended goes with the log, so nothing is asked about opening it again. */
 export function logContract(name: string, kept: 'durable' | 'in memory', start: () => Promise<LogFixture>): void {
   describe(`log contract: ${name}`, () => {
@@ -122,7 +121,7 @@ export function logContract(name: string, kept: 'durable' | 'in memory', start: 
         await writer.append(...Array.from({ length: 5 }, (_, i) => record(5 * batch + i, { value })));
       }
       const pages: number[] = [];
-      for (let offset = 0; ; ) {
+      for (let offset = 0; ;) {
         const page = await log.read(at, offset, 10_000);
         if (page.length === 0) break;
         expect(page.map((one) => one.offset)).toEqual(page.map((_, i) => offset + i));

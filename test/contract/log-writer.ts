@@ -30,6 +30,10 @@ export class LogWriter implements BatchSource {
     });
   }
 
+  get sealed(): number {
+    return this.#generation;
+  }
+
   ready(): void {
     this.#inReady = true;
     this.#attachment.ready();

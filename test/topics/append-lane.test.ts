@@ -111,3 +111,20 @@ test('who is ready again within settle, or detaches, is not called twice or at a
   expect(leaving.settled).toEqual([]);
   expect(requests).toHaveLength(1);
 });
+
+test('idle comes when nothing is under way and nobody waits, also when those who waited have left', async () => {
+  const { lane, requests, slot } = handLane();
+  await lane.idle();
+  const [first, second] = [slot(0), slot(1)];
+  first.slot.ready();
+  await turn();
+  second.slot.ready();
+  let idle = false;
+  const waiting = lane.idle().then(() => (idle = true));
+  second.slot.detach();
+  await turn();
+  expect(idle).toBe(false);
+  requests[0]?.answer('appended');
+  await waiting;
+  expect(requests).toHaveLength(1);
+});

@@ -153,6 +153,22 @@ describe('the file of the embedded log', () => {
     await expect(openEmbeddedLog({ filename: join(folder, 'absent', 'log.sqlite'), topics })).rejects.toThrow(/does its folder exist/);
   });
 
+  test('closing waits for what is under way, refuses what is not, and does not wait for who has left', async () => {
+    const filename = fresh();
+    const log = await openEmbeddedLog({ filename, topics });
+    const [writer, leaving] = [new LogWriter(log, at), new LogWriter(log, { ...at, partition: 1 })];
+    const outcomes = [writer.append(record(1)), writer.append(record(2))];
+    while (writer.sealed === 0) await new Promise((resolve) => setImmediate(resolve));
+    leaving.ready();
+    leaving.detach();
+    await log.close();
+    expect((await Promise.all(outcomes)).map(({ kind }) => kind)).toEqual(['appended', 'refused']);
+    await log.close();
+    const again = await openEmbeddedLog({ filename, topics });
+    expect(await again.end(at)).toBe(1);
+    await again.close();
+  });
+
   test('pragmas of the operator are applied, all but the lock', async () => {
     const filename = fresh();
     const log = await openEmbeddedLog({ filename, topics, pragmas: [['user_version', '42']] });

@@ -43,7 +43,6 @@ class EmbeddedLog implements Log {
   readonly #onFailure: (error: LogError) => void;
   #stopped: LogError | undefined;
   #closing: Promise<void> | undefined;
-  #idle: (() => void) | undefined;
 
   constructor(backend: JournalBackend, onFailure: (error: LogError) => void) {
     this.#backend = backend;
@@ -69,7 +68,6 @@ class EmbeddedLog implements Log {
     if (fromOffset < partition.start || fromOffset > partition.end) throw outOfRange(id, fromOffset, partition);
     if (fromOffset === partition.end) return [];
     const records: StoredRecord[] = [];
-    // A batch is read whole and may begin below the offset asked for, so a budget in batches can come out empty: never in records.
     for (const row of await this.#backend.read(partition.index, fromOffset, maxBytes)) {
       decodeBatch(row.data, row.base, fromOffset, records);
     }
@@ -107,18 +105,14 @@ class EmbeddedLog implements Log {
   /** What is under way is settled first; what was not sealed by then is refused. */
   async #close(): Promise<void> {
     this.#stopped ??= new LogError('closed', 'the log is closed');
-    if (!this.#lane.idle) await new Promise<void>((resolve) => (this.#idle = resolve));
+    await this.#lane.idle();
     await this.#backend.close();
   }
 
   #append(batches: readonly BatchUnderWay[], settle: (outcomes: readonly AppendOutcome[]) => void): void {
-    const finish = (outcomes: readonly AppendOutcome[]): void => {
-      settle(outcomes);
-      if (this.#lane.idle) this.#idle?.();
-    };
     const stopped = this.#stopped;
     if (stopped !== undefined) {
-      return finish(batches.map(({ batch }) => ({ kind: 'refused', generation: batch.generation, reason: stopped.message })));
+      return settle(batches.map(({ batch }) => ({ kind: 'refused', generation: batch.generation, reason: stopped.message })));
     }
     const entries: JournalEntry[] = [];
     const next = new Map<Partition, number>();
@@ -131,7 +125,7 @@ class EmbeddedLog implements Log {
     this.#backend.append(entries, (result) => {
       if (result.ok) for (const [partition, end] of next) partition.end = end;
       else this.#stop(result.reason);
-      finish(batches.map(({ batch }, index) => outcomeOf(result, batch.generation, entries[index])));
+      settle(batches.map(({ batch }, index) => outcomeOf(result, batch.generation, entries[index])));
     });
   }
 
