@@ -1,0 +1,122 @@
+/** `bin/perdure` with the whole server behind it, as users and SDK test environments start it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection } from '@temporalio/client';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import * as activities from '../../examples/hello/activities.ts';
+import { hello } from '../../examples/hello/workflows.ts';
+import { Child } from './child.ts';
+
+const bin = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
+const workflowsPath = fileURLToPath(new URL('../../examples/hello/workflows.ts', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'perdure-real-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const children: Child[] = [];
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    child.process.kill('SIGKILL');
+    await child.exit;
+  }
+});
+
+async function startDev(...flags: readonly string[]): Promise<{ child: Child; address: string }> {
+  const child = new Child(bin, ['server', 'start-dev', '--port', '0', ...flags]);
+  children.push(child);
+  const port = /\d+$/.exec(await child.seen('out', /^Server: +localhost:\d+(?=\n)/m))?.[0] ?? '';
+  return { child, address: `127.0.0.1:${port}` };
+}
+
+async function withClient<Result>(address: string, use: (client: Client, connection: Connection) => Promise<Result>): Promise<Result> {
+  const connection = await Connection.connect({ address });
+  try {
+    return await use(new Client({ connection }), connection);
+  } finally {
+    await connection.close();
+  }
+}
+
+describe('perdure server start-dev', () => {
+  test('answers when its banner is there, on gRPC and on /health, and stops in silence', async () => {
+    const { child, address } = await startDev('--namespace', 'orders', '--search-attribute', 'CustomerId=keyword');
+    const health = await fetch(`http://${address}/health`);
+    expect([health.status, await health.text()]).toEqual([200, '{"status":"SERVING"}']);
+    await withClient(address, async (_client, connection) => {
+      const { capabilities } = await connection.workflowService.getSystemInfo({});
+      expect(capabilities?.signalAndQueryHeader).toBe(true);
+      for (const namespace of ['default', 'orders']) {
+        const described = await connection.workflowService.describeNamespace({ namespace });
+        expect(described.namespaceInfo?.name).toBe(namespace);
+      }
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace: 'orders' });
+      expect(customAttributes).toMatchObject({ CustomerId: 2 });
+    });
+    child.process.kill('SIGTERM');
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    expect(child.err).toBe('');
+  });
+
+  test('with a file loses nothing that was acknowledged when it is killed', async () => {
+    const flags = ['--db-filename', join(folder, 'kept.db'), '--namespace', 'orders'];
+    const first = await startDev(...flags);
+    const runId = await withClient(first.address, async (client) => {
+      const handle = await client.workflow.start('hello', { taskQueue: 'nobody', workflowId: 'kept', args: ['x'] });
+      await handle.signal('note', 1);
+      return handle.firstExecutionRunId;
+    });
+    first.child.process.kill('SIGKILL');
+    await first.child.exit;
+    const second = await startDev(...flags);
+    await withClient(second.address, async (client) => {
+      const handle = client.workflow.getHandle('kept');
+      const described = await handle.describe();
+      expect([described.runId, described.status.name]).toEqual([runId, 'RUNNING']);
+      const { events } = await handle.fetchHistory();
+      expect(events?.map((event) => Number(event.eventId))).toEqual([1, 2, 3]);
+    });
+  });
+
+  test('refuses a file that another server has open', async () => {
+    const filename = join(folder, 'locked.db');
+    await startDev('--db-filename', filename);
+    const second = new Child(bin, ['server', 'start-dev', '--port', '0', '--db-filename', filename]);
+    children.push(second);
+    expect(await second.exit).toEqual({ code: 1, signal: null });
+    expect(second.err).toMatch(/^perdure: .*locked\.db.*\n/);
+    expect(second.out).toBe('');
+  });
+
+  test('refuses a file that is no database of ours', async () => {
+    const second = new Child(bin, ['server', 'start-dev', '--port', '0', '--db-filename', bin]);
+    children.push(second);
+    expect(await second.exit).toEqual({ code: 1, signal: null });
+    expect(second.err).toMatch(/^perdure: /);
+    expect(second.err).not.toMatch(/^ {4}at /m);
+  });
+});
+
+test('an SDK’s test environment starts it and runs a workflow', async () => {
+  Runtime.install({ logger: new DefaultLogger('WARN') });
+  const environment = await TestWorkflowEnvironment.createLocal({
+    server: { executable: { type: 'existing-path', path: bin }, namespace: 'sdk-tests' },
+  });
+  try {
+    const { client, nativeConnection, namespace } = environment;
+    expect(namespace).toBe('sdk-tests');
+    const worker = await Worker.create({
+      connection: nativeConnection,
+      ...(namespace === undefined ? {} : { namespace }),
+      taskQueue: 'hello',
+      workflowsPath,
+      activities,
+    });
+    const greeting = await worker.runUntil(client.workflow.execute(hello, { taskQueue: 'hello', workflowId: 'hello', args: ['SDK'] }));
+    expect(greeting).toBe('Hello, SDK!');
+  } finally {
+    await environment.teardown();
+  }
+});
