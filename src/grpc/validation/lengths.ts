@@ -1,4 +1,5 @@
 import { invalidArgument } from '../errors/status-error.ts';
+import { checkOpaque, type OpaqueKind } from './opaque.ts';
 
 /** Of ids and names, as UTF-8. */
 const idBytesMax = 1_000;
@@ -16,10 +17,15 @@ export function isTooLong(value: string): boolean {
   return value.length * 3 > idBytesMax && Buffer.byteLength(value) > idBytesMax;
 }
 
-export function checkBlob(bytes: Uint8Array | undefined): void {
-  if (bytes !== undefined && bytes.length > blobBytesMax) throw invalidArgument('Blob data size exceeds limit.');
+/** Something that is passed on as it is: not too large, and well-formed. */
+export function checkBlob(bytes: Uint8Array | undefined, kind: OpaqueKind): void {
+  if (bytes === undefined) return;
+  if (bytes.length > blobBytesMax) throw invalidArgument('Blob data size exceeds limit.');
+  checkOpaque(bytes, kind);
 }
 
 export function checkMemo(bytes: Uint8Array | undefined): void {
-  if (bytes !== undefined && bytes.length > memoBytesMax) throw invalidArgument('Memo size exceeds limit.');
+  if (bytes === undefined) return;
+  if (bytes.length > memoBytesMax) throw invalidArgument('Memo size exceeds limit.');
+  checkOpaque(bytes, 'fields');
 }

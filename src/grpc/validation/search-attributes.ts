@@ -1,7 +1,7 @@
 import { decodePayload, decodeSearchAttributes } from '../../wire/generated/lean/common.ts';
 import { IndexedValueType } from '../../wire/generated/lean/enums.ts';
-import { WireError } from '../../wire/runtime.ts';
 import { invalidArgument } from '../errors/status-error.ts';
+import { checkOpaque } from './opaque.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 
 const keysMax = 100;
@@ -33,7 +33,8 @@ export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: 
   if (bytes === undefined || bytes.length === 0) return;
   if (bytes.length > totalBytesMax)
     throw invalidArgument(`total size of search attributes ${bytes.length} exceeds size limit ${totalBytesMax}`);
-  const fields = decoded(() => decodeSearchAttributes(bytes)).indexedFields;
+  checkOpaque(bytes, 'fields');
+  const fields = decodeSearchAttributes(bytes).indexedFields;
   if (fields.size > keysMax) throw invalidArgument(`number of search attributes ${fields.size} exceeds limit ${keysMax}`);
   for (const [name, payload] of fields) {
     if (unsettableAttributes.has(name)) throw invalidArgument(`${name} attribute can't be set in SearchAttributes`);
@@ -49,7 +50,7 @@ export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: 
 
 /** Why this payload is no value of that IndexedValueType; undefined = it is. A null or an empty list unsets the attribute. */
 export function valueProblem(bytes: Uint8Array, type: number): string | undefined {
-  const payload = decoded(() => decodePayload(bytes));
+  const payload = decodePayload(bytes);
   const encoding = Buffer.from(payload.metadata.get('encoding') ?? []).toString('latin1');
   if (encoding === 'binary/null') return undefined;
   if (encoding !== 'json/plain') return `encoding ${encoding === '' ? 'is not set' : encoding}, expected json/plain`;
@@ -109,15 +110,5 @@ export function typeName(type: number): string {
       return 'KeywordList';
     default:
       return `IndexedValueType(${type})`;
-  }
-}
-
-/** An opaque field is decoded only here, so a malformed one shows only here. */
-function decoded<T>(decode: () => T): T {
-  try {
-    return decode();
-  } catch (error) {
-    if (error instanceof WireError) throw invalidArgument(`grpc: error unmarshalling request: ${error.message}`);
-    throw error;
   }
 }

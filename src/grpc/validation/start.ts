@@ -4,6 +4,7 @@ import type { StartWorkflowExecutionRequest } from '../../wire/generated/lean/wo
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { checkBlob, checkLength, checkMemo, isTooLong } from './lengths.ts';
+import { checkOpaque } from './opaque.ts';
 import { checkSearchAttributes } from './search-attributes.ts';
 import { requireTaskQueue, taskQueueFields } from './task-queue.ts';
 
@@ -56,9 +57,10 @@ export function startAttributes(request: StartFields, namespace: Namespace): Sta
   checkLength(request.identity, 'Identity');
   checkLinks(request.links);
   refuseUnbuilt(request);
-  checkBlob(request.input);
-  checkBlob(request.header);
-  checkBlob(request.userMetadata);
+  checkBlob(request.input, 'payloads');
+  checkBlob(request.header, 'fields');
+  checkBlob(request.userMetadata, 'userMetadata');
+  checkOpaque(request.priority, 'priority');
   checkMemo(request.memo);
   checkSearchAttributes(request.searchAttributes, namespace);
   return {
@@ -83,6 +85,7 @@ export function checkLinks(links: readonly Uint8Array[]): void {
   if (links.length > linksMax) throw invalidArgument(`cannot attach more than ${linksMax} links per request, got ${links.length}`);
   for (const link of links) {
     if (link.length > linkBytesMax) throw invalidArgument(`link exceeds allowed size of ${linkBytesMax}, got ${link.length}`);
+    checkOpaque(link, 'link');
   }
 }
 

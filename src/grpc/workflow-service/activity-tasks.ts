@@ -29,6 +29,7 @@ import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { runKeyOf } from '../validation/execution.ts';
 import { blobBytesMax, checkLength } from '../validation/lengths.ts';
+import { checkOpaque } from '../validation/opaque.ts';
 import { boundedFailure, decodedFailure, serverFailure } from './failures.ts';
 import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
 import { activityTaskAnswer, emptyActivityTask } from './task-answers.ts';
@@ -161,6 +162,7 @@ async function byId(
 type Result = { readonly result: Uint8Array | undefined; readonly identity: string };
 
 async function complete(front: Front, activity: ActivityRef, { result, identity }: Result, call: Call): Promise<Record<string, never>> {
+  checkOpaque(result, 'payloads');
   if (isOversize(result)) await failInstead(front, activity, identity, 'Complete result exceeds size limit.', call);
   else await front.history(call, activity.key, { kind: 'completeActivityTask', activity, result, identity });
   return {};
@@ -175,6 +177,7 @@ type FailureReport = {
 /** Parts over the limit are dropped or replaced, and the answer says which. */
 async function fail(front: Front, activity: ActivityRef, report: FailureReport, call: Call): Promise<RespondActivityTaskFailedResponse> {
   const { failure, lastHeartbeatDetails, identity } = report;
+  checkOpaque(lastHeartbeatDetails, 'payloads');
   if (failure !== undefined && failure.length > 0 && decodedFailure(failure).applicationFailureInfo === undefined) {
     throw invalidArgument('Failure must have ApplicationFailureInfo.');
   }
@@ -196,6 +199,7 @@ async function fail(front: Front, activity: ActivityRef, report: FailureReport, 
 type Details = { readonly details: Uint8Array | undefined; readonly identity: string };
 
 async function cancel(front: Front, activity: ActivityRef, { details, identity }: Details, call: Call): Promise<Record<string, never>> {
+  checkOpaque(details, 'payloads');
   if (isOversize(details)) await failInstead(front, activity, identity, 'Cancel details exceed size limit.', call);
   else await front.history(call, activity.key, { kind: 'cancelActivityTask', activity, details, identity });
   return {};
@@ -207,6 +211,7 @@ async function heartbeat(
   { details, identity }: Details,
   call: Call,
 ): Promise<RecordActivityTaskHeartbeatResponse> {
+  checkOpaque(details, 'payloads');
   if (isOversize(details)) {
     await failInstead(front, activity, identity, 'Heartbeat details exceed size limit.', call);
     return { cancelRequested: true, activityPaused: false, activityReset: false };

@@ -4,6 +4,7 @@ import { decodeFailure, emptyFailure, encodeFailure, type Failure } from '../../
 import { WireError } from '../../wire/runtime.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { blobBytesMax } from '../validation/lengths.ts';
+import { checkOpaque } from '../validation/opaque.ts';
 
 /** The few facts that decisions need of a failure; the failure itself goes on as it came. */
 export function opaqueFailure(bytes: Uint8Array): OpaqueFailure {
@@ -26,6 +27,7 @@ export function serverFailure(message: string, cause?: Failure): OpaqueFailure {
 const keptMessageChars = 4_000;
 
 export function decodedFailure(bytes: Uint8Array): Failure {
+  checkOpaque(bytes, 'failure');
   try {
     return decodeFailure(bytes);
   } catch (error) {

@@ -48,8 +48,8 @@ async function signal(front: Front, request: SignalWorkflowExecutionRequest, cal
   checkLength(request.requestId, 'RequestId');
   checkLength(request.identity, 'Identity');
   checkLinks(request.links);
-  checkBlob(request.input);
-  checkBlob(request.header);
+  checkBlob(request.input, 'payloads');
+  checkBlob(request.header, 'fields');
   const requestId = request.requestId === '' ? front.ports.newId() : request.requestId;
   await front.history(call, key, {
     kind: 'signalWorkflow',
@@ -97,7 +97,7 @@ async function terminate(front: Front, request: TerminateWorkflowExecutionReques
   checkLength(request.identity, 'Identity');
   checkLength(request.reason, 'Reason');
   checkLinks(request.links);
-  checkBlob(request.details);
+  checkBlob(request.details, 'payloads');
   await front.history(call, key, {
     kind: 'terminateWorkflow',
     key,

@@ -30,8 +30,8 @@ async function query(front: Front, request: QueryWorkflowRequest, call: Call): P
   if (request.query === undefined) throw invalidArgument('WorkflowQuery is not set on request.');
   if (request.query.queryType === '') throw invalidArgument('QueryType is not set on request.');
   checkLength(request.query.queryType, 'QueryType');
-  checkBlob(request.query.queryArgs);
-  checkBlob(request.query.header);
+  checkBlob(request.query.queryArgs, 'payloads');
+  checkBlob(request.query.header, 'fields');
   if (request.queryRejectCondition < 0 || request.queryRejectCondition > QueryRejectCondition.NOT_COMPLETED_CLEANLY) {
     throw invalidArgument(`unknown QueryRejectCondition ${request.queryRejectCondition}`);
   }

@@ -86,7 +86,7 @@ async function signalWithStart(
   if (request.signalName === '') throw invalidArgument('SignalName is not set on request.');
   checkLength(request.signalName, 'SignalName');
   const attributes = startAttributes(request, namespace);
-  checkBlob(request.signalInput);
+  checkBlob(request.signalInput, 'payloads');
   if (request.workflowIdConflictPolicy === WorkflowIdConflictPolicy.FAIL) {
     throw invalidArgument('Invalid WorkflowIDConflictPolicy: WORKFLOW_ID_CONFLICT_POLICY_FAIL is not supported for this operation.');
   }

@@ -2,6 +2,7 @@ import type { WorkflowCommand } from '../../history/commands.ts';
 import type {
   Command,
   ContinueAsNewWorkflowExecutionCommandAttributes,
+  RecordMarkerCommandAttributes,
   RequestCancelExternalWorkflowExecutionCommandAttributes,
   ScheduleActivityTaskCommandAttributes,
   SignalExternalWorkflowExecutionCommandAttributes,
@@ -11,6 +12,7 @@ import { CommandType } from '../../wire/generated/lean/enums.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
 import type { Call } from '../transport/call.ts';
+import { checkOpaque } from '../validation/opaque.ts';
 import { opaqueFailure } from './failures.ts';
 
 /** Namespace names in commands -> ids; '' = the workflow's own. */
@@ -40,8 +42,13 @@ async function resolve(front: Front, call: Call, named: ReadonlySet<string>): Pr
   return ids;
 }
 
-/** One command as the core knows it. Its checks are the core's; only what is not built at all is refused here. */
+/**
+ * One command as the core knows it. Its checks are the core's; only what is malformed or not built at all is refused here, and then with
+ * the whole request.
+ */
 export function workflowCommand(command: Command, namespaces: TargetNamespaces): WorkflowCommand {
+  checkOpaque(command.userMetadata, 'userMetadata');
+  for (const marker of command.eventGroupMarkers) checkOpaque(marker, 'eventGroupMarker');
   const common = { userMetadata: command.userMetadata, eventGroupMarkers: command.eventGroupMarkers };
   switch (command.commandType) {
     case CommandType.SCHEDULE_ACTIVITY_TASK:
@@ -53,8 +60,9 @@ export function workflowCommand(command: Command, namespaces: TargetNamespaces):
     case CommandType.CANCEL_TIMER:
       return { type: 'cancelTimer', attributes: command.cancelTimerCommandAttributes, ...common };
     case CommandType.RECORD_MARKER:
-      return { type: 'recordMarker', attributes: command.recordMarkerCommandAttributes, ...common };
+      return { type: 'recordMarker', attributes: recordMarker(command.recordMarkerCommandAttributes), ...common };
     case CommandType.COMPLETE_WORKFLOW_EXECUTION:
+      checkOpaque(command.completeWorkflowExecutionCommandAttributes?.result, 'payloads');
       return { type: 'completeWorkflowExecution', attributes: command.completeWorkflowExecutionCommandAttributes, ...common };
     case CommandType.FAIL_WORKFLOW_EXECUTION: {
       const attributes = command.failWorkflowExecutionCommandAttributes;
@@ -62,6 +70,7 @@ export function workflowCommand(command: Command, namespaces: TargetNamespaces):
       return { type: 'failWorkflowExecution', attributes: attributes === undefined ? undefined : { failure }, ...common };
     }
     case CommandType.CANCEL_WORKFLOW_EXECUTION:
+      checkOpaque(command.cancelWorkflowExecutionCommandAttributes?.details, 'payloads');
       return { type: 'cancelWorkflowExecution', attributes: command.cancelWorkflowExecutionCommandAttributes, ...common };
     case CommandType.CONTINUE_AS_NEW_WORKFLOW_EXECUTION:
       return {
@@ -88,8 +97,10 @@ export function workflowCommand(command: Command, namespaces: TargetNamespaces):
         ...common,
       };
     case CommandType.UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
+      checkOpaque(command.upsertWorkflowSearchAttributesCommandAttributes?.searchAttributes, 'fields');
       return { type: 'upsertWorkflowSearchAttributes', attributes: command.upsertWorkflowSearchAttributesCommandAttributes, ...common };
     case CommandType.MODIFY_WORKFLOW_PROPERTIES:
+      checkOpaque(command.modifyWorkflowPropertiesCommandAttributes?.upsertedMemo, 'fields');
       return { type: 'modifyWorkflowProperties', attributes: command.modifyWorkflowPropertiesCommandAttributes, ...common };
     case CommandType.PROTOCOL_MESSAGE:
       throw notBuilt('command PROTOCOL_MESSAGE');
@@ -104,8 +115,19 @@ export function workflowCommand(command: Command, namespaces: TargetNamespaces):
 
 type AttributesOf<Type extends WorkflowCommand['type']> = Extract<WorkflowCommand, { type: Type }>['attributes'];
 
+function recordMarker(attributes: RecordMarkerCommandAttributes | undefined): AttributesOf<'recordMarker'> {
+  if (attributes === undefined) return undefined;
+  for (const details of attributes.details.values()) checkOpaque(details, 'payloads');
+  checkOpaque(attributes.header, 'fields');
+  checkOpaque(attributes.failure, 'failure');
+  return attributes;
+}
+
 function scheduleActivity(attributes: ScheduleActivityTaskCommandAttributes | undefined): AttributesOf<'scheduleActivityTask'> {
   if (attributes === undefined) return undefined;
+  checkOpaque(attributes.input, 'payloads');
+  checkOpaque(attributes.header, 'fields');
+  checkOpaque(attributes.priority, 'priority');
   return {
     activityId: attributes.activityId,
     activityType: attributes.activityType?.name ?? '',
@@ -127,6 +149,12 @@ function continueAsNew(
   attributes: ContinueAsNewWorkflowExecutionCommandAttributes | undefined,
 ): AttributesOf<'continueAsNewWorkflowExecution'> {
   if (attributes === undefined) return undefined;
+  checkOpaque(attributes.input, 'payloads');
+  checkOpaque(attributes.lastCompletionResult, 'payloads');
+  checkOpaque(attributes.failure, 'failure');
+  checkOpaque(attributes.header, 'fields');
+  checkOpaque(attributes.memo, 'fields');
+  checkOpaque(attributes.searchAttributes, 'fields');
   return {
     workflowType: attributes.workflowType?.name ?? '',
     taskQueue: attributes.taskQueue,
@@ -151,6 +179,11 @@ function startChild(
 ): AttributesOf<'startChildWorkflowExecution'> {
   if (attributes === undefined) return undefined;
   if (attributes.versioningOverride !== undefined) throw notBuilt('versioning_override of a child workflow');
+  checkOpaque(attributes.input, 'payloads');
+  checkOpaque(attributes.header, 'fields');
+  checkOpaque(attributes.memo, 'fields');
+  checkOpaque(attributes.searchAttributes, 'fields');
+  checkOpaque(attributes.priority, 'priority');
   return {
     namespace: attributes.namespace,
     namespaceId: namespaces.get(attributes.namespace) ?? '',
@@ -187,5 +220,7 @@ function signalExternal(
   namespaces: TargetNamespaces,
 ): AttributesOf<'signalExternalWorkflowExecution'> {
   if (attributes === undefined) return undefined;
+  checkOpaque(attributes.input, 'payloads');
+  checkOpaque(attributes.header, 'fields');
   return { ...attributes, namespaceId: namespaces.get(attributes.namespace) ?? '' };
 }

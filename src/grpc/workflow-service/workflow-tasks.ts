@@ -30,6 +30,7 @@ import type { WorkflowTaskToken } from '../tokens/tokens.ts';
 import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
 import { blobBytesMax, checkLength } from '../validation/lengths.ts';
+import { checkOpaque } from '../validation/opaque.ts';
 import { checkTaskQueue } from '../validation/task-queue.ts';
 import { boundedFailure } from './failures.ts';
 import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
@@ -101,6 +102,9 @@ async function complete(
   const namespace = await front.namespaceOfToken(call, request.namespace, token.namespaceId);
   checkLength(request.identity, 'Identity');
   refuseUnbuiltCompletion(request);
+  checkOpaque(request.sdkMetadata, 'sdkMetadata');
+  checkOpaque(request.meteringMetadata, 'meteringMetadata');
+  checkOpaque(request.workerVersionStamp, 'workerVersionStamp');
   if (request.stickyAttributes?.workerTaskQueue !== undefined) checkTaskQueue(request.stickyAttributes.workerTaskQueue);
   const namespaces = await targetNamespaces(front, call, request.commands);
   const task = workflowTaskRef(token);
@@ -173,6 +177,8 @@ function queryResults(results: ReadonlyMap<string, WorkflowQueryResult>): Readon
 
 /** An answer over the limit becomes a failed query. */
 function boundedQueryResult(result: QueryResult): QueryResult {
+  checkOpaque(result.answer, 'payloads');
+  checkOpaque(result.failure, 'failure');
   if ((result.answer?.length ?? 0) > blobBytesMax) {
     return { answered: false, answer: undefined, errorMessage: 'Query result exceeds size limit.', failure: undefined };
   }

@@ -1,0 +1,157 @@
+import { isUtf8 } from 'node:buffer';
+import { invalidArgument } from '../errors/status-error.ts';
+
+/**
+ * Messages that the server passes on without looking into them still have to be messages: one malformed payload in a stored event would
+ * make the whole history unreadable for every worker and client, for ever. This walks the bytes once and copies nothing.
+ *
+ * A known field of a wrong wire type is refused as well: decoders disagree about it, some skip it, some fail.
+ */
+type Field = 'varint' | 'fixed32' | 'string' | 'bytes' | 'packed' | Shape;
+interface Shape {
+  readonly [fieldNumber: number]: Field;
+}
+
+const payload: Shape = { 1: { 1: 'string', 2: 'bytes' }, 2: 'bytes', 3: { 1: 'varint' } };
+const payloads: Shape = { 1: payload };
+/** Memo, Header and SearchAttributes look alike. */
+const fields: Shape = { 1: { 1: 'string', 2: payload } };
+const userMetadata: Shape = { 1: payload, 2: payload };
+const priority: Shape = { 1: 'varint', 2: 'string', 3: 'fixed32' };
+const meteringMetadata: Shape = { 13: 'varint' };
+const sdkMetadata: Shape = { 1: 'packed', 2: 'packed', 3: 'string', 4: 'string' };
+const workerVersionStamp: Shape = { 1: 'string', 3: 'varint' };
+const execution: Shape = { 1: 'string', 2: 'string' };
+const name: Shape = { 1: 'string' };
+const reference: Shape = { 1: 'varint', 2: 'varint' };
+const named: Shape = { 1: 'string', 2: 'string', 3: 'string' };
+const link: Shape = {
+  1: { 1: 'string', 2: 'string', 3: 'string', 100: reference, 101: { 1: 'string', 2: 'varint' } },
+  2: name,
+  3: named,
+  4: named,
+  5: { 1: 'string', 2: 'string', 3: 'string', 4: 'string' },
+};
+const eventGroupMarker: Shape = { 1: { 1: 'string', 2: payload }, 2: { 1: 'varint' }, 3: { 1: 'string' } };
+
+const failureFields: { [fieldNumber: number]: Field } = {
+  1: 'string',
+  2: 'string',
+  3: 'string',
+  5: { 1: 'string', 2: 'varint', 3: payloads, 4: reference, 5: 'varint' },
+  6: { 1: 'varint', 2: payloads },
+  7: { 1: payloads, 2: 'string' },
+  8: name,
+  9: { 1: 'varint' },
+  10: { 1: payloads },
+  11: { 1: 'varint', 2: 'varint', 3: 'string', 4: name, 5: 'string', 6: 'varint' },
+  12: { 1: 'string', 2: execution, 3: name, 4: 'varint', 5: 'varint', 6: 'varint' },
+  13: { 1: 'varint', 2: 'string', 3: 'string', 4: 'string', 5: 'string', 6: 'string' },
+  14: { 1: 'string', 2: 'varint' },
+  20: payload,
+};
+failureFields[4] = failureFields;
+const failure: Shape = failureFields;
+
+const shapes = {
+  payloads,
+  fields,
+  userMetadata,
+  priority,
+  meteringMetadata,
+  sdkMetadata,
+  workerVersionStamp,
+  link,
+  eventGroupMarker,
+  failure,
+} as const;
+export type OpaqueKind = keyof typeof shapes;
+
+const depthMax = 100;
+
+export function checkOpaque(bytes: Uint8Array | undefined, kind: OpaqueKind): void {
+  if (bytes !== undefined && bytes.length > 0) walk(bytes, 0, bytes.length, shapes[kind], 1);
+}
+
+/** What `varint` read last: it answers where the number ended, and this saves an object for the pair. */
+let value = 0;
+
+function walk(bytes: Uint8Array, start: number, end: number, shape: Shape, depth: number): void {
+  if (depth > depthMax) malformed(`messages are nested deeper than ${depthMax} levels`);
+  let at = start;
+  while (at < end) {
+    const tagAt = at;
+    at = varint(bytes, at, end);
+    if (at - tagAt > 5 || value > 0xffff_ffff) malformed('a tag is longer than 32 bits');
+    const wireType = value & 7;
+    const fieldNumber = value >>> 3;
+    if (fieldNumber === 0) malformed('field number 0');
+    const field = shape[fieldNumber];
+    switch (wireType) {
+      case 0:
+        if (field !== undefined && field !== 'varint' && field !== 'packed') wrongType(fieldNumber);
+        at = varint(bytes, at, end);
+        break;
+      case 1:
+        if (field !== undefined) wrongType(fieldNumber);
+        at += 8;
+        break;
+      case 5:
+        if (field !== undefined && field !== 'fixed32') wrongType(fieldNumber);
+        at += 4;
+        break;
+      case 2: {
+        at = varint(bytes, at, end);
+        const fieldEnd = at + value;
+        if (fieldEnd > end) malformed(`field ${fieldNumber} needs ${value} bytes, ${end - at} are left`);
+        if (field !== undefined) delimited(bytes, at, fieldEnd, fieldNumber, field, depth);
+        at = fieldEnd;
+        break;
+      }
+      default:
+        malformed(`wire type ${wireType} of field ${fieldNumber} is not valid here`);
+    }
+    if (at > end) malformed(`field ${fieldNumber} is cut off`);
+  }
+}
+
+function delimited(bytes: Uint8Array, start: number, end: number, fieldNumber: number, field: Field, depth: number): void {
+  switch (field) {
+    case 'bytes':
+      return;
+    case 'string':
+      if (!isUtf8(bytes.subarray(start, end))) malformed(`string field ${fieldNumber} is not valid UTF-8`);
+      return;
+    case 'packed':
+      for (let at = start; at < end;) at = varint(bytes, at, end);
+      return;
+    case 'varint':
+    case 'fixed32':
+      return wrongType(fieldNumber);
+    default:
+      walk(bytes, start, end, field, depth + 1);
+  }
+}
+
+function varint(bytes: Uint8Array, start: number, end: number): number {
+  let at = start;
+  let result = 0;
+  for (let scale = 1; at < end && at - start < 10; scale *= 128) {
+    const byte = bytes[at++] as number;
+    result += (byte & 127) * scale;
+    if (byte < 128) {
+      if (at - start === 10 && byte > 1) break;
+      value = result;
+      return at;
+    }
+  }
+  return malformed('a number is cut off or longer than 64 bits');
+}
+
+function wrongType(fieldNumber: number): never {
+  return malformed(`field ${fieldNumber} has a wrong wire type`);
+}
+
+function malformed(reason: string): never {
+  throw invalidArgument(`grpc: error unmarshalling request: ${reason}`);
+}
