@@ -6,7 +6,7 @@ import { findRun, reject, workflowClosed, workflowNotFound } from './reject.ts';
 import type { HistoryReply, Rejected } from './replies.ts';
 import { isChildOf } from './signal.ts';
 import { isRunning, type Run } from './state.ts';
-import { scheduleWorkflowTask, wake } from './workflow-task.ts';
+import { wake } from './workflow-task.ts';
 
 export function requestCancelWorkflow(draft: Draft, command: RequestCancelWorkflow): HistoryReply {
   const run = findTarget(draft, command);
@@ -56,6 +56,6 @@ export function scheduleFirstWorkflowTask(draft: Draft, command: ScheduleFirstWo
   const run = findRun(draft.shard, command.key);
   if (run === undefined) return workflowNotFound(command.key);
   if (!isRunning(run) || run.workflowTask !== undefined || run.previousStartedEventId !== 0 || run.backoffTaskId !== 0) return { kind: 'done' };
-  scheduleWorkflowTask(draft.about(run));
+  wake(draft.about(run));
   return { kind: 'done' };
 }

@@ -15,7 +15,7 @@ import { armWorkflowTaskTimeout, currentTaskQueue, dispatchWorkflowTask, started
 /** The task to be pushed straight to matching; undefined when one is pending already. */
 export function offerSpeculative(draft: Draft, run: Run): WorkflowTask | undefined {
   const { speculative } = draft.volatile;
-  if (!isRunning(run) || run.workflowTask !== undefined || speculative.has(run.key.runId)) return undefined;
+  if (!isRunning(run) || run.workflowTask !== undefined || run.backoffTaskId !== 0 || speculative.has(run.key.runId)) return undefined;
   const offered: WorkflowTask = {
     kind: 'speculative',
     scheduledEventId: run.nextEventId,

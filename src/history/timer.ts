@@ -9,7 +9,7 @@ import type { HistoryReply } from './replies.ts';
 import { isRunning, type Run } from './state.ts';
 import type { TimerTask } from './tasks.ts';
 import { retryState } from './wire-enums.ts';
-import { scheduleWorkflowTask, wake } from './workflow-task.ts';
+import { wake } from './workflow-task.ts';
 
 const done: HistoryReply = { kind: 'done' };
 
@@ -48,7 +48,7 @@ function fireForRun(draft: Draft, run: Run, task: Extract<TimerTask, { readonly 
       if (isRunning(run)) fireUserTimers(draft, run);
       return;
     case 'firstWorkflowTask':
-      if (isRunning(run) && run.workflowTask === undefined && run.previousStartedEventId === 0) scheduleWorkflowTask(firing);
+      if (run.previousStartedEventId === 0) wake(firing);
       return;
     case 'runTimeout':
     case 'executionTimeout':

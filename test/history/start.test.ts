@@ -1,0 +1,293 @@
+import { describe, expect, test } from 'vitest';
+import type { IdPolicies } from '../../src/history/commands.ts';
+import { bytes, completeWorkflow, key, ShardUnderTest, signalAttributes } from './shard-under-test.ts';
+
+type Current = 'none' | 'running' | 'completed' | 'failed' | 'canceled' | 'terminated' | 'timed out';
+
+function shardWith(current: Current): ShardUnderTest {
+  const shard = new ShardUnderTest();
+  if (current === 'none') return shard;
+  shard.start({ start: { runTimeoutMs: 60_000 } });
+  if (current === 'running') return shard;
+  if (current === 'terminated') {
+    const command = { key, firstExecutionRunId: '', reason: 'r', details: undefined, identity: 'c', links: [], childOf: undefined };
+    shard.expectDone({ kind: 'terminateWorkflow', ...command });
+    return shard;
+  }
+  if (current === 'timed out') {
+    shard.advance(60_000);
+    shard.fireDueTimers();
+    return shard;
+  }
+  const failure = { facts: { kind: 'application', type: '', nonRetryable: false, nextRetryDelayMs: 0, message: '' }, bytes: bytes('f') } as const;
+  const close = {
+    completed: completeWorkflow(),
+    failed: { type: 'failWorkflowExecution', userMetadata: undefined, attributes: { failure } },
+    canceled: { type: 'cancelWorkflowExecution', userMetadata: undefined, attributes: { details: undefined } },
+  } as const;
+  shard.complete(shard.pollWorkflowTask(), [close[current]]);
+  return shard;
+}
+
+const running = 'Workflow execution is already running. WorkflowId: wf, RunId: RUN.';
+const finishedWell =
+  'Workflow execution already finished successfully. WorkflowId: wf, RunId: RUN. Workflow Id reuse policy: allow duplicate workflow Id if last run failed.';
+const finished = 'Workflow execution already finished. WorkflowId: wf, RunId: RUN. Workflow Id reuse policy: reject duplicate workflow Id.';
+
+describe('a start meets what is there', () => {
+  const table: readonly (readonly [current: Current, reusePolicy: 1 | 2 | 3, conflictPolicy: 1 | 2 | 3, outcome: string])[] = [
+    ['none', 1, 1, 'new run'],
+    ['none', 2, 1, 'new run'],
+    ['none', 3, 1, 'new run'],
+    ['running', 1, 1, running],
+    ['running', 2, 1, running],
+    ['running', 3, 1, running],
+    ['running', 1, 2, 'existing run'],
+    ['running', 3, 2, 'existing run'],
+    ['running', 1, 3, 'terminated and new run'],
+    ['running', 2, 3, 'terminated and new run'],
+    ['completed', 1, 1, 'new run'],
+    ['completed', 1, 2, 'new run'],
+    ['completed', 1, 3, 'new run'],
+    ['completed', 2, 1, finishedWell],
+    ['completed', 3, 1, finished],
+    ['failed', 1, 1, 'new run'],
+    ['failed', 2, 1, 'new run'],
+    ['failed', 3, 1, finished],
+    ['canceled', 2, 1, 'new run'],
+    ['terminated', 2, 1, 'new run'],
+    ['terminated', 3, 1, finished],
+    ['timed out', 2, 1, 'new run'],
+    ['timed out', 3, 1, finished],
+  ];
+  test.each(table)('%s, reuse policy %d, conflict policy %d: %s', (current, reusePolicy, conflictPolicy, outcome) => {
+    const shard = shardWith(current);
+    const [before] = shard.runIds();
+    const command = shard.startCommand({ policies: { reusePolicy, conflictPolicy } satisfies IdPolicies });
+    const reply = shard.ask(command);
+    switch (outcome) {
+      case 'new run':
+        expect(reply).toMatchObject({ kind: 'started', started: true, runId: command.newRunId, status: 1 });
+        expect(shard.history(command.newRunId)).toEqual(['workflowExecutionStarted', 'workflowTaskScheduled']);
+        return;
+      case 'existing run':
+        expect(reply).toMatchObject({ kind: 'started', started: false, runId: before, status: 1 });
+        return;
+      case 'terminated and new run':
+        expect(reply).toMatchObject({ kind: 'started', started: true, runId: command.newRunId });
+        expect(shard.records.at(-1)?.runs.map(({ runId }) => runId), 'both in one record').toEqual([before, command.newRunId]);
+        expect(shard.lastEvent('workflowExecutionTerminated', before).attributes).toMatchObject({
+          reason: 'TerminateIfRunning WorkflowIdReusePolicy',
+          identity: 'history-service',
+        });
+        return;
+      default:
+        expect(reply).toMatchObject({
+          kind: 'rejected',
+          rejection: {
+            reason: 'already-started',
+            message: outcome.replace('RUN', before ?? ''),
+            startRequestId: 'request-1',
+            runId: before,
+            firstExecutionRunId: before,
+          },
+        });
+    }
+  });
+});
+
+test('a repeated request gets the same run, even when that has closed', () => {
+  const shard = new ShardUnderTest();
+  const command = shard.startCommand({ policies: { reusePolicy: 3, conflictPolicy: 1 } });
+  shard.ask(command);
+  const again = { ...command, newRunId: shard.newRunId() };
+  expect(shard.ask(again)).toMatchObject({ kind: 'started', started: true, runId: command.newRunId, status: 1 });
+  shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+  expect(shard.ask(again)).toMatchObject({ kind: 'started', started: true, runId: command.newRunId, status: 2 });
+});
+
+test('a request that attached itself to a run gets that run again, as not started by it', () => {
+  const shard = new ShardUnderTest();
+  const runId = shard.start();
+  const command = shard.startCommand({
+    policies: { reusePolicy: 1, conflictPolicy: 2 },
+    onConflict: { attachRequestId: true, attachLinks: true, links: [bytes('link')] },
+  });
+  expect(shard.ask(command)).toMatchObject({ started: false, runId });
+  const updated = shard.lastEvent('workflowExecutionOptionsUpdated');
+  expect(updated).toMatchObject({ workerMayIgnore: true, links: [bytes('link')], attributes: { attachedRequestId: command.requestId } });
+  expect(shard.history(), 'it wakes nobody').toEqual(['workflowExecutionStarted', 'workflowTaskScheduled', 'workflowExecutionOptionsUpdated']);
+  expect(shard.ask({ ...command, policies: { reusePolicy: 1, conflictPolicy: 1 } })).toMatchObject({ kind: 'started', started: false, runId });
+  expect(shard.describe().requestIds.get(command.requestId)).toEqual({ eventId: 3, eventType: 55, buffered: false });
+  expect(shard.events()).toHaveLength(3);
+});
+
+test('the first event carries the start as it was asked for', () => {
+  const shard = new ShardUnderTest();
+  const runId = shard.start({
+    start: { memo: undefined, header: bytes('header'), userMetadata: bytes('summary'), links: [bytes('link')], priority: bytes('p') },
+  });
+  expect(shard.lastEvent('workflowExecutionStarted')).toMatchObject({
+    eventId: 1,
+    userMetadata: bytes('summary'),
+    links: [bytes('link')],
+    attributes: {
+      workflowType: { name: 'Type' },
+      taskQueue: { name: 'queue', kind: 1 },
+      input: bytes('input'),
+      header: bytes('header'),
+      priority: bytes('p'),
+      workflowTaskTimeoutMs: 10_000,
+      firstExecutionRunId: runId,
+      originalExecutionRunId: runId,
+      workflowId: 'wf',
+      attempt: 1,
+      identity: 'client',
+      rootWorkflowExecution: undefined,
+    },
+  });
+  expect(shard.describe()).toMatchObject({ userMetadata: bytes('summary'), root: { workflowId: 'wf', runId } });
+});
+
+describe('timeouts of a run', () => {
+  const table = [
+    { start: {}, run: 0, task: 10_000, expires: 0 },
+    { start: { executionTimeoutMs: 60_000 }, run: 60_000, task: 10_000, expires: 60_000 },
+    { start: { executionTimeoutMs: 60_000, runTimeoutMs: 90_000 }, run: 60_000, task: 10_000, expires: 60_000 },
+    { start: { runTimeoutMs: 5000 }, run: 5000, task: 5000, expires: 5000 },
+    { start: { taskTimeoutMs: 500_000 }, run: 0, task: 120_000, expires: 0 },
+    { start: { runTimeoutMs: 30_000, startDelayMs: 1000 }, run: 30_000, task: 10_000, expires: 31_000 },
+  ] as const;
+  test.each(table)('%j', ({ start, run, task, expires }) => {
+    const shard = new ShardUnderTest();
+    shard.start({ start });
+    expect(shard.describe()).toMatchObject({
+      runTimeoutMs: run,
+      taskTimeoutMs: task,
+      runExpirationTimeMs: expires === 0 ? 0 : shard.nowMs + expires,
+    });
+  });
+
+  test('a run that takes too long is timed out, with the task that is under way', () => {
+    const shard = new ShardUnderTest();
+    shard.start({ start: { runTimeoutMs: 60_000, taskTimeoutMs: 120_000 } });
+    shard.pollWorkflowTask();
+    shard.signal();
+    shard.advance(60_000);
+    shard.fireDueTimers();
+    expect(shard.history().slice(3)).toEqual(['workflowTaskFailed', 'workflowExecutionSignaled', 'workflowExecutionTimedOut']);
+    expect(shard.lastEvent('workflowTaskFailed').attributes.cause, 'FORCE_CLOSE_COMMAND').toBe(17);
+    expect(shard.describe().status).toBe(7);
+  });
+});
+
+describe('start delay', () => {
+  function delayed(): ShardUnderTest {
+    const shard = new ShardUnderTest();
+    shard.start({ start: { startDelayMs: 5000 } });
+    return shard;
+  }
+
+  test('the first task comes when it is over', () => {
+    const shard = delayed();
+    expect(shard.describe()).toMatchObject({ executionTimeMs: shard.nowMs + 5000 });
+    expect(shard.history()).toEqual(['workflowExecutionStarted']);
+    expect(shard.lastEvent('workflowExecutionStarted').attributes.firstWorkflowTaskBackoffMs).toBe(5000);
+    shard.fireNextTimer();
+    expect(shard.history()).toEqual(['workflowExecutionStarted', 'workflowTaskScheduled']);
+  });
+
+  test('a signal waits for it', () => {
+    const shard = delayed();
+    shard.signal();
+    expect(shard.history()).toEqual(['workflowExecutionStarted', 'workflowExecutionSignaled']);
+    shard.fireNextTimer();
+    expect(shard.history()).toEqual(['workflowExecutionStarted', 'workflowExecutionSignaled', 'workflowTaskScheduled']);
+  });
+
+  test('a cancellation does not', () => {
+    const shard = delayed();
+    shard.expectDone({
+      kind: 'requestCancelWorkflow',
+      key,
+      firstExecutionRunId: '',
+      cause: '',
+      identity: 'c',
+      requestId: 'r',
+      links: [],
+      external: undefined,
+      childOf: undefined,
+    });
+    expect(shard.history()).toEqual(['workflowExecutionStarted', 'workflowExecutionCancelRequested', 'workflowTaskScheduled']);
+    expect(shard.core.nextTimer(), 'the delay is gone').toBeUndefined();
+  });
+
+  test('signal-with-start does not either', () => {
+    const shard = delayed();
+    shard.ask(signalWithStart(shard));
+    expect(shard.history()).toEqual(['workflowExecutionStarted', 'workflowExecutionSignaled', 'workflowTaskScheduled']);
+  });
+});
+
+function signalWithStart(shard: ShardUnderTest, policies: IdPolicies = { reusePolicy: 1, conflictPolicy: 2 }) {
+  const { start, newRunId, requestId, namespace } = shard.startCommand();
+  const signal = signalAttributes({ requestId: shard.newRequestId() });
+  return { kind: 'signalWithStartWorkflow', key, namespace, newRunId, requestId, start, policies, signal } as const;
+}
+
+describe('signal-with-start', () => {
+  test('starts and signals in one batch', () => {
+    const shard = new ShardUnderTest();
+    const command = signalWithStart(shard);
+    expect(shard.ask(command)).toMatchObject({ started: true, runId: command.newRunId });
+    expect(shard.history()).toEqual(['workflowExecutionStarted', 'workflowExecutionSignaled', 'workflowTaskScheduled']);
+    expect(shard.records).toHaveLength(1);
+  });
+
+  test('signals the run that is there, once for one request', () => {
+    const shard = new ShardUnderTest();
+    const runId = shard.start();
+    const command = signalWithStart(shard);
+    expect(shard.ask(command)).toMatchObject({ started: false, runId });
+    expect(shard.ask({ ...command, newRunId: shard.newRunId() })).toMatchObject({ started: false, runId });
+    expect(shard.history()).toEqual(['workflowExecutionStarted', 'workflowTaskScheduled', 'workflowExecutionSignaled']);
+  });
+
+  test('a repeat of one that started says so again', () => {
+    const shard = new ShardUnderTest();
+    const command = signalWithStart(shard);
+    shard.ask(command);
+    expect(shard.ask({ ...command, newRunId: shard.newRunId() })).toMatchObject({ started: true, runId: command.newRunId });
+    expect(shard.events()).toHaveLength(3);
+  });
+
+  test('ends the run that is there, if that is asked for', () => {
+    const shard = new ShardUnderTest();
+    const old = shard.start();
+    const command = signalWithStart(shard, { reusePolicy: 1, conflictPolicy: 3 });
+    expect(shard.ask(command)).toMatchObject({ started: true, runId: command.newRunId });
+    expect(shard.history(old).at(-1)).toBe('workflowExecutionTerminated');
+    expect(shard.history(command.newRunId)).toEqual(['workflowExecutionStarted', 'workflowExecutionSignaled', 'workflowTaskScheduled']);
+  });
+
+  test('follows the reuse policy when there is a closed run', () => {
+    const shard = shardWith('completed');
+    expect(shard.expectRejected(signalWithStart(shard, { reusePolicy: 3, conflictPolicy: 2 }))).toMatchObject({ reason: 'already-started' });
+  });
+});
+
+test('a closed run is forgotten when its retention is over, and its id is free again', () => {
+  const shard = new ShardUnderTest();
+  const runId = shard.start({ retentionMs: 5000 });
+  shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+  shard.advance(4999);
+  shard.fireDueTimers();
+  expect(shard.describe().key.runId).toBe(runId);
+  shard.advance(1);
+  shard.fireDueTimers();
+  expect(shard.expectRejected({ kind: 'describeWorkflow', key })).toEqual({
+    reason: 'workflow-not-found',
+    message: 'workflow not found for ID: wf',
+  });
+  expect(shard.ask(shard.startCommand({ policies: { reusePolicy: 3, conflictPolicy: 1 } }))).toMatchObject({ started: true });
+});
