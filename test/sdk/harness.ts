@@ -27,6 +27,8 @@ export class Suite {
   readonly client: Client;
   readonly taskQueue: string;
   readonly bundle: WorkflowBundleWithSourceMap;
+  /** Event type → the scenarios whose histories had it. */
+  readonly seen = new Map<string, Set<string>>();
   readonly #native: NativeConnection;
   #shared: StartedWorker | undefined;
 
@@ -66,6 +68,13 @@ export class Suite {
       ...options,
     });
     return new StartedWorker(worker);
+  }
+
+  note(scenario: string, history: RunHistory): void {
+    for (const type of history.types) {
+      const scenarios = this.seen.get(type) ?? new Set();
+      this.seen.set(type, scenarios.add(scenario));
+    }
   }
 
   async close(): Promise<void> {
@@ -122,11 +131,13 @@ export class Run<T extends Workflow = Workflow> {
 /** What one scenario works with: its own workflow ids, and the memory of every run that it caused. */
 export class Stage {
   readonly suite: Suite;
+  readonly name: string;
   readonly id: string;
   readonly #runs: { readonly workflowId: string; readonly runId: string }[] = [];
 
   constructor(suite: Suite, name: string) {
     this.suite = suite;
+    this.name = name;
     this.id = `${name.replaceAll(/[^a-z0-9]+/gi, '-').toLowerCase()}-${randomName()}`;
   }
 
@@ -191,6 +202,7 @@ export class Stage {
     for (const run of this.#runs) {
       for (let runId: string | undefined = run.runId; runId !== undefined;) {
         const history: RunHistory = await readHistory(this.client.workflow, this.namespace, { workflowId: run.workflowId, runId });
+        this.suite.note(this.name, history);
         assert(history.isClosed, `${run.workflowId} is still open: ${history.types.join(', ')}`);
         const type = history.events[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name;
         if (type !== rawWorkflowType) histories.push({ workflowId: run.workflowId, history: { events: [...history.events] } });

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventTypesInScope } from './event-types.ts';
 import { Suite } from './harness.ts';
 import type { Scenario } from './harness.ts';
 import { activityScenarios } from './scenarios/activities.ts';
@@ -41,6 +43,12 @@ test('there are at least 40 scenarios, each with a name of its own', () => {
   expect(new Set(scenarios.map(({ name }) => name)).size).toBe(scenarios.length);
 });
 
+test('the documentation lists every scenario and every event type', () => {
+  const page = readFileSync(new URL('../../docs/sdk-scenarios.md', import.meta.url), 'utf8');
+  const names = scenarios.map(({ name }) => name);
+  expect([...names, ...eventTypesInScope].filter((name) => !page.includes(name))).toEqual([]);
+});
+
 for (const server of serversUnderTest()) {
   if (server.missing === undefined) {
     describe(server.name, () => {
@@ -75,5 +83,10 @@ function runOn(server: ServerUnderTest): void {
         }
       });
     }
+  });
+
+  // Runs when all the others have: their histories together must show every type that the server can write.
+  test('every event type in scope has been written', () => {
+    expect(eventTypesInScope.filter((type) => !suite.seen.has(type))).toEqual([]);
   });
 }

@@ -138,6 +138,48 @@ export const childScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'a parent abandons its child to itself',
+    async run(stage) {
+      const workflowId = `${stage.id}-child`;
+      const run = await stage.start(cancelChildOnSignal, [workflowId, 'ABANDON']);
+      await run.until('WorkflowTaskCompleted', 2);
+      const child = await stage.observe(workflowId);
+      await child.until('WorkflowTaskCompleted');
+      await run.handle.signal('go', 'now');
+      expect(await run.handle.result()).toBe('ChildWorkflowFailure < CancelledFailure');
+      expect((await run.history()).types).toEqual([
+        ...childRuns,
+        'WorkflowExecutionSignaled',
+        ...workflowTask,
+        'WorkflowExecutionCompleted',
+      ]);
+      // Not canceled; but its parent has closed, and the policy for that was left at terminate.
+      await expect(child.handle.result()).rejects.toMatchObject({ cause: { name: 'TerminatedFailure' } });
+      expect((await child.history()).types).toEqual(['WorkflowExecutionStarted', ...workflowTask, 'WorkflowExecutionTerminated']);
+    },
+  },
+  {
+    name: 'a parent that only tries to cancel its child goes on at once',
+    async run(stage) {
+      const workflowId = `${stage.id}-child`;
+      const run = await stage.start(cancelChildOnSignal, [workflowId, 'TRY_CANCEL']);
+      await run.until('WorkflowTaskCompleted', 2);
+      const child = await stage.observe(workflowId);
+      await child.until('WorkflowTaskCompleted');
+      await run.handle.signal('go', 'now');
+      expect(await run.handle.result()).toBe('ChildWorkflowFailure < CancelledFailure');
+      const history = await run.history();
+      expect(history.types).toEqual([
+        ...childRuns,
+        'WorkflowExecutionSignaled',
+        ...workflowTask,
+        'RequestCancelExternalWorkflowExecutionInitiated',
+        'WorkflowExecutionCompleted',
+      ]);
+      await expect(child.handle.result()).rejects.toMatchObject({ name: 'WorkflowFailedError' });
+    },
+  },
+  {
     name: 'parent close policy terminate',
     async run(stage) {
       const child = await leftBehind(stage, 'TERMINATE');

@@ -41,6 +41,31 @@ export const identityScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'conflict policy use existing: the request id can be attached',
+    async run(stage) {
+      const worker = new RawWorker(stage);
+      const run = await worker.start();
+      const attaching = worker.startRequest({
+        workflowIdConflictPolicy: enums.WorkflowIdConflictPolicy.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+        onConflictOptions: { attachRequestId: true },
+      });
+      expect(await stage.service.startWorkflowExecution(attaching)).toMatchObject({ runId: run.runId, started: false });
+      // The attached id is known from now on: the same request again changes nothing.
+      expect(await stage.service.startWorkflowExecution(attaching)).toMatchObject({ runId: run.runId, started: false });
+      await worker.complete(await worker.poll(), [completeWorkflow('done')]);
+      const history = await run.history();
+      expect(history.types).toEqual([
+        'WorkflowExecutionStarted',
+        'WorkflowTaskScheduled',
+        'WorkflowExecutionOptionsUpdated',
+        'WorkflowTaskStarted',
+        'WorkflowTaskCompleted',
+        'WorkflowExecutionCompleted',
+      ]);
+      expect(history.only('workflowExecutionOptionsUpdatedEventAttributes').attachedRequestId).toBe(attaching.requestId);
+    },
+  },
+  {
     name: 'conflict policy terminate existing: the old run makes room',
     async run(stage) {
       const old = await stage.start(waitForCancel, []);

@@ -143,6 +143,39 @@ export const workflowTaskScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'what arrives during a workflow task is written after it, results last',
+    async run(stage) {
+      const worker = new RawWorker(stage);
+      const run = await worker.start();
+      await worker.complete(await worker.poll(), [worker.scheduleActivity('one')], { forceCreateNewWorkflowTask: true });
+      const running = await worker.poll();
+      await worker.completeActivity(await worker.pollActivity(), 'first in time');
+      await run.handle.signal('go', 'second in time');
+      const upToNow = [
+        'WorkflowExecutionStarted',
+        ...workflowTask,
+        'ActivityTaskScheduled',
+        'WorkflowTaskScheduled',
+        'WorkflowTaskStarted',
+      ];
+      expect((await run.history()).types).toEqual(upToNow);
+      await worker.complete(running);
+      await worker.complete(await worker.poll(), [completeWorkflow('done')]);
+      const history = await run.history();
+      expect(history.types).toEqual([
+        ...upToNow,
+        'WorkflowTaskCompleted',
+        'ActivityTaskStarted',
+        'WorkflowExecutionSignaled',
+        'ActivityTaskCompleted',
+        ...workflowTask,
+        'WorkflowExecutionCompleted',
+      ]);
+      const completed = history.only('activityTaskCompletedEventAttributes');
+      expect(Number(completed.startedEventId)).toBe(history.idOf('ActivityTaskStarted'));
+    },
+  },
+  {
     name: 'an eager activity comes with the answer',
     async run(stage) {
       const worker = new RawWorker(stage);
