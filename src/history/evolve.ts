@@ -11,7 +11,7 @@ import type { RecordedEvent } from './events.ts';
 import type { HistoryRecord, RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import { executionKey, type Run, type ShardState } from './state.ts';
-import type { Task } from './tasks.ts';
+import { isTimer, type Task } from './tasks.ts';
 
 export function evolve(shard: ShardState, record: HistoryRecord, wire: HistoryWire): void {
   shard.timeMs = record.timeMs;
@@ -70,10 +70,6 @@ function addTask(shard: ShardState, task: Task): void {
   else shard.transfers.set(task.taskId, task);
   const run = shard.runs.get(task.key.runId);
   if (run !== undefined) noteTask(run, task);
-}
-
-export function isTimer(task: Task): task is Extract<Task, { readonly fireTimeMs: number }> {
-  return 'fireTimeMs' in task;
 }
 
 function finishTask(shard: ShardState, taskId: number): void {

@@ -1,5 +1,6 @@
 /** What a history shard answers. A rejection changes nothing and says why; the edge knows the gRPC code and details of each reason. */
-import type { FailureFacts, RunKey, TaskQueue, WorkflowExecution } from './commands.ts';
+import type { FailureFacts, RetryPolicy, RunKey, TaskQueue, WorkflowExecution } from './commands.ts';
+import type { HistoryEvent } from './events.ts';
 
 export type Rejection =
   /** NOT_FOUND + NotFoundFailure */
@@ -72,7 +73,7 @@ export type StartedActivityTask = {
   readonly scheduleToCloseTimeoutMs: number;
   readonly startToCloseTimeoutMs: number;
   readonly heartbeatTimeoutMs: number;
-  readonly retryPolicy: import('./commands.ts').RetryPolicy;
+  readonly retryPolicy: RetryPolicy;
   readonly priority: Uint8Array | undefined;
 };
 
@@ -121,7 +122,7 @@ export type PendingActivityDescription = {
   readonly scheduleToStartTimeoutMs: number;
   readonly startToCloseTimeoutMs: number;
   readonly heartbeatTimeoutMs: number;
-  readonly retryPolicy: import('./commands.ts').RetryPolicy;
+  readonly retryPolicy: RetryPolicy;
   readonly priority: Uint8Array | undefined;
 };
 
@@ -210,7 +211,7 @@ export type HistoryReplyTo = {
 
 /** The functions of the wire format that decisions need, injected: the core itself imports no codec. All are pure. */
 export interface HistoryWire {
-  encodeEvent(event: import('./events.ts').HistoryEvent): Uint8Array;
+  encodeEvent(event: HistoryEvent): Uint8Array;
   encodeFailure(failure: FailureSpec): Uint8Array;
   /** Payloads of one JSON value each. */
   encodePayloads(jsonTexts: readonly string[]): Uint8Array;

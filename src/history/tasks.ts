@@ -66,3 +66,7 @@ export type TimerTask =
   | TimerOf<'retention'>;
 
 export type Task = TransferTask | TimerTask;
+
+export function isTimer(task: Task): task is TimerTask {
+  return 'fireTimeMs' in task;
+}

@@ -2,9 +2,8 @@
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition-core.ts';
 import type { TaskQueue } from '../../history/commands.ts';
-import { isTimer } from '../../history/evolve.ts';
 import { type Fact, type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from '../../history/record.ts';
-import type { Task, TimerTask, TransferTask } from '../../history/tasks.ts';
+import { isTimer, type Task, type TimerTask, type TransferTask } from '../../history/tasks.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import * as journal from '../../wire/generated/journal/history.ts';
 import { decodeEvent, encodeEvent } from './event-codec.ts';
