@@ -34,21 +34,38 @@ export async function startKafka(): Promise<KafkaForTests | NoKafka> {
 async function obtain(): Promise<KafkaForTests | NoKafka> {
   const given = process.env['KAFKA_BROKERS'];
   if (given !== undefined && given !== '') return { brokers: given.split(','), how: 'KAFKA_BROKERS', stop: async () => {} };
-  const local = await startLocalKafka();
-  if (local instanceof LocalBroker) return { brokers: local.brokers, how: 'a local JVM', stop: () => local.stop() };
+  const tools = await findTools();
+  if ('libs' in tools) {
+    const local = await LocalBroker.start(tools);
+    return { brokers: local.brokers, how: 'a local JVM', stop: () => local.stop() };
+  }
   const docker = await startDockerBroker();
   if ('brokers' in docker) return { ...docker, how: 'Docker' };
-  return { brokers: undefined, reason: `${local.reason}; ${docker.missing}; KAFKA_BROKERS is not set` };
+  return { brokers: undefined, reason: `${tools.reason}; ${docker.missing}; KAFKA_BROKERS is not set` };
+}
+
+/** Whether a suite that needs a broker of its own can run here; says so loudly when not, and fails when CI=1. */
+export async function canStartLocalKafka(suite: string): Promise<boolean> {
+  const tools = await findTools();
+  if ('libs' in tools) return true;
+  if (process.env['CI'] === '1') throw new Error(`CI=1 and no Kafka broker of our own for ${suite}: ${tools.reason}`);
+  console.warn(`\n*** SKIPPED: ${suite}. ${tools.reason} ***\n`);
+  return false;
 }
 
 /** A broker of the test's own, which it may pause and kill. */
-export async function startLocalKafka(options: Omit<LocalBrokerOptions, 'libs'> = {}): Promise<LocalBroker | NoKafka> {
+export async function startLocalKafka(options: Omit<LocalBrokerOptions, 'libs'> = {}): Promise<LocalBroker> {
+  const tools = await findTools();
+  if ('reason' in tools) throw new Error(tools.reason);
+  return await LocalBroker.start({ libs: tools.libs, ...options });
+}
+
+async function findTools(): Promise<{ readonly libs: string } | { readonly reason: string }> {
   const java = await run('java', ['-version']).then(
     () => true,
     () => false,
   );
-  if (!java) return { brokers: undefined, reason: 'no java on the path' };
+  if (!java) return { reason: 'there is no java on the path' };
   const libs = await findKafkaLibs();
-  if ('missing' in libs) return { brokers: undefined, reason: libs.missing };
-  return await LocalBroker.start({ libs: libs.folder, ...options });
+  return 'missing' in libs ? { reason: libs.missing } : { libs: libs.folder };
 }

@@ -7,8 +7,8 @@ import { silentLogger } from '../../src/observability/logger.ts';
 import { logContract } from '../contract/log-contract.ts';
 import { partitionsMin } from '../contract/log-limits.ts';
 import { baseOf, LogWriter, readAll, record } from '../contract/log-writer.ts';
-import { startLocalKafka } from '../kafka/broker.ts';
-import { LocalBroker } from '../kafka/local-broker.ts';
+import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
+import type { LocalBroker } from '../kafka/local-broker.ts';
 import type { KafkaMessage } from 'kafkajs';
 import type { Log } from '../../src/actors/log.ts';
 
@@ -129,13 +129,10 @@ describe.skipIf(brokers.length === 0)('on a Kafka broker', () => {
   });
 });
 
-/** Tests that pause and kill their broker need one of their own. */
-const own = brokers.length === 0 ? undefined : await startLocalKafka();
-
-describe.skipIf(!(own instanceof LocalBroker))('a broker in trouble', () => {
+describe.skipIf(!(await canStartLocalKafka('a Kafka broker that is paused and killed')))('a broker in trouble', () => {
   let broker: LocalBroker;
-  beforeAll(() => {
-    if (own instanceof LocalBroker) broker = own;
+  beforeAll(async () => {
+    broker = await startLocalKafka();
   });
   afterAll(async () => await broker?.stop());
 

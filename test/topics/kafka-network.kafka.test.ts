@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { silentLogger } from '../../src/observability/logger.ts';
+import { openKafkaLog } from '../../src/topics/kafka/kafka-log.ts';
+import { baseOf, LogWriter, readAll, record } from '../contract/log-writer.ts';
+import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
+import { freePorts } from '../kafka/local-broker.ts';
+import { SilencingProxy } from '../kafka/proxy.ts';
+import type { LocalBroker } from '../kafka/local-broker.ts';
+import type { Log } from '../../src/actors/log.ts';
+
+const requestTimeoutMs = 1_000;
+
+describe.skipIf(!(await canStartLocalKafka('Kafka over a network that forgets connections')))('a network that forgets connections', () => {
+  let proxy: SilencingProxy;
+  let broker: LocalBroker;
+
+  beforeAll(async () => {
+    const [port = 0, controller = 0] = await freePorts(2);
+    proxy = await SilencingProxy.start(() => port);
+    const settings = { 'advertised.listeners': `PLAINTEXT://127.0.0.1:${proxy.port}` };
+    broker = await startLocalKafka({ ports: [port, controller], settings });
+  });
+  afterAll(async () => {
+    await proxy?.close();
+    await broker?.stop();
+  });
+
+  async function open(topic: string): Promise<Log> {
+    return await openKafkaLog({
+      kafka: {
+        brokers: [`127.0.0.1:${proxy.port}`],
+        topicPrefix: 'test',
+        replicationFactor: 1,
+        tls: undefined,
+        sasl: undefined,
+        autoCreateTopics: true,
+      },
+      topics: [{ name: topic, partitions: 4, purpose: 'a test' }],
+      logger: silentLogger,
+      requestTimeoutMs,
+    });
+  }
+
+  test('half open: one timeout, then a new connection', async () => {
+    const topic = `test.${randomUUID()}`;
+    const log = await open(topic);
+    const writers = Array.from({ length: 4 }, (_, partition) => new LogWriter(log, { topic, partition }));
+    for (const writer of writers) baseOf(await writer.append(record(1)));
+    proxy.silence('all');
+    const outcomes = await Promise.all(writers.map((writer) => writer.append(record(2))));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['unknown', 'unknown', 'unknown', 'unknown']);
+    const started = performance.now();
+    for (const writer of writers) expect(baseOf(await writer.append(record(3)))).toBe(1);
+    expect(performance.now() - started).toBeLessThan(requestTimeoutMs);
+    await log.close();
+  });
+
+  test('the answer lost: in doubt, and in the log', async () => {
+    const topic = `test.${randomUUID()}`;
+    const at = { topic, partition: 2 };
+    const log = await open(topic);
+    const writer = new LogWriter(log, at);
+    baseOf(await writer.append(record(1)));
+    proxy.silence('answers');
+    expect((await writer.append(record(2))).kind).toBe('unknown');
+    expect((await readAll(log, at)).map(({ sequence }) => sequence)).toEqual([1, 2]);
+    expect(baseOf(await writer.append(record(3)))).toBe(2);
+    await log.close();
+  });
+
+  test('reads come back by themselves, on a connection of their own', async () => {
+    const topic = `test.${randomUUID()}`;
+    const at = { topic, partition: 0 };
+    const log = await open(topic);
+    await new LogWriter(log, at).append(record(1));
+    proxy.silence('all');
+    const [end, records, bounds] = await Promise.all([log.end(at), log.read(at, 0, 1000), log.bounds(at)]);
+    expect(end).toBe(1);
+    expect(records.map(({ sequence }) => sequence)).toEqual([1]);
+    expect(bounds).toEqual({ start: 0, end: 1 });
+    await log.close();
+  });
+});
