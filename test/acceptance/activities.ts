@@ -1,0 +1,3 @@
+export async function composeGreeting(name: string): Promise<string> {
+  return `Hello, ${name}!`;
+}
