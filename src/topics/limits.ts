@@ -8,12 +8,23 @@ export const requestBytesMax = 32 * 1024 * 1024;
 /** Headers, lengths, offsets and numbers of one record, generously. */
 const recordOverheadBytes = 192;
 
-/** An upper bound of what a batch takes on the wire as long as its names are ASCII; names in other scripts are counted by their length. */
-export function sealedBytes(batch: SealedBatch): number {
+/** An upper bound of what a batch takes on the wire. */
+export function sealedBytes({ records }: SealedBatch): number {
   let bytes = 0;
-  for (const record of batch.records) {
-    const text = record.key.length + record.type.length + record.namespace.length + record.workflowId.length + record.runId.length;
-    bytes += recordOverheadBytes + text + record.value.byteLength;
+  for (const { key, type, namespace, workflowId, runId, value } of records) {
+    // Three bytes are the most that UTF-8 needs for one unit of a string.
+    const text = key.length + type.length + namespace.length + workflowId.length + runId.length;
+    bytes += recordOverheadBytes + 3 * text + value.byteLength;
+  }
+  return bytes <= batchBytesMax ? bytes : exactBytes(records);
+}
+
+/** Only near the limit is it worth looking at every character. */
+function exactBytes(records: SealedBatch['records']): number {
+  let bytes = 0;
+  for (const { key, type, namespace, workflowId, runId, value } of records) {
+    bytes += recordOverheadBytes + value.byteLength;
+    for (const text of [key, type, namespace, workflowId, runId]) bytes += Buffer.byteLength(text);
   }
   return bytes;
 }

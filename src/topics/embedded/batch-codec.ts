@@ -105,8 +105,8 @@ function readRecord(reader: Reader, offset: number): StoredRecord {
   const workflowId = readText(reader);
   const runId = readText(reader);
   const length = bytes.readUInt32LE(reader.at);
-  // Uint8Array's slice copies; the value must not keep its batch alive.
-  const value = Uint8Array.prototype.slice.call(bytes, reader.at + 4, reader.at + 4 + length);
+  // A copy: the value must not keep its batch alive.
+  const value = new Uint8Array(bytes.subarray(reader.at + 4, reader.at + 4 + length));
   reader.at += 4 + length;
   return { offset, key, schema, epoch, sequence, type, namespace, workflowId, runId, timeMs, value };
 }

@@ -163,7 +163,7 @@ function decodeRecord(reader: WireReader, base: number, baseTime: number, fromOf
   const key = keyBytes < 0 ? '' : reader.utf8(keyBytes);
   const valueBytes = reader.varint();
   // A copy: the value must not keep the whole answer alive.
-  const value = valueBytes < 0 ? new Uint8Array() : Uint8Array.prototype.slice.call(reader.view(valueBytes));
+  const value = valueBytes < 0 ? new Uint8Array() : new Uint8Array(reader.view(valueBytes));
   const record = { ...foreignRecord(offset, timeMs), key, value };
   for (let headers = reader.varint(); headers > 0; headers--) readHeader(reader, record);
   into.push(record);

@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { decodeBatch, encodeBatch } from '../../src/topics/embedded/batch-codec.ts';
+import { crc32c } from '../../src/topics/kafka/crc32c.ts';
+import { decodeRecordBatches, encodeRecordBatch } from '../../src/topics/kafka/record-batch.ts';
+import { batchBytesMax, sealedBytes } from '../../src/topics/limits.ts';
+import { record } from '../contract/log-writer.ts';
+import type { LogRecord, StoredRecord } from '../../src/actors/log.ts';
+
+const whole = fc.maxSafeNat();
+const name = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.constant(''));
+const anyRecord: fc.Arbitrary<LogRecord> = fc.record({
+  key: name,
+  schema: fc.integer({ min: 0, max: 1000 }),
+  epoch: whole,
+  sequence: whole,
+  type: name,
+  namespace: name,
+  workflowId: name,
+  runId: name,
+  timeMs: fc.integer({ min: 0, max: 4_000_000_000_000 }),
+  value: fc.uint8Array({ maxLength: 300 }),
+});
+const anyBatch = fc.array(anyRecord, { minLength: 1, maxLength: 20 });
+
+/** A batch as a broker hands it out: with its place in the log written over the zero that the client sent. */
+function placed(batch: Buffer, base: number): Buffer {
+  const copy = Buffer.from(batch);
+  copy.writeBigInt64BE(BigInt(base), 0);
+  return copy;
+}
+
+function numbered(records: readonly LogRecord[], base: number): readonly StoredRecord[] {
+  return records.map((one, index) => ({ ...one, offset: base + index }));
+}
+
+test('property: Kafka batches come back as they were, from any offset on', () => {
+  fc.assert(
+    fc.property(anyBatch, anyBatch, fc.integer({ min: 0, max: 2 ** 40 }), fc.nat(45), (first, second, base, from) => {
+      const bytes = Buffer.concat([placed(encodeRecordBatch(first), base), placed(encodeRecordBatch(second), base + first.length)]);
+      const expected = numbered([...first, ...second], base).filter(({ offset }) => offset >= base + from);
+      expect(decodeRecordBatches(bytes, base + from, 't/0')).toEqual(expected);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('property: embedded batches come back as they were, from any offset on', () => {
+  fc.assert(
+    fc.property(anyBatch, fc.maxSafeNat(), fc.nat(25), (records, large, from) => {
+      const base = Math.min(large, 2 ** 52);
+      const into: StoredRecord[] = [];
+      decodeBatch(encodeBatch(records), base, base + from, into);
+      expect(into).toEqual(numbered(records, base).filter(({ offset }) => offset >= base + from));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('property: what is sealed is never larger on the wire than it was counted', () => {
+  fc.assert(
+    fc.property(anyBatch, (records) => {
+      const counted = sealedBytes({ generation: 1, records });
+      expect(encodeRecordBatch(records).length).toBeLessThanOrEqual(counted);
+      expect(encodeBatch(records).length).toBeLessThanOrEqual(counted);
+    }),
+  );
+});
+
+test('a batch that a fetch cut off anywhere is left for the next fetch', () => {
+  const first = encodeRecordBatch([record(1), record(2)]);
+  const second = placed(encodeRecordBatch([record(3)]), 2);
+  const both = Buffer.concat([first, second]);
+  for (let length = 0; length < both.length; length++) {
+    const found = decodeRecordBatches(both.subarray(0, length), 0, 't/0').length;
+    expect(found).toBe(length < first.length ? 0 : 2);
+  }
+});
+
+test('a flipped bit anywhere behind the checksum is corruption, on either log', () => {
+  const kafka = encodeRecordBatch([record(1), record(2)]);
+  for (let at = 17; at < kafka.length; at++) {
+    const broken = Buffer.from(kafka);
+    broken[at] = (broken[at] ?? 0) ^ 0x10;
+    expect(() => decodeRecordBatches(broken, 0, 't/0'), `byte ${at}`).toThrow(/checksum/);
+  }
+  const embedded = encodeBatch([record(1), record(2)]);
+  for (let at = 0; at < embedded.length; at++) {
+    const broken = embedded.slice();
+    broken[at] = (broken[at] ?? 0) ^ 0x10;
+    expect(() => decodeBatch(broken, 0, 0, []), `byte ${at}`).toThrow(/checksum/);
+  }
+});
+
+test('the checksum is CRC-32C', () => {
+  expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283);
+  expect(crc32c(new Uint8Array())).toBe(0);
+});
+
+test('near the limit every byte of a name counts', () => {
+  const names = { key: '注'.repeat(1000), workflowId: '注'.repeat(1000), namespace: '注'.repeat(1000) };
+  const records = Array.from({ length: 640 }, (_, index) => record(index, names));
+  const wire = encodeRecordBatch(records).length;
+  const counted = sealedBytes({ generation: 1, records });
+  expect(wire).toBeGreaterThan(5.5 * 1024 * 1024);
+  expect(counted).toBeGreaterThanOrEqual(wire);
+  expect(counted).toBeLessThan(wire * 1.05);
+});
+
+test('a legal batch fits into what the topics allow', () => {
+  const largest = [record(1, { value: new Uint8Array(batchBytesMax - 400) })];
+  expect(sealedBytes({ generation: 1, records: largest })).toBeLessThanOrEqual(batchBytesMax);
+  expect(encodeRecordBatch(largest).length).toBeLessThan(8 * 1024 * 1024);
+});
