@@ -21,8 +21,9 @@ export class LinkedList<T extends Linked<T>> {
     this.#insertBefore(item, this.first);
   }
 
-  /** Puts the item before the first one that `isLater`, looking from the front: what comes back belongs near it. */
+  /** Puts the item before the first one that `isLater`: what is new belongs at the end, what comes back near the front. */
   insert(item: T, isLater: (other: T, item: T) => boolean): void {
+    if (this.last === undefined || !isLater(this.last, item)) return this.push(item);
     let at = this.first;
     while (at !== undefined && !isLater(at, item)) at = at.next;
     this.#insertBefore(item, at);

@@ -69,6 +69,14 @@ export class LoadedQueue implements Due {
     return this.polls.size === 0 && this.openOffers === 0 && this.openQueries === 0 && this.forwardedPolls === 0;
   }
 
+  /** When this queue needs a look, if nothing else happens. */
+  nextDueMs(idleMs: number): number {
+    let dueMs = this.lastUseMs + idleMs;
+    if (this.tokenDueMs !== 0) dueMs = Math.min(dueMs, this.tokenDueMs);
+    if (this.forwardDueMs !== 0) dueMs = Math.min(dueMs, this.forwardDueMs);
+    return dueMs;
+  }
+
   /** A poll is open, or was within the last `windowMs`. */
   polledWithin(windowMs: number, nowMs: number): boolean {
     return !this.shutDown && (this.polls.size > 0 || nowMs - this.lastPollMs < windowMs);

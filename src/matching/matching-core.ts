@@ -17,12 +17,10 @@
  * (workflow tasks); if that is not known, the start is withdrawn and the task is offered here again; history refuses one of two copies.
  */
 import { unreachable } from '../kernel/assert.ts';
-import type { Handled } from '../kernel/handled.ts';
 import { Backlog } from './backlog.ts';
 import type {
   AddActivityTask,
   AddWorkflowTask,
-  AnswerQuery,
   DescribeTaskQueue,
   DispatchQuery,
   ForwardedPollAnswered,
@@ -34,35 +32,36 @@ import type {
   TaskStartAnswered,
 } from './commands.ts';
 import { DeadlineHeap } from './deadline-heap.ts';
-import type { MatchingEffect } from './effects.ts';
-import { isLaterOffer, noAsk, Offer, Poll, taskIdentity, WaitingQuery, type DueNode } from './entries.ts';
+import { isLaterOffer, noAsk, Offer, Poll, taskIdentity, type DueNode } from './entries.ts';
 import { matchingLimits, type MatchingLimits } from './limits.ts';
 import { LoadedQueue } from './loaded-queue.ts';
-import type { MatchingRecord, SpilledTask } from './records.ts';
-import type { Done, EmptyPoll, MatchingReply, MatchingRejection, NoMatch, StickyUnavailable } from './replies.ts';
+import { ParentLink } from './parent-link.ts';
+import { QueryDesk } from './query-desk.ts';
+import type { MatchingRecord } from './records.ts';
+import { backlogFull, tooManyPolls, tooManyQueues } from './rejections.ts';
+import type { Done, EmptyPoll, MatchingReply, NoMatch, StickyUnavailable } from './replies.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
 import { TokenBucket } from './token-bucket.ts';
-
-type Result<T> = Handled<MatchingRecord, MatchingReply<T>, MatchingEffect<T>>;
+import { Turn, type MatchingHandled } from './turn.ts';
 
 const done: Done = { kind: 'done' };
 const emptyPoll: EmptyPoll = { kind: 'emptyPoll' };
 const noMatch: NoMatch = { kind: 'noMatch' };
 const stickyUnavailable: StickyUnavailable = { kind: 'stickyUnavailable' };
-const nothing: Result<never> = { kind: 'wait', barrier: false, effects: [] };
+const noRemovals: readonly number[] = [];
 
 export class MatchingCore<T> {
   readonly #backlog = new Backlog();
 
   readonly #queues = new Map<string, LoadedQueue>();
-  /** Who can be cancelled. */
-  readonly #asks = new Map<number, Poll | WaitingQuery>();
-  readonly #queries = new Map<string, WaitingQuery>();
+  /** Open polls by ask. */
+  readonly #asks = new Map<number, Poll>();
   /** What the shell still owes an answer to, by correlation. */
   readonly #starts = new Map<number, Offer>();
-  readonly #forwardedPolls = new Map<number, Poll>();
-  readonly #forwardedTasks = new Map<number, Offer>();
   readonly #deadlines = new DeadlineHeap<DueNode>();
+  readonly #turn = new Turn<T>();
+  readonly #queries: QueryDesk<T>;
+  readonly #parent: ParentLink<T>;
   #lastCorrelation: number;
   #lastOrder = 0;
   /** Ahead of the backlog's own while a command stores more than one task. */
@@ -71,11 +70,7 @@ export class MatchingCore<T> {
   #removals: number[] = [];
   #flushDueMs = 0;
 
-  // Of the command being handled.
-  #now = 0;
-  #effects: MatchingEffect<T>[] = [];
-  #spilled: SpilledTask[] = [];
-  #barrier = false;
+  /** The removals go with this command. */
   #flush = false;
 
   readonly #limits: MatchingLimits;
@@ -84,9 +79,11 @@ export class MatchingCore<T> {
   constructor(options: { readonly firstCorrelation: number; readonly limits?: Partial<MatchingLimits> }) {
     this.#lastCorrelation = options.firstCorrelation;
     this.#limits = { ...matchingLimits, ...options.limits };
+    this.#queries = new QueryDesk(this.#turn, this.#deadlines, this.#limits);
+    this.#parent = new ParentLink(this.#turn, this.#deadlines, this.#limits, options.firstCorrelation);
   }
 
-  handle(command: MatchingCommand<T>, nowMs: number, askId: number): Result<T> {
+  handle(command: MatchingCommand<T>, nowMs: number, askId: number): MatchingHandled<T> {
     this.#begin(nowMs);
     switch (command.kind) {
       case 'pollWorkflowTask':
@@ -101,7 +98,7 @@ export class MatchingCore<T> {
         this.#dispatchQuery(command, askId);
         break;
       case 'answerQuery':
-        this.#answerQuery(command, askId);
+        this.#queries.answer(command, askId);
         break;
       case 'describeTaskQueue':
         this.#describe(command, askId);
@@ -136,11 +133,11 @@ export class MatchingCore<T> {
     this.#backlog.evolve(record);
   }
 
-  cancel(askId: number, nowMs: number): Result<T> {
+  cancel(askId: number, nowMs: number): MatchingHandled<T> {
     this.#begin(nowMs);
-    const waiting = this.#asks.get(askId);
-    if (waiting?.node === 'poll') this.#abandonPoll(waiting);
-    else if (waiting?.node === 'query') this.#endQuery(waiting);
+    const poll = this.#asks.get(askId);
+    if (poll === undefined) this.#queries.cancel(askId);
+    else this.#abandonPoll(poll);
     return this.#end();
   }
 
@@ -164,9 +161,7 @@ export class MatchingCore<T> {
   }
 
   #begin(nowMs: number): void {
-    this.#now = nowMs;
-    this.#effects = [];
-    this.#barrier = false;
+    this.#turn.begin(nowMs);
     this.#flush = false;
     let first = this.#deadlines.first();
     while (first !== undefined && first.dueMs <= nowMs) {
@@ -177,33 +172,28 @@ export class MatchingCore<T> {
     if (this.#flushDueMs !== 0 && this.#flushDueMs <= nowMs) this.#flush = true;
   }
 
-  /** The effects of a record wait for its commit; otherwise they go at once, for nothing here rests on this journal. */
-  #end(): Result<T> {
-    const effects = this.#effects;
-    if (this.#spilled.length > 0 || (this.#flush && this.#removals.length > 0)) {
-      const spilled = this.#spilled;
-      const removed = this.#removals.splice(0, this.#limits.removalsPerRecordMax);
-      this.#spilled = [];
-      this.#flushDueMs = this.#removals.length > 0 ? this.#now + this.#limits.removalsFlushMs : 0;
-      return { kind: 'commit', record: { kind: 'backlogChanged', timeMs: this.#now, spilled, removed }, reply: undefined, effects };
-    }
-    if (effects.length === 0) return nothing;
-    return { kind: 'wait', barrier: this.#barrier, effects };
+  /** Removals travel with whatever is stored, or alone when they have waited long enough. */
+  #end(): MatchingHandled<T> {
+    const flush = this.#removals.length > 0 && (this.#flush || this.#turn.spilled.length > 0);
+    if (!flush) return this.#turn.end(noRemovals);
+    const removed = this.#removals.splice(0, this.#limits.removalsPerRecordMax);
+    this.#flushDueMs = this.#removals.length > 0 ? this.#turn.nowMs + this.#limits.removalsFlushMs : 0;
+    return this.#turn.end(removed);
   }
 
   // ── Polls ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #poll(command: PollWorkflowTask | PollActivityTask, askId: number): void {
     const queue = this.#load(command.queue);
-    if (queue === undefined) return this.#reject(askId, tooManyQueues);
+    if (queue === undefined) return this.#turn.reply(askId, tooManyQueues);
     const ofStoppedWorker = queue.shutDown && queue.shutDownBy !== '' && queue.shutDownBy === command.workerInstanceKey;
-    if (ofStoppedWorker || command.deadlineMs <= this.#now) return this.#reply(askId, emptyPoll);
+    if (ofStoppedWorker || command.deadlineMs <= this.#turn.nowMs) return this.#turn.reply(askId, emptyPoll);
     const sameRequest = queue.polls.get(command.pollRequestId);
     if (sameRequest !== undefined) return this.#takeOver(sameRequest, command, askId);
-    if (queue.polls.size >= this.#limits.pollsPerQueueMax) return this.#reject(askId, tooManyPolls);
+    if (queue.polls.size >= this.#limits.pollsPerQueueMax) return this.#turn.reply(askId, tooManyPolls);
 
     queue.shutDown = false;
-    queue.notePoll(command.identity, command.maxTasksPerSecond, this.#now);
+    queue.notePoll(command.identity, command.maxTasksPerSecond, this.#turn.nowMs);
     if (command.maxTasksPerSecond !== undefined) this.#setRate(queue, command.maxTasksPerSecond);
     const poll = new Poll(queue, command, askId);
     queue.polls.set(command.pollRequestId, poll);
@@ -214,12 +204,12 @@ export class MatchingCore<T> {
 
   /** The same poll asked again: the earlier caller has given up, the later one gets whatever comes. */
   #takeOver(poll: Poll, command: PollWorkflowTask | PollActivityTask, askId: number): void {
-    this.#reply(poll.askId, emptyPoll);
+    this.#turn.reply(poll.askId, emptyPoll);
     this.#asks.delete(poll.askId);
     poll.askId = askId;
     poll.deadlineMs = command.deadlineMs;
     this.#asks.set(askId, poll);
-    this.#deadlines.set(poll, poll.state === 'forwarded' ? poll.deadlineMs + 2 * this.#limits.startGraceMs : poll.deadlineMs);
+    this.#deadlines.set(poll, poll.state === 'forwarded' ? this.#parent.deadlineOf(poll) : poll.deadlineMs);
   }
 
   /** False: nothing to do here or at the parent; the caller lets the poll wait. */
@@ -227,7 +217,7 @@ export class MatchingCore<T> {
     const queue = poll.queue;
     const query = queue.waitingQueries.first;
     if (query !== undefined) {
-      this.#giveQuery(query, poll);
+      this.#answerPoll(poll, this.#queries.give(query));
       return true;
     }
     const offer = this.#takeOffer(queue);
@@ -235,13 +225,11 @@ export class MatchingCore<T> {
       this.#start(offer, poll);
       return true;
     }
-    if (!this.#mayForwardPoll(queue)) return false;
-    this.#forwardPoll(poll);
-    return true;
+    return this.#parent.forwardPoll(poll);
   }
 
   #answerPoll(poll: Poll, reply: MatchingReply<T>): void {
-    this.#reply(poll.askId, reply);
+    this.#turn.reply(poll.askId, reply);
     this.#endPoll(poll);
   }
 
@@ -251,9 +239,7 @@ export class MatchingCore<T> {
     const wasForwarded = poll.state === 'forwarded';
     this.#endPoll(poll);
     if (wasForwarded) {
-      this.#effects.push({ kind: 'cancelForwardedPoll', correlation: poll.correlation });
-      poll.queue.forwardedPolls--;
-      this.#forwardWaitingPolls(poll.queue);
+      this.#parent.cancelPoll(poll);
     } else if (offer?.state === 'retrying') {
       this.#deadlines.remove(offer);
       this.#withdraw(offer, poll);
@@ -266,47 +252,47 @@ export class MatchingCore<T> {
     poll.state = 'gone';
     this.#asks.delete(poll.askId);
     queue.polls.delete(poll.command.pollRequestId);
-    queue.notePollEnd(poll.command.identity, this.#now);
+    queue.notePollEnd(poll.command.identity, this.#turn.nowMs);
     this.#deadlines.remove(poll);
     if (poll.linked) queue.waitingPolls.remove(poll);
   }
 
   #pollDue(poll: Poll): void {
     // History usually answers within milliseconds; a workflow task that is started for nobody costs its whole timeout.
-    if (poll.state === 'starting' && poll.offer?.state === 'starting' && this.#now < poll.deadlineMs + this.#limits.startGraceMs) {
+    if (poll.state === 'starting' && poll.offer?.state === 'starting' && this.#turn.nowMs < poll.deadlineMs + this.#limits.startGraceMs) {
       this.#deadlines.set(poll, poll.deadlineMs + this.#limits.startGraceMs);
       return;
     }
-    this.#reply(poll.askId, emptyPoll);
+    this.#turn.reply(poll.askId, emptyPoll);
     this.#abandonPoll(poll);
   }
 
   // ── Tasks ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #add(command: AddWorkflowTask | AddActivityTask, askId: number): void {
-    if (command.queue.kind === 'sticky' && !this.#stickyAvailable(command.queue)) return this.#reply(askId, stickyUnavailable);
+    if (command.queue.kind === 'sticky' && !this.#stickyAvailable(command.queue)) return this.#turn.reply(askId, stickyUnavailable);
     const queue = this.#load(command.queue);
-    if (queue === undefined) return this.#reject(askId, tooManyQueues);
+    if (queue === undefined) return this.#turn.reply(askId, tooManyQueues);
     queue.openOffers++;
     const offer = new Offer(queue, command.task, {
       order: ++this.#lastOrder,
-      sinceMs: this.#now,
+      sinceMs: this.#turn.nowMs,
       askId,
       fromChild: command.forwardedFrom !== undefined,
       holdUntilMs: command.holdUntilMs,
     });
-    if (isExpired(offer, this.#now)) return this.#finish(offer);
+    if (isExpired(offer, this.#turn.nowMs)) return this.#finish(offer);
     if (queue.offers.first === undefined) {
       const poll = this.#takePoll(queue);
       if (poll !== undefined) return this.#start(offer, poll);
     }
-    if (!offer.fromChild && this.#mayForwardTask(queue)) return this.#forwardTask(offer, 0);
+    if (!offer.fromChild && this.#parent.forwardNewTask(offer)) return;
     this.#keep(offer);
   }
 
   #stickyAvailable(partition: TaskQueuePartition): boolean {
     const queue = this.#queues.get(taskQueuePartitionKey(partition));
-    return queue !== undefined && queue.polledWithin(this.#limits.stickyPollWindowMs, this.#now);
+    return queue !== undefined && queue.polledWithin(this.#limits.stickyPollWindowMs, this.#turn.nowMs);
   }
 
   /** No poll takes it now: memory, the journal, or back to the child that it came from. */
@@ -315,7 +301,7 @@ export class MatchingCore<T> {
     if (offer.storedId > 0) {
       queue.offers.insert(offer, isLaterOffer);
       offer.state = 'waiting';
-      this.#offerBacklog(queue);
+      this.#parent.offerBacklog(queue);
     } else if (queue.sticky) {
       if (queue.openOffers > this.#limits.memoryTasksPerQueueMax) return this.#drop(offer, stickyUnavailable);
       // Told at once: how long a worker may take is for history's schedule-to-start timer.
@@ -324,7 +310,7 @@ export class MatchingCore<T> {
       offer.state = 'waiting';
     } else if (offer.fromChild) {
       const room = queue.openOffers - queue.stored.size < this.#limits.memoryTasksPerQueueMax;
-      if (offer.holdUntilMs <= this.#now || !room) return this.#drop(offer, noMatch);
+      if (offer.holdUntilMs <= this.#turn.nowMs || !room) return this.#drop(offer, noMatch);
       queue.offers.insert(offer, isLaterOffer);
       offer.state = 'waiting';
       this.#deadlines.set(offer, offer.holdUntilMs);
@@ -338,10 +324,10 @@ export class MatchingCore<T> {
     const identity = taskIdentity(offer.task);
     if (queue.stored.has(identity)) {
       // The copy's record may not be committed yet, and this answer rests on it.
-      this.#barrier = true;
+      this.#turn.barrier = true;
       return this.#drop(offer, done);
     }
-    if (queue.stored.size >= this.#limits.storedTasksPerQueueMax) return this.#drop(offer, rejected(backlogFull));
+    if (queue.stored.size >= this.#limits.storedTasksPerQueueMax) return this.#drop(offer, backlogFull);
     const id = Math.max(this.#lastStoredId, this.#backlog.lastId) + 1;
     this.#lastStoredId = id;
     offer.storedId = id;
@@ -349,9 +335,9 @@ export class MatchingCore<T> {
     offer.state = 'waiting';
     queue.stored.set(identity, offer);
     queue.offers.push(offer);
-    this.#spilled.push({ id, queue: queue.queue, task: offer.task });
+    this.#turn.spilled.push({ id, queue: queue.queue, task: offer.task });
     this.#tell(offer, done);
-    this.#offerBacklog(queue);
+    this.#parent.offerBacklog(queue);
   }
 
   /** The first offer that may go out now, out of its list. */
@@ -360,7 +346,7 @@ export class MatchingCore<T> {
     for (;;) {
       const offer = queue.offers.first;
       if (offer === undefined) return undefined;
-      if (isExpired(offer, this.#now)) {
+      if (isExpired(offer, this.#turn.nowMs)) {
         queue.offers.remove(offer);
         this.#finish(offer);
         continue;
@@ -395,7 +381,7 @@ export class MatchingCore<T> {
     poll.offer = offer;
     this.#starts.set(correlation, offer);
     const { pollRequestId, identity, workerVersion } = poll.command;
-    this.#effects.push({
+    this.#turn.act({
       kind: 'startTask',
       correlation,
       queue: poll.queue.queue,
@@ -441,7 +427,7 @@ export class MatchingCore<T> {
         offer.state = 'retrying';
         this.#deadlines.set(
           offer,
-          this.#now + Math.min(this.#limits.startRetryMaxMs, this.#limits.startRetryFirstMs * 2 ** offer.retries++),
+          this.#turn.nowMs + Math.min(this.#limits.startRetryMaxMs, this.#limits.startRetryFirstMs * 2 ** offer.retries++),
         );
         return;
       default:
@@ -463,7 +449,7 @@ export class MatchingCore<T> {
   #withdrawStart(task: Offer['task'], poll: Poll): void {
     const { historyShard, key, scheduledEventId } = task;
     const { pollRequestId } = poll.command;
-    this.#effects.push({ kind: 'withdrawActivityStart', historyShard, key, scheduledEventId, pollRequestId });
+    this.#turn.act({ kind: 'withdrawActivityStart', historyShard, key, scheduledEventId, pollRequestId });
   }
 
   #part(offer: Offer, poll: Poll): void {
@@ -474,7 +460,7 @@ export class MatchingCore<T> {
 
   /** Back from a poll that went away. */
   #offerAgain(offer: Offer): void {
-    if (isExpired(offer, this.#now)) return this.#finish(offer);
+    if (isExpired(offer, this.#turn.nowMs)) return this.#finish(offer);
     const poll = this.#takePoll(offer.queue);
     if (poll !== undefined) this.#start(offer, poll);
     else this.#keep(offer);
@@ -498,7 +484,7 @@ export class MatchingCore<T> {
     if (offer.storedId > 0) {
       offer.queue.stored.delete(taskIdentity(offer.task));
       this.#removals.push(offer.storedId);
-      if (this.#flushDueMs === 0) this.#flushDueMs = this.#now + this.#limits.removalsFlushMs;
+      if (this.#flushDueMs === 0) this.#flushDueMs = this.#turn.nowMs + this.#limits.removalsFlushMs;
     }
     this.#drop(offer, done);
   }
@@ -512,7 +498,7 @@ export class MatchingCore<T> {
 
   #tell(offer: Offer, reply: MatchingReply<T>): void {
     if (offer.askId === noAsk) return;
-    this.#reply(offer.askId, reply);
+    this.#turn.reply(offer.askId, reply);
     offer.askId = noAsk;
   }
 
@@ -521,176 +507,52 @@ export class MatchingCore<T> {
   /** The last worker that says a limit sets it, for the whole queue. */
   #setRate(queue: LoadedQueue, tasksPerSecond: number): void {
     if (queue.bucket?.rate === tasksPerSecond) return;
-    if (queue.bucket === undefined) queue.bucket = new TokenBucket(tasksPerSecond, this.#now);
-    else queue.bucket.setRate(tasksPerSecond, this.#now);
-    this.#forwardWaitingPolls(queue);
+    if (queue.bucket === undefined) queue.bucket = new TokenBucket(tasksPerSecond, this.#turn.nowMs);
+    else queue.bucket.setRate(tasksPerSecond, this.#turn.nowMs);
+    this.#parent.forwardWaitingPolls(queue);
     this.#pump(queue);
   }
 
   #takeToken(queue: LoadedQueue): boolean {
     const bucket = queue.bucket;
-    if (bucket === undefined || bucket.take(this.#now)) return true;
-    const nextMs = bucket.nextTokenMs(this.#now);
+    if (bucket === undefined || bucket.take(this.#turn.nowMs)) return true;
+    const nextMs = bucket.nextTokenMs(this.#turn.nowMs);
     queue.tokenDueMs = nextMs === Infinity ? 0 : nextMs;
     this.#armQueue(queue);
     return false;
   }
 
-  // ── Parent partition ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Answers of the parent partition ─────────────────────────────────────────────────────────────────────────────────────────
 
-  #mayForwardPoll(queue: LoadedQueue): boolean {
-    if (queue.parent === undefined || queue.forwardDueMs !== 0) return false;
-    return queue.matchesAtParent || queue.forwardedPolls < this.#limits.forwardedPollsMax;
-  }
-
-  #forwardPoll(poll: Poll): void {
-    const queue = poll.queue;
-    if (queue.parent === undefined) return;
-    const correlation = ++this.#lastCorrelation;
-    poll.state = 'forwarded';
-    poll.correlation = correlation;
-    queue.forwardedPolls++;
-    this.#forwardedPolls.set(correlation, poll);
-    // The parent keeps to the poll's own deadline; its answer needs time to get here.
-    this.#deadlines.set(poll, poll.deadlineMs + 2 * this.#limits.startGraceMs);
-    const command = { ...poll.command, queue: queue.parent, deadlineMs: poll.deadlineMs, forwardedFrom: queue.queue.partition };
-    this.#effects.push({ kind: 'forwardPoll', correlation, command });
-  }
-
-  #forwardWaitingPolls(queue: LoadedQueue): void {
-    while (queue.waitingPolls.first !== undefined && this.#mayForwardPoll(queue)) {
-      const poll = queue.waitingPolls.shift();
-      if (poll !== undefined) this.#forwardPoll(poll);
-    }
-  }
-
-  #forwardedPollAnswered(command: ForwardedPollAnswered<T>): void {
-    const { correlation, outcome } = command;
-    const poll = this.#forwardedPolls.get(correlation);
+  #forwardedPollAnswered({ correlation, outcome }: ForwardedPollAnswered<T>): void {
+    const poll = this.#parent.pollAnswered(correlation);
     if (poll === undefined) return;
-    this.#forwardedPolls.delete(correlation);
     const queue = poll.queue;
     if (poll.state !== 'forwarded') {
       // Left before the answer came, so the start is as one for nobody; a query runs into its deadline.
       if (outcome.kind === 'task' && queue.queue.taskType === 'activity') this.#withdrawStart(outcome.origin, poll);
       return;
     }
-    queue.forwardedPolls--;
     if (outcome.kind === 'unavailable') {
       this.#waitAgain(poll);
       this.#deadlines.set(poll, poll.deadlineMs);
-      this.#leaveParentAlone(queue);
+      this.#parent.leaveAlone(queue);
       this.#pump(queue);
     } else {
       this.#answerPoll(poll, outcome);
-      this.#forwardWaitingPolls(queue);
+      this.#parent.forwardWaitingPolls(queue);
     }
   }
 
-  #mayForwardTask(queue: LoadedQueue): boolean {
-    if (queue.parent === undefined || queue.forwardDueMs !== 0) return false;
-    return queue.offers.first === undefined && this.#forwardedTasks.size < this.#limits.forwardedAddsMax;
-  }
-
-  /** `holdUntilMs` 0: matched there now, or handed back. */
-  #forwardTask(offer: Offer, holdUntilMs: number): void {
-    const queue = offer.queue;
-    if (queue.parent === undefined) return;
-    const correlation = ++this.#lastCorrelation;
-    offer.state = 'forwarded';
-    this.#forwardedTasks.set(correlation, offer);
-    const kind = queue.queue.taskType === 'workflow' ? 'addWorkflowTask' : 'addActivityTask';
-    const command = { kind, queue: queue.parent, task: offer.task, forwardedFrom: queue.queue.partition, holdUntilMs } as const;
-    this.#effects.push({ kind: 'forwardTask', correlation, command });
-  }
-
-  /** A child's stored tasks wait at the parent as well, the first few: polls may come anywhere else only. */
-  #offerBacklog(queue: LoadedQueue): void {
-    if (queue.parent === undefined || queue.forwardDueMs !== 0) return;
-    while (queue.offeredTasks < this.#limits.offeredTasksMax) {
-      const offer = queue.offers.shift();
-      if (offer === undefined) return;
-      if (isExpired(offer, this.#now)) {
-        this.#finish(offer);
-        continue;
-      }
-      queue.offeredTasks++;
-      this.#forwardTask(offer, this.#now + this.#limits.offerHoldMs);
-    }
-  }
-
-  #forwardedTaskAnswered(command: ForwardedTaskAnswered): void {
-    const offer = this.#forwardedTasks.get(command.correlation);
+  #forwardedTaskAnswered({ correlation, outcome }: ForwardedTaskAnswered): void {
+    const offer = this.#parent.taskAnswered(correlation);
     if (offer === undefined) return;
-    this.#forwardedTasks.delete(command.correlation);
-    const queue = offer.queue;
-    const wasStored = offer.storedId > 0;
-    if (wasStored) queue.offeredTasks--;
-    if (command.outcome === 'taken') {
+    if (outcome === 'taken') {
       this.#finish(offer);
-      this.#offerBacklog(queue);
-      return;
+      return this.#parent.offerBacklog(offer.queue);
     }
-    // Without this the two partitions would hand a task to and fro as fast as they can.
-    if (wasStored || command.outcome === 'unavailable') this.#leaveParentAlone(queue);
+    if (offer.storedId > 0 || outcome === 'unavailable') this.#parent.leaveAlone(offer.queue);
     this.#offerAgain(offer);
-  }
-
-  #leaveParentAlone(queue: LoadedQueue): void {
-    queue.forwardDueMs = this.#now + this.#limits.forwardRetryMs;
-    this.#armQueue(queue);
-  }
-
-  // ── Queries ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  #dispatchQuery(command: DispatchQuery, askId: number): void {
-    if (command.queue.kind === 'sticky' && !this.#stickyAvailable(command.queue)) return this.#reply(askId, stickyUnavailable);
-    const queue = this.#queues.get(taskQueuePartitionKey(command.queue));
-    if (queue === undefined || !queue.polledWithin(this.#limits.queryPollWindowMs, this.#now)) return this.#reject(askId, noPoller);
-    if (command.deadlineMs <= this.#now) return this.#reject(askId, queryExpired);
-    if (queue.openQueries >= this.#limits.queriesPerQueueMax) return this.#reject(askId, tooManyQueries);
-    const earlier = this.#queries.get(command.queryId);
-    if (earlier !== undefined) this.#expireQuery(earlier);
-
-    const query = new WaitingQuery(queue, command, askId);
-    queue.openQueries++;
-    this.#queries.set(command.queryId, query);
-    this.#asks.set(askId, query);
-    this.#deadlines.set(query, command.deadlineMs);
-    queue.waitingQueries.push(query);
-    const poll = queue.waitingPolls.shift();
-    if (poll !== undefined) this.#giveQuery(query, poll);
-  }
-
-  #giveQuery(query: WaitingQuery, poll: Poll): void {
-    query.queue.waitingQueries.remove(query);
-    const { queryId, query: bytes, workflow } = query.command;
-    const { partition } = query.queue.queue;
-    this.#answerPoll(poll, { kind: 'queryTask', queryId, query: bytes, workflow, queuePartition: partition, sticky: query.queue.sticky });
-  }
-
-  #answerQuery(command: AnswerQuery, askId: number): void {
-    const query = this.#queries.get(command.queryId);
-    // Waiting ones were given to nobody: whoever answers them has made the token up.
-    if (query === undefined || query.linked || query.queue.key !== taskQueuePartitionKey(command.queue)) {
-      return this.#reject(askId, queryNotFound);
-    }
-    this.#endQuery(query);
-    this.#reply(query.askId, { kind: 'queryAnswer', result: command.result });
-    this.#reply(askId, done);
-  }
-
-  #expireQuery(query: WaitingQuery): void {
-    this.#endQuery(query);
-    this.#reject(query.askId, queryExpired);
-  }
-
-  #endQuery(query: WaitingQuery): void {
-    query.queue.openQueries--;
-    this.#queries.delete(query.command.queryId);
-    this.#asks.delete(query.askId);
-    this.#deadlines.remove(query);
-    if (query.linked) query.queue.waitingQueries.remove(query);
   }
 
   // ── Queues ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -700,13 +562,13 @@ export class MatchingCore<T> {
     const key = taskQueuePartitionKey(partition);
     const known = this.#queues.get(key);
     if (known !== undefined) {
-      known.lastUseMs = this.#now;
+      known.lastUseMs = this.#turn.nowMs;
       return known;
     }
     const stored = this.#backlog.queues.get(key);
     if (this.#queues.size >= this.#limits.queuesPerHostMax && stored === undefined) return undefined;
     const queue = new LoadedQueue(key, partition);
-    queue.lastUseMs = this.#now;
+    queue.lastUseMs = this.#turn.nowMs;
     this.#queues.set(key, queue);
     queue.move('demand');
     if (stored !== undefined) {
@@ -721,31 +583,28 @@ export class MatchingCore<T> {
     }
     queue.move('loaded');
     this.#armQueue(queue);
-    this.#offerBacklog(queue);
+    this.#parent.offerBacklog(queue);
     return queue;
   }
 
   #armQueue(queue: LoadedQueue): void {
-    let dueMs = queue.lastUseMs + this.#limits.queueIdleMs;
-    if (queue.tokenDueMs !== 0) dueMs = Math.min(dueMs, queue.tokenDueMs);
-    if (queue.forwardDueMs !== 0) dueMs = Math.min(dueMs, queue.forwardDueMs);
-    this.#deadlines.set(queue, dueMs);
+    this.#deadlines.set(queue, queue.nextDueMs(this.#limits.queueIdleMs));
   }
 
   #queueDue(queue: LoadedQueue): void {
-    if (queue.tokenDueMs !== 0 && queue.tokenDueMs <= this.#now) {
+    if (queue.tokenDueMs !== 0 && queue.tokenDueMs <= this.#turn.nowMs) {
       queue.tokenDueMs = 0;
       this.#pump(queue);
     }
-    if (queue.forwardDueMs !== 0 && queue.forwardDueMs <= this.#now) {
+    if (queue.forwardDueMs !== 0 && queue.forwardDueMs <= this.#turn.nowMs) {
       queue.forwardDueMs = 0;
-      this.#forwardWaitingPolls(queue);
-      this.#offerBacklog(queue);
+      this.#parent.forwardWaitingPolls(queue);
+      this.#parent.offerBacklog(queue);
     }
-    if (queue.lastUseMs + this.#limits.queueIdleMs <= this.#now) {
+    if (queue.lastUseMs + this.#limits.queueIdleMs <= this.#turn.nowMs) {
       if (queue.sticky && queue.polls.size === 0) this.#dropMemoryOffers(queue);
       if (queue.quiet) return this.#unload(queue);
-      queue.lastUseMs = this.#now;
+      queue.lastUseMs = this.#turn.nowMs;
     }
     this.#armQueue(queue);
   }
@@ -771,7 +630,7 @@ export class MatchingCore<T> {
       if (command.workerInstanceKey !== '') this.#endPollsOf(queue, command.workerInstanceKey);
       if (queue.sticky) this.#dropSticky(queue, command.workerInstanceKey);
     }
-    this.#reply(askId, done);
+    this.#turn.reply(askId, done);
   }
 
   /** A poll whose start is under way is answered with its task: that costs the worker less than a task lost until its timeout. */
@@ -779,7 +638,7 @@ export class MatchingCore<T> {
     for (const state of ['waiting', 'forwarded'] as const) {
       for (const poll of queue.polls.values()) {
         if (poll.command.workerInstanceKey !== workerInstanceKey || poll.state !== state) continue;
-        this.#reply(poll.askId, emptyPoll);
+        this.#turn.reply(poll.askId, emptyPoll);
         this.#abandonPoll(poll);
       }
     }
@@ -789,24 +648,26 @@ export class MatchingCore<T> {
     queue.shutDown = true;
     queue.shutDownBy = workerInstanceKey;
     this.#dropMemoryOffers(queue);
-    let query = queue.waitingQueries.first;
-    while (query !== undefined) {
-      this.#endQuery(query);
-      this.#reply(query.askId, stickyUnavailable);
-      query = queue.waitingQueries.first;
-    }
+    this.#queries.sendAway(queue);
+  }
+
+  #dispatchQuery(command: DispatchQuery, askId: number): void {
+    if (command.queue.kind === 'sticky' && !this.#stickyAvailable(command.queue)) return this.#turn.reply(askId, stickyUnavailable);
+    const query = this.#queries.open(this.#queues.get(taskQueuePartitionKey(command.queue)), command, askId);
+    const poll = query?.queue.waitingPolls.shift();
+    if (query !== undefined && poll !== undefined) this.#answerPoll(poll, this.#queries.give(query));
   }
 
   #describe(command: DescribeTaskQueue, askId: number): void {
-    this.#barrier = true;
+    this.#turn.barrier = true;
     const key = taskQueuePartitionKey(command.queue);
     const queue = this.#queues.get(key) ?? new LoadedQueue(key, command.queue);
     const oldest = queue.stored.values().next().value;
-    this.#reply(askId, {
+    this.#turn.reply(askId, {
       kind: 'taskQueueDescription',
-      pollers: queue.describePollers(this.#now),
+      pollers: queue.describePollers(this.#turn.nowMs),
       backlogCountHint: queue.stored.size,
-      backlogAgeMs: oldest === undefined ? 0 : Math.max(0, this.#now - oldest.sinceMs),
+      backlogAgeMs: oldest === undefined ? 0 : Math.max(0, this.#turn.nowMs - oldest.sinceMs),
       ackLevel: oldest === undefined ? this.#backlog.lastId : oldest.storedId - 1,
       readLevel: this.#backlog.lastId,
       ratePerSecond: queue.bucket?.rate,
@@ -822,47 +683,15 @@ export class MatchingCore<T> {
       case 'offer':
         return this.#offerDue(node);
       case 'query':
-        return this.#expireQuery(node);
+        return this.#queries.expire(node);
       case 'queue':
         return this.#queueDue(node);
       default:
         return unreachable(node);
     }
   }
-
-  #reply(askId: number, reply: MatchingReply<T>): void {
-    this.#effects.push({ kind: 'reply', askId, reply });
-  }
-
-  #reject(askId: number, rejection: MatchingRejection): void {
-    this.#reply(askId, rejected(rejection));
-  }
-}
-
-function rejected(rejection: MatchingRejection): { readonly kind: 'rejected'; readonly rejection: MatchingRejection } {
-  return { kind: 'rejected', rejection };
 }
 
 function isExpired(offer: Offer, nowMs: number): boolean {
   return offer.task.expiryTimeMs !== 0 && offer.task.expiryTimeMs <= nowMs;
 }
-
-const noPoller: MatchingRejection = { reason: 'no-poller', message: 'no poller seen for task queue recently, worker may be down' };
-const queryExpired: MatchingRejection = { reason: 'query-expired', message: 'query timed out before a worker could process it' };
-const queryNotFound: MatchingRejection = { reason: 'query-not-found', message: 'query task not found, or already expired' };
-const tooManyPolls: MatchingRejection = {
-  reason: 'too-many-polls',
-  message: `task queue partition has ${matchingLimits.pollsPerQueueMax} open polls, its limit`,
-};
-const tooManyQueries: MatchingRejection = {
-  reason: 'too-many-queries',
-  message: `task queue partition has ${matchingLimits.queriesPerQueueMax} open queries, its limit`,
-};
-const backlogFull: MatchingRejection = {
-  reason: 'backlog-full',
-  message: `task queue partition has ${matchingLimits.storedTasksPerQueueMax} stored tasks, its limit`,
-};
-const tooManyQueues: MatchingRejection = {
-  reason: 'too-many-queues',
-  message: `matching host has ${matchingLimits.queuesPerHostMax} task queue partitions, its limit`,
-};

@@ -225,25 +225,21 @@ test('replaying the journal gives the live state, at every step', () => {
   const attribute = fc.constantFrom('Color', 'Size', 'Weight', 'WorkflowId');
   const command: fc.Arbitrary<ClusterCommand> = fc.oneof(
     fc.record({ name, retentionMs: fc.constantFrom(0, day) }).map((over) => register(over.name, over)),
-    fc
-      .record({ namespaceId, attribute, type: fc.integer({ min: 0, max: 7 }) })
-      .map((x): ClusterCommand => ({
-        kind: 'addSearchAttributes',
-        namespaceId: x.namespaceId,
-        attributes: new Map([[x.attribute, x.type]]),
-      })),
+    fc.record({ namespaceId, attribute, type: fc.integer({ min: 0, max: 7 }) }).map((x): ClusterCommand => ({
+      kind: 'addSearchAttributes',
+      namespaceId: x.namespaceId,
+      attributes: new Map([[x.attribute, x.type]]),
+    })),
     fc
       .record({ namespaceId, attribute })
       .map((x): ClusterCommand => ({ kind: 'removeSearchAttributes', namespaceId: x.namespaceId, names: [x.attribute] })),
-    fc
-      .record({ id: fc.constantFrom('id-a', 'id-b'), description: fc.option(name, { nil: undefined }) })
-      .map((x): ClusterCommand => ({
-        kind: 'updateNamespace',
-        ...x,
-        ownerEmail: undefined,
-        data: new Map([['k', 'v']]),
-        retentionMs: undefined,
-      })),
+    fc.record({ id: fc.constantFrom('id-a', 'id-b'), description: fc.option(name, { nil: undefined }) }).map((x): ClusterCommand => ({
+      kind: 'updateNamespace',
+      ...x,
+      ownerEmail: undefined,
+      data: new Map([['k', 'v']]),
+      retentionMs: undefined,
+    })),
   );
   fc.assert(
     fc.property(fc.array(command, { maxLength: 30 }), (commands) => {

@@ -1,0 +1,102 @@
+/**
+ * Queries that go straight to a worker: in memory only, from their dispatch to the worker's answer or their deadline.
+ *
+ *   waiting (in its queue's list) ──poll──▶ given ──▶ answered | expired
+ */
+import type { AnswerQuery, DispatchQuery } from './commands.ts';
+import type { DeadlineHeap } from './deadline-heap.ts';
+import { WaitingQuery, type DueNode } from './entries.ts';
+import type { MatchingLimits } from './limits.ts';
+import type { LoadedQueue } from './loaded-queue.ts';
+import { noPoller, queryExpired, queryNotFound, tooManyQueries } from './rejections.ts';
+import type { QueryTask } from './replies.ts';
+import { taskQueuePartitionKey } from './task-queue.ts';
+import type { Turn } from './turn.ts';
+
+export class QueryDesk<T> {
+  readonly #turn: Turn<T>;
+  readonly #deadlines: DeadlineHeap<DueNode>;
+  readonly #limits: MatchingLimits;
+  readonly #byId = new Map<string, WaitingQuery>();
+  readonly #byAsk = new Map<number, WaitingQuery>();
+
+  constructor(turn: Turn<T>, deadlines: DeadlineHeap<DueNode>, limits: MatchingLimits) {
+    this.#turn = turn;
+    this.#deadlines = deadlines;
+    this.#limits = limits;
+  }
+
+  /** Undefined: refused, and its caller told. */
+  open(queue: LoadedQueue | undefined, command: DispatchQuery, askId: number): WaitingQuery | undefined {
+    const { nowMs } = this.#turn;
+    const refusal =
+      queue === undefined || !queue.polledWithin(this.#limits.queryPollWindowMs, nowMs)
+        ? noPoller
+        : command.deadlineMs <= nowMs
+          ? queryExpired
+          : queue.openQueries >= this.#limits.queriesPerQueueMax
+            ? tooManyQueries
+            : undefined;
+    if (refusal !== undefined || queue === undefined) {
+      this.#turn.reply(askId, refusal ?? noPoller);
+      return undefined;
+    }
+    const earlier = this.#byId.get(command.queryId);
+    if (earlier !== undefined) this.expire(earlier);
+
+    const query = new WaitingQuery(queue, command, askId);
+    queue.openQueries++;
+    this.#byId.set(command.queryId, query);
+    this.#byAsk.set(askId, query);
+    this.#deadlines.set(query, command.deadlineMs);
+    queue.waitingQueries.push(query);
+    return query;
+  }
+
+  /** Out of the list, into a poll's answer. */
+  give(query: WaitingQuery): QueryTask {
+    const { queue } = query;
+    queue.waitingQueries.remove(query);
+    const { queryId, query: bytes, workflow } = query.command;
+    return { kind: 'queryTask', queryId, query: bytes, workflow, queuePartition: queue.queue.partition, sticky: queue.sticky };
+  }
+
+  answer(command: AnswerQuery, askId: number): void {
+    const query = this.#byId.get(command.queryId);
+    // Waiting ones were given to nobody: whoever answers them has made the token up.
+    if (query === undefined || query.linked || query.queue.key !== taskQueuePartitionKey(command.queue)) {
+      return this.#turn.reply(askId, queryNotFound);
+    }
+    this.#end(query);
+    this.#turn.reply(query.askId, { kind: 'queryAnswer', result: command.result });
+    this.#turn.reply(askId, { kind: 'done' });
+  }
+
+  expire(query: WaitingQuery): void {
+    this.#end(query);
+    this.#turn.reply(query.askId, queryExpired);
+  }
+
+  cancel(askId: number): void {
+    const query = this.#byAsk.get(askId);
+    if (query !== undefined) this.#end(query);
+  }
+
+  /** Those that no poll has taken are for another queue now. */
+  sendAway(queue: LoadedQueue): void {
+    let query = queue.waitingQueries.first;
+    while (query !== undefined) {
+      this.#end(query);
+      this.#turn.reply(query.askId, { kind: 'stickyUnavailable' });
+      query = queue.waitingQueries.first;
+    }
+  }
+
+  #end(query: WaitingQuery): void {
+    query.queue.openQueries--;
+    this.#byId.delete(query.command.queryId);
+    this.#byAsk.delete(query.askId);
+    this.#deadlines.remove(query);
+    if (query.linked) query.queue.waitingQueries.remove(query);
+  }
+}

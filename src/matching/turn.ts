@@ -1,0 +1,42 @@
+/** What one command comes to while it is handled: its time, its effects, and what it stores. */
+import type { Handled } from '../kernel/handled.ts';
+import type { MatchingEffect } from './effects.ts';
+import type { MatchingRecord, SpilledTask } from './records.ts';
+import type { MatchingReply } from './replies.ts';
+
+export type MatchingHandled<T> = Handled<MatchingRecord, MatchingReply<T>, MatchingEffect<T>>;
+
+const nothing: MatchingHandled<never> = { kind: 'wait', barrier: false, effects: [] };
+
+export class Turn<T> {
+  nowMs = 0;
+  spilled: SpilledTask[] = [];
+  /** An answer rests on what was read here: it waits for the commits before it. */
+  barrier = false;
+  #effects: MatchingEffect<T>[] = [];
+
+  begin(nowMs: number): void {
+    this.nowMs = nowMs;
+    this.spilled = [];
+    this.barrier = false;
+    this.#effects = [];
+  }
+
+  act(effect: MatchingEffect<T>): void {
+    this.#effects.push(effect);
+  }
+
+  reply(askId: number, reply: MatchingReply<T>): void {
+    this.#effects.push({ kind: 'reply', askId, reply });
+  }
+
+  /** The effects of a record wait for its commit; otherwise they go at once, for nothing here rests on this journal. */
+  end(removed: readonly number[]): MatchingHandled<T> {
+    const effects = this.#effects;
+    if (this.spilled.length > 0 || removed.length > 0) {
+      const record: MatchingRecord = { kind: 'backlogChanged', timeMs: this.nowMs, spilled: this.spilled, removed };
+      return { kind: 'commit', record, reply: undefined, effects };
+    }
+    return effects.length === 0 ? nothing : { kind: 'wait', barrier: this.barrier, effects };
+  }
+}
