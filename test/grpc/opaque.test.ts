@@ -14,6 +14,8 @@ const messages: Readonly<Record<OpaqueKind, readonly string[]>> = {
   meteringMetadata: ['temporal.api.common.v1.MeteringMetadata'],
   sdkMetadata: ['temporal.api.sdk.v1.WorkflowTaskCompletedMetadata'],
   workerVersionStamp: ['temporal.api.common.v1.WorkerVersionStamp'],
+  workerVersionCapabilities: ['temporal.api.common.v1.WorkerVersionCapabilities'],
+  deploymentOptions: ['temporal.api.deployment.v1.WorkerDeploymentOptions'],
   link: ['temporal.api.common.v1.Link'],
   eventGroupMarker: ['temporal.api.sdk.v1.EventGroupMarker'],
   failure: ['temporal.api.failure.v1.Failure'],

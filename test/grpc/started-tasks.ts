@@ -2,6 +2,7 @@
 import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/replies.ts';
 import type { StartedTask } from '../../src/actors/router.ts';
 import type { TaskReply } from '../../src/matching/replies.ts';
+import { encodePayload, encodePayloads } from '../../src/wire/generated/lean/common.ts';
 import { runId } from './frontend-bench.ts';
 
 export const key = { namespaceId: 'default-id', workflowId: 'w', runId };
@@ -54,4 +55,10 @@ export const startedActivityTask: StartedActivityTask = {
 export function taskReply(task: StartedTask, backlogCountHint = 0): TaskReply<StartedTask> {
   const origin = { key, historyShard: 1, scheduledEventId: task.scheduledEventId, stamp: 1, expiryTimeMs: 0, taskId: 1 };
   return { kind: 'task', task, origin, pollRequestId: 'poll', backlogCountHint };
+}
+
+/** Payloads of one value of so many bytes. */
+export function payloadsOf(dataBytes: number): Uint8Array {
+  const metadata = new Map([['encoding', Buffer.from('binary/plain')]]);
+  return encodePayloads({ payloads: [encodePayload({ metadata, data: new Uint8Array(dataBytes), externalPayloads: [] })] });
 }

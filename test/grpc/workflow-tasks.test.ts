@@ -22,7 +22,7 @@ import {
 } from '../../src/wire/generated/lean/workflow_service.ts';
 import { firstDetail } from './details.ts';
 import { openBench, runId, type Bench } from './frontend-bench.ts';
-import { key, startedActivityTask, startedWorkflowTask, taskReply } from './started-tasks.ts';
+import { key, startedActivityTask, payloadsOf, startedWorkflowTask, taskReply } from './started-tasks.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -187,7 +187,11 @@ describe('polls', () => {
       codes.UNIMPLEMENTED,
       { deploymentOptions: Buffer.from([24, 2]) },
     ],
-    ['grpc: error unmarshalling request: number at byte 1 is cut off', codes.INVALID_ARGUMENT, { deploymentOptions: Buffer.from([24]) }],
+    [
+      'grpc: error unmarshalling request: a number is cut off or longer than 64 bits',
+      codes.INVALID_ARGUMENT,
+      { deploymentOptions: Buffer.from([24]) },
+    ],
   ])('%s', async (message, code, changes) => {
     const error = await bench.client.refusal('PollWorkflowTaskQueue', poll(changes), { timeoutMs: 70_000 });
     expect([error.details, error.code]).toEqual([message, code]);
@@ -472,7 +476,7 @@ test('a query answer over the limit becomes a failed query', async () => {
     taskToken: await polledToken(),
     namespace: 'default',
     completedType: 1,
-    queryResult: Buffer.alloc(2 * 1024 * 1024 + 1),
+    queryResult: payloadsOf(2 * 1024 * 1024),
   };
   await bench.client.call('RespondQueryTaskCompleted', encodeRespondQueryTaskCompletedRequest(request));
   expect(bench.stub.matchingRequests.at(-1)).toMatchObject({

@@ -21,6 +21,8 @@ const priority: Shape = { 1: 'varint', 2: 'string', 3: 'fixed32' };
 const meteringMetadata: Shape = { 13: 'varint' };
 const sdkMetadata: Shape = { 1: 'packed', 2: 'packed', 3: 'string', 4: 'string' };
 const workerVersionStamp: Shape = { 1: 'string', 3: 'varint' };
+const workerVersionCapabilities: Shape = { 1: 'string', 2: 'varint', 4: 'string' };
+const deploymentOptions: Shape = { 1: 'string', 2: 'string', 3: 'varint' };
 const execution: Shape = { 1: 'string', 2: 'string' };
 const name: Shape = { 1: 'string' };
 const reference: Shape = { 1: 'varint', 2: 'varint' };
@@ -61,6 +63,8 @@ const shapes = {
   meteringMetadata,
   sdkMetadata,
   workerVersionStamp,
+  workerVersionCapabilities,
+  deploymentOptions,
   link,
   eventGroupMarker,
   failure,

@@ -4,9 +4,10 @@ import { statusCode } from '../errors/status-code.ts';
 import type { TaskQueuePartition, TaskType } from '../../matching/task-queue.ts';
 import type { TaskQueue } from '../../wire/generated/lean/common.ts';
 import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
-import { Reader, WireError } from '../../wire/runtime.ts';
+import { Reader } from '../../wire/runtime.ts';
 import type { Call } from '../transport/call.ts';
 import { checkLength } from '../validation/lengths.ts';
+import { checkOpaque } from '../validation/opaque.ts';
 import { requireTaskQueue } from '../validation/task-queue.ts';
 
 const pollWaitMsMax = 60_000;
@@ -41,6 +42,8 @@ type PollFields = {
 export function checkPoll(request: PollFields): TaskQueue {
   checkLength(request.identity, 'Identity');
   checkLength(request.workerInstanceKey, 'WorkerInstanceKey');
+  checkOpaque(request.workerVersionCapabilities, 'workerVersionCapabilities');
+  checkOpaque(request.deploymentOptions, 'deploymentOptions');
   if (varintField(request.workerVersionCapabilities, useVersioningTag) !== 0) throw notBuilt('worker_version_capabilities.use_versioning');
   if (varintField(request.deploymentOptions, workerVersioningModeTag) === versionedMode)
     throw notBuilt('deployment_options with versioned mode');
@@ -60,20 +63,15 @@ const useVersioningTag = 2 << 3;
 const workerVersioningModeTag = 3 << 3;
 const versionedMode = 2;
 
-/** One number out of an opaque message; 0 when it is not there. */
-export function varintField(message: Uint8Array | undefined, wanted: number): number {
+/** One number out of an opaque message that is known to be well-formed; 0 when it is not there. */
+function varintField(message: Uint8Array | undefined, wanted: number): number {
   if (message === undefined) return 0;
+  const reader = new Reader(message);
   let value = 0;
-  try {
-    const reader = new Reader(message);
-    while (reader.pos < reader.end) {
-      const tag = reader.tag();
-      if (tag === wanted) value = reader.int64();
-      else reader.skip(tag);
-    }
-  } catch (error) {
-    if (error instanceof WireError) throw invalidArgument(`grpc: error unmarshalling request: ${error.message}`);
-    throw error;
+  while (reader.pos < reader.end) {
+    const tag = reader.tag();
+    if (tag === wanted) value = reader.int32();
+    else reader.skip(tag);
   }
   return value;
 }

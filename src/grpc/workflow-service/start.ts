@@ -15,6 +15,7 @@ import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBlob, checkLength } from '../validation/lengths.ts';
+import { checkOpaque } from '../validation/opaque.ts';
 import { idPolicies, startAttributes } from '../validation/start.ts';
 import { signaledLink, startedLink } from './links.ts';
 
@@ -72,6 +73,7 @@ function onConflict(request: StartWorkflowExecutionRequest): StartWorkflow['onCo
 }
 
 function refuseUnbuiltStart(request: StartWorkflowExecutionRequest): void {
+  checkOpaque(request.eagerWorkerDeploymentOptions, 'deploymentOptions');
   if (request.completionCallbacks.length > 0) throw notBuilt('completion_callbacks');
   if (request.continuedFailure !== undefined) throw notBuilt('continued_failure');
   if (request.lastCompletionResult !== undefined) throw notBuilt('last_completion_result');
