@@ -19,8 +19,19 @@ type Batch = {
   readonly eventCount: number;
   readonly sizeBytes: number;
   readonly offset: number;
-  events: readonly Uint8Array[] | undefined;
+  /** Undefined: not cached. */
+  events: PackedEvents | undefined;
 };
+
+/** Events end to end: a typed array apiece would cost more than most events do. */
+type PackedEvents = {
+  readonly bytes: Uint8Array;
+  /** Where each event but the last ends. */
+  readonly ends: readonly number[];
+};
+
+/** What a cached batch costs beside its bytes: objects and headers, roughly. */
+const BATCH_OVERHEAD_BYTES = 300;
 
 export type HistoryPage = {
   readonly events: readonly Uint8Array[];
@@ -52,9 +63,9 @@ export class HistoryStore {
 
   append(runId: string, firstEventId: number, events: readonly Uint8Array[], offset: number): void {
     if (events.length === 0) return;
-    let sizeBytes = 0;
-    for (const event of events) sizeBytes += event.length;
-    const batch: Batch = { firstEventId, eventCount: events.length, sizeBytes, offset, events };
+    const packed = pack(events);
+    const sizeBytes = packed.bytes.length + BATCH_OVERHEAD_BYTES;
+    const batch: Batch = { firstEventId, eventCount: events.length, sizeBytes, offset, events: packed };
     const batches = this.#runs.get(runId);
     if (batches === undefined) this.#runs.set(runId, [batch]);
     else {
@@ -94,7 +105,7 @@ export class HistoryStore {
     let events = 0;
     let bytes = 0;
     for (const batch of wanted) {
-      loaded.push({ ...batch, events: batch.events ?? (await this.#reread(batch.offset, runId)) });
+      loaded.push({ ...batch, events: batch.events ?? pack(await this.#reread(batch.offset, runId)) });
       events += batch.eventCount;
       bytes += batch.sizeBytes;
       if (events >= limits.eventsMax + wanted[0]!.eventCount || bytes >= limits.bytesMax + wanted[0]!.sizeBytes) break;
@@ -134,9 +145,10 @@ function cutPage(batches: readonly Batch[], firstEventId: number, lastEventId: n
   let bytes = 0;
   let nextEventId = firstEventId;
   for (const batch of batches) {
-    assert(batch.events?.length === batch.eventCount, `journal record ${batch.offset} no longer holds its ${batch.eventCount} events`);
+    const packed = batch.events;
+    assert(packed?.ends.length === batch.eventCount - 1, `journal record ${batch.offset} no longer holds its ${batch.eventCount} events`);
     for (let index = Math.max(0, nextEventId - batch.firstEventId); index < batch.eventCount; index++) {
-      const event = batch.events[index]!;
+      const event = packed.bytes.subarray(index === 0 ? 0 : packed.ends[index - 1], packed.ends[index]);
       const full = events.length >= limits.eventsMax || (events.length > 0 && bytes + event.length > limits.bytesMax);
       if (nextEventId > lastEventId || full) return { events, nextEventId };
       events.push(event);
@@ -145,4 +157,16 @@ function cutPage(batches: readonly Batch[], firstEventId: number, lastEventId: n
     }
   }
   return { events, nextEventId };
+}
+
+function pack(events: readonly Uint8Array[]): PackedEvents {
+  const ends: number[] = [];
+  let length = 0;
+  for (const [index, event] of events.entries()) {
+    if (index > 0) ends.push(length);
+    length += event.length;
+  }
+  const bytes = new Uint8Array(length);
+  for (const [index, event] of events.entries()) bytes.set(event, index === 0 ? 0 : ends[index - 1]);
+  return { bytes, ends };
 }
