@@ -8,7 +8,7 @@
 import { LogError } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import { clientConfig } from './client-options.ts';
-import { kafkaFailure } from './kafka-failure.ts';
+import { startFailure } from './kafka-failure.ts';
 import { loadKafkajs } from './load-kafkajs.ts';
 import { metadataRequest, metadataResponse } from './requests.ts';
 import type { Assigner, Broker, Cluster } from 'kafkajs';
@@ -58,7 +58,7 @@ export class DataPlane {
       return plane;
     } catch (error) {
       await plane.close();
-      throw kafkaFailure(error, `connecting to Kafka at ${options.kafka.brokers.join(', ')}`);
+      throw startFailure(error, `connecting to Kafka at ${options.kafka.brokers.join(', ')}`);
     }
   }
 

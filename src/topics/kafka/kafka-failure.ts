@@ -1,31 +1,31 @@
 import { LogError } from '../../actors/log.ts';
+import { AssertionError } from '../../kernel/assert.ts';
 
-/** What kafkajs reports, as the world's error: what happened and what that usually means. */
+/** What kafkajs reports once the log was open, as the world's error. Everything may pass: somebody may be mending it right now. */
 export function kafkaFailure(error: unknown, doing: string): LogError {
   if (error instanceof LogError) return error;
-  const root = rootOf(error);
-  const said = `${doing}: ${root.message}`;
-  switch (root.name) {
-    case 'KafkaJSSASLAuthenticationError':
-      return new LogError('misconfigured', `${said}. The broker refused the user name or the password (perdure.kafka.sasl).`, {
-        cause: error,
-      });
-    case 'KafkaJSConnectionClosedError':
-      return new LogError('unavailable', `${said}. ${closedHint}`, { cause: error });
-    case 'KafkaJSRequestTimeoutError':
-      return new LogError('unavailable', `${said}. The broker did not answer in time.`, { cause: error });
-    default:
-  }
-  if (codeOf(root, 'type') === 'UNSUPPORTED_SASL_MECHANISM') {
-    return new LogError('misconfigured', `${said}. The broker does not offer this perdure.kafka.sasl.mechanism.`, { cause: error });
-  }
-  if (/clos|hang up|ECONNRESET/i.test(root.message)) return new LogError('unavailable', `${said}. ${closedHint}`, { cause: error });
-  if (/certificate|self.signed|SSL|TLS|alert/i.test(root.message)) {
-    return new LogError('misconfigured', `${said}. ${tlsHint}`, { cause: error });
-  }
-  return new LogError('unavailable', said, { cause: error });
+  // A bug of ours is not an outage.
+  if (error instanceof AssertionError) throw error;
+  return new LogError('unavailable', `${doing}: ${rootOf(error).message}`, { cause: error });
 }
 
+/** The same at start, when nothing has worked yet: with what it usually means, and without hope where waiting will not help. */
+export function startFailure(error: unknown, doing: string): LogError {
+  const failure = kafkaFailure(error, doing);
+  if (failure === error) return failure;
+  const root = rootOf(error);
+  const misconfigured = (hint: string): LogError => new LogError('misconfigured', `${failure.message}. ${hint}`, { cause: error });
+  if (root.name === 'KafkaJSSASLAuthenticationError') return misconfigured(loginHint);
+  if (codeOf(root, 'type') === 'UNSUPPORTED_SASL_MECHANISM') return misconfigured(mechanismHint);
+  if (/clos|hang up|ECONNRESET/i.test(root.message)) {
+    return new LogError('unavailable', `${failure.message}. ${closedHint}`, { cause: error });
+  }
+  if (/certificate|self.signed|SSL|TLS|alert/i.test(root.message)) return misconfigured(tlsHint);
+  return failure;
+}
+
+const loginHint = 'The broker refused the user name or the password (perdure.kafka.sasl).';
+const mechanismHint = 'The broker does not offer this perdure.kafka.sasl.mechanism.';
 const closedHint =
   'A broker that closes the connection at once usually expects TLS (perdure.kafka.tls) or a login (perdure.kafka.sasl) on this listener.';
 const tlsHint =

@@ -329,7 +329,7 @@ class KafkaLog implements Log {
   /** An outage fails many times a second; it is reported when it begins and now and then. */
   #failed(message: string, error: unknown, fields: Readonly<Record<string, number>>): void {
     if (!this.#closed && this.#failures % failuresPerWarning === 0) {
-      this.#settings.logger.warn(message, { ...fields, error: kafkaFailure(error, 'Kafka') });
+      this.#settings.logger.warn(message, { ...fields, error: kafkaFailure(error, 'Kafka').message });
     }
     this.#failures++;
   }

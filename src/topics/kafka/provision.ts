@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { LogError } from '../../actors/log.ts';
 import { topicSettings } from '../catalogue.ts';
 import { clientConfig } from './client-options.ts';
-import { codeOf, kafkaFailure } from './kafka-failure.ts';
+import { codeOf, startFailure } from './kafka-failure.ts';
 import { loadKafkajs } from './load-kafkajs.ts';
 import type { Admin, ITopicMetadata } from 'kafkajs';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
@@ -52,7 +52,7 @@ async function withAdmin<T>({ kafka, logger }: Omit<ProvisionOptions, 'topics'>,
     await admin.connect();
     return await use(admin);
   } catch (error) {
-    throw kafkaFailure(error, `looking at the topics on Kafka at ${kafka.brokers.join(', ')}`);
+    throw startFailure(error, `looking at the topics on Kafka at ${kafka.brokers.join(', ')}`);
   } finally {
     await admin.disconnect().catch(() => {});
   }
@@ -89,7 +89,7 @@ function whyNotCreated(error: unknown, kafka: KafkaOptions, missing: readonly To
     return new LogError('misconfigured', `the topics could not be created: ${advice}`, { cause: error });
   }
   if (types.length > 0) return missingTopics(kafka, missing, `Kafka answered ${types.join(', ')}`);
-  return kafkaFailure(error, 'creating topics');
+  return startFailure(error, 'creating topics');
 }
 
 /** kafkajs puts one error per topic into an aggregate. */
