@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest';
+import type { QueryResult, QueryWorkflow } from '../../src/history/commands.ts';
+import type { HistoryReply } from '../../src/history/replies.ts';
+import { bytes, completeWorkflow, key, refOf, ShardUnderTest, startTimer } from './shard-under-test.ts';
+
+const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5000 };
+
+/** Answers the ask id under which the query waits. */
+function ask(shard: ShardUnderTest, change: Partial<QueryWorkflow> = {}): { readonly askId: number; readonly reply: HistoryReply | undefined } {
+  const reply = shard.ask({
+    kind: 'queryWorkflow',
+    key,
+    queryId: 'q1',
+    query: bytes('query'),
+    rejectCondition: 1,
+    deadlineMs: shard.nowMs + 10_000,
+    ...change,
+  });
+  return { askId: shard.lastAskId, reply };
+}
+
+function answered(answer: Uint8Array): ReadonlyMap<string, QueryResult> {
+  return new Map([['q1', { answered: true, answer, errorMessage: '', failure: undefined }]]);
+}
+
+/** Between two workflow tasks, known to a sticky worker. */
+function idle(): ShardUnderTest {
+  const shard = new ShardUnderTest();
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [startTimer('t1', 60_000)], { sticky });
+  return shard;
+}
+
+function closed(): ShardUnderTest {
+  const shard = idle();
+  shard.signal();
+  shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+  return shard;
+}
+
+describe('direct', () => {
+  test('with no task pending it goes to the sticky worker', () => {
+    const shard = idle();
+    const { askId, reply } = ask(shard);
+    expect(reply).toBeUndefined();
+    expect(shard.effects).toEqual([
+      {
+        kind: 'directQuery',
+        askId,
+        queryId: 'q1',
+        key: shard.describe().key,
+        workflowType: 'Type',
+        taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' },
+        normalTaskQueue: { name: 'queue', kind: 1, normalName: '' },
+        scheduleToStartTimeoutMs: 5000,
+        query: bytes('query'),
+        deadlineMs: shard.nowMs + 10_000,
+        previousStartedEventId: 3,
+        lastEventId: 5,
+      },
+    ]);
+    expect(shard.records, 'no trace').toHaveLength(3);
+  });
+
+  test('a closed workflow is asked on the normal queue', () => {
+    const shard = closed();
+    ask(shard);
+    expect(shard.effects).toMatchObject([{ kind: 'directQuery', taskQueue: { name: 'queue', kind: 1 }, scheduleToStartTimeoutMs: 0 }]);
+  });
+});
+
+describe('buffered', () => {
+  test('rides on the next task, which has seen all that was acknowledged before', () => {
+    const shard = idle();
+    shard.signal();
+    const { askId, reply } = ask(shard);
+    expect(reply).toBeUndefined();
+    expect(shard.effects).toEqual([]);
+    const task = shard.pollWorkflowTask();
+    expect([...task.queries]).toEqual([['q1', bytes('query')]]);
+    shard.complete(task, [], { queryResults: answered(bytes('answer')) });
+    expect(shard.effects).toEqual([{ kind: 'reply', askId, reply: { kind: 'queryAnswered', answer: bytes('answer') } }]);
+  });
+
+  test('one that comes while a task is started waits for the next', () => {
+    const shard = idle();
+    shard.signal();
+    const task = shard.pollWorkflowTask();
+    ask(shard);
+    const reply = shard.complete(task, [], { forceCreateNewWorkflowTask: true, returnNewWorkflowTask: true });
+    expect(shard.effects).toEqual([]);
+    expect([...(reply.workflowTask?.queries ?? [])]).toEqual([['q1', bytes('query')]]);
+  });
+
+  test('with no next task it goes out on its own', () => {
+    const shard = idle();
+    shard.signal();
+    const task = shard.pollWorkflowTask();
+    const { askId } = ask(shard);
+    shard.complete(task, []);
+    expect(shard.effects).toMatchObject([{ kind: 'directQuery', askId }]);
+  });
+
+  test('a workflow that closes with the task answers it all the same', () => {
+    const shard = idle();
+    shard.signal();
+    const task = shard.pollWorkflowTask();
+    const { askId } = ask(shard);
+    shard.complete(task, [completeWorkflow()]);
+    expect(shard.effects).toMatchObject([{ kind: 'directQuery', askId, taskQueue: { name: 'queue' } }]);
+  });
+
+  test('the buffer is small', () => {
+    const shard = idle();
+    shard.signal();
+    ask(shard);
+    expect(ask(shard, { queryId: 'q2' }).reply).toEqual({
+      kind: 'rejected',
+      rejection: {
+        reason: 'busy-workflow',
+        message: 'consistent query buffer is full, this may be caused by too many queries and workflow not able to process query fast enough',
+      },
+    });
+  });
+
+  test('whoever gives up makes room', () => {
+    const shard = idle();
+    shard.signal();
+    const { askId } = ask(shard);
+    shard.core.cancel(askId, shard.nowMs);
+    expect(ask(shard, { queryId: 'q2' }).reply).toBeUndefined();
+    expect([...shard.pollWorkflowTask().queries.keys()]).toEqual(['q2']);
+  });
+
+  test('time that runs out', () => {
+    const shard = idle();
+    shard.signal();
+    const { askId } = ask(shard);
+    expect(shard.core.expireWait(askId, shard.nowMs).effects).toEqual([
+      {
+        kind: 'reply',
+        askId,
+        reply: { kind: 'rejected', rejection: { reason: 'query-timed-out', message: 'query timed out before a worker could process it' } },
+      },
+    ]);
+  });
+
+  test('a failed task keeps it for the next attempt', () => {
+    const shard = idle();
+    shard.signal();
+    ask(shard);
+    const task = shard.pollWorkflowTask();
+    shard.expectDone({ kind: 'failWorkflowTask', task: refOf(task), cause: 14, failure: undefined, identity: 'w', binaryChecksum: '', jitter: 0 });
+    expect([...shard.pollWorkflowTask().queries.keys()]).toEqual(['q1']);
+  });
+});
+
+test('a worker that cannot answer says why', () => {
+  const shard = idle();
+  shard.signal();
+  const { askId } = ask(shard);
+  const results = new Map([['q1', { answered: false, answer: undefined, errorMessage: 'unknown query', failure: bytes('failure') }]]);
+  shard.complete(shard.pollWorkflowTask(), [], { queryResults: results });
+  const rejection = { reason: 'query-failed', message: 'unknown query', failure: bytes('failure') };
+  expect(shard.effects).toEqual([{ kind: 'reply', askId, reply: { kind: 'rejected', rejection } }]);
+});
+
+test('too large an answer is a failed query', () => {
+  const shard = idle();
+  shard.signal();
+  ask(shard);
+  shard.complete(shard.pollWorkflowTask(), [], { queryResults: answered(new Uint8Array(2 * 1024 * 1024 + 1)) });
+  expect(shard.effects).toMatchObject([{ reply: { kind: 'rejected', rejection: { reason: 'query-failed' } } }]);
+});
+
+describe('refused', () => {
+  const terminate = { kind: 'terminateWorkflow', key, firstExecutionRunId: '', reason: '', details: undefined, identity: '', links: [], childOf: undefined } as const;
+
+  test.each([
+    ['open', idle, 2, undefined],
+    ['open', idle, 3, undefined],
+    ['completed', closed, 1, undefined],
+    ['completed', closed, 2, 2],
+    ['completed', closed, 3, undefined],
+  ])('%s (reject condition %#)', (_, make, rejectCondition, status) => {
+    const { reply } = ask(make(), { rejectCondition });
+    expect(reply).toEqual(status === undefined ? undefined : { kind: 'queryRejected', status });
+  });
+
+  test('not completed cleanly', () => {
+    const shard = idle();
+    shard.expectDone(terminate);
+    expect(ask(shard, { rejectCondition: 3 }).reply).toEqual({ kind: 'queryRejected', status: 5 });
+  });
+
+  test('closed before any worker had it', () => {
+    const shard = new ShardUnderTest();
+    shard.start();
+    shard.expectDone(terminate);
+    expect(ask(shard).reply).toMatchObject({
+      rejection: { reason: 'workflow-not-ready', message: 'Workflow execution closed before WorkflowTaskStarted event' },
+    });
+  });
+
+  test('in a start delay that outlasts the query', () => {
+    const shard = new ShardUnderTest();
+    shard.start({ start: { startDelayMs: 60_000 } });
+    expect(ask(shard).reply).toMatchObject({ rejection: { message: 'Workflow task is not scheduled yet.' } });
+    expect(ask(shard, { deadlineMs: shard.nowMs + 70_000 }).reply).toBeUndefined();
+  });
+
+  test('a workflow whose tasks keep failing', () => {
+    const shard = new ShardUnderTest();
+    shard.start();
+    for (let failures = 0; failures < 2; failures++) {
+      const task = refOf(shard.pollWorkflowTask());
+      shard.expectDone({ kind: 'failWorkflowTask', task, cause: 14, failure: undefined, identity: 'w', binaryChecksum: '', jitter: 0 });
+    }
+    expect(ask(shard).reply).toMatchObject({ rejection: { message: 'Unable to query workflow due to Workflow Task in failed state.' } });
+  });
+
+  test('an unknown workflow', () => {
+    expect(ask(new ShardUnderTest()).reply).toMatchObject({ rejection: { reason: 'workflow-not-found', message: 'workflow not found for ID: wf' } });
+  });
+});
