@@ -340,7 +340,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     this.#window.release(this.#host, this.#wasStopped);
     if (!this.#serving) return;
     this.#proveReads();
-    if (this.#mailbox.length > 0 && !this.#backlogged) this.#wake();
+    if (this.#unparked.length > 0 || (this.#mailbox.length > 0 && !this.#backlogged)) this.#wake();
     this.#endIfDrained();
   }
 
@@ -380,16 +380,16 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
       this.#background(this.#judge(outcome.baseOffset + sent.records.length, sent));
       return;
     }
-    this.#confirm(sent, expected, expected + sent.records.length);
+    this.#confirm(sent, expected);
     this.#afterConfirm();
   }
 
-  /** All records of the batch count, the first at `baseOffset`; up to `end` everything is known. */
-  #confirm(sent: Pick<Sent, 'records' | 'asked'>, baseOffset: number, end: number): void {
+  /** All records of the batch count, the first at `baseOffset`. */
+  #confirm(sent: Pick<Sent, 'records' | 'asked'>, baseOffset: number): void {
     const count = sent.records.length;
     this.#window.committed(count, baseOffset);
     this.#cursor.sequence += count;
-    this.#cursor.offset = end;
+    this.#cursor.offset = baseOffset + count;
     this.#last = { offset: baseOffset + count - 1, epoch: this.#cursor.epoch, sequence: this.#cursor.sequence };
     this.#barrier.prove(sent.asked);
   }
@@ -415,7 +415,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     this.#judging = false;
     if (stretch === undefined) return this.#doubt('the records before an append cannot be read');
     if (!stretch.intact) return this.#vanished('the last confirmed record was replaced');
-    if (sent !== undefined && stretch.found !== undefined) this.#confirm(sent, stretch.found, stretch.cursor.offset);
+    if (sent !== undefined && stretch.found !== undefined) this.#confirm(sent, stretch.found);
     if (stretch.rival !== undefined) {
       // Before the batch, or between its copies: what is confirmed was released in order, the rest is void.
       this.#window.release(this.#host, this.#wasStopped);
@@ -610,7 +610,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     this.#lastClaim = stretch.owner;
     const complete = doubted.length === 0 || stretch.found !== undefined;
     if (stretch.found !== undefined) {
-      this.#confirm({ records: doubted, asked: 0 }, stretch.found, stretch.found + doubted.length);
+      this.#confirm({ records: doubted, asked: 0 }, stretch.found);
       this.#window.release(this.#host, () => turn !== this.#turn);
     }
     if (stretch.owner.ownerNonce !== claim.claim.ownerNonce) return;
@@ -648,13 +648,15 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     const { partition, log } = this.#options;
     const bounds = await this.#persist(() => log.bounds(partition));
     if (turn !== this.#turn || bounds === undefined) return;
+    const beyond = this.#witnesses.find(({ offset }) => offset > bounds.end);
+    if (beyond !== undefined) return this.#vanished(`the log ends at ${bounds.end}, but offset ${beyond.offset} was seen`);
     if (bounds.start > 0) return this.#vanished(`the journal starts at ${bounds.start} and there is no checkpoint`);
     this.#memory = this.#options.create();
     assert(this.#life.send('restored'), 'restoring ends in replaying');
     this.#statusChanged();
     await this.#fold(until ?? bounds.end);
     if (turn !== this.#turn) return;
-    this.#hearWitnesses(Infinity);
+    this.#hearWitnesses(this.#cursor.offset);
     if (turn !== this.#turn) return;
     assert(this.#life.send('replayed'), 'replaying ends in claiming');
     this.#statusChanged();
@@ -707,12 +709,11 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
 
   /**
    * A log that lost its tail shows no trace of it, least of all when something else was written there since: only positions kept elsewhere
-   * tell (T5). Each must be passed with the very stamp that it remembers. `next`: the offset about to be folded, Infinity at the end.
+   * tell (T5). Each must be passed with the very stamp that it remembers. `next`: the offset about to be folded.
    */
   #hearWitnesses(next: number): void {
     for (const { epoch, sequence, offset } of this.#witnesses) {
       if (offset < this.#cursor.offset || offset > next) continue;
-      if (next === Infinity && offset > this.#cursor.offset) return this.#vanished(`the log ends before offset ${offset}, which was seen`);
       if (epoch !== this.#cursor.epoch || sequence !== this.#cursor.sequence) {
         return this.#vanished(`offset ${offset} was seen behind record ${epoch}.${sequence} and is not`);
       }

@@ -284,6 +284,25 @@ describe('prefetch', () => {
     expect(order).toEqual(['b1', 'a1', 'a2', 'a3']);
   });
 
+  test('a command whose state was loaded while an append was in doubt is decided when that is settled', async () => {
+    const loads: (() => void)[] = [];
+    let hot = true;
+    const prefetch: Prefetch<LedgerCommand> = { keyOf: () => 'k', resident: () => hot, load: (_key, done) => loads.push(done) };
+    const log = new MemoryLog();
+    const bench = await new Bench(log, { prefetch }).start();
+    log.unknown = true;
+    const doubtful = bench.ask({ kind: 'add', id: 'doubtful' });
+    await bench.until(() => bench.core.entries.length === 1);
+    hot = false;
+    const cold = bench.ask({ kind: 'add', id: 'cold' });
+    await bench.until(() => loads.length === 1 && bench.loop.status().state === 'claiming');
+    hot = true;
+    loads[0]?.();
+    log.unknown = false;
+    expect(await doubtful).toEqual({ kind: 'added', place: 0 });
+    expect(await cold).toEqual({ kind: 'added', place: 1 });
+  });
+
   test('what is loaded while an append is in doubt comes before what arrived since', async () => {
     const loads: (() => void)[] = [];
     let hot = true;

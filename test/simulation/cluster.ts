@@ -2,12 +2,13 @@
 import { LedgerCore, jsonClaims, ledgerCodec, ledgerMemory } from '../actors/ledger.ts';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
 import { Router } from '../../src/actors/router.ts';
-import { silentLogger } from '../../src/observability/logger.ts';
+import { Projection } from './projection.ts';
 import { SimLog } from './sim-log.ts';
 import { SimNode } from './sim-node.ts';
 import type { AskFailure } from '../../src/actors/asks.ts';
 import type { PartitionId } from '../../src/actors/log.ts';
-import type { LogPosition } from '../../src/actors/effective.ts';
+import type { Prefetch } from '../../src/actors/prefetch.ts';
+import type { Logger } from '../../src/observability/logger.ts';
 import type { PartitionLimits, PartitionStatus } from '../../src/actors/partition-loop.ts';
 import type { Address } from '../../src/actors/router.ts';
 import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply } from '../actors/ledger.ts';
@@ -93,7 +94,7 @@ export class Server {
 
   #boot(): void {
     const { cluster } = this;
-    const { world, witness, partitions } = cluster;
+    const { world, projections, partitions } = cluster;
     const log = new SimLog(cluster.broker, this.node);
     this.loops = [];
     for (let partition = 0; partition < partitions; partition++) {
@@ -108,8 +109,9 @@ export class Server {
         asks: sink,
         clock: this.node.clock,
         random: this.node.random,
-        logger: silentLogger,
-        witness: () => witness.get(partition),
+        logger: cluster.logger,
+        ...(cluster.coldShare === 0 ? {} : { prefetch: this.#prefetch() }),
+        witness: () => projections[partition]?.position,
         onStatus: (status) => {
           world.trace(
             `${this.node.name}/${partition} ${status.state} ${status.epoch}.${status.sequence}@${status.offset} ${status.reason}`,
@@ -121,6 +123,23 @@ export class Server {
       this.router.attach(addressOf(partition), loop);
       this.loops.push(loop);
     }
+  }
+
+  /** Some commands find their key cold; loading takes a while. What is loaded may have been evicted again by the time it is needed. */
+  #prefetch(): Prefetch<LedgerCommand> {
+    const { world, coldShare } = this.cluster;
+    const loaded = new Set<string>();
+    return {
+      keyOf: (command) => (command.kind === 'add' ? `k${command.id.length}` : 'reads'),
+      resident: (key) => loaded.delete(key) || !world.random.chance(coldShare),
+      load: (key, done) => {
+        this.cluster.said('a command waited for its state');
+        this.node.at(world.random.int(1, 60), () => {
+          loaded.add(key);
+          done();
+        });
+      },
+    };
   }
 
   #memory(partition: number, answer: (askId: number, reply: LedgerReply) => void): ReturnType<typeof ledgerMemory> {
@@ -139,6 +158,8 @@ export class Server {
   }
 }
 
+export type ClusterOptions = { readonly servers: number; readonly partitions: number; readonly coldShare?: number };
+
 export class Cluster {
   readonly world: World;
   readonly broker: SimBroker;
@@ -147,18 +168,33 @@ export class Cluster {
   readonly memories: MemoryLog[][];
   readonly observations: Observation[][];
   readonly firstInvoked: Map<string, number>[];
-  readonly witness = new Map<number, LogPosition>();
+  readonly projections: Projection[];
+  /** Share of commands whose state must be loaded first. */
+  readonly coldShare: number;
+  /** What the actors wrote into their logs, by message: what a run came by. */
+  said: (message: string) => void = () => {};
+  readonly logger: Logger = listeningLogger((message) => this.said(message));
   onStatus: (server: Server, partition: number, status: PartitionStatus) => void = () => {};
 
-  constructor(world: World, broker: SimBroker, options: { readonly servers: number; readonly partitions: number }) {
+  constructor(world: World, broker: SimBroker, options: ClusterOptions) {
     this.world = world;
     this.broker = broker;
     this.partitions = options.partitions;
+    this.coldShare = options.coldShare ?? 0;
     const perPartition = Array.from({ length: options.partitions });
     this.memories = perPartition.map(() => []);
+    this.projections = perPartition.map((_, partition) => new Projection(broker, partitionId(partition)));
     this.observations = perPartition.map(() => []);
     this.firstInvoked = perPartition.map(() => new Map<string, number>());
     this.servers = Array.from({ length: options.servers }, (_, index) => new Server(this, `node${index}`));
+  }
+
+  /** The caller goes away: it hears nothing any more. */
+  #cancel(server: Server, router: Router, askId: number, connectionLost: () => void): void {
+    if (!server.connections.delete(connectionLost)) return;
+    this.said('an ask was canceled');
+    router.cancel(askId);
+    connectionLost();
   }
 
   server(index: number): Server {
@@ -168,7 +204,14 @@ export class Cluster {
   }
 
   /** Asks over a network that delays. A reply of the actor is noted, whoever still waits for it. */
-  ask(server: Server, partition: number, command: LedgerCommand, timeoutMs: number, onAnswer: (answer: Answer) => void): void {
+  ask(
+    server: Server,
+    partition: number,
+    command: LedgerCommand,
+    timeoutMs: number,
+    onAnswer: (answer: Answer) => void,
+    cancelAfterMs = Infinity,
+  ): void {
     const { world } = this;
     const invoked = world.mark();
     const what = `${command.kind}${'id' in command ? ` ${command.id}` : ''} of ${server.node.name}/${partition}`;
@@ -181,7 +224,8 @@ export class Cluster {
     server.connections.add(connectionLost);
     server.node.at(this.broker.delayMs(), () => {
       const deadlineMs = timeoutMs === Infinity ? Infinity : server.node.clock.monoMs() + timeoutMs;
-      server.router.ask<LedgerCommand, LedgerReply>(addressOf(partition), command, deadlineMs, (answer) => {
+      const { router } = server;
+      const askId = router.ask<LedgerCommand, LedgerReply>(addressOf(partition), command, deadlineMs, (answer) => {
         world.trace(`${what}: ${answer.kind}`);
         server.connections.delete(connectionLost);
         if (answer.kind !== 'unavailable' && answer.kind !== 'deadline' && answer.kind !== 'busy' && answer.kind !== 'tooLarge') {
@@ -190,6 +234,12 @@ export class Cluster {
         }
         onAnswer(answer);
       });
+      if (cancelAfterMs !== Infinity) server.node.at(cancelAfterMs, () => this.#cancel(server, router, askId, connectionLost));
     });
   }
+}
+
+function listeningLogger(hear: (message: string) => void): Logger {
+  const logger: Logger = { debug: hear, info: hear, warn: hear, error: hear, enabled: () => true, with: () => logger };
+  return logger;
 }

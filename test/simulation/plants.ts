@@ -17,7 +17,7 @@ const EFFECTIVE = 'src/actors/effective.ts';
 const STRETCH = 'src/actors/log-stretch.ts';
 const BARRIER = 'src/actors/read-barrier.ts';
 
-export const seedsMax = 10_000;
+export const seedsMax = 4_000;
 
 export const plants: readonly Plant[] = [
   {
@@ -108,7 +108,7 @@ export const plants: readonly Plant[] = [
     file: LOOP,
     search: 'if (!complete || stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);',
     replace: 'if (!complete) return this.#refold(offset + 1);',
-    caughtBy: 'seeds',
+    caughtBy: 'scenarios',
   },
   {
     name: 'uses a sequence again',

@@ -12,7 +12,7 @@ import type { LedgerCommand } from '../actors/ledger.ts';
 import type { Answer, Server } from './cluster.ts';
 import type { LogFault, LogFaults } from './sim-log.ts';
 
-const nodeFaults = ['pause', 'crash', 'takeover', 'brokerDown', 'clockJump'] as const;
+export const nodeFaults = ['pause', 'crash', 'takeover', 'brokerDown', 'clockJump', 'drain', 'reconnect'] as const;
 type NodeFault = (typeof nodeFaults)[number];
 
 /** Drawn from the seed and printed with a failure. */
@@ -29,6 +29,8 @@ export type Plan = {
   readonly readShare: number;
   readonly timeoutMs: number;
   readonly delayMsMax: number;
+  readonly coldShare: number;
+  readonly cancelShare: number;
 };
 
 export type Outcome = {
@@ -53,7 +55,7 @@ export function planOf(seed: number): Plan {
   const rates: Partial<Record<LogFault, number>> = {};
   const often = random.pick([0.02, 0.05, 0.1, 0.25]);
   for (const fault of random.subset<LogFault>(possible, 0.5)) rates[fault] = often * (0.5 + random.fraction());
-  const lifeFaults = random.subset(nodeFaults, 0.6).filter((fault) => !exclusive || fault === 'crash' || fault === 'clockJump');
+  const lifeFaults = random.subset(nodeFaults, 0.6).filter((fault) => !exclusive || ['crash', 'clockJump', 'drain'].includes(fault));
   return {
     seed,
     servers,
@@ -67,6 +69,8 @@ export function planOf(seed: number): Plan {
     readShare: random.pick([0.1, 0.3, 0.6]),
     timeoutMs: random.int(30, 120),
     delayMsMax: random.pick([2, 5, 20]),
+    coldShare: random.pick([0, 0, 0.05, 0.3]),
+    cancelShare: random.pick([0, 0, 0.1]),
   };
 }
 
@@ -102,6 +106,7 @@ class Run {
     const faults: LogFaults = { rates: plan.rates, timeoutMs, delayMsMax, lateMsMax: 800 };
     this.#broker = new SimBroker(this.#world, faults, plan.exclusive);
     this.#cluster = new Cluster(this.#world, this.#broker, plan);
+    this.#cluster.said = (message) => this.#reached.add(message);
     this.#cluster.onStatus = (server, partition, status) => {
       this.#reached.add(status.state);
       if (status.state === 'failed')
@@ -146,7 +151,18 @@ class Run {
     for (const server of this.#cluster.servers) this.#takeOver(server, this.#world.random.int(0, 300));
     for (let client = 0; client < this.#plan.clients; client++) this.#think();
     this.#nemesis();
+    this.#project();
     await this.#world.run(this.#plan.faultMs, () => this.#violation !== undefined);
+  }
+
+  /** Two projectors of one table, each slow in its own way. */
+  #project(): void {
+    const { random } = this.#world;
+    this.#world.at(random.int(20, 300), () => {
+      const write = random.pick(this.#cluster.projections).read(random.int(1, 40));
+      this.#world.at(random.int(1, 400), write);
+      if (this.#faulty) this.#project();
+    });
   }
 
   #takeOver(server: Server, delayMs: number): void {
@@ -189,10 +205,23 @@ class Run {
       case 'brokerDown':
         this.#broker.downUntilMs = this.#world.nowMs + random.int(10, 250);
         return;
+      case 'drain':
+        for (const loop of server.node.up ? server.loops : []) void this.#drain(server, loop);
+        return;
+      case 'reconnect':
+        if (server.node.up && !server.node.paused) for (const loop of server.loops) loop.reconnected();
+        return;
       case 'clockJump':
         server.node.wallOffsetMs = random.int(-5_000, 5_000);
         return;
     }
+  }
+
+  /** Lets go as a clean shutdown does, then takes over again. */
+  async #drain(server: Server, loop: Server['loops'][number]): Promise<void> {
+    if (server.node.paused || loop.status().state !== 'active') return;
+    await loop.drain();
+    this.#takeOver(server, this.#world.random.int(0, 200));
   }
 
   #restart(server: Server): void {
@@ -243,7 +272,8 @@ class Run {
     const waits = command.kind === 'await';
     if (waits) this.#openWaits += 1;
     const patience = waits ? undefined : this.#world.at(random.int(100, 600), () => next(undefined));
-    this.#cluster.ask(server, partition, command, waits ? Infinity : 500, next);
+    const cancelAfterMs = random.chance(this.#plan.cancelShare) ? random.int(1, 100) : Infinity;
+    this.#cluster.ask(server, partition, command, waits ? Infinity : 500, next, cancelAfterMs);
   }
 
   /** Mostly one that believes it owns the partition, be it a zombie. */
@@ -283,7 +313,7 @@ class Run {
     if (this.#violation !== undefined) return;
     const owners = this.#cluster.servers.filter((server) => server.state(partition) === 'active');
     check(owners.length <= 1, 'I10 two owners in calm', () => owners.map((owner) => owner.node.name).join(', '));
-    const owner = owners[0] ?? this.#cluster.server(0);
+    const owner = owners[0] ?? this.#cluster.servers.find((server) => server.state(partition) !== 'failed') ?? this.#cluster.server(0);
     if (owners.length === 0) owner.start(partition);
     const active = await this.#until(CALM_MS_MAX, () => owner.state(partition) === 'active');
     check(active, 'I7 no owner', () => `${owner.node.name}/${partition} is ${owner.state(partition)} in calm`);
@@ -307,6 +337,11 @@ class Run {
       for (const memory of cluster.memories[partition] ?? []) checkMemory(memory, entries);
       checkObservations(cluster.observations[partition] ?? [], entries, cluster.firstInvoked[partition] ?? new Map<string, number>());
       const owner = this.#owner(partition);
+      const projection = cluster.projections[partition];
+      projection?.read(Infinity)();
+      const projected = projection?.rows.join();
+      check(projected === entries.map(({ id }) => id).join(), 'I12 projection differs', () => `of ${partition}: ${projected}`);
+      if ((projection?.refused ?? 0) > 0) this.#reached.add('a projector was refused');
       const live = owner?.core(partition).entries.join();
       check(
         live === entries.map(({ id }) => id).join(),

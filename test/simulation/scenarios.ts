@@ -3,7 +3,7 @@
  * bugs can be run against them as well as the test runner.
  */
 import { effective, mayReplace } from '../../src/actors/effective.ts';
-import { ledgerCodec } from '../actors/ledger.ts';
+import { jsonClaims, ledgerCodec } from '../actors/ledger.ts';
 import { Cluster, partitionId, simLimits } from './cluster.ts';
 import { checkJournal, checkMemory, checkObservations, check, entriesThatCount } from './oracle.ts';
 import { Prng } from './prng.ts';
@@ -14,6 +14,7 @@ import type { LogRecord, StoredRecord } from '../../src/actors/log.ts';
 import type { PartitionStatus } from '../../src/actors/partition-loop.ts';
 import type { LedgerCommand } from '../actors/ledger.ts';
 import type { Answer, Server } from './cluster.ts';
+import type { Projection } from './projection.ts';
 import type { AppendFate } from './sim-log.ts';
 
 /** Two servers on one log; nothing goes wrong unless it is asked to. */
@@ -91,6 +92,16 @@ class Stage {
     this.broker.append(partitionId(0), full, 'nobody');
   }
 
+  /** What happens in the log when the next append arrives there. */
+  atNextAppend(happens: (append: () => number) => number): void {
+    const { broker } = this;
+    const append = broker.append.bind(broker);
+    broker.append = (id, batch, who) => {
+      broker.append = append;
+      return happens(() => append(id, batch, who));
+    };
+  }
+
   /** Every scenario ends with the checks of the random runs. */
   checkAll(): void {
     const entries = entriesThatCount(this.records);
@@ -98,6 +109,10 @@ class Stage {
     for (const memory of this.cluster.memories[0] ?? []) checkMemory(memory, entries);
     checkObservations(this.cluster.observations[0] ?? [], entries, this.cluster.firstInvoked[0] ?? new Map<string, number>());
   }
+}
+
+function claimOf(epoch: number, owner: string): Partial<LogRecord> {
+  return { key: '@claim', epoch, sequence: 0, value: jsonClaims.encode({ ownerNonce: `of ${owner}`, owner }) };
 }
 
 function same(found: unknown, wanted: unknown, what: string): void {
@@ -120,6 +135,12 @@ export const scenarios: readonly Scenario[] = [
     run: lateBatch,
   },
   { rule: 'T2', name: 'a batch that timed out but is there is confirmed, and memory stays', run: unansweredBatch },
+  {
+    rule: 'T2',
+    name: 'a batch that landed on both sides of a rival claim counts once, and its owner may come back',
+    run: bothSidesOfRival,
+  },
+  { rule: 'T2', name: 'a rival that came and went during doubt is folded, not overlooked', run: rivalDuringDoubt },
   { rule: 'T3', name: 'the late outcome of an earlier append confirms nothing', run: lateOutcome },
   { rule: 'T4', name: 'records behind a hole do not count, and to the owner they are doubt', run: hole },
   { rule: 'T5', name: 'an append below the confirmed end stops the partition with an alarm', run: tailLostUnderOwner },
@@ -229,6 +250,52 @@ async function unansweredBatch(): Promise<void> {
   stage.checkAll();
 }
 
+async function bothSidesOfRival(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  stage.atNextAppend((append) => {
+    append();
+    stage.inject(claimOf(2, 'someone else'));
+    return append();
+  });
+  same(await stage.add(stage.a, 'x'), { kind: 'added', place: 0 }, 'the first copy counts');
+  same(stage.status(stage.a).rival?.owner, 'someone else', 'and then the partition is lost');
+  await stage.active(stage.a);
+  same(await stage.add(stage.a, 'y'), { kind: 'added', place: 1 }, 'it can be taken over again');
+  stage.checkAll();
+}
+
+async function rivalDuringDoubt(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  // The batch and the first claim are lost; when the second claim lands, a rival has been there for a moment.
+  stage.next('dropped', 'dropped');
+  stage.atNextAppend((append) => {
+    stage.inject(claimOf(2, 'someone else'));
+    stage.inject({ epoch: 2, sequence: 1, workflowId: 'ghost' });
+    return append();
+  });
+  same((await stage.add(stage.a, 'y')).kind, 'unavailable', 'y was lost');
+  await stage.until('served again', () => stage.status(stage.a).state === 'active');
+  same(stage.a.core(0).entries, ['x', 'ghost'], 'memory is what the log says');
+  // The same with nothing lost but an answer: the rival alone makes memory stale.
+  const again = new Stage();
+  await again.active(again.a);
+  again.next('replyLost', 'dropped');
+  const y = again.send(again.a, { kind: 'add', id: 'y' });
+  await again.until('y is in the log', () => again.entries().includes('y'));
+  again.atNextAppend((append) => {
+    again.inject(claimOf(2, 'someone else'));
+    again.inject({ epoch: 2, sequence: 1, workflowId: 'ghost' });
+    return append();
+  });
+  await again.until('y answered', () => y.answer !== undefined);
+  await again.until('served again', () => again.status(again.a).state === 'active');
+  same(y.answer?.kind, 'added', 'y stands before the rival');
+  same(again.a.core(0).entries, ['y', 'ghost'], 'memory is what the log says');
+}
+
 async function lateOutcome(): Promise<void> {
   const stage = new Stage();
   await stage.active(stage.a);
@@ -277,7 +344,7 @@ async function tailLostBeforeTakeover(): Promise<void> {
   await stage.add(stage.a, 'x');
   await stage.add(stage.a, 'y');
   const { epoch, sequence, offset } = stage.status(stage.a);
-  stage.cluster.witness.set(0, { epoch, sequence, offset });
+  projectionOf(stage).position = { epoch, sequence, offset };
   stage.a.crash();
   stage.broker.loseTail(partitionId(0), 1);
   stage.b.start(0);
@@ -287,11 +354,17 @@ async function tailLostBeforeTakeover(): Promise<void> {
   // The other way to lose a tail: something else was written there since.
   stage.inject({ epoch: 1, sequence: 9 }, { epoch: 1, sequence: 9 });
   const again = new Stage();
-  again.cluster.witness.set(0, { epoch, sequence, offset });
+  projectionOf(again).position = { epoch, sequence, offset };
   again.broker.append(partitionId(0), stage.records, 'copy');
   again.b.start(0);
   await again.until('decided', () => ['failed', 'active'].includes(again.status(again.b).state));
   same(again.status(again.b).state, 'failed', 'state with a tail that was written over');
+}
+
+function projectionOf(stage: Stage): Projection {
+  const [projection] = stage.cluster.projections;
+  if (projection === undefined) throw new Error('a partition has its projection');
+  return projection;
 }
 
 async function tailReplaced(): Promise<void> {
@@ -397,7 +470,7 @@ async function idleFenced(): Promise<void> {
   const poll = stage.send(stage.a, { kind: 'await' }, Infinity);
   await stage.pass(2_000);
   check(poll.answer === undefined, 'scenario', () => 'the poll waits while nothing happens');
-  stage.inject({ key: '@claim', epoch: 9, sequence: 0, value: new TextEncoder().encode('{"ownerNonce":"n","owner":"someone else"}') });
+  stage.inject(claimOf(9, 'someone else'));
   await stage.pass(simLimits.watchIntervalMs * 2 + 100);
   same(poll.answer?.kind, 'unavailable', 'the poll fails');
   same(stage.status(stage.a).state, 'unassigned', 'state');

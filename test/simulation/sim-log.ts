@@ -9,7 +9,7 @@
  *     late                   appends, much later       unknown, after a timeout, long before
  *     slow                   appends, late             unknown; then, against the rules, the base offset after all
  *     twice                  appends now and later     base offset of the first copy
- *     twiceAtOnce            appends two copies        base offset of the second
+ *     twiceAtOnce            appends two copies, soon  base offset of the second
  *
  * A batch is in the log whole or not at all. Reads may lag, come in small pieces, or fail. The tail is lost only when a scenario says so.
  */
@@ -220,7 +220,7 @@ export class SimLog implements Log {
         return appendedAfter(thereMs);
       case 'twiceAtOnce':
         world.at(thereMs, append, 0);
-        return appendedAfter(thereMs);
+        return appendedAfter(thereMs + (world.random.chance(0.5) ? 0 : world.random.int(1, timeoutMs / 2)));
     }
   }
 
