@@ -255,7 +255,11 @@ function timeOutActivity(run: RunDraft, activity: Activity, timeout: ActivityTim
   // Out of time for another attempt: to the workflow that is the timeout of the whole.
   const outOfTime = decision.retryState === retryState.timeout && timeout !== 'scheduleToStart';
   const failure = outOfTime
-    ? encode('Not enough time to schedule next retry before activity ScheduleToClose timeout, giving up retrying', timeoutType.scheduleToClose, activity.lastFailure)
+    ? encode(
+        'Not enough time to schedule next retry before activity ScheduleToClose timeout, giving up retrying',
+        timeoutType.scheduleToClose,
+        activity.lastFailure,
+      )
     : encode(message, timeoutType[timeout], activity.lastFailure);
   const startedEventId = writeStartedEvent(run, scheduledEventId);
   run.addOrBuffer('activityTaskTimedOut', { failure, scheduledEventId, startedEventId, retryState: decision.retryState });

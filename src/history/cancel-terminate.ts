@@ -55,7 +55,8 @@ const executionNotFound = reject({ reason: 'workflow-not-found', message: 'workf
 export function scheduleFirstWorkflowTask(draft: Draft, command: ScheduleFirstWorkflowTask): HistoryReply {
   const run = findRun(draft.shard, command.key);
   if (run === undefined) return workflowNotFound(command.key);
-  if (!isRunning(run) || run.workflowTask !== undefined || run.previousStartedEventId !== 0 || run.backoffTaskId !== 0) return { kind: 'done' };
+  if (!isRunning(run) || run.workflowTask !== undefined || run.previousStartedEventId !== 0 || run.backoffTaskId !== 0)
+    return { kind: 'done' };
   wake(draft.about(run));
   return { kind: 'done' };
 }

@@ -11,9 +11,17 @@ export function canonicalText(value: unknown): string {
 function write(value: unknown, out: string[]): void {
   if (value instanceof Uint8Array) out.push('b:', hex(value));
   else if (value instanceof Map) writeEntries([...value], out);
-  else if (value instanceof Set) writeEntries([...value].map((item) => [item, true]), out);
+  else if (value instanceof Set)
+    writeEntries(
+      [...value].map((item) => [item, true]),
+      out,
+    );
   else if (value instanceof Pending) writeEntries([...value.entries()], out);
-  else if (value instanceof TimerQueue) writeEntries([...value.values()].map((task) => [task.taskId, task]), out);
+  else if (value instanceof TimerQueue)
+    writeEntries(
+      [...value.values()].map((task) => [task.taskId, task]),
+      out,
+    );
   else if (Array.isArray(value)) {
     out.push('[');
     for (const item of value) {

@@ -78,7 +78,9 @@ export type StartWorkflow = {
   readonly parent: ParentLink | undefined;
   /** How long the run is kept once it is closed, as its namespace says; absent or 0: the core's default. */
   readonly retentionMs?: number;
-  readonly onConflict: { readonly attachRequestId: boolean; readonly attachLinks: boolean; readonly links: readonly Uint8Array[] } | undefined;
+  readonly onConflict:
+    | { readonly attachRequestId: boolean; readonly attachLinks: boolean; readonly links: readonly Uint8Array[] }
+    | undefined;
 };
 
 /** Reply: StartReply (`started` false: an existing run was signalled). */
@@ -300,7 +302,13 @@ export type GetHistoryPosition = {
 };
 
 /** A timer of the folded state is due. No reply. */
-export type FireTimer = { readonly kind: 'fireTimer'; readonly fireTimeMs: number; readonly taskId: number; readonly newRunId: string; readonly jitter: number };
+export type FireTimer = {
+  readonly kind: 'fireTimer';
+  readonly fireTimeMs: number;
+  readonly taskId: number;
+  readonly newRunId: string;
+  readonly jitter: number;
+};
 
 /** The answer to an outbox task of this shard: how its target took it. No reply. */
 export type FinishOutboxTask = {
@@ -371,93 +379,110 @@ type CommandOf<Type extends string, Attributes> = {
 };
 
 export type WorkflowCommand =
-  | CommandOf<'scheduleActivityTask', {
-      readonly activityId: string;
-      readonly activityType: string;
-      readonly taskQueue: TaskQueue | undefined;
-      readonly header: Uint8Array | undefined;
-      readonly input: Uint8Array | undefined;
-      readonly scheduleToCloseTimeoutMs: number;
-      readonly scheduleToStartTimeoutMs: number;
-      readonly startToCloseTimeoutMs: number;
-      readonly heartbeatTimeoutMs: number;
-      readonly retryPolicy: RetryPolicy | undefined;
-      readonly requestEagerExecution: boolean;
-      readonly useWorkflowBuildId: boolean;
-      readonly priority: Uint8Array | undefined;
-    }>
+  | CommandOf<
+      'scheduleActivityTask',
+      {
+        readonly activityId: string;
+        readonly activityType: string;
+        readonly taskQueue: TaskQueue | undefined;
+        readonly header: Uint8Array | undefined;
+        readonly input: Uint8Array | undefined;
+        readonly scheduleToCloseTimeoutMs: number;
+        readonly scheduleToStartTimeoutMs: number;
+        readonly startToCloseTimeoutMs: number;
+        readonly heartbeatTimeoutMs: number;
+        readonly retryPolicy: RetryPolicy | undefined;
+        readonly requestEagerExecution: boolean;
+        readonly useWorkflowBuildId: boolean;
+        readonly priority: Uint8Array | undefined;
+      }
+    >
   | CommandOf<'requestCancelActivityTask', { readonly scheduledEventId: number }>
   | CommandOf<'startTimer', { readonly timerId: string; readonly startToFireTimeoutMs: number }>
   | CommandOf<'cancelTimer', { readonly timerId: string }>
-  | CommandOf<'recordMarker', {
-      readonly markerName: string;
-      /** Encoded map entries are kept: the whole attributes message as it came, for the event. */
-      readonly details: ReadonlyMap<string, Uint8Array>;
-      readonly header: Uint8Array | undefined;
-      readonly failure: Uint8Array | undefined;
-    }>
+  | CommandOf<
+      'recordMarker',
+      {
+        readonly markerName: string;
+        /** Encoded map entries are kept: the whole attributes message as it came, for the event. */
+        readonly details: ReadonlyMap<string, Uint8Array>;
+        readonly header: Uint8Array | undefined;
+        readonly failure: Uint8Array | undefined;
+      }
+    >
   | CommandOf<'completeWorkflowExecution', { readonly result: Uint8Array | undefined }>
   | CommandOf<'failWorkflowExecution', { readonly failure: OpaqueFailure | undefined }>
   | CommandOf<'cancelWorkflowExecution', { readonly details: Uint8Array | undefined }>
-  | CommandOf<'continueAsNewWorkflowExecution', {
-      readonly workflowType: string;
-      readonly taskQueue: TaskQueue | undefined;
-      readonly input: Uint8Array | undefined;
-      readonly header: Uint8Array | undefined;
-      readonly memo: Uint8Array | undefined;
-      readonly searchAttributes: Uint8Array | undefined;
-      readonly runTimeoutMs: number;
-      readonly taskTimeoutMs: number;
-      readonly backoffStartIntervalMs: number;
-      readonly initiator: number;
-      readonly failure: Uint8Array | undefined;
-      readonly lastCompletionResult: Uint8Array | undefined;
-      /** Set: refused, workflow retry and cron are not built yet. */
-      readonly retryPolicy: RetryPolicy | undefined;
-      readonly cronSchedule: string;
-    }>
-  | CommandOf<'startChildWorkflowExecution', {
-      readonly namespace: string;
-      /** Resolved by the edge; '' = the parent's own. */
-      readonly namespaceId: string;
-      readonly workflowId: string;
-      readonly workflowType: string;
-      readonly taskQueue: TaskQueue | undefined;
-      readonly input: Uint8Array | undefined;
-      readonly header: Uint8Array | undefined;
-      readonly memo: Uint8Array | undefined;
-      readonly searchAttributes: Uint8Array | undefined;
-      readonly executionTimeoutMs: number;
-      readonly runTimeoutMs: number;
-      readonly taskTimeoutMs: number;
-      readonly parentClosePolicy: number;
-      readonly workflowIdReusePolicy: number;
-      readonly control: string;
-      readonly retryPolicy: RetryPolicy | undefined;
-      readonly cronSchedule: string;
-      readonly inheritBuildId: boolean;
-      readonly priority: Uint8Array | undefined;
-    }>
-  | CommandOf<'requestCancelExternalWorkflowExecution', {
-      readonly namespace: string;
-      readonly namespaceId: string;
-      readonly workflowId: string;
-      readonly runId: string;
-      readonly control: string;
-      readonly childWorkflowOnly: boolean;
-      readonly reason: string;
-    }>
-  | CommandOf<'signalExternalWorkflowExecution', {
-      readonly namespace: string;
-      readonly namespaceId: string;
-      readonly execution: WorkflowExecution | undefined;
-      readonly signalName: string;
-      readonly input: Uint8Array | undefined;
-      readonly control: string;
-      readonly childWorkflowOnly: boolean;
-      readonly header: Uint8Array | undefined;
-    }>
+  | CommandOf<
+      'continueAsNewWorkflowExecution',
+      {
+        readonly workflowType: string;
+        readonly taskQueue: TaskQueue | undefined;
+        readonly input: Uint8Array | undefined;
+        readonly header: Uint8Array | undefined;
+        readonly memo: Uint8Array | undefined;
+        readonly searchAttributes: Uint8Array | undefined;
+        readonly runTimeoutMs: number;
+        readonly taskTimeoutMs: number;
+        readonly backoffStartIntervalMs: number;
+        readonly initiator: number;
+        readonly failure: Uint8Array | undefined;
+        readonly lastCompletionResult: Uint8Array | undefined;
+        /** Set: refused, workflow retry and cron are not built yet. */
+        readonly retryPolicy: RetryPolicy | undefined;
+        readonly cronSchedule: string;
+      }
+    >
+  | CommandOf<
+      'startChildWorkflowExecution',
+      {
+        readonly namespace: string;
+        /** Resolved by the edge; '' = the parent's own. */
+        readonly namespaceId: string;
+        readonly workflowId: string;
+        readonly workflowType: string;
+        readonly taskQueue: TaskQueue | undefined;
+        readonly input: Uint8Array | undefined;
+        readonly header: Uint8Array | undefined;
+        readonly memo: Uint8Array | undefined;
+        readonly searchAttributes: Uint8Array | undefined;
+        readonly executionTimeoutMs: number;
+        readonly runTimeoutMs: number;
+        readonly taskTimeoutMs: number;
+        readonly parentClosePolicy: number;
+        readonly workflowIdReusePolicy: number;
+        readonly control: string;
+        readonly retryPolicy: RetryPolicy | undefined;
+        readonly cronSchedule: string;
+        readonly inheritBuildId: boolean;
+        readonly priority: Uint8Array | undefined;
+      }
+    >
+  | CommandOf<
+      'requestCancelExternalWorkflowExecution',
+      {
+        readonly namespace: string;
+        readonly namespaceId: string;
+        readonly workflowId: string;
+        readonly runId: string;
+        readonly control: string;
+        readonly childWorkflowOnly: boolean;
+        readonly reason: string;
+      }
+    >
+  | CommandOf<
+      'signalExternalWorkflowExecution',
+      {
+        readonly namespace: string;
+        readonly namespaceId: string;
+        readonly execution: WorkflowExecution | undefined;
+        readonly signalName: string;
+        readonly input: Uint8Array | undefined;
+        readonly control: string;
+        readonly childWorkflowOnly: boolean;
+        readonly header: Uint8Array | undefined;
+      }
+    >
   | CommandOf<'upsertWorkflowSearchAttributes', { readonly searchAttributes: Uint8Array | undefined }>
-  | CommandOf<'modifyWorkflowProperties', { readonly upsertedMemo: Uint8Array | undefined }>
-  /** A command kind that is not built (updates, Nexus): the edge refuses the request before it becomes a command of ours. */
-  ;
+  | CommandOf<'modifyWorkflowProperties', { readonly upsertedMemo: Uint8Array | undefined }>;
+/** A command kind that is not built (updates, Nexus): the edge refuses the request before it becomes a command of ours. */

@@ -126,7 +126,11 @@ function setSticky(run: RunDraft, sticky: StickyAttributes | undefined): void {
   const old = run.run.sticky;
   if (sticky === undefined || sticky.taskQueue.name === '') {
     if (old !== undefined) run.note({ kind: 'stickyCleared' });
-  } else if (old === undefined || old.taskQueue.name !== sticky.taskQueue.name || old.scheduleToStartTimeoutMs !== sticky.scheduleToStartTimeoutMs) {
+  } else if (
+    old === undefined ||
+    old.taskQueue.name !== sticky.taskQueue.name ||
+    old.scheduleToStartTimeoutMs !== sticky.scheduleToStartTimeoutMs
+  ) {
     run.note({ kind: 'stickySet', sticky });
   }
 }
@@ -234,4 +238,3 @@ function failTask(draft: Draft, run: Run, request: CompleteWorkflowTask, failure
   terminateRun(failing, { reason: message, details: undefined, identity: 'history-service', links: [] });
   return answer;
 }
-

@@ -2,13 +2,7 @@
 import type { DescribeWorkflow, GetHistoryPosition } from './commands.ts';
 import type { Draft } from './draft.ts';
 import { findRun, workflowNotFound } from './reject.ts';
-import type {
-  Description,
-  HistoryPosition,
-  HistoryReply,
-  PendingActivityDescription,
-  PendingChildDescription,
-} from './replies.ts';
+import type { Description, HistoryPosition, HistoryReply, PendingActivityDescription, PendingChildDescription } from './replies.ts';
 import { type Activity, type Child, isRunning, type Run } from './state.ts';
 import type { HistoryWaiter } from './volatile.ts';
 import { encodeTail } from './workflow-task.ts';
@@ -21,7 +15,8 @@ export function describeWorkflow(draft: Draft, command: DescribeWorkflow): Histo
 function describe(run: Run): Description {
   const { start, workflowTask } = run;
   const requestIds = new Map<string, { readonly eventId: number; readonly eventType: number; readonly buffered: boolean }>();
-  for (const { requestId, eventId, eventType } of run.requestIds) requestIds.set(requestId, { eventId, eventType, buffered: eventId === 0 });
+  for (const { requestId, eventId, eventType } of run.requestIds)
+    requestIds.set(requestId, { eventId, eventType, buffered: eventId === 0 });
   return {
     kind: 'description',
     key: run.key,

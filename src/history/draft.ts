@@ -220,7 +220,13 @@ export class RunDraft {
   }
 }
 
-function makeEvent<Kind extends EventKind>(eventId: number, type: Kind, attributes: AttributesOf[Kind], meta: EventMeta, nowMs: number): EventOf<Kind> {
+function makeEvent<Kind extends EventKind>(
+  eventId: number,
+  type: Kind,
+  attributes: AttributesOf[Kind],
+  meta: EventMeta,
+  nowMs: number,
+): EventOf<Kind> {
   return {
     type,
     eventId,

@@ -5,7 +5,12 @@
  * setting what is already set are therefore no errors here.
  */
 import { unreachable } from '../kernel/assert.ts';
-import type { EventOf, HistoryEvent, StartChildWorkflowExecutionInitiatedAttributes, WorkflowExecutionStartedAttributes } from './events.ts';
+import type {
+  EventOf,
+  HistoryEvent,
+  StartChildWorkflowExecutionInitiatedAttributes,
+  WorkflowExecutionStartedAttributes,
+} from './events.ts';
 import { eventTypeNumber } from './events.ts';
 import type { RunKey } from './commands.ts';
 import type { HistoryWire } from './replies.ts';

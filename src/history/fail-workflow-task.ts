@@ -59,7 +59,11 @@ export function writeWorkflowTaskFailed(run: RunDraft, { cause, failure, identit
   });
 }
 
-export function fireWorkflowTaskTimeout(draft: Draft, task: Extract<TimerTask, { readonly kind: 'workflowTaskTimeout' }>, jitter: number): void {
+export function fireWorkflowTaskTimeout(
+  draft: Draft,
+  task: Extract<TimerTask, { readonly kind: 'workflowTaskTimeout' }>,
+  jitter: number,
+): void {
   const run = findRun(draft.shard, task.key);
   draft.finishTask(task.taskId);
   if (run === undefined) return;

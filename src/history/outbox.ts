@@ -96,7 +96,15 @@ function requestId(run: Run, initiatedEventId: number): string {
 function linkTo(run: Run, initiatedEventId: number): ParentLink {
   const { namespaceId, workflowId, runId } = run.key;
   const { root } = run.start;
-  return { namespaceId, namespace: run.namespace, workflowId, runId, initiatedEventId, rootWorkflowId: root.workflowId, rootRunId: root.runId };
+  return {
+    namespaceId,
+    namespace: run.namespace,
+    workflowId,
+    runId,
+    initiatedEventId,
+    rootWorkflowId: root.workflowId,
+    rootRunId: root.runId,
+  };
 }
 
 function startChild(run: Run, child: Child, newRunId: string): HistoryCommand {

@@ -99,7 +99,11 @@ export function answerQueries(draft: Draft, run: Run, results: ReadonlyMap<strin
 
 export function queryReply(result: QueryResult, blobBytesMax: number): HistoryReply {
   if (result.answer !== undefined && result.answer.length > blobBytesMax) {
-    return reject({ reason: 'query-failed', message: `query result size (${result.answer.length}) exceeds limit (${blobBytesMax})`, failure: undefined });
+    return reject({
+      reason: 'query-failed',
+      message: `query result size (${result.answer.length}) exceeds limit (${blobBytesMax})`,
+      failure: undefined,
+    });
   }
   if (result.answered) return { kind: 'queryAnswered', answer: result.answer };
   return reject({ reason: 'query-failed', message: result.errorMessage, failure: result.failure });

@@ -6,7 +6,13 @@ export type Rejection =
   /** NOT_FOUND + NotFoundFailure */
   | { readonly reason: 'workflow-not-found' | 'workflow-closed' | 'task-not-found' | 'activity-not-found'; readonly message: string }
   /** ALREADY_EXISTS + WorkflowExecutionAlreadyStartedFailure */
-  | { readonly reason: 'already-started'; readonly message: string; readonly startRequestId: string; readonly runId: string; readonly firstExecutionRunId: string }
+  | {
+      readonly reason: 'already-started';
+      readonly message: string;
+      readonly startRequestId: string;
+      readonly runId: string;
+      readonly firstExecutionRunId: string;
+    }
   /** INVALID_ARGUMENT; `unhandled-command` has the literal text `UnhandledCommand`. */
   | { readonly reason: 'invalid-argument' | 'unhandled-command' | 'bad-command'; readonly message: string }
   /** FAILED_PRECONDITION (+ WorkflowNotReadyFailure) */
@@ -164,7 +170,13 @@ export type Description = {
   readonly pendingActivities: readonly PendingActivityDescription[];
   readonly pendingChildren: readonly PendingChildDescription[];
   readonly pendingWorkflowTask:
-    | { readonly started: boolean; readonly scheduledTimeMs: number; readonly originalScheduledTimeMs: number; readonly startedTimeMs: number; readonly attempt: number }
+    | {
+        readonly started: boolean;
+        readonly scheduledTimeMs: number;
+        readonly originalScheduledTimeMs: number;
+        readonly startedTimeMs: number;
+        readonly attempt: number;
+      }
     | undefined;
   /** Request ids that made or attached to this run: id -> event id and type. */
   readonly requestIds: ReadonlyMap<string, { readonly eventId: number; readonly eventType: number; readonly buffered: boolean }>;

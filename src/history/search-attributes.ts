@@ -26,6 +26,7 @@ export function searchAttributesProblem(
     }
     bytes += name.length + payload.length;
   }
-  if (bytes > limits.searchAttributesBytesMax) return `total size of search attributes ${bytes} exceeds size limit ${limits.searchAttributesBytesMax}`;
+  if (bytes > limits.searchAttributesBytesMax)
+    return `total size of search attributes ${bytes} exceeds size limit ${limits.searchAttributesBytesMax}`;
   return undefined;
 }

@@ -48,7 +48,10 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
   const current = currentRun(draft, command.key);
   if (current !== undefined) {
     if (current.signalRequestIds.has(command.signal.requestId)) {
-      return started(current, current.requestIds.some((entry) => entry.requestId === command.requestId));
+      return started(
+        current,
+        current.requestIds.some((entry) => entry.requestId === command.requestId),
+      );
     }
     if (isRunning(current)) {
       if (command.policies.conflictPolicy !== idConflictPolicy.terminateExisting) {

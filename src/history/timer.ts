@@ -41,7 +41,11 @@ export function fireTimer(draft: Draft, command: FireTimer): HistoryReply {
   }
 }
 
-function fireForRun(draft: Draft, run: Run, task: Extract<TimerTask, { readonly kind: 'userTimer' | 'firstWorkflowTask' | 'runTimeout' | 'executionTimeout' | 'retention' }>): void {
+function fireForRun(
+  draft: Draft,
+  run: Run,
+  task: Extract<TimerTask, { readonly kind: 'userTimer' | 'firstWorkflowTask' | 'runTimeout' | 'executionTimeout' | 'retention' }>,
+): void {
   const firing = draft.about(run);
   switch (task.kind) {
     case 'userTimer':

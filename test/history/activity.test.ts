@@ -15,7 +15,14 @@ function scheduled(change: Schedule = {}): ShardUnderTest {
 }
 
 function policy(change: Partial<RetryPolicy> = {}): RetryPolicy {
-  return { initialIntervalMs: 1000, backoffCoefficient: 2, maximumIntervalMs: 0, maximumAttempts: 0, nonRetryableErrorTypes: [], ...change };
+  return {
+    initialIntervalMs: 1000,
+    backoffCoefficient: 2,
+    maximumIntervalMs: 0,
+    maximumAttempts: 0,
+    nonRetryableErrorTypes: [],
+    ...change,
+  };
 }
 
 function fail(shard: ShardUnderTest, task: StartedActivityTask, change: Partial<FailureFacts> = {}): void {
@@ -29,7 +36,10 @@ function failureOf(attempt: number): Uint8Array {
 }
 
 const outOfTime = 'Not enough time to schedule next retry before activity ScheduleToClose timeout, giving up retrying';
-const gone = { reason: 'activity-not-found', message: 'invalid activityID or activity already timed out or invoking workflow is completed' };
+const gone = {
+  reason: 'activity-not-found',
+  message: 'invalid activityID or activity already timed out or invoking workflow is completed',
+};
 
 describe('timeouts as they will really be', () => {
   const none = { scheduleToCloseTimeoutMs: 0, scheduleToStartTimeoutMs: 0, startToCloseTimeoutMs: 0, heartbeatTimeoutMs: 0 };
@@ -43,7 +53,10 @@ describe('timeouts as they will really be', () => {
     { given: { startToCloseTimeoutMs: 30, heartbeatTimeoutMs: 20 }, run: 0, want: [0, 0, 30, 20] },
   ];
   test.each(table)('$given in a run of $run: $want', ({ given, run, want }) => {
-    const { scheduleToCloseTimeoutMs, scheduleToStartTimeoutMs, startToCloseTimeoutMs, heartbeatTimeoutMs } = normalisedTimeouts({ ...none, ...given }, run);
+    const { scheduleToCloseTimeoutMs, scheduleToStartTimeoutMs, startToCloseTimeoutMs, heartbeatTimeoutMs } = normalisedTimeouts(
+      { ...none, ...given },
+      run,
+    );
     expect([scheduleToCloseTimeoutMs, scheduleToStartTimeoutMs, startToCloseTimeoutMs, heartbeatTimeoutMs]).toEqual(want);
   });
 
@@ -152,7 +165,13 @@ describe('timeouts', () => {
     const { attributes } = shard.lastEvent('activityTaskTimedOut');
     const failure = attributes.failure === undefined ? undefined : decodeFailure(attributes.failure);
     const { startedEventId, retryState } = attributes;
-    return { message: failure?.message, type: failure?.timeoutFailureInfo?.timeoutType, cause: failure?.cause?.message, startedEventId, retryState };
+    return {
+      message: failure?.message,
+      type: failure?.timeoutFailureInfo?.timeoutType,
+      cause: failure?.cause?.message,
+      startedEventId,
+      retryState,
+    };
   }
 
   test('schedule-to-start: never retried', () => {
@@ -160,7 +179,13 @@ describe('timeouts', () => {
     shard.advance(2000);
     shard.fireDueTimers();
     expect(shard.history().slice(5)).toEqual(['activityTaskTimedOut', 'workflowTaskScheduled']);
-    expect(timedOut(shard)).toEqual({ message: 'activity ScheduleToStart timeout', type: 2, cause: undefined, startedEventId: 0, retryState: 3 });
+    expect(timedOut(shard)).toEqual({
+      message: 'activity ScheduleToStart timeout',
+      type: 2,
+      cause: undefined,
+      startedEventId: 0,
+      retryState: 3,
+    });
     expect(shard.pendingTasks()).toEqual(['workflowTask']);
   });
 
@@ -199,7 +224,11 @@ describe('timeouts', () => {
   });
 
   test('no time left for another attempt: reported as schedule-to-close', () => {
-    const shard = scheduled({ scheduleToCloseTimeoutMs: 12_000, startToCloseTimeoutMs: 10_000, retryPolicy: policy({ initialIntervalMs: 5000 }) });
+    const shard = scheduled({
+      scheduleToCloseTimeoutMs: 12_000,
+      startToCloseTimeoutMs: 10_000,
+      retryPolicy: policy({ initialIntervalMs: 5000 }),
+    });
     shard.pollActivityTask();
     shard.advance(10_000);
     shard.fireDueTimers();
@@ -240,7 +269,13 @@ describe('heartbeats', () => {
     shard.ask({ kind: 'recordActivityHeartbeat', activity: activityRef(task), details: bytes('first'), identity: 'worker' });
     const facts: FailureFacts = { kind: 'application', type: '', nonRetryable: false, nextRetryDelayMs: 0, message: '' };
     const failure = { facts, bytes: bytes('f') };
-    shard.expectDone({ kind: 'failActivityTask', activity: activityRef(task), failure, lastHeartbeatDetails: bytes('last'), identity: 'w' });
+    shard.expectDone({
+      kind: 'failActivityTask',
+      activity: activityRef(task),
+      failure,
+      lastHeartbeatDetails: bytes('last'),
+      identity: 'w',
+    });
     shard.fireNextTimer();
     expect(shard.pollActivityTask().heartbeatDetails).toEqual(bytes('last'));
   });
@@ -284,7 +319,10 @@ describe('cancellation', () => {
     expect(attributes).toMatchObject({ scheduledEventId: 5, startedEventId: 0 });
     expect(attributes.latestCancelRequestedEventId).toBe(shard.lastEvent('activityTaskCancelRequested').eventId);
     expect(new TextDecoder().decode(attributes.details)).toContain('"ACTIVITY_ID_NOT_STARTED"');
-    expect([...shard.core.pendingTransferTasks()].filter(({ kind }) => kind === 'activityTask'), 'its task is gone').toHaveLength(1);
+    expect(
+      [...shard.core.pendingTransferTasks()].filter(({ kind }) => kind === 'activityTask'),
+      'its task is gone',
+    ).toHaveLength(1);
   });
 
   test('in backoff: the same', () => {
@@ -342,7 +380,9 @@ describe('by id', () => {
   test('but not fail or cancel it', () => {
     const shard = scheduled();
     const failure = undefined;
-    expect(shard.expectRejected({ kind: 'failActivityTask', activity: byId, failure, lastHeartbeatDetails: undefined, identity: 'p' })).toEqual(gone);
+    expect(
+      shard.expectRejected({ kind: 'failActivityTask', activity: byId, failure, lastHeartbeatDetails: undefined, identity: 'p' }),
+    ).toEqual(gone);
     expect(shard.expectRejected({ kind: 'cancelActivityTask', activity: byId, details: undefined, identity: 'p' })).toEqual(gone);
   });
 
@@ -360,7 +400,10 @@ describe('eager', () => {
   test('goes back with the answer, started; no queue sees it', () => {
     const shard = new ShardUnderTest();
     shard.start();
-    const reply = shard.complete(shard.pollWorkflowTask(), [scheduleActivity({ requestEagerExecution: true }), scheduleActivity({ activityId: 'a2' })]);
+    const reply = shard.complete(shard.pollWorkflowTask(), [
+      scheduleActivity({ requestEagerExecution: true }),
+      scheduleActivity({ activityId: 'a2' }),
+    ]);
     expect(reply.activityTasks).toMatchObject([{ activityId: 'a1', attempt: 1, scheduledEventId: 5, startedTimeMs: shard.nowMs }]);
     expect(shard.pendingTasks()).toEqual(['activityTask']);
     const [eager] = reply.activityTasks;

@@ -73,7 +73,11 @@ describe('terminate', () => {
     });
     expect(shard.pendingTasks()).toEqual([]);
     const { pendingActivities, pendingWorkflowTask, status } = shard.describe();
-    expect({ pendingActivities, pendingWorkflowTask, status }).toEqual({ pendingActivities: [], pendingWorkflowTask: undefined, status: 5 });
+    expect({ pendingActivities, pendingWorkflowTask, status }).toEqual({
+      pendingActivities: [],
+      pendingWorkflowTask: undefined,
+      status: 5,
+    });
     expect(shard.core.nextTimer()?.fireTimeMs, 'only its retention is left').toBe(shard.nowMs + 72 * 3_600_000);
   });
 

@@ -20,7 +20,15 @@ function poll(shard: ShardUnderTest, workflowId: string): StartedWorkflowTask {
   const task = [...shard.core.pendingTransferTasks()].find(({ kind, key: of }) => kind === 'workflowTask' && of.workflowId === workflowId);
   if (task?.kind !== 'workflowTask') throw new Error(`no workflow task for ${workflowId}`);
   const { scheduledEventId, stamp, taskQueue } = task;
-  const reply = shard.ask({ kind: 'startWorkflowTask', key: task.key, scheduledEventId, stamp, pollRequestId: shard.newRequestId(), identity: 'w', taskQueue });
+  const reply = shard.ask({
+    kind: 'startWorkflowTask',
+    key: task.key,
+    scheduledEventId,
+    stamp,
+    pollRequestId: shard.newRequestId(),
+    identity: 'w',
+    taskQueue,
+  });
   if (reply?.kind !== 'workflowTask') throw new Error('not started');
   return reply;
 }
@@ -30,14 +38,24 @@ function childHistory(shard: ShardUnderTest): readonly string[] {
 }
 
 function terminate(shard: ShardUnderTest, target: RunKey): void {
-  const command = { key: target, firstExecutionRunId: '', reason: 'enough', details: undefined, identity: 'client', links: [], childOf: undefined };
+  const command = {
+    key: target,
+    firstExecutionRunId: '',
+    reason: 'enough',
+    details: undefined,
+    identity: 'client',
+    links: [],
+    childOf: undefined,
+  };
   shard.expectDone({ kind: 'terminateWorkflow', ...command });
 }
 
 const failWith: WorkflowCommand = {
   type: 'failWorkflowExecution',
   userMetadata: undefined,
-  attributes: { failure: { facts: { kind: 'application', type: '', nonRetryable: false, nextRetryDelayMs: 0, message: '' }, bytes: bytes('failure') } },
+  attributes: {
+    failure: { facts: { kind: 'application', type: '', nonRetryable: false, nextRetryDelayMs: 0, message: '' }, bytes: bytes('failure') },
+  },
 };
 const cancelled: WorkflowCommand = { type: 'cancelWorkflowExecution', userMetadata: undefined, attributes: { details: bytes('details') } };
 
@@ -72,8 +90,13 @@ describe('start', () => {
       workflowExecution: { workflowId: 'child', runId: childRun },
       workflowType: { name: 'ChildType' },
     });
-    expect(shard.describe().pendingChildren).toMatchObject([{ workflowId: 'child', runId: childRun, initiatedEventId: 5, parentClosePolicy: 1 }]);
-    expect(shard.describe(childKey)).toMatchObject({ parent: { execution: { workflowId: 'wf' } }, root: { workflowId: 'wf', runId: parentRun } });
+    expect(shard.describe().pendingChildren).toMatchObject([
+      { workflowId: 'child', runId: childRun, initiatedEventId: 5, parentClosePolicy: 1 },
+    ]);
+    expect(shard.describe(childKey)).toMatchObject({
+      parent: { execution: { workflowId: 'wf' } },
+      root: { workflowId: 'wf', runId: parentRun },
+    });
   });
 
   test('asked for twice, it starts once', () => {
@@ -100,7 +123,11 @@ describe('start', () => {
     shard.complete(poll(shard, 'wf'), [startChild()]);
     shard.pumpOutbox();
     expect(shard.history().slice(-2)).toEqual(['startChildWorkflowExecutionFailed', 'workflowTaskScheduled']);
-    expect(shard.lastEvent('startChildWorkflowExecutionFailed').attributes).toMatchObject({ initiatedEventId: 5, workflowId: 'child', cause: 1 });
+    expect(shard.lastEvent('startChildWorkflowExecutionFailed').attributes).toMatchObject({
+      initiatedEventId: 5,
+      workflowId: 'child',
+      cause: 1,
+    });
     expect(shard.describe().pendingChildren).toEqual([]);
   });
 
@@ -127,9 +154,24 @@ describe('start', () => {
 
 describe('close of a child', () => {
   const table: readonly (readonly [string, (shard: ShardUnderTest) => void, string, object])[] = [
-    ['completed', (shard) => shard.complete(poll(shard, 'child'), [completeWorkflow(bytes('result'))]), 'childWorkflowExecutionCompleted', { result: bytes('result') }],
-    ['failed', (shard) => shard.complete(poll(shard, 'child'), [failWith]), 'childWorkflowExecutionFailed', { failure: bytes('failure'), retryState: 5 }],
-    ['canceled', (shard) => shard.complete(poll(shard, 'child'), [cancelled]), 'childWorkflowExecutionCanceled', { details: bytes('details') }],
+    [
+      'completed',
+      (shard) => shard.complete(poll(shard, 'child'), [completeWorkflow(bytes('result'))]),
+      'childWorkflowExecutionCompleted',
+      { result: bytes('result') },
+    ],
+    [
+      'failed',
+      (shard) => shard.complete(poll(shard, 'child'), [failWith]),
+      'childWorkflowExecutionFailed',
+      { failure: bytes('failure'), retryState: 5 },
+    ],
+    [
+      'canceled',
+      (shard) => shard.complete(poll(shard, 'child'), [cancelled]),
+      'childWorkflowExecutionCanceled',
+      { details: bytes('details') },
+    ],
     ['terminated', (shard) => terminate(shard, childKey), 'childWorkflowExecutionTerminated', {}],
     [
       'timed out',
@@ -150,7 +192,12 @@ describe('close of a child', () => {
     shard.pumpOutbox();
     expect(shard.history().slice(-2)).toEqual([kind, 'workflowTaskScheduled']);
     const event = shard.events().at(-2);
-    expect(event?.attributes).toMatchObject({ ...attributes, initiatedEventId: 5, startedEventId: eventId, workflowType: { name: 'ChildType' } });
+    expect(event?.attributes).toMatchObject({
+      ...attributes,
+      initiatedEventId: 5,
+      startedEventId: eventId,
+      workflowType: { name: 'ChildType' },
+    });
     expect(shard.pendingTasks()).toEqual(['workflowTask']);
   });
 
@@ -382,7 +429,9 @@ describe('continue as new', () => {
       start: { executionTimeoutMs: 600_000, runTimeoutMs: 60_000, priority: bytes('p'), userMetadata: bytes('m') },
     });
     shard.advance(5000);
-    shard.complete(shard.pollWorkflowTask(), [continueAsNew({ memo: undefined, header: bytes('header'), lastCompletionResult: bytes('last') })]);
+    shard.complete(shard.pollWorkflowTask(), [
+      continueAsNew({ memo: undefined, header: bytes('header'), lastCompletionResult: bytes('last') }),
+    ]);
     const second = shard.describe().key.runId;
     expect(second).not.toBe(first);
     expect(shard.records.at(-1)?.runs.map(({ runId }) => runId)).toEqual([first, second]);

@@ -45,7 +45,16 @@ function marker(markerName: string, details = new Map<string, Uint8Array>()): Wo
 function signal(change: { workflowId?: string; runId?: string; signalName?: string; input?: Uint8Array }): WorkflowCommand {
   const { workflowId = 'other', runId = '', signalName = 's', input } = change;
   const execution = { workflowId, runId };
-  const attributes = { namespace: '', namespaceId: '', execution, signalName, input, control: '', childWorkflowOnly: false, header: undefined };
+  const attributes = {
+    namespace: '',
+    namespaceId: '',
+    execution,
+    signalName,
+    input,
+    control: '',
+    childWorkflowOnly: false,
+    header: undefined,
+  };
   return { type: 'signalExternalWorkflowExecution', userMetadata: undefined, attributes };
 }
 
@@ -70,21 +79,41 @@ type Row = readonly [cause: number, text: string, ...commands: WorkflowCommand[]
 
 describe('a bad command fails the task', () => {
   const table: readonly Row[] = [
-    [2, 'BadScheduleActivityAttributes: ScheduleActivityTaskCommandAttributes is not set on ScheduleActivityTaskCommand.', without('scheduleActivityTask')],
+    [
+      2,
+      'BadScheduleActivityAttributes: ScheduleActivityTaskCommandAttributes is not set on ScheduleActivityTaskCommand.',
+      without('scheduleActivityTask'),
+    ],
     [2, 'BadScheduleActivityAttributes: ActivityId is not set', scheduleActivity({ activityId: '' })],
     [2, 'BadScheduleActivityAttributes: ActivityType is not set', scheduleActivity({ activityType: '' })],
     [2, 'BadScheduleActivityAttributes: ActivityID exceeds length limit', scheduleActivity({ activityId: tooLong })],
-    [2, 'BadScheduleActivityAttributes: A valid StartToClose or ScheduleToCloseTimeout is not set', scheduleActivity({ startToCloseTimeoutMs: 0 })],
+    [
+      2,
+      'BadScheduleActivityAttributes: A valid StartToClose or ScheduleToCloseTimeout is not set',
+      scheduleActivity({ startToCloseTimeoutMs: 0 }),
+    ],
     [2, 'BadScheduleActivityAttributes: Invalid HeartbeatTimeout', scheduleActivity({ heartbeatTimeoutMs: -1 })],
-    [2, 'BadScheduleActivityAttributes: BackoffCoefficient cannot be less than 1', scheduleActivity({ retryPolicy: { ...retryPolicy, backoffCoefficient: 0.5 } })],
-    [2, 'BadScheduleActivityAttributes: MaximumInterval cannot be less', scheduleActivity({ retryPolicy: { ...retryPolicy, maximumIntervalMs: 10 } })],
+    [
+      2,
+      'BadScheduleActivityAttributes: BackoffCoefficient cannot be less than 1',
+      scheduleActivity({ retryPolicy: { ...retryPolicy, backoffCoefficient: 0.5 } }),
+    ],
+    [
+      2,
+      'BadScheduleActivityAttributes: MaximumInterval cannot be less',
+      scheduleActivity({ retryPolicy: { ...retryPolicy, maximumIntervalMs: 10 } }),
+    ],
     [22, 'ScheduleActivityDuplicateId: ', ...bothActivities],
     [3, 'BadRequestCancelActivityAttributes: RequestCancelActivityTaskCommandAttributes is not set', without('requestCancelActivityTask')],
     [3, 'BadRequestCancelActivityAttributes: ScheduledEventId is not set on RequestCancelActivityTaskCommand.', cancelActivity(0)],
     [3, 'BadRequestCancelActivityAttributes: ', cancelActivity(77)],
     [4, 'BadStartTimerAttributes: StartTimerCommandAttributes is not set on StartTimerCommand.', without('startTimer')],
     [4, 'BadStartTimerAttributes: TimerId is not set on StartTimerCommand.', startTimer('')],
-    [4, `BadStartTimerAttributes: TimerId on StartTimerCommand exceeds length limit. TimerId=${tooLong} Length=1001 Limit=1000`, startTimer(tooLong)],
+    [
+      4,
+      `BadStartTimerAttributes: TimerId on StartTimerCommand exceeds length limit. TimerId=${tooLong} Length=1001 Limit=1000`,
+      startTimer(tooLong),
+    ],
     [4, 'BadStartTimerAttributes: An invalid StartToFireTimeout is set on StartTimerCommand', startTimer('t', -1)],
     [12, 'StartTimerDuplicateId: ', ...bothTimers],
     [5, 'BadCancelTimerAttributes: TimerId is not set on CancelTimerCommand.', cancelTimer('')],
@@ -99,7 +128,11 @@ describe('a bad command fails the task', () => {
     ],
     [9, 'BadCancelWorkflowExecutionAttributes: ', without('cancelWorkflowExecution')],
     [11, 'BadContinueAsNewAttributes: ', without('continueAsNewWorkflowExecution')],
-    [11, 'BadContinueAsNewAttributes: WorkflowType on ContinueAsNewWorkflowExecutionCommand exceeds length limit', continueAsNew({ workflowType: tooLong })],
+    [
+      11,
+      'BadContinueAsNewAttributes: WorkflowType on ContinueAsNewWorkflowExecutionCommand exceeds length limit',
+      continueAsNew({ workflowType: tooLong }),
+    ],
     [11, 'BadContinueAsNewAttributes: Invalid WorkflowRunTimeout', continueAsNew({ runTimeoutMs: -1 })],
     [23, 'BadSearchAttributes: invalid SearchAttributes', continueAsNew({ searchAttributes: fields({ Nope: '1' }) })],
     [16, 'BadStartChildExecutionAttributes: Required field WorkflowId is not set', startChild({ workflowId: '' })],
@@ -114,7 +147,11 @@ describe('a bad command fails the task', () => {
     [23, 'BadSearchAttributes: SearchAttributes is not set on UpsertWorkflowSearchAttributesCommand.', upsert(undefined)],
     [23, 'BadSearchAttributes: IndexedFields is not set on UpsertWorkflowSearchAttributesCommand.', upsert(fields({}))],
     [23, 'BadSearchAttributes: search attribute Nope is not defined', upsert(fields({ Nope: '1' }))],
-    [23, 'BadSearchAttributes: invalid value for search attribute CustomIntField of type Int', upsert(fields({ CustomIntField: '"text"' }))],
+    [
+      23,
+      'BadSearchAttributes: invalid value for search attribute CustomIntField of type Int',
+      upsert(fields({ CustomIntField: '"text"' })),
+    ],
     [25, 'BadModifyWorkflowPropertiesAttributes: UpsertedMemo is not set on ModifyWorkflowPropertiesCommand.', modify(undefined)],
     [25, 'BadModifyWorkflowPropertiesAttributes: UpsertedMemo.Fields is not set on ModifyWorkflowPropertiesCommand.', modify(fields({}))],
   ];
@@ -128,7 +165,10 @@ describe('a bad command fails the task', () => {
     expect(shard.history().slice(2), 'nothing of the completion stays').toEqual(['workflowTaskStarted', 'workflowTaskFailed']);
     const { attributes } = shard.lastEvent('workflowTaskFailed');
     expect(attributes).toMatchObject({ cause, identity: 'history-service' });
-    expect(decodeFailure(attributes.failure ?? bytes(''))).toMatchObject({ message: rejection.message, serverFailureInfo: { nonRetryable: true } });
+    expect(decodeFailure(attributes.failure ?? bytes(''))).toMatchObject({
+      message: rejection.message,
+      serverFailureInfo: { nonRetryable: true },
+    });
     expect(shard.describe()).toMatchObject({ status: 1, pendingWorkflowTask: { attempt: 2, started: false } });
     expect(shard.pendingTasks(), 'nothing is started, nothing armed').toEqual(['workflowTask']);
     expect(shard.core.nextTimer()).toBeUndefined();
@@ -151,12 +191,28 @@ describe('a bad command fails the task', () => {
 
 describe('too large a command ends the workflow', () => {
   const table: readonly (readonly [number, string, WorkflowCommand])[] = [
-    [2, 'BadScheduleActivityAttributes: ScheduleActivityTaskCommandAttributes.Input exceeds size limit.', scheduleActivity({ input: tooLarge })],
+    [
+      2,
+      'BadScheduleActivityAttributes: ScheduleActivityTaskCommandAttributes.Input exceeds size limit.',
+      scheduleActivity({ input: tooLarge }),
+    ],
     [2, 'BadScheduleActivityAttributes: CompleteWorkflowExecutionCommandAttributes.Result exceeds size limit.', completeWorkflow(tooLarge)],
     [6, 'BadRecordMarkerAttributes: RecordMarkerCommandAttributes.Details exceeds size limit.', marker('m', new Map([['x', tooLarge]]))],
-    [11, 'BadContinueAsNewAttributes: ContinueAsNewWorkflowExecutionCommandAttributes. Input exceeds size limit.', continueAsNew({ input: tooLarge })],
-    [16, 'BadStartChildExecutionAttributes: StartChildWorkflowExecutionCommandAttributes. Input exceeds size limit.', startChild({ input: tooLarge })],
-    [15, 'BadSignalWorkflowExecutionAttributes: SignalExternalWorkflowExecutionCommandAttributes.Input exceeds size limit.', signal({ input: tooLarge })],
+    [
+      11,
+      'BadContinueAsNewAttributes: ContinueAsNewWorkflowExecutionCommandAttributes. Input exceeds size limit.',
+      continueAsNew({ input: tooLarge }),
+    ],
+    [
+      16,
+      'BadStartChildExecutionAttributes: StartChildWorkflowExecutionCommandAttributes. Input exceeds size limit.',
+      startChild({ input: tooLarge }),
+    ],
+    [
+      15,
+      'BadSignalWorkflowExecutionAttributes: SignalExternalWorkflowExecutionCommandAttributes.Input exceeds size limit.',
+      signal({ input: tooLarge }),
+    ],
   ];
   test.each(table)('cause %d: %s', (cause, text, command) => {
     const shard = new ShardUnderTest();
@@ -176,10 +232,30 @@ describe('too large a command ends the workflow', () => {
 
 describe('a command over a limit of the workflow', () => {
   test.each([
-    [27, { pendingActivitiesMax: 1 }, [scheduleActivity(), scheduleActivity({ activityId: 'a2' })], 'the number of pending activities, 1, has reached the per-workflow limit of 1'],
-    [26, { pendingChildrenMax: 1 }, [startChild(), startChild({ workflowId: 'c2' })], 'the number of pending child workflow executions, 1, has reached the per-workflow limit of 1'],
-    [28, { pendingExternalSignalsMax: 1 }, [signal({}), signal({})], 'the number of pending signals to external workflows, 1, has reached the per-workflow limit of 1'],
-    [29, { pendingExternalCancelsMax: 1 }, [cancel('a'), cancel('b')], 'the number of pending requests to cancel external workflows, 1, has reached the per-workflow limit of 1'],
+    [
+      27,
+      { pendingActivitiesMax: 1 },
+      [scheduleActivity(), scheduleActivity({ activityId: 'a2' })],
+      'the number of pending activities, 1, has reached the per-workflow limit of 1',
+    ],
+    [
+      26,
+      { pendingChildrenMax: 1 },
+      [startChild(), startChild({ workflowId: 'c2' })],
+      'the number of pending child workflow executions, 1, has reached the per-workflow limit of 1',
+    ],
+    [
+      28,
+      { pendingExternalSignalsMax: 1 },
+      [signal({}), signal({})],
+      'the number of pending signals to external workflows, 1, has reached the per-workflow limit of 1',
+    ],
+    [
+      29,
+      { pendingExternalCancelsMax: 1 },
+      [cancel('a'), cancel('b')],
+      'the number of pending requests to cancel external workflows, 1, has reached the per-workflow limit of 1',
+    ],
   ] as const)('cause %d', (cause, limits, commands, text) => {
     const shard = new ShardUnderTest(limits);
     shard.start();
@@ -194,7 +270,8 @@ test('a close command must be the last: nothing changes, the task stays', () => 
   const task = shard.pollWorkflowTask();
   expect(shard.expectRejected(shard.completion(task, [completeWorkflow(), startTimer()]))).toEqual({
     reason: 'invalid-argument',
-    message: 'invalid command sequence: [CompleteWorkflowExecution, StartTimer], command CompleteWorkflowExecution must be the last command.',
+    message:
+      'invalid command sequence: [CompleteWorkflowExecution, StartTimer], command CompleteWorkflowExecution must be the last command.',
   });
   shard.complete(task, [completeWorkflow()]);
 });
@@ -236,6 +313,14 @@ test('an answer under a token of an earlier attempt does not fail the present on
   const first = shard.pollWorkflowTask();
   shard.completeBadly(first, [startTimer('')]);
   shard.pollWorkflowTask();
-  const late = { kind: 'failWorkflowTask', task: refOf(first), cause: 14, failure: undefined, identity: 'w', binaryChecksum: '', jitter: 0 } as const;
+  const late = {
+    kind: 'failWorkflowTask',
+    task: refOf(first),
+    cause: 14,
+    failure: undefined,
+    identity: 'w',
+    binaryChecksum: '',
+    jitter: 0,
+  } as const;
   expect(shard.expectRejected(late)).toMatchObject({ reason: 'task-not-found' });
 });

@@ -6,15 +6,34 @@ test('a workflow with one activity, from start to end', () => {
   const runId = shard.start();
   shard.advance(5);
   const first = shard.pollWorkflowTask();
-  expect(first).toMatchObject({ scheduledEventId: 2, startedEventId: 3, attempt: 1, previousStartedEventId: 0, historyFirstEventId: 1, historyLastEventId: 3 });
+  expect(first).toMatchObject({
+    scheduledEventId: 2,
+    startedEventId: 3,
+    attempt: 1,
+    previousStartedEventId: 0,
+    historyFirstEventId: 1,
+    historyLastEventId: 3,
+  });
   shard.complete(first, [scheduleActivity()]);
   const activity = shard.pollActivityTask();
-  expect(activity).toMatchObject({ activityId: 'a1', activityType: 'Activity', attempt: 1, scheduledEventId: 5, input: bytes('activity input') });
+  expect(activity).toMatchObject({
+    activityId: 'a1',
+    activityType: 'Activity',
+    attempt: 1,
+    scheduledEventId: 5,
+    input: bytes('activity input'),
+  });
   const activityStartMs = shard.nowMs;
   shard.advance(7);
   shard.completeActivity(activity);
   const second = shard.pollWorkflowTask();
-  expect(second).toMatchObject({ scheduledEventId: 8, startedEventId: 9, previousStartedEventId: 3, historyFirstEventId: 1, historyLastEventId: 9 });
+  expect(second).toMatchObject({
+    scheduledEventId: 8,
+    startedEventId: 9,
+    previousStartedEventId: 3,
+    historyFirstEventId: 1,
+    historyLastEventId: 9,
+  });
   shard.complete(second, [completeWorkflow()]);
 
   expect(shard.history()).toEqual([
@@ -32,8 +51,15 @@ test('a workflow with one activity, from start to end', () => {
   ]);
   expect(shard.events().map((event) => event.eventId)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
   expect(shard.lastEvent('activityTaskStarted').eventTimeMs).toBe(activityStartMs);
-  expect(shard.lastEvent('activityTaskCompleted').attributes).toMatchObject({ scheduledEventId: 5, startedEventId: 6, result: bytes('result') });
-  expect(shard.lastEvent('workflowExecutionCompleted').attributes).toMatchObject({ workflowTaskCompletedEventId: 10, result: bytes('done') });
+  expect(shard.lastEvent('activityTaskCompleted').attributes).toMatchObject({
+    scheduledEventId: 5,
+    startedEventId: 6,
+    result: bytes('result'),
+  });
+  expect(shard.lastEvent('workflowExecutionCompleted').attributes).toMatchObject({
+    workflowTaskCompletedEventId: 10,
+    result: bytes('done'),
+  });
   expect(shard.describe()).toMatchObject({ status: 2, historyLength: 11, key: { ...key, runId } });
   // Nothing of it is left to do but to be forgotten one day.
   expect(shard.pendingTasks()).toEqual([]);

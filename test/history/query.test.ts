@@ -6,7 +6,10 @@ import { bytes, completeWorkflow, key, refOf, ShardUnderTest, startTimer } from 
 const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5000 };
 
 /** Answers the ask id under which the query waits. */
-function ask(shard: ShardUnderTest, change: Partial<QueryWorkflow> = {}): { readonly askId: number; readonly reply: HistoryReply | undefined } {
+function ask(
+  shard: ShardUnderTest,
+  change: Partial<QueryWorkflow> = {},
+): { readonly askId: number; readonly reply: HistoryReply | undefined } {
   const reply = shard.ask({
     kind: 'queryWorkflow',
     key,
@@ -118,7 +121,8 @@ describe('buffered', () => {
       kind: 'rejected',
       rejection: {
         reason: 'busy-workflow',
-        message: 'consistent query buffer is full, this may be caused by too many queries and workflow not able to process query fast enough',
+        message:
+          'consistent query buffer is full, this may be caused by too many queries and workflow not able to process query fast enough',
       },
     });
   });
@@ -150,7 +154,15 @@ describe('buffered', () => {
     shard.signal();
     ask(shard);
     const task = shard.pollWorkflowTask();
-    shard.expectDone({ kind: 'failWorkflowTask', task: refOf(task), cause: 14, failure: undefined, identity: 'w', binaryChecksum: '', jitter: 0 });
+    shard.expectDone({
+      kind: 'failWorkflowTask',
+      task: refOf(task),
+      cause: 14,
+      failure: undefined,
+      identity: 'w',
+      binaryChecksum: '',
+      jitter: 0,
+    });
     expect([...shard.pollWorkflowTask().queries.keys()]).toEqual(['q1']);
   });
 });
@@ -174,7 +186,16 @@ test('too large an answer is a failed query', () => {
 });
 
 describe('refused', () => {
-  const terminate = { kind: 'terminateWorkflow', key, firstExecutionRunId: '', reason: '', details: undefined, identity: '', links: [], childOf: undefined } as const;
+  const terminate = {
+    kind: 'terminateWorkflow',
+    key,
+    firstExecutionRunId: '',
+    reason: '',
+    details: undefined,
+    identity: '',
+    links: [],
+    childOf: undefined,
+  } as const;
 
   test.each([
     ['open', idle, 2, undefined],
@@ -220,6 +241,8 @@ describe('refused', () => {
   });
 
   test('an unknown workflow', () => {
-    expect(ask(new ShardUnderTest()).reply).toMatchObject({ rejection: { reason: 'workflow-not-found', message: 'workflow not found for ID: wf' } });
+    expect(ask(new ShardUnderTest()).reply).toMatchObject({
+      rejection: { reason: 'workflow-not-found', message: 'workflow not found for ID: wf' },
+    });
   });
 });

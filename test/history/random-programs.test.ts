@@ -27,7 +27,17 @@ const ids = ['wf', 'other', 'child'];
 const number = fc.nat(1000);
 
 const workflowCommand = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('schedule' as const), id: fc.nat(3), eager: fc.boolean(), attempts: fc.nat(2), s2c: fc.constantFrom(0, 5000), heartbeat: fc.constantFrom(0, 2000) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('schedule' as const),
+      id: fc.nat(3),
+      eager: fc.boolean(),
+      attempts: fc.nat(2),
+      s2c: fc.constantFrom(0, 5000),
+      heartbeat: fc.constantFrom(0, 2000),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('timer' as const), id: fc.nat(2), ms: fc.constantFrom(0, 500, 5000) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cancelTimer' as const), id: fc.nat(2) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cancelActivity' as const), n: number }) },
@@ -42,7 +52,17 @@ const closeCommand = fc.oneof(
 );
 
 const step = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('start' as const), id: fc.nat(2), reuse: fc.nat(2), conflict: fc.nat(2), delay: fc.constantFrom(0, 0, 1000), run: fc.constantFrom(0, 0, 8000) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('start' as const),
+      id: fc.nat(2),
+      reuse: fc.nat(2),
+      conflict: fc.nat(2),
+      delay: fc.constantFrom(0, 0, 1000),
+      run: fc.constantFrom(0, 0, 8000),
+    }),
+  },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('signal' as const), id: fc.nat(2), repeat: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('signalWithStart' as const), id: fc.nat(2), terminate: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const), id: fc.nat(2) }) },
@@ -94,7 +114,12 @@ class Program {
         return;
       case 'signal':
         if (!step.repeat) this.#lastSignal = shard.newRequestId();
-        shard.ask({ kind: 'signalWorkflow', key: keyOf(step.id), signal: signalAttributes({ requestId: this.#lastSignal }), childOf: undefined });
+        shard.ask({
+          kind: 'signalWorkflow',
+          key: keyOf(step.id),
+          signal: signalAttributes({ requestId: this.#lastSignal }),
+          childOf: undefined,
+        });
         return;
       case 'signalWithStart': {
         const { start, newRunId, requestId, namespace } = shard.startCommand();
@@ -135,7 +160,15 @@ class Program {
       case 'failTask': {
         const task = pick(this.#workflowTasks, step.n);
         if (task === undefined) return;
-        shard.ask({ kind: 'failWorkflowTask', task: refOf(task), cause: 14, failure: undefined, identity: 'worker', binaryChecksum: '', jitter: 0.5 });
+        shard.ask({
+          kind: 'failWorkflowTask',
+          task: refOf(task),
+          cause: 14,
+          failure: undefined,
+          identity: 'worker',
+          binaryChecksum: '',
+          jitter: 0.5,
+        });
         return;
       }
       case 'pollActivity':
@@ -184,7 +217,10 @@ class Program {
   }
 
   #pollWorkflow(n: number, normal: boolean): void {
-    const task = pick([...this.shard.core.pendingTransferTasks()].filter(({ kind }) => kind === 'workflowTask'), n);
+    const task = pick(
+      [...this.shard.core.pendingTransferTasks()].filter(({ kind }) => kind === 'workflowTask'),
+      n,
+    );
     if (task?.kind !== 'workflowTask') return;
     const { key, scheduledEventId, stamp } = task;
     const taskQueue = normal ? { name: 'queue', kind: 1, normalName: '' } : task.taskQueue;
@@ -195,7 +231,15 @@ class Program {
     expect(reply.historyLastEventId + reply.tailEvents.length).toBe(reply.startedEventId);
     this.#workflowTasks.push(reply);
     // The same poll again gets the same task.
-    const again = this.shard.ask({ kind: 'startWorkflowTask', key, scheduledEventId: reply.scheduledEventId, stamp: stampOf(this.shard, reply, stamp), pollRequestId, identity: 'worker', taskQueue });
+    const again = this.shard.ask({
+      kind: 'startWorkflowTask',
+      key,
+      scheduledEventId: reply.scheduledEventId,
+      stamp: stampOf(this.shard, reply, stamp),
+      pollRequestId,
+      identity: 'worker',
+      taskQueue,
+    });
     if (again?.kind === 'workflowTask') expect(again).toEqual(reply);
   }
 
@@ -206,9 +250,13 @@ class Program {
     const commands: WorkflowCommand[] = step.commands.map((command) => this.#command(command, task.key.runId));
     if (step.close === 'complete') commands.push(completeWorkflow());
     if (step.close === 'continue') commands.push(continueAsNew());
-    if (step.close === 'cancel') commands.push({ type: 'cancelWorkflowExecution', userMetadata: undefined, attributes: { details: undefined } });
+    if (step.close === 'cancel')
+      commands.push({ type: 'cancelWorkflowExecution', userMetadata: undefined, attributes: { details: undefined } });
     if (step.close === 'fail') {
-      const failure = { facts: { kind: 'application', type: 'T', nonRetryable: false, nextRetryDelayMs: 0, message: '' }, bytes: bytes('f') } as const;
+      const failure = {
+        facts: { kind: 'application', type: 'T', nonRetryable: false, nextRetryDelayMs: 0, message: '' },
+        bytes: bytes('f'),
+      } as const;
       commands.push({ type: 'failWorkflowExecution', userMetadata: undefined, attributes: { failure } });
     }
     const reply = shard.ask(
@@ -246,7 +294,12 @@ class Program {
       case 'cancelTimer':
         return cancelTimer(`t${command.id}`);
       case 'cancelActivity':
-        return cancelActivity(pick(this.shard.events(runId).filter(({ type }) => type === 'activityTaskScheduled'), command.n)?.eventId ?? 1);
+        return cancelActivity(
+          pick(
+            this.shard.events(runId).filter(({ type }) => type === 'activityTaskScheduled'),
+            command.n,
+          )?.eventId ?? 1,
+        );
       case 'child':
         return startChild({ workflowId: ids[command.id] ?? 'child', parentClosePolicy: command.policy });
       case 'signalOther':
@@ -288,11 +341,22 @@ class Program {
   }
 
   #pollActivity(n: number): void {
-    const task = pick([...this.shard.core.pendingTransferTasks()].filter(({ kind }) => kind === 'activityTask'), n);
+    const task = pick(
+      [...this.shard.core.pendingTransferTasks()].filter(({ kind }) => kind === 'activityTask'),
+      n,
+    );
     if (task?.kind !== 'activityTask') return;
     const { key, scheduledEventId, stamp } = task;
     const pollRequestId = this.shard.newRequestId();
-    const reply = this.shard.ask({ kind: 'startActivityTask', key, scheduledEventId, stamp, pollRequestId, identity: 'worker', workerVersion: undefined });
+    const reply = this.shard.ask({
+      kind: 'startActivityTask',
+      key,
+      scheduledEventId,
+      stamp,
+      pollRequestId,
+      identity: 'worker',
+      workerVersion: undefined,
+    });
     expect(reply?.kind, 'a pending task can be started').toBe('activityTask');
     if (reply?.kind !== 'activityTask') return;
     if (n % 7 === 0) this.shard.expectDone({ kind: 'withdrawActivityStart', key, scheduledEventId, pollRequestId });
@@ -307,10 +371,12 @@ class Program {
     const identity = 'worker';
     const facts = { kind: 'application', type: 'T', nonRetryable: how === 2, nextRetryDelayMs: 0, message: 'x' } as const;
     if (how === 0) shard.ask({ kind: 'completeActivityTask', activity, result: bytes('r'), identity });
-    if (how === 1 || how === 2) shard.ask({ kind: 'failActivityTask', activity, failure: { facts, bytes: bytes('f') }, lastHeartbeatDetails: bytes('h'), identity });
+    if (how === 1 || how === 2)
+      shard.ask({ kind: 'failActivityTask', activity, failure: { facts, bytes: bytes('f') }, lastHeartbeatDetails: bytes('h'), identity });
     if (how === 3) shard.ask({ kind: 'cancelActivityTask', activity, details: undefined, identity });
     if (how === 4) shard.ask({ kind: 'recordActivityHeartbeat', activity, details: bytes('beat'), identity });
-    if (how === 5) shard.ask({ kind: 'completeActivityTask', activity: { ...activity, scheduledEventId: 0, attempt: 0 }, result: undefined, identity });
+    if (how === 5)
+      shard.ask({ kind: 'completeActivityTask', activity: { ...activity, scheduledEventId: 0, attempt: 0 }, result: undefined, identity });
     if (!keep && how !== 4) this.#activityTasks.splice(this.#activityTasks.indexOf(task), 1);
   }
 
@@ -322,7 +388,11 @@ class Program {
 
 function stampOf(shard: ShardUnderTest, reply: StartedWorkflowTask, stamp: number): number {
   // A transient task that became normal at its start was scheduled once more.
-  const renewed = shard.records.at(-1)?.runs.some(({ events }) => events.some(({ event }) => event.type === 'workflowTaskScheduled' && event.eventId === reply.scheduledEventId));
+  const renewed = shard.records
+    .at(-1)
+    ?.runs.some(({ events }) =>
+      events.some(({ event }) => event.type === 'workflowTaskScheduled' && event.eventId === reply.scheduledEventId),
+    );
   return renewed === true ? stamp + 1 : stamp;
 }
 
@@ -385,7 +455,9 @@ function checkHistory(events: readonly HistoryEvent[]): void {
         break;
       case 'workflowTaskStarted':
         expect(event.attributes.scheduledEventId).toBe(openTask);
-        expect(typeAt(event.eventId + 1) ?? 'workflowTaskCompleted', 'a started task is followed by its end').toMatch(/^workflowTask(Completed|Failed|TimedOut)$/);
+        expect(typeAt(event.eventId + 1) ?? 'workflowTaskCompleted', 'a started task is followed by its end').toMatch(
+          /^workflowTask(Completed|Failed|TimedOut)$/,
+        );
         break;
       case 'workflowTaskCompleted':
       case 'workflowTaskFailed':
@@ -402,7 +474,8 @@ function checkHistory(events: readonly HistoryEvent[]): void {
       case 'activityTaskCanceled': {
         const { scheduledEventId, startedEventId } = event.attributes;
         expect(typeAt(scheduledEventId)).toBe('activityTaskScheduled');
-        if (startedEventId !== 0) expect(events[startedEventId - 1]).toMatchObject({ type: 'activityTaskStarted', attributes: { scheduledEventId } });
+        if (startedEventId !== 0)
+          expect(events[startedEventId - 1]).toMatchObject({ type: 'activityTaskStarted', attributes: { scheduledEventId } });
         endOnce(`activity ${scheduledEventId}`);
         break;
       }
@@ -438,10 +511,13 @@ function checkHistory(events: readonly HistoryEvent[]): void {
 function checkTasks(shard: ShardUnderTest, { key, status, pendingWorkflowTask, pendingActivities }: Description): void {
   const tasks = [...shard.core.pendingTransferTasks()].filter((task) => task.key.runId === key.runId);
   const dispatched = tasks.filter(({ kind }) => kind === 'workflowTask').length;
-  expect(dispatched, 'a workflow task is queued until it starts').toBe(pendingWorkflowTask !== undefined && !pendingWorkflowTask.started ? 1 : 0);
+  expect(dispatched, 'a workflow task is queued until it starts').toBe(
+    pendingWorkflowTask !== undefined && !pendingWorkflowTask.started ? 1 : 0,
+  );
   const queued = tasks.filter(({ kind }) => kind === 'activityTask').length;
   const waiting = pendingActivities.filter(({ nextAttemptScheduleTimeMs, attempt, lastStartedTimeMs, lastAttemptCompleteTimeMs }) => {
-    const started = lastStartedTimeMs > lastAttemptCompleteTimeMs || (lastStartedTimeMs !== 0 && attempt === 1 && lastAttemptCompleteTimeMs === 0);
+    const started =
+      lastStartedTimeMs > lastAttemptCompleteTimeMs || (lastStartedTimeMs !== 0 && attempt === 1 && lastAttemptCompleteTimeMs === 0);
     return nextAttemptScheduleTimeMs === 0 && !started;
   });
   expect(queued, 'an attempt is queued until it starts').toBeGreaterThanOrEqual(waiting.length);

@@ -133,7 +133,12 @@ export class ShardUnderTest {
   }
 
   signal(change: Partial<SignalAttributes> = {}): HistoryReply | undefined {
-    return this.ask({ kind: 'signalWorkflow', key, signal: signalAttributes({ requestId: this.newRequestId(), ...change }), childOf: undefined });
+    return this.ask({
+      kind: 'signalWorkflow',
+      key,
+      signal: signalAttributes({ requestId: this.newRequestId(), ...change }),
+      childOf: undefined,
+    });
   }
 
   pendingTask<Kind extends TransferTask['kind']>(kind: Kind): Extract<TransferTask, { readonly kind: Kind }> {
@@ -149,7 +154,15 @@ export class ShardUnderTest {
 
   pollWorkflowTask(pollRequestId = this.newRequestId()): StartedWorkflowTask {
     const { key: taskKey, scheduledEventId, stamp, taskQueue } = this.pendingTask('workflowTask');
-    const reply = this.ask({ kind: 'startWorkflowTask', key: taskKey, scheduledEventId, stamp, pollRequestId, identity: 'worker', taskQueue });
+    const reply = this.ask({
+      kind: 'startWorkflowTask',
+      key: taskKey,
+      scheduledEventId,
+      stamp,
+      pollRequestId,
+      identity: 'worker',
+      taskQueue,
+    });
     if (reply?.kind !== 'workflowTask') throw new Error(`no workflow task: ${JSON.stringify(reply)}`);
     return reply;
   }
@@ -169,7 +182,11 @@ export class ShardUnderTest {
     return reply;
   }
 
-  completion(task: StartedWorkflowTask, commands: readonly WorkflowCommand[], change: Partial<CompleteWorkflowTask> = {}): CompleteWorkflowTask {
+  completion(
+    task: StartedWorkflowTask,
+    commands: readonly WorkflowCommand[],
+    change: Partial<CompleteWorkflowTask> = {},
+  ): CompleteWorkflowTask {
     return {
       kind: 'completeWorkflowTask',
       task: refOf(task),
@@ -195,7 +212,11 @@ export class ShardUnderTest {
     };
   }
 
-  complete(task: StartedWorkflowTask, commands: readonly WorkflowCommand[] = [], change: Partial<CompleteWorkflowTask> = {}): CompletedWorkflowTask {
+  complete(
+    task: StartedWorkflowTask,
+    commands: readonly WorkflowCommand[] = [],
+    change: Partial<CompleteWorkflowTask> = {},
+  ): CompletedWorkflowTask {
     const reply = this.ask(this.completion(task, commands, change));
     if (reply?.kind !== 'workflowTaskCompleted') throw new Error(`not completed: ${JSON.stringify(reply)}`);
     return reply;
@@ -221,7 +242,9 @@ export class ShardUnderTest {
   /** Carries the outbox, as the shell does, until nothing is left to carry. */
   pumpOutbox(): void {
     for (let step = 0; step < 100; step++) {
-      const task = [...this.core.pendingTransferTasks()].find(({ kind, taskId }) => kind !== 'workflowTask' && kind !== 'activityTask' && !this.#settled.has(taskId));
+      const task = [...this.core.pendingTransferTasks()].find(
+        ({ kind, taskId }) => kind !== 'workflowTask' && kind !== 'activityTask' && !this.#settled.has(taskId),
+      );
       if (task === undefined) {
         this.ask({ kind: 'flushFinishedTasks' });
         return;
@@ -416,4 +439,3 @@ export function continueAsNew(change: Partial<AttributesFor<'continueAsNewWorkfl
     },
   };
 }
-

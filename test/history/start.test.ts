@@ -19,7 +19,10 @@ function shardWith(current: Current): ShardUnderTest {
     shard.fireDueTimers();
     return shard;
   }
-  const failure = { facts: { kind: 'application', type: '', nonRetryable: false, nextRetryDelayMs: 0, message: '' }, bytes: bytes('f') } as const;
+  const failure = {
+    facts: { kind: 'application', type: '', nonRetryable: false, nextRetryDelayMs: 0, message: '' },
+    bytes: bytes('f'),
+  } as const;
   const close = {
     completed: completeWorkflow(),
     failed: { type: 'failWorkflowExecution', userMetadata: undefined, attributes: { failure } },
@@ -75,7 +78,10 @@ describe('a start meets what is there', () => {
         return;
       case 'terminated and new run':
         expect(reply).toMatchObject({ kind: 'started', started: true, runId: command.newRunId });
-        expect(shard.records.at(-1)?.runs.map(({ runId }) => runId), 'both in one record').toEqual([before, command.newRunId]);
+        expect(
+          shard.records.at(-1)?.runs.map(({ runId }) => runId),
+          'both in one record',
+        ).toEqual([before, command.newRunId]);
         expect(shard.lastEvent('workflowExecutionTerminated', before).attributes).toMatchObject({
           reason: 'TerminateIfRunning WorkflowIdReusePolicy',
           identity: 'history-service',
@@ -116,8 +122,16 @@ test('a request that attached itself to a run gets that run again, as not starte
   expect(shard.ask(command)).toMatchObject({ started: false, runId });
   const updated = shard.lastEvent('workflowExecutionOptionsUpdated');
   expect(updated).toMatchObject({ workerMayIgnore: true, links: [bytes('link')], attributes: { attachedRequestId: command.requestId } });
-  expect(shard.history(), 'it wakes nobody').toEqual(['workflowExecutionStarted', 'workflowTaskScheduled', 'workflowExecutionOptionsUpdated']);
-  expect(shard.ask({ ...command, policies: { reusePolicy: 1, conflictPolicy: 1 } })).toMatchObject({ kind: 'started', started: false, runId });
+  expect(shard.history(), 'it wakes nobody').toEqual([
+    'workflowExecutionStarted',
+    'workflowTaskScheduled',
+    'workflowExecutionOptionsUpdated',
+  ]);
+  expect(shard.ask({ ...command, policies: { reusePolicy: 1, conflictPolicy: 1 } })).toMatchObject({
+    kind: 'started',
+    started: false,
+    runId,
+  });
   expect(shard.describe().requestIds.get(command.requestId)).toEqual({ eventId: 3, eventType: 55, buffered: false });
   expect(shard.events()).toHaveLength(3);
 });
@@ -272,7 +286,9 @@ describe('signal-with-start', () => {
 
   test('follows the reuse policy when there is a closed run', () => {
     const shard = shardWith('completed');
-    expect(shard.expectRejected(signalWithStart(shard, { reusePolicy: 3, conflictPolicy: 2 }))).toMatchObject({ reason: 'already-started' });
+    expect(shard.expectRejected(signalWithStart(shard, { reusePolicy: 3, conflictPolicy: 2 }))).toMatchObject({
+      reason: 'already-started',
+    });
   });
 });
 

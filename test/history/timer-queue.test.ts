@@ -17,7 +17,9 @@ test('timers come by time, then by id; removed ones never', () => {
         model.set(taskId, fireTimeMs);
       });
       for (const taskId of removed) expect(queue.remove(taskId)).toBe(model.delete(taskId));
-      const expected = [...model].map(([taskId, fireTimeMs]) => ({ fireTimeMs, taskId })).toSorted((a, b) => a.fireTimeMs - b.fireTimeMs || a.taskId - b.taskId);
+      const expected = [...model]
+        .map(([taskId, fireTimeMs]) => ({ fireTimeMs, taskId }))
+        .toSorted((a, b) => a.fireTimeMs - b.fireTimeMs || a.taskId - b.taskId);
       const seen = [];
       for (let next = queue.next(); next !== undefined; next = queue.next()) {
         seen.push(next);

@@ -34,7 +34,16 @@ function fail(shard: ShardUnderTest, task: StartedWorkflowTask, cause = 14): voi
 describe('who may start a task', () => {
   function poll(shard: ShardUnderTest, change: Partial<StartWorkflowTask> = {}): StartWorkflowTask {
     const { key: runKey, scheduledEventId, stamp, taskQueue } = shard.pendingTask('workflowTask');
-    return { kind: 'startWorkflowTask', key: runKey, scheduledEventId, stamp, pollRequestId: 'poll', identity: 'worker', taskQueue, ...change };
+    return {
+      kind: 'startWorkflowTask',
+      key: runKey,
+      scheduledEventId,
+      stamp,
+      pollRequestId: 'poll',
+      identity: 'worker',
+      taskQueue,
+      ...change,
+    };
   }
   const notFound = { reason: 'task-not-found', message: 'Workflow task not found.' };
 
@@ -84,7 +93,12 @@ describe('who may complete a task', () => {
 
 test('a completed task passes on what the worker says of itself', () => {
   const { shard, task } = started();
-  shard.complete(task, [], { sdkMetadata: bytes('sdk'), meteringMetadata: bytes('metering'), workerVersion: bytes('version'), binaryChecksum: 'sum' });
+  shard.complete(task, [], {
+    sdkMetadata: bytes('sdk'),
+    meteringMetadata: bytes('metering'),
+    workerVersion: bytes('version'),
+    binaryChecksum: 'sum',
+  });
   expect(shard.lastEvent('workflowTaskCompleted').attributes).toMatchObject({
     scheduledEventId: 2,
     startedEventId: 3,
@@ -101,7 +115,12 @@ describe('failure', () => {
     const { shard, task } = started();
     fail(shard, task);
     expect(shard.history().slice(2)).toEqual(['workflowTaskStarted', 'workflowTaskFailed']);
-    expect(shard.lastEvent('workflowTaskFailed').attributes).toMatchObject({ scheduledEventId: 2, startedEventId: 3, cause: 14, failure: bytes('failure') });
+    expect(shard.lastEvent('workflowTaskFailed').attributes).toMatchObject({
+      scheduledEventId: 2,
+      startedEventId: 3,
+      cause: 14,
+      failure: bytes('failure'),
+    });
     const second = shard.pollWorkflowTask();
     expect(second).toMatchObject({ attempt: 2, scheduledEventId: 5, startedEventId: 6, historyFirstEventId: 1, historyLastEventId: 4 });
     expect(second.tailEvents.map(decodeEvent)).toMatchObject([
@@ -114,7 +133,12 @@ describe('failure', () => {
     expect(third).toMatchObject({ attempt: 3, scheduledEventId: 5, startedEventId: 6 });
     shard.advance(50);
     shard.complete(third, [completeWorkflow()]);
-    expect(shard.history().slice(4)).toEqual(['workflowTaskScheduled', 'workflowTaskStarted', 'workflowTaskCompleted', 'workflowExecutionCompleted']);
+    expect(shard.history().slice(4)).toEqual([
+      'workflowTaskScheduled',
+      'workflowTaskStarted',
+      'workflowTaskCompleted',
+      'workflowExecutionCompleted',
+    ]);
     expect(shard.lastEvent('workflowTaskScheduled')).toMatchObject({ eventTimeMs: third.scheduledTimeMs, attributes: { attempt: 3 } });
     expect(shard.lastEvent('workflowTaskStarted').eventTimeMs).toBe(third.startedTimeMs);
   });
@@ -201,7 +225,11 @@ describe('sticky queue', () => {
       taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' },
       scheduleToStartTimeoutMs: 5000,
     });
-    expect(shard.pollWorkflowTask()).toMatchObject({ previousStartedEventId: 3, historyFirstEventId: 4, taskQueue: { name: 'queue', kind: 1 } });
+    expect(shard.pollWorkflowTask()).toMatchObject({
+      previousStartedEventId: 3,
+      historyFirstEventId: 4,
+      taskQueue: { name: 'queue', kind: 1 },
+    });
   });
 
   test('a task that nobody takes goes to the normal queue', () => {
@@ -220,7 +248,15 @@ describe('sticky queue', () => {
     shard.signal();
     const { key: runKey, scheduledEventId, stamp } = shard.pendingTask('workflowTask');
     const taskQueue = { name: 'queue', kind: 1, normalName: '' };
-    const task = shard.ask({ kind: 'startWorkflowTask', key: runKey, scheduledEventId, stamp, pollRequestId: 'p', identity: 'other', taskQueue });
+    const task = shard.ask({
+      kind: 'startWorkflowTask',
+      key: runKey,
+      scheduledEventId,
+      stamp,
+      pollRequestId: 'p',
+      identity: 'other',
+      taskQueue,
+    });
     if (task?.kind !== 'workflowTask') throw new Error('no task');
     expect(task.historyFirstEventId).toBe(1);
     shard.complete(task, [], { forceCreateNewWorkflowTask: true });

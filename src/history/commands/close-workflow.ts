@@ -6,7 +6,10 @@ import { bad, commandMeta, type CommandFailure, type CommandOfType, type Complet
 /** Something happened that the workflow has not seen: it must look again before it closes. */
 export const unhandledCommand: CommandFailure = bad('unhandledCommand', '');
 
-export function completeWorkflowExecution(completion: Completion, command: CommandOfType<'completeWorkflowExecution'>): CommandFailure | undefined {
+export function completeWorkflowExecution(
+  completion: Completion,
+  command: CommandOfType<'completeWorkflowExecution'>,
+): CommandFailure | undefined {
   if (completion.unhandledEvents) return unhandledCommand;
   const a = command.attributes;
   if (a === undefined) {
@@ -52,7 +55,10 @@ export function failWorkflowExecution(completion: Completion, command: CommandOf
   return undefined;
 }
 
-export function cancelWorkflowExecution(completion: Completion, command: CommandOfType<'cancelWorkflowExecution'>): CommandFailure | undefined {
+export function cancelWorkflowExecution(
+  completion: Completion,
+  command: CommandOfType<'cancelWorkflowExecution'>,
+): CommandFailure | undefined {
   if (completion.unhandledEvents) return unhandledCommand;
   const a = command.attributes;
   const cause = 'badCancelWorkflowExecutionAttributes';

@@ -5,7 +5,17 @@ import { searchAttributesProblem } from '../search-attributes.ts';
 import type { Run } from '../state.ts';
 import { continueAsNewInitiator } from '../wire-enums.ts';
 import { unhandledCommand } from './close-workflow.ts';
-import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, exceedsBlob, exceedsId, tooLarge, utf8Bytes } from './completion.ts';
+import {
+  bad,
+  commandMeta,
+  type CommandFailure,
+  type CommandOfType,
+  type Completion,
+  exceedsBlob,
+  exceedsId,
+  tooLarge,
+  utf8Bytes,
+} from './completion.ts';
 import { checkTaskQueue } from './task-queue.ts';
 
 const cause = 'badContinueAsNewAttributes';
@@ -27,7 +37,10 @@ export function continueAsNewWorkflowExecution(
   const workflowType = a.workflowType === '' ? old.start.workflowType : a.workflowType;
   if (exceedsId(completion, workflowType)) {
     const lengths = `Length=${utf8Bytes(workflowType)} Limit=${limits.idBytesMax}`;
-    return bad(cause, `WorkflowType on ContinueAsNewWorkflowExecutionCommand exceeds length limit. WorkflowType=${workflowType} ${lengths}`);
+    return bad(
+      cause,
+      `WorkflowType on ContinueAsNewWorkflowExecutionCommand exceeds length limit. WorkflowType=${workflowType} ${lengths}`,
+    );
   }
   const taskQueue = checkTaskQueue(a.taskQueue, old.start.taskQueue, limits.idBytesMax);
   if (typeof taskQueue === 'string') {
@@ -42,7 +55,8 @@ export function continueAsNewWorkflowExecution(
     const detail = `invalid SearchAttributes on ContinueAsNewWorkflowExecutionCommand: ${problem}. WorkflowType=${workflowType}`;
     return bad('badSearchAttributes', detail);
   }
-  if (exceedsBlob(completion, a.input)) return tooLarge(cause, 'ContinueAsNewWorkflowExecutionCommandAttributes. Input exceeds size limit.');
+  if (exceedsBlob(completion, a.input))
+    return tooLarge(cause, 'ContinueAsNewWorkflowExecutionCommandAttributes. Input exceeds size limit.');
   if (a.memo !== undefined && a.memo.length > limits.memoBytesMax) {
     return tooLarge(cause, 'ContinueAsNewWorkflowExecutionCommandAttributes. Memo exceeds size limit.');
   }

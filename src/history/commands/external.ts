@@ -2,7 +2,17 @@
 import type { RunKey } from '../commands.ts';
 import { failExternalCancel, failExternalSignal } from '../external.ts';
 import { externalFailedCause } from '../wire-enums.ts';
-import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, exceedsBlob, exceedsId, tooLarge, utf8Bytes } from './completion.ts';
+import {
+  bad,
+  commandMeta,
+  type CommandFailure,
+  type CommandOfType,
+  type Completion,
+  exceedsBlob,
+  exceedsId,
+  tooLarge,
+  utf8Bytes,
+} from './completion.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -20,7 +30,10 @@ export function requestCancelExternalWorkflowExecution(
   if (workflowId === '') return bad(cause, `WorkflowId is not set on ${name}. Namespace=${namespace} RunId=${runId}`);
   if (exceedsId(completion, workflowId)) {
     const lengths = `Length=${utf8Bytes(workflowId)} Limit=${limits.idBytesMax}`;
-    return bad(cause, `WorkflowId on ${name} exceeds length limit. WorkflowId=${workflowId} ${lengths} RunId=${runId} Namespace=${namespace}`);
+    return bad(
+      cause,
+      `WorkflowId on ${name} exceeds length limit. WorkflowId=${workflowId} ${lengths} RunId=${runId} Namespace=${namespace}`,
+    );
   }
   if (runId !== '' && !uuid.test(runId)) {
     return bad(cause, `Invalid RunId set on ${name}. WorkflowId=${workflowId} RunId=${runId} Namespace=${namespace}`);
@@ -66,7 +79,8 @@ export function signalExternalWorkflowExecution(
   if (a.execution === undefined) return bad(cause, `Execution is not set on ${name}.`);
   const { workflowId, runId } = a.execution;
   const { namespace, signalName } = a;
-  if (workflowId === '') return bad(cause, `WorkflowId is not set on ${name}. Namespace=${namespace} RunId=${runId} SignalName=${signalName}`);
+  if (workflowId === '')
+    return bad(cause, `WorkflowId is not set on ${name}. Namespace=${namespace} RunId=${runId} SignalName=${signalName}`);
   if (exceedsId(completion, workflowId)) {
     const lengths = `Length=${utf8Bytes(workflowId)} Limit=${limits.idBytesMax}`;
     const where = `Namespace=${namespace} RunId=${runId} SignalName=${signalName}`;
@@ -76,13 +90,15 @@ export function signalExternalWorkflowExecution(
     const where = `WorkflowId=${workflowId} Namespace=${namespace} RunId=${runId} SignalName=${signalName}`;
     return bad(cause, `Invalid RunId set on ${name}. ${where}`);
   }
-  if (signalName === '') return bad(cause, `SignalName is not set on ${name}. WorkflowId=${workflowId} Namespace=${namespace} RunId=${runId}`);
+  if (signalName === '')
+    return bad(cause, `SignalName is not set on ${name}. WorkflowId=${workflowId} Namespace=${namespace} RunId=${runId}`);
   const pending = run.run.externalSignals.size;
   if (pending >= limits.pendingExternalSignalsMax) {
     const detail = `the number of pending signals to external workflows, ${pending}, has reached the per-workflow limit of ${limits.pendingExternalSignalsMax}`;
     return bad('pendingSignalsLimitExceeded', detail);
   }
-  if (exceedsBlob(completion, a.input)) return tooLarge(cause, 'SignalExternalWorkflowExecutionCommandAttributes.Input exceeds size limit.');
+  if (exceedsBlob(completion, a.input))
+    return tooLarge(cause, 'SignalExternalWorkflowExecutionCommandAttributes.Input exceeds size limit.');
   const initiatedEventId = run.add(
     'signalExternalWorkflowExecutionInitiated',
     {

@@ -1,5 +1,14 @@
 /** RECORD_MARKER: local activities, side effects, versions and whatever else an SDK wants to find again on replay. */
-import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, exceedsId, tooLarge, utf8Bytes } from './completion.ts';
+import {
+  bad,
+  commandMeta,
+  type CommandFailure,
+  type CommandOfType,
+  type Completion,
+  exceedsId,
+  tooLarge,
+  utf8Bytes,
+} from './completion.ts';
 
 const cause = 'badRecordMarkerAttributes';
 
@@ -10,7 +19,10 @@ export function recordMarker(completion: Completion, command: CommandOfType<'rec
   if (a.markerName === '') return bad(cause, 'MarkerName is not set on RecordMarkerCommand.');
   if (exceedsId(completion, a.markerName)) {
     const length = utf8Bytes(a.markerName);
-    return bad(cause, `MarkerName on RecordMarkerCommand exceeds length limit. MarkerName=${a.markerName} Length=${length} Limit=${limits.idBytesMax}`);
+    return bad(
+      cause,
+      `MarkerName on RecordMarkerCommand exceeds length limit. MarkerName=${a.markerName} Length=${length} Limit=${limits.idBytesMax}`,
+    );
   }
   let bytes = 0;
   for (const [name, payloads] of a.details) bytes += name.length + payloads.length;

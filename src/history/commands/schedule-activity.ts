@@ -3,7 +3,17 @@ import { dispatchActivity } from '../activity-task.ts';
 import type { RetryPolicy } from '../commands.ts';
 import type { HistoryLimits } from '../limits.ts';
 import { checkTaskQueue } from './task-queue.ts';
-import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, exceedsBlob, exceedsId, tooLarge, utf8Bytes } from './completion.ts';
+import {
+  bad,
+  commandMeta,
+  type CommandFailure,
+  type CommandOfType,
+  type Completion,
+  exceedsBlob,
+  exceedsId,
+  tooLarge,
+  utf8Bytes,
+} from './completion.ts';
 
 const cause = 'badScheduleActivityAttributes';
 
@@ -27,7 +37,8 @@ export function scheduleActivityTask(completion: Completion, command: CommandOfT
     const detail = `the number of pending activities, ${pending}, has reached the per-workflow limit of ${limits.pendingActivitiesMax}`;
     return bad('pendingActivitiesLimitExceeded', detail);
   }
-  if (run.run.activityIds.has(a.activityId)) return bad('scheduleActivityDuplicateId', `ScheduleActivity: activity id ${a.activityId} is already pending`);
+  if (run.run.activityIds.has(a.activityId))
+    return bad('scheduleActivityDuplicateId', `ScheduleActivity: activity id ${a.activityId} is already pending`);
 
   const scheduledEventId = run.add(
     'activityTaskScheduled',
@@ -55,7 +66,8 @@ function problemOf(completion: Completion, a: Attributes): string | undefined {
   if (a.activityId === '') return `ActivityId is not set. ActivityType=${a.activityType}`;
   if (a.activityType === '') return `ActivityType is not set. ActivityID=${a.activityId}`;
   const { idBytesMax } = completion.run.draft.limits;
-  if (exceedsId(completion, a.activityId)) return `ActivityID exceeds length limit. ${where} Length=${utf8Bytes(a.activityId)} Limit=${idBytesMax}`;
+  if (exceedsId(completion, a.activityId))
+    return `ActivityID exceeds length limit. ${where} Length=${utf8Bytes(a.activityId)} Limit=${idBytesMax}`;
   if (exceedsId(completion, a.activityType)) {
     return `ActivityType exceeds length limit. ${where} Length=${utf8Bytes(a.activityType)} Limit=${idBytesMax}`;
   }
@@ -105,12 +117,16 @@ export function normalisedTimeouts(a: Timeouts, runTimeoutMs: number): Timeouts 
 }
 
 function withDefaults(policy: RetryPolicy | undefined, limits: HistoryLimits): RetryPolicy {
-  const initialIntervalMs = policy === undefined || policy.initialIntervalMs === 0 ? limits.activityRetryIntervalMsDefault : policy.initialIntervalMs;
+  const initialIntervalMs =
+    policy === undefined || policy.initialIntervalMs === 0 ? limits.activityRetryIntervalMsDefault : policy.initialIntervalMs;
   return {
     initialIntervalMs,
-    backoffCoefficient: policy === undefined || policy.backoffCoefficient === 0 ? limits.activityRetryCoefficientDefault : policy.backoffCoefficient,
+    backoffCoefficient:
+      policy === undefined || policy.backoffCoefficient === 0 ? limits.activityRetryCoefficientDefault : policy.backoffCoefficient,
     maximumIntervalMs:
-      policy === undefined || policy.maximumIntervalMs === 0 ? initialIntervalMs * limits.activityRetryIntervalFactorMax : policy.maximumIntervalMs,
+      policy === undefined || policy.maximumIntervalMs === 0
+        ? initialIntervalMs * limits.activityRetryIntervalFactorMax
+        : policy.maximumIntervalMs,
     maximumAttempts: policy?.maximumAttempts ?? 0,
     nonRetryableErrorTypes: policy?.nonRetryableErrorTypes ?? [],
   };

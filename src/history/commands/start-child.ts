@@ -2,7 +2,17 @@
 import { effectiveRunTimeout, effectiveTaskTimeout } from '../begin-run.ts';
 import { searchAttributesProblem } from '../search-attributes.ts';
 import { parentClosePolicy } from '../wire-enums.ts';
-import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, exceedsBlob, exceedsId, tooLarge, utf8Bytes } from './completion.ts';
+import {
+  bad,
+  commandMeta,
+  type CommandFailure,
+  type CommandOfType,
+  type Completion,
+  exceedsBlob,
+  exceedsId,
+  tooLarge,
+  utf8Bytes,
+} from './completion.ts';
 import { checkTaskQueue } from './task-queue.ts';
 
 const cause = 'badStartChildExecutionAttributes';

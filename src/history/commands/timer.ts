@@ -45,7 +45,12 @@ export function cancelTimer(completion: Completion, command: CommandOfType<'canc
   }
   run.add(
     'timerCanceled',
-    { timerId, startedEventId: startedEventId ?? 0, workflowTaskCompletedEventId: completion.completedEventId, identity: completion.request.identity },
+    {
+      timerId,
+      startedEventId: startedEventId ?? 0,
+      workflowTaskCompletedEventId: completion.completedEventId,
+      identity: completion.request.identity,
+    },
     commandMeta(command),
   );
   return undefined;

@@ -15,7 +15,8 @@ export function upsertWorkflowSearchAttributes(
     return bad(cause, 'UpsertWorkflowSearchAttributesCommandAttributes is not set on UpsertWorkflowSearchAttributesCommand.');
   }
   if (a.searchAttributes === undefined) return bad(cause, 'SearchAttributes is not set on UpsertWorkflowSearchAttributesCommand.');
-  if (wire.decodeFields(a.searchAttributes).size === 0) return bad(cause, 'IndexedFields is not set on UpsertWorkflowSearchAttributesCommand.');
+  if (wire.decodeFields(a.searchAttributes).size === 0)
+    return bad(cause, 'IndexedFields is not set on UpsertWorkflowSearchAttributesCommand.');
   const problem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, wire, limits);
   if (problem !== undefined) return bad(cause, problem);
   const merged = mergeFields(run.run.searchAttributes, a.searchAttributes, wire);

@@ -121,7 +121,8 @@ function factOf(wire: journal.Fact): Fact {
   if (wire.workflowTaskHeartbeat !== undefined) return { kind: 'workflowTaskHeartbeat', ...wire.workflowTaskHeartbeat };
   if (wire.workflowTaskStarted !== undefined) return { kind: 'workflowTaskStarted', ...wire.workflowTaskStarted };
   if (wire.workflowTaskFailed !== undefined) return { kind: 'workflowTaskFailed', ...wire.workflowTaskFailed };
-  if (wire.workflowTaskRequeued !== undefined) return { kind: 'workflowTaskRequeued', taskQueue: needed(wire.workflowTaskRequeued.taskQueue) };
+  if (wire.workflowTaskRequeued !== undefined)
+    return { kind: 'workflowTaskRequeued', taskQueue: needed(wire.workflowTaskRequeued.taskQueue) };
   if (wire.stickySet !== undefined) {
     const { workerTaskQueue, scheduleToStartTimeoutMs } = wire.stickySet;
     return { kind: 'stickySet', sticky: { taskQueue: needed(workerTaskQueue), scheduleToStartTimeoutMs } };
@@ -252,7 +253,13 @@ function fromWireTimer(wire: journal.TimerTask, record: RecordNames): TimerTask 
     case timerKind.USER_TIMER:
       return { ...common, kind: 'userTimer', timerId, startedEventId: eventId };
     case timerKind.ACTIVITY_TIMEOUT:
-      return { ...common, kind: 'activityTimeout', scheduledEventId: eventId, stamp, timeout: timeoutNames[wire.timeoutType - 1] ?? 'startToClose' };
+      return {
+        ...common,
+        kind: 'activityTimeout',
+        scheduledEventId: eventId,
+        stamp,
+        timeout: timeoutNames[wire.timeoutType - 1] ?? 'startToClose',
+      };
     case timerKind.WORKFLOW_TASK_TIMEOUT: {
       const timeout = timeoutNames[wire.timeoutType - 1] === 'scheduleToStart' ? 'scheduleToStart' : 'startToClose';
       return { ...common, kind: 'workflowTaskTimeout', scheduledEventId: eventId, stamp, timeout };

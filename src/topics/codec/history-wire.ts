@@ -1,7 +1,13 @@
 /** The port through which the history core uses the wire format. */
 import type { FailureSpec, HistoryWire } from '../../history/replies.ts';
 import { unreachable } from '../../kernel/assert.ts';
-import { decodePayload, decodeSearchAttributes, encodePayload, encodePayloads, encodeSearchAttributes } from '../../wire/generated/lean/common.ts';
+import {
+  decodePayload,
+  decodeSearchAttributes,
+  encodePayload,
+  encodePayloads,
+  encodeSearchAttributes,
+} from '../../wire/generated/lean/common.ts';
 import {
   writeApplicationFailureInfo,
   writeCanceledFailureInfo,
