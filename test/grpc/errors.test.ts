@@ -1,0 +1,110 @@
+import { status as codes } from '@grpc/grpc-js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AskFailure } from '../../src/actors/asks.ts';
+import { historyRejection } from '../../src/grpc/errors/rejections.ts';
+import { statusTrailers } from '../../src/grpc/transport/status-trailers.ts';
+import type { Rejection } from '../../src/history/replies.ts';
+import { emptyFailure, encodeFailure } from '../../src/wire/generated/lean/failure.ts';
+import { encodeDescribeWorkflowExecutionRequest } from '../../src/wire/generated/lean/workflow_service.ts';
+import { firstDetail, type FirstDetail } from './details.ts';
+import { openBench, runId, type Bench } from './frontend-bench.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench.close());
+
+const describeRequest = encodeDescribeWorkflowExecutionRequest({ namespace: 'default', execution: { workflowId: 'w', runId: '' } });
+const none: FirstDetail = { type: '', fields: {} };
+const notFound: FirstDetail = { type: 'NotFoundFailure', fields: {} };
+
+/** Total: a new reason does not compile until it has a row. */
+const rows: {
+  readonly [Reason in Rejection['reason']]: readonly [
+    rejection: Rejection & { readonly reason: Reason },
+    code: number,
+    detail: FirstDetail,
+  ];
+} = {
+  'workflow-not-found': [{ reason: 'workflow-not-found', message: 'm' }, codes.NOT_FOUND, notFound],
+  'workflow-closed': [{ reason: 'workflow-closed', message: 'workflow execution already completed' }, codes.NOT_FOUND, notFound],
+  'task-not-found': [{ reason: 'task-not-found', message: 'm' }, codes.NOT_FOUND, notFound],
+  'activity-not-found': [{ reason: 'activity-not-found', message: 'm' }, codes.NOT_FOUND, notFound],
+  'already-started': [
+    { reason: 'already-started', message: 'm', startRequestId: 'r', runId, firstExecutionRunId: runId },
+    codes.ALREADY_EXISTS,
+    { type: 'WorkflowExecutionAlreadyStartedFailure', fields: { startRequestId: 'r', runId, firstExecutionRunId: runId } },
+  ],
+  'invalid-argument': [{ reason: 'invalid-argument', message: 'm' }, codes.INVALID_ARGUMENT, none],
+  'unhandled-command': [{ reason: 'unhandled-command', message: 'UnhandledCommand' }, codes.INVALID_ARGUMENT, none],
+  'bad-command': [{ reason: 'bad-command', message: 'm' }, codes.INVALID_ARGUMENT, none],
+  'failed-precondition': [{ reason: 'failed-precondition', message: 'm' }, codes.FAILED_PRECONDITION, none],
+  'workflow-not-ready': [
+    { reason: 'workflow-not-ready', message: 'm' },
+    codes.FAILED_PRECONDITION,
+    { type: 'WorkflowNotReadyFailure', fields: {} },
+  ],
+  'busy-workflow': [
+    { reason: 'busy-workflow', message: 'm' },
+    codes.RESOURCE_EXHAUSTED,
+    {
+      type: 'ResourceExhaustedFailure',
+      fields: { cause: 'RESOURCE_EXHAUSTED_CAUSE_BUSY_WORKFLOW', scope: 'RESOURCE_EXHAUSTED_SCOPE_NAMESPACE' },
+    },
+  ],
+  'query-failed': [
+    { reason: 'query-failed', message: 'm', failure: encodeFailure({ ...emptyFailure(), message: 'unknown query' }) },
+    codes.INVALID_ARGUMENT,
+    { type: 'QueryFailedFailure', fields: { failure: { message: 'unknown query' } } },
+  ],
+  'query-timed-out': [
+    { reason: 'query-timed-out', message: 'query timed out before a worker could process it' },
+    codes.DEADLINE_EXCEEDED,
+    none,
+  ],
+  'not-built': [{ reason: 'not-built', message: 'm' }, codes.UNIMPLEMENTED, none],
+};
+
+test.each(Object.values(rows).map((row) => [row[0].reason, ...row] as const))(
+  'a shard that rejects with %s',
+  async (_, rejection, code, detail) => {
+    bench.stub.answers.history = () => ({ kind: 'rejected', rejection });
+    const error = await bench.client.refusal('DescribeWorkflowExecution', describeRequest);
+    expect([error.code, error.details, firstDetail(error)]).toEqual([code, rejection.message, detail]);
+  },
+);
+
+test('a busy workflow also says so in trailers', async () => {
+  bench.stub.answers.history = () => ({ kind: 'rejected', rejection: { reason: 'busy-workflow', message: 'm' } });
+  const { metadata } = await bench.client.refusal('DescribeWorkflowExecution', describeRequest);
+  expect([metadata.get('x-resource-exhausted-cause'), metadata.get('x-resource-exhausted-scope')]).toEqual([
+    ['BusyWorkflow'],
+    ['Namespace'],
+  ]);
+});
+
+test.each<[AskFailure, number, string]>([
+  [{ kind: 'unavailable', message: 'history shard 1 is not here' }, codes.UNAVAILABLE, 'history shard 1 is not here'],
+  [{ kind: 'deadline', message: 'x' }, codes.DEADLINE_EXCEEDED, 'context deadline exceeded'],
+  [{ kind: 'busy', message: 'mailbox is full' }, codes.RESOURCE_EXHAUSTED, 'mailbox is full'],
+  [{ kind: 'tooLarge', message: 'record is too large' }, codes.INVALID_ARGUMENT, 'record is too large'],
+])('no reply: %j', async (failure, code, message) => {
+  bench.stub.answers.history = () => failure;
+  const error = await bench.client.refusal('DescribeWorkflowExecution', describeRequest);
+  expect([error.code, error.details]).toEqual([code, message]);
+});
+
+test('a failure of a query that no header can carry is left out, its message stays', async () => {
+  const failure = encodeFailure({ ...emptyFailure(), stackTrace: 'x'.repeat(20_000) });
+  bench.stub.answers.history = () => ({ kind: 'rejected', rejection: { reason: 'query-failed', message: 'boom', failure } });
+  const error = await bench.client.refusal('DescribeWorkflowExecution', describeRequest);
+  expect([error.details, firstDetail(error)]).toEqual(['boom', { type: 'QueryFailedFailure', fields: {} }]);
+});
+
+test('trailers never grow beyond what clients accept', () => {
+  const failure = encodeFailure({ ...emptyFailure(), stackTrace: 'x'.repeat(8_100) });
+  const trailers = statusTrailers(historyRejection({ reason: 'query-failed', message: 'é'.repeat(2_000), failure }));
+  const bytes = Object.entries(trailers).reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0);
+  expect(bytes).toBeLessThan(16 * 1024);
+});
