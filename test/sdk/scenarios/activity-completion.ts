@@ -150,7 +150,7 @@ export const activityCompletionScenarios: readonly Scenario[] = [
   {
     name: 'a long local activity keeps its workflow task alive',
     async run(stage) {
-      const run = await stage.start(callLocalActivity, ['waitAtGate', ['long'], {}], { workflowTaskTimeout: '1s' });
+      const run = await stage.start(callLocalActivity, ['waitAtGate', ['long'], {}], { workflowTaskTimeout: '2s' });
       await run.gate('long').arrived;
       await run.until('WorkflowTaskCompleted');
       run.gate('long').open('at last');

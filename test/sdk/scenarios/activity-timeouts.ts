@@ -7,7 +7,10 @@ import { callActivity, outcomeOfActivity } from '../workflows.ts';
 const { RetryState, TimeoutType } = enums;
 const once = { maximumAttempts: 1 } as const;
 
-/** The four timeouts of an activity, and what a heartbeat leaves behind. */
+/**
+ * The four timeouts of an activity, and what a heartbeat leaves behind. Where an attempt has to be in time (its successor, a beat), it gets
+ * what a busy machine needs; where it never is, the timeout is short.
+ */
 export const activityTimeoutScenarios: readonly Scenario[] = [
   {
     name: 'schedule to start: nobody polls the queue',
@@ -46,7 +49,7 @@ export const activityTimeoutScenarios: readonly Scenario[] = [
     name: 'start to close is retried',
     async run(stage) {
       const retry = { initialInterval: 10 };
-      const run = await stage.start(callActivity, ['waitAtGateOnce', ['once'], { startToCloseTimeout: 50, retry }]);
+      const run = await stage.start(callActivity, ['waitAtGateOnce', ['once'], { startToCloseTimeout: 600, retry }]);
       expect(await run.handle.result()).toBe('attempt 2 after null');
       run.gate('once').open();
       const history = await run.history();
@@ -84,7 +87,7 @@ export const activityTimeoutScenarios: readonly Scenario[] = [
   {
     name: 'schedule to close leaves no room for another attempt',
     async run(stage) {
-      const options = { scheduleToCloseTimeout: '1s' as const, retry: { initialInterval: '1h' as const } };
+      const options = { scheduleToCloseTimeout: '10s' as const, retry: { initialInterval: '1h' as const } };
       const run = await stage.start(outcomeOfActivity, ['flaky', [9], options]);
       expect(await run.handle.result()).toBe('ActivityFailure < ApplicationFailure');
       const history = await run.history();
@@ -114,7 +117,7 @@ export const activityTimeoutScenarios: readonly Scenario[] = [
   {
     name: 'heartbeat: an attempt falls silent, its last details are in the failure',
     async run(stage) {
-      const run = await stage.start(outcomeOfActivity, ['beatThenHang', [{ step: 3 }], { heartbeatTimeout: 150, retry: once }]);
+      const run = await stage.start(outcomeOfActivity, ['beatThenHang', [{ step: 3 }], { heartbeatTimeout: 600, retry: once }]);
       expect(await run.handle.result()).toBe('ActivityFailure < TimeoutFailure');
       run.gate('hang').open();
       const history = await run.history();
@@ -130,7 +133,7 @@ export const activityTimeoutScenarios: readonly Scenario[] = [
   {
     name: 'heartbeat details are carried over a heartbeat timeout',
     async run(stage) {
-      const options = { heartbeatTimeout: 150, retry: { initialInterval: 10 } };
+      const options = { heartbeatTimeout: 600, retry: { initialInterval: 10 } };
       const run = await stage.start(callActivity, ['beatThenHang', [{ step: 4 }], options]);
       expect(await run.handle.result()).toBe('resumed at {"step":4}');
       run.gate('hang').open();

@@ -95,7 +95,7 @@ export const childScenarios: readonly Scenario[] = [
     name: 'a child times out',
     async run(stage) {
       const workflowId = `${stage.id}-child`;
-      const run = await stage.start(runChild, [{ workflowId, mode: 'wait', options: { workflowRunTimeout: '1s' } }]);
+      const run = await stage.start(runChild, [{ workflowId, mode: 'wait', options: { workflowRunTimeout: '2s' } }]);
       expect(await run.handle.result()).toBe('ChildWorkflowFailure < TimeoutFailure');
       await stage.observe(workflowId);
       const history = await run.history();

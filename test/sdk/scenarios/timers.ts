@@ -97,7 +97,7 @@ export const timerScenarios: readonly Scenario[] = [
   {
     name: 'the run timeout ends a workflow',
     async run(stage) {
-      const run = await stage.start(waitForCancel, [], { workflowRunTimeout: '1s' });
+      const run = await stage.start(waitForCancel, [], { workflowRunTimeout: '2s' });
       await expect(run.handle.result()).rejects.toMatchObject({ cause: { name: 'TimeoutFailure' } });
       const history = await run.history();
       expect(history.types).toEqual(['WorkflowExecutionStarted', ...workflowTask, 'WorkflowExecutionTimedOut']);
@@ -106,32 +106,32 @@ export const timerScenarios: readonly Scenario[] = [
         newExecutionRunId: '',
       });
       const started = history.only('workflowExecutionStartedEventAttributes');
-      expect([started.workflowRunTimeout, started.workflowExecutionTimeout].map(millisOf)).toEqual([1000, 0]);
+      expect([started.workflowRunTimeout, started.workflowExecutionTimeout].map(millisOf)).toEqual([2000, 0]);
     },
   },
   {
     name: 'the execution timeout ends a workflow and bounds its run timeout',
     async run(stage) {
-      const run = await stage.start(waitForCancel, [], { workflowExecutionTimeout: '1s', workflowRunTimeout: '1h' });
+      const run = await stage.start(waitForCancel, [], { workflowExecutionTimeout: '2s', workflowRunTimeout: '1h' });
       await expect(run.handle.result()).rejects.toMatchObject({ cause: { name: 'TimeoutFailure' } });
       const history = await run.history();
       expect(history.types).toEqual(['WorkflowExecutionStarted', ...workflowTask, 'WorkflowExecutionTimedOut']);
       const started = history.only('workflowExecutionStartedEventAttributes');
-      expect([started.workflowRunTimeout, started.workflowExecutionTimeout].map(millisOf)).toEqual([1000, 1000]);
+      expect([started.workflowRunTimeout, started.workflowExecutionTimeout].map(millisOf)).toEqual([2000, 2000]);
       expect(started.workflowExecutionExpirationTime).not.toBeNull();
     },
   },
   {
     name: 'a start delay holds the first workflow task back',
     async run(stage) {
-      const run = await stage.start(sleepFor, [1], { startDelay: 300 });
+      const run = await stage.start(sleepFor, [1], { startDelay: 800 });
       expect((await run.history()).types).toEqual(['WorkflowExecutionStarted']);
       expect(await run.handle.result()).toBe('awake');
       const history = await run.history();
       expect(history.types.slice(0, 4)).toEqual(['WorkflowExecutionStarted', ...workflowTask]);
-      expect(millisOf(history.only('workflowExecutionStartedEventAttributes').firstWorkflowTaskBackoff)).toBe(300);
+      expect(millisOf(history.only('workflowExecutionStartedEventAttributes').firstWorkflowTaskBackoff)).toBe(800);
       const [started, scheduled] = history.events.map((event) => millisOf(event.eventTime));
-      expect((scheduled ?? 0) - (started ?? 0)).toBeGreaterThanOrEqual(299);
+      expect((scheduled ?? 0) - (started ?? 0)).toBeGreaterThanOrEqual(799);
     },
   },
 ];
