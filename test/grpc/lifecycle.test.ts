@@ -1,0 +1,384 @@
+/** What is done to a workflow from outside, and what is asked about it. */
+import { status as codes } from '@grpc/grpc-js';
+import proto from '@temporalio/proto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Description } from '../../src/history/replies.ts';
+import { decodeLink } from '../../src/wire/generated/lean/link.ts';
+import {
+  decodeDescribeTaskQueueResponse,
+  decodeQueryWorkflowResponse,
+  decodeSignalWorkflowExecutionResponse,
+  emptyDescribeTaskQueueRequest,
+  emptyRequestCancelWorkflowExecutionRequest,
+  emptySignalWorkflowExecutionRequest,
+  emptyTerminateWorkflowExecutionRequest,
+  encodeDescribeTaskQueueRequest,
+  encodeDescribeWorkflowExecutionRequest,
+  encodeQueryWorkflowRequest,
+  encodeRequestCancelWorkflowExecutionRequest,
+  encodeSignalWorkflowExecutionRequest,
+  encodeTerminateWorkflowExecutionRequest,
+  type DescribeTaskQueueRequest,
+  type SignalWorkflowExecutionRequest,
+} from '../../src/wire/generated/lean/workflow_service.ts';
+import { firstDetail } from './details.ts';
+import { openBench, runId, type Bench } from './frontend-bench.ts';
+import { key, payloadsOf } from './started-tasks.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await openBench();
+});
+afterAll(() => bench.close());
+beforeEach(() => {
+  bench.stub.historyCommands.length = 0;
+  bench.stub.matchingRequests.length = 0;
+  bench.stub.cancelled.length = 0;
+  bench.stub.answers.history = () => ({ kind: 'done' });
+});
+
+const execution = { workflowId: 'w', runId };
+const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
+
+describe('signal', () => {
+  const valid: SignalWorkflowExecutionRequest = {
+    ...emptySignalWorkflowExecutionRequest(),
+    namespace: 'default',
+    workflowExecution: execution,
+    signalName: 'ping',
+  };
+
+  test('goes to its run, with its payload', async () => {
+    const request = encodeSignalWorkflowExecutionRequest({ ...valid, input: payloadsOf(3), identity: 'me', requestId: 'r' });
+    const answer = decodeSignalWorkflowExecutionResponse(await bench.client.call('SignalWorkflowExecution', request));
+    expect(decodeLink(answer.link ?? new Uint8Array(0)).workflowEvent).toMatchObject({
+      workflowId: 'w',
+      runId,
+      requestIdRef: { requestId: 'r', eventType: 26 },
+    });
+    expect(bench.stub.historyCommands).toMatchObject([
+      {
+        kind: 'signalWorkflow',
+        key,
+        signal: { signalName: 'ping', input: payloadsOf(3), identity: 'me', requestId: 'r' },
+        childOf: undefined,
+      },
+    ]);
+  });
+
+  test('a run id in capitals is the same run', async () => {
+    const request = { ...valid, workflowExecution: { workflowId: 'w', runId: runId.toUpperCase() } };
+    await bench.client.call('SignalWorkflowExecution', encodeSignalWorkflowExecutionRequest(request));
+    expect(bench.stub.historyCommands).toMatchObject([{ key: { runId }, signal: { requestId: uuid } }]);
+  });
+
+  test.each<[string, Partial<SignalWorkflowExecutionRequest>]>([
+    ['SignalName is not set on request.', { signalName: '' }],
+    ['SignalName length exceeds limit.', { signalName: 'x'.repeat(1_001) }],
+    ['RequestId length exceeds limit.', { requestId: 'x'.repeat(1_001) }],
+    ['WorkflowId is not set on request.', { workflowExecution: { workflowId: '', runId: '' } }],
+    ['WorkflowId length exceeds limit.', { workflowExecution: { workflowId: 'x'.repeat(1_001), runId: '' } }],
+    ['Blob data size exceeds limit.', { header: Buffer.alloc(2 * 1024 * 1024 + 1) }],
+    ['grpc: error unmarshalling request: field 1 needs 9 bytes, 1 are left', { input: Buffer.from([10, 9, 1]) }],
+    ['grpc: error unmarshalling request: field 1 has a wrong wire type', { links: [Buffer.from([8, 1])] }],
+  ])('%s', async (message, changes) => {
+    const error = await bench.client.refusal('SignalWorkflowExecution', encodeSignalWorkflowExecutionRequest({ ...valid, ...changes }));
+    expect([error.details, error.code]).toEqual([message, codes.INVALID_ARGUMENT]);
+    expect(bench.stub.historyCommands).toEqual([]);
+  });
+});
+
+test('request to cancel', async () => {
+  const request = {
+    ...emptyRequestCancelWorkflowExecutionRequest(),
+    namespace: 'default',
+    workflowExecution: execution,
+    reason: 'late',
+    identity: 'me',
+  };
+  await bench.client.call(
+    'RequestCancelWorkflowExecution',
+    encodeRequestCancelWorkflowExecutionRequest({ ...request, firstExecutionRunId: runId }),
+  );
+  expect(bench.stub.historyCommands).toMatchObject([
+    { kind: 'requestCancelWorkflow', key, firstExecutionRunId: runId, cause: 'late', identity: 'me', requestId: uuid, external: undefined },
+  ]);
+  const bad = encodeRequestCancelWorkflowExecutionRequest({ ...request, firstExecutionRunId: 'x' });
+  expect((await bench.client.refusal('RequestCancelWorkflowExecution', bad)).details).toBe('Invalid RunId.');
+});
+
+test('terminate, with what stands in when nothing is said', async () => {
+  const request = { ...emptyTerminateWorkflowExecutionRequest(), namespace: 'default', workflowExecution: { workflowId: 'w', runId: '' } };
+  await bench.client.call('TerminateWorkflowExecution', encodeTerminateWorkflowExecutionRequest(request));
+  await bench.client.call(
+    'TerminateWorkflowExecution',
+    encodeTerminateWorkflowExecutionRequest({ ...request, reason: 'bad', identity: 'me', details: payloadsOf(1) }),
+  );
+  expect(bench.stub.historyCommands).toMatchObject([
+    {
+      kind: 'terminateWorkflow',
+      key: { runId: '' },
+      reason: 'terminated by user via frontend',
+      identity: 'frontend-service',
+      details: undefined,
+    },
+    { kind: 'terminateWorkflow', reason: 'bad', identity: 'me', details: payloadsOf(1) },
+  ]);
+});
+
+describe('query', () => {
+  const request = (queryRejectCondition = 0): Uint8Array =>
+    encodeQueryWorkflowRequest({
+      namespace: 'default',
+      execution,
+      query: { queryType: 'state', queryArgs: undefined, header: undefined },
+      queryRejectCondition,
+    });
+
+  test('answered', async () => {
+    bench.stub.answers.history = () => ({ kind: 'queryAnswered', answer: payloadsOf(2) });
+    expect(decodeQueryWorkflowResponse(await bench.client.call('QueryWorkflow', request())).queryResult).toEqual(payloadsOf(2));
+    expect(bench.stub.historyCommands).toMatchObject([{ kind: 'queryWorkflow', key, queryId: uuid, rejectCondition: 0 }]);
+  });
+
+  test('rejected by its condition', async () => {
+    bench.stub.answers.history = () => ({ kind: 'queryRejected', status: 2 });
+    const answer = decodeQueryWorkflowResponse(await bench.client.call('QueryWorkflow', request(2)));
+    expect(answer).toMatchObject({ queryResult: undefined, queryRejected: { status: 2 } });
+  });
+
+  test('failed by the worker', async () => {
+    bench.stub.answers.history = () => ({
+      kind: 'rejected',
+      rejection: { reason: 'query-failed', message: 'unknown queryType', failure: undefined },
+    });
+    const error = await bench.client.refusal('QueryWorkflow', request());
+    expect([error.code, error.details, firstDetail(error).type]).toEqual([
+      codes.INVALID_ARGUMENT,
+      'unknown queryType',
+      'QueryFailedFailure',
+    ]);
+  });
+
+  test('its own words reach the client before the deadline does', async () => {
+    const started = Date.now();
+    bench.stub.answers.history = (command) => {
+      if (command.kind === 'queryWorkflow') expect(command.deadlineMs).toBeLessThan(started + 3_000);
+      return { kind: 'deadline', message: 'x' };
+    };
+    const error = await bench.client.refusal('QueryWorkflow', request(), { timeoutMs: 3_000 });
+    expect([error.code, error.details]).toEqual([codes.DEADLINE_EXCEEDED, 'query timed out before a worker could process it']);
+  });
+
+  test('a cancelled query cancels its ask', async () => {
+    const asked = Promise.withResolvers<void>();
+    bench.stub.answers.history = () => (asked.resolve(), 'never');
+    const { answer, cancel } = bench.client.start('QueryWorkflow', request());
+    answer.catch(() => {});
+    await asked.promise;
+    cancel();
+    while (bench.stub.cancelled.length === 0) await new Promise<void>((resolve) => void setImmediate(resolve));
+    expect(bench.stub.openAsks).toBe(0);
+  });
+
+  test.each([
+    ['WorkflowQuery is not set on request.', undefined, 0],
+    ['QueryType is not set on request.', { queryType: '', queryArgs: undefined, header: undefined }, 0],
+    ['unknown QueryRejectCondition 9', { queryType: 'q', queryArgs: undefined, header: undefined }, 9],
+  ])('%s', async (message, query, queryRejectCondition) => {
+    const error = await bench.client.refusal(
+      'QueryWorkflow',
+      encodeQueryWorkflowRequest({ namespace: 'default', execution, query, queryRejectCondition }),
+    );
+    expect([error.code, error.details]).toEqual([codes.INVALID_ARGUMENT, message]);
+  });
+});
+
+test('describe, read by the public API', async () => {
+  const description: Description = {
+    kind: 'description',
+    key,
+    firstRunId: runId,
+    workflowType: 'order',
+    taskQueue: { name: 'orders', kind: 1, normalName: '' },
+    status: 2,
+    startTimeMs: 1_000,
+    executionTimeMs: 1_500,
+    closeTimeMs: 4_000,
+    historyLength: 7,
+    historySizeBytes: 900,
+    stateTransitionCount: 5,
+    executionTimeoutMs: 60_000,
+    runTimeoutMs: 50_000,
+    taskTimeoutMs: 10_000,
+    memo: undefined,
+    searchAttributes: undefined,
+    parent: { namespaceId: 'default-id', execution: { workflowId: 'p', runId } },
+    root: { workflowId: 'p', runId },
+    executionExpirationTimeMs: 61_500,
+    runExpirationTimeMs: 51_500,
+    originalStartTimeMs: 1_000,
+    cancelRequested: true,
+    userMetadata: undefined,
+    priority: undefined,
+    lastResetTimeMs: 0,
+    pendingActivities: [
+      {
+        activityId: '5',
+        activityType: 'charge',
+        state: 2,
+        heartbeatDetails: payloadsOf(1),
+        lastHeartbeatTimeMs: 2_000,
+        lastStartedTimeMs: 1_800,
+        attempt: 3,
+        maximumAttempts: 9,
+        scheduledTimeMs: 1_200,
+        expirationTimeMs: 9_000,
+        lastFailure: undefined,
+        lastWorkerIdentity: 'worker',
+        currentRetryIntervalMs: 250,
+        nextAttemptScheduleTimeMs: 2_100,
+        lastAttemptCompleteTimeMs: 1_700,
+        scheduleToCloseTimeoutMs: 60_000,
+        scheduleToStartTimeoutMs: 0,
+        startToCloseTimeoutMs: 5_000,
+        heartbeatTimeoutMs: 1_000,
+        retryPolicy: {
+          initialIntervalMs: 1_000,
+          backoffCoefficient: 2,
+          maximumIntervalMs: 10_000,
+          maximumAttempts: 9,
+          nonRetryableErrorTypes: [],
+        },
+        priority: undefined,
+      },
+    ],
+    pendingChildren: [{ workflowId: 'c', runId, workflowType: 'child', initiatedEventId: 6, parentClosePolicy: 3 }],
+    pendingWorkflowTask: { started: true, scheduledTimeMs: 1_100, originalScheduledTimeMs: 1_050, startedTimeMs: 1_150, attempt: 2 },
+    requestIds: new Map([['r', { eventId: 1, eventType: 1, buffered: false }]]),
+  };
+  bench.stub.answers.history = () => description;
+  const answer = proto.temporal.api.workflowservice.v1.DescribeWorkflowExecutionResponse.decode(
+    await bench.client.call('DescribeWorkflowExecution', encodeDescribeWorkflowExecutionRequest({ namespace: 'default', execution })),
+  ).toJSON() as object;
+  const seconds = (ms: number): object => ({
+    ...(ms >= 1_000 ? { seconds: String(Math.floor(ms / 1_000)) } : {}),
+    ...(ms % 1_000 === 0 ? {} : { nanos: (ms % 1_000) * 1e6 }),
+  });
+  expect(answer).toMatchObject({
+    executionConfig: {
+      taskQueue: { name: 'orders', kind: 'TASK_QUEUE_KIND_NORMAL' },
+      workflowExecutionTimeout: seconds(60_000),
+      workflowRunTimeout: seconds(50_000),
+      defaultWorkflowTaskTimeout: seconds(10_000),
+    },
+    workflowExecutionInfo: {
+      execution: { workflowId: 'w', runId },
+      type: { name: 'order' },
+      startTime: seconds(1_000),
+      executionTime: seconds(1_500),
+      closeTime: seconds(4_000),
+      executionDuration: seconds(2_500),
+      status: 'WORKFLOW_EXECUTION_STATUS_COMPLETED',
+      historyLength: '7',
+      historySizeBytes: '900',
+      stateTransitionCount: '5',
+      parentNamespaceId: 'default-id',
+      parentExecution: { workflowId: 'p', runId },
+      rootExecution: { workflowId: 'p', runId },
+      taskQueue: 'orders',
+      firstRunId: runId,
+    },
+    pendingActivities: [
+      {
+        activityId: '5',
+        activityType: { name: 'charge' },
+        state: 'PENDING_ACTIVITY_STATE_STARTED',
+        attempt: 3,
+        maximumAttempts: 9,
+        lastHeartbeatTime: seconds(2_000),
+        lastStartedTime: seconds(1_800),
+        scheduledTime: seconds(1_200),
+        expirationTime: seconds(9_000),
+        lastWorkerIdentity: 'worker',
+        currentRetryInterval: seconds(250),
+        nextAttemptScheduleTime: seconds(2_100),
+        lastAttemptCompleteTime: seconds(1_700),
+        activityOptions: { startToCloseTimeout: seconds(5_000), retryPolicy: { maximumAttempts: 9 } },
+      },
+    ],
+    pendingChildren: [
+      { workflowId: 'c', runId, workflowTypeName: 'child', initiatedId: '6', parentClosePolicy: 'PARENT_CLOSE_POLICY_REQUEST_CANCEL' },
+    ],
+    pendingWorkflowTask: {
+      state: 'PENDING_WORKFLOW_TASK_STATE_STARTED',
+      scheduledTime: seconds(1_100),
+      originalScheduledTime: seconds(1_050),
+      startedTime: seconds(1_150),
+      attempt: 2,
+    },
+    workflowExtendedInfo: {
+      executionExpirationTime: seconds(61_500),
+      runExpirationTime: seconds(51_500),
+      originalStartTime: seconds(1_000),
+      cancelRequested: true,
+      requestIdInfos: { r: { eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_STARTED', eventId: '1' } },
+    },
+  });
+});
+
+describe('DescribeTaskQueue', () => {
+  const request = (changes: Partial<DescribeTaskQueueRequest> = {}): Uint8Array =>
+    encodeDescribeTaskQueueRequest({
+      ...emptyDescribeTaskQueueRequest(),
+      namespace: 'default',
+      taskQueue: { name: 'orders', kind: 1, normalName: '' },
+      ...changes,
+    });
+
+  test('puts the partitions together', async () => {
+    const two = await openBench({ taskQueuePartitions: 2 });
+    two.stub.answers.matching = (asked) => {
+      const first = asked.queue.partition === 0;
+      const pollers = first
+        ? [{ identity: 'a', lastAccessTimeMs: 1_000, ratePerSecond: undefined }]
+        : [
+            { identity: 'b', lastAccessTimeMs: 3_000, ratePerSecond: 5 },
+            { identity: 'a', lastAccessTimeMs: 2_000, ratePerSecond: undefined },
+          ];
+      return {
+        kind: 'taskQueueDescription',
+        pollers,
+        backlogCountHint: 3,
+        backlogAgeMs: first ? 10 : 20,
+        ackLevel: 1,
+        readLevel: 4,
+        ratePerSecond: undefined,
+      };
+    };
+    const answer = decodeDescribeTaskQueueResponse(
+      await two.client.call('DescribeTaskQueue', request({ taskQueueType: 2, includeTaskQueueStatus: true, reportStats: true })),
+    );
+    expect(answer.pollers.map((poller) => [poller.identity, poller.lastAccessTimeMs, poller.ratePerSecond])).toEqual([
+      ['b', 3_000, 5],
+      ['a', 2_000, 100_000],
+    ]);
+    expect(answer.taskQueueStatus).toMatchObject({ backlogCountHint: 6, readLevel: 4, ackLevel: 1 });
+    expect(answer.stats).toMatchObject({ approximateBacklogCount: 6, approximateBacklogAgeMs: 20 });
+    expect(two.stub.matchingRequests).toMatchObject([
+      { queue: { taskType: 'activity', partition: 0 } },
+      { queue: { taskType: 'activity', partition: 1 } },
+    ]);
+    await two.close();
+  });
+
+  test.each<[string, number, Partial<DescribeTaskQueueRequest>]>([
+    ['taskQueue is not set', codes.INVALID_ARGUMENT, { taskQueue: undefined }],
+    ['api_mode ENHANCED is not supported by this server yet', codes.UNIMPLEMENTED, { apiMode: 1 }],
+    ['task_queue_type NEXUS is not supported by this server yet', codes.UNIMPLEMENTED, { taskQueueType: 3 }],
+    ['unknown TaskQueueType 9', codes.INVALID_ARGUMENT, { taskQueueType: 9 }],
+  ])('%s', async (message, code, changes) => {
+    const error = await bench.client.refusal('DescribeTaskQueue', request(changes));
+    expect([error.details, error.code]).toEqual([message, code]);
+  });
+});
