@@ -1,0 +1,210 @@
+/**
+ * `perdure server start` on topics that would lose records, or that it may not make: it exits with 1, says why, and prints commands that
+ * mend it. Each test then does what was printed, and the same start goes through.
+ */
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { Child } from '../cli/child.ts';
+import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
+import { freePorts } from '../kafka/local-broker.ts';
+import { skipAloud } from '../sdk/skip-aloud.ts';
+import { freePort, ServerProcess } from '../support/server-process.ts';
+import { withFolder } from '../support/servers.ts';
+import { kafkaClient, obey, setTopic, withAdmin } from './kafka-admin.ts';
+import type { Admin, Kafka } from 'kafkajs';
+import type { LocalBroker } from '../kafka/local-broker.ts';
+
+const perdure = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
+const topicNames = ['history', 'matching', 'cluster'] as const;
+
+type Settings = {
+  readonly brokers: readonly string[];
+  readonly prefix: string;
+  readonly shards?: number;
+  readonly replicationFactor?: number;
+  readonly sasl?: string;
+};
+
+function configOf(port: number, { brokers, prefix, shards = 4, replicationFactor = 1, sasl }: Settings): string {
+  return [
+    'log: { level: warn, format: json }',
+    `persistence: { numHistoryShards: ${shards} }`,
+    `services: { frontend: { rpc: { grpcPort: ${port}, bindOnIP: 127.0.0.1 } } }`,
+    'perdure:',
+    '  kafka:',
+    `    brokers: [${brokers.map((broker) => `"${broker}"`).join(', ')}]`,
+    `    topicPrefix: "${prefix}"`,
+    `    replicationFactor: ${replicationFactor}`,
+    ...(sasl === undefined ? [] : [`    sasl: ${sasl}`]),
+    '',
+  ].join('\n');
+}
+
+async function writeConfig(folder: string, settings: Settings): Promise<{ readonly file: string; readonly port: number }> {
+  const port = await freePort();
+  const file = join(folder, `${randomUUID()}.yaml`);
+  await writeFile(file, configOf(port, settings));
+  return { file, port };
+}
+
+/** What it wrote before it gave up. */
+async function refusedStart(settings: Settings, flags: readonly string[] = []): Promise<string> {
+  return withFolder(async (folder) => {
+    const { file } = await writeConfig(folder, settings);
+    const child = new Child(perdure, ['server', 'start', '--config', file, '--allow-no-auth', ...flags]);
+    expect({ ...(await child.exit), out: child.out }).toEqual({ code: 1, signal: null, out: '' });
+    expect(child.err).toMatch(/^perdure: /);
+    expect(child.err, 'no stack for what an operator can mend').not.toMatch(/^\s+at /m);
+    return child.err;
+  });
+}
+
+async function startsAndStops(settings: Settings, flags: readonly string[] = []): Promise<void> {
+  await withFolder(async (folder) => {
+    const { file, port } = await writeConfig(folder, settings);
+    const server = new ServerProcess(port, ['server', 'start', '--config', file, '--allow-no-auth', ...flags]);
+    await server.start();
+    await server.stop();
+    expect(await server.exitCode(0)).toBe(0);
+  });
+}
+
+function commandsIn(output: string): readonly string[] {
+  return output.split('\n').filter((line) => line.startsWith('kafka-'));
+}
+
+async function obeyAll(admin: Admin, output: string, count: number): Promise<void> {
+  expect(commandsIn(output)).toHaveLength(count);
+  for (const command of commandsIn(output)) await obey(admin, command);
+}
+
+const kafka = inject('kafka');
+if ('missing' in kafka) skipAloud('starts that Kafka refuses', kafka.missing);
+else refusedStarts(kafka.brokers);
+
+function refusedStarts(brokers: readonly string[]): void {
+  const client = kafkaClient(brokers);
+  const fresh = (more: Partial<Settings> = {}): Settings => ({ brokers, prefix: `refused-${randomUUID()}`, ...more });
+
+  describe('a start is refused', () => {
+    test('topics are missing and --no-auto-migrate forbids to make them', async () => {
+      const settings = fresh();
+      const output = await refusedStart(settings, ['--no-auto-migrate']);
+      expect(output).toContain('topics are missing and creating topics is switched off');
+      await withAdmin(client, async (admin) => {
+        const names = topicNames.map((name) => `${settings.prefix}.${name}`);
+        expect((await admin.listTopics()).filter((topic) => names.includes(topic))).toEqual([]);
+        await obeyAll(admin, output, 3);
+      });
+      await startsAndStops(settings, ['--no-auto-migrate']);
+    });
+
+    test('two topics have settings that lose records', async () => {
+      const settings = fresh();
+      await startsAndStops(settings);
+      await withAdmin(client, async (admin) => {
+        await setTopic(
+          admin,
+          `${settings.prefix}.history`,
+          new Map([
+            ['cleanup.policy', 'compact'],
+            ['retention.ms', '604800000'],
+          ]),
+        );
+        await setTopic(admin, `${settings.prefix}.matching`, new Map([['max.message.bytes', '1048588']]));
+        const output = await refusedStart(settings);
+        expect(output).toContain(`topic ${settings.prefix}.history has cleanup.policy=compact, needed is delete: compaction would remove`);
+        expect(output).toContain(`topic ${settings.prefix}.history has retention.ms=604800000, needed is -1: `);
+        expect(output).toContain(`topic ${settings.prefix}.matching has max.message.bytes=1048588, needed is 8388608: `);
+        await obeyAll(admin, output, 2);
+      });
+      await startsAndStops(settings);
+    });
+
+    test('another number of history shards than the topic has partitions', async () => {
+      const settings = fresh();
+      await startsAndStops(settings);
+      const output = await refusedStart({ ...settings, shards: 8 });
+      expect(output).toContain(`topic ${settings.prefix}.history has 4 partitions, asked for are 8`);
+      expect(output).toContain(`kafka-topics.sh --bootstrap-server ${brokers.join(',')} --describe --topic ${settings.prefix}.history`);
+    });
+
+    test('more replicas than there are brokers', async () => {
+      expect(await refusedStart(fresh({ replicationFactor: 99 }))).toContain(
+        'perdure.kafka.replicationFactor is 99, more than the cluster has brokers',
+      );
+    });
+
+    test('no broker answers', async () => {
+      const output = await refusedStart(fresh({ brokers: ['127.0.0.1:1'] }));
+      expect(output).toContain('127.0.0.1:1');
+      expect(output).toContain('ECONNREFUSED');
+    });
+  });
+}
+
+describe.skipIf(!(await canStartLocalKafka('a Kafka that forbids to create topics')))('a user who may not create topics', () => {
+  let broker: LocalBroker;
+  let asOperator: Kafka;
+  let login: Settings;
+
+  beforeAll(async () => {
+    const [controller = 0, operator = 0, sasl = 0] = await freePorts(3);
+    broker = await startLocalKafka({ ports: [operator, controller], settings: guardedSettings(operator, sasl, controller) });
+    asOperator = kafkaClient([`127.0.0.1:${operator}`]);
+    const brokers = [`127.0.0.1:${sasl}`];
+    login = { brokers, prefix: 'guarded', sasl: '{ mechanism: plain, username: perdure, password: perdure-secret }' };
+    await withAdmin(asOperator, (admin) => allow(admin, ['READ', 'WRITE', 'DESCRIBE', 'DESCRIBE_CONFIGS', 'DELETE']));
+  });
+  afterAll(() => broker?.stop());
+
+  test('is told what somebody else has to do; with the topics made it needs no right to create', async () => {
+    const output = await refusedStart(login);
+    expect(output).toContain('topics are missing and this user may not create topics');
+    expect(output).not.toContain('perdure-secret');
+    await withAdmin(asOperator, (admin) => obeyAll(admin, output, 3));
+    await startsAndStops(login);
+  });
+
+  test('a wrong password is told apart', async () => {
+    const output = await refusedStart({ ...login, sasl: '{ mechanism: plain, username: perdure, password: guess-work }' });
+    expect(output).toContain('perdure.kafka.sasl');
+    expect(output).not.toContain('guess-work');
+  });
+
+  async function allow(
+    admin: Admin,
+    operations: readonly ('READ' | 'WRITE' | 'DESCRIBE' | 'DESCRIBE_CONFIGS' | 'DELETE')[],
+  ): Promise<void> {
+    const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = await import('kafkajs');
+    await admin.createAcls({
+      acl: operations.map((operation) => ({
+        resourceType: AclResourceTypes.TOPIC,
+        resourceName: 'guarded.',
+        resourcePatternType: ResourcePatternTypes.PREFIXED,
+        principal: 'User:perdure',
+        host: '*',
+        operation: AclOperationTypes[operation],
+        permissionType: AclPermissionTypes.ALLOW,
+      })),
+    });
+  }
+});
+
+/** Who comes without a login may do everything; who logs in may do what it was allowed. */
+function guardedSettings(operator: number, sasl: number, controller: number): Readonly<Record<string, string>> {
+  const external = `PLAINTEXT://127.0.0.1:${operator},SASL_PLAINTEXT://127.0.0.1:${sasl}`;
+  return {
+    listeners: `${external},CONTROLLER://127.0.0.1:${controller}`,
+    'advertised.listeners': external,
+    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT',
+    'sasl.enabled.mechanisms': 'PLAIN',
+    'listener.name.sasl_plaintext.plain.sasl.jaas.config':
+      'org.apache.kafka.common.security.plain.PlainLoginModule required user_perdure="perdure-secret";',
+    'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+    'super.users': 'User:ANONYMOUS',
+  };
+}
