@@ -104,12 +104,12 @@ export const directions: readonly Direction[] = [
     reason: 'the command line knows one function of the server',
     wayOut: 'put the value into ServerOptions (src/config/server-options.ts)',
   },
-  ...['src/server.ts', 'src/front-ports.ts'].map((from) => ({
-    from,
+  {
+    from: 'src/server.ts',
     may: ['src/', 'node:'],
     reason: 'the composition root plugs parts together and does nothing itself',
     wayOut: 'move the code into a part',
-  })),
+  },
 ];
 
 /** Modules that may be used in one place only, whatever a row above says. */
