@@ -1,0 +1,233 @@
+/**
+ * Journals outlive versions: what schema 1 wrote must be read for ever, and mean the same. The golden file holds the records of a
+ * program that uses every fact and every task. It is never regenerated: a change of form is schema 2 with a golden file of its own.
+ */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { canonicalText } from '../../src/history/canonical.ts';
+import { HistoryCore } from '../../src/history/history-core.ts';
+import type { Fact } from '../../src/history/record.ts';
+import { recordSchema } from '../../src/history/record.ts';
+import type { Task } from '../../src/history/tasks.ts';
+import { historyCodec } from '../../src/topics/codec/history-codec.ts';
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import {
+  activityRef,
+  bytes,
+  cancelTimer,
+  completeWorkflow,
+  continueAsNew,
+  key,
+  namespaceId,
+  refOf,
+  scheduleActivity,
+  ShardUnderTest,
+  startChild,
+  startTimer,
+} from './shard-under-test.ts';
+
+const journalFile = new URL('golden/history-journal-v1.hex', import.meta.url);
+const meaningFile = 'golden/history-journal-v1.txt';
+
+const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5000 };
+
+/** Every fact and every task at least once; the coverage test below tells if not. */
+function everything(): ShardUnderTest {
+  const shard = new ShardUnderTest({ retentionMsDefault: 1_000_000 });
+  shard.start({ key: { namespaceId, workflowId: 'other', runId: '' } });
+  // Two failed attempts, a timer that fires too early to be cancelled in time, a sticky task that moves.
+  shard.start({
+    start: { executionTimeoutMs: 900_000, runTimeoutMs: 800_000, userMetadata: bytes('summary'), links: [bytes('link')], memo: bytes('') },
+  });
+  const fail = (): void => {
+    const task = poll(shard);
+    shard.expectDone({
+      kind: 'failWorkflowTask',
+      task: refOf(task),
+      cause: 14,
+      failure: { facts: { kind: 'server', type: '', nonRetryable: false, nextRetryDelayMs: 0, message: '' }, bytes: bytes('f') },
+      identity: 'w',
+      binaryChecksum: 'sum',
+      jitter: 0.5,
+    });
+  };
+  fail();
+  fail();
+  shard.complete(
+    poll(shard),
+    [
+      startTimer('t1', 1000),
+      scheduleActivity({ heartbeatTimeoutMs: 3000 }),
+      startChild({ parentClosePolicy: 3 }),
+      {
+        type: 'signalExternalWorkflowExecution',
+        userMetadata: bytes('m'),
+        attributes: {
+          namespace: '',
+          namespaceId: '',
+          execution: { workflowId: 'other', runId: '' },
+          signalName: 's',
+          input: bytes('i'),
+          control: 'c',
+          childWorkflowOnly: false,
+          header: undefined,
+        },
+      },
+      {
+        type: 'requestCancelExternalWorkflowExecution',
+        userMetadata: undefined,
+        attributes: {
+          namespace: '',
+          namespaceId: '',
+          workflowId: 'other',
+          runId: '',
+          control: '',
+          childWorkflowOnly: false,
+          reason: 'why',
+        },
+      },
+      {
+        type: 'recordMarker',
+        userMetadata: undefined,
+        attributes: { markerName: 'm', details: new Map([['k', bytes('v')]]), header: bytes('h'), failure: undefined },
+      },
+    ],
+    { sticky, sdkMetadata: bytes('sdk') },
+  );
+  const withdrawn = shard.pollActivityTask('lost');
+  shard.expectDone({
+    kind: 'withdrawActivityStart',
+    key: withdrawn.key,
+    scheduledEventId: withdrawn.scheduledEventId,
+    pollRequestId: 'lost',
+  });
+  const activity = shard.pollActivityTask();
+  shard.ask({ kind: 'recordActivityHeartbeat', activity: activityRef(activity), details: bytes('beat'), identity: 'w' });
+  shard.expectDone({
+    kind: 'failActivityTask',
+    activity: activityRef(activity),
+    failure: { facts: { kind: 'application', type: 'T', nonRetryable: false, nextRetryDelayMs: 500, message: '' }, bytes: bytes('failed') },
+    lastHeartbeatDetails: undefined,
+    identity: 'w',
+  });
+  shard.pumpOutbox();
+  shard.expectDone({ kind: 'resetStickyTaskQueue', key });
+  const task = poll(shard);
+  shard.advance(1000);
+  shard.fireDueTimers();
+  shard.signal();
+  shard.complete(task, [cancelTimer('t1')], { sticky });
+  const busy = poll(shard);
+  const inline = shard.complete(busy, [], { forceCreateNewWorkflowTask: true, returnNewWorkflowTask: true, sticky }).workflowTask;
+  if (inline === undefined) throw new Error('no inline task');
+  shard.complete(inline, []);
+  shard.completeActivity(shard.pollActivityTask());
+  shard.advance(2000);
+  shard.complete(poll(shard), [continueAsNew({ backoffStartIntervalMs: 3000 })]);
+  shard.pumpOutbox();
+  shard.expectDone({
+    kind: 'terminateWorkflow',
+    key: { namespaceId, workflowId: 'child', runId: '' },
+    firstExecutionRunId: '',
+    reason: 'enough',
+    details: bytes('d'),
+    identity: 'c',
+    links: [],
+    childOf: undefined,
+  });
+  shard.pumpOutbox();
+  shard.advance(3000);
+  shard.fireDueTimers();
+  shard.complete(poll(shard), [completeWorkflow()]);
+  shard.start({ key: { namespaceId, workflowId: 'short', runId: '' }, start: { executionTimeoutMs: 10 } });
+  shard.advance(2_000_000);
+  shard.fireDueTimers();
+  shard.advance(2_000_000);
+  shard.fireDueTimers();
+  return shard;
+}
+
+function poll(shard: ShardUnderTest) {
+  const task = [...shard.core.pendingTransferTasks()].find(({ kind, key: of }) => kind === 'workflowTask' && of.workflowId === 'wf');
+  if (task?.kind !== 'workflowTask') throw new Error('no workflow task');
+  const { scheduledEventId, stamp, taskQueue } = task;
+  const pollRequestId = shard.newRequestId();
+  const reply = shard.ask({ kind: 'startWorkflowTask', key: task.key, scheduledEventId, stamp, pollRequestId, identity: 'w', taskQueue });
+  if (reply?.kind !== 'workflowTask') throw new Error('not started');
+  return reply;
+}
+
+function goldenRecords(): readonly Uint8Array[] {
+  return readFileSync(journalFile, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => Uint8Array.from(Buffer.from(line, 'hex')));
+}
+
+test('schema 1 is still read, and means what it meant', async () => {
+  const records = goldenRecords().map((value) => historyCodec.decode(value, 1));
+  expect(records.length).toBeGreaterThan(30);
+  await expect(records.map((record) => `${canonicalText(record)}\n`).join('\n')).toMatchFileSnapshot(meaningFile);
+  const core = new HistoryCore({ wire: historyWire });
+  for (const record of records) core.evolve(record);
+  expect(core.has({ namespaceId, workflowId: 'short', runId: '' }), 'all of it was forgotten in the end').toBe(false);
+  expect([...core.pendingTransferTasks()].filter(({ kind }) => kind !== 'workflowTask')).toEqual([]);
+});
+
+test('what is written today is what the golden file holds', () => {
+  expect(recordSchema).toBe(1);
+  const written = everything().records.map((record) => Buffer.from(historyCodec.encode(record).value).toString('hex'));
+  expect(written).toEqual(goldenRecords().map((value) => Buffer.from(value).toString('hex')));
+});
+
+test('the golden file leaves nothing out', () => {
+  const facts: { readonly [Kind in Fact['kind']]: true } = {
+    startRequest: true,
+    workflowTaskScheduled: true,
+    workflowTaskHeartbeat: true,
+    workflowTaskStarted: true,
+    workflowTaskFailed: true,
+    workflowTaskRequeued: true,
+    stickySet: true,
+    stickyCleared: true,
+    eventBuffered: true,
+    bufferFlushed: true,
+    timerFiredUnbuffered: true,
+    activityStarted: true,
+    activityStartWithdrawn: true,
+    activityHeartbeat: true,
+    activityRetried: true,
+    activityBackoffEnded: true,
+    runForgotten: true,
+  };
+  const tasks: { readonly [Kind in Task['kind']]: true } = {
+    workflowTask: true,
+    activityTask: true,
+    startChild: true,
+    scheduleChildFirstTask: true,
+    signalExternal: true,
+    cancelExternal: true,
+    notifyParent: true,
+    closeChild: true,
+    userTimer: true,
+    activityTimeout: true,
+    activityRetry: true,
+    workflowTaskTimeout: true,
+    firstWorkflowTask: true,
+    runTimeout: true,
+    executionTimeout: true,
+    retention: true,
+  };
+  const records = goldenRecords().map((value) => historyCodec.decode(value, 1));
+  const seenFacts = new Set(records.flatMap(({ runs }) => runs.flatMap((change) => change.facts.map(({ fact }) => fact.kind))));
+  const seenTasks = new Set(records.flatMap((record) => record.tasks.map(({ kind }) => kind)));
+  expect([...seenFacts].toSorted()).toEqual(Object.keys(facts).toSorted());
+  expect([...seenTasks].toSorted()).toEqual(Object.keys(tasks).toSorted());
+});
+
+test('a record of another schema, or one that makes no sense, is refused', () => {
+  const [first] = goldenRecords();
+  if (first === undefined) throw new Error('the golden file is empty');
+  expect(() => historyCodec.decode(first, 2)).toThrow('history records have schema 1, found 2');
+  expect(() => historyCodec.decode(first.subarray(0, first.length - 3), 1)).toThrow();
+});
