@@ -1,8 +1,8 @@
 /**
  * Where the embedded log keeps its batches: in memory on the event loop, or in a file on a thread of its own.
  *
- * Memory stays on the event loop because a batch costs 1 µs there; handing it to a thread and back costs more than fifty times that,
- * on two cores instead of one.
+ * Memory stays on the event loop: measured for a lone batch, ready to settled, 5 µs and 8 µs of CPU there, against 18 µs and 27 µs through
+ * the thread (file, `synchronous=off`). A file needs the thread: its fsync takes 150 µs and more, in which nobody would be served.
  */
 import { Worker } from 'node:worker_threads';
 import { LogError } from '../../actors/log.ts';
