@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { perdureContenders, started, temporalContenders } from './contenders.ts';
+import type { Contender, Field } from './contenders.ts';
 import { medians } from './figures.ts';
 import type { Figure } from './figures.ts';
 import type { Pace } from './pace.ts';
@@ -13,24 +15,18 @@ import type { Target } from './target.ts';
 
 const usage = `Measures a server that speaks Temporal's API: one activity a workflow.
 
-  npm run bench -- --server 'bin/perdure server start-dev --headless --port {port}'
-  npm run bench -- --address 127.0.0.1:7233 --pid 4711
-  npm run bench -- --server 'perdure=…{port}…' --server 'temporal=…{port}…' --json figures.json
+  npm run bench                                                  our server in memory
+  npm run bench -- --perdure memory,file,kafka --temporal PATH   everything, beside Temporal's dev server at PATH
+  npm run bench -- --address 127.0.0.1:7233 --pid 4711           a server that is running
 
-  --server   a command to start, {port} being a free port; "name=command" names it; several are measured alternately, round by
-             round, and compared with the last one
+  --perdure  memory, file, kafka: our server on these logs; Kafka's broker is started (or KAFKA_BROKERS is used)
+  --temporal path of the "temporal" program; --temporal-modes memory,raised,file says how (default: memory,raised)
+  --server   any other command, {port} being a free port and {folder} an empty folder; "name=command" names it
   --address  a server that is running; with --pid its process (several: broker, database) for the CPU figures
-  --scenario raw, one, sdk, signal, timer, start; several with commas; default: all (start needs --server)
+             Several servers are measured alternately, round by round, and compared with the last one.
+  --scenario raw, one, sdk, signal, timer, start; several with commas; default: all (start needs a command)
   --users 16  --warm-up 3  --window 10  --rounds 3  (seconds)  --namespace default  --json FILE (or - for the output)
 `;
-
-/** One column of the table. */
-type Contender = {
-  readonly name: string;
-  readonly command: string | undefined;
-  readonly address: string | undefined;
-  readonly pids: readonly number[];
-};
 
 type Scenario = { readonly name: string; readonly round: (target: Target, pace: Pace, users: number) => Promise<readonly Figure[]> };
 
@@ -44,6 +40,9 @@ const scenarios: readonly Scenario[] = [
 
 const { values } = parseArgs({
   options: {
+    perdure: { type: 'string' },
+    temporal: { type: 'string' },
+    'temporal-modes': { type: 'string', default: 'memory,raised' },
     server: { type: 'string', multiple: true },
     address: { type: 'string' },
     pid: { type: 'string', multiple: true },
@@ -58,23 +57,31 @@ const { values } = parseArgs({
   },
 });
 
-const contenders = contendersOf();
-if (values.help || contenders.length === 0) {
+if (values.help) {
   console.log(usage);
-  process.exit(values.help ? 0 : 2);
+  process.exit(0);
 }
-const results = await measureAll();
-if (values.json !== '-') printTable(results);
-if (values.json !== undefined) printJson(results, values.json);
+const field = await fieldOf();
+const { contenders } = field;
+try {
+  const results = await measureAll();
+  if (values.json !== '-') printTable(results);
+  if (values.json !== undefined) printJson(results, values.json);
+} finally {
+  await field.close();
+}
 
-function contendersOf(): readonly Contender[] {
+async function fieldOf(): Promise<Field> {
   const pids = (values.pid ?? []).map(Number);
-  const started = (values.server ?? []).map((server, i): Contender => {
+  const others = (values.server ?? []).map((server, i) => {
     const named = /^([\w .()-]{1,40})=(.+)$/s.exec(server);
-    return { name: named?.[1] ?? `server ${i + 1}`, command: named?.[2] ?? server, address: undefined, pids };
+    return started(named?.[1] ?? `server ${i + 1}`, named?.[2] ?? server, pids);
   });
-  if (values.address === undefined) return started;
-  return [...started, { name: values.address, command: undefined, address: values.address, pids }];
+  if (values.address !== undefined) others.push({ name: values.address, command: undefined, address: values.address, pids });
+  const ours = values.perdure ?? (others.length === 0 && values.temporal === undefined ? 'memory' : '');
+  const { contenders, close } = await perdureContenders(ours.split(',').filter((log) => log !== ''));
+  const temporal = values.temporal === undefined ? [] : temporalContenders(values.temporal, values['temporal-modes'].split(','));
+  return { contenders: [...contenders, ...others, ...temporal], close };
 }
 
 /** Rounds alternate between the servers: whatever the machine does meanwhile, it does to all of them. */
@@ -129,12 +136,15 @@ async function onServer(contender: Contender, run: (target: Target) => Promise<r
 function printTable(results: ReadonlyMap<string, readonly Figure[]>): void {
   const names = [...results.keys()];
   const baseline = names.at(-1) ?? '';
-  const rows = [...(results.get(names[0] ?? '') ?? [])].map((figure) => {
-    const of = (name: string): Figure | undefined => results.get(name)?.find((other) => other.name === figure.name);
-    const ratios = names.length < 2 ? [] : names.slice(0, -1).map((name) => ratio(of(name), of(baseline)));
-    return [figure.name, ...names.map((name) => shown(of(name))), ...ratios];
+  // Among our own servers alone there is nothing to be proud of.
+  const compared = names.length < 2 || values.temporal === undefined ? [] : names.slice(0, -1);
+  const labels = new Set([...results.values()].flatMap((figures) => figures.map(({ name }) => name)));
+  const rows = [...labels].map((label) => {
+    const of = (name: string): Figure | undefined => results.get(name)?.find((figure) => figure.name === label);
+    const ratios = compared.map((name) => ratio(of(name), of(baseline)));
+    return [label, ...names.map((name) => shown(of(name))), ...ratios];
   });
-  const header = ['', ...names, ...(names.length < 2 ? [] : names.slice(0, -1).map((name) => `${name} to ${baseline}`))];
+  const header = ['', ...names, ...compared.map((name) => `${name} to ${baseline}`)];
   const table = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
   for (const row of table)

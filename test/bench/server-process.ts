@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import { GrpcConnection } from './grpc-connection.ts';
 
 const giveUpAfterMs = 60_000;
 
-/** A server started from a command line in which `{port}` stands for a free port. */
+/** A server started from a command line in which `{port}` stands for a free port and `{folder}` for an empty folder of its own. */
 export class ServerProcess {
   readonly address: string;
   readonly pid: number;
@@ -19,9 +20,11 @@ export class ServerProcess {
   /** When it was started, on the clock of `performance.now()`. */
   readonly startedAt: number;
   readonly #child: ChildProcess;
+  readonly #folder: string;
 
-  private constructor(child: ChildProcess, pid: number, address: string, startedAt: number) {
+  private constructor(child: ChildProcess, folder: string, pid: number, address: string, startedAt: number) {
     this.#child = child;
+    this.#folder = folder;
     this.pid = pid;
     this.address = address;
     this.startedAt = startedAt;
@@ -31,11 +34,13 @@ export class ServerProcess {
   static async start(command: string): Promise<ServerProcess> {
     const port = await freePort();
     const address = `127.0.0.1:${port}`;
-    const logFile = join(tmpdir(), `bench-server-${port}.log`);
+    const folder = await mkdtemp(join(tmpdir(), 'bench-server-'));
+    const logFile = join(folder, 'output.log');
     const log = openSync(logFile, 'w');
     const startedAt = performance.now();
     // `exec`: the shell becomes the server, so that the process id is the server's own.
-    const child = spawn('/bin/sh', ['-c', `exec ${command.replaceAll('{port}', String(port))}`], { stdio: ['ignore', log, log] });
+    const line = command.replaceAll('{port}', String(port)).replaceAll('{folder}', folder);
+    const child = spawn('/bin/sh', ['-c', `exec ${line}`], { stdio: ['ignore', log, log] });
     closeSync(log);
     try {
       await answers(address, child);
@@ -44,16 +49,18 @@ export class ServerProcess {
       throw new Error(`${command} did not start: ${String(error)}\n${readFileSync(logFile, 'utf8').slice(-2_000)}`, { cause: error });
     }
     if (child.pid === undefined) throw new Error(`${command} has no process id`);
-    return new ServerProcess(child, child.pid, address, startedAt);
+    return new ServerProcess(child, folder, child.pid, address, startedAt);
   }
 
   async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = once(this.#child, 'exit');
-    this.#child.kill('SIGTERM');
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), 10_000);
-    await exited;
-    clearTimeout(timer);
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      const exited = once(this.#child, 'exit');
+      this.#child.kill('SIGTERM');
+      const timer = setTimeout(() => this.#child.kill('SIGKILL'), 10_000);
+      await exited;
+      clearTimeout(timer);
+    }
+    await rm(this.#folder, { recursive: true, force: true });
   }
 }
 
