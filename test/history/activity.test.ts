@@ -147,6 +147,28 @@ describe('retries', () => {
     expect(shard.expectRejected(late)).toEqual(gone);
   });
 
+  test('copies of the task of an earlier attempt are refused, in the backoff and after it', () => {
+    const shard = scheduled();
+    const { key: runKey, scheduledEventId, stamp } = shard.pendingTask('activityTask');
+    const copy = { kind: 'startActivityTask', key: runKey, scheduledEventId, stamp, identity: 'w', workerVersion: undefined } as const;
+    fail(shard, shard.pollActivityTask());
+    const notFound = { reason: 'task-not-found', message: 'Activity task not found.' };
+    expect(shard.expectRejected({ ...copy, pollRequestId: 'late' })).toEqual(notFound);
+    expect(shard.expectRejected({ ...copy, stamp: stamp + 1, pollRequestId: 'early' })).toEqual(notFound);
+    shard.fireNextTimer();
+    expect(shard.expectRejected({ ...copy, pollRequestId: 'late' })).toEqual(notFound);
+    expect(shard.pollActivityTask().attempt).toBe(2);
+  });
+
+  test('the same poll again gets the same start, another one none', () => {
+    const shard = scheduled();
+    const { key: runKey, scheduledEventId, stamp } = shard.pendingTask('activityTask');
+    const first = shard.pollActivityTask('poll');
+    const copy = { kind: 'startActivityTask', key: runKey, scheduledEventId, stamp, identity: 'w', workerVersion: undefined } as const;
+    expect(shard.ask({ ...copy, pollRequestId: 'poll' })).toEqual(first);
+    expect(shard.expectRejected({ ...copy, pollRequestId: 'another' })).toMatchObject({ reason: 'task-not-found' });
+  });
+
   test('a large failure is kept only by its message', () => {
     const shard = scheduled();
     const task = shard.pollActivityTask();
