@@ -11,7 +11,11 @@ export function effectiveConfig(server: ServerSettings, file?: Omit<FileSettings
     ...(file === undefined
       ? {}
       : { log: effectiveLog(file.log), global: { membership: { maxJoinDuration: formatDurationMs(file.startMsMax) } } }),
-    services: { frontend: { rpc: { grpcPort: server.port, bindOnIP: server.host } } },
+    services: {
+      frontend: {
+        rpc: { grpcPort: server.port, ...(server.host === 'localhost' ? { bindOnLocalHost: true } : { bindOnIP: server.host }) },
+      },
+    },
     persistence: { numHistoryShards: server.historyShards, ...(server.log.kind === 'embedded' ? embeddedStore(server.log.filename) : {}) },
     clusterMetadata: { currentClusterName: server.clusterName },
     ...(server.log.kind === 'kafka' ? { perdure: { kafka: effectiveKafka(server.log.kafka) } } : {}),

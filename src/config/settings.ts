@@ -68,7 +68,7 @@ function listenAddress(config: FileConfig, report: Report): string {
   if (rpc?.bindOnLocalHost === true && rpc.bindOnIP !== undefined) {
     report(['services', 'frontend', 'rpc', 'bindOnIP'], 'bindOnLocalHost is set too; keep one of them');
   }
-  return rpc?.bindOnLocalHost === true ? '127.0.0.1' : (rpc?.bindOnIP ?? '0.0.0.0');
+  return rpc?.bindOnLocalHost === true ? 'localhost' : (rpc?.bindOnIP ?? '0.0.0.0');
 }
 
 /** So far one process runs every role, behind the frontend's port. */

@@ -22,7 +22,7 @@ async function optionsOf(...flags: readonly string[]): Promise<Omit<ServerOption
 describe('server start-dev', () => {
   test('needs no flags', async () => {
     expect(await optionsOf()).toEqual({
-      host: '127.0.0.1',
+      host: 'localhost',
       port: 0,
       log: { kind: 'embedded', filename: undefined, sqlitePragmas: [] },
       historyShards: 4,
@@ -97,7 +97,7 @@ describe('server start-dev', () => {
   });
 
   test.each([
-    [['--ip', 'localhost'], '127.0.0.1'],
+    [['--ip', 'localhost'], 'localhost'],
     [['--ip', '0.0.0.0'], '0.0.0.0'],
     [['--ip', '[::1]'], '::1'],
   ])('%j listens on %s', async (flags, host) => {
@@ -198,7 +198,7 @@ describe('the banner', () => {
   const embedded = (filename: string | undefined) => ({ kind: 'embedded', filename, sqlitePragmas: [] }) as const;
 
   test('pads labels to 21 columns and one blank', () => {
-    const lines = banner({ host: '127.0.0.1', log: embedded(undefined) }, 7233).split('\n');
+    const lines = banner({ host: 'localhost', log: embedded(undefined) }, 7233).split('\n');
     expect(lines[0]).toMatch(/^Perdure \d+\.\d+\.\d+ \(Temporal API 1\.63, Node \d+\.\d+\)$/);
     expect(lines.slice(1)).toEqual(['', 'Server:               localhost:7233', 'Persistence:          in-memory', '']);
   });

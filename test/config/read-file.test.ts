@@ -98,7 +98,7 @@ perdure:
   });
 
   test.each([
-    ['services: {frontend: {rpc: {bindOnLocalHost: true}}}', '127.0.0.1'],
+    ['services: {frontend: {rpc: {bindOnLocalHost: true}}}', 'localhost'],
     ['services: {frontend: {rpc: {bindOnLocalHost: false}}}', '0.0.0.0'],
     ['services: {frontend: {rpc: {bindOnIP: "::1"}}}', '::1'],
   ])('%s listens on %s', (source, host) => {

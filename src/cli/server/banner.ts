@@ -20,7 +20,7 @@ export function banner(settings: Pick<ServerSettings, 'host' | 'log'>, port: num
 
 /** `localhost:7233`; a loopback address by its name, another IPv6 address in brackets. */
 export function hostPort(host: string, port: number): string {
-  if (host === '127.0.0.1' || host === '::1') return `localhost:${port}`;
+  if (host === 'localhost' || host === '127.0.0.1' || host === '::1') return `localhost:${port}`;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 

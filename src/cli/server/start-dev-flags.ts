@@ -13,7 +13,7 @@ export const startDevFlags: readonly Flag[] = [
     defaultText: 'in memory',
   },
   { name: 'namespace', short: 'n', value: 'NAME', repeat: true, help: 'Namespace that exists from the start; "default" always does' },
-  { name: 'ip', value: 'ADDRESS', help: 'Address to listen on', defaultText: 'localhost, which is 127.0.0.1' },
+  { name: 'ip', value: 'ADDRESS', help: 'Address to listen on', defaultText: 'localhost, which is 127.0.0.1 and ::1' },
   { name: 'port', short: 'p', value: 'PORT', help: 'Port of the gRPC frontend; GET /health answers there too', defaultText: '7233' },
   {
     name: 'search-attribute',

@@ -27,7 +27,7 @@ export function readStartDevSettings(flags: FlagValues): ServerSettings {
 
 function readHost(given: string | undefined): string {
   if (given === '') throw usageError('--ip: expected an address such as 127.0.0.1 or 0.0.0.0, got nothing');
-  return given === undefined || given === 'localhost' ? '127.0.0.1' : given.replace(/^\[(.*)\]$/, '$1');
+  return given === undefined ? 'localhost' : given.replace(/^\[(.*)\]$/, '$1');
 }
 
 function readPort(name: string, given: string | undefined, otherwise: number): number {
