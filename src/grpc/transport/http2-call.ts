@@ -100,7 +100,7 @@ export class Http2Call implements Call {
       this.#sendTrailers(statusTrailers(error));
       return;
     }
-    this.#write(() => stream.respond({ ...statusTrailers(error), ...answerHeaders }, { endStream: true }));
+    this.#write(() => stream.respond({ ...statusTrailers(error), ...answerHeaders }, withoutBody));
     if (!stream.readableEnded) drain(stream, this.#context.limits.requestTimeoutMs);
   }
 
@@ -236,7 +236,9 @@ export class Http2Call implements Call {
 
 const answerHeaders = { ':status': 200, 'content-type': 'application/grpc' } as const;
 const gzipAnswerHeaders = { ...answerHeaders, 'grpc-encoding': 'gzip' } as const;
-const withTrailers = { waitForTrailers: true } as const;
+/** Nobody reads the `date` that Node would add. */
+const withTrailers = { waitForTrailers: true, sendDate: false } as const;
+const withoutBody = { endStream: true, sendDate: false } as const;
 const okTrailers = { 'grpc-status': '0' } as const;
 
 function sendOk(this: ServerHttp2Stream): void {

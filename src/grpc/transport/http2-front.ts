@@ -59,7 +59,7 @@ export class Http2Front {
 
   #openCall(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     // A broken stream also closes, which is where it is dealt with.
-    stream.on('error', () => {});
+    stream.on('error', ignore);
     this.#countCall(stream);
     const path = headers[':path'] ?? '';
     if (headers[':method'] !== 'POST') {
@@ -119,6 +119,8 @@ export class Http2Front {
 }
 
 type SessionState = { openCalls: number; idleSinceMs: number };
+
+function ignore(): void {}
 
 /** The one wording by which every SDK knows that a server lacks a method. */
 function unknownMethod(call: Call): StatusError {
