@@ -55,6 +55,11 @@ export class CommitWindow<Reply, Record, Effect> {
     return this.#openBytes;
   }
 
+  /** Entries that have not left. */
+  get held(): number {
+    return this.#held.length;
+  }
+
   get openRecords(): number {
     return this.#open.length;
   }

@@ -24,23 +24,24 @@ import { assert, unreachable } from '../kernel/assert.ts';
 import { NOBODY } from './asks.ts';
 import { claimRecord } from './claim.ts';
 import { CommitWindow, RECORD_BYTES_MAX } from './commit-window.ts';
-import { effective } from './effective.ts';
 import { Fifo } from './fifo.ts';
 import { LogError } from './log.ts';
 import { readStretch } from './log-stretch.ts';
+import { OwnerPosition } from './owner-position.ts';
 import { PartitionLife } from './partition-machine.ts';
+import { Patience } from './patience.ts';
 import { Parking } from './prefetch.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import type { Handled } from '../kernel/handled.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { AskFailure, AskSink } from './asks.ts';
 import type { Claim, ClaimCodec } from './claim.ts';
-import type { LogCursor, LogPosition } from './effective.ts';
+import type { LogPosition } from './effective.ts';
 import type { AppendOutcome, BatchSource, Log, LogAttachment, LogRecord, PartitionId, SealedBatch, StoredRecord } from './log.ts';
-import type { ClaimInLog, LastCounted, Stretch } from './log-stretch.ts';
+import type { ClaimInLog, Stretch } from './log-stretch.ts';
 import type { PartitionCore, PartitionHost, RecordCodec } from './partition-core.ts';
 import type { PartitionState } from './partition-machine.ts';
-import type { Clock, Random, Timer } from './ports.ts';
+import type { Clock, Random } from './ports.ts';
 import type { CommandMail, Mail, Prefetch } from './prefetch.ts';
 
 /** The shell around a core, as the loop drives it. */
@@ -84,6 +85,8 @@ export type PartitionLimits = {
   /** Decided but not sent; past it commands stay in the mailbox. */
   readonly openBytesMax: number;
   readonly openRecordsMax: number;
+  /** Answers that wait for commits or proof; past it likewise. */
+  readonly heldMax: number;
   /** An idle owner looks at the log's end this often (T10). */
   readonly watchIntervalMs: number;
   readonly retryDelayMs: number;
@@ -95,6 +98,7 @@ export const defaultPartitionLimits: PartitionLimits = {
   turnCommandsMax: 256,
   openBytesMax: 24 * 1024 * 1024,
   openRecordsMax: 20_000,
+  heldMax: 50_000,
   watchIntervalMs: 1_000,
   retryDelayMs: 50,
   retryDelayMsMax: 2_000,
@@ -135,22 +139,16 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   readonly #parking: Parking<Command>;
   /** Their state was loaded while nothing could be decided: before the mailbox, so that order per key is kept. */
   #unparked: CommandMail<Command>[] = [];
-  readonly #timers = new Set<Timer>();
+  readonly #patience: Patience;
+  readonly #position = new OwnerPosition();
   readonly #runMailbox = (): void => this.#run();
   readonly #wasStopped = (): boolean => !this.#serving;
 
-  /** Continuations of an earlier turn of ownership find it changed and end. */
-  #turn = 0;
   #generation = 0;
   #attachment: LogAttachment | undefined;
   #memory: PartitionMemory<Command, Reply, Record, Effect> | undefined;
   readonly #barrier: ReadBarrier;
   #window: CommitWindow<Reply, Record, Effect>;
-  #cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
-  #last: LastCounted | undefined;
-  #lastClaim: ClaimInLog | undefined;
-  #lastTimeMs = 0;
-  #witnesses: readonly LogPosition[] = [];
   /** Commands are decided. Off in doubt, when they wait in the mailbox. */
   #serving = false;
   #runScheduled = false;
@@ -164,6 +162,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   /** A stretch is being read back: nothing is sealed meanwhile. */
   #judging = false;
   #judgement = 0;
+  /** The leader changed since the tail was looked at. */
+  #tailSuspect = false;
   /** The number of the `log.end()` under way; 0 = none. */
   #endAsked = 0;
   /** An end that lies behind an append under way: judged after it. */
@@ -179,6 +179,9 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     this.#options = options;
     this.#limits = { ...defaultPartitionLimits, ...options.limits };
     this.#logger = options.logger.with({ topic: options.partition.topic, partition: options.partition.partition });
+    const { retryDelayMs, retryDelayMsMax } = this.#limits;
+    const { clock, random } = options;
+    this.#patience = new Patience({ clock, random, logger: this.#logger, retryDelayMs, retryDelayMsMax });
     this.#parking = new Parking(options.prefetch);
     this.#barrier = new ReadBarrier(options.log.exclusive);
     this.#window = new CommitWindow(this.#barrier);
@@ -189,7 +192,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   /** Takes the partition over: the same path after a crash, a restart and a move. */
   start(): void {
     assert(this.#life.send('assign'), `a partition that is ${this.#life.state} is not assigned`);
-    this.#turn += 1;
     this.#reason = '';
     this.#rival = undefined;
     this.#attachment = this.#options.log.attach(this.#options.partition, this);
@@ -261,7 +263,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     try {
       this.#takeUnparked();
       let decided = 0;
-      while (this.#mailbox.length > 0 && !this.#backlogged && decided < this.#limits.turnCommandsMax) {
+      while (this.#serving && this.#mailbox.length > 0 && !this.#backlogged && decided < this.#limits.turnCommandsMax) {
         this.#take(this.#mailbox.shift());
         decided += 1;
       }
@@ -280,21 +282,21 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
       if (!this.#parking.cancel(mail.askId)) this.#apply(mail.askId, this.#core.cancel(mail.askId, this.#nowMs()));
       return;
     }
-    if (this.#parking.park(mail, (mails) => this.#unpark(mails))) return;
+    if (this.#parking.park(mail, this.#unpark)) return;
     this.#decide(mail);
   }
 
   /** The state that these commands waited for is in memory. */
-  #unpark(mails: readonly CommandMail<Command>[]): void {
+  readonly #unpark = (mails: readonly CommandMail<Command>[]): void => {
     this.#unparked.push(...mails);
     if (this.#serving) this.#run();
-  }
+  };
 
   /** First of all, and through the prefetch again: what was loaded in doubt may be gone by now. */
   #takeUnparked(): void {
     const mails = this.#unparked;
     this.#unparked = [];
-    for (const mail of mails) this.#take(mail);
+    for (const mail of mails) if (this.#serving) this.#take(mail);
   }
 
   #decide(mail: CommandMail<Command>): void {
@@ -324,13 +326,13 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
       if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'tooLarge', message });
       return;
     }
-    if (encoded.timeMs > this.#lastTimeMs) this.#lastTimeMs = encoded.timeMs;
+    this.#position.wrote(encoded.timeMs);
     this.#core.evolve(record);
     this.#window.commit(askId, record, encoded, reply, effects);
   }
 
   #nowMs(): number {
-    return Math.max(this.#options.clock.wallMs(), this.#lastTimeMs);
+    return Math.max(this.#options.clock.wallMs(), this.#position.lastTimeMs);
   }
 
   /** What follows every change: releases, asks to append, asks for proof. */
@@ -376,7 +378,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     if (outcome.kind !== 'appended') return this.#doubt(`an append's outcome is ${outcome.kind}: ${outcome.reason}`);
     const expected = this.#cursor.offset;
     if (outcome.baseOffset < expected) return this.#vanished(`an append landed at ${outcome.baseOffset}`);
-    if (outcome.baseOffset > expected) {
+    if (outcome.baseOffset > expected || this.#tailSuspect) {
       this.#background(this.#judge(outcome.baseOffset + sent.records.length, sent));
       return;
     }
@@ -386,16 +388,14 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
 
   /** All records of the batch count, the first at `baseOffset`. */
   #confirm(sent: Pick<Sent, 'records' | 'asked'>, baseOffset: number): void {
-    const count = sent.records.length;
-    this.#window.committed(count, baseOffset);
-    this.#cursor.sequence += count;
-    this.#cursor.offset = baseOffset + count;
-    this.#last = { offset: baseOffset + count - 1, epoch: this.#cursor.epoch, sequence: this.#cursor.sequence };
+    this.#window.committed(sent.records.length, baseOffset);
+    this.#position.confirm(sent.records.length, baseOffset);
     this.#barrier.prove(sent.asked);
   }
 
   #afterConfirm(): void {
     this.#sent = undefined;
+    if (this.#tailSuspect) this.reconnected();
     const pending = this.#endPending;
     this.#endPending = undefined;
     if (pending !== undefined) this.#endKnown(pending.asked, pending.end);
@@ -408,6 +408,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
    */
   async #judge(until: number, sent: Sent | undefined, endAsked = 0): Promise<void> {
     this.#judging = true;
+    this.#tailSuspect = false;
     this.#judgement += 1;
     const judgement = this.#judgement;
     const stretch = await this.#tryStretch(until, sent?.records ?? []);
@@ -424,7 +425,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     if (stretch.foreign || (sent !== undefined && stretch.found === undefined)) {
       return this.#doubt('the log holds records of this epoch that do not follow each other');
     }
-    this.#cursor.offset = stretch.cursor.offset;
+    this.#position.pass(stretch.cursor.offset);
     if (sent === undefined) this.#barrier.prove(endAsked);
     this.#afterConfirm();
   }
@@ -449,13 +450,13 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
       log,
       partition,
       claims,
-      cursor: this.#cursor,
-      last: this.#last,
+      cursor: this.#position.cursor,
+      last: this.#position.last,
       until,
       batch,
       ownNonces: this.#ownNonces,
       pause: async () => {
-        await this.#sleep(this.#limits.retryDelayMs);
+        await this.#patience.sleep(this.#limits.retryDelayMs);
         return turn === this.#turn;
       },
     });
@@ -463,10 +464,12 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
 
   /**
    * The connection to the partition's leader was lost, or the leader changed: what was confirmed must be found unchanged before anything
-   * more is (T6). An append that was under way has an unknown outcome by then, and doubt looks for itself.
+   * more is (T6). An append that is under way is judged by reading, whatever it returns.
    */
   reconnected(): void {
-    if (this.#serving && this.#sent === undefined && !this.#judging) this.#background(this.#judge(this.#cursor.offset, undefined));
+    if (!this.#serving) return;
+    this.#tailSuspect = true;
+    if (this.#sent === undefined && !this.#judging) this.#background(this.#judge(this.#cursor.offset, undefined));
   }
 
   // ── Reads (T7) and the idle watch (T10) ────────────────────────────────────────────────────────────────────────────────────
@@ -504,7 +507,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
       (error: unknown) => {
         if (turn !== this.#turn) return;
         if (error instanceof LogError && !error.recoverable) return this.#fail(`the log cannot be asked: ${describe(error)}`, error);
-        this.#after(this.#limits.retryDelayMs, () => {
+        this.#patience.after(this.#limits.retryDelayMs, () => {
           this.#endAsked = 0;
           if (this.#serving) this.#proveReads();
         });
@@ -513,7 +516,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   }
 
   #endKnown(asked: number, end: number): void {
-    if (end <= this.#cursor.offset) return this.#barrier.prove(asked);
+    if (end <= this.#cursor.offset && !this.#tailSuspect) return this.#barrier.prove(asked);
     if (this.#sent !== undefined || this.#judging) this.#endPending = { asked, end };
     else this.#background(this.#judge(end, undefined, asked));
   }
@@ -521,7 +524,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   /** An owner that appends nothing learns of its successor here, so that long polls fail instead of hanging. */
   #watch(askedBefore: number): void {
     this.#watching = true;
-    this.#after(this.#limits.watchIntervalMs, () => {
+    this.#patience.after(this.#limits.watchIntervalMs, () => {
       const idle = this.#barrier.mark() === askedBefore;
       if (this.#serving && idle && this.#sent === undefined && !this.#judging && this.#endAsked === 0) this.#askEnd();
       this.#watch(this.#barrier.mark());
@@ -570,15 +573,16 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   async #claimAgain(epoch: number): Promise<void> {
     const turn = this.#turn;
     this.#claimAttempts += 1;
-    await this.#sleep(this.#backoffMs(this.#claimAttempts));
+    await this.#patience.backOff(this.#claimAttempts);
     if (turn !== this.#turn) return;
-    const stretch = await this.#persist(async () => {
+    const stretch = await this.#patience.persist(async () => {
       const { end } = await this.#options.log.bounds(this.#options.partition);
       if (end < this.#cursor.offset) return 'vanished';
       return this.#readStretch(end, []);
     });
     if (turn !== this.#turn || stretch === undefined) return;
-    if (stretch === 'vanished' || !stretch.intact) return this.#vanished('the log is shorter');
+    if (stretch === 'vanished') return this.#vanished('the log is shorter');
+    if (!stretch.intact) return this.#vanished('the last confirmed record was replaced');
     if (stretch.rival !== undefined) return this.#lost(stretch.rival);
     this.#wantClaim(epoch);
   }
@@ -588,35 +592,33 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     const turn = this.#turn;
     this.#judging = true;
     if (this.#doubted === undefined) await this.#fold(offset + 1);
-    else await this.#settleDoubt(this.#doubted, sent, claim, offset);
+    else await this.#settleDoubt(this.#doubted, claim, offset);
     if (turn !== this.#turn) return;
     this.#judging = false;
-    if (this.#lastClaim?.ownerNonce !== claim.claim.ownerNonce) {
-      assert(this.#lastClaim !== undefined, 'a claim that does not count stands behind one that does');
-      return this.#lost(this.#lastClaim);
-    }
+    const owner = this.#position.lastClaim;
+    assert(owner !== undefined, 'a claim that does not count stands behind one that does');
+    if (owner.ownerNonce !== claim.claim.ownerNonce) return this.#lost(owner);
     this.#claim = undefined;
     this.#sent = undefined;
     this.#activate(sent.asked);
   }
 
   /** All that was sent is there and nothing else counts: memory stays. Otherwise it is dropped and folded again. */
-  async #settleDoubt(doubted: readonly LogRecord[], sent: Sent, claim: OwnClaim, offset: number): Promise<void> {
+  async #settleDoubt(doubted: readonly LogRecord[], claim: OwnClaim, offset: number): Promise<void> {
     const turn = this.#turn;
-    const stretch = await this.#persist(() => this.#readStretch(offset + 1, doubted));
+    const stretch = await this.#patience.persist(() => this.#readStretch(offset + 1, doubted));
     if (turn !== this.#turn || stretch === undefined) return;
     if (!stretch.intact) return this.#vanished('the last confirmed record was replaced');
     assert(stretch.owner !== undefined, 'our claim, or the one that beat it, stands in the stretch');
-    this.#lastClaim = stretch.owner;
     const complete = doubted.length === 0 || stretch.found !== undefined;
     if (stretch.found !== undefined) {
       this.#confirm({ records: doubted, asked: 0 }, stretch.found);
       this.#window.release(this.#host, () => turn !== this.#turn);
+      if (turn !== this.#turn) return;
     }
-    if (stretch.owner.ownerNonce !== claim.claim.ownerNonce) return;
+    if (stretch.owner.ownerNonce !== claim.claim.ownerNonce) return this.#lost(stretch.owner);
     if (!complete || stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);
-    this.#cursor = stretch.cursor;
-    this.#last = { offset: stretch.owner.offset, epoch: stretch.owner.epoch, sequence: 0 };
+    this.#position.renew(stretch, stretch.owner);
     this.#logger.info('doubt settled, memory stays', { epoch: claim.epoch });
   }
 
@@ -641,23 +643,20 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   /** restoring → replaying → claiming: new memory, filled from the journal below `until`, or as far as it goes. */
   async #replay(until: number | undefined): Promise<void> {
     const turn = this.#turn;
-    this.#witnesses = this.#knownPositions();
-    this.#cursor = { epoch: 0, sequence: 0, offset: 0 };
-    this.#last = undefined;
-    this.#lastClaim = undefined;
+    this.#position.restart(this.#options.witness?.());
     const { partition, log } = this.#options;
-    const bounds = await this.#persist(() => log.bounds(partition));
+    const bounds = await this.#patience.persist(() => log.bounds(partition));
     if (turn !== this.#turn || bounds === undefined) return;
-    const beyond = this.#witnesses.find(({ offset }) => offset > bounds.end);
-    if (beyond !== undefined) return this.#vanished(`the log ends at ${bounds.end}, but offset ${beyond.offset} was seen`);
+    const missing = this.#position.missing(bounds.end);
+    if (missing !== undefined) return this.#vanished(missing);
     if (bounds.start > 0) return this.#vanished(`the journal starts at ${bounds.start} and there is no checkpoint`);
     this.#memory = this.#options.create();
     assert(this.#life.send('restored'), 'restoring ends in replaying');
     this.#statusChanged();
     await this.#fold(until ?? bounds.end);
     if (turn !== this.#turn) return;
-    this.#hearWitnesses(this.#cursor.offset);
-    if (turn !== this.#turn) return;
+    const contradiction = this.#position.contradiction(this.#cursor.offset);
+    if (contradiction !== undefined) return this.#vanished(contradiction);
     assert(this.#life.send('replayed'), 'replaying ends in claiming');
     this.#statusChanged();
   }
@@ -667,14 +666,15 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     const turn = this.#turn;
     const { log, partition } = this.#options;
     for (let attempt = 0; this.#cursor.offset < until;) {
-      const records = await this.#persist(() => log.read(partition, this.#cursor.offset, READ_BYTES));
+      const records = await this.#patience.persist(() => log.read(partition, this.#cursor.offset, READ_BYTES));
       if (turn !== this.#turn || records === undefined) return;
       attempt = records.length === 0 ? attempt + 1 : 0;
-      if (attempt > 0) await this.#sleep(this.#backoffMs(attempt));
+      if (attempt > 0) await this.#patience.backOff(attempt);
       for (const record of records) {
         if (turn !== this.#turn || record.offset >= until) break;
-        this.#hearWitnesses(record.offset);
-        if (turn === this.#turn) this.#foldOne(record);
+        const contradiction = this.#position.contradiction(record.offset);
+        if (contradiction !== undefined) return this.#vanished(contradiction);
+        this.#foldOne(record);
       }
       if (turn !== this.#turn) return;
     }
@@ -682,15 +682,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
 
   #foldOne(record: StoredRecord): void {
     try {
-      const verdict = effective(this.#cursor, record);
-      if (verdict === 'void') return;
-      this.#last = { offset: record.offset, epoch: record.epoch, sequence: record.sequence };
-      if (record.timeMs > this.#lastTimeMs) this.#lastTimeMs = record.timeMs;
-      if (verdict === 'claim') {
-        const claim = this.#options.claims.decode(record.value);
-        this.#lastClaim = { ...claim, epoch: record.epoch, offset: record.offset };
-        return;
-      }
+      if (this.#position.step(record, this.#options.claims) !== 'record') return;
       const decoded = this.#options.codec.decode(record.value, record.schema);
       this.#core.evolve(decoded);
       this.#host.committed(decoded, record.offset, true);
@@ -699,31 +691,11 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     }
   }
 
-  /** What is known of this journal besides the journal: told by others, and confirmed to ourselves before memory was dropped. */
-  #knownPositions(): LogPosition[] {
-    const elsewhere = this.#options.witness?.();
-    const known = [{ ...this.#cursor }];
-    if (elsewhere !== undefined) known.push(elsewhere);
-    return known.filter(({ offset }) => offset > 0);
-  }
-
-  /**
-   * A log that lost its tail shows no trace of it, least of all when something else was written there since: only positions kept elsewhere
-   * tell (T5). Each must be passed with the very stamp that it remembers. `next`: the offset about to be folded.
-   */
-  #hearWitnesses(next: number): void {
-    for (const { epoch, sequence, offset } of this.#witnesses) {
-      if (offset < this.#cursor.offset || offset > next) continue;
-      if (epoch !== this.#cursor.epoch || sequence !== this.#cursor.sequence) {
-        return this.#vanished(`offset ${offset} was seen behind record ${epoch}.${sequence} and is not`);
-      }
-    }
-  }
-
   #activate(asked: number): void {
     const { epoch } = this.#cursor;
     assert(this.#life.send('claimed'), 'a claim is followed by service');
     this.#doubted = undefined;
+    this.#tailSuspect = false;
     this.#serving = true;
     this.#barrier.prove(asked);
     this.#statusChanged();
@@ -767,7 +739,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   }
 
   #tearDown(why: string): void {
-    this.#turn += 1;
+    this.#patience.endTurn();
     this.#serving = false;
     this.#sent = undefined;
     this.#claim = undefined;
@@ -776,8 +748,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     this.#stopJudging();
     this.#endAsked = 0;
     this.#watching = false;
-    for (const timer of this.#timers) timer.cancel();
-    this.#timers.clear();
     this.#attachment?.detach();
     this.#attachment = undefined;
     this.#dropMemory(`${this.#name()} ${why}`);
@@ -817,13 +787,26 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     return this.#memory.host;
   }
 
+  get #cursor(): LogPosition {
+    return this.#position.cursor;
+  }
+
+  /** Continuations of an earlier turn of ownership find it changed and end. */
+  get #turn(): number {
+    return this.#patience.turn;
+  }
+
   /** In doubt commands wait in the mailbox: it is settled in two round trips. */
   get #accepting(): boolean {
     return this.#life.state === 'active' || (this.#life.state === 'claiming' && this.#doubted !== undefined);
   }
 
   get #backlogged(): boolean {
-    return this.#window.openBytes >= this.#limits.openBytesMax || this.#window.openRecords >= this.#limits.openRecordsMax;
+    return (
+      this.#window.openBytes >= this.#limits.openBytesMax ||
+      this.#window.openRecords >= this.#limits.openRecordsMax ||
+      this.#window.held >= this.#limits.heldMax
+    );
   }
 
   /** Commands that are accepted and not decided. */
@@ -841,40 +824,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
 
   #statusChanged(): void {
     this.#options.onStatus?.(this.status());
-  }
-
-  #backoffMs(attempt: number): number {
-    const { retryDelayMs, retryDelayMsMax } = this.#limits;
-    const delayMs = Math.min(retryDelayMsMax, retryDelayMs * 2 ** Math.min(attempt - 1, 16));
-    return Math.ceil(delayMs * (0.5 + this.#options.random.fraction() / 2));
-  }
-
-  /** Timers end with the turn of ownership that set them. */
-  #after(delayMs: number, callback: () => void): void {
-    const timer = this.#options.clock.after(delayMs, () => {
-      this.#timers.delete(timer);
-      callback();
-    });
-    this.#timers.add(timer);
-  }
-
-  #sleep(delayMs: number): Promise<void> {
-    return new Promise((resolve) => this.#after(delayMs, resolve));
-  }
-
-  /** Tries until it succeeds; undefined when the turn of ownership is over. Throws what trying again cannot mend. */
-  async #persist<T>(attempt: () => Promise<T>): Promise<T | undefined> {
-    const turn = this.#turn;
-    for (let failures = 1; turn === this.#turn; failures++) {
-      try {
-        return await attempt();
-      } catch (error) {
-        if (!(error instanceof LogError) || !error.recoverable) throw error;
-        this.#logger.warn('the log cannot be read, trying again', { error, failures });
-        await this.#sleep(this.#backoffMs(failures));
-      }
-    }
-    return undefined;
   }
 
   #background(work: Promise<void>): void {

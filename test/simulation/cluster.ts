@@ -25,6 +25,7 @@ export const simLimits: PartitionLimits = {
   turnCommandsMax: 8,
   openBytesMax: 4_000,
   openRecordsMax: 12,
+  heldMax: 30,
   watchIntervalMs: 300,
   retryDelayMs: 10,
   retryDelayMsMax: 100,

@@ -13,6 +13,7 @@ export type Plant = {
 
 const LOOP = 'src/actors/partition-loop.ts';
 const WINDOW = 'src/actors/commit-window.ts';
+const POSITION = 'src/actors/owner-position.ts';
 const EFFECTIVE = 'src/actors/effective.ts';
 const STRETCH = 'src/actors/log-stretch.ts';
 const BARRIER = 'src/actors/read-barrier.ts';
@@ -37,8 +38,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'does not compare the base offset',
     file: LOOP,
-    search: 'if (outcome.baseOffset > expected) {',
-    replace: 'if (outcome.baseOffset > expected + 1_000_000) {',
+    search: 'if (outcome.baseOffset > expected || this.#tailSuspect) {',
+    replace: 'if (this.#tailSuspect) {',
     caughtBy: 'seeds',
   },
   {
@@ -58,8 +59,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'knows its own claim by the epoch alone',
     file: LOOP,
-    search: 'if (this.#lastClaim?.ownerNonce !== claim.claim.ownerNonce) {',
-    replace: 'if (this.#lastClaim?.epoch !== claim.epoch) {',
+    search: 'if (owner.ownerNonce !== claim.claim.ownerNonce) return',
+    replace: 'if (owner.epoch !== claim.epoch) return',
     caughtBy: 'seeds',
   },
   {
@@ -83,8 +84,9 @@ export const plants: readonly Plant[] = [
     file: LOOP,
     search: 'await this.#fold(offset + 1);',
     replace:
-      '{ await this.#fold(offset - 1); this.#cursor = { epoch: claim.epoch, sequence: 0, offset: offset + 1 };' +
-      ' this.#lastClaim = { ...claim.claim, epoch: claim.epoch, offset }; }',
+      '{ await this.#fold(offset - 1);' +
+      " const short = { key: '@claim', epoch: claim.epoch, sequence: 0, offset, timeMs: 0, value: this.#options.claims.encode(claim.claim) };" +
+      ' this.#position.step(short, this.#options.claims); }',
     caughtBy: 'seeds',
   },
   {
@@ -112,7 +114,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'uses a sequence again',
-    file: LOOP,
+    file: POSITION,
     search: 'this.#cursor.sequence += count;',
     replace: 'this.#cursor.sequence += 1;',
     caughtBy: 'seeds',
@@ -169,7 +171,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'takes any end of the log for proof',
     file: LOOP,
-    search: 'if (end <= this.#cursor.offset) return this.#barrier.prove(asked);',
+    search: 'if (end <= this.#cursor.offset && !this.#tailSuspect) return this.#barrier.prove(asked);',
     replace: 'if (end >= 0) return this.#barrier.prove(asked);',
     caughtBy: 'seeds',
   },
@@ -189,8 +191,8 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'forgets the time of replayed records',
-    file: LOOP,
-    search: 'if (record.timeMs > this.#lastTimeMs) this.#lastTimeMs = record.timeMs;',
+    file: POSITION,
+    search: 'this.wrote(record.timeMs);',
     replace: '',
     caughtBy: 'seeds',
   },
@@ -223,8 +225,15 @@ export const plants: readonly Plant[] = [
     caughtBy: 'scenarios',
   },
   {
-    name: 'does not ask what is known elsewhere',
+    name: 'trusts an offset after a leader change',
     file: LOOP,
+    search: 'if (outcome.baseOffset > expected || this.#tailSuspect) {',
+    replace: 'if (outcome.baseOffset > expected) {',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'does not ask what is known elsewhere',
+    file: POSITION,
     search: 'if (elsewhere !== undefined) known.push(elsewhere);',
     replace: '',
     caughtBy: 'scenarios',

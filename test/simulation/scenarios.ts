@@ -393,6 +393,18 @@ async function leaderChanged(): Promise<void> {
   stage.a.loop(0).reconnected();
   same((await stage.add(stage.a, 'z')).kind, 'unavailable', 'a tail that was replaced');
   same(stage.status(stage.a).state, 'failed', 'offsets fit, the record does not');
+  // The leader changes while an append is under way, and its base offset is just what was expected.
+  const during = new Stage();
+  await during.active(during.a);
+  await during.add(during.a, 'x');
+  during.atNextAppend((append) => {
+    during.broker.loseTail(partitionId(0), 1);
+    during.inject({ epoch: 0, sequence: 5 });
+    during.a.loop(0).reconnected();
+    return append();
+  });
+  same((await during.add(during.a, 'y')).kind, 'unavailable', 'nothing is acknowledged');
+  same(during.status(during.a).state, 'failed', 'offsets fit, the record does not');
   const short = new Stage();
   await short.active(short.a);
   await short.add(short.a, 'x');

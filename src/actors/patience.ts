@@ -1,0 +1,70 @@
+/**
+ * Waiting and trying again, for as long as one turn of ownership lasts. When it ends, everything that waits is forgotten: sleepers never
+ * wake, attempts are not repeated.
+ */
+import { LogError } from './log.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { Clock, Random, Timer } from './ports.ts';
+
+export type PatienceOptions = {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly retryDelayMs: number;
+  readonly retryDelayMsMax: number;
+};
+
+export class Patience {
+  readonly #options: PatienceOptions;
+  readonly #timers = new Set<Timer>();
+  #turn = 0;
+
+  constructor(options: PatienceOptions) {
+    this.#options = options;
+  }
+
+  /** Changes when a turn ends. */
+  get turn(): number {
+    return this.#turn;
+  }
+
+  endTurn(): void {
+    this.#turn += 1;
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+  }
+
+  after(delayMs: number, callback: () => void): void {
+    const timer = this.#options.clock.after(delayMs, () => {
+      this.#timers.delete(timer);
+      callback();
+    });
+    this.#timers.add(timer);
+  }
+
+  sleep(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.after(delayMs, resolve));
+  }
+
+  /** Longer from attempt to attempt, and never in step with others. */
+  backOff(attempt: number): Promise<void> {
+    const { retryDelayMs, retryDelayMsMax, random } = this.#options;
+    const delayMs = Math.min(retryDelayMsMax, retryDelayMs * 2 ** Math.min(attempt - 1, 16));
+    return this.sleep(Math.ceil(delayMs * (0.5 + random.fraction() / 2)));
+  }
+
+  /** Tries until it succeeds; undefined when the turn is over. Throws what trying again cannot mend. */
+  async persist<T>(attempt: () => Promise<T>): Promise<T | undefined> {
+    const turn = this.#turn;
+    for (let failures = 1; turn === this.#turn; failures++) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!(error instanceof LogError) || !error.recoverable) throw error;
+        this.#options.logger.warn('the log cannot be read, trying again', { error, failures });
+        await this.backOff(failures);
+      }
+    }
+    return undefined;
+  }
+}
