@@ -70,11 +70,10 @@ export function completeWorkflowTask(draft: Draft, request: CompleteWorkflowTask
   const activityTasks = startEagerly(completion);
   flushBuffer(completing);
   const next = isRunning(completing.run) && (request.forceCreateNewWorkflowTask || hadEvents || completion.cancelledUnstarted);
-  const inline = next ? scheduleNext(completing, request, isHeartbeat ? workflowTask.originalScheduledTimeMs : undefined) : undefined;
-
+  // First the answers that came, so that the next task carries only what is left; with no next task that goes out on its own.
   answerQueries(draft, completing.run, request.queryResults);
-  // A heartbeat keeps the others for the task that follows it.
   if (!next) releaseQueries(draft, completing.run);
+  const inline = next ? scheduleNext(completing, request, isHeartbeat ? workflowTask.originalScheduledTimeMs : undefined) : undefined;
   return { kind: 'workflowTaskCompleted', workflowTask: inline, activityTasks, resetHistoryEventId: 0 };
 }
 

@@ -54,7 +54,7 @@ export class Draft {
   readonly runs: RunDraft[] = [];
   effects: HistoryEffect[] = [];
   #tasks: Task[] = [];
-  #finished: number[] = [];
+  readonly #finished = new Set<number>();
   #taskIdLast: number;
 
   constructor(shop: Shop, nowMs: number, askId: number) {
@@ -92,7 +92,7 @@ export class Draft {
     this.runs.length = 0;
     this.effects = [];
     this.#tasks = [];
-    this.#finished = [];
+    this.#finished.clear();
     this.#taskIdLast = this.shard.taskIdLast;
   }
 
@@ -109,18 +109,18 @@ export class Draft {
     if (taskId === 0) return;
     const own = taskId > this.shard.taskIdLast ? this.#tasks.findIndex((task) => task.taskId === taskId) : -1;
     if (own >= 0) this.#tasks.splice(own, 1);
-    else if (!this.#finished.includes(taskId)) this.#finished.push(taskId);
+    else this.#finished.add(taskId);
   }
 
   get isEmpty(): boolean {
-    if (this.#tasks.length > 0 || this.#finished.length > 0) return false;
+    if (this.#tasks.length > 0 || this.#finished.size > 0) return false;
     for (const run of this.runs) if (run.changed) return false;
     return true;
   }
 
   toRecord(): HistoryRecord {
     const about = this.runs[0];
-    assert(about !== undefined || this.#finished.length > 0, 'a record is about a run, or about finished tasks');
+    assert(about !== undefined || this.#finished.size > 0, 'a record is about a run, or about finished tasks');
     const runs: RunChange[] = [];
     for (const run of this.runs) if (run.changed) runs.push(run.toChange());
     return {
@@ -133,7 +133,7 @@ export class Draft {
       runId: about?.run.key.runId ?? '',
       runs,
       tasks: this.#tasks,
-      finishedTaskIds: this.#finished,
+      finishedTaskIds: [...this.#finished],
     };
   }
 }

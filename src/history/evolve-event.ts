@@ -54,6 +54,7 @@ export function beginRun(key: RunKey, namespace: string, started: EventOf<'workf
     root: a.rootWorkflowExecution ?? self,
     userMetadata: started.userMetadata,
     priority: a.priority,
+    links: started.links,
   });
   run.memo = a.memo;
   run.searchAttributes = a.searchAttributes;

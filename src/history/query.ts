@@ -37,7 +37,6 @@ export function queryWorkflow(draft: Draft, command: QueryWorkflow): HistoryRepl
     queryId: command.queryId,
     query: command.query,
     deadlineMs: command.deadlineMs,
-    sent: false,
   };
   if (hasCompleted && (!isRunning(run) || run.workflowTask === undefined)) {
     draft.effects.push(directQuery(run, query));

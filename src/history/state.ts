@@ -63,6 +63,8 @@ export type RunStart = {
   readonly root: WorkflowExecution;
   readonly userMetadata: Uint8Array | undefined;
   readonly priority: Uint8Array | undefined;
+  /** Of the first event: a run that continues this one has them too. */
+  readonly links: readonly Uint8Array[];
 };
 
 /**

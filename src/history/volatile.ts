@@ -19,8 +19,6 @@ export type BufferedQuery = {
   readonly queryId: string;
   readonly query: Uint8Array;
   readonly deadlineMs: number;
-  /** Went out with the workflow task that is started now. */
-  sent: boolean;
 };
 
 export type Volatile = {

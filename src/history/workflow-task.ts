@@ -254,9 +254,6 @@ function takeQueries(draft: Draft, runId: string): ReadonlyMap<string, Uint8Arra
   const buffered = draft.volatile.queries.get(runId);
   if (buffered === undefined) return noQueries;
   const queries = new Map<string, Uint8Array>();
-  for (const query of buffered) {
-    query.sent = true;
-    queries.set(query.queryId, query.query);
-  }
+  for (const { queryId, query } of buffered) queries.set(queryId, query);
   return queries;
 }

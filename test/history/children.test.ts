@@ -426,7 +426,7 @@ describe('continue as new', () => {
     const shard = new ShardUnderTest();
     const first = shard.start({
       retentionMs: 9000,
-      start: { executionTimeoutMs: 600_000, runTimeoutMs: 60_000, priority: bytes('p'), userMetadata: bytes('m') },
+      start: { executionTimeoutMs: 600_000, runTimeoutMs: 60_000, priority: bytes('p'), links: [bytes('link')] },
     });
     shard.advance(5000);
     shard.complete(shard.pollWorkflowTask(), [
@@ -445,6 +445,7 @@ describe('continue as new', () => {
       initiator: 1,
       backoffStartIntervalMs: 0,
     });
+    expect(shard.lastEvent('workflowExecutionStarted', second).links).toEqual([bytes('link')]);
     expect(shard.lastEvent('workflowExecutionStarted', second).attributes).toMatchObject({
       continuedExecutionRunId: first,
       firstExecutionRunId: first,

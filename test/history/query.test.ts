@@ -95,6 +95,16 @@ describe('buffered', () => {
     expect([...(reply.workflowTask?.queries ?? [])]).toEqual([['q1', bytes('query')]]);
   });
 
+  test('what was answered does not ride again', () => {
+    const shard = idle();
+    shard.signal();
+    ask(shard);
+    const change = { forceCreateNewWorkflowTask: true, returnNewWorkflowTask: true, queryResults: answered(bytes('answer')) };
+    const reply = shard.complete(shard.pollWorkflowTask(), [], change);
+    expect(reply.workflowTask?.queries.size).toBe(0);
+    expect(shard.effects).toHaveLength(1);
+  });
+
   test('with no next task it goes out on its own', () => {
     const shard = idle();
     shard.signal();

@@ -100,7 +100,7 @@ export function continueAsNewWorkflowExecution(
     memo: a.memo,
     searchAttributes: a.searchAttributes,
     priority: start.priority,
-    identity: request.identity,
+    identity: '',
     executionTimeoutMs: start.executionTimeoutMs,
     runTimeoutMs,
     taskTimeoutMs,
@@ -113,7 +113,7 @@ export function continueAsNewWorkflowExecution(
     continuedFailure: a.failure,
     parent: start.parent,
     root: start.parent === undefined ? undefined : start.root,
-    meta: { userMetadata: start.userMetadata },
+    meta: { links: start.links },
   });
   beginFirstWorkflowTask(next);
   return undefined;
