@@ -16,7 +16,7 @@ import type { DirectQuery, HistoryEffect } from '../history/effects.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply, HistoryWire } from '../history/replies.ts';
-import type { QueryResult } from '../matching/commands.ts';
+import type { QueryResult } from '../matching/tasks.ts';
 import type { Logger } from '../observability/logger.ts';
 import { isAskFailure, NOBODY } from './asks.ts';
 import type { ClaimCodec } from './claim.ts';

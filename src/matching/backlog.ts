@@ -1,6 +1,6 @@
 /** The durable state of a matching host: the stored tasks of its queues, as the fold of its journal. Changed by `evolve` alone. */
 import { assert } from '../kernel/assert.ts';
-import type { MatchingTask } from './commands.ts';
+import type { MatchingTask } from './tasks.ts';
 import type { MatchingRecord } from './records.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
 

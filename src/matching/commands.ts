@@ -6,20 +6,7 @@
  */
 import type { EmptyPoll, QueryTask, TaskReply } from './replies.ts';
 import type { TaskQueuePartition } from './task-queue.ts';
-
-/** A run, as history names it. */
-export type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
-
-/** A task that waits for a worker. Which task it is say run, scheduled event id and stamp; `taskId` is of its shard's counter. */
-export type MatchingTask = {
-  readonly key: RunKey;
-  readonly historyShard: number;
-  readonly scheduledEventId: number;
-  readonly stamp: number;
-  /** Schedule-to-start: offered to nobody afterwards; 0 = never expires. */
-  readonly expiryTimeMs: number;
-  readonly taskId: number;
-};
+import type { MatchingTask, QueriedWorkflow, QueryResult } from './tasks.ts';
 
 type PollOf<Kind extends string> = {
   readonly kind: Kind;
@@ -64,17 +51,6 @@ type AddOf<Kind extends string> = {
 export type AddWorkflowTask = AddOf<'addWorkflowTask'>;
 export type AddActivityTask = AddOf<'addActivityTask'>;
 
-/** What the answer to a query-only poll says about the workflow, besides the query. */
-export type QueriedWorkflow = {
-  readonly key: RunKey;
-  readonly workflowType: string;
-  readonly previousStartedEventId: number;
-  /** Of the whole history; a sticky worker gets no events, others get all of them. */
-  readonly historyLastEventId: number;
-  /** The normal queue, also on a sticky task. */
-  readonly taskQueueName: string;
-};
-
 /** Reply: QueryAnswer or StickyUnavailable; rejected: no-poller, query-expired. Goes to the root partition. */
 export type DispatchQuery = {
   readonly kind: 'dispatchQuery';
@@ -85,13 +61,6 @@ export type DispatchQuery = {
   /** Encoded `temporal.api.query.v1.WorkflowQuery`. */
   readonly query: Uint8Array;
   readonly deadlineMs: number;
-};
-
-export type QueryResult = {
-  readonly answered: boolean;
-  readonly answer: Uint8Array | undefined;
-  readonly errorMessage: string;
-  readonly failure: Uint8Array | undefined;
 };
 
 /** A worker's answer to a query-only task. Reply: Done; rejected: query-not-found. */

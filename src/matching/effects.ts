@@ -1,6 +1,7 @@
 /** What the shell does for a matching host, in the order given: a withdrawal must reach history before the next start. */
 import type { ReplyEffect } from '../kernel/handled.ts';
-import type { AddActivityTask, AddWorkflowTask, MatchingTask, PollActivityTask, PollWorkflowTask, RunKey } from './commands.ts';
+import type { AddActivityTask, AddWorkflowTask, PollActivityTask, PollWorkflowTask } from './commands.ts';
+import type { MatchingTask, RunKey } from './tasks.ts';
 import type { MatchingReply } from './replies.ts';
 import type { TaskQueuePartition } from './task-queue.ts';
 

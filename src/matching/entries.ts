@@ -8,7 +8,8 @@
  *              ⇅         ⇅                           retrying: history could not answer, `poll` still holds it
  *           forwarded  retrying                      forwarded: under way to, or held by, the parent partition
  */
-import type { DispatchQuery, MatchingTask, PollActivityTask, PollWorkflowTask } from './commands.ts';
+import type { DispatchQuery, PollActivityTask, PollWorkflowTask } from './commands.ts';
+import type { MatchingTask } from './tasks.ts';
 import type { Due } from './deadline-heap.ts';
 import type { Linked } from './linked-list.ts';
 import type { LoadedQueue } from './loaded-queue.ts';

@@ -1,5 +1,5 @@
 /** The journal of a matching host: which tasks wait for a poll, and which no longer do. */
-import type { MatchingTask } from './commands.ts';
+import type { MatchingTask } from './tasks.ts';
 import type { TaskQueuePartition } from './task-queue.ts';
 
 /** `id` is unique on its host and rises: the order in which tasks of a queue are offered. */

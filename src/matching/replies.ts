@@ -1,5 +1,5 @@
 /** What a matching host answers. */
-import type { MatchingTask, QueriedWorkflow, QueryResult } from './commands.ts';
+import type { MatchingTask, QueriedWorkflow, QueryResult } from './tasks.ts';
 
 export type MatchingRejection =
   /** FAILED_PRECONDITION `no poller seen for task queue recently, worker may be down`; clients compare the text. */

@@ -4,11 +4,11 @@ import type {
   AddWorkflowTask,
   DispatchQuery,
   MatchingCommand,
-  MatchingTask,
   PollActivityTask,
   PollWorkflowTask,
   StartOutcome,
 } from '../../src/matching/commands.ts';
+import type { MatchingTask } from '../../src/matching/tasks.ts';
 import type { ForwardPoll, ForwardTask, MatchingEffect, StartTask, WithdrawActivityStart } from '../../src/matching/effects.ts';
 import type { MatchingLimits } from '../../src/matching/limits.ts';
 import { MatchingCore } from '../../src/matching/matching-core.ts';

@@ -8,7 +8,8 @@
  * model of history is the gate: it starts a task once, for one poll request, and offers it again after a withdrawal or a lost add.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict';
-import type { ForwardedPollOutcome, MatchingCommand, MatchingTask } from '../../src/matching/commands.ts';
+import type { ForwardedPollOutcome, MatchingCommand } from '../../src/matching/commands.ts';
+import type { MatchingTask } from '../../src/matching/tasks.ts';
 import type { MatchingEffect } from '../../src/matching/effects.ts';
 import { MatchingCore } from '../../src/matching/matching-core.ts';
 import type { MatchingRecord } from '../../src/matching/records.ts';

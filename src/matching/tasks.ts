@@ -1,0 +1,33 @@
+/** What waits for a worker, and what commands and answers say of it. */
+
+/** A run, as history names it. */
+export type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+
+/** A task that waits for a worker. Which task it is say run, scheduled event id and stamp; `taskId` is of its shard's counter. */
+export type MatchingTask = {
+  readonly key: RunKey;
+  readonly historyShard: number;
+  readonly scheduledEventId: number;
+  readonly stamp: number;
+  /** Schedule-to-start: offered to nobody afterwards; 0 = never expires. */
+  readonly expiryTimeMs: number;
+  readonly taskId: number;
+};
+
+/** What the answer to a query-only poll says about the workflow, besides the query. */
+export type QueriedWorkflow = {
+  readonly key: RunKey;
+  readonly workflowType: string;
+  readonly previousStartedEventId: number;
+  /** Of the whole history; a sticky worker gets no events, others get all of them. */
+  readonly historyLastEventId: number;
+  /** The normal queue, also on a sticky task. */
+  readonly taskQueueName: string;
+};
+
+export type QueryResult = {
+  readonly answered: boolean;
+  readonly answer: Uint8Array | undefined;
+  readonly errorMessage: string;
+  readonly failure: Uint8Array | undefined;
+};
