@@ -1,5 +1,5 @@
-import type { ServerModule } from './server/serve.ts';
 import type { ExitCode } from './exit-codes.ts';
+import type { Io } from './io.ts';
 
 /** One flag. Without `value` it is a switch. */
 export type Flag = {
@@ -51,12 +51,4 @@ export type Invocation = {
   readonly flags: FlagValues;
   readonly args: readonly string[];
   readonly io: Io;
-};
-
-/** What a command may touch of its process; tests hand in their own. */
-export type Io = {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly loadServer: () => Promise<ServerModule>;
 };

@@ -1,5 +1,6 @@
 import { CliError, usageError } from './cli-error.ts';
-import type { Command, Io } from './command.ts';
+import type { Command } from './command.ts';
+import type { Io } from './io.ts';
 import { rootCommand } from './commands.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { commandWords, parseCommandLine } from './parse.ts';

@@ -3,7 +3,7 @@ import { inFileOrder, renderProblems, type Problem } from '../config/problem.ts'
 import { readConfigFile } from '../config/read-file.ts';
 import { settingsOf, type FileSettings } from '../config/settings.ts';
 import { usageError } from './cli-error.ts';
-import type { Io } from './command.ts';
+import type { Io } from './io.ts';
 
 export type ServerFile = { readonly settings: FileSettings | undefined; readonly problems: readonly Problem[] };
 

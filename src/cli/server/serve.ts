@@ -1,15 +1,12 @@
 import { createServer } from 'node:net';
 import { flushCompileCache } from 'node:module';
-import type { RunningServer, ServerOptions } from '../../config/server-options.ts';
+import type { RunningServer } from '../../config/server-options.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { failure } from '../cli-error.ts';
-import type { Io } from '../command.ts';
+import type { Io } from '../io.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { hostPort } from './banner.ts';
-
-/** The one function of the server that the command line knows. */
-export type ServerModule = { readonly startServer: (options: ServerOptions) => Promise<RunningServer> };
 
 export type ServeRequest = {
   readonly settings: ServerSettings;
