@@ -3,6 +3,7 @@
  * `PERDURE_TEST_ADDRESS=host:port` takes a server that runs already; then what only its process shows is not looked at.
  */
 import { readdirSync } from 'node:fs';
+import { connect } from 'node:net';
 import { status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { emptyCommand } from '../../src/wire/generated/lean/command.ts';
@@ -24,10 +25,11 @@ const bodiesInAll = 10_000;
 
 let own: ServerProcess | undefined;
 let client: RawClient;
+let address: string;
 
 beforeAll(async () => {
-  let address = process.env['PERDURE_TEST_ADDRESS'];
-  if (address === undefined || address === '') {
+  address = process.env['PERDURE_TEST_ADDRESS'] ?? '';
+  if (address === '') {
     own = await embeddedServer();
     await own.start();
     address = own.address;
@@ -296,6 +298,44 @@ test(`${bodiesInAll} random bodies (seed ${seed}) break nothing`, { timeout: 300
     expect(openHandles()).toBeLessThanOrEqual(before + 2);
   }
 });
+
+test('noise on the socket, before and after the HTTP/2 preface, breaks nothing', async () => {
+  const random = seededRandom(seed);
+  const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+  const before = openHandles();
+  for (let round = 0; round < 40; round++) {
+    await Promise.all(
+      Array.from({ length: 10 }, async (_, at) => {
+        const noise = Buffer.from(Array.from({ length: 1 + Math.floor(random() * 400) }, () => Math.floor(random() * 256)));
+        const head = [Buffer.alloc(0), Buffer.from('GET /health HTTP/1.1\r\n'), preface, Buffer.concat([preface, settings])][
+          at % 4
+        ] as Buffer;
+        // Half of them look like frames: a short length, a known type, a small stream id.
+        if (at >= 5 && noise.length >= 9)
+          noise.set([0, 0, Math.floor(random() * 64), Math.floor(random() * 10), Math.floor(random() * 64), 0, 0, 0, 1]);
+        await sent(Buffer.concat([head, noise]));
+      }),
+    );
+  }
+  await describeTarget();
+  if (own !== undefined) {
+    expect(await own.exitCode(0)).toBeUndefined();
+    expect(openHandles()).toBeLessThanOrEqual(before + 2);
+  }
+});
+
+/** Until the server closes it, or has had the time to take everything in. */
+function sent(bytes: Buffer): Promise<void> {
+  const [host, port] = [address.slice(0, address.lastIndexOf(':')), Number(address.slice(address.lastIndexOf(':') + 1))];
+  return new Promise((resolve) => {
+    const socket = connect(port, host);
+    socket.on('error', () => {});
+    socket.on('close', () => resolve());
+    socket.on('data', () => {});
+    socket.end(bytes);
+  });
+}
 
 async function outcome(path: string, body: Uint8Array): Promise<{ readonly code: number; readonly details: string } | undefined> {
   try {

@@ -35,7 +35,7 @@ export class Http2Front {
     this.#context = options;
     this.#server = createServer(serverOptions(options.limits));
     this.#server.on('session', (session) => this.#openSession(session));
-    this.#server.on('stream', (stream, headers) => this.#openCall(stream, headers));
+    this.#server.on('stream', (stream, headers) => this.#accept(stream, headers));
     // A session's error ends that session; it must not end the process.
     this.#server.on('sessionError', () => {});
     this.#server.setTimeout(0);
@@ -57,9 +57,18 @@ export class Http2Front {
     clearTimeout(timer);
   }
 
-  #openCall(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+  /** Nothing that one stream does may end the process. */
+  #accept(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     // A broken stream also closes, which is where it is dealt with.
     stream.on('error', ignore);
+    try {
+      this.#openCall(stream, headers);
+    } catch {
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    }
+  }
+
+  #openCall(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     this.#countCall(stream);
     const path = headers[':path'] ?? '';
     if (headers[':method'] !== 'POST') {
