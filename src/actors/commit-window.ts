@@ -19,7 +19,7 @@ import type { ReadBarrier } from './read-barrier.ts';
 export const BATCH_BYTES_MAX = 6 * 1024 * 1024;
 /** A record larger than this is refused before it is applied. */
 export const RECORD_BYTES_MAX = 4 * 1024 * 1024;
-/** Headers and framing of one record, roughly. */
+/** Header names, lengths and numbers of one record, generously. */
 const RECORD_OVERHEAD_BYTES = 256;
 
 const NO_MARK = -1;
@@ -130,6 +130,7 @@ export class CommitWindow<Reply, Record, Effect> {
   }
 }
 
-function sizeOf(record: EncodedRecord): number {
-  return record.value.byteLength + record.key.length + RECORD_OVERHEAD_BYTES;
+/** At least what the record takes on the wire: three bytes are the most that UTF-8 needs for one unit of a string. */
+function sizeOf({ key, type, namespace, workflowId, runId, value }: EncodedRecord): number {
+  return value.byteLength + 3 * (key.length + type.length + namespace.length + workflowId.length + runId.length) + RECORD_OVERHEAD_BYTES;
 }
