@@ -236,6 +236,57 @@ describe('close of a child', () => {
     expect(shard.lastEvent('childWorkflowExecutionCompleted').attributes.startedEventId).toBe(eventId);
   });
 
+  test('news of another workflow under the same id is not for this parent', () => {
+    const shard = parentWithChild();
+    shard.pumpOutbox();
+    const { parent } = shard.describe(childKey);
+    if (parent === undefined) throw new Error('a child has a parent');
+    const { length } = shard.history();
+    shard.expectDone({
+      kind: 'recordChildClosed',
+      parent: {
+        namespaceId,
+        namespace: 'ns',
+        workflowId: 'wf',
+        runId: parent.execution.runId,
+        initiatedEventId: 5,
+        rootWorkflowId: 'wf',
+        rootRunId: parent.execution.runId,
+      },
+      child: { workflowId: 'child', runId: 'another run' },
+      childFirstRunId: 'another run',
+      childNamespace: 'ns',
+      childWorkflowType: 'ChildType',
+      close: { kind: 'terminated' },
+    });
+    expect(shard.history()).toHaveLength(length);
+  });
+
+  test('the end of the news is journaled with the next record, and what was told is dropped', () => {
+    const shard = parentWithChild();
+    shard.pumpOutbox();
+    shard.complete(poll(shard, 'child'), [completeWorkflow(new Uint8Array(1000))]);
+    const task = shard.pendingTask('notifyParent');
+    const { length } = shard.records;
+    shard.carry(task);
+    expect(shard.records, 'the parent has written it; the end of the task waits').toHaveLength(length + 1);
+    expect(shard.core.hasFinishedTasks).toBe(true);
+    shard.signal();
+    expect(shard.records.at(-1)?.finishedTaskIds).toContain(task.taskId);
+    expect(shard.core.hasFinishedTasks).toBe(false);
+    expect(shard.core.evict(childKey)?.closeOutcome).toBeUndefined();
+  });
+
+  test('with nothing else to write, a record of its own', () => {
+    const shard = parentWithChild();
+    shard.pumpOutbox();
+    terminate(shard, childKey);
+    shard.carry(shard.pendingTask('notifyParent'));
+    shard.expectDone({ kind: 'flushFinishedTasks' });
+    expect(shard.records.at(-1)).toMatchObject({ type: 'TasksFinished', runs: [], tasks: [] });
+    expect(shard.pendingTasks()).toEqual(['workflowTask']);
+  });
+
   test('continued as new it goes on: only its last run counts', () => {
     const shard = parentWithChild();
     shard.pumpOutbox();

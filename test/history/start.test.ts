@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { IdPolicies } from '../../src/history/commands.ts';
-import { bytes, completeWorkflow, key, ShardUnderTest, signalAttributes } from './shard-under-test.ts';
+import { bytes, completeWorkflow, key, ShardUnderTest, signalAttributes, startTimer } from './shard-under-test.ts';
 
 type Current = 'none' | 'running' | 'completed' | 'failed' | 'canceled' | 'terminated' | 'timed out';
 
@@ -193,6 +193,28 @@ describe('timeouts of a run', () => {
     expect(shard.lastEvent('workflowTaskFailed').attributes.cause, 'FORCE_CLOSE_COMMAND').toBe(17);
     expect(shard.describe().status).toBe(7);
   });
+});
+
+test('after a pause of ours, timers beyond the end of the run do not fire any more', () => {
+  const shard = new ShardUnderTest();
+  shard.start({ start: { runTimeoutMs: 5000 } });
+  shard.complete(shard.pollWorkflowTask(), [startTimer('early', 3000), startTimer('late', 8000)]);
+  shard.advance(20_000);
+  shard.fireDueTimers();
+  expect(shard.history().slice(6)).toEqual(['timerFired', 'workflowTaskScheduled', 'workflowExecutionTimedOut']);
+  expect(shard.lastEvent('timerFired').attributes.timerId).toBe('early');
+});
+
+test('timers that are due together fire together, by time and then by start', () => {
+  const shard = new ShardUnderTest();
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [startTimer('c', 3000), startTimer('b', 2000), startTimer('a', 2000), startTimer('d', 9000)]);
+  shard.advance(3000);
+  shard.fireDueTimers();
+  const fired = shard.events().filter((event) => event.type === 'timerFired');
+  expect(fired.map((event) => event.attributes.timerId)).toEqual(['b', 'a', 'c']);
+  expect(shard.history().at(-1)).toBe('workflowTaskScheduled');
+  expect(shard.records.at(-1)?.runs[0]?.events, 'in one record').toHaveLength(4);
 });
 
 describe('start delay', () => {
