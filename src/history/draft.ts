@@ -36,7 +36,7 @@ const noMeta: EventMeta = {};
 const noBytes: readonly Uint8Array[] = [];
 
 /** What every decision of a shard has at hand. */
-export type Shop = {
+export type ShardParts = {
   readonly shard: ShardState;
   readonly volatile: Volatile;
   readonly wire: HistoryWire;
@@ -57,14 +57,14 @@ export class Draft {
   readonly #finished = new Set<number>();
   #taskIdLast: number;
 
-  constructor(shop: Shop, nowMs: number, askId: number) {
-    this.shard = shop.shard;
-    this.volatile = shop.volatile;
+  constructor(parts: ShardParts, nowMs: number, askId: number) {
+    this.shard = parts.shard;
+    this.volatile = parts.volatile;
     this.askId = askId;
-    this.wire = shop.wire;
-    this.limits = shop.limits;
+    this.wire = parts.wire;
+    this.limits = parts.limits;
     this.nowMs = nowMs;
-    this.#taskIdLast = shop.shard.taskIdLast;
+    this.#taskIdLast = parts.shard.taskIdLast;
   }
 
   about(run: Run): RunDraft {

@@ -143,8 +143,8 @@ export class HistoryCore {
   }
 
   #draft(nowMs: number, askId: number): Draft {
-    const shop = { shard: this.#shard, volatile: this.#volatile, wire: this.#wire, limits: this.#limits };
-    return new Draft(shop, Math.max(nowMs, this.#shard.timeMs), askId);
+    const parts = { shard: this.#shard, volatile: this.#volatile, wire: this.#wire, limits: this.#limits };
+    return new Draft(parts, Math.max(nowMs, this.#shard.timeMs), askId);
   }
 
   #handled(draft: Draft, reply: HistoryReply | undefined): HandledHistory {

@@ -5,7 +5,7 @@
  * that a draft can share it (see pending.ts).
  */
 import type { ActivityTaskScheduledAttributes, HistoryEvent, StartChildWorkflowExecutionInitiatedAttributes } from './events.ts';
-import type { ParentLink, RetryPolicy, RunKey, StickyAttributes, TaskQueue, WorkflowExecution } from './commands.ts';
+import type { ParentLink, RunKey, StickyAttributes, TaskQueue, WorkflowExecution } from './commands.ts';
 import { Pending } from './pending.ts';
 import type { TransferTask } from './tasks.ts';
 import { TimerQueue } from './timer-queue.ts';
@@ -268,5 +268,3 @@ export function forkRun(run: Run): Run {
 export function isRunning(run: Run): boolean {
   return run.status === status.running;
 }
-
-export type { RetryPolicy };

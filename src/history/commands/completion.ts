@@ -1,7 +1,6 @@
 /** What the commands of one completed workflow task share. */
 import type { CompleteWorkflowTask, WorkflowCommand } from '../commands.ts';
-import type { RunDraft } from '../draft.ts';
-import type { EventMeta } from '../draft.ts';
+import type { EventMeta, RunDraft } from '../draft.ts';
 import { type FailedCauseName, pascalCase } from '../wire-enums.ts';
 
 export type Completion = {
@@ -17,7 +16,6 @@ export type Completion = {
   readonly eager: number[];
   /** Workflow ids of children that this task starts. */
   readonly childrenStarted: Set<string>;
-  /** What the same task did to the next run. */
 };
 
 /** The workflow task fails because of a command; `terminate`: so does the workflow. */
