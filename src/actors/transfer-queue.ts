@@ -12,9 +12,9 @@ import { unreachable } from '../kernel/assert.ts';
 import { historyShardOf } from '../kernel/shard.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
 import type { HistoryCommand, TaskQueue } from '../history/commands.ts';
+import { outboxOutcome } from '../history/outbox.ts';
 import type { TransferTask } from '../history/tasks.ts';
 import type { Logger } from '../observability/logger.ts';
-import { outboxOutcome, type OutboxTask } from './outbox-outcome.ts';
 import { isAskFailure } from './asks.ts';
 import type { Clock, Random, Timer } from './ports.ts';
 import type { Asker } from './router.ts';
@@ -48,6 +48,7 @@ export type TransferQueueOptions = {
 };
 
 type DispatchTask = Extract<TransferTask, { readonly kind: 'workflowTask' | 'activityTask' }>;
+type OutboxTask = Exclude<TransferTask, DispatchTask>;
 
 const DELIVERY_TIMEOUT_MS = 10_000;
 const RETRY_DELAY_MS = 100;
@@ -146,7 +147,7 @@ export class TransferQueue {
     const target = historyShardOf(outgoing.targetNamespaceId, outgoing.targetWorkflowId, layout.historyShards);
     router.askHistory(target, outgoing.command, this.#deadlineMs(), (reply) => {
       if (this.#closed) return;
-      const outcome = isAskFailure(reply) ? undefined : outboxOutcome(task, reply);
+      const outcome = isAskFailure(reply) ? undefined : outboxOutcome(task.kind, reply);
       if (outcome === undefined) return this.#retry(task, attempt, whyNot(reply));
       shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome });
     });

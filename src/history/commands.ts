@@ -431,6 +431,7 @@ export type WorkflowCommand =
         /** Set: refused, workflow retry and cron are not built yet. */
         readonly retryPolicy: RetryPolicy | undefined;
         readonly cronSchedule: string;
+        readonly inheritBuildId: boolean;
       }
     >
   | CommandOf<

@@ -222,11 +222,11 @@ function failTask(draft: Draft, run: Run, request: CompleteWorkflowTask, failure
   if (workflowTask.attempt > 1 && failure.cause !== 'unhandledCommand' && !failure.terminate) return answer;
 
   const failing = draft.about(run);
-  const bytes = draft.wire.encodeFailure({ message, cause: undefined, info: { kind: 'server', nonRetryable: true } });
   writeWorkflowTaskFailed(failing, {
     cause: workflowTaskFailedCause[failure.cause],
-    failure: bytes,
-    identity: 'history-service',
+    failure: draft.wire.encodeFailure({ message, cause: undefined, info: { kind: 'server', nonRetryable: false } }),
+    // The server fails the task, on behalf of the worker that sent the commands.
+    identity: request.identity,
     binaryChecksum: '',
   });
   if (!failure.terminate) {

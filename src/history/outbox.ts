@@ -153,9 +153,10 @@ function closeChild(run: Run, task: Extract<TransferTask, { readonly kind: 'clos
   return {
     ...common,
     kind: 'requestCancelWorkflow',
-    cause: 'by parent close policy',
+    cause: '',
     requestId: requestId(run, task.initiatedEventId),
-    external: { initiatedEventId: task.initiatedEventId, execution: { workflowId: run.key.workflowId, runId: run.key.runId } },
+    // Nothing in the parent's history asked for it: upstream names the parent and no event.
+    external: { initiatedEventId: 0, execution: { workflowId: run.key.workflowId, runId: run.key.runId } },
   };
 }
 

@@ -58,7 +58,7 @@ function fireForRun(
     case 'executionTimeout':
       if (!isRunning(run)) return;
       forceEndWorkflowTask(firing);
-      closeRun(firing, 'workflowExecutionTimedOut', { retryState: retryState.retryPolicyNotSet, newExecutionRunId: '' });
+      closeRun(firing, 'workflowExecutionTimedOut', { retryState: stateAtTimeout(run, draft.nowMs), newExecutionRunId: '' });
       return;
     case 'retention':
       firing.forget();
@@ -78,4 +78,10 @@ function fireUserTimers(draft: Draft, run: Run): void {
     firing.addOrBuffer('timerFired', { timerId, startedEventId });
   }
   if (due.length > 0) wake(firing);
+}
+
+/** At the end of the whole execution no policy could start another run. */
+function stateAtTimeout({ start }: Run, nowMs: number): number {
+  const executionOver = start.executionExpirationMs > 0 && nowMs >= start.executionExpirationMs;
+  return executionOver ? retryState.timeout : retryState.retryPolicyNotSet;
 }

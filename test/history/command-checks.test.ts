@@ -164,10 +164,10 @@ describe('a bad command fails the task', () => {
     expect(rejection.message.startsWith(text), rejection.message).toBe(true);
     expect(shard.history().slice(2), 'nothing of the completion stays').toEqual(['workflowTaskStarted', 'workflowTaskFailed']);
     const { attributes } = shard.lastEvent('workflowTaskFailed');
-    expect(attributes).toMatchObject({ cause, identity: 'history-service' });
+    expect(attributes).toMatchObject({ cause, identity: 'worker' });
     expect(decodeFailure(attributes.failure ?? bytes(''))).toMatchObject({
       message: rejection.message,
-      serverFailureInfo: { nonRetryable: true },
+      serverFailureInfo: { nonRetryable: false },
     });
     expect(shard.describe()).toMatchObject({ status: 1, pendingWorkflowTask: { attempt: 2, started: false } });
     expect(shard.pendingTasks(), 'nothing is started, nothing armed').toEqual(['workflowTask']);

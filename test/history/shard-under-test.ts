@@ -435,6 +435,7 @@ export function continueAsNew(change: Partial<AttributesFor<'continueAsNewWorkfl
       lastCompletionResult: undefined,
       retryPolicy: undefined,
       cronSchedule: '',
+      inheritBuildId: false,
       ...change,
     },
   };

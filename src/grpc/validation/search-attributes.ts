@@ -1,4 +1,4 @@
-import { decodePayload, decodeSearchAttributes } from '../../wire/generated/lean/common.ts';
+import { decodePayload, decodeSearchAttributes, encodePayload, encodeSearchAttributes } from '../../wire/generated/lean/common.ts';
 import { IndexedValueType } from '../../wire/generated/lean/enums.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { checkOpaque } from './opaque.ts';
@@ -46,6 +46,22 @@ export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: 
     const problem = valueProblem(payload, type);
     if (problem !== undefined) throw invalidArgument(`invalid value for search attribute ${name} of type ${typeName(type)}: ${problem}`);
   }
+}
+
+/**
+ * The same search attributes, each payload naming its type: a reader that decodes typed attributes needs it, and whoever set the value
+ * may not have known it. Unknown names stay as they are, for whoever refuses them.
+ */
+export function withTypes(bytes: Uint8Array | undefined, types: ReadonlyMap<string, number>): Uint8Array | undefined {
+  if (bytes === undefined || bytes.length === 0) return bytes;
+  const typed = new Map<string, Uint8Array>();
+  for (const [name, encoded] of decodeSearchAttributes(bytes).indexedFields) {
+    const type = types.get(name);
+    const payload = decodePayload(encoded);
+    if (type === undefined || payload.metadata.has('type')) typed.set(name, encoded);
+    else typed.set(name, encodePayload({ ...payload, metadata: new Map([...payload.metadata, ['type', Buffer.from(typeName(type))]]) }));
+  }
+  return encodeSearchAttributes({ indexedFields: typed });
 }
 
 /** Why this payload is no value of that IndexedValueType; undefined = it is. A null or an empty list unsets the attribute. */

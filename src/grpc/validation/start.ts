@@ -5,7 +5,7 @@ import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { checkBlob, checkLength, checkMemo, isTooLong } from './lengths.ts';
 import { checkOpaque } from './opaque.ts';
-import { checkSearchAttributes } from './search-attributes.ts';
+import { checkSearchAttributes, withTypes } from './search-attributes.ts';
 import { requireTaskQueue, taskQueueFields } from './task-queue.ts';
 
 /** What a start and a signal-with-start have in common. */
@@ -69,7 +69,7 @@ export function startAttributes(request: StartFields, namespace: Namespace): Sta
     input: request.input,
     header: request.header,
     memo: request.memo,
-    searchAttributes: request.searchAttributes,
+    searchAttributes: withTypes(request.searchAttributes, namespace.searchAttributeTypes),
     executionTimeoutMs: request.workflowExecutionTimeoutMs,
     runTimeoutMs: request.workflowRunTimeoutMs,
     taskTimeoutMs: request.workflowTaskTimeoutMs,

@@ -7,12 +7,14 @@ import type {
   ScheduleActivityTaskCommandAttributes,
   SignalExternalWorkflowExecutionCommandAttributes,
   StartChildWorkflowExecutionCommandAttributes,
+  UpsertWorkflowSearchAttributesCommandAttributes,
 } from '../../wire/generated/lean/command.ts';
 import { CommandType } from '../../wire/generated/lean/enums.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
 import type { Call } from '../transport/call.ts';
 import { checkOpaque } from '../validation/opaque.ts';
+import { withTypes } from '../validation/search-attributes.ts';
 import { opaqueFailure } from './failures.ts';
 
 /** Namespace names in commands -> ids; '' = the workflow's own. */
@@ -46,7 +48,11 @@ async function resolve(front: Front, call: Call, named: ReadonlySet<string>): Pr
  * One command as the core knows it. Its checks are the core's; only what is malformed or not built at all is refused here, and then with
  * the whole request.
  */
-export function workflowCommand(command: Command, namespaces: TargetNamespaces): WorkflowCommand {
+export function workflowCommand(
+  command: Command,
+  namespaces: TargetNamespaces,
+  attributeTypes: ReadonlyMap<string, number>,
+): WorkflowCommand {
   checkOpaque(command.userMetadata, 'userMetadata');
   for (const marker of command.eventGroupMarkers) checkOpaque(marker, 'eventGroupMarker');
   const common = { userMetadata: command.userMetadata, eventGroupMarkers: command.eventGroupMarkers };
@@ -75,13 +81,13 @@ export function workflowCommand(command: Command, namespaces: TargetNamespaces):
     case CommandType.CONTINUE_AS_NEW_WORKFLOW_EXECUTION:
       return {
         type: 'continueAsNewWorkflowExecution',
-        attributes: continueAsNew(command.continueAsNewWorkflowExecutionCommandAttributes),
+        attributes: continueAsNew(command.continueAsNewWorkflowExecutionCommandAttributes, attributeTypes),
         ...common,
       };
     case CommandType.START_CHILD_WORKFLOW_EXECUTION:
       return {
         type: 'startChildWorkflowExecution',
-        attributes: startChild(command.startChildWorkflowExecutionCommandAttributes, namespaces),
+        attributes: startChild(command.startChildWorkflowExecutionCommandAttributes, namespaces, attributeTypes),
         ...common,
       };
     case CommandType.REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION:
@@ -97,8 +103,11 @@ export function workflowCommand(command: Command, namespaces: TargetNamespaces):
         ...common,
       };
     case CommandType.UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
-      checkOpaque(command.upsertWorkflowSearchAttributesCommandAttributes?.searchAttributes, 'fields');
-      return { type: 'upsertWorkflowSearchAttributes', attributes: command.upsertWorkflowSearchAttributesCommandAttributes, ...common };
+      return {
+        type: 'upsertWorkflowSearchAttributes',
+        attributes: upsertSearchAttributes(command.upsertWorkflowSearchAttributesCommandAttributes, attributeTypes),
+        ...common,
+      };
     case CommandType.MODIFY_WORKFLOW_PROPERTIES:
       checkOpaque(command.modifyWorkflowPropertiesCommandAttributes?.upsertedMemo, 'fields');
       return { type: 'modifyWorkflowProperties', attributes: command.modifyWorkflowPropertiesCommandAttributes, ...common };
@@ -145,8 +154,18 @@ function scheduleActivity(attributes: ScheduleActivityTaskCommandAttributes | un
   };
 }
 
+function upsertSearchAttributes(
+  attributes: UpsertWorkflowSearchAttributesCommandAttributes | undefined,
+  attributeTypes: ReadonlyMap<string, number>,
+): AttributesOf<'upsertWorkflowSearchAttributes'> {
+  if (attributes === undefined) return undefined;
+  checkOpaque(attributes.searchAttributes, 'fields');
+  return { searchAttributes: withTypes(attributes.searchAttributes, attributeTypes) };
+}
+
 function continueAsNew(
   attributes: ContinueAsNewWorkflowExecutionCommandAttributes | undefined,
+  attributeTypes: ReadonlyMap<string, number>,
 ): AttributesOf<'continueAsNewWorkflowExecution'> {
   if (attributes === undefined) return undefined;
   checkOpaque(attributes.input, 'payloads');
@@ -161,7 +180,7 @@ function continueAsNew(
     input: attributes.input,
     header: attributes.header,
     memo: attributes.memo,
-    searchAttributes: attributes.searchAttributes,
+    searchAttributes: withTypes(attributes.searchAttributes, attributeTypes),
     runTimeoutMs: attributes.workflowRunTimeoutMs,
     taskTimeoutMs: attributes.workflowTaskTimeoutMs,
     backoffStartIntervalMs: attributes.backoffStartIntervalMs,
@@ -170,12 +189,14 @@ function continueAsNew(
     lastCompletionResult: attributes.lastCompletionResult,
     retryPolicy: attributes.retryPolicy,
     cronSchedule: attributes.cronSchedule,
+    inheritBuildId: attributes.inheritBuildId,
   };
 }
 
 function startChild(
   attributes: StartChildWorkflowExecutionCommandAttributes | undefined,
   namespaces: TargetNamespaces,
+  attributeTypes: ReadonlyMap<string, number>,
 ): AttributesOf<'startChildWorkflowExecution'> {
   if (attributes === undefined) return undefined;
   if (attributes.versioningOverride !== undefined) throw notBuilt('versioning_override of a child workflow');
@@ -193,7 +214,7 @@ function startChild(
     input: attributes.input,
     header: attributes.header,
     memo: attributes.memo,
-    searchAttributes: attributes.searchAttributes,
+    searchAttributes: withTypes(attributes.searchAttributes, attributeTypes),
     executionTimeoutMs: attributes.workflowExecutionTimeoutMs,
     runTimeoutMs: attributes.workflowRunTimeoutMs,
     taskTimeoutMs: attributes.workflowTaskTimeoutMs,

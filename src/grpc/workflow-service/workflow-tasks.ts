@@ -113,7 +113,7 @@ async function complete(
     task,
     namespace: namespace.name,
     identity: request.identity,
-    commands: request.commands.map((command) => workflowCommand(command, namespaces)),
+    commands: request.commands.map((command) => workflowCommand(command, namespaces, namespace.searchAttributeTypes)),
     sticky:
       request.stickyAttributes?.workerTaskQueue === undefined
         ? undefined

@@ -83,7 +83,8 @@ function isOfType(value: unknown, type: number): boolean {
 
 function writeFailure(w: Writer, { message, cause, info }: FailureSpec): void {
   w.string(10, message);
-  w.string(18, 'Server');
+  // Upstream names itself as the source of timeouts, not of what it says as a server.
+  if (info.kind !== 'server') w.string(18, 'Server');
   // A message inside a message is its bytes: the cause goes in as it came.
   if (cause !== undefined) w.bytesAlways(34, cause);
   switch (info.kind) {

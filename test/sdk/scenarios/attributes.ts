@@ -1,3 +1,4 @@
+import { defineSearchAttributeKey } from '@temporalio/common';
 import { expect } from 'vitest';
 import type { Scenario, Stage } from '../harness.ts';
 import { activity, workflowTask } from '../history.ts';
@@ -29,6 +30,9 @@ export const attributeScenarios: readonly Scenario[] = [
       ]);
       const started = history.only('workflowExecutionStartedEventAttributes');
       expect(valueOf(started.searchAttributes?.indexedFields?.['SdkKeyword'])).toEqual(['before']);
+      // The server adds the type: a reader that decodes typed attributes needs it, and the client may not have known it.
+      const type = started.searchAttributes?.indexedFields?.['SdkKeyword']?.metadata?.['type'];
+      expect(new TextDecoder().decode(type ?? undefined)).toBe('Keyword');
       expect(valueOf(started.memo?.fields?.['stage'])).toBe('first');
       const upserted = history.only('upsertWorkflowSearchAttributesEventAttributes').searchAttributes?.indexedFields ?? {};
       expect(Object.fromEntries(Object.entries(upserted).map(([name, payload]) => [name, valueOf(payload)]))).toEqual({
@@ -43,6 +47,7 @@ export const attributeScenarios: readonly Scenario[] = [
       const description = await run.handle.describe();
       expect(description.memo).toEqual({ stage: 'second' });
       expect(description.searchAttributes).toMatchObject({ SdkKeyword: ['after'], SdkInt: [7] });
+      expect(description.typedSearchAttributes.get(defineSearchAttributeKey('SdkInt', 'INT'))).toBe(7);
       expect(description.status.name).toBe('COMPLETED');
     },
   },

@@ -194,13 +194,17 @@ export const childScenarios: readonly Scenario[] = [
     async run(stage) {
       const child = await leftBehind(stage, 'REQUEST_CANCEL');
       await expect(child.handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
-      expect((await child.history()).types).toEqual([
+      const history = await child.history();
+      expect(history.types).toEqual([
         'WorkflowExecutionStarted',
         ...workflowTask,
         'WorkflowExecutionCancelRequested',
         ...workflowTask,
         'WorkflowExecutionCanceled',
       ]);
+      const requested = history.only('workflowExecutionCancelRequestedEventAttributes');
+      expect(requested).toMatchObject({ cause: '', externalWorkflowExecution: { workflowId: stage.id } });
+      expect(Number(requested.externalInitiatedEventId)).toBe(0);
     },
   },
   {

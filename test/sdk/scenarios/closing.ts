@@ -114,6 +114,9 @@ export const closingScenarios: readonly Scenario[] = [
         initiator: enums.ContinueAsNewInitiator.CONTINUE_AS_NEW_INITIATOR_UNSPECIFIED,
       });
       expect(valuesOf(continued.input)).toEqual([2]);
+      // As the command had them, too: the worker's build id goes on, and the pause between two runs is the next run's business.
+      expect(continued.inheritBuildId).toBe(true);
+      expect(millisOf(continued.backoffStartInterval)).toBe(0);
 
       const second = await (await stage.observe(run.workflowId, first.nextRunId)).history();
       const started = second.only('workflowExecutionStartedEventAttributes');

@@ -118,6 +118,8 @@ export const timerScenarios: readonly Scenario[] = [
       expect(history.types).toEqual(['WorkflowExecutionStarted', ...workflowTask, 'WorkflowExecutionTimedOut']);
       const started = history.only('workflowExecutionStartedEventAttributes');
       expect([started.workflowRunTimeout, started.workflowExecutionTimeout].map(millisOf)).toEqual([2000, 2000]);
+      // Unlike the run timeout: no policy could have started another run.
+      expect(history.only('workflowExecutionTimedOutEventAttributes').retryState).toBe(enums.RetryState.RETRY_STATE_TIMEOUT);
       expect(started.workflowExecutionExpirationTime).not.toBeNull();
     },
   },

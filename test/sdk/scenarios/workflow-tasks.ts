@@ -96,7 +96,13 @@ export const workflowTaskScenarios: readonly Scenario[] = [
       expect(history.types.slice(2, 5)).toEqual(['WorkflowTaskStarted', 'WorkflowTaskFailed', 'WorkflowTaskScheduled']);
       expect(history.only('workflowTaskFailedEventAttributes')).toMatchObject({
         cause: WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_BAD_START_TIMER_ATTRIBUTES,
-        failure: { message: 'BadStartTimerAttributes: TimerId is not set on StartTimerCommand.', serverFailureInfo: {} },
+        failure: {
+          message: 'BadStartTimerAttributes: TimerId is not set on StartTimerCommand.',
+          source: '',
+          serverFailureInfo: { nonRetryable: false },
+        },
+        // The server failed it, on behalf of the worker that sent the command.
+        identity: worker.identity,
       });
     },
   },
