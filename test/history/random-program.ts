@@ -1,0 +1,405 @@
+/** Random programs of commands against one shard, as worker, client and clock together would cause them. */
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import type { RunKey, WorkflowCommand } from '../../src/history/commands.ts';
+import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/replies.ts';
+import {
+  activityRef,
+  bytes,
+  cancelActivity,
+  cancelTimer,
+  completeWorkflow,
+  continueAsNew,
+  namespaceId,
+  refOf,
+  scheduleActivity,
+  type ShardUnderTest,
+  signalAttributes,
+  startChild,
+  startTimer,
+} from './shard-under-test.ts';
+
+const ids = ['wf', 'other', 'child'];
+const number = fc.nat(1000);
+
+const workflowCommand = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('schedule' as const),
+      id: fc.nat(3),
+      eager: fc.boolean(),
+      attempts: fc.nat(2),
+      s2c: fc.constantFrom(0, 5000),
+      heartbeat: fc.constantFrom(0, 2000),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('timer' as const), id: fc.nat(2), ms: fc.constantFrom(0, 500, 5000) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('cancelTimer' as const), id: fc.nat(2) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('cancelActivity' as const), n: number }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('child' as const), id: fc.nat(2), policy: fc.nat(3) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('signalOther' as const), id: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('cancelOther' as const), id: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('marker' as const) }) },
+);
+const closeCommand = fc.oneof(
+  { weight: 8, arbitrary: fc.constant(null) },
+  { weight: 1, arbitrary: fc.constantFrom('complete' as const, 'fail' as const, 'cancel' as const, 'continue' as const) },
+);
+
+export const programStep = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('start' as const),
+      id: fc.nat(2),
+      reuse: fc.nat(2),
+      conflict: fc.nat(2),
+      delay: fc.constantFrom(0, 0, 1000),
+      run: fc.constantFrom(0, 0, 8000),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('signal' as const), id: fc.nat(2), repeat: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('signalWithStart' as const), id: fc.nat(2), terminate: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const), id: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('terminate' as const), id: fc.nat(2) }) },
+  { weight: 12, arbitrary: fc.record({ do: fc.constant('pollWorkflow' as const), n: number, normal: fc.boolean() }) },
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      do: fc.constant('completeTask' as const),
+      n: number,
+      commands: fc.array(workflowCommand, { maxLength: 4 }),
+      close: closeCommand,
+      sticky: fc.boolean(),
+      inline: fc.boolean(),
+      force: fc.boolean(),
+      keep: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('failTask' as const), n: number }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('pollActivity' as const), n: number }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('activity' as const), n: number, how: fc.nat(5), keep: fc.boolean() }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('time' as const), ms: fc.constantFrom(1, 400, 2000, 12_000) }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('outbox' as const), n: number }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('resetSticky' as const), id: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('query' as const), id: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('speculative' as const), id: fc.nat(2) }) },
+);
+export type ProgramStep = typeof programStep extends fc.Arbitrary<infer Value> ? Value : never;
+type Command = typeof workflowCommand extends fc.Arbitrary<infer Value> ? Value : never;
+
+export class Program {
+  readonly shard: ShardUnderTest;
+  readonly #workflowTasks: StartedWorkflowTask[] = [];
+  readonly #activityTasks: StartedActivityTask[] = [];
+  #lastSignal = 'none';
+
+  constructor(shard: ShardUnderTest) {
+    this.shard = shard;
+  }
+
+  run(step: ProgramStep): void {
+    const { shard } = this;
+    switch (step.do) {
+      case 'start':
+        shard.ask(
+          shard.startCommand({
+            key: keyOf(step.id),
+            policies: { reusePolicy: [1, 2, 3][step.reuse] as 1 | 2 | 3, conflictPolicy: [1, 2, 3][step.conflict] as 1 | 2 | 3 },
+            onConflict: { attachRequestId: true, attachLinks: false, links: [] },
+            start: { startDelayMs: step.delay, runTimeoutMs: step.run },
+          }),
+        );
+        return;
+      case 'signal':
+        if (!step.repeat) this.#lastSignal = shard.newRequestId();
+        shard.ask({
+          kind: 'signalWorkflow',
+          key: keyOf(step.id),
+          signal: signalAttributes({ requestId: this.#lastSignal }),
+          childOf: undefined,
+        });
+        return;
+      case 'signalWithStart': {
+        const { start, newRunId, requestId, namespace } = shard.startCommand();
+        const policies = { reusePolicy: 1, conflictPolicy: step.terminate ? 3 : 2 } as const;
+        const signal = signalAttributes({ requestId: shard.newRequestId() });
+        shard.ask({ kind: 'signalWithStartWorkflow', key: keyOf(step.id), namespace, newRunId, requestId, start, policies, signal });
+        return;
+      }
+      case 'cancel':
+        shard.ask({
+          kind: 'requestCancelWorkflow',
+          key: keyOf(step.id),
+          firstExecutionRunId: '',
+          cause: '',
+          identity: 'client',
+          requestId: shard.newRequestId(),
+          links: [],
+          external: undefined,
+          childOf: undefined,
+        });
+        return;
+      case 'terminate':
+        shard.ask({
+          kind: 'terminateWorkflow',
+          key: keyOf(step.id),
+          firstExecutionRunId: '',
+          reason: 'enough',
+          details: undefined,
+          identity: 'client',
+          links: [],
+          childOf: undefined,
+        });
+        return;
+      case 'pollWorkflow':
+        return this.#pollWorkflow(step.n, step.normal);
+      case 'completeTask':
+        return this.#completeTask(step);
+      case 'failTask': {
+        const task = pick(this.#workflowTasks, step.n);
+        if (task === undefined) return;
+        shard.ask({
+          kind: 'failWorkflowTask',
+          task: refOf(task),
+          cause: 14,
+          failure: undefined,
+          identity: 'worker',
+          binaryChecksum: '',
+          jitter: 0.5,
+        });
+        return;
+      }
+      case 'pollActivity':
+        return this.#pollActivity(step.n);
+      case 'activity':
+        return this.#endActivity(step.n, step.how, step.keep);
+      case 'time':
+        shard.advance(step.ms);
+        shard.fireDueTimers();
+        return;
+      case 'outbox': {
+        const tasks = [...shard.core.pendingTransferTasks()].filter(({ kind }) => kind !== 'workflowTask' && kind !== 'activityTask');
+        const task = pick(tasks, step.n);
+        if (task !== undefined) this.#carry(task.taskId);
+        return;
+      }
+      case 'resetSticky':
+        shard.ask({ kind: 'resetStickyTaskQueue', key: keyOf(step.id) });
+        return;
+      case 'query':
+        shard.ask({
+          kind: 'queryWorkflow',
+          key: keyOf(step.id),
+          queryId: shard.newRequestId(),
+          query: bytes('query'),
+          rejectCondition: 1,
+          deadlineMs: shard.nowMs + 10_000,
+        });
+        return;
+      case 'speculative': {
+        const offered = shard.core.offerSpeculativeWorkflowTask(keyOf(step.id), shard.nowMs);
+        if (offered === undefined) return;
+        const { scheduledEventId, stamp, taskQueue } = offered;
+        const reply = shard.ask({
+          kind: 'startWorkflowTask',
+          key: keyOf(step.id),
+          scheduledEventId,
+          stamp,
+          pollRequestId: shard.newRequestId(),
+          identity: 'worker',
+          taskQueue,
+        });
+        if (reply?.kind === 'workflowTask') this.#workflowTasks.push(reply);
+      }
+    }
+  }
+
+  #pollWorkflow(n: number, normal: boolean): void {
+    const task = pick(
+      [...this.shard.core.pendingTransferTasks()].filter(({ kind }) => kind === 'workflowTask'),
+      n,
+    );
+    if (task?.kind !== 'workflowTask') return;
+    const { key, scheduledEventId, stamp } = task;
+    const taskQueue = normal ? { name: 'queue', kind: 1, normalName: '' } : task.taskQueue;
+    const pollRequestId = this.shard.newRequestId();
+    const reply = this.shard.ask({ kind: 'startWorkflowTask', key, scheduledEventId, stamp, pollRequestId, identity: 'worker', taskQueue });
+    expect(reply?.kind, 'a pending task can be started').toBe('workflowTask');
+    if (reply?.kind !== 'workflowTask') return;
+    expect(reply.historyLastEventId + reply.tailEvents.length).toBe(reply.startedEventId);
+    this.#workflowTasks.push(reply);
+    // The same poll again gets the same task.
+    const again = this.shard.ask({
+      kind: 'startWorkflowTask',
+      key,
+      scheduledEventId: reply.scheduledEventId,
+      stamp: stampOf(this.shard, reply, stamp),
+      pollRequestId,
+      identity: 'worker',
+      taskQueue,
+    });
+    if (again?.kind === 'workflowTask') expect(again).toEqual(reply);
+  }
+
+  #completeTask(step: Extract<ProgramStep, { readonly do: 'completeTask' }>): void {
+    const { shard } = this;
+    const task = pick(this.#workflowTasks, step.n);
+    if (task === undefined) return;
+    const commands: WorkflowCommand[] = step.commands.map((command) => this.#command(command, task.key.runId));
+    if (step.close === 'complete') commands.push(completeWorkflow());
+    if (step.close === 'continue') commands.push(continueAsNew());
+    if (step.close === 'cancel')
+      commands.push({ type: 'cancelWorkflowExecution', userMetadata: undefined, attributes: { details: undefined } });
+    if (step.close === 'fail') {
+      const failure = {
+        facts: { kind: 'application', type: 'T', nonRetryable: false, nextRetryDelayMs: 0, message: '' },
+        bytes: bytes('f'),
+      } as const;
+      commands.push({ type: 'failWorkflowExecution', userMetadata: undefined, attributes: { failure } });
+    }
+    const reply = shard.ask(
+      shard.completion(task, commands, {
+        sticky: step.sticky ? { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 3000 } : undefined,
+        returnNewWorkflowTask: step.inline,
+        forceCreateNewWorkflowTask: step.force && step.close === null,
+      }),
+    );
+    // Kept ones are answered again later: a late repeat must do no harm.
+    if (!step.keep) this.#workflowTasks.splice(this.#workflowTasks.indexOf(task), 1);
+    if (reply?.kind !== 'workflowTaskCompleted') return;
+    if (reply.workflowTask !== undefined) this.#workflowTasks.push(reply.workflowTask);
+    this.#activityTasks.push(...reply.activityTasks);
+  }
+
+  #command(command: Command, runId: string): WorkflowCommand {
+    switch (command.do) {
+      case 'schedule':
+        return scheduleActivity({
+          activityId: `a${command.id}`,
+          requestEagerExecution: command.eager,
+          scheduleToCloseTimeoutMs: command.s2c,
+          heartbeatTimeoutMs: command.heartbeat,
+          retryPolicy: {
+            initialIntervalMs: 700,
+            backoffCoefficient: 2,
+            maximumIntervalMs: 0,
+            maximumAttempts: command.attempts,
+            nonRetryableErrorTypes: [],
+          },
+        });
+      case 'timer':
+        return startTimer(`t${command.id}`, command.ms);
+      case 'cancelTimer':
+        return cancelTimer(`t${command.id}`);
+      case 'cancelActivity':
+        return cancelActivity(
+          pick(
+            this.shard.events(runId).filter(({ type }) => type === 'activityTaskScheduled'),
+            command.n,
+          )?.eventId ?? 1,
+        );
+      case 'child':
+        return startChild({ workflowId: ids[command.id] ?? 'child', parentClosePolicy: command.policy });
+      case 'signalOther':
+        return {
+          type: 'signalExternalWorkflowExecution',
+          userMetadata: undefined,
+          attributes: {
+            namespace: '',
+            namespaceId: '',
+            execution: { workflowId: ids[command.id] ?? 'other', runId: '' },
+            signalName: 'external',
+            input: undefined,
+            control: '',
+            childWorkflowOnly: false,
+            header: undefined,
+          },
+        };
+      case 'cancelOther':
+        return {
+          type: 'requestCancelExternalWorkflowExecution',
+          userMetadata: undefined,
+          attributes: {
+            namespace: '',
+            namespaceId: '',
+            workflowId: ids[command.id] ?? 'other',
+            runId: '',
+            control: '',
+            childWorkflowOnly: false,
+            reason: 'random',
+          },
+        };
+      case 'marker':
+        return {
+          type: 'recordMarker',
+          userMetadata: bytes('metadata'),
+          attributes: { markerName: 'm', details: new Map([['x', bytes('y')]]), header: undefined, failure: undefined },
+        };
+    }
+  }
+
+  #pollActivity(n: number): void {
+    const task = pick(
+      [...this.shard.core.pendingTransferTasks()].filter(({ kind }) => kind === 'activityTask'),
+      n,
+    );
+    if (task?.kind !== 'activityTask') return;
+    const { key, scheduledEventId, stamp } = task;
+    const pollRequestId = this.shard.newRequestId();
+    const reply = this.shard.ask({
+      kind: 'startActivityTask',
+      key,
+      scheduledEventId,
+      stamp,
+      pollRequestId,
+      identity: 'worker',
+      workerVersion: undefined,
+    });
+    expect(reply?.kind, 'a pending task can be started').toBe('activityTask');
+    if (reply?.kind !== 'activityTask') return;
+    if (n % 7 === 0) this.shard.expectDone({ kind: 'withdrawActivityStart', key, scheduledEventId, pollRequestId });
+    else this.#activityTasks.push(reply);
+  }
+
+  #endActivity(n: number, how: number, keep: boolean): void {
+    const { shard } = this;
+    const task = pick(this.#activityTasks, n);
+    if (task === undefined) return;
+    const activity = activityRef(task);
+    const identity = 'worker';
+    const facts = { kind: 'application', type: 'T', nonRetryable: how === 2, nextRetryDelayMs: 0, message: 'x' } as const;
+    if (how === 0) shard.ask({ kind: 'completeActivityTask', activity, result: bytes('r'), identity });
+    if (how === 1 || how === 2)
+      shard.ask({ kind: 'failActivityTask', activity, failure: { facts, bytes: bytes('f') }, lastHeartbeatDetails: bytes('h'), identity });
+    if (how === 3) shard.ask({ kind: 'cancelActivityTask', activity, details: undefined, identity });
+    if (how === 4) shard.ask({ kind: 'recordActivityHeartbeat', activity, details: bytes('beat'), identity });
+    if (how === 5)
+      shard.ask({ kind: 'completeActivityTask', activity: { ...activity, scheduledEventId: 0, attempt: 0 }, result: undefined, identity });
+    if (!keep && how !== 4) this.#activityTasks.splice(this.#activityTasks.indexOf(task), 1);
+  }
+
+  #carry(taskId: number): void {
+    const task = this.shard.core.transferTask(taskId);
+    if (task !== undefined) this.shard.carry(task);
+  }
+}
+
+function stampOf(shard: ShardUnderTest, reply: StartedWorkflowTask, stamp: number): number {
+  // A transient task that became normal at its start was scheduled once more.
+  const renewed = shard.records
+    .at(-1)
+    ?.runs.some(({ events }) =>
+      events.some(({ event }) => event.type === 'workflowTaskScheduled' && event.eventId === reply.scheduledEventId),
+    );
+  return renewed === true ? stamp + 1 : stamp;
+}
+
+function keyOf(id: number): RunKey {
+  return { namespaceId, workflowId: ids[id] ?? 'wf', runId: '' };
+}
+
+function pick<Item>(items: readonly Item[], n: number): Item | undefined {
+  return items.length === 0 ? undefined : items[n % items.length];
+}
