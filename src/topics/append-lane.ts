@@ -30,6 +30,8 @@ export class LaneSlot implements LogAttachment {
   detached = false;
   /** Its last append failed, so it must not drag others along. */
   suspect = false;
+  /** Which connection it was last placed on; for the log that has more than one. */
+  connection = 0;
 
   constructor(partition: PartitionId, source: BatchSource, enqueue: (slot: LaneSlot) => void) {
     this.partition = partition;

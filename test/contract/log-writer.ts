@@ -15,6 +15,8 @@ export class LogWriter implements BatchSource {
   #inReady = false;
   /** Rules of the port that the log broke. */
   readonly broken: string[] = [];
+  /** How often it was told to look at its tail. */
+  reconnections = 0;
 
   constructor(log: Log, partition: PartitionId, events?: WriterEvent[]) {
     this.#partition = partition.partition;
@@ -42,6 +44,10 @@ export class LogWriter implements BatchSource {
 
   detach(): void {
     this.#attachment.detach();
+  }
+
+  reconnected(): void {
+    this.reconnections++;
   }
 
   seal(): SealedBatch | undefined {

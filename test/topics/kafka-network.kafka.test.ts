@@ -56,6 +56,20 @@ describe.skipIf(!(await canStartLocalKafka('Kafka over a network that forgets co
     await log.close();
   });
 
+  test('T6: every owner looks at its tail before it appends over another connection, also one that was idle', async () => {
+    const topic = `test.${randomUUID()}`;
+    const log = await open(topic);
+    const [busy, idle] = [new LogWriter(log, { topic, partition: 0 }), new LogWriter(log, { topic, partition: 1 })];
+    for (const writer of [busy, idle]) baseOf(await writer.append(record(1)));
+    const before = [busy.reconnections, idle.reconnections];
+    proxy.silence('all');
+    expect((await busy.append(record(2))).kind).toBe('unknown');
+    for (const writer of [busy, idle]) baseOf(await writer.append(record(3)));
+    for (const writer of [busy, idle]) baseOf(await writer.append(record(4)));
+    expect([busy.reconnections, idle.reconnections]).toEqual(before.map((count) => count + 1));
+    await log.close();
+  });
+
   test('the answer lost: in doubt, and in the log', async () => {
     const topic = `test.${randomUUID()}`;
     const at = { topic, partition: 2 };

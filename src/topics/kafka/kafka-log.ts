@@ -71,6 +71,9 @@ class KafkaLog implements Log {
   readonly #plane: DataPlane;
   readonly #settings: Settings;
   readonly #lanes = new Map<number, AppendLane>();
+  /** By broker: the number of the connection that its appends go over. A lost one is followed by another number. */
+  readonly #connections = new Map<number, number>();
+  #lastConnection = 0;
   /** One per leader, so that a broker which hangs holds up its own partitions only. */
   readonly #barriers = new Map<number | undefined, EndBarrier>();
   /** Ready, but nobody knows their leader. */
@@ -160,8 +163,23 @@ class KafkaLog implements Log {
       this.#homeless.push(slot);
       this.#findLeaders();
     } else {
-      this.#lane(leader).enqueue(slot);
+      this.#place(slot, leader);
     }
+  }
+
+  /** On another connection than last time the owner looks at its tail before it appends: records may be gone (rule T6). */
+  #place(slot: LaneSlot, leader: number): void {
+    const connection = this.#connections.get(leader) ?? this.#nextConnection(leader);
+    const moved = slot.connection !== 0 && slot.connection !== connection;
+    slot.connection = connection;
+    if (moved) slot.source.reconnected?.();
+    this.#lane(leader).enqueue(slot);
+  }
+
+  #nextConnection(leader: number): number {
+    this.#lastConnection += 1;
+    this.#connections.set(leader, this.#lastConnection);
+    return this.#lastConnection;
   }
 
   #lane(nodeId: number): AppendLane {
@@ -178,6 +196,7 @@ class KafkaLog implements Log {
   /** Asked before anything is sealed: without a connection all who wait look for their leader again. */
   #mayAppend(nodeId: number): boolean {
     if (this.#plane.connected(nodeId, 'append')) return true;
+    this.#nextConnection(nodeId);
     const waiting = this.#lanes.get(nodeId)?.drain() ?? [];
     for (const { partition } of waiting) this.#plane.forget(partition);
     this.#homeless.push(...waiting);
@@ -226,7 +245,7 @@ class KafkaLog implements Log {
       }
     }
     const served = slots.filter((_, index) => ends[index] !== undefined);
-    if (leader !== undefined) for (const slot of served) this.#lane(leader).enqueue(slot);
+    if (leader !== undefined) for (const slot of served) this.#place(slot, leader);
     if (served.length === slots.length) return;
     this.#homeless.push(...slots.filter((_, index) => ends[index] === undefined));
     this.#failures++;
