@@ -1,0 +1,141 @@
+/**
+ * The same random calls against Perdure and against Temporal, and where a user could tell them apart.
+ *
+ *     node test/differential/main.ts --ours 127.0.0.1:7233 --theirs 127.0.0.1:7234 --seed 1 --programs 100
+ *     node test/differential/main.ts --start /path/to/temporal --seed 1 --programs 100
+ *
+ * `--family a,b` draws only from those, `--users 8` programs run side by side, `--one 17` runs one seed and prints its steps.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { ServerProcess } from '../bench/server-process.ts';
+import { Api } from './api.ts';
+import { differences } from './compare.ts';
+import { programOf } from './families/families.ts';
+import type { Program } from './program.ts';
+import type { Seen } from './run-program.ts';
+import { runProgram } from './run-program.ts';
+
+const { values } = parseArgs({
+  options: {
+    ours: { type: 'string' },
+    theirs: { type: 'string' },
+    start: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    programs: { type: 'string', default: '50' },
+    users: { type: 'string', default: '6' },
+    family: { type: 'string', default: '' },
+    one: { type: 'string' },
+  },
+});
+
+type Finding = { readonly signature: string; readonly line: string; readonly program: Program; readonly step: number };
+
+const PERDURE = 'bin/perdure server start-dev --headless --ip 127.0.0.1 --port {port} --log-level error';
+const FAST = '--dynamic-config-value history.transferProcessorMaxPollRPS=1000 --dynamic-config-value history.timerProcessorMaxPollRPS=1000';
+
+const servers: ServerProcess[] = [];
+try {
+  await compareServers();
+} finally {
+  await Promise.all(servers.map((server) => server.stop()));
+}
+
+async function compareServers(): Promise<void> {
+  const ours = new Api(await address(values.ours, PERDURE));
+  const theirs = new Api(
+    await address(values.theirs, `${values.start} server start-dev --headless --port {port} --log-level error ${FAST}`),
+  );
+  await Promise.all([prepare(ours), prepare(theirs)]);
+  const only = values.family === '' ? [] : values.family.split(',');
+  const first = Number(values.one ?? values.seed);
+  const last = values.one === undefined ? first + Number(values.programs) - 1 : first;
+  const known = new Set<string>();
+  let next = first;
+  const user = async (): Promise<void> => {
+    while (next <= last) {
+      const program = programOf(next++, only);
+      const found = await confirmed(ours, theirs, program);
+      for (const finding of found.filter(({ signature }) => !known.has(signature))) {
+        known.add(finding.signature);
+        report(finding);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: values.one === undefined ? Number(values.users) : 1 }, user));
+  console.log(`${last - first + 1} programs, ${known.size} distinct differences`);
+  ours.close();
+  theirs.close();
+}
+
+async function address(given: string | undefined, command: string): Promise<string> {
+  if (given !== undefined) return given;
+  if (values.start === undefined) throw new Error('give --ours and --theirs, or --start with the path of a temporal binary');
+  const server = await ServerProcess.start(command);
+  servers.push(server);
+  return server.address;
+}
+
+/** Until search attributes that were just added can be used. */
+async function prepare(api: Api): Promise<void> {
+  const searchAttributes = { DiffKeyword: 'INDEXED_VALUE_TYPE_KEYWORD', DiffInt: 'INDEXED_VALUE_TYPE_INT' };
+  for (let attempt = 0; attempt < 60; attempt++) {
+    await api.call('AddSearchAttributes', { namespace: 'default', searchAttributes });
+    const { response } = await api.call('ListSearchAttributes', { namespace: 'default' });
+    if (Object.hasOwn((response?.['customAttributes'] ?? {}) as object, 'DiffKeyword')) return;
+    await delay(250);
+  }
+  throw new Error('the search attributes do not appear');
+}
+
+/** A difference counts when it comes again: a busy machine makes some of its own. */
+async function confirmed(ours: Api, theirs: Api, program: Program): Promise<readonly Finding[]> {
+  const once = await compared(ours, theirs, program);
+  if (once.length === 0) return [];
+  const again = new Set((await compared(ours, theirs, program)).map(({ signature }) => signature));
+  return once.filter(({ signature }) => again.has(signature));
+}
+
+async function compared(ours: Api, theirs: Api, program: Program): Promise<readonly Finding[]> {
+  const nonce = `diff-${Math.random().toString(36).slice(2, 10).padEnd(8, '0')}`;
+  const [mine, other] = await Promise.all([runProgram(ours, program, nonce), runProgram(theirs, program, nonce)]);
+  if (values.one !== undefined) print(program, mine, other);
+  const count = Math.max(mine.length, other.length);
+  const found = Array.from({ length: count }, (_, index) => {
+    const what = mine[index]?.what ?? other[index]?.what ?? '';
+    const step = mine[index]?.step ?? other[index]?.step ?? 0;
+    return differences(mine[index]?.value, other[index]?.value).map(({ path, ours: a, theirs: b }) => {
+      const line = `${what} ${path}\n    ours   ${short(a)}\n    theirs ${short(b)}`;
+      return { signature: line.replaceAll(/\d+/g, '#'), line, program, step };
+    });
+  });
+  // Whatever differs later follows, as a rule, from what differed first.
+  return found.find((list) => list.length > 0) ?? [];
+}
+
+function report({ line, program, step }: Finding): void {
+  console.log(`\n[${program.family} seed ${program.seed} step ${step}] ${line}`);
+  for (const [index, done] of program.steps.slice(0, step + 1).entries()) {
+    const text = JSON.stringify(done)
+      .replaceAll(/\{"metadata":\{"encoding":"[^"]*"\},"data":"([^"]*)"\}/g, '<$1>')
+      .replaceAll('"', '');
+    console.log(
+      `      ${index}: ${text
+        .replace('{op:call,method:', '')
+        .replaceAll(/x{20,}/g, 'x…x')
+        .slice(0, index === step ? 1_200 : 200)}`,
+    );
+  }
+}
+
+function print(program: Program, ours: readonly Seen[], theirs: readonly Seen[]): void {
+  for (const [index, step] of program.steps.entries()) console.log(index, JSON.stringify(step));
+  for (const [index, seen] of ours.entries()) {
+    console.log(`\n${seen.step} ${seen.what}\n  ours   ${JSON.stringify(seen.value)}\n  theirs ${JSON.stringify(theirs[index]?.value)}`);
+  }
+}
+
+function short(value: unknown, length = 300): string {
+  const text = (JSON.stringify(value) ?? 'undefined').replaceAll(/x{20,}/g, 'x…x');
+  return text.length > length ? `${text.slice(0, length)}…` : text;
+}

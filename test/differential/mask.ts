@@ -1,0 +1,54 @@
+/** Takes out of an answer what may differ between two right servers: ids they made up, times, sizes of their own encoding. */
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+/** Only their presence counts. */
+const OPAQUE: ReadonlySet<string> = new Set([
+  'taskToken',
+  'nextPageToken',
+  'historySizeBytes',
+  'stateTransitionCount',
+  'backlogCountHint',
+  'executionDuration',
+  'version',
+  'namespaceId',
+  'parentWorkflowNamespaceId',
+  'externalWorkflowNamespaceId',
+]);
+
+/** Not even that: features with settings of their own, or tuning hints. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['pollerScalingDecision', 'reportedProblems', 'taskId']);
+
+export type Masker = (value: unknown) => unknown;
+
+/** `names`: strings of this execution and what to call them, the longest first. */
+export function masker(names: () => readonly (readonly [string, string])[]): Masker {
+  const text = (value: string): string => {
+    let masked = value;
+    for (const [real, name] of names()) masked = masked.replaceAll(real, name);
+    return masked.replaceAll(UUID, '<uuid>').replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+( \+0000 UTC( m=\S+)?|Z)/g, '<time>');
+  };
+  const visit = (value: unknown, key: string): unknown => {
+    if (OPAQUE.has(key)) return '<opaque>';
+    if (typeof value === 'string') return text(value);
+    if (Array.isArray(value)) return value.map((item) => visit(item, key));
+    if (typeof value !== 'object' || value === null) return value;
+    if (isTime(key)) return '<time>';
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([name]) => !LEFT_OUT.has(name))
+        .map(([name, item]) => [text(name), visit(item, name)] as const)
+        .filter(([, item]) => !isEmpty(item)),
+    );
+  };
+  return (value) => visit(value, '');
+}
+
+function isTime(key: string): boolean {
+  return key.endsWith('Time') || key.endsWith('Timestamp');
+}
+
+/** An absent message, an empty one and one of zeros say the same, and the servers choose differently. */
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.values(value).every((item) => item === 0 || isEmpty(item));
+}

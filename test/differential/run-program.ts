@@ -1,0 +1,193 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Api } from './api.ts';
+import type { Answer } from './api.ts';
+import { masker } from './mask.ts';
+import type { Fields, Program, Step } from './program.ts';
+import { NAMESPACE } from './program.ts';
+
+/** What a user saw of one step, or of one run at the end. */
+export type Seen = { readonly what: string; readonly step: number; readonly value: unknown };
+
+const POLL_TIMEOUT_MS = 3_200;
+
+/** `nonce` makes the ids of this execution new; both servers may use the same. */
+export async function runProgram(api: Api, program: Program, nonce: string): Promise<readonly Seen[]> {
+  const execution = new Execution(api, nonce);
+  const seen: Seen[] = [];
+  for (const [index, step] of program.steps.entries()) {
+    const value = await execution.step(step);
+    if (value !== undefined) seen.push({ what: nameOf(step), step: index, value });
+  }
+  for (const { what, value } of await execution.remains()) seen.push({ what, step: program.steps.length, value });
+  return seen;
+}
+
+function nameOf(step: Step): string {
+  return step.op === 'call' || step.op === 'begin' ? step.method : step.op;
+}
+
+class Execution {
+  readonly #api: Api;
+  readonly #nonce: string;
+  /** Run ids by slot, oldest first. */
+  readonly #runs = new Map<number, string[]>();
+  readonly #tokens = new Map<string, Uint8Array | string>();
+  readonly #mask: (value: unknown) => unknown;
+  #begun: Promise<unknown> | undefined;
+
+  constructor(api: Api, nonce: string) {
+    this.#api = api;
+    this.#nonce = nonce;
+    this.#mask = masker(() => [
+      ...[...this.#runs].flatMap(([slot, runs]) => runs.map((run, index) => [run, `<run ${slot}.${index + 1}>`] as const)),
+      [nonce, 'N'],
+    ]);
+  }
+
+  async step(step: Step): Promise<unknown> {
+    switch (step.op) {
+      case 'call':
+        return this.#call(step.method, step.request, step.timeoutMs, step.slot);
+      case 'begin':
+        this.#begun = this.#call(step.method, step.request, step.timeoutMs);
+        await delay(150);
+        return undefined;
+      case 'await': {
+        const begun = this.#begun;
+        this.#begun = undefined;
+        return begun;
+      }
+      case 'poll':
+        return this.#poll(step.slot, step.sticky ?? false, step.blindly ?? false);
+      case 'pollActivity':
+        return this.#pollActivity(step.slot);
+      case 'settle':
+        return this.#settle();
+      case 'sleep':
+        await delay(step.ms);
+        return undefined;
+    }
+  }
+
+  /** Describe and history of every run that is known, after everything calmed down. */
+  async remains(): Promise<readonly { readonly what: string; readonly value: unknown }[]> {
+    await this.#begun;
+    await this.#settle();
+    const found: { what: string; value: unknown }[] = [];
+    for (const slot of [0, 1, 2]) {
+      const first = await this.#describe(slot, '');
+      if (first.code !== 0) continue;
+      const current = runIdOf(first);
+      const runs = this.#runs.get(slot) ?? [];
+      for (const run of new Set([...runs, current])) {
+        const execution = { workflowId: `${this.#nonce}-w${slot}`, runId: run };
+        const described = await this.#describe(slot, run);
+        const history = await this.#api.call('GetWorkflowExecutionHistory', { namespace: NAMESPACE, execution });
+        found.push({ what: 'final history', value: this.#masked(history) });
+        found.push({ what: 'final describe', value: this.#masked(described) });
+      }
+    }
+    return found;
+  }
+
+  async #call(method: string, request: Fields, timeoutMs?: number, slot?: number): Promise<unknown> {
+    const answer = await this.#api.call(method, this.#resolve(request) as Fields, timeoutMs);
+    const { response } = answer;
+    if (response !== undefined && slot !== undefined) this.#remember(slot, response);
+    if (typeof response?.['nextPageToken'] === 'string') this.#tokens.set('$PAGE', response['nextPageToken']);
+    return this.#masked(answer);
+  }
+
+  #remember(slot: number, response: Fields): void {
+    const { runId, taskToken, workflowTask } = response;
+    if (typeof runId === 'string' && runId !== '' && !this.#runs.get(slot)?.includes(runId))
+      this.#runs.set(slot, [...(this.#runs.get(slot) ?? []), runId]);
+    if (typeof taskToken === 'string' && taskToken !== '') this.#keepToken('$TOKEN', slot, taskToken);
+    if (typeof workflowTask === 'object' && workflowTask !== null) this.#remember(slot, workflowTask as Fields);
+  }
+
+  #keepToken(name: string, slot: number, token: string): void {
+    const before = this.#tokens.get(`${name}${slot}`);
+    if (before !== undefined) this.#tokens.set(`${name}OLD${slot}`, before);
+    this.#tokens.set(`${name}${slot}`, token);
+  }
+
+  async #poll(slot: number, sticky: boolean, blindly: boolean): Promise<unknown> {
+    if (!blindly && !(await this.#taskWaits(slot))) return 'no workflow task';
+    const normal = `${this.#nonce}-q${slot}`;
+    const taskQueue = sticky
+      ? { name: `${normal}-sticky`, kind: 'TASK_QUEUE_KIND_STICKY', normalName: normal }
+      : { name: normal, kind: 'TASK_QUEUE_KIND_NORMAL' };
+    const request = { namespace: NAMESPACE, taskQueue, identity: 'worker' };
+    const answer = await this.#api.call('PollWorkflowTaskQueue', request, POLL_TIMEOUT_MS);
+    if (answer.response !== undefined) this.#remember(slot, answer.response);
+    return this.#masked(answer);
+  }
+
+  async #pollActivity(slot: number): Promise<unknown> {
+    await this.#settle();
+    const pending = (await this.#describe(slot, '')).response?.['pendingActivities'];
+    const waits = Array.isArray(pending) && pending.some((activity: Fields) => activity['state'] === 'PENDING_ACTIVITY_STATE_SCHEDULED');
+    if (!waits) return 'no activity task';
+    const request = { namespace: NAMESPACE, taskQueue: { name: `${this.#nonce}-q${slot}` }, identity: 'worker' };
+    const answer = await this.#api.call('PollActivityTaskQueue', request, POLL_TIMEOUT_MS);
+    const token = answer.response?.['taskToken'];
+    if (typeof token === 'string' && token !== '') this.#keepToken('$ATOKEN', slot, token);
+    return this.#masked(answer);
+  }
+
+  async #taskWaits(slot: number): Promise<boolean> {
+    await this.#settle();
+    const task = (await this.#describe(slot, '')).response?.['pendingWorkflowTask'] as Fields | undefined;
+    return task?.['state'] === 'PENDING_WORKFLOW_TASK_STATE_SCHEDULED';
+  }
+
+  /** Two equal readings in a row of everything that moves. */
+  async #settle(): Promise<undefined> {
+    let before = '';
+    for (let round = 0; round < 40; round++) {
+      const now = JSON.stringify(await Promise.all([0, 1].map((slot) => this.#moving(slot))));
+      if (now === before) return undefined;
+      before = now;
+      await delay(70);
+    }
+    return undefined;
+  }
+
+  async #moving(slot: number): Promise<unknown> {
+    const { response } = await this.#describe(slot, '');
+    const info = response?.['workflowExecutionInfo'] as Fields | undefined;
+    return [info?.['historyLength'], info?.['execution'], info?.['stateTransitionCount'], response?.['pendingActivities']];
+  }
+
+  #describe(slot: number, runId: string): Promise<Answer> {
+    const execution = { workflowId: `${this.#nonce}-w${slot}`, runId };
+    return this.#api.call('DescribeWorkflowExecution', { namespace: NAMESPACE, execution });
+  }
+
+  #masked(answer: Answer): unknown {
+    return this.#mask(answer);
+  }
+
+  #resolve(value: unknown): unknown {
+    if (typeof value === 'string') return this.#resolveText(value);
+    if (Array.isArray(value)) return value.map((item) => this.#resolve(item));
+    if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, this.#resolve(item)]));
+  }
+
+  #resolveText(value: string): unknown {
+    if (/^\$(A?TOKEN|PAGE)/.test(value)) return this.#tokens.get(value) ?? '';
+    return value.replaceAll(/\$(W|Q|RUN|OLD)(\d)/g, (_all, kind: string, digit: string) => {
+      const runs = this.#runs.get(Number(digit)) ?? [];
+      if (kind === 'W') return `${this.#nonce}-w${digit}`;
+      if (kind === 'Q') return `${this.#nonce}-q${digit}`;
+      return (kind === 'RUN' ? runs.at(-1) : runs.at(-2)) ?? '00000000-0000-4000-8000-000000000000';
+    });
+  }
+}
+
+function runIdOf({ response }: Answer): string {
+  const info = response?.['workflowExecutionInfo'] as { readonly execution?: { readonly runId?: string } } | undefined;
+  return info?.execution?.runId ?? '';
+}
