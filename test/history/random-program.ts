@@ -382,7 +382,7 @@ export class Program {
 
   #carry(taskId: number): void {
     const task = this.shard.core.transferTask(taskId);
-    if (task !== undefined) this.shard.carry(task);
+    if (task !== undefined) this.shard.tryCarry(task);
   }
 }
 

@@ -255,12 +255,21 @@ export class ShardUnderTest {
   }
 
   carry(task: TransferTask): void {
+    if (!this.tryCarry(task)) throw new Error(`${task.kind} is not settled`);
+  }
+
+  /** False: the target is busy, the shell would try again later. */
+  tryCarry(task: TransferTask): boolean {
     const outbox = this.core.outboxCommand(task.taskId, this.newRunId());
     const reply = outbox === undefined ? undefined : this.ask(outbox.command);
     const outcome = reply === undefined ? ({ kind: 'done' } as const) : outboxOutcome(task.kind, reply);
-    if (outcome === undefined) throw new Error(`${task.kind} is not settled by ${JSON.stringify(reply)}`);
+    if (outcome === undefined) {
+      expect(reply, `${task.kind} can be tried again`).toMatchObject({ kind: 'rejected', rejection: { reason: 'busy-workflow' } });
+      return false;
+    }
     this.expectDone({ kind: 'finishOutboxTask', taskId: task.taskId, outcome });
     this.#settled.add(task.taskId);
+    return true;
   }
 
   /** Fires every timer that is due. */
