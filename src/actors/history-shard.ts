@@ -10,7 +10,7 @@
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
-import { HistoryCore } from '../history/history-core.ts';
+import { HistoryCore, type HandledHistory } from '../history/history-core.ts';
 import type { HistoryCommand, TaskQueue } from '../history/commands.ts';
 import type { DirectQuery, HistoryEffect } from '../history/effects.ts';
 import type { HistoryLimits } from '../history/limits.ts';
@@ -18,12 +18,12 @@ import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply, HistoryWire } from '../history/replies.ts';
 import type { QueryResult } from '../matching/tasks.ts';
 import type { Logger } from '../observability/logger.ts';
-import { isAskFailure, NOBODY } from './asks.ts';
+import { type AskFailure, isAskFailure, NOBODY } from './asks.ts';
 import type { ClaimCodec } from './claim.ts';
 import { HistoryStore, type HistoryPage, type PageLimits } from './history-store.ts';
 import type { Log, PartitionId } from './log.ts';
-import type { RecordCodec } from './partition-core.ts';
-import { PartitionLoop, type PartitionShell, type PartitionStatus } from './partition-loop.ts';
+import type { PartitionCore, RecordCodec } from './partition-core.ts';
+import { PartitionLoop, type PartitionMemory, type PartitionShell, type PartitionStatus } from './partition-loop.ts';
 import type { Clock, Random, Timer } from './ports.ts';
 import type { Asker, Endpoint, ReplySink } from './router.ts';
 import { type ClusterLayout, TransferQueue } from './transfer-queue.ts';
@@ -50,11 +50,15 @@ export type HistoryShardOptions = {
 
 /** Lazy completions that no record took along are journaled after this pause. */
 const FLUSH_DELAY_MS = 1_000;
+/** The mailbox was full. */
+const RESUBMIT_MS = 20;
+
+type Loop = PartitionLoop<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>;
 
 export class HistoryShard implements Endpoint<HistoryCommand> {
   readonly #options: HistoryShardOptions;
   readonly #partition: PartitionId;
-  readonly #loop: PartitionLoop<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>;
+  readonly #loop: Loop;
   #memory: HistoryMemory | undefined;
 
   constructor(options: HistoryShardOptions) {
@@ -95,22 +99,22 @@ export class HistoryShard implements Endpoint<HistoryCommand> {
     this.#loop.cancel(askId);
   }
 
-  /** Events that a reply has named: committed, so they need no barrier. Undefined: this process no longer owns the shard. */
+  /** Events that a reply has named: committed, so they need no barrier. Undefined: the shard is not served now, its memory may lack some. */
   historyPage(
     runId: string,
     firstEventId: number,
     lastEventId: number,
     limits: PageLimits,
   ): HistoryPage | Promise<HistoryPage> | undefined {
-    return this.#memory?.store.page(runId, firstEventId, lastEventId, limits);
+    return this.#memory?.active === true ? this.#memory.store.page(runId, firstEventId, lastEventId, limits) : undefined;
   }
 
-  #create(): { readonly core: HistoryCore; readonly host: HistoryMemory } {
+  #create(): PartitionMemory<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect> {
     const store = new HistoryStore(this.#options.cacheBytesMax, (offset, runId) => this.#reread(offset, runId));
     const core = new HistoryCore({ wire: this.#options.wire, limits: this.#options.limits });
-    const host = new HistoryMemory(this.#options, core, store, this.#loop);
-    this.#memory = host;
-    return { core, host };
+    const memory = new HistoryMemory(this.#options, core, store, this.#loop);
+    this.#memory = memory;
+    return { core: memory, host: memory };
   }
 
   async #reread(offset: number, runId: string): Promise<readonly Uint8Array[]> {
@@ -122,24 +126,24 @@ export class HistoryShard implements Endpoint<HistoryCommand> {
   }
 }
 
-/** What surrounds one memory of the shard, from replay to the loss of ownership. */
-class HistoryMemory implements PartitionShell<HistoryReply, HistoryRecord, HistoryEffect> {
+/** One memory of the shard, from replay to the loss of ownership: the core with a timer beside it, and the shell around it. */
+class HistoryMemory
+  implements
+    PartitionCore<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>,
+    PartitionShell<HistoryReply, HistoryRecord, HistoryEffect>
+{
   readonly store: HistoryStore;
   readonly #options: HistoryShardOptions;
   readonly #core: HistoryCore;
-  readonly #loop: PartitionLoop<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>;
+  readonly #loop: Loop;
   readonly #transfers: TransferQueue;
+  readonly #resubmits = new Set<Timer>();
   #active = false;
   #timer: Timer | undefined;
   #armedForMs = Infinity;
   #flush: Timer | undefined;
 
-  constructor(
-    options: HistoryShardOptions,
-    core: HistoryCore,
-    store: HistoryStore,
-    loop: PartitionLoop<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>,
-  ) {
+  constructor(options: HistoryShardOptions, core: HistoryCore, store: HistoryStore, loop: Loop) {
     this.store = store;
     this.#options = options;
     this.#core = core;
@@ -159,6 +163,32 @@ class HistoryMemory implements PartitionShell<HistoryReply, HistoryRecord, Histo
     });
   }
 
+  /** All of the journal is here, and it is ours. */
+  get active(): boolean {
+    return this.#active;
+  }
+
+  // ── The core, watched ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  handle(command: HistoryCommand, nowMs: number, askId: number): HandledHistory {
+    const handled = this.#core.handle(command, nowMs, askId);
+    // It was gone, or the clock went back and it is not due any more: no record will arm the next one.
+    if (command.kind === 'fireTimer' && handled.kind !== 'commit') this.#armTimer();
+    return handled;
+  }
+
+  /** Timers follow memory, not the log: what is due together is decided together, and goes into one append. */
+  evolve(record: HistoryRecord): void {
+    this.#core.evolve(record);
+    if (this.#active) this.#armTimer();
+  }
+
+  cancel(askId: number, nowMs: number): HandledHistory {
+    return this.#core.cancel(askId, nowMs);
+  }
+
+  // ── The shell ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
   activated(): void {
     this.#active = true;
     for (const task of [...this.#core.pendingTransferTasks()]) this.#transfers.run(task);
@@ -170,6 +200,8 @@ class HistoryMemory implements PartitionShell<HistoryReply, HistoryRecord, Histo
     this.#transfers.close();
     this.#timer?.cancel();
     this.#flush?.cancel();
+    for (const timer of this.#resubmits) timer.cancel();
+    this.#resubmits.clear();
   }
 
   committed(record: HistoryRecord, offset: number, replayed: boolean): void {
@@ -186,7 +218,6 @@ class HistoryMemory implements PartitionShell<HistoryReply, HistoryRecord, Histo
     }
     if (replayed || !this.#active) return;
     for (const task of record.tasks) if (!('fireTimeMs' in task)) this.#transfers.run(task);
-    this.#armTimer();
   }
 
   answer(askId: number, reply: HistoryReply): void {
@@ -204,13 +235,21 @@ class HistoryMemory implements PartitionShell<HistoryReply, HistoryRecord, Histo
     }
   }
 
+  /** A full mailbox delays what the shard must learn; with the memory gone nobody needs it. */
   #submit(command: HistoryCommand): void {
-    if (!this.#active) return;
-    const failure = this.#loop.submit(NOBODY, command);
-    // Full mailbox: the timer or task is still pending in the state, and comes back with the next turn of its own clock.
-    if (failure !== undefined)
-      this.#options.logger.warn('a command of the shard itself was refused', { command: command.kind, reason: failure.message });
-    if (command.kind === 'finishOutboxTask') this.#flushSoon();
+    if (this.#trySubmit(command)?.kind === 'busy') {
+      const timer = this.#options.clock.after(RESUBMIT_MS, () => {
+        this.#resubmits.delete(timer);
+        this.#submit(command);
+      });
+      this.#resubmits.add(timer);
+    } else if (command.kind === 'finishOutboxTask') {
+      this.#flushSoon();
+    }
+  }
+
+  #trySubmit(command: HistoryCommand): AskFailure | undefined {
+    return this.#active ? this.#loop.submit(NOBODY, command) : undefined;
   }
 
   // ── Timers ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -226,19 +265,17 @@ class HistoryMemory implements PartitionShell<HistoryReply, HistoryRecord, Histo
     this.#timer = this.#options.clock.after(Math.max(0, fireTimeMs - this.#options.clock.wallMs()), () => this.#fire());
   }
 
-  /** One due timer at a time: its record moves the heap on, and the commit of that record arms the next. */
+  /** One due timer at a time: its record moves the heap on, and that arms the next. */
   #fire(): void {
     this.#armedForMs = Infinity;
     const due = this.#core.nextTimer();
     if (due === undefined || due.fireTimeMs > this.#options.clock.wallMs()) return this.#armTimer();
-    const { random } = this.#options;
-    this.#submit({
-      kind: 'fireTimer',
-      fireTimeMs: due.fireTimeMs,
-      taskId: due.taskId,
-      newRunId: random.nonce(),
-      jitter: random.fraction(),
-    });
+    const { clock, random } = this.#options;
+    const { fireTimeMs, taskId } = due;
+    const failure = this.#trySubmit({ kind: 'fireTimer', fireTimeMs, taskId, newRunId: random.nonce(), jitter: random.fraction() });
+    if (failure?.kind !== 'busy') return;
+    this.#armedForMs = fireTimeMs;
+    this.#timer = clock.after(RESUBMIT_MS, () => this.#fire());
   }
 
   #flushSoon(): void {

@@ -1,0 +1,289 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { isAskFailure } from '../../src/actors/asks.ts';
+import { defaultPartitionLimits } from '../../src/actors/partition-loop.ts';
+import { HistoryShard } from '../../src/actors/history-shard.ts';
+import type { Clock, Timer } from '../../src/actors/ports.ts';
+import { Router, type HistoryAnswer } from '../../src/actors/router.ts';
+import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import type { HistoryCommand, RunKey } from '../../src/history/commands.ts';
+import { defaultHistoryLimits } from '../../src/history/limits.ts';
+import type { HistoryReply, StartedWorkflowTask } from '../../src/history/replies.ts';
+import { historyShardOf } from '../../src/kernel/shard.ts';
+import type { MatchingRequest } from '../../src/matching/commands.ts';
+import type { MatchingTask } from '../../src/matching/tasks.ts';
+import { silentLogger } from '../../src/observability/logger.ts';
+import { historyCodec } from '../../src/topics/codec/history-codec.ts';
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { namespaceId, refOf, startAttributes, startChild } from '../history/shard-under-test.ts';
+import { jsonClaims } from './ledger.ts';
+import { MemoryLog } from './memory-log.ts';
+
+const topic = 'test.history';
+const layout = { historyShards: 2, matchingPartitions: 1, taskQueuePartitions: 1 };
+
+/** Time stands until the test moves it; what is due at once runs by the event loop. */
+class HandClock implements Clock {
+  nowMs = 1_700_000_000_000;
+  #timers: { readonly dueMs: number; readonly callback: () => void }[] = [];
+
+  wallMs(): number {
+    return this.nowMs;
+  }
+
+  monoMs(): number {
+    return this.nowMs;
+  }
+
+  after(delayMs: number, callback: () => void): Timer {
+    if (delayMs <= 0) return systemClock.after(0, callback);
+    const timer = { dueMs: this.nowMs + delayMs, callback };
+    this.#timers.push(timer);
+    return { cancel: () => void (this.#timers = this.#timers.filter((each) => each !== timer)) };
+  }
+
+  soon(callback: () => void): void {
+    systemClock.soon(callback);
+  }
+
+  /** Runs what is due by then, within this call. */
+  advance(ms: number): void {
+    this.nowMs += ms;
+    const due = this.#timers.filter(({ dueMs }) => dueMs <= this.nowMs);
+    this.#timers = this.#timers.filter((timer) => !due.includes(timer));
+    for (const { callback } of due) callback();
+  }
+}
+
+/** Shard 1 with a matching host that takes every task, and with a shard 2 that waits for the test. */
+class Bench {
+  readonly log: MemoryLog;
+  readonly clock = new HandClock();
+  readonly router = new Router(systemClock);
+  readonly shard: HistoryShard;
+  readonly offered: MatchingTask[] = [];
+  readonly asked: { readonly askId: number; readonly command: HistoryCommand }[] = [];
+  readonly answer: (askId: number, reply: HistoryReply) => void;
+
+  constructor(log = new MemoryLog()) {
+    this.log = log;
+    const matching = this.router.sink({ kind: 'matching', partition: 0 });
+    this.router.attach<MatchingRequest>(
+      { kind: 'matching', partition: 0 },
+      {
+        submit: (askId, request) => {
+          if ('task' in request) this.offered.push(request.task);
+          systemClock.soon(() => matching.answer(askId, { kind: 'done' }));
+          return undefined;
+        },
+        cancel: () => {},
+      },
+    );
+    const other = this.router.sink<HistoryReply>({ kind: 'history', shard: 2 });
+    this.answer = (askId, reply) => void other.answer(askId, reply);
+    this.router.attach<HistoryCommand>(
+      { kind: 'history', shard: 2 },
+      {
+        submit: (askId, command) => {
+          this.asked.push({ askId, command });
+          return undefined;
+        },
+        cancel: () => {},
+      },
+    );
+    const address = { kind: 'history', shard: 1 } as const;
+    this.shard = new HistoryShard({
+      shard: 1,
+      topic,
+      owner: 'test',
+      log,
+      codec: historyCodec,
+      claims: jsonClaims,
+      wire: historyWire,
+      limits: defaultHistoryLimits,
+      cacheBytesMax: 1024 * 1024,
+      layout,
+      router: this.router,
+      sink: this.router.sink<HistoryReply>(address),
+      clock: this.clock,
+      random: systemRandom,
+      logger: silentLogger,
+      onStatus: () => {},
+    });
+    this.router.attach(address, this.shard);
+  }
+
+  async started(): Promise<this> {
+    this.shard.start();
+    await until(() => this.shard.status().state === 'active');
+    return this;
+  }
+
+  ask<Command extends HistoryCommand>(command: Command): Promise<HistoryAnswer<Command>> {
+    return new Promise((resolve) => void this.router.askHistory(1, command, Infinity, resolve));
+  }
+
+  async start(workflowId: string, startDelayMs = 0): Promise<RunKey> {
+    const reply = await this.ask({
+      kind: 'startWorkflow',
+      key: { namespaceId, workflowId, runId: '' },
+      namespace: 'ns',
+      newRunId: systemRandom.nonce(),
+      requestId: systemRandom.nonce(),
+      policies: { reusePolicy: 1, conflictPolicy: 1 },
+      parent: undefined,
+      onConflict: undefined,
+      start: startAttributes({ startDelayMs }),
+    });
+    if (reply.kind !== 'started') throw new Error(`not started: ${JSON.stringify(reply)}`);
+    return { namespaceId, workflowId, runId: reply.runId };
+  }
+
+  /** As many reads as the mailbox holds, before any of them is looked at. */
+  fillMailbox(key: RunKey): void {
+    for (let count = 0; count < defaultPartitionLimits.mailboxCommandsMax; count++) void this.ask({ kind: 'describeWorkflow', key });
+  }
+
+  async lastEventId(key: RunKey): Promise<number> {
+    const reply = await this.ask({ kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
+    return isAskFailure(reply) || reply.kind === 'rejected' ? 0 : reply.lastEventId;
+  }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const benches: Bench[] = [];
+afterEach(async () => {
+  for (const { shard, router } of benches.splice(0)) {
+    await shard.drain();
+    router.close();
+  }
+});
+
+async function open(log?: MemoryLog): Promise<Bench> {
+  const bench = new Bench(log);
+  benches.push(bench);
+  return await bench.started();
+}
+
+const childId = Array.from({ length: 100 }, (_, index) => `child-${index}`).find(
+  (workflowId) => historyShardOf(namespaceId, workflowId, layout.historyShards) === 2,
+);
+
+describe('timers of a shard', () => {
+  test('that are due together are decided together, and go into one append', async () => {
+    const bench = await open();
+    const count = 50;
+    for (let index = 0; index < count; index++) await bench.start(`wf-${index}`, 1_000);
+    bench.log.held = true;
+    const before = bench.log.appends;
+    bench.clock.advance(1_000);
+    await turns(3 * count);
+    bench.log.letGo();
+    await until(() => bench.offered.length === count);
+    expect(bench.log.appends - before).toBeLessThan(5);
+  });
+
+  test('fire although the mailbox was full when their time came, and nothing is written afterwards', async () => {
+    const bench = await open();
+    const key = await bench.start('wf', 1_000);
+    bench.fillMailbox(key);
+    bench.clock.advance(1_000);
+    await turns(200);
+    bench.clock.advance(1_000);
+    await turns(20);
+    expect(bench.offered).toHaveLength(1);
+  });
+
+  test('fire although the clock went back before they were decided', async () => {
+    const bench = await open();
+    await bench.start('wf', 60_000);
+    bench.clock.advance(60_000);
+    bench.clock.nowMs -= 10_000;
+    await turns(20);
+    expect(bench.offered).toEqual([]);
+    bench.clock.advance(10_000);
+    await turns(20);
+    expect(bench.offered).toHaveLength(1);
+  });
+});
+
+describe('the outbox of a shard', () => {
+  test('the answer of another shard is kept while the mailbox is full', async () => {
+    const bench = await open();
+    const key = await bench.start('wf');
+    await until(() => bench.offered.length === 1);
+    const task = await startedTask(bench);
+    await bench.ask({
+      kind: 'completeWorkflowTask',
+      task: refOf(task),
+      namespace: 'ns',
+      identity: 'worker',
+      commands: [startChild({ workflowId: childId ?? '', namespaceId })],
+      sticky: undefined,
+      returnNewWorkflowTask: false,
+      forceCreateNewWorkflowTask: false,
+      queryResults: new Map(),
+      sdkMetadata: undefined,
+      meteringMetadata: undefined,
+      workerVersion: undefined,
+      binaryChecksum: '',
+      newRunId: systemRandom.nonce(),
+      pollRequestId: systemRandom.nonce(),
+      searchAttributeTypes: new Map(),
+      jitter: 0.5,
+    });
+    await until(() => bench.asked.length === 1);
+    const before = await bench.lastEventId(key);
+    bench.fillMailbox(key);
+    for (const { askId } of bench.asked) {
+      bench.answer(askId, { kind: 'started', runId: systemRandom.nonce(), firstExecutionRunId: 'first', started: true, status: 1 });
+    }
+    await turns(200);
+    bench.clock.advance(1_000);
+    await turns(20);
+    // ChildWorkflowExecutionStarted, WorkflowTaskScheduled
+    expect(await bench.lastEventId(key)).toBe(before + 2);
+  });
+});
+
+describe('pages of history', () => {
+  test('there are none while the journal is read: what is there so far may lack events', async () => {
+    const log = new MemoryLog();
+    const first = await open(log);
+    const { runId } = await first.start('wf');
+    const page = { eventsMax: 10, bytesMax: 1_000_000 };
+    expect(await first.shard.historyPage(runId, 1, 2, page)).toMatchObject({ nextEventId: 3 });
+    const second = new Bench(log);
+    benches.push(second);
+    second.shard.start();
+    while (second.shard.status().state !== 'active') {
+      expect(second.shard.historyPage(runId, 1, 2, page)).toBeUndefined();
+      await Promise.resolve();
+      if (second.shard.status().state === 'claiming') await turns(1);
+    }
+    expect(await second.shard.historyPage(runId, 1, 2, page)).toMatchObject({ nextEventId: 3 });
+  });
+});
+
+async function startedTask(bench: Bench): Promise<StartedWorkflowTask> {
+  const [offered] = bench.offered;
+  if (offered === undefined) throw new Error('no task was offered');
+  const { key, scheduledEventId, stamp } = offered;
+  const reply = await bench.ask({
+    kind: 'startWorkflowTask',
+    key,
+    scheduledEventId,
+    stamp,
+    pollRequestId: systemRandom.nonce(),
+    identity: 'worker',
+    taskQueue: { name: 'queue', kind: 1, normalName: '' },
+  });
+  if (reply.kind !== 'workflowTask') throw new Error(`not started: ${JSON.stringify(reply)}`);
+  return reply;
+}
