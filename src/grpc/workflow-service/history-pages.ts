@@ -1,5 +1,5 @@
 import type { RunKey } from '../../history/commands.ts';
-import { notFound } from '../errors/details.ts';
+import { notFound, unavailable } from '../errors/details.ts';
 import type { Front } from '../front.ts';
 
 export const pageEventsMax = 256;
@@ -48,6 +48,7 @@ export function storedEvents(
   eventsMax: number,
 ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
   const events = front.ports.historyEvents(key, firstEventId, lastEventId, eventsMax, pageBytesMax);
+  if (events === undefined) throw unavailable('the history shard of this workflow is not served now');
   return events instanceof Promise ? events.then((stored) => found(key, stored)) : found(key, events);
 }
 
