@@ -284,7 +284,14 @@ test('backwards: a page cut short by its size loses nothing', async () => {
 
 test('a shard that is not served now is no workflow that does not exist', async () => {
   const restoring = await openBench({ historyEvents: () => undefined });
-  restoring.stub.answers.history = () => ({ kind: 'historyPosition', key, firstEventId: 1, lastEventId: 20, closed: false, tailEvents: [] });
+  restoring.stub.answers.history = () => ({
+    kind: 'historyPosition',
+    key,
+    firstEventId: 1,
+    lastEventId: 20,
+    closed: false,
+    tailEvents: [],
+  });
   const request = { ...emptyGetWorkflowExecutionHistoryRequest(), namespace: 'default', execution: { workflowId: 'w', runId: '' } };
   const error = await restoring.client.refusal('GetWorkflowExecutionHistory', encodeGetWorkflowExecutionHistoryRequest(request));
   expect(error.code).toBe(codes.UNAVAILABLE);
