@@ -31,7 +31,7 @@ export class LaneSlot implements LogAttachment {
   /** Its last append failed, so it must not drag others along. */
   suspect = false;
   /** Which connection it was last placed on; for the log that has more than one. */
-  connection = 0;
+  connection = '';
 
   constructor(partition: PartitionId, source: BatchSource, enqueue: (slot: LaneSlot) => void) {
     this.partition = partition;

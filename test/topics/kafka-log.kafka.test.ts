@@ -179,14 +179,15 @@ describe.skipIf(!(await canStartLocalKafka('a Kafka broker that is paused and ki
     for (let round = 0; round < 2; round++) {
       const before = outcomes.appended;
       await until(() => outcomes.appended > before + 200);
-      await broker.kill9();
-      await until(() => outcomes.unknown >= 8 * (round + 1));
-      // The broker is gone: whoever is ready now waits unsealed instead of adding to the doubt.
+      // Not all eight need have been in flight at that moment.
       const doubts = outcomes.unknown;
+      await broker.kill9();
+      await until(() => outcomes.unknown > doubts);
       await broker.restart();
       const at = outcomes.appended;
       await until(() => outcomes.appended > at + 200);
-      expect(outcomes.unknown).toBeLessThanOrEqual(doubts + 8);
+      // What was in flight, and perhaps one try each while the broker came back; whoever was ready meanwhile waited unsealed.
+      expect(outcomes.unknown).toBeLessThanOrEqual(doubts + 16);
     }
     stop = true;
     await Promise.all(load);

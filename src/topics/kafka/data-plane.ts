@@ -36,10 +36,13 @@ type InnerBroker = Broker & {
   readonly connectionPool: { readonly host: string; readonly port: number; readonly pool: readonly Connection[] };
 };
 
+/** By address: the sockets that are open, and how many there ever were. */
+type Sockets = Map<string, { readonly open: Set<Socket>; opened: number }>;
+
 export class DataPlane {
   readonly #cluster: Cluster;
   readonly #topics: readonly string[];
-  readonly #sockets: Map<string, Set<Socket>>;
+  readonly #sockets: Sockets;
   readonly #connections = new Map<string, Connection>();
   readonly #connecting = new Map<string, Promise<Connection>>();
   readonly #addresses = new Map<number, string>();
@@ -47,7 +50,7 @@ export class DataPlane {
   #refreshing: Promise<void> | undefined;
 
   static async connect(options: DataPlaneOptions): Promise<DataPlane> {
-    const sockets = new Map<string, Set<Socket>>();
+    const sockets: Sockets = new Map();
     const config = clientConfig({ ...options, onSocket: (socket, host, port) => keep(sockets, `${host}:${port}`, socket) });
     const cluster = captureCluster(config);
     const plane = new DataPlane(cluster, options.topics, sockets);
@@ -62,7 +65,7 @@ export class DataPlane {
     }
   }
 
-  private constructor(cluster: Cluster, topics: readonly string[], sockets: Map<string, Set<Socket>>) {
+  private constructor(cluster: Cluster, topics: readonly string[], sockets: Sockets) {
     this.#cluster = cluster;
     this.#topics = topics;
     this.#sockets = sockets;
@@ -110,6 +113,11 @@ export class DataPlane {
     return this.#connections.get(`${nodeId}:${channel}`)?.connectionStatus === 'connected';
   }
 
+  /** Grows with every connection to that broker: whoever sees another number than before has lost one. */
+  connectionNumber(nodeId: number): number {
+    return this.#sockets.get(this.#addresses.get(nodeId) ?? '')?.opened ?? 0;
+  }
+
   /** Opens the connection if there is none; callers at the same time share one attempt. */
   async open(nodeId: number, channel: Channel): Promise<void> {
     await this.#connection(nodeId, channel);
@@ -132,11 +140,11 @@ export class DataPlane {
   /** Closes what goes to this broker, with all that waits on it: a half-open connection would time out again and again. */
   drop(nodeId: number): void {
     const address = this.#addresses.get(nodeId);
-    if (address !== undefined) destroyAll(this.#sockets.get(address), 'no answer in time');
+    if (address !== undefined) destroyAll(this.#sockets.get(address)?.open, 'no answer in time');
   }
 
   async close(): Promise<void> {
-    for (const sockets of this.#sockets.values()) destroyAll(sockets, 'the log is closed');
+    for (const { open } of this.#sockets.values()) destroyAll(open, 'the log is closed');
     await this.#cluster.disconnect().catch(() => {});
   }
 
@@ -185,11 +193,12 @@ function captureCluster(config: ReturnType<typeof clientConfig>): Cluster {
   return captured;
 }
 
-function keep(sockets: Map<string, Set<Socket>>, address: string, socket: Socket): void {
-  const list = sockets.get(address) ?? new Set();
-  sockets.set(address, list);
-  list.add(socket);
-  socket.once('close', () => list.delete(socket));
+function keep(sockets: Sockets, address: string, socket: Socket): void {
+  const kept = sockets.get(address) ?? { open: new Set(), opened: 0 };
+  sockets.set(address, kept);
+  kept.open.add(socket);
+  kept.opened += 1;
+  socket.once('close', () => kept.open.delete(socket));
 }
 
 function destroyAll(sockets: ReadonlySet<Socket> | undefined, why: string): void {

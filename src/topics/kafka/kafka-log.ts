@@ -71,9 +71,6 @@ class KafkaLog implements Log {
   readonly #plane: DataPlane;
   readonly #settings: Settings;
   readonly #lanes = new Map<number, AppendLane>();
-  /** By broker: the number of the connection that its appends go over. A lost one is followed by another number. */
-  readonly #connections = new Map<number, number>();
-  #lastConnection = 0;
   /** One per leader, so that a broker which hangs holds up its own partitions only. */
   readonly #barriers = new Map<number | undefined, EndBarrier>();
   /** Ready, but nobody knows their leader. */
@@ -167,19 +164,13 @@ class KafkaLog implements Log {
     }
   }
 
-  /** On another connection than last time the owner looks at its tail before it appends: records may be gone (rule T6). */
+  /** Over another connection than last time the owner looks at its tail before it appends: records may be gone (rule T6). */
   #place(slot: LaneSlot, leader: number): void {
-    const connection = this.#connections.get(leader) ?? this.#nextConnection(leader);
-    const moved = slot.connection !== 0 && slot.connection !== connection;
+    const connection = `${leader}/${this.#plane.connectionNumber(leader)}`;
+    const moved = slot.connection !== '' && slot.connection !== connection;
     slot.connection = connection;
     if (moved) slot.source.reconnected?.();
     this.#lane(leader).enqueue(slot);
-  }
-
-  #nextConnection(leader: number): number {
-    this.#lastConnection += 1;
-    this.#connections.set(leader, this.#lastConnection);
-    return this.#lastConnection;
   }
 
   #lane(nodeId: number): AppendLane {
@@ -196,7 +187,6 @@ class KafkaLog implements Log {
   /** Asked before anything is sealed: without a connection all who wait look for their leader again. */
   #mayAppend(nodeId: number): boolean {
     if (this.#plane.connected(nodeId, 'append')) return true;
-    this.#nextConnection(nodeId);
     const waiting = this.#lanes.get(nodeId)?.drain() ?? [];
     for (const { partition } of waiting) this.#plane.forget(partition);
     this.#homeless.push(...waiting);
