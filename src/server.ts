@@ -55,7 +55,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const topics = topicCatalogue({ prefix, historyPartitions: layout.historyShards, matchingPartitions: layout.matchingPartitions });
   const fatal = onceFatal(options);
   const log = await openLog(options, topics, (error) => fatal(error.message));
-  const router = new Router(systemClock);
+  const router = new Router(systemClock, (error) => {
+    logger.error('an answer could not be handled', { error: error instanceof Error ? error : String(error) });
+  });
   const census = new Census(options, fatal);
   const common = { owner, log, claims: { encode: encodeClaim, decode: decodeClaim }, clock: systemClock, random: systemRandom, logger };
 
