@@ -139,8 +139,12 @@ class MatchingMemory implements PartitionCore<Command, Reply, MatchingRecord, Ef
 
   // ── The core, watched ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  handle(command: Command, nowMs: number, askId: number): Handled<MatchingRecord, Reply, Effect> {
-    const handled = this.#core.handle(command, nowMs, askId);
+  /**
+   * By the wall clock alone, as the deadlines that callers give. The journal's time never goes back: where an earlier owner's clock was an
+   * hour ahead, every poll would be over before it came, for an hour.
+   */
+  handle(command: Command, _journalTimeMs: number, askId: number): Handled<MatchingRecord, Reply, Effect> {
+    const handled = this.#core.handle(command, this.#options.clock.wallMs(), askId);
     this.#arm();
     return handled;
   }
@@ -149,8 +153,8 @@ class MatchingMemory implements PartitionCore<Command, Reply, MatchingRecord, Ef
     this.#core.evolve(record);
   }
 
-  cancel(askId: number, nowMs: number): Handled<MatchingRecord, Reply, Effect> {
-    const handled = this.#core.cancel(askId, nowMs);
+  cancel(askId: number): Handled<MatchingRecord, Reply, Effect> {
+    const handled = this.#core.cancel(askId, this.#options.clock.wallMs());
     this.#arm();
     return handled;
   }

@@ -40,8 +40,10 @@ export class TokenBucket {
     return this.#rate === 0 ? Infinity : nowMs + Math.max(1, Math.ceil(((1 - this.#tokens) * 1000) / this.#rate));
   }
 
+  /** A clock that was set back takes no tokens away. */
   #fill(nowMs: number): void {
-    this.#tokens = Math.min(burstOf(this.#rate), this.#tokens + ((nowMs - this.#filledAtMs) * this.#rate) / 1000);
+    const elapsedMs = Math.max(0, nowMs - this.#filledAtMs);
+    this.#tokens = Math.min(burstOf(this.#rate), this.#tokens + (elapsedMs * this.#rate) / 1000);
     this.#filledAtMs = nowMs;
   }
 }

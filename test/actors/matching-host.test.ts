@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isAskFailure, type AskFailure } from '../../src/actors/asks.ts';
 import { MatchingHost } from '../../src/actors/matching-host.ts';
+import type { Clock } from '../../src/actors/ports.ts';
 import { Router, type MatchingAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import type { HistoryCommand } from '../../src/history/commands.ts';
@@ -50,7 +51,7 @@ class Bench {
   readonly shard = new Shard(this.router);
   readonly hosts: readonly MatchingHost[];
 
-  constructor(log: MemoryLog) {
+  constructor(log: MemoryLog, clock: Clock = systemClock) {
     this.log = log;
     this.hosts = Array.from({ length: matchingPartitions }, (_, partition) => {
       const address = { kind: 'matching', partition } as const;
@@ -64,7 +65,7 @@ class Bench {
         matchingPartitions,
         router: this.router,
         sink: this.router.sink(address),
-        clock: systemClock,
+        clock,
         random: systemRandom,
         logger: silentLogger,
         onStatus: () => {},
@@ -188,6 +189,18 @@ describe('a matching host', () => {
     expect(answered).toBe(false);
     bench.log.letGo();
     expect(await added.answer).toEqual({ kind: 'done' });
+  });
+
+  test('gives out tasks although an earlier owner had a clock that ran ahead', async () => {
+    await bench.stop();
+    bench = await new Bench(bench.log, { ...systemClock, wallMs: () => Date.now() + 3_600_000 }).started();
+    await bench.ask(add(task('a'))).answer;
+    await bench.stop();
+    bench = await new Bench(bench.log).started();
+    const polled = bench.ask(poll('p1', { deadlineMs: inHalfAMinute() }));
+    await until(() => bench.shard.asked.length === 1);
+    bench.shard.answer(started);
+    expect(await polled.answer).toMatchObject({ kind: 'task', origin: task('a') });
   });
 
   test('journals what was started before it lets go', async () => {
