@@ -30,6 +30,7 @@ export class LivePartition {
   readonly #loop: PartitionLoop<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>;
   readonly #answered = new Map<number, () => void>();
   readonly #active = Promise.withResolvers<void>();
+  readonly #broken = Promise.withResolvers<never>();
   #nowMs: number;
   #nextAsk = FIRST_OWN_ASK;
 
@@ -56,7 +57,7 @@ export class LivePartition {
   static async open(log: Log, partition: PartitionId, nowMs: number): Promise<LivePartition> {
     const live = new LivePartition(log, partition, nowMs);
     live.#loop.start();
-    await live.#active.promise;
+    await Promise.race([live.#active.promise, live.#broken.promise]);
     return live;
   }
 
@@ -76,7 +77,7 @@ export class LivePartition {
       if (act.kind === 'offerSpeculative') this.core?.offerSpeculativeWorkflowTask(act.key, nowMs);
       else this.#submit(act.askId, act.command);
     }
-    await this.#settled();
+    await Promise.race([this.#settled(), this.#broken.promise]);
   }
 
   drain(): Promise<void> {
@@ -125,8 +126,10 @@ export class LivePartition {
     if (state === 'failed') this.#failed(new Error(reason));
   }
 
+  /** Whoever waits for it hears of it. */
   #failed(error: Error): void {
-    this.#active.reject(error);
+    this.#broken.promise.catch(() => {});
+    this.#broken.reject(error);
   }
 }
 
