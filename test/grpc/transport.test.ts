@@ -489,3 +489,30 @@ function closed(socket: Socket): Promise<void> {
   socket.resume();
   return new Promise((resolve) => (socket.destroyed ? resolve() : void socket.once('close', () => resolve())));
 }
+
+test('who asks for much and reads nothing is cut, and nobody else notices', async () => {
+  const answer = new Uint8Array(1024 * 1024);
+  const server = await serve(() => answer, { limits: { unsentAnswerBytesMax: 10 * 1024 * 1024 } });
+  const client = clientOf(server);
+  const slow = http2(server);
+  const cut = new Promise<void>((resolve) => void slow.once('close', resolve));
+  await new Promise((resolve) => slow.once('connect', resolve));
+  for (let call = 0; call < 7; call++) askWithoutReading(slow);
+  await slowAnswers(slow);
+  for (let call = 0; call < 20; call++) expect(await client.call('/test.Service/Echo', new Uint8Array(1))).toHaveLength(answer.length);
+  expect(slow.destroyed).toBe(false);
+  for (let call = 0; call < 4; call++) askWithoutReading(slow);
+  await cut;
+  expect(await client.call('/test.Service/Echo', new Uint8Array(1))).toHaveLength(answer.length);
+});
+
+function askWithoutReading(session: ClientHttp2Session): void {
+  const request = session.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc' });
+  request.on('error', () => {});
+  request.end(frame(new Uint8Array(1)));
+}
+
+/** All requests before this are answered: frames of one connection are dealt with in order. */
+function slowAnswers(session: ClientHttp2Session): Promise<void> {
+  return new Promise((resolve, reject) => void session.ping((error) => (error === null ? resolve() : reject(error))));
+}

@@ -1,4 +1,4 @@
-import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Call, Interceptor, Method } from './call.ts';
@@ -7,10 +7,12 @@ import type { TransportLimits } from './limits.ts';
 import { MessageReader } from './message-reader.ts';
 import { asStatusError, statusTrailers } from './status-trailers.ts';
 import { timerMsMax, timeoutMs } from './timeout-header.ts';
+import type { UnsentAnswers } from './unsent-answers.ts';
 
 export type CallContext = {
   readonly limits: TransportLimits;
   readonly interceptors: readonly Interceptor[];
+  readonly unsent: UnsentAnswers;
   /** Never throws: what a handler threw that was not meant for the client. */
   readonly reportBug: (call: Call, error: unknown) => void;
 };
@@ -40,6 +42,8 @@ export class Http2Call implements Call {
   #cancelListener: (() => void) | undefined;
   #ended = false;
   #headersSent = false;
+  /** The answer, until the client has taken it. */
+  #unsent: { readonly session: ServerHttp2Session; readonly bytes: number } | undefined;
 
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, path: string, context: CallContext) {
     this.#stream = stream;
@@ -51,7 +55,10 @@ export class Http2Call implements Call {
     this.method = path.slice(slash + 1);
     const timeout = timeoutMs(this.header('grpc-timeout'));
     this.deadlineMs = Number.isNaN(timeout) ? Infinity : Date.now() + timeout;
-    stream.on('close', () => this.#abandon(statusCode.cancelled));
+    stream.on('close', () => {
+      if (this.#unsent !== undefined) context.unsent.remove(this.#unsent.session, this.#unsent.bytes);
+      this.#abandon(statusCode.cancelled);
+    });
     if (Number.isNaN(timeout)) this.fail(new StatusError(statusCode.internal, `malformed grpc-timeout: "${this.header('grpc-timeout')}"`));
     else this.#startTimer(timeout);
   }
@@ -157,6 +164,14 @@ export class Http2Call implements Call {
       stream.on('wantTrailers', sendOk);
       stream.end(framed(message, isCompressed));
     });
+    this.#keepCount(message.length);
+  }
+
+  #keepCount(bytes: number): void {
+    const session = this.#stream.session as ServerHttp2Session | undefined;
+    if (session === undefined) return;
+    this.#unsent = { session, bytes };
+    this.#context.unsent.add(session, bytes);
   }
 
   /** Node throws when it finds a header or a stream unfit: that ends this stream, nothing else. */
