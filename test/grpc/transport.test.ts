@@ -492,7 +492,7 @@ function closed(socket: Socket): Promise<void> {
 
 test('who asks for much and reads nothing is cut, and nobody else notices', async () => {
   const answer = new Uint8Array(1024 * 1024);
-  const server = await serve(() => answer, { limits: { unsentAnswerBytesMax: 10 * 1024 * 1024 } });
+  const server = await serve(() => answer, { limits: { keptBytesMax: 10 * 1024 * 1024 } });
   const client = clientOf(server);
   const slow = http2(server);
   const cut = new Promise<void>((resolve) => void slow.once('close', resolve));
@@ -504,6 +504,22 @@ test('who asks for much and reads nothing is cut, and nobody else notices', asyn
   for (let call = 0; call < 4; call++) askWithoutReading(slow);
   await cut;
   expect(await client.call('/test.Service/Echo', new Uint8Array(1))).toHaveLength(answer.length);
+});
+
+test('who sends requests by halves is cut, and nobody else notices', async () => {
+  const server = await serve(echo, { limits: { keptBytesMax: 10 * 1024 * 1024 } });
+  const client = clientOf(server);
+  const slow = http2(server);
+  const cut = new Promise<void>((resolve) => void slow.once('close', resolve));
+  const half = frame(new Uint8Array(3 * 1024 * 1024)).subarray(0, 2 * 1024 * 1024);
+  for (let call = 0; call < 6; call++) {
+    const request = slow.request({ ':method': 'POST', ':path': '/test.Service/Echo', 'content-type': 'application/grpc' });
+    request.on('error', () => {});
+    request.write(half);
+  }
+  await cut;
+  const whole = new Uint8Array(3 * 1024 * 1024);
+  for (let call = 0; call < 10; call++) expect(await client.call('/test.Service/Echo', whole)).toHaveLength(whole.length);
 });
 
 function askWithoutReading(session: ClientHttp2Session): void {

@@ -4,15 +4,15 @@ import { StatusError } from '../errors/status-error.ts';
 import type { Call, Interceptor, Method } from './call.ts';
 import { compressed, decompressed } from './compression.ts';
 import type { TransportLimits } from './limits.ts';
+import type { KeptBytes } from './kept-bytes.ts';
 import { MessageReader } from './message-reader.ts';
 import { asStatusError, statusTrailers } from './status-trailers.ts';
 import { timerMsMax, timeoutMs } from './timeout-header.ts';
-import type { UnsentAnswers } from './unsent-answers.ts';
 
 export type CallContext = {
   readonly limits: TransportLimits;
   readonly interceptors: readonly Interceptor[];
-  readonly unsent: UnsentAnswers;
+  readonly kept: KeptBytes;
   /** Never throws: what a handler threw that was not meant for the client. */
   readonly reportBug: (call: Call, error: unknown) => void;
 };
@@ -42,11 +42,12 @@ export class Http2Call implements Call {
   #cancelListener: (() => void) | undefined;
   #ended = false;
   #headersSent = false;
-  /** The answer, until the client has taken it. */
-  #unsent: { readonly session: ServerHttp2Session; readonly bytes: number } | undefined;
+  readonly #session: ServerHttp2Session | undefined;
+  #keptBytes = 0;
 
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, path: string, context: CallContext) {
     this.#stream = stream;
+    this.#session = stream.session as ServerHttp2Session | undefined;
     this.#headers = headers;
     this.#context = context;
     this.path = path;
@@ -56,7 +57,7 @@ export class Http2Call implements Call {
     const timeout = timeoutMs(this.header('grpc-timeout'));
     this.deadlineMs = Number.isNaN(timeout) ? Infinity : Date.now() + timeout;
     stream.on('close', () => {
-      if (this.#unsent !== undefined) context.unsent.remove(this.#unsent.session, this.#unsent.bytes);
+      this.#letGo();
       this.#abandon(statusCode.cancelled);
     });
     if (Number.isNaN(timeout)) this.fail(new StatusError(statusCode.internal, `malformed grpc-timeout: "${this.header('grpc-timeout')}"`));
@@ -86,6 +87,7 @@ export class Http2Call implements Call {
     const stream = this.#stream;
     stream.on('data', (chunk: Buffer) => {
       if (this.#ended) return;
+      this.#keep(chunk.length);
       try {
         reader.add(chunk);
       } catch (error) {
@@ -112,6 +114,7 @@ export class Http2Call implements Call {
   }
 
   #received(method: Method, reader: MessageReader): void {
+    this.#letGo();
     try {
       const { message, compressed: isCompressed } = reader.finish();
       if (!isCompressed) {
@@ -164,14 +167,18 @@ export class Http2Call implements Call {
       stream.on('wantTrailers', sendOk);
       stream.end(framed(message, isCompressed));
     });
-    this.#keepCount(message.length);
+    this.#keep(message.length);
   }
 
-  #keepCount(bytes: number): void {
-    const session = this.#stream.session as ServerHttp2Session | undefined;
-    if (session === undefined) return;
-    this.#unsent = { session, bytes };
-    this.#context.unsent.add(session, bytes);
+  #keep(bytes: number): void {
+    if (this.#session === undefined) return;
+    this.#keptBytes += bytes;
+    this.#context.kept.add(this.#session, bytes);
+  }
+
+  #letGo(): void {
+    if (this.#session !== undefined && this.#keptBytes > 0) this.#context.kept.remove(this.#session, this.#keptBytes);
+    this.#keptBytes = 0;
   }
 
   /** Node throws when it finds a header or a stream unfit: that ends this stream, nothing else. */

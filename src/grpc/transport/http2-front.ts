@@ -11,8 +11,8 @@ import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { Call, Interceptor, Method, Service } from './call.ts';
 import { Http2Call, type CallContext } from './http2-call.ts';
+import { KeptBytes } from './kept-bytes.ts';
 import type { TransportLimits } from './limits.ts';
-import { UnsentAnswers } from './unsent-answers.ts';
 
 /**
  * gRPC over HTTP/2, on sockets that somebody else accepted. Sessions and streams live here; one call is `Http2Call`.
@@ -33,7 +33,7 @@ export class Http2Front {
     readonly reportBug: (call: Call, error: unknown) => void;
   }) {
     this.#methods = methodsByPath(options.services);
-    this.#context = { ...options, unsent: new UnsentAnswers(options.limits.unsentAnswerBytesMax) };
+    this.#context = { ...options, kept: new KeptBytes(options.limits.keptBytesMax) };
     this.#server = createServer(serverOptions(options.limits));
     this.#server.on('session', (session) => this.#openSession(session));
     this.#server.on('stream', (stream, headers) => this.#accept(stream, headers));

@@ -25,8 +25,8 @@ export type TransportLimits = {
   readonly idleTimeoutMs: number;
   /** Answers of at least this size are compressed when the client accepts gzip. */
   readonly gzipAnswerBytesMin: number;
-  /** Answers of all connections together that clients have not taken yet; over it, the slowest reader is cut. */
-  readonly unsentAnswerBytesMax: number;
+  /** Of all connections together: requests not complete yet and answers not taken yet. Over it, whoever makes us keep the most is cut. */
+  readonly keptBytesMax: number;
 };
 
 export const defaultTransportLimits: TransportLimits = {
@@ -47,5 +47,5 @@ export const defaultTransportLimits: TransportLimits = {
   pingTimeoutMs: 10_000,
   idleTimeoutMs: 120_000,
   gzipAnswerBytesMin: 16 * 1024,
-  unsentAnswerBytesMax: 256 * 1024 * 1024,
+  keptBytesMax: 256 * 1024 * 1024,
 };

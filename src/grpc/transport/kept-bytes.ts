@@ -1,10 +1,11 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
 
 /**
- * Answers that their clients have not taken yet. Who asks for much and reads nothing makes us keep it all: 1,000 calls on a connection,
- * up to 4 MiB each. Over the limit, whichever connection makes us keep the most is cut.
+ * What clients make us keep: requests that are not complete, answers that they have not taken. A client that stops in the middle, or
+ * reads nothing, costs up to 4 MiB a call, and a connection has 1,000 calls. Over the limit, whichever connection makes us keep the most
+ * is cut.
  */
-export class UnsentAnswers {
+export class KeptBytes {
   readonly #bytesMax: number;
   readonly #bySession = new Map<ServerHttp2Session, number>();
   #bytes = 0;
@@ -20,7 +21,7 @@ export class UnsentAnswers {
     while (this.#bytes > this.#bytesMax) this.#cutLargest();
   }
 
-  /** Taken, or its call is gone. */
+  /** Complete, taken, or the call is gone. */
   remove(session: ServerHttp2Session, bytes: number): void {
     const kept = this.#bySession.get(session);
     if (kept === undefined) return;
