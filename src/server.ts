@@ -144,7 +144,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         historyEvents: (key, firstEventId, lastEventId, eventsMax, bytesMax) => {
           const shard = shards[historyShardOf(key.namespaceId, key.workflowId, layout.historyShards) - 1];
           const page = shard?.historyPage(key.runId, firstEventId, lastEventId, { eventsMax, bytesMax });
-          return page instanceof Promise ? page.then(({ events }) => events) : page?.events;
+          return page instanceof Promise ? page.then((later) => later?.events) : page?.events;
         },
       },
     });

@@ -21,7 +21,7 @@ import type { Logger } from '../observability/logger.ts';
 import { type AskFailure, isAskFailure, NOBODY } from './asks.ts';
 import type { ClaimCodec } from './claim.ts';
 import { HistoryStore, type HistoryPage, type PageLimits } from './history-store.ts';
-import type { Log, PartitionId } from './log.ts';
+import { LogError, type Log, type PartitionId } from './log.ts';
 import type { PartitionCore, RecordCodec } from './partition-core.ts';
 import { PartitionLoop, type PartitionMemory, type PartitionShell, type PartitionStatus } from './partition-loop.ts';
 import type { Clock, Random, Timer } from './ports.ts';
@@ -99,14 +99,19 @@ export class HistoryShard implements Endpoint<HistoryCommand> {
     this.#loop.cancel(askId);
   }
 
-  /** Events that a reply has named: committed, so they need no barrier. Undefined: the shard is not served now, its memory may lack some. */
+  /**
+   * Events that a reply has named: committed, so they need no barrier. Undefined: they cannot be had now, because the shard is not served
+   * (its memory may lack some) or the log does not answer.
+   */
   historyPage(
     runId: string,
     firstEventId: number,
     lastEventId: number,
     limits: PageLimits,
-  ): HistoryPage | Promise<HistoryPage> | undefined {
-    return this.#memory?.active === true ? this.#memory.store.page(runId, firstEventId, lastEventId, limits) : undefined;
+  ): HistoryPage | Promise<HistoryPage | undefined> | undefined {
+    if (this.#memory?.active !== true) return undefined;
+    const page = this.#memory.store.page(runId, firstEventId, lastEventId, limits);
+    return page instanceof Promise ? page.catch(unlessOutOfReach) : page;
   }
 
   #create(): PartitionMemory<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect> {
@@ -328,6 +333,10 @@ class HistoryMemory
       this.answer(query.askId, { kind: 'rejected', rejection: { reason: 'failed-precondition', message } });
     });
   }
+}
+
+function unlessOutOfReach(error: unknown): undefined {
+  if (!(error instanceof LogError && (error.recoverable || error.code === 'closed'))) throw error;
 }
 
 function queryReply(result: QueryResult): HistoryReply {

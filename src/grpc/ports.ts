@@ -31,7 +31,7 @@ export interface FrontPorts {
 
   /**
    * Encoded events `firstEventId … lastEventId` of a run, as many as the limits allow but at least one; committed events only. At
-   * once when they are in memory. `[]` when the run is not known; undefined when its shard is not served here now.
+   * once when they are in memory. `[]` when the run is not known; undefined when they cannot be had now.
    */
   readonly historyEvents: (
     key: RunKey,
@@ -39,7 +39,7 @@ export interface FrontPorts {
     lastEventId: number,
     eventsMax: number,
     bytesMax: number,
-  ) => readonly Uint8Array[] | Promise<readonly Uint8Array[]> | undefined;
+  ) => readonly Uint8Array[] | undefined | Promise<readonly Uint8Array[] | undefined>;
 }
 
 export type ServerInfo = {

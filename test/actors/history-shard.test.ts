@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { isAskFailure } from '../../src/actors/asks.ts';
 import { defaultPartitionLimits } from '../../src/actors/partition-loop.ts';
 import { HistoryShard } from '../../src/actors/history-shard.ts';
+import { LogError } from '../../src/actors/log.ts';
 import type { Clock, Timer } from '../../src/actors/ports.ts';
 import { Router, type HistoryAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
@@ -64,7 +65,7 @@ class Bench {
   readonly asked: { readonly askId: number; readonly command: HistoryCommand }[] = [];
   readonly answer: (askId: number, reply: HistoryReply) => void;
 
-  constructor(log = new MemoryLog()) {
+  constructor(log = new MemoryLog(), cacheBytesMax = 1024 * 1024) {
     this.log = log;
     const matching = this.router.sink({ kind: 'matching', partition: 0 });
     this.router.attach<MatchingRequest>(
@@ -100,7 +101,7 @@ class Bench {
       claims: jsonClaims,
       wire: historyWire,
       limits: defaultHistoryLimits,
-      cacheBytesMax: 1024 * 1024,
+      cacheBytesMax,
       layout,
       router: this.router,
       sink: this.router.sink<HistoryReply>(address),
@@ -165,8 +166,8 @@ afterEach(async () => {
   }
 });
 
-async function open(log?: MemoryLog): Promise<Bench> {
-  const bench = new Bench(log);
+async function open(log?: MemoryLog, cacheBytesMax?: number): Promise<Bench> {
+  const bench = new Bench(log, cacheBytesMax);
   benches.push(bench);
   return await bench.started();
 }
@@ -268,6 +269,25 @@ describe('pages of history', () => {
       if (second.shard.status().state === 'claiming') await turns(1);
     }
     expect(await second.shard.historyPage(runId, 1, 2, page)).toMatchObject({ nextEventId: 3 });
+  });
+});
+
+describe('pages that must be read again', () => {
+  const page = { eventsMax: 10, bytesMax: 1_000_000 };
+
+  test('come from the log', async () => {
+    const bench = await open(new MemoryLog(), 0);
+    const { runId } = await bench.start('wf');
+    expect(await bench.shard.historyPage(runId, 1, 2, page)).toMatchObject({ nextEventId: 3 });
+  });
+
+  test('cannot be had while the log is out of reach, which is no bug', async () => {
+    const bench = await open(new MemoryLog(), 0);
+    const { runId } = await bench.start('wf');
+    bench.log.read = () => Promise.reject(new LogError('unavailable', 'no broker'));
+    expect(await bench.shard.historyPage(runId, 1, 2, page)).toBeUndefined();
+    bench.log.read = () => Promise.reject(new LogError('corrupt', 'rotten'));
+    await expect(bench.shard.historyPage(runId, 1, 2, page)).rejects.toThrow('rotten');
   });
 });
 

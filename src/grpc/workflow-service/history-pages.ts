@@ -48,11 +48,11 @@ export function storedEvents(
   eventsMax: number,
 ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
   const events = front.ports.historyEvents(key, firstEventId, lastEventId, eventsMax, pageBytesMax);
-  if (events === undefined) throw unavailable('the history shard of this workflow is not served now');
   return events instanceof Promise ? events.then((stored) => found(key, stored)) : found(key, events);
 }
 
-function found(key: RunKey, events: readonly Uint8Array[]): readonly Uint8Array[] {
+function found(key: RunKey, events: readonly Uint8Array[] | undefined): readonly Uint8Array[] {
+  if (events === undefined) throw unavailable('the history of this workflow cannot be read now');
   if (events.length === 0) throw notFound(`workflow execution not found for workflow ID "${key.workflowId}" and run ID "${key.runId}"`);
   return events;
 }
