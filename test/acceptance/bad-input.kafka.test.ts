@@ -154,7 +154,17 @@ function badInput(brokers: readonly string[]): void {
       await expect.poll(() => leaked(before.handles, openHandles(pid)), { timeout: 10_000 }).toEqual([]);
     });
 
-    test('damaged tokens are refused with one text, and the true ones still work', async () => {
+    test('what was accepted can be read again: a new process comes to the same state', async () => {
+      const before = await stateOfProbe();
+      await server.kill9();
+      await server.start();
+      await connection.close();
+      connection = await Connection.connect({ address: server.address });
+      service = connection.workflowService;
+      expect(await stateOfProbe()).toEqual(before);
+    });
+
+    test('damaged tokens are refused with one text, and the true ones still work, given out by another process', async () => {
       await harmless(async () => {
         for (const method of ['RespondWorkflowTaskCompleted', 'RespondWorkflowTaskFailed', 'RespondQueryTaskCompleted'])
           await damaged(method, workflowTask);
