@@ -35,6 +35,12 @@ describe('server start-dev', () => {
     });
   });
 
+  test('says which dynamic configuration it does not heed, and is silent where it is so anyway', async () => {
+    const flags = ['--dynamic-config-value', 'frontend.enableServerVersionCheck=false', '--dynamic-config-value', 'limit.blobSize.error=7'];
+    const { err } = await run(['server', 'start-dev', '--port', '0', ...flags]);
+    expect(err.match(/key=\S+/g)).toEqual(['key=limit.blobSize.error']);
+  });
+
   test('starts as SDK test environments start it', async () => {
     const options = await optionsOf(
       '--namespace',
@@ -119,7 +125,8 @@ describe('server start-dev', () => {
   });
 
   test('--log-config prints what it adds up to', async () => {
-    const { err } = await run(['server', 'start-dev', '--port', '0', '--log-config', '-n', 'orders', '--dynamic-config-value', 'a=[1]']);
+    const flags = ['--port', '0', '--log-level', 'error', '-n', 'orders', '--dynamic-config-value', 'a=[1]'];
+    const { err } = await run(['server', 'start-dev', '--log-config', ...flags]);
     await expect(err.replace(/^perdure: the test wants no server\n/m, '')).toMatchFileSnapshot('fixtures/log-config.yaml');
   });
 });

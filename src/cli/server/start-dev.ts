@@ -1,4 +1,4 @@
-import { stderrLogger } from '../../observability/logger.ts';
+import { createLogger, type Logger } from '../../observability/logger.ts';
 import type { Invocation } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { banner } from './banner.ts';
@@ -7,11 +7,22 @@ import { serve } from './serve.ts';
 import { readStartDevSettings } from './start-dev-settings.ts';
 
 export async function runStartDev({ flags, io }: Invocation): Promise<ExitCode> {
-  const logger = stderrLogger(readLogLevel(flags.one('log-level')), readLogFormat(flags.one('log-format')));
+  const level = readLogLevel(flags.one('log-level'));
+  const logger = createLogger({ level, format: readLogFormat(flags.one('log-format')), write: io.err, nowMs: () => Date.now() });
   const settings = readStartDevSettings(flags);
   if (flags.switched('log-config') === true) {
     const { effectiveStartDev, toYaml } = await import('../../config/effective.ts');
     io.err(toYaml(effectiveStartDev(settings)));
   }
+  warnOfUnread(settings.dynamicConfig, logger);
   return serve({ settings, logger, io, startMsMax: 30_000, onServing: (server) => io.out(banner(settings, server.port)) });
+}
+
+/** Every SDK's test environment asks for this, and it is so. */
+const alreadySo: ReadonlyMap<string, unknown> = new Map([['frontend.enableServerVersionCheck', false]]);
+
+function warnOfUnread(dynamicConfig: ReadonlyMap<string, unknown>, logger: Logger): void {
+  for (const [key, value] of dynamicConfig) {
+    if (alreadySo.get(key) !== value) logger.warn('this dynamic configuration value has no effect: none are read yet', { key });
+  }
 }

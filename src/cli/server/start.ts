@@ -69,7 +69,7 @@ function writerOf(target: LogSettings['target'], io: Io): (line: string) => void
 }
 
 function warnAboutOpenPort({ host, port }: ServerSettings, logger: Logger): void {
-  if (host.startsWith('127.') || host === '::1') return;
+  if (host === 'localhost' || host.startsWith('127.') || host === '::1') return;
   logger.warn('anybody who reaches this port may use it: there is no authorization; --allow-no-auth silences this warning', {
     address: hostPort(host, port),
   });
