@@ -267,14 +267,14 @@ class HistoryMemory
     this.#timer = undefined;
     this.#armedForMs = fireTimeMs;
     if (next === undefined) return;
-    this.#timer = this.#options.clock.after(Math.max(0, fireTimeMs - this.#options.clock.wallMs()), () => this.#fire());
+    this.#timer = this.#options.clock.after(Math.max(0, fireTimeMs - this.#loop.nowMs()), () => this.#fire());
   }
 
   /** One due timer at a time: its record moves the heap on, and that arms the next. */
   #fire(): void {
     this.#armedForMs = Infinity;
     const due = this.#core.nextTimer();
-    if (due === undefined || due.fireTimeMs > this.#options.clock.wallMs()) return this.#armTimer();
+    if (due === undefined || due.fireTimeMs > this.#loop.nowMs()) return this.#armTimer();
     const { clock, random } = this.#options;
     const { fireTimeMs, taskId } = due;
     const failure = this.#trySubmit({ kind: 'fireTimer', fireTimeMs, taskId, newRunId: random.nonce(), jitter: random.fraction() });

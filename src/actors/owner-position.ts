@@ -10,12 +10,17 @@ import type { ClaimCodec } from './claim.ts';
 import type { LogCursor, LogPosition, Verdict } from './effective.ts';
 import type { StoredRecord } from './log.ts';
 import type { ClaimInLog, LastCounted, Stretch } from './log-stretch.ts';
+import type { Clock } from './ports.ts';
+
+const PACE_WHEN_AHEAD = 0.9;
 
 export class OwnerPosition {
   #cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
   #last: LastCounted | undefined;
   #lastClaim: ClaimInLog | undefined;
   #lastTimeMs = 0;
+  /** Where the clock that never jumps stood when the wall clock was first found behind the last record. */
+  #behind = { lastTimeMs: 0, monoMs: 0 };
   #witnesses: readonly LogPosition[] = [];
 
   get cursor(): LogPosition {
@@ -31,9 +36,16 @@ export class OwnerPosition {
     return this.#lastClaim;
   }
 
-  /** No record so far is younger. */
-  get lastTimeMs(): number {
-    return this.#lastTimeMs;
+  /**
+   * The wall clock, but never before the last record. Where that is ahead (an earlier clock was wrong) time goes on from there, somewhat
+   * slower, until the wall clock has caught up: if it stood still, no timer would fire for as long as that takes.
+   */
+  nowMs(clock: Pick<Clock, 'wallMs' | 'monoMs'>): number {
+    const wallMs = clock.wallMs();
+    if (wallMs >= this.#lastTimeMs) return wallMs;
+    const monoMs = clock.monoMs();
+    if (this.#behind.lastTimeMs !== this.#lastTimeMs) this.#behind = { lastTimeMs: this.#lastTimeMs, monoMs };
+    return this.#lastTimeMs + Math.floor((monoMs - this.#behind.monoMs) * PACE_WHEN_AHEAD);
   }
 
   /** From the start again. What was confirmed to us so far, and what is known `elsewhere`, the journal must still hold. */

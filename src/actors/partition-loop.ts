@@ -216,6 +216,11 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
     this.#wake();
   }
 
+  /** The time by which commands are decided; timers of this partition go by it. */
+  nowMs(): number {
+    return this.#nowMs();
+  }
+
   status(): PartitionStatus {
     const { epoch, sequence, offset } = this.#cursor;
     return {
@@ -332,7 +337,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> implements BatchSourc
   }
 
   #nowMs(): number {
-    return Math.max(this.#options.clock.wallMs(), this.#position.lastTimeMs);
+    return this.#position.nowMs(this.#options.clock);
   }
 
   /** What follows every change: releases, asks to append, asks for proof. */

@@ -24,20 +24,22 @@ const layout = { historyShards: 2, matchingPartitions: 1, taskQueuePartitions: 1
 
 /** Time stands until the test moves it; what is due at once runs by the event loop. */
 class HandClock implements Clock {
-  nowMs = 1_700_000_000_000;
+  #nowMs = 0;
+  /** Somebody sets the wall clock. */
+  wallAheadMs = 1_700_000_000_000;
   #timers: { readonly dueMs: number; readonly callback: () => void }[] = [];
 
   wallMs(): number {
-    return this.nowMs;
+    return this.#nowMs + this.wallAheadMs;
   }
 
   monoMs(): number {
-    return this.nowMs;
+    return this.#nowMs;
   }
 
   after(delayMs: number, callback: () => void): Timer {
     if (delayMs <= 0) return systemClock.after(0, callback);
-    const timer = { dueMs: this.nowMs + delayMs, callback };
+    const timer = { dueMs: this.#nowMs + delayMs, callback };
     this.#timers.push(timer);
     return { cancel: () => void (this.#timers = this.#timers.filter((each) => each !== timer)) };
   }
@@ -48,8 +50,8 @@ class HandClock implements Clock {
 
   /** Runs what is due by then, within this call. */
   advance(ms: number): void {
-    this.nowMs += ms;
-    const due = this.#timers.filter(({ dueMs }) => dueMs <= this.nowMs);
+    this.#nowMs += ms;
+    const due = this.#timers.filter(({ dueMs }) => dueMs <= this.#nowMs);
     this.#timers = this.#timers.filter((timer) => !due.includes(timer));
     for (const { callback } of due) callback();
   }
@@ -205,12 +207,46 @@ describe('timers of a shard', () => {
     const bench = await open();
     await bench.start('wf', 60_000);
     bench.clock.advance(60_000);
-    bench.clock.nowMs -= 10_000;
+    bench.clock.wallAheadMs -= 10_000;
     await turns(20);
     expect(bench.offered).toEqual([]);
     bench.clock.advance(10_000);
     await turns(20);
     expect(bench.offered).toHaveLength(1);
+  });
+});
+
+describe('a clock that is set back by an hour', () => {
+  test('neither stops timers nor lets them fire early', async () => {
+    const bench = await open();
+    await bench.start('before', 1_000);
+    bench.clock.wallAheadMs -= 3_600_000;
+    await bench.start('after', 1_000);
+    for (let tenths = 0; tenths < 9; tenths++) {
+      bench.clock.advance(100);
+      await turns(5);
+    }
+    expect(bench.offered).toEqual([]);
+    for (let tenths = 0; tenths < 4; tenths++) {
+      bench.clock.advance(100);
+      await turns(5);
+    }
+    expect(bench.offered.map(({ key }) => key.workflowId)).toEqual(['before', 'after']);
+  });
+
+  test('nor does it after a restart', async () => {
+    const first = await open();
+    await first.start('wf', 1_000);
+    await first.shard.drain();
+    const second = new Bench(first.log);
+    benches.push(second);
+    second.clock.wallAheadMs -= 3_600_000;
+    await second.started();
+    for (let tenths = 0; tenths < 12; tenths++) {
+      second.clock.advance(100);
+      await turns(5);
+    }
+    expect(second.offered).toHaveLength(1);
   });
 });
 
