@@ -10,6 +10,7 @@
 import { assert } from '../kernel/assert.ts';
 import type { StartActivityTask, WithdrawActivityStart } from './commands.ts';
 import type { Draft, RunDraft } from './draft.ts';
+import { mergedPriority } from './priority.ts';
 import { findRun, reject } from './reject.ts';
 import type { HistoryReply, StartedActivityTask } from './replies.ts';
 import { type Activity, isRunning, type Run } from './state.ts';
@@ -124,7 +125,7 @@ export function describeStartedActivity(run: Run, activity: Activity): StartedAc
     startToCloseTimeoutMs: a.startToCloseTimeoutMs,
     heartbeatTimeoutMs: a.heartbeatTimeoutMs,
     retryPolicy: a.retryPolicy,
-    priority: a.priority,
+    priority: mergedPriority(run.start.priority, a.priority),
   };
 }
 

@@ -30,7 +30,7 @@ export function finishStartChild(run: RunDraft, task: StartChildTask, outcome: O
     });
   } else {
     assert(outcome.kind === 'childStartFailed', `startChild ends with ${outcome.kind}`);
-    const { namespace, workflowId, workflowType, control, workflowTaskCompletedEventId, namespaceId } = child.attributes;
+    const { namespace, workflowId, workflowType, control, namespaceId } = child.attributes;
     run.addOrBuffer('startChildWorkflowExecutionFailed', {
       namespace,
       workflowId,
@@ -38,7 +38,7 @@ export function finishStartChild(run: RunDraft, task: StartChildTask, outcome: O
       cause: outcome.cause === 'already-exists' ? startChildFailedCause.workflowAlreadyExists : startChildFailedCause.namespaceNotFound,
       control,
       initiatedEventId: task.initiatedEventId,
-      workflowTaskCompletedEventId,
+      workflowTaskCompletedEventId: 0,
       namespaceId,
     });
   }
@@ -97,7 +97,7 @@ function writeChildClosed(run: RunDraft, initiatedEventId: number, command: Reco
   const common = {
     namespace: child.attributes.namespace,
     workflowExecution: command.child,
-    workflowType: { name: command.childWorkflowType },
+    workflowType: child.attributes.workflowType,
     initiatedEventId,
     startedEventId: child.startedEventId,
     namespaceId: child.attributes.namespaceId,

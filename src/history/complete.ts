@@ -195,7 +195,8 @@ function scheduleNext(
   if (!inline) return undefined;
   writeStarted(run, request.pollRequestId, request.identity);
   assert(run.run.workflowTask !== undefined, 'started just now');
-  return describeStarted(run.draft, run.run, run.run.workflowTask);
+  // This worker has everything up to the task that it completes.
+  return { ...describeStarted(run.draft, run.run, run.run.workflowTask), historyFirstEventId: run.run.previousStartedEventId + 1 };
 }
 
 /** A worker that only ever asks for more time loses the task. */
@@ -227,7 +228,7 @@ function failTask(draft: Draft, run: Run, request: CompleteWorkflowTask, failure
     failure: draft.wire.encodeFailure({ message, cause: undefined, info: { kind: 'server', nonRetryable: false } }),
     // The server fails the task, on behalf of the worker that sent the commands.
     identity: request.identity,
-    binaryChecksum: '',
+    binaryChecksum: request.binaryChecksum,
   });
   if (!failure.terminate) {
     scheduleWorkflowTask(failing, { jitter: request.jitter });

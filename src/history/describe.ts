@@ -47,7 +47,7 @@ function describe(run: Run): Description {
     userMetadata: start.userMetadata,
     priority: start.priority,
     lastResetTimeMs: 0,
-    pendingActivities: [...run.activities.values()].map(describeActivity),
+    pendingActivities: [...run.activities.values()].map((activity) => describeActivity(run, activity)),
     pendingChildren: [...run.children.values()].map(describeChild),
     pendingWorkflowTask:
       workflowTask === undefined
@@ -68,7 +68,7 @@ const pendingState = { scheduled: 1, started: 2, cancelRequested: 3 } as const;
 
 const noRetryPolicy = { initialIntervalMs: 0, backoffCoefficient: 0, maximumIntervalMs: 0, maximumAttempts: 0, nonRetryableErrorTypes: [] };
 
-function describeActivity(activity: Activity): PendingActivityDescription {
+function describeActivity(run: Run, activity: Activity): PendingActivityDescription {
   const a = activity.attributes;
   const isStarted = activity.startedTimeMs !== 0;
   const retryPolicy = a.retryPolicy ?? noRetryPolicy;
@@ -78,14 +78,15 @@ function describeActivity(activity: Activity): PendingActivityDescription {
     state: activity.cancelRequestedEventId !== 0 ? pendingState.cancelRequested : isStarted ? pendingState.started : pendingState.scheduled,
     heartbeatDetails: activity.heartbeatDetails,
     lastHeartbeatTimeMs: activity.heartbeatTimeMs,
-    lastStartedTimeMs: activity.lastStartedTimeMs,
+    lastStartedTimeMs: activity.startedTimeMs,
     attempt: activity.attempt,
     maximumAttempts: retryPolicy.maximumAttempts,
     scheduledTimeMs: activity.scheduledTimeMs,
     expirationTimeMs: a.scheduleToCloseTimeoutMs === 0 ? 0 : activity.firstScheduledTimeMs + a.scheduleToCloseTimeoutMs,
     lastFailure: activity.lastFailure,
     lastWorkerIdentity: isStarted ? activity.identity : activity.lastWorkerIdentity,
-    currentRetryIntervalMs: activity.retryIntervalMs,
+    currentRetryIntervalMs: activity.inBackoff ? activity.retryIntervalMs : 0,
+    taskQueue: a.taskQueue ?? run.start.taskQueue,
     nextAttemptScheduleTimeMs: activity.inBackoff ? activity.scheduledTimeMs : 0,
     lastAttemptCompleteTimeMs: activity.lastAttemptCompleteTimeMs,
     scheduleToCloseTimeoutMs: a.scheduleToCloseTimeoutMs,

@@ -48,7 +48,7 @@ export function failExternalSignal(run: RunDraft, initiatedEventId: number, caus
 export function failExternalCancel(run: RunDraft, initiatedEventId: number, cause: number): void {
   const request = run.run.externalCancels.get(initiatedEventId);
   assert(request !== undefined, 'a pending cancel request fails');
-  addFailure(run, 'requestCancelExternalWorkflowExecutionFailed', failedAttributes(request, cause));
+  addFailure(run, 'requestCancelExternalWorkflowExecutionFailed', { ...failedAttributes(request, cause), control: '' });
 }
 
 function addFailure(
@@ -63,8 +63,9 @@ function addFailure(
 }
 
 function failedAttributes(request: ExternalRequest, cause: number): FailedAttributes {
-  const { workflowTaskCompletedEventId, namespace, workflowExecution, initiatedEventId, control, namespaceId } = request;
-  return { cause, workflowTaskCompletedEventId, namespace, workflowExecution, initiatedEventId, control, namespaceId };
+  const { namespace, workflowExecution, initiatedEventId, control, namespaceId } = request;
+  // The completed task is named by the initiated event; here Temporal leaves it out.
+  return { cause, workflowTaskCompletedEventId: 0, namespace, workflowExecution, initiatedEventId, control, namespaceId };
 }
 
 function causeOf(cause: Extract<OutboxOutcome, { readonly kind: 'externalFailed' }>['cause']): number {

@@ -3,7 +3,7 @@ import { assert } from '../kernel/assert.ts';
 import { terminateRun } from './close.ts';
 import type { FailWorkflowTask, ResetStickyTaskQueue } from './commands.ts';
 import type { Draft, RunDraft } from './draft.ts';
-import { findRun, findRunning, isRejected } from './reject.ts';
+import { findRun, findRunning, isRejected, workflowClosed } from './reject.ts';
 import type { HistoryReply } from './replies.ts';
 import { findStartedTask } from './started-task.ts';
 import { isRunning } from './state.ts';
@@ -13,7 +13,10 @@ import { dispatchWorkflowTask, finishWorkflowTaskTasks, scheduleWorkflowTask } f
 
 export function failWorkflowTask(draft: Draft, command: FailWorkflowTask): HistoryReply {
   const found = findStartedTask(draft, command.task);
-  if (found.kind === 'rejected') return found;
+  if (found.kind === 'rejected') {
+    const run = findRun(draft.shard, command.task.key);
+    return run !== undefined && !isRunning(run) ? workflowClosed : found;
+  }
   const failing = draft.about(found.run);
   if (command.cause === workflowTaskFailedCause.grpcMessageTooLarge) {
     terminateRun(failing, { reason: 'GrpcMessageTooLarge', details: undefined, identity: 'history-service', links: [] });

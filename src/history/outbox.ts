@@ -9,6 +9,7 @@ import { finishStartChild } from './child.ts';
 import type { FinishOutboxTask, HistoryCommand, OutboxOutcome, ParentLink } from './commands.ts';
 import type { Draft } from './draft.ts';
 import { finishExternalCancel, finishExternalSignal } from './external.ts';
+import { mergedPriority } from './priority.ts';
 import type { HistoryReply } from './replies.ts';
 import { type Child, isRunning, type Run, type ShardState } from './state.ts';
 import type { TransferTask } from './tasks.ts';
@@ -131,7 +132,7 @@ function startChild(run: Run, child: Child, newRunId: string): HistoryCommand {
       identity: '',
       userMetadata: child.userMetadata,
       links: [],
-      priority: a.priority ?? run.start.priority,
+      priority: mergedPriority(run.start.priority, a.priority),
     },
     policies: {
       reusePolicy: a.workflowIdReusePolicy === 2 ? 2 : a.workflowIdReusePolicy === 3 ? 3 : idReusePolicy.allowDuplicate,

@@ -30,6 +30,9 @@ export type Rejected = { readonly kind: 'rejected'; readonly rejection: Rejectio
 
 export type Done = { readonly kind: 'done' };
 
+/** `runId`: the run that has the signal, for the link to it. */
+export type SignaledReply = { readonly kind: 'signaled'; readonly runId: string };
+
 export type StartReply = {
   readonly kind: 'started';
   readonly runId: string;
@@ -122,6 +125,7 @@ export type PendingActivityDescription = {
   readonly lastFailure: Uint8Array | undefined;
   readonly lastWorkerIdentity: string;
   readonly currentRetryIntervalMs: number;
+  readonly taskQueue: TaskQueue;
   readonly nextAttemptScheduleTimeMs: number;
   readonly lastAttemptCompleteTimeMs: number;
   readonly scheduleToCloseTimeoutMs: number;
@@ -187,6 +191,7 @@ export type HistoryReply =
   | Done
   | StartReply
   | StartedWorkflowTask
+  | SignaledReply
   | CompletedWorkflowTask
   | StartedActivityTask
   | HeartbeatReply
@@ -198,7 +203,7 @@ export type HistoryReply =
 export type HistoryReplyTo = {
   readonly startWorkflow: StartReply;
   readonly signalWithStartWorkflow: StartReply;
-  readonly signalWorkflow: Done;
+  readonly signalWorkflow: SignaledReply;
   readonly requestCancelWorkflow: Done;
   readonly terminateWorkflow: Done;
   readonly scheduleFirstWorkflowTask: Done;

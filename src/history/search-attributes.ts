@@ -1,10 +1,12 @@
 /** Whether search attributes may be set: defined for the namespace, of the right type, within limits. */
+import { unsettableSearchAttributes } from '../kernel/unsettable-search-attributes.ts';
 import type { HistoryLimits } from './limits.ts';
 import type { HistoryWire } from './replies.ts';
 
 export function searchAttributesProblem(
   searchAttributes: Uint8Array | undefined,
   types: ReadonlyMap<string, number>,
+  namespace: string,
   wire: HistoryWire,
   limits: HistoryLimits,
 ): string | undefined {
@@ -15,8 +17,9 @@ export function searchAttributesProblem(
   }
   let bytes = 0;
   for (const [name, payload] of fields) {
+    if (unsettableSearchAttributes.has(name)) return `${name} attribute can't be set in SearchAttributes`;
     const type = types.get(name);
-    if (type === undefined) return `search attribute ${name} is not defined`;
+    if (type === undefined) return `Namespace ${namespace} has no mapping defined for search attribute ${name}`;
     if (!wire.isEmptyPayload(payload)) {
       const problem = wire.searchAttributeProblem(name, payload, type);
       if (problem !== undefined) return problem;

@@ -2,7 +2,7 @@
 import type { ParentLink, SignalAttributes, SignalWorkflow } from './commands.ts';
 import type { Draft, RunDraft } from './draft.ts';
 import { findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from './reject.ts';
-import type { HistoryReply, Rejected } from './replies.ts';
+import type { HistoryReply, Rejected, SignaledReply } from './replies.ts';
 import { isRunning, type Run } from './state.ts';
 import { scheduleWorkflowTask, wake } from './workflow-task.ts';
 
@@ -11,12 +11,16 @@ export function signalWorkflow(draft: Draft, command: SignalWorkflow): HistoryRe
   if (run === undefined) return workflowNotFound(command.key);
   if (command.childOf !== undefined && !isChildOf(run, command.childOf)) return workflowNotFound(command.key);
   // A repeat is answered even when the run has closed meanwhile.
-  if (command.signal.requestId !== '' && run.signalRequestIds.has(command.signal.requestId)) return { kind: 'done' };
+  if (command.signal.requestId !== '' && run.signalRequestIds.has(command.signal.requestId)) return signaled(run);
   if (!isRunning(run)) return workflowClosed;
   const problem = signalProblem(draft, run);
   if (problem !== undefined) return problem;
   writeSignal(draft.about(run), command.signal, {});
-  return { kind: 'done' };
+  return signaled(run);
+}
+
+function signaled(run: Run): SignaledReply {
+  return { kind: 'signaled', runId: run.key.runId };
 }
 
 export function isChildOf(run: Run, parent: ParentLink): boolean {

@@ -47,12 +47,10 @@ export function startWorkflow(draft: Draft, command: StartWorkflow): HistoryRepl
 export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWorkflow): HistoryReply {
   const current = currentRun(draft, command.key);
   if (current !== undefined) {
-    if (current.signalRequestIds.has(command.signal.requestId)) {
-      return started(
-        current,
-        current.requestIds.some((entry) => entry.requestId === command.requestId),
-      );
-    }
+    // A signal that a closed run had from someone else does not keep a new run from starting.
+    const isItsStart = current.requestIds.some((entry) => entry.requestId === command.requestId);
+    const isRepeat = current.signalRequestIds.has(command.signal.requestId);
+    if (isRepeat && (isRunning(current) || isItsStart)) return started(current, isItsStart);
     if (isRunning(current)) {
       if (command.policies.conflictPolicy !== idConflictPolicy.terminateExisting) {
         const problem = signalProblem(draft, current);

@@ -1,5 +1,5 @@
 /** The public API by reflection: requests from plain objects, answers and error details as plain objects, every field visible. */
-import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js';
 import proto from '@temporalio/proto';
 import type { Method, Root, Type } from 'protobufjs';
 import type { Fields } from './program.ts';
@@ -74,7 +74,8 @@ function refusal(error: ServiceError): Answer {
   const details = raw === undefined ? [] : decodeStatus(raw as Buffer).details;
   return {
     code: error.code,
-    message: error.details,
+    // The text of a deadline is the client library's own.
+    message: error.code === status.DEADLINE_EXCEEDED ? '' : error.details,
     details: details.map(({ typeUrl, value }) => {
       const type = root.lookupType(typeUrl.replace('type.googleapis.com/', ''));
       return { type: type.name, ...plain(type, value) };

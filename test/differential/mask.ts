@@ -1,6 +1,6 @@
 /** Takes out of an answer what may differ between two right servers: ids they made up, times, sizes of their own encoding. */
 
-const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 
 /** Only their presence counts. */
 const OPAQUE: ReadonlySet<string> = new Set([
@@ -16,8 +16,26 @@ const OPAQUE: ReadonlySet<string> = new Set([
   'externalWorkflowNamespaceId',
 ]);
 
-/** Not even that: features with settings of their own, or tuning hints. */
-const LEFT_OUT: ReadonlySet<string> = new Set(['pollerScalingDecision', 'reportedProblems', 'taskId']);
+/** Not even that: features with settings of their own, tuning hints, and what docs/differences.md lists. */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  'pollerScalingDecision',
+  'reportedProblems',
+  'taskId',
+  'backlogCountHint',
+  'autoResetPoints',
+  'prevAutoResetPoints',
+  'BuildIds',
+  'versioningInfo',
+  'effectiveRateLimit',
+  'stats',
+  'statsByPriorityKey',
+  'capabilities',
+  'supportsSchedules',
+  'workflowTaskCompletionSizeLimitError',
+  'customSearchAttributeAliases',
+  'firstWorkflowTaskBackoff',
+  'requestIdInfos',
+]);
 
 export type Masker = (value: unknown) => unknown;
 
@@ -26,14 +44,17 @@ export function masker(names: () => readonly (readonly [string, string])[]): Mas
   const text = (value: string): string => {
     let masked = value;
     for (const [real, name] of names()) masked = masked.replaceAll(real, name);
-    return masked.replaceAll(UUID, '<uuid>').replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+( \+0000 UTC( m=\S+)?|Z)/g, '<time>');
+    return masked
+      .replace('request-from-RespondWorkflowTaskCompleted', '<uuid>')
+      .replaceAll(UUID, '<uuid>')
+      .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+( \+0000 UTC( m=\S+)?|Z)/g, '<time>');
   };
   const visit = (value: unknown, key: string): unknown => {
     if (OPAQUE.has(key)) return '<opaque>';
     if (typeof value === 'string') return text(value);
     if (Array.isArray(value)) return value.map((item) => visit(item, key));
     if (typeof value !== 'object' || value === null) return value;
-    if (isTime(key)) return '<time>';
+    if (isTime(key)) return Number((value as { seconds?: unknown }).seconds ?? 0) > 0 ? '<time>' : {};
     return Object.fromEntries(
       Object.entries(value)
         .filter(([name]) => !LEFT_OUT.has(name))

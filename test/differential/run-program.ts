@@ -82,6 +82,12 @@ class Execution {
       for (const run of new Set([...runs, current])) {
         const execution = { workflowId: `${this.#nonce}-w${slot}`, runId: run };
         const described = await this.#describe(slot, run);
+        // Temporal goes on showing what a closed run had, though nobody will get it.
+        if (!isRunning(described.response)) {
+          for (const name of ['pendingWorkflowTask', 'pendingActivities', 'pendingChildren']) {
+            delete (described.response as { [name: string]: unknown } | undefined)?.[name];
+          }
+        }
         const history = await this.#api.call('GetWorkflowExecutionHistory', { namespace: NAMESPACE, execution });
         found.push({ what: 'final history', value: this.#masked(history) });
         found.push({ what: 'final describe', value: this.#masked(described) });
@@ -126,8 +132,12 @@ class Execution {
 
   async #pollActivity(slot: number): Promise<unknown> {
     await this.#settle();
-    const pending = (await this.#describe(slot, '')).response?.['pendingActivities'];
-    const waits = Array.isArray(pending) && pending.some((activity: Fields) => activity['state'] === 'PENDING_ACTIVITY_STATE_SCHEDULED');
+    const { response } = await this.#describe(slot, '');
+    const pending = response?.['pendingActivities'];
+    const waits =
+      isRunning(response) &&
+      Array.isArray(pending) &&
+      pending.some((activity: Fields) => activity['state'] === 'PENDING_ACTIVITY_STATE_SCHEDULED');
     if (!waits) return 'no activity task';
     const request = { namespace: NAMESPACE, taskQueue: { name: `${this.#nonce}-q${slot}` }, identity: 'worker' };
     const answer = await this.#api.call('PollActivityTaskQueue', request, POLL_TIMEOUT_MS);
@@ -138,8 +148,9 @@ class Execution {
 
   async #taskWaits(slot: number): Promise<boolean> {
     await this.#settle();
-    const task = (await this.#describe(slot, '')).response?.['pendingWorkflowTask'] as Fields | undefined;
-    return task?.['state'] === 'PENDING_WORKFLOW_TASK_STATE_SCHEDULED';
+    const { response } = await this.#describe(slot, '');
+    const task = response?.['pendingWorkflowTask'] as Fields | undefined;
+    return isRunning(response) && task?.['state'] === 'PENDING_WORKFLOW_TASK_STATE_SCHEDULED';
   }
 
   /** Two equal readings in a row of everything that moves. */
@@ -190,4 +201,8 @@ class Execution {
 function runIdOf({ response }: Answer): string {
   const info = response?.['workflowExecutionInfo'] as { readonly execution?: { readonly runId?: string } } | undefined;
   return info?.execution?.runId ?? '';
+}
+
+function isRunning(described: Fields | undefined): boolean {
+  return (described?.['workflowExecutionInfo'] as Fields | undefined)?.['status'] === 'WORKFLOW_EXECUTION_STATUS_RUNNING';
 }

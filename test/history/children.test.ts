@@ -395,10 +395,10 @@ describe('other workflows', () => {
     const { taskId } = shard.pendingTask('signalExternal');
     const outbox = shard.core.outboxCommand(taskId, '');
     if (outbox === undefined) throw new Error('nothing to ask');
-    shard.expectDone(outbox.command);
-    shard.expectDone(outbox.command);
-    shard.expectDone({ kind: 'finishOutboxTask', taskId, outcome: { kind: 'done' } });
     const otherRun = shard.describe(otherKey).key.runId;
+    expect(shard.ask(outbox.command)).toEqual({ kind: 'signaled', runId: otherRun });
+    expect(shard.ask(outbox.command)).toEqual({ kind: 'signaled', runId: otherRun });
+    shard.expectDone({ kind: 'finishOutboxTask', taskId, outcome: { kind: 'done' } });
     expect(shard.history(otherRun)).toEqual(['workflowExecutionStarted', 'workflowTaskScheduled', 'workflowExecutionSignaled']);
     const runId = shard.describe().key.runId;
     expect(shard.lastEvent('workflowExecutionSignaled', otherRun).attributes).toMatchObject({
@@ -419,7 +419,12 @@ describe('other workflows', () => {
   ])('a signal whose target %s fails', (_, command) => {
     const shard = withOther(command);
     expect(shard.history().slice(-2)).toEqual(['signalExternalWorkflowExecutionFailed', 'workflowTaskScheduled']);
-    expect(shard.lastEvent('signalExternalWorkflowExecutionFailed').attributes).toMatchObject({ initiatedEventId: 5, cause: 1 });
+    expect(shard.lastEvent('signalExternalWorkflowExecutionFailed').attributes).toMatchObject({
+      initiatedEventId: 5,
+      cause: 1,
+      control: 'c',
+      workflowTaskCompletedEventId: 0,
+    });
   });
 
   test('a signal to a closed workflow fails', () => {
@@ -459,7 +464,12 @@ describe('other workflows', () => {
     ['is no child of it', cancelling('other', true)],
   ])('a cancel request whose target %s fails', (_, command) => {
     const shard = withOther(command);
-    expect(shard.lastEvent('requestCancelExternalWorkflowExecutionFailed').attributes).toMatchObject({ initiatedEventId: 5, cause: 1 });
+    expect(shard.lastEvent('requestCancelExternalWorkflowExecutionFailed').attributes).toMatchObject({
+      initiatedEventId: 5,
+      cause: 1,
+      control: '',
+      workflowTaskCompletedEventId: 0,
+    });
     expect(shard.history().at(-1)).toBe('workflowTaskScheduled');
   });
 

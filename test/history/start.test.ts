@@ -297,6 +297,15 @@ describe('signal-with-start', () => {
     expect(shard.events()).toHaveLength(3);
   });
 
+  test('a signal that a closed run had already does not keep a new run from starting', () => {
+    const shard = new ShardUnderTest();
+    shard.start();
+    const command = signalWithStart(shard);
+    shard.signal({ requestId: command.signal.requestId });
+    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+    expect(shard.ask(command)).toMatchObject({ started: true, runId: command.newRunId });
+  });
+
   test('ends the run that is there, if that is asked for', () => {
     const shard = new ShardUnderTest();
     const old = shard.start();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { StartWorkflowTask } from '../../src/history/commands.ts';
+import type { FailWorkflowTask, StartWorkflowTask } from '../../src/history/commands.ts';
 import type { StartedWorkflowTask } from '../../src/history/replies.ts';
 import { decodeEvent } from '../../src/topics/codec/event-codec.ts';
-import { bytes, completeWorkflow, key, refOf, scheduleActivity, ShardUnderTest, startTimer } from './shard-under-test.ts';
+import { bytes, cancelTimer, completeWorkflow, key, refOf, scheduleActivity, ShardUnderTest, startTimer } from './shard-under-test.ts';
 
 const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5000 };
 
@@ -20,7 +20,11 @@ function stuck(): ShardUnderTest {
 }
 
 function fail(shard: ShardUnderTest, task: StartedWorkflowTask, cause = 14): void {
-  shard.expectDone({
+  shard.expectDone(failing(task, cause));
+}
+
+function failing(task: StartedWorkflowTask, cause = 14): FailWorkflowTask {
+  return {
     kind: 'failWorkflowTask',
     task: refOf(task),
     cause,
@@ -28,7 +32,7 @@ function fail(shard: ShardUnderTest, task: StartedWorkflowTask, cause = 14): voi
     identity: 'worker',
     binaryChecksum: '',
     jitter: 0.5,
-  });
+  };
 }
 
 describe('who may start a task', () => {
@@ -325,6 +329,27 @@ describe('heartbeat', () => {
     expect(shard.history().slice(-2)).toEqual(['workflowTaskTimedOut', 'workflowTaskScheduled']);
     expect(shard.pendingTask('workflowTask').taskQueue.kind, 'back on the normal queue').toBe(1);
   });
+});
+
+test('a task that comes with the answer shows only what is new to its worker', () => {
+  const { shard, task } = started();
+  const inline = { forceCreateNewWorkflowTask: true, returnNewWorkflowTask: true };
+  expect(shard.complete(task, [scheduleActivity()], inline).workflowTask).toMatchObject({ historyFirstEventId: 4, historyLastEventId: 7 });
+});
+
+test('a failure that comes too late learns that the workflow has closed', () => {
+  const { shard, task } = started();
+  shard.complete(task, [completeWorkflow()]);
+  expect(shard.expectRejected(failing(task))).toMatchObject({
+    reason: 'workflow-closed',
+    message: 'workflow execution already completed',
+  });
+});
+
+test('a refused command leaves the binary checksum of its worker in the history', () => {
+  const { shard, task } = started();
+  shard.completeBadly(task, [cancelTimer('nothing')], { binaryChecksum: 'checksum' });
+  expect(shard.lastEvent('workflowTaskFailed').attributes).toMatchObject({ binaryChecksum: 'checksum' });
 });
 
 test('the answer to a task without news is no task', () => {

@@ -38,7 +38,7 @@ export function operatorService(front: Front): Service {
   };
 }
 
-/** Names that exist already are passed over, as long as the type is the same. Usable by Start as soon as this answers. */
+/** Names that exist already are passed over, whatever their type. Usable by Start as soon as this answers. */
 async function add(front: Front, request: AddSearchAttributesRequest, call: Call): Promise<Record<string, never>> {
   const namespace = await namespaceOf(front, call, request.namespace);
   if (request.searchAttributes.size === 0) throw invalidArgument('SearchAttributes are not set on request.');
@@ -49,9 +49,7 @@ async function add(front: Front, request: AddSearchAttributesRequest, call: Call
     if (front.ports.cluster.systemSearchAttributes.has(name)) throw invalidArgument(`Search attribute ${name} is reserved by system.`);
     if (type <= IndexedValueType.UNSPECIFIED || type > IndexedValueType.KEYWORD_LIST)
       throw invalidArgument(`Unknown search attribute type: ${type}.`);
-    const known = namespace.customSearchAttributes.get(name);
-    if (known === undefined) missing.set(name, type);
-    else if (known !== type) throw invalidArgument(`Search attribute ${name} already exists.`);
+    if (!namespace.customSearchAttributes.has(name)) missing.set(name, type);
   }
   if (missing.size > 0)
     await front.cluster(call, { kind: 'addSearchAttributes', namespaceId: namespace.id, attributes: missing }, namespace.name);

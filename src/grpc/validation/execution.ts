@@ -1,7 +1,6 @@
 import type { RunKey } from '../../history/commands.ts';
 import type { WorkflowExecution } from '../../wire/generated/lean/common.ts';
 import { invalidArgument } from '../errors/status-error.ts';
-import { checkLength } from './lengths.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -23,7 +22,6 @@ export function runKeyOf(namespaceId: string, workflowId: string, runId: string)
 
 export function checkWorkflowId(workflowId: string): void {
   if (workflowId === '') throw invalidArgument('WorkflowId is not set on request.');
-  checkLength(workflowId, 'WorkflowId');
 }
 
 export function checkRunId(runId: string): void {

@@ -3,30 +3,11 @@ import { IndexedValueType } from '../../wire/generated/lean/enums.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { checkOpaque } from './opaque.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
+import { unsettableSearchAttributes } from '../../kernel/unsettable-search-attributes.ts';
 
 const keysMax = 100;
 const valueBytesMax = 2 * 1024;
 const totalBytesMax = 40 * 1024;
-
-/** System attributes that only the server sets; those that SDKs and features set are system attributes too. */
-const unsettableAttributes: ReadonlySet<string> = new Set([
-  'CloseTime',
-  'ExecutionDuration',
-  'ExecutionStatus',
-  'ExecutionTime',
-  'HistoryLength',
-  'HistorySizeBytes',
-  'ParentRunId',
-  'ParentWorkflowId',
-  'RootRunId',
-  'RootWorkflowId',
-  'RunId',
-  'StartTime',
-  'StateTransitionCount',
-  'TaskQueue',
-  'WorkflowId',
-  'WorkflowType',
-]);
 
 /** Search attributes of a start: known, settable, of the right type, and not too large. */
 export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: Namespace): void {
@@ -37,7 +18,7 @@ export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: 
   const fields = decodeSearchAttributes(bytes).indexedFields;
   if (fields.size > keysMax) throw invalidArgument(`number of search attributes ${fields.size} exceeds limit ${keysMax}`);
   for (const [name, payload] of fields) {
-    if (unsettableAttributes.has(name)) throw invalidArgument(`${name} attribute can't be set in SearchAttributes`);
+    if (unsettableSearchAttributes.has(name)) throw invalidArgument(`${name} attribute can't be set in SearchAttributes`);
     const type = namespace.searchAttributeTypes.get(name);
     if (type === undefined) throw invalidArgument(`Namespace ${namespace.name} has no mapping defined for search attribute ${name}`);
     if (payload.length > valueBytesMax) {
@@ -87,7 +68,7 @@ export function valueProblem(bytes: Uint8Array, type: number): string | undefine
     if (value.length > 1) return 'expected one value';
     value = value[0];
   }
-  return fits(value, type) ? undefined : `unexpected value type ${typeof value}`;
+  return fits(value, type) ? undefined : typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function fits(value: unknown, type: number): boolean {

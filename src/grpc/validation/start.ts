@@ -36,23 +36,36 @@ type StartFields = Pick<
 const linksMax = 10;
 const linkBytesMax = 4_000;
 
+/** A signal-with-start says the same things in other words. */
+type StartTexts = { readonly noType: string; readonly longType: (bytes: number) => string };
+
+const startTexts: StartTexts = {
+  noType: 'WorkflowType is not set on request.',
+  longType: () => 'WorkflowType length exceeds limit.',
+};
+
+export const signalWithStartTexts: StartTexts = {
+  noType: 'workflow type not set',
+  longType: (bytes) => `workflow type name exceeds maximum allowed length (${bytes}/1000)`,
+};
+
 /** The checks of a start, in the order in which clients know them, and what is left for the shard. */
-export function startAttributes(request: StartFields, namespace: Namespace): StartAttributes {
+export function startAttributes(request: StartFields, namespace: Namespace, texts: StartTexts = startTexts): StartAttributes {
   if (request.workflowId === '') throw invalidArgument('WorkflowId is not set on request.');
   if (isTooLong(request.workflowId)) {
     throw invalidArgument(`WorkflowId exceeds maximum allowed length (${Buffer.byteLength(request.workflowId)}/1000)`);
   }
-  if (request.workflowStartDelayMs < 0) throw invalidArgument('An invalid WorkflowStartDelaySeconds is set on request.');
+  checkTimeout(request.workflowStartDelayMs, 'WorkflowStartDelaySeconds');
   if (request.cronSchedule !== '' && request.workflowStartDelayMs !== 0) {
     throw invalidArgument('CronSchedule and WorkflowStartDelay may not be used together.');
   }
   const workflowType = request.workflowType?.name ?? '';
-  if (workflowType === '') throw invalidArgument('WorkflowType is not set on request.');
-  checkLength(workflowType, 'WorkflowType');
+  if (workflowType === '') throw invalidArgument(texts.noType);
+  if (isTooLong(workflowType)) throw invalidArgument(texts.longType(Buffer.byteLength(workflowType)));
   const taskQueue = requireTaskQueue(request.taskQueue);
-  if (request.workflowExecutionTimeoutMs < 0) throw invalidArgument('An invalid WorkflowExecutionTimeoutSeconds is set on request.');
-  if (request.workflowRunTimeoutMs < 0) throw invalidArgument('An invalid WorkflowRunTimeoutSeconds is set on request.');
-  if (request.workflowTaskTimeoutMs < 0) throw invalidArgument('An invalid WorkflowTaskTimeoutSeconds is set on request.');
+  checkTimeout(request.workflowExecutionTimeoutMs, 'WorkflowExecutionTimeoutSeconds');
+  checkTimeout(request.workflowRunTimeoutMs, 'WorkflowRunTimeoutSeconds');
+  checkTimeout(request.workflowTaskTimeoutMs, 'WorkflowTaskTimeoutSeconds');
   checkLength(request.requestId, 'RequestId');
   checkLength(request.identity, 'Identity');
   checkLinks(request.links);
@@ -79,6 +92,10 @@ export function startAttributes(request: StartFields, namespace: Namespace): Sta
     links: request.links,
     priority: request.priority,
   };
+}
+
+function checkTimeout(milliseconds: number, field: string): void {
+  if (milliseconds < 0) throw invalidArgument(`An invalid ${field} is set on request. cause: negative duration`);
 }
 
 export function checkLinks(links: readonly Uint8Array[]): void {

@@ -2,7 +2,7 @@ import type { TaskQueue as TaskQueueFields } from '../../history/commands.ts';
 import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
 import { type TaskQueue } from '../../wire/generated/lean/common.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
-import { checkLength } from './lengths.ts';
+import { isTooLong } from './lengths.ts';
 
 /** Names of partitions, which only servers use among themselves. */
 const reservedPrefix = '/_sys/';
@@ -16,8 +16,7 @@ export function requireTaskQueue(queue: TaskQueue | undefined): TaskQueue {
 
 export function checkTaskQueue(queue: TaskQueue): void {
   if (queue.name === '') throw invalidArgument('missing task queue name');
-  checkLength(queue.name, 'TaskQueue');
-  checkLength(queue.normalName, 'TaskQueue');
+  if (isTooLong(queue.name) || isTooLong(queue.normalName)) throw invalidArgument('taskQueue length exceeds limit');
   if (queue.name.startsWith(reservedPrefix) || queue.normalName.startsWith(reservedPrefix)) {
     throw invalidArgument(`task queue name cannot start with reserved prefix ${reservedPrefix}`);
   }

@@ -27,7 +27,7 @@ import { invalidArgument } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { runKeyOf } from '../validation/execution.ts';
+import { checkWorkflowId, isUuid, runKeyOf } from '../validation/execution.ts';
 import { blobBytesMax, checkLength } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { boundedFailure, decodedFailure, serverFailure } from './failures.ts';
@@ -131,7 +131,6 @@ async function byToken(
 ): Promise<ActivityRef> {
   const token = front.tokens.readActivityTask(request.taskToken);
   await front.namespaceOfToken(call, request.namespace, token.namespaceId);
-  checkLength(request.identity, 'Identity');
   return {
     key: { namespaceId: token.namespaceId, workflowId: token.workflowId, runId: token.runId },
     scheduledEventId: token.scheduledEventId,
@@ -152,16 +151,17 @@ async function byId(
   },
 ): Promise<ActivityRef> {
   const namespace = await front.namespace(call, request.namespace);
+  checkWorkflowId(request.workflowId);
+  if (request.runId !== '' && !isUuid(request.runId)) throw invalidArgument('RunId is not valid UUID.');
   const key = runKeyOf(namespace.id, request.workflowId, request.runId);
   if (request.activityId === '') throw invalidArgument('ActivityId is not set on request.');
-  checkLength(request.activityId, 'ActivityId');
-  checkLength(request.identity, 'Identity');
   return { key, scheduledEventId: 0, activityId: request.activityId, attempt: 0 };
 }
 
 type Result = { readonly result: Uint8Array | undefined; readonly identity: string };
 
 async function complete(front: Front, activity: ActivityRef, { result, identity }: Result, call: Call): Promise<Record<string, never>> {
+  checkLength(identity, 'Identity');
   checkOpaque(result, 'payloads');
   if (isOversize(result)) await failInstead(front, activity, identity, 'Complete result exceeds size limit.', call);
   else await front.history(call, activity.key, { kind: 'completeActivityTask', activity, result, identity });
@@ -174,11 +174,17 @@ type FailureReport = {
   readonly identity: string;
 };
 
-/** Parts over the limit are dropped or replaced, and the answer says which. */
+/** Parts over the limit are dropped or replaced, and the answer says which. By id, any kind of failure will do. */
 async function fail(front: Front, activity: ActivityRef, report: FailureReport, call: Call): Promise<RespondActivityTaskFailedResponse> {
   const { failure, lastHeartbeatDetails, identity } = report;
+  checkLength(identity, 'Identity');
   checkOpaque(lastHeartbeatDetails, 'payloads');
-  if (failure !== undefined && failure.length > 0 && decodedFailure(failure).applicationFailureInfo === undefined) {
+  if (
+    activity.scheduledEventId !== 0 &&
+    failure !== undefined &&
+    failure.length > 0 &&
+    decodedFailure(failure).applicationFailureInfo === undefined
+  ) {
     throw invalidArgument('Failure must have ApplicationFailureInfo.');
   }
   const failures: Uint8Array[] = [];
@@ -199,6 +205,7 @@ async function fail(front: Front, activity: ActivityRef, report: FailureReport, 
 type Details = { readonly details: Uint8Array | undefined; readonly identity: string };
 
 async function cancel(front: Front, activity: ActivityRef, { details, identity }: Details, call: Call): Promise<Record<string, never>> {
+  checkLength(identity, 'Identity');
   checkOpaque(details, 'payloads');
   if (isOversize(details)) await failInstead(front, activity, identity, 'Cancel details exceed size limit.', call);
   else await front.history(call, activity.key, { kind: 'cancelActivityTask', activity, details, identity });

@@ -127,7 +127,7 @@ function pendingActivity(activity: PendingActivityDescription): PendingActivityI
     nextAttemptScheduleTimeMs: activity.nextAttemptScheduleTimeMs,
     priority: activity.priority,
     activityOptions: encodeActivityOptions({
-      taskQueue: undefined,
+      taskQueue: { name: activity.taskQueue.name, kind: 0, normalName: activity.taskQueue.name },
       scheduleToCloseTimeoutMs: activity.scheduleToCloseTimeoutMs,
       scheduleToStartTimeoutMs: activity.scheduleToStartTimeoutMs,
       startToCloseTimeoutMs: activity.startToCloseTimeoutMs,

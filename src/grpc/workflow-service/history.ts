@@ -126,7 +126,9 @@ async function closeEvent(front: Front, call: Call, asked: RunKey, wait: boolean
     }
     position = waited;
   }
-  const last = position?.lastEventId ?? 0;
+  // An open run has no last event yet.
+  if (position?.closed !== true) return answer(noEvents, noToken);
+  const last = position.lastEventId;
   return answer(await storedEvents(front, key, last, last, 1), noToken);
 }
 

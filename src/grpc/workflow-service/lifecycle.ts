@@ -10,11 +10,12 @@ import {
   type SignalWorkflowExecutionResponse,
   type TerminateWorkflowExecutionRequest,
 } from '../../wire/generated/lean/workflow_service.ts';
+import type { RunKey } from '../../history/commands.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { checkRunId, runKey } from '../validation/execution.ts';
+import { runKey } from '../validation/execution.ts';
 import { checkBlob, checkLength } from '../validation/lengths.ts';
 import { checkLinks } from '../validation/start.ts';
 import { signaledLink } from './links.ts';
@@ -50,8 +51,8 @@ async function signal(front: Front, request: SignalWorkflowExecutionRequest, cal
   checkLinks(request.links);
   checkBlob(request.input, 'payloads');
   checkBlob(request.header, 'fields');
-  const requestId = request.requestId === '' ? front.ports.newId() : request.requestId;
-  await front.history(call, key, {
+  const { requestId } = request;
+  const { runId } = await front.history(call, key, {
     kind: 'signalWorkflow',
     key,
     signal: {
@@ -65,16 +66,12 @@ async function signal(front: Front, request: SignalWorkflowExecutionRequest, cal
     },
     childOf: undefined,
   });
-  return { link: signaledLink({ namespace: namespace.name, workflowId: key.workflowId, runId: key.runId }, requestId) };
+  return { link: signaledLink({ namespace: namespace.name, workflowId: key.workflowId, runId }, requestId) };
 }
 
 async function requestCancel(front: Front, request: RequestCancelWorkflowExecutionRequest, call: Call): Promise<Record<string, never>> {
   const namespace = await front.namespace(call, request.namespace);
-  const key = runKey(namespace.id, request.workflowExecution);
-  checkRunId(request.firstExecutionRunId);
-  checkLength(request.requestId, 'RequestId');
-  checkLength(request.identity, 'Identity');
-  checkLength(request.reason, 'Reason');
+  const key = inChain(runKey(namespace.id, request.workflowExecution), request.firstExecutionRunId);
   checkLinks(request.links);
   await front.history(call, key, {
     kind: 'requestCancelWorkflow',
@@ -92,10 +89,7 @@ async function requestCancel(front: Front, request: RequestCancelWorkflowExecuti
 
 async function terminate(front: Front, request: TerminateWorkflowExecutionRequest, call: Call): Promise<Record<string, never>> {
   const namespace = await front.namespace(call, request.namespace);
-  const key = runKey(namespace.id, request.workflowExecution);
-  checkRunId(request.firstExecutionRunId);
-  checkLength(request.identity, 'Identity');
-  checkLength(request.reason, 'Reason');
+  const key = inChain(runKey(namespace.id, request.workflowExecution), request.firstExecutionRunId);
   checkLinks(request.links);
   checkBlob(request.details, 'payloads');
   await front.history(call, key, {
@@ -109,4 +103,9 @@ async function terminate(front: Front, request: TerminateWorkflowExecutionReques
     childOf: undefined,
   });
   return {};
+}
+
+/** The first run of a chain stands for all of it: the current run is meant, whichever run the request names. */
+function inChain(key: RunKey, firstExecutionRunId: string): RunKey {
+  return firstExecutionRunId === '' ? key : { ...key, runId: '' };
 }

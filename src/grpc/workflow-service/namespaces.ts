@@ -1,4 +1,4 @@
-import { ArchivalState, NamespaceState } from '../../wire/generated/lean/enums.ts';
+import { ArchivalState, NamespaceState, ReplicationState } from '../../wire/generated/lean/enums.ts';
 import {
   decodeDescribeNamespaceRequest,
   decodeListNamespacesRequest,
@@ -23,7 +23,7 @@ import type { Namespace } from '../../cluster/cluster-state.ts';
 import type { Call } from '../transport/call.ts';
 import { blobBytesMax, checkLength, memoBytesMax } from '../validation/lengths.ts';
 
-const retentionMsMin = 24 * 60 * 60 * 1000;
+const retentionMsMin = 60 * 60 * 1000;
 const pageSizeDefault = 100;
 const pageSizeMax = 1_000;
 
@@ -111,7 +111,7 @@ function description(front: Front, namespace: Namespace): DescribeNamespaceRespo
       historyArchivalState: ArchivalState.DISABLED,
       visibilityArchivalState: ArchivalState.DISABLED,
     },
-    replicationConfig: { activeClusterName: clusterName, clusters: [{ clusterName }], state: 0 },
+    replicationConfig: { activeClusterName: clusterName, clusters: [{ clusterName }], state: ReplicationState.NORMAL },
   };
 }
 

@@ -47,7 +47,11 @@ export function checkPoll(request: PollFields): TaskQueue {
   if (varintField(request.workerVersionCapabilities, useVersioningTag) !== 0) throw notBuilt('worker_version_capabilities.use_versioning');
   if (varintField(request.deploymentOptions, workerVersioningModeTag) === versionedMode)
     throw notBuilt('deployment_options with versioned mode');
-  return requireTaskQueue(request.taskQueue);
+  const taskQueue = requireTaskQueue(request.taskQueue);
+  const { name, normalName, kind } = taskQueue;
+  if (normalName !== '' && kind !== TaskQueueKind.STICKY)
+    throw invalidArgument(`only sticky queues can have normal name. tq: ${name}, normal name: ${normalName}`);
+  return taskQueue;
 }
 
 /** Polls may go to any partition of a normal queue; drawing one spreads them. */

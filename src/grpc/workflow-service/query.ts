@@ -29,7 +29,6 @@ async function query(front: Front, request: QueryWorkflowRequest, call: Call): P
   const key = runKey(namespace.id, request.execution);
   if (request.query === undefined) throw invalidArgument('WorkflowQuery is not set on request.');
   if (request.query.queryType === '') throw invalidArgument('QueryType is not set on request.');
-  checkLength(request.query.queryType, 'QueryType');
   checkBlob(request.query.queryArgs, 'payloads');
   checkBlob(request.query.header, 'fields');
   if (request.queryRejectCondition < 0 || request.queryRejectCondition > QueryRejectCondition.NOT_COMPLETED_CLEANLY) {

@@ -16,7 +16,7 @@ import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBlob, checkLength } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
-import { idPolicies, startAttributes } from '../validation/start.ts';
+import { idPolicies, signalWithStartTexts, startAttributes } from '../validation/start.ts';
 import { signaledLink, startedLink } from './links.ts';
 
 /** A workflow begins: StartWorkflowExecution and SignalWithStartWorkflowExecution. */
@@ -87,12 +87,12 @@ async function signalWithStart(
   const namespace = await front.namespace(call, request.namespace);
   if (request.signalName === '') throw invalidArgument('SignalName is not set on request.');
   checkLength(request.signalName, 'SignalName');
-  const attributes = startAttributes(request, namespace);
+  const attributes = startAttributes(request, namespace, signalWithStartTexts);
   checkBlob(request.signalInput, 'payloads');
+  const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.USE_EXISTING);
   if (request.workflowIdConflictPolicy === WorkflowIdConflictPolicy.FAIL) {
     throw invalidArgument('Invalid WorkflowIDConflictPolicy: WORKFLOW_ID_CONFLICT_POLICY_FAIL is not supported for this operation.');
   }
-  const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.USE_EXISTING);
   const key = { namespaceId: namespace.id, workflowId: request.workflowId, runId: '' };
   const requestId = request.requestId === '' ? front.ports.newId() : request.requestId;
   const reply = await front.history(call, key, {

@@ -118,7 +118,7 @@ export function workflowCommand(
     case CommandType.REQUEST_CANCEL_NEXUS_OPERATION:
       throw notBuilt('command REQUEST_CANCEL_NEXUS_OPERATION');
     default:
-      throw invalidArgument(`unknown command type ${command.commandType}`);
+      throw invalidArgument(`unknown command type: ${command.commandType === 0 ? 'Unspecified' : command.commandType}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { QueryResult, WorkflowTaskRef } from '../../history/commands.ts';
-import { QueryResultType, TaskQueueKind, TaskQueueType, WorkflowTaskFailedCause } from '../../wire/generated/lean/enums.ts';
+import { QueryResultType, TaskQueueKind, TaskQueueType } from '../../wire/generated/lean/enums.ts';
 import type { WorkflowQueryResult } from '../../wire/generated/lean/taskqueue.ts';
 import {
   decodePollWorkflowTaskQueueRequest,
@@ -195,8 +195,7 @@ async function fail(front: Front, request: RespondWorkflowTaskFailedRequest, cal
   await front.history(call, task.key, {
     kind: 'failWorkflowTask',
     task,
-    cause:
-      request.cause === WorkflowTaskFailedCause.UNSPECIFIED ? WorkflowTaskFailedCause.WORKFLOW_WORKER_UNHANDLED_FAILURE : request.cause,
+    cause: request.cause,
     failure: request.failure === undefined ? undefined : boundedFailure(request.failure, 'Failure exceeds size limit.'),
     identity: request.identity,
     binaryChecksum: request.binaryChecksum,
@@ -243,8 +242,6 @@ async function resetSticky(front: Front, request: ResetStickyTaskQueueRequest, c
 /** Each partition of each queue that the worker polled is told; the sticky queue goes at once. */
 async function shutdownWorker(front: Front, request: ShutdownWorkerRequest, call: Call): Promise<Record<string, never>> {
   const namespace = await front.namespace(call, request.namespace);
-  checkLength(request.stickyTaskQueue, 'TaskQueue');
-  checkLength(request.taskQueue, 'TaskQueue');
   checkLength(request.workerInstanceKey, 'WorkerInstanceKey');
   const { workerInstanceKey } = request;
   const asks: Promise<unknown>[] = [];

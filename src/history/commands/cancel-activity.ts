@@ -3,6 +3,7 @@ import { writeStartedEvent } from '../activity-close.ts';
 import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion } from './completion.ts';
 
 const cause = 'badRequestCancelActivityAttributes';
+const impossible = 'invalid history builder state for action: add-activitytask-cancel-requested-event';
 
 export function requestCancelActivityTask(
   completion: Completion,
@@ -15,10 +16,10 @@ export function requestCancelActivityTask(
   if (scheduledEventId <= 0) return bad(cause, 'ScheduledEventId is not set on RequestCancelActivityTaskCommand.');
   const activity = run.run.activities.get(scheduledEventId);
   if (activity === undefined && !closeIsBuffered(completion, scheduledEventId)) {
-    return bad(cause, `RequestCancelActivityTask: no activity with scheduled event id ${scheduledEventId} is pending`);
+    return bad(cause, `${impossible}, ScheduledEventID: ${scheduledEventId}`);
   }
   if (activity !== undefined && activity.cancelRequestedEventId !== 0) {
-    return bad(cause, `RequestCancelActivityTask: the activity with scheduled event id ${scheduledEventId} is already asked to cancel`);
+    return bad(cause, `${impossible}, ScheduledEventID: ${scheduledEventId}`);
   }
   const requestedEventId = run.add(
     'activityTaskCancelRequested',

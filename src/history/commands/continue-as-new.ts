@@ -16,7 +16,7 @@ import {
   tooLarge,
   utf8Bytes,
 } from './completion.ts';
-import { checkTaskQueue } from './task-queue.ts';
+import { checkTaskQueue, taskQueueText } from './task-queue.ts';
 
 const cause = 'badContinueAsNewAttributes';
 
@@ -44,13 +44,15 @@ export function continueAsNewWorkflowExecution(
   }
   const taskQueue = checkTaskQueue(a.taskQueue, old.start.taskQueue, limits.idBytesMax);
   if (typeof taskQueue === 'string') {
-    return bad(cause, `error validating ContinueAsNewWorkflowExecutionCommand TaskQueue: ${taskQueue}. WorkflowType=${workflowType}`);
+    const where = `WorkflowType=${workflowType} TaskQueue=${taskQueueText(a.taskQueue?.name ?? '')}`;
+    return bad(cause, `error validating ContinueAsNewWorkflowExecutionCommand TaskQueue: ${taskQueue}. ${where}`);
   }
   const negative = negativeDuration(a);
   if (negative !== undefined) {
-    return bad(cause, `Invalid ${negative} on ContinueAsNewWorkflowExecutionCommand: negative duration. WorkflowType=${workflowType}`);
+    const where = `WorkflowType=${workflowType} TaskQueue=${taskQueueText(taskQueue.name)}`;
+    return bad(cause, `Invalid ${negative} on ContinueAsNewWorkflowExecutionCommand: negative duration. ${where}`);
   }
-  const problem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, draft.wire, limits);
+  const problem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, old.namespace, draft.wire, limits);
   if (problem !== undefined) {
     const detail = `invalid SearchAttributes on ContinueAsNewWorkflowExecutionCommand: ${problem}. WorkflowType=${workflowType}`;
     return bad('badSearchAttributes', detail);

@@ -16,6 +16,7 @@ import {
 } from './completion.ts';
 
 const cause = 'badScheduleActivityAttributes';
+const impossible = 'invalid history builder state for action: add-activitytask-scheduled-event';
 
 type Attributes = NonNullable<CommandOfType<'scheduleActivityTask'>['attributes']>;
 
@@ -29,6 +30,8 @@ export function scheduleActivityTask(completion: Completion, command: CommandOfT
   const retryPolicy = withDefaults(a.retryPolicy, limits);
   const retryProblem = retryPolicyProblem(retryPolicy);
   if (retryProblem !== undefined) return bad(cause, retryProblem);
+  if (a.taskQueue === undefined) return bad(cause, 'taskQueue is not set');
+  if (a.taskQueue.name === '') return bad(cause, 'missing task queue name');
   const queue = checkTaskQueue(a.taskQueue, run.run.start.taskQueue, limits.idBytesMax);
   if (typeof queue === 'string') return bad(cause, queue);
   if (exceedsBlob(completion, a.input)) return tooLarge(cause, 'ScheduleActivityTaskCommandAttributes.Input exceeds size limit.');
@@ -37,8 +40,7 @@ export function scheduleActivityTask(completion: Completion, command: CommandOfT
     const detail = `the number of pending activities, ${pending}, has reached the per-workflow limit of ${limits.pendingActivitiesMax}`;
     return bad('pendingActivitiesLimitExceeded', detail);
   }
-  if (run.run.activityIds.has(a.activityId))
-    return bad('scheduleActivityDuplicateId', `ScheduleActivity: activity id ${a.activityId} is already pending`);
+  if (run.run.activityIds.has(a.activityId)) return bad('scheduleActivityDuplicateId', `${impossible}, ActivityID: ${a.activityId}`);
 
   const scheduledEventId = run.add(
     'activityTaskScheduled',
@@ -63,20 +65,18 @@ export function scheduleActivityTask(completion: Completion, command: CommandOfT
 
 function problemOf(completion: Completion, a: Attributes): string | undefined {
   const where = `ActivityId=${a.activityId} ActivityType=${a.activityType}`;
-  if (a.activityId === '') return `ActivityId is not set. ActivityType=${a.activityType}`;
-  if (a.activityType === '') return `ActivityType is not set. ActivityID=${a.activityId}`;
+  if (a.activityId === '') return 'activityId is not set';
+  if (a.activityType === '') return 'activityType is not set';
   const { idBytesMax } = completion.run.draft.limits;
-  if (exceedsId(completion, a.activityId))
-    return `ActivityID exceeds length limit. ${where} Length=${utf8Bytes(a.activityId)} Limit=${idBytesMax}`;
-  if (exceedsId(completion, a.activityType)) {
-    return `ActivityType exceeds length limit. ${where} Length=${utf8Bytes(a.activityType)} Limit=${idBytesMax}`;
-  }
-  if (a.scheduleToCloseTimeoutMs < 0) return `Invalid ScheduleToCloseTimeout: negative duration. ${where}`;
-  if (a.scheduleToStartTimeoutMs < 0) return `Invalid ScheduleToStartTimeout: negative duration. ${where}`;
-  if (a.startToCloseTimeoutMs < 0) return `Invalid StartToCloseTimeout: negative duration. ${where}`;
-  if (a.heartbeatTimeoutMs < 0) return `Invalid HeartbeatTimeout: negative duration. ${where}`;
+  if (exceedsId(completion, a.activityId)) return `activityId exceeds length limit. Length=${utf8Bytes(a.activityId)} Limit=${idBytesMax}`;
+  if (exceedsId(completion, a.activityType))
+    return `activityType exceeds length limit. Length=${utf8Bytes(a.activityType)} Limit=${idBytesMax}`;
+  if (a.scheduleToCloseTimeoutMs < 0) return 'invalid ScheduleToCloseTimeout: negative duration';
+  if (a.scheduleToStartTimeoutMs < 0) return 'invalid ScheduleToStartTimeout: negative duration';
+  if (a.startToCloseTimeoutMs < 0) return 'invalid StartToCloseTimeout: negative duration';
+  if (a.heartbeatTimeoutMs < 0) return 'invalid HeartbeatTimeout: negative duration';
   if (a.scheduleToCloseTimeoutMs === 0 && a.startToCloseTimeoutMs === 0) {
-    return `A valid StartToClose or ScheduleToCloseTimeout is not set on ScheduleActivityTaskCommand. ${where}`;
+    return `a valid StartToCloseTimeout or ScheduleToCloseTimeout must be set on the activity. ${where}`;
   }
   return undefined;
 }
@@ -135,9 +135,9 @@ function withDefaults(policy: RetryPolicy | undefined, limits: HistoryLimits): R
 function retryPolicyProblem(policy: RetryPolicy): string | undefined {
   // One attempt only: the rest of the policy never matters.
   if (policy.maximumAttempts === 1) return undefined;
-  if (policy.initialIntervalMs < 0) return 'InitialInterval cannot be negative on retry policy.';
+  if (policy.initialIntervalMs < 0) return 'invalid InitialInterval set on retry policy: negative duration';
   if (policy.backoffCoefficient < 1) return 'BackoffCoefficient cannot be less than 1 on retry policy.';
-  if (policy.maximumIntervalMs < 0) return 'MaximumInterval cannot be negative on retry policy.';
+  if (policy.maximumIntervalMs < 0) return 'invalid MaximumInterval set on retry policy: negative duration';
   if (policy.maximumIntervalMs > 0 && policy.maximumIntervalMs < policy.initialIntervalMs) {
     return 'MaximumInterval cannot be less than InitialInterval on retry policy.';
   }

@@ -13,7 +13,7 @@ import {
   tooLarge,
   utf8Bytes,
 } from './completion.ts';
-import { checkTaskQueue } from './task-queue.ts';
+import { checkTaskQueue, taskQueueText } from './task-queue.ts';
 
 const cause = 'badStartChildExecutionAttributes';
 
@@ -32,12 +32,16 @@ export function startChildWorkflowExecution(
   const problem = problemOf(completion, a);
   if (problem !== undefined) return bad(cause, problem);
   const where = `WorkflowId=${a.workflowId} WorkflowType=${a.workflowType} Namespace=${a.namespace}`;
-  const attributesProblem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, wire, limits);
+  const attributesProblem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, run.run.namespace, wire, limits);
   if (attributesProblem !== undefined) {
     return bad('badSearchAttributes', `invalid SearchAttributes on StartChildWorkflowCommand: ${attributesProblem}. ${where}`);
   }
   const taskQueue = checkTaskQueue(a.taskQueue, run.run.start.taskQueue, limits.idBytesMax);
-  if (typeof taskQueue === 'string') return bad(cause, `invalid TaskQueue on StartChildWorkflowExecutionCommand: ${taskQueue}. ${where}`);
+  if (typeof taskQueue === 'string')
+    return bad(
+      cause,
+      `invalid TaskQueue on StartChildWorkflowExecutionCommand: ${taskQueue}. ${where} TaskQueue=${taskQueueText(a.taskQueue?.name ?? '')}`,
+    );
   if (exceedsBlob(completion, a.input)) return tooLarge(cause, 'StartChildWorkflowExecutionCommandAttributes. Input exceeds size limit.');
   if (a.memo !== undefined && a.memo.length > limits.memoBytesMax) {
     return tooLarge(cause, 'StartChildWorkflowExecutionCommandAttributes.Memo exceeds size limit.');

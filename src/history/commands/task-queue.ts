@@ -7,6 +7,11 @@ export function checkTaskQueue(queue: TaskQueue | undefined, own: TaskQueue, idB
   const name = queue === undefined || queue.name === '' ? own.name : queue.name;
   if (name === '') return 'missing task queue name';
   if (utf8Bytes(name) > idBytesMax) return 'taskQueue length exceeds limit';
-  if (name.startsWith('/_sys/') && name !== own.name) return `task queue name cannot start with reserved prefix /_sys/: ${name}`;
+  if (name.startsWith('/_sys/') && name !== own.name) return 'task queue name cannot start with reserved prefix /_sys/';
   return { name, kind: taskQueueKind.normal, normalName: '' };
+}
+
+/** As Temporal's messages print a queue. */
+export function taskQueueText(name: string): string {
+  return `name:"${name}" kind:TASK_QUEUE_KIND_NORMAL`;
 }

@@ -12,7 +12,8 @@ export function startTimer(completion: Completion, command: CommandOfType<'start
   if (startToFireTimeoutMs < 0) {
     return bad(cause, `An invalid StartToFireTimeout is set on StartTimerCommand: negative duration. TimerId=${timerId}`);
   }
-  if (run.run.timers.has(timerId)) return bad('startTimerDuplicateId', `StartTimer: timer id ${timerId} is already pending`);
+  if (run.run.timers.has(timerId))
+    return bad('startTimerDuplicateId', `invalid history builder state for action: add-timer-started-event, TimerID: ${timerId}`);
   const startedEventId = run.add(
     'timerStarted',
     { timerId, startToFireTimeoutMs, workflowTaskCompletedEventId: completion.completedEventId },
@@ -39,7 +40,8 @@ export function cancelTimer(completion: Completion, command: CommandOfType<'canc
     for (const event of run.run.buffered) {
       if (event.type === 'timerFired' && event.attributes.timerId === timerId) startedEventId = event.attributes.startedEventId;
     }
-    if (startedEventId === undefined) return bad(cause, `CancelTimer: no timer with id ${timerId} is pending`);
+    if (startedEventId === undefined)
+      return bad(cause, `invalid history builder state for action: add-timer-canceled-event, TimerID: ${timerId}`);
     run.note({ kind: 'timerFiredUnbuffered', timerId });
     completion.unhandledEvents = completion.unhandledEvents && run.run.buffered.length > 0;
   }

@@ -17,7 +17,7 @@ export function upsertWorkflowSearchAttributes(
   if (a.searchAttributes === undefined) return bad(cause, 'SearchAttributes is not set on UpsertWorkflowSearchAttributesCommand.');
   if (wire.decodeFields(a.searchAttributes).size === 0)
     return bad(cause, 'IndexedFields is not set on UpsertWorkflowSearchAttributesCommand.');
-  const problem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, wire, limits);
+  const problem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, run.run.namespace, wire, limits);
   if (problem !== undefined) return bad(cause, problem);
   const merged = mergeFields(run.run.searchAttributes, a.searchAttributes, wire);
   if (merged !== undefined && merged.length > limits.searchAttributesBytesMax) {

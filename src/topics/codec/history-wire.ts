@@ -53,9 +53,15 @@ export const historyWire: HistoryWire = {
     }
     // One value may come as a list of one.
     const single = Array.isArray(value) && value.length === 1 && type !== keywordList ? (value[0] as unknown) : value;
-    return isOfType(single, type) ? undefined : `invalid value for search attribute ${name} of type ${typeNames[type] ?? type}`;
+    return isOfType(single, type)
+      ? undefined
+      : `invalid value for search attribute ${name} of type ${typeNames[type] ?? type}: ${textOf(single)}`;
   },
 };
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
 
 /** `temporal.api.enums.v1.IndexedValueType` */
 const typeNames = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
