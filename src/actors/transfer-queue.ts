@@ -53,13 +53,17 @@ type OutboxTask = Exclude<TransferTask, DispatchTask>;
 const DELIVERY_TIMEOUT_MS = 10_000;
 const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MS_MAX = 5_000;
-/** From this attempt on a delivery that still fails is worth a warning. */
+/** However many wait, no more than 1,000 a second are tried again: a full backlog may hold up hundreds of thousands. */
+const RETRY_DELAY_MS_PER_TASK = 1;
+/** From this attempt on a delivery that still fails is worth a warning; one speaks for all that fail at the time. */
 const WARN_ATTEMPT = 5;
+const WARN_INTERVAL_MS = 5_000;
 
 export class TransferQueue {
   readonly #options: TransferQueueOptions;
   readonly #retries = new Set<Timer>();
   #closed = false;
+  #warnedAtMs = -Infinity;
 
   constructor(options: TransferQueueOptions) {
     this.#options = options;
@@ -155,24 +159,31 @@ export class TransferQueue {
 
   #retry(task: TransferTask, attempt: number, reason: string): void {
     if (this.#closed) return;
-    if (attempt >= WARN_ATTEMPT) {
-      const { namespaceId, workflowId, runId } = task.key;
-      this.#options.logger.warn('a task cannot be delivered', {
-        task: task.kind,
-        taskId: task.taskId,
-        namespaceId,
-        workflowId,
-        runId,
-        attempt,
-        reason,
-      });
-    }
-    const delayMs = Math.min(RETRY_DELAY_MS * 2 ** (attempt - 1), RETRY_DELAY_MS_MAX) * (0.8 + 0.4 * this.#options.random.fraction());
+    if (attempt >= WARN_ATTEMPT) this.#warn(task, attempt, reason);
+    const delayMsMax = Math.max(RETRY_DELAY_MS_MAX, this.#retries.size * RETRY_DELAY_MS_PER_TASK);
+    const delayMs = Math.min(RETRY_DELAY_MS * 2 ** (attempt - 1), delayMsMax) * (0.8 + 0.4 * this.#options.random.fraction());
     const timer = this.#options.clock.after(delayMs, () => {
       this.#retries.delete(timer);
       this.#run(task, attempt + 1);
     });
     this.#retries.add(timer);
+  }
+
+  #warn(task: TransferTask, attempt: number, reason: string): void {
+    const nowMs = this.#options.clock.monoMs();
+    if (nowMs - this.#warnedAtMs < WARN_INTERVAL_MS) return;
+    this.#warnedAtMs = nowMs;
+    const { namespaceId, workflowId, runId } = task.key;
+    this.#options.logger.warn('a task cannot be delivered', {
+      task: task.kind,
+      taskId: task.taskId,
+      namespaceId,
+      workflowId,
+      runId,
+      attempt,
+      reason,
+      waiting: this.#retries.size + 1,
+    });
   }
 
   #deadlineMs(): number {

@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { TransferQueue, type TransferShard } from '../../src/actors/transfer-queue.ts';
+import type { Asker } from '../../src/actors/router.ts';
+import type { TransferTask } from '../../src/history/tasks.ts';
+import { createLogger } from '../../src/observability/logger.ts';
+import type { Clock, Timer } from '../../src/actors/ports.ts';
+
+/** Goes on by tenths of a second: coarse, and fast with many timers. */
+class CoarseClock implements Clock {
+  #nowMs = 0;
+  #timers: { readonly dueMs: number; readonly callback: () => void }[] = [];
+
+  wallMs(): number {
+    return this.#nowMs;
+  }
+
+  monoMs(): number {
+    return this.#nowMs;
+  }
+
+  after(delayMs: number, callback: () => void): Timer {
+    this.#timers.push({ dueMs: this.#nowMs + delayMs, callback });
+    return { cancel: () => {} };
+  }
+
+  soon(callback: () => void): void {
+    this.after(0, callback);
+  }
+
+  advance(ms: number): void {
+    for (const untilMs = this.#nowMs + ms; this.#nowMs < untilMs;) {
+      this.#nowMs += 100;
+      const timers = this.#timers;
+      this.#timers = [];
+      for (const timer of timers) {
+        if (timer.dueMs <= this.#nowMs) timer.callback();
+        else this.#timers.push(timer);
+      }
+    }
+  }
+}
+
+/** A shard whose tasks matching refuses until the test says otherwise. */
+class Bench {
+  readonly clock = new CoarseClock();
+  readonly lines: string[] = [];
+  readonly queue: TransferQueue;
+  asks = 0;
+  full = true;
+  readonly #pending = new Set<number>();
+
+  constructor() {
+    const shard: TransferShard = {
+      shard: 1,
+      isPending: (taskId) => this.#pending.has(taskId),
+      outboxCommand: () => undefined,
+      submit: () => {},
+    };
+    const refused = { kind: 'rejected', rejection: { reason: 'backlog-full', message: 'backlog full' } } as const;
+    const router: Asker = {
+      askHistory: () => 0,
+      ask: () => 0,
+      cancel: () => {},
+      askMatching: (_partition, request, _deadlineMs, onReply) => {
+        this.asks += 1;
+        const taskId = 'task' in request ? request.task.taskId : 0;
+        const reply = this.full ? refused : ({ kind: 'done' } as const);
+        if (reply.kind === 'done') this.#pending.delete(taskId);
+        // The table of replies is by request; this one is an add.
+        this.clock.soon(() => onReply(reply as never));
+        return 0;
+      },
+    };
+    this.queue = new TransferQueue({
+      shard,
+      router,
+      layout: { historyShards: 1, matchingPartitions: 1, taskQueuePartitions: 1 },
+      clock: this.clock,
+      random: { nonce: () => '', fraction: () => 0.5 },
+      logger: createLogger({ level: 'warn', format: 'text', write: (line) => void this.lines.push(line), nowMs: () => 0 }),
+    });
+  }
+
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  run(taskId: number): void {
+    this.#pending.add(taskId);
+    const task: TransferTask = {
+      kind: 'activityTask',
+      taskId,
+      version: 0,
+      key: { namespaceId: 'ns', workflowId: `wf-${taskId}`, runId: 'run' },
+      taskQueue: { name: 'queue', kind: 1, normalName: '' },
+      scheduledEventId: 5,
+      stamp: 1,
+      scheduleToStartTimeoutMs: 0,
+    };
+    this.queue.run(task);
+  }
+}
+
+test('a task that nobody takes is tried again until somebody does, and the delay stays bearable', () => {
+  const bench = new Bench();
+  bench.run(1);
+  bench.clock.advance(60_000);
+  expect(bench.asks).toBeGreaterThan(10);
+  bench.full = false;
+  bench.clock.advance(6_000);
+  expect(bench.pending).toBe(0);
+});
+
+test('many of them flood neither the log nor the router', () => {
+  const bench = new Bench();
+  const count = 20_000;
+  for (let taskId = 1; taskId <= count; taskId++) bench.run(taskId);
+  bench.clock.advance(60_000);
+  const before = bench.asks;
+  bench.clock.advance(60_000);
+  expect(bench.asks - before).toBeGreaterThan(count);
+  expect(bench.asks - before).toBeLessThan(80_000);
+  expect(bench.lines.length).toBeGreaterThan(0);
+  expect(bench.lines.length).toBeLessThan(30);
+  expect(bench.lines.at(-1)).toContain('waiting=');
+  bench.full = false;
+  bench.clock.advance(60_000);
+  expect(bench.pending).toBe(0);
+});
