@@ -99,7 +99,7 @@ export class Front {
   namespace(call: Call, name: string): Namespace | Promise<Namespace> {
     const known = this.ports.cluster.namespaceByName(name);
     if (known !== undefined && known.state !== 'deleted') return known;
-    if (name === '') throw invalidArgument('Namespace not set on request.');
+    if (name === '') throw invalidArgument('Namespace is empty.');
     checkLength(name, 'Namespace');
     return this.#namespaceAfterSync(call, name, () => this.ports.cluster.namespaceByName(name));
   }

@@ -35,6 +35,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'customSearchAttributeAliases',
   'firstWorkflowTaskBackoff',
   'requestIdInfos',
+  'replicationConfig',
 ]);
 
 export type Masker = (value: unknown) => unknown;

@@ -58,7 +58,7 @@ function odd(prng: Prng, name: string, value: unknown): unknown {
   if (typeof value === 'string') {
     if (name === 'runId') return prng.pick(['', 'not-a-uuid', 'ffffffff-ffff-4fff-8fff-ffffffffffff']);
     if (/token/i.test(name)) return prng.pick(['', '/////w==', '$TOKENOLD0', '$ATOKENOLD0']);
-    return anyOf(prng, [undefined, '', LONG, '/_sys/x', '/_sys/x/1', 'nobody', 'ünï']);
+    return anyOf(prng, [undefined, '', LONG, '/_sys/$W9', '/_sys/$W9/1', '$W9-nobody', '$W9-ünï']);
   }
   if (typeof value === 'number') return prng.pick([0, -1, 1, 9_999, 0.5]);
   if (typeof value === 'boolean') return !value;

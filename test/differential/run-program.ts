@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Api } from './api.ts';
-import type { Answer } from './api.ts';
+import type { Answer, Api } from './api.ts';
 import { masker } from './mask.ts';
 import type { Fields, Program, Step } from './program.ts';
 import { NAMESPACE } from './program.ts';
@@ -148,9 +147,16 @@ class Execution {
 
   async #taskWaits(slot: number): Promise<boolean> {
     await this.#settle();
-    const { response } = await this.#describe(slot, '');
-    const task = response?.['pendingWorkflowTask'] as Fields | undefined;
-    return isRunning(response) && task?.['state'] === 'PENDING_WORKFLOW_TASK_STATE_SCHEDULED';
+    for (let round = 0; ; round++) {
+      const { response } = await this.#describe(slot, '');
+      const task = response?.['pendingWorkflowTask'] as Fields | undefined;
+      if (!isRunning(response)) return false;
+      if (task !== undefined) return task['state'] === 'PENDING_WORKFLOW_TASK_STATE_SCHEDULED';
+      // A first task that waits for its time, as that of a continued run does.
+      const events = Number((response?.['workflowExecutionInfo'] as Fields | undefined)?.['historyLength']);
+      if (events > 2 || round === 12) return false;
+      await delay(100);
+    }
   }
 
   /** Two equal readings in a row of everything that moves. */

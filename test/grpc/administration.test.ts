@@ -56,9 +56,9 @@ describe('DescribeNamespace', () => {
     [
       { namespace: 'default', id: 'default-id' },
       codes.INVALID_ARGUMENT,
-      'GetNamespace operation failed.  Both ID and Name specified in request.Namespace.',
+      'GetNamespace operation failed.  Both ID and Name specified in request.',
     ],
-    [{}, codes.INVALID_ARGUMENT, 'Namespace not set on request.'],
+    [{}, codes.INVALID_ARGUMENT, 'Namespace is empty.'],
     [{ id: 'x' }, codes.NOT_FOUND, 'Namespace x is not found.'],
   ])('by %j is refused', async (by, code, message) => {
     const error = await bench.client.refusal('DescribeNamespace', describeBy(by));
@@ -100,7 +100,7 @@ describe('RegisterNamespace', () => {
   });
 
   test.each<[string, number, Partial<RegisterNamespaceRequest>]>([
-    ['Namespace is not set on request.', codes.INVALID_ARGUMENT, { namespace: '' }],
+    ['Namespace not set on request.', codes.INVALID_ARGUMENT, { namespace: '' }],
     ['Namespace length exceeds limit.', codes.INVALID_ARGUMENT, { namespace: 'x'.repeat(1_001) }],
     ['A valid retention period is not set on request.', codes.INVALID_ARGUMENT, { workflowExecutionRetentionPeriodMs: 0 }],
     ['A valid retention period is not set on request.', codes.INVALID_ARGUMENT, { workflowExecutionRetentionPeriodMs: 1_000 }],

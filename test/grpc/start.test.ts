@@ -1,4 +1,5 @@
 import { status as codes } from '@grpc/grpc-js';
+import proto from '@temporalio/proto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { encodePayload, encodeSearchAttributes } from '../../src/wire/generated/lean/common.ts';
 import { decodeLink } from '../../src/wire/generated/lean/link.ts';
@@ -48,6 +49,14 @@ function searchAttributes(fields: Record<string, unknown>): Uint8Array {
   return encodeSearchAttributes({ indexedFields: new Map(Object.entries(fields).map(([name, value]) => [name, payload(value)])) });
 }
 
+function priorityOf(priority: {
+  readonly priorityKey?: number;
+  readonly fairnessKey?: string;
+  readonly fairnessWeight?: number;
+}): Uint8Array {
+  return proto.temporal.api.common.v1.Priority.encode(priority).finish();
+}
+
 test('a start becomes a command and an answer', async () => {
   const input = Buffer.from([10, 0]);
   const answer = decodeStartWorkflowExecutionResponse(
@@ -88,7 +97,7 @@ const long = 'x'.repeat(1_001);
 
 describe('a start that is malformed is refused before any actor is asked', () => {
   test.each<[string, Partial<StartWorkflowExecutionRequest>]>([
-    ['Namespace not set on request.', { namespace: '' }],
+    ['Namespace is empty.', { namespace: '' }],
     ['Namespace length exceeds limit.', { namespace: long }],
     ['WorkflowId is not set on request.', { workflowId: '' }],
     ['WorkflowId exceeds maximum allowed length (1001/1000)', { workflowId: long }],
@@ -107,7 +116,9 @@ describe('a start that is malformed is refused before any actor is asked', () =>
     ['An invalid WorkflowStartDelaySeconds is set on request. cause: negative duration', { workflowStartDelayMs: -1 }],
     ['CronSchedule and WorkflowStartDelay may not be used together.', { cronSchedule: '* * * * *', workflowStartDelayMs: 1 }],
     ['RequestId length exceeds limit.', { requestId: long }],
-    ['Identity length exceeds limit.', { identity: long }],
+    ["priority key can't be negative", { priority: priorityOf({ priorityKey: -1 }) }],
+    ['fairness key length exceeds limit', { priority: priorityOf({ fairnessKey: 'x'.repeat(65) }) }],
+    ['must be greater than zero', { priority: priorityOf({ fairnessWeight: -1 }) }],
     ['Blob data size exceeds limit.', { input: Buffer.alloc(2 * 1024 * 1024 + 1) }],
     ['Memo size exceeds limit.', { memo: Buffer.alloc(2 * 1024 * 1024 + 1) }],
     ['cannot attach more than 10 links per request, got 11', { links: Array.from({ length: 11 }, () => Buffer.from([1])) }],
@@ -126,11 +137,15 @@ describe('a start that is malformed is refused before any actor is asked', () =>
       'attaching request ID is required for attaching completion callbacks',
       { onConflictOptions: { attachRequestId: false, attachCompletionCallbacks: true, attachLinks: false } },
     ],
+    [
+      'invalid value for search attribute CustomKeyword of type Keyword: [a b]',
+      { searchAttributes: searchAttributes({ CustomKeyword: ['a', 'b'] }) },
+    ],
     ['Namespace default has no mapping defined for search attribute Nope', { searchAttributes: searchAttributes({ Nope: 1 }) }],
     ["WorkflowId attribute can't be set in SearchAttributes", { searchAttributes: searchAttributes({ WorkflowId: 'x' }) }],
     ['invalid value for search attribute CustomInt of type Int: x', { searchAttributes: searchAttributes({ CustomInt: 'x' }) }],
     [
-      'search attribute CustomKeyword value size 2077 exceeds size limit 2048',
+      'search attribute CustomKeyword value size 2050 exceeds size limit 2048',
       { searchAttributes: searchAttributes({ CustomKeyword: 'x'.repeat(2_048) }) },
     ],
   ])('%s', async (message, changes) => {
@@ -229,8 +244,10 @@ describe('signal with start', () => {
   });
 
   test.each<[string, Partial<SignalWithStartWorkflowExecutionRequest>]>([
-    ['SignalName is not set on request.', { signalName: '' }],
-    ['SignalName length exceeds limit.', { signalName: long }],
+    ['signal not set', { signalName: '' }],
+    ['signal name exceeds maximum allowed length (1001/1000)', { signalName: long }],
+    ['Request ID exceeds maximum allowed length (1001/1000)', { requestId: long }],
+    ['workflow type name exceeds maximum allowed length (1001/1000)', { workflowType: { name: long } }],
     ['workflow type not set', { workflowType: undefined }],
     ['Blob data size exceeds limit.', { signalInput: Buffer.alloc(2 * 1024 * 1024 + 1) }],
     [

@@ -21,8 +21,9 @@ export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: 
     if (unsettableSearchAttributes.has(name)) throw invalidArgument(`${name} attribute can't be set in SearchAttributes`);
     const type = namespace.searchAttributeTypes.get(name);
     if (type === undefined) throw invalidArgument(`Namespace ${namespace.name} has no mapping defined for search attribute ${name}`);
-    if (payload.length > valueBytesMax) {
-      throw invalidArgument(`search attribute ${name} value size ${payload.length} exceeds size limit ${valueBytesMax}`);
+    const { length } = decodePayload(payload).data;
+    if (length > valueBytesMax) {
+      throw invalidArgument(`search attribute ${name} value size ${length} exceeds size limit ${valueBytesMax}`);
     }
     const problem = valueProblem(payload, type);
     if (problem !== undefined) throw invalidArgument(`invalid value for search attribute ${name} of type ${typeName(type)}: ${problem}`);
@@ -60,15 +61,23 @@ export function valueProblem(bytes: Uint8Array, type: number): string | undefine
   if (value === null) return undefined;
   if (type === IndexedValueType.KEYWORD_LIST) {
     const isList = typeof value === 'string' || (Array.isArray(value) && value.every((item) => typeof item === 'string'));
-    return isList ? undefined : 'expected a list of strings';
+    return isList ? undefined : goText(value);
   }
   // Old clients wrap single values in a list.
   if (Array.isArray(value)) {
     if (value.length === 0) return undefined;
-    if (value.length > 1) return 'expected one value';
+    if (value.length > 1) return goText(value);
     value = value[0];
   }
-  return fits(value, type) ? undefined : typeof value === 'string' ? value : JSON.stringify(value);
+  return fits(value, type) ? undefined : goText(value);
+}
+
+/** A JSON value as Temporal's messages print it. */
+function goText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `map[${entries.map(([key, item]) => `${key}:${goText(item)}`).join(' ')}]`;
 }
 
 function fits(value: unknown, type: number): boolean {

@@ -5,6 +5,7 @@ import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { checkBlob, checkLength, checkMemo, isTooLong } from './lengths.ts';
 import { checkOpaque } from './opaque.ts';
+import { checkPriority } from './priority.ts';
 import { checkSearchAttributes, withTypes } from './search-attributes.ts';
 import { requireTaskQueue, taskQueueFields } from './task-queue.ts';
 
@@ -37,16 +38,22 @@ const linksMax = 10;
 const linkBytesMax = 4_000;
 
 /** A signal-with-start says the same things in other words. */
-type StartTexts = { readonly noType: string; readonly longType: (bytes: number) => string };
+type StartTexts = {
+  readonly noType: string;
+  readonly longType: (bytes: number) => string;
+  readonly longRequestId: (bytes: number) => string;
+};
 
 const startTexts: StartTexts = {
   noType: 'WorkflowType is not set on request.',
   longType: () => 'WorkflowType length exceeds limit.',
+  longRequestId: () => 'RequestId length exceeds limit.',
 };
 
 export const signalWithStartTexts: StartTexts = {
   noType: 'workflow type not set',
   longType: (bytes) => `workflow type name exceeds maximum allowed length (${bytes}/1000)`,
+  longRequestId: (bytes) => `Request ID exceeds maximum allowed length (${bytes}/1000)`,
 };
 
 /** The checks of a start, in the order in which clients know them, and what is left for the shard. */
@@ -66,14 +73,13 @@ export function startAttributes(request: StartFields, namespace: Namespace, text
   checkTimeout(request.workflowExecutionTimeoutMs, 'WorkflowExecutionTimeoutSeconds');
   checkTimeout(request.workflowRunTimeoutMs, 'WorkflowRunTimeoutSeconds');
   checkTimeout(request.workflowTaskTimeoutMs, 'WorkflowTaskTimeoutSeconds');
-  checkLength(request.requestId, 'RequestId');
-  checkLength(request.identity, 'Identity');
+  if (isTooLong(request.requestId)) throw invalidArgument(texts.longRequestId(Buffer.byteLength(request.requestId)));
   checkLinks(request.links);
   refuseUnbuilt(request);
   checkBlob(request.input, 'payloads');
   checkBlob(request.header, 'fields');
   checkBlob(request.userMetadata, 'userMetadata');
-  checkOpaque(request.priority, 'priority');
+  checkPriority(request.priority);
   checkMemo(request.memo);
   checkSearchAttributes(request.searchAttributes, namespace);
   return {

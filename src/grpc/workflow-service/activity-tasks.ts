@@ -151,10 +151,10 @@ async function byId(
   },
 ): Promise<ActivityRef> {
   const namespace = await front.namespace(call, request.namespace);
+  if (request.activityId === '') throw invalidArgument('ActivityId is not set on request.');
   checkWorkflowId(request.workflowId);
   if (request.runId !== '' && !isUuid(request.runId)) throw invalidArgument('RunId is not valid UUID.');
   const key = runKeyOf(namespace.id, request.workflowId, request.runId);
-  if (request.activityId === '') throw invalidArgument('ActivityId is not set on request.');
   return { key, scheduledEventId: 0, activityId: request.activityId, attempt: 0 };
 }
 

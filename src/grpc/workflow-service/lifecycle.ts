@@ -47,7 +47,6 @@ async function signal(front: Front, request: SignalWorkflowExecutionRequest, cal
   if (request.signalName === '') throw invalidArgument('SignalName is not set on request.');
   checkLength(request.signalName, 'SignalName');
   checkLength(request.requestId, 'RequestId');
-  checkLength(request.identity, 'Identity');
   checkLinks(request.links);
   checkBlob(request.input, 'payloads');
   checkBlob(request.header, 'fields');

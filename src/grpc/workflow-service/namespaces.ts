@@ -42,14 +42,14 @@ export function namespaceMethods(front: Front): readonly NamedMethod[] {
 
 async function describe(front: Front, request: DescribeNamespaceRequest, call: Call): Promise<DescribeNamespaceResponse> {
   if (request.namespace !== '' && request.id !== '') {
-    throw invalidArgument('GetNamespace operation failed.  Both ID and Name specified in request.Namespace.');
+    throw invalidArgument('GetNamespace operation failed.  Both ID and Name specified in request.');
   }
   const namespace = request.id === '' ? await front.namespace(call, request.namespace) : await front.namespaceById(call, request.id);
   return description(front, namespace);
 }
 
 async function register(front: Front, request: RegisterNamespaceRequest, call: Call): Promise<Record<string, never>> {
-  if (request.namespace === '') throw invalidArgument('Namespace is not set on request.');
+  if (request.namespace === '') throw invalidArgument('Namespace not set on request.');
   checkLength(request.namespace, 'Namespace');
   if (request.workflowExecutionRetentionPeriodMs < retentionMsMin) throw invalidArgument('A valid retention period is not set on request.');
   if (request.isGlobalNamespace) throw notBuilt('is_global_namespace');

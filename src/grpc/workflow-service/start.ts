@@ -14,7 +14,7 @@ import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
-import { checkBlob, checkLength } from '../validation/lengths.ts';
+import { checkBlob, isTooLong } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { idPolicies, signalWithStartTexts, startAttributes } from '../validation/start.ts';
 import { signaledLink, startedLink } from './links.ts';
@@ -85,8 +85,10 @@ async function signalWithStart(
   call: Call,
 ): Promise<SignalWithStartWorkflowExecutionResponse> {
   const namespace = await front.namespace(call, request.namespace);
-  if (request.signalName === '') throw invalidArgument('SignalName is not set on request.');
-  checkLength(request.signalName, 'SignalName');
+  if (request.signalName === '') throw invalidArgument('signal not set');
+  if (isTooLong(request.signalName)) {
+    throw invalidArgument(`signal name exceeds maximum allowed length (${Buffer.byteLength(request.signalName)}/1000)`);
+  }
   const attributes = startAttributes(request, namespace, signalWithStartTexts);
   checkBlob(request.signalInput, 'payloads');
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.USE_EXISTING);
