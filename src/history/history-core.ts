@@ -63,6 +63,9 @@ export class HistoryCore {
 
   evolve(record: HistoryRecord): void {
     evolve(this.#shard, record, this.#wire);
+    // Only now: a record that is refused for its size carries nothing along.
+    const { finished } = this.#volatile;
+    if (finished.length > 0) this.#volatile.finished = finished.filter((taskId) => this.#shard.transfers.has(taskId));
   }
 
   /** The caller no longer waits. */
@@ -160,7 +163,6 @@ export class HistoryCore {
       if (run.workflowTask !== undefined || !isRunning(run)) volatile.speculative.delete(run.key.runId);
     }
     for (const taskId of volatile.finished) if (this.#shard.transfers.has(taskId)) draft.finishTask(taskId);
-    if (volatile.finished.length > 0) volatile.finished = [];
     return { kind: 'commit', record: draft.toRecord(), reply, effects: draft.effects };
   }
 
