@@ -19,7 +19,7 @@ import type {
   RecordActivityHeartbeat,
 } from './commands.ts';
 import type { Draft, RunDraft } from './draft.ts';
-import { activityNotFound, findRun, reject, rejectInvalid, workflowNotFound } from './reject.ts';
+import { activityNotFound, findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from './reject.ts';
 import type { HistoryReply, Rejected } from './replies.ts';
 import { type Activity, isRunning, type Run } from './state.ts';
 import type { TimerTask } from './tasks.ts';
@@ -32,7 +32,7 @@ type Found = { readonly kind: 'found'; readonly run: Run; readonly activity: Act
 function findActivity(draft: Draft, ref: ActivityRef): Found | Rejected {
   const run = findRun(draft.shard, ref.key);
   if (run === undefined) return ref.scheduledEventId === 0 ? workflowNotFound(ref.key) : activityNotFound;
-  if (!isRunning(run)) return activityNotFound;
+  if (!isRunning(run)) return workflowClosed;
   if (ref.scheduledEventId === 0) {
     const scheduledEventId = run.activityIds.get(ref.activityId)?.scheduledEventId;
     const activity = scheduledEventId === undefined ? undefined : run.activities.get(scheduledEventId);

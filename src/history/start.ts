@@ -50,7 +50,7 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
     // A signal that a closed run had from someone else does not keep a new run from starting.
     const isItsStart = current.requestIds.some((entry) => entry.requestId === command.requestId);
     const isRepeat = current.signalRequestIds.has(command.signal.requestId);
-    if (isRepeat && (isRunning(current) || isItsStart)) return started(current, isItsStart);
+    if (isRepeat && (isRunning(current) || isItsStart)) return started(current, !isRunning(current));
     if (isRunning(current)) {
       if (command.policies.conflictPolicy !== idConflictPolicy.terminateExisting) {
         const problem = signalProblem(draft, current);

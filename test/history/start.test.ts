@@ -289,11 +289,11 @@ describe('signal-with-start', () => {
     expect(shard.history()).toEqual(['workflowExecutionStarted', 'workflowTaskScheduled', 'workflowExecutionSignaled']);
   });
 
-  test('a repeat of one that started says so again', () => {
+  test('a repeat of one that started names the run that is there', () => {
     const shard = new ShardUnderTest();
     const command = signalWithStart(shard);
     shard.ask(command);
-    expect(shard.ask({ ...command, newRunId: shard.newRunId() })).toMatchObject({ started: true, runId: command.newRunId });
+    expect(shard.ask({ ...command, newRunId: shard.newRunId() })).toMatchObject({ started: false, runId: command.newRunId });
     expect(shard.events()).toHaveLength(3);
   });
 

@@ -3,7 +3,7 @@ import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '../../wire/gene
 import type { StartWorkflowExecutionRequest } from '../../wire/generated/lean/workflow_service.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
-import { checkBlob, checkLength, checkMemo, isTooLong } from './lengths.ts';
+import { checkBlob, checkMemo, isTooLong } from './lengths.ts';
 import { checkOpaque } from './opaque.ts';
 import { checkPriority } from './priority.ts';
 import { checkSearchAttributes, withTypes } from './search-attributes.ts';

@@ -14,7 +14,7 @@ import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
-import { checkBlob, checkLength } from '../validation/lengths.ts';
+import { checkBlob } from '../validation/lengths.ts';
 
 const queryWaitMsMax = 20_000;
 /** The query's own words reach the client before its deadline does. */
