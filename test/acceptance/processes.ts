@@ -9,6 +9,11 @@ export function processesWith(...line: readonly string[]): readonly number[] {
     .filter((pid) => Number.isInteger(pid) && (readOr(`/proc/${pid}/cmdline`, () => '') ?? '').includes(wanted));
 }
 
+/** The arguments of a process, its own name first. */
+export function argumentsOf(pid: number): readonly string[] {
+  return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
+}
+
 /** What a process holds open: files, sockets, pipes, by kind (`socket:`, `anon_inode:[eventpoll]`, a path). */
 export function openHandles(pid: number): ReadonlyMap<string, number> {
   const kinds = new Map<string, number>();

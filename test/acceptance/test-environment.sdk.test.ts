@@ -16,7 +16,7 @@ import { followHistory, readHistory } from '../sdk/history.ts';
 import { freePort } from '../support/server-process.ts';
 import { withFolder } from '../support/servers.ts';
 import * as activities from './activities.ts';
-import { processesWith } from './processes.ts';
+import { argumentsOf, processesWith } from './processes.ts';
 import { guestBook, hello, visit } from './workflows.ts';
 
 const perdure = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
@@ -64,6 +64,12 @@ function serversOn(port: number): readonly number[] {
   return processesWith('server', 'start-dev', '--port', String(port));
 }
 
+function serverOn(port: number): number {
+  const [pid, other] = serversOn(port);
+  if (pid === undefined || other !== undefined) throw new Error(`not one server on port ${port}: ${pid}, ${other}`);
+  return pid;
+}
+
 describe('TestWorkflowEnvironment.createLocal starts bin/perdure', () => {
   test('a workflow with an activity runs, and teardown leaves no process', async () => {
     const port = await withEnvironment({}, async (env) => {
@@ -73,6 +79,21 @@ describe('TestWorkflowEnvironment.createLocal starts bin/perdure', () => {
       return started;
     });
     expect(serversOn(port)).toEqual([]);
+  });
+
+  test("with the SDK's own arguments it says nothing but its banner", async () => {
+    const line = await withEnvironment({}, async (env) => {
+      const pid = serverOn(Number(env.address.split(':').at(-1)));
+      const all = argumentsOf(pid);
+      return all.slice(all.indexOf('server'));
+    });
+    expect(line).toContain('--dynamic-config-value');
+    const server = new Child(perdure, line);
+    await server.seen('out', /^Persistence:.*$/m);
+    server.process.kill('SIGTERM');
+    expect(await server.exit).toEqual({ code: 0, signal: null });
+    expect(server.err).toBe('');
+    expect(server.out.trimEnd().split('\n')).toHaveLength(4);
   });
 
   test('ten times in a row, each on the port that the one before just left', async () => {
@@ -153,12 +174,6 @@ describe('--db-filename', () => {
 
   function greeted(types: readonly string[]): number {
     return types.filter((type) => type === 'ActivityTaskCompleted').length;
-  }
-
-  function serverOn(port: number): number {
-    const [pid, other] = serversOn(port);
-    if (pid === undefined || other !== undefined) throw new Error(`not one server on port ${port}: ${pid}, ${other}`);
-    return pid;
   }
 });
 
