@@ -131,7 +131,7 @@ function checkTasks(shard: ShardUnderTest, { key, status, pendingWorkflowTask, p
 
 test('random programs: replay equals live at every step, and every history is sound', () => {
   fc.assert(
-    fc.property(fc.array(programStep, { minLength: 30, maxLength: 120 }), (steps) => {
+    fc.property(fc.array(programStep, { minLength: 30, maxLength: 120, size: 'max' }), (steps) => {
       const program = new Program(new ShardUnderTest({ retentionMsDefault: 3_600_000 }));
       for (const each of steps) program.run(each);
       const { shard } = program;
