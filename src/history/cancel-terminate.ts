@@ -2,17 +2,20 @@
 import { terminateRun } from './close.ts';
 import type { RequestCancelWorkflow, ScheduleFirstWorkflowTask, TerminateWorkflow } from './commands.ts';
 import type { Draft } from './draft.ts';
-import { findRun, reject, workflowClosed, workflowNotFound } from './reject.ts';
+import { findRun, findRunning, isRejected, reject, workflowNotFound } from './reject.ts';
 import type { HistoryReply, Rejected } from './replies.ts';
 import { isChildOf } from './signal.ts';
 import { isRunning, type Run } from './state.ts';
 import { wake } from './workflow-task.ts';
 
 export function requestCancelWorkflow(draft: Draft, command: RequestCancelWorkflow): HistoryReply {
-  const run = findTarget(draft, command);
-  if ('kind' in run) return run;
+  const run = findRun(draft.shard, command.key);
+  if (run === undefined) return workflowNotFound(command.key);
   // Closed or asked already: what was wanted is so.
-  if (!isRunning(run) || run.cancelRequested) return { kind: 'done' };
+  if (!isRunning(run)) return { kind: 'done' };
+  const refusal = wrongTarget(run, command);
+  if (refusal !== undefined) return refusal;
+  if (run.cancelRequested) return { kind: 'done' };
   const cancelling = draft.about(run);
   cancelling.addOrBuffer(
     'workflowExecutionCancelRequested',
@@ -31,22 +34,20 @@ export function requestCancelWorkflow(draft: Draft, command: RequestCancelWorkfl
 }
 
 export function terminateWorkflow(draft: Draft, command: TerminateWorkflow): HistoryReply {
-  const run = findTarget(draft, command);
-  if ('kind' in run) return run;
-  if (!isRunning(run)) return workflowClosed;
+  const run = findRunning(draft.shard, command.key);
+  if (isRejected(run)) return run;
+  const refusal = wrongTarget(run, command);
+  if (refusal !== undefined) return refusal;
   const { reason, details, identity, links } = command;
   terminateRun(draft.about(run), { reason, details, identity, links });
   return { kind: 'done' };
 }
 
-/** The first run's id of a chain, without a run id: its current run, if the chain is still the current one. */
-function findTarget(draft: Draft, command: RequestCancelWorkflow | TerminateWorkflow): Run | Rejected {
-  const { firstExecutionRunId, childOf, key } = command;
-  const run = findRun(draft.shard, key);
-  if (run === undefined) return workflowNotFound(key);
+/** The open run may belong to another chain, or be nobody's child, when the caller names one. */
+function wrongTarget(run: Run, { firstExecutionRunId, childOf }: RequestCancelWorkflow | TerminateWorkflow): Rejected | undefined {
   if (firstExecutionRunId !== '' && run.start.firstRunId !== firstExecutionRunId) return executionNotFound;
   if (childOf !== undefined && !isChildOf(run, childOf)) return executionNotFound;
-  return run;
+  return undefined;
 }
 
 const executionNotFound = reject({ reason: 'workflow-not-found', message: 'workflow execution not found' });

@@ -71,7 +71,7 @@ class Execution {
   /** Describe and history of every run that is known, after everything calmed down. */
   async remains(): Promise<readonly { readonly what: string; readonly value: unknown }[]> {
     await this.#begun;
-    await this.#settle();
+    for (const slot of [0, 1]) await this.#taskWaits(slot);
     const found: { what: string; value: unknown }[] = [];
     for (const slot of [0, 1, 2]) {
       const first = await this.#describe(slot, '');

@@ -3,7 +3,7 @@ import type { FailureFacts, RetryPolicy } from '../../src/history/commands.ts';
 import { normalisedTimeouts } from '../../src/history/commands/schedule-activity.ts';
 import type { StartedActivityTask } from '../../src/history/replies.ts';
 import { decodeFailure, emptyFailure, encodeFailure } from '../../src/wire/generated/lean/failure.ts';
-import { activityRef, bytes, cancelActivity, key, scheduleActivity, ShardUnderTest } from './shard-under-test.ts';
+import { activityRef, bytes, cancelActivity, completeWorkflow, key, scheduleActivity, ShardUnderTest } from './shard-under-test.ts';
 
 type Schedule = Parameters<typeof scheduleActivity>[0];
 
@@ -463,4 +463,15 @@ test('a result that is too large fails the activity for good', () => {
     message: 'Complete result exceeds size limit.',
     serverFailureInfo: { nonRetryable: true },
   });
+});
+
+test('a late answer learns that the workflow has closed', () => {
+  const shard = new ShardUnderTest();
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [scheduleActivity()]);
+  const activity = shard.pollActivityTask();
+  shard.signal();
+  shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+  const answer = { kind: 'completeActivityTask', activity: activityRef(activity), result: undefined, identity: 'worker' } as const;
+  expect(shard.expectRejected(answer)).toMatchObject({ message: 'workflow execution already completed' });
 });

@@ -54,6 +54,8 @@ describe('cancel', () => {
     shard.expectDone(terminate());
     const { length } = shard.history();
     shard.expectDone(cancel());
+    // Whoever it was meant for.
+    shard.expectDone(cancel({ firstExecutionRunId: otherRun }));
     expect(shard.history()).toHaveLength(length);
   });
 });
