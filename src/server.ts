@@ -3,7 +3,8 @@
  *
  *     log ─▶ router ─▶ cluster actor ─▶ history shards, matching hosts ─▶ front (the port opens last)
  *
- * Stopping goes the other way: the port answers NOT_SERVING, polls end empty, every actor commits what it accepted and lets go.
+ * Stopping goes the other way: the port answers NOT_SERVING, polls end empty or with the task that is just being started for them, every
+ * actor commits what it accepted and lets go.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -148,7 +149,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         },
       },
     });
-    return running(options.host, front, census, release);
+    const endPolls = (): void => {
+      for (const host of hosts) host.endPolls();
+    };
+    return running({ host: options.host, front, census, endPolls, release });
   } catch (error) {
     census.stopping();
     await release();
@@ -156,15 +160,19 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-function running(
-  host: string,
-  front: { readonly port: number; stop(graceMs: number): Promise<void> },
-  census: Census,
-  release: () => Promise<void>,
-): RunningServer {
+type Parts = {
+  readonly host: string;
+  readonly front: { readonly port: number; stop(graceMs: number): Promise<void> };
+  readonly census: Census;
+  readonly endPolls: () => void;
+  readonly release: () => Promise<void>;
+};
+
+function running({ host, front, census, endPolls, release }: Parts): RunningServer {
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     census.stopping();
+    endPolls();
     await front.stop(STOP_GRACE_MS);
     await release();
   };

@@ -95,6 +95,11 @@ export class MatchingHost implements Endpoint<MatchingRequest> {
     return this.#loop.drain();
   }
 
+  /** Open polls end: empty, or with the task that is being started for them. */
+  endPolls(): void {
+    this.#loop.submit(NOBODY, { kind: 'endPolls' });
+  }
+
   status(): PartitionStatus {
     return this.#loop.status();
   }

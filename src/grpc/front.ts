@@ -27,8 +27,9 @@ export type WorkflowName = { readonly namespaceId: string; readonly workflowId: 
 export class Front {
   readonly ports: FrontPorts;
   readonly tokens: Tokens;
-  /** Ends one open wait. */
+  /** Ends one open wait: for a history, and for a task. */
   readonly #waiting = new Set<() => void>();
+  readonly #polls = new Set<() => void>();
   #draining = false;
 
   constructor(ports: FrontPorts) {
@@ -40,11 +41,18 @@ export class Front {
     return this.ports.clock.wallMs();
   }
 
-  /** From now on nothing waits: open polls end empty, new ones at once. */
+  /**
+   * From now on nothing waits: open history waits end empty, new waits of any kind at once. Open polls are left to their hosts, which
+   * know whether a task is just being started for one.
+   */
   drain(): void {
     this.#draining = true;
     for (const end of this.#waiting) end();
-    this.#waiting.clear();
+  }
+
+  /** For polls that no host has ended in time. A task that is being started for one waits for its timeout. */
+  endPolls(): void {
+    for (const end of this.#polls) end();
   }
 
   /** Throws the shard's rejection as a StatusError. */
@@ -61,7 +69,9 @@ export class Front {
     command: Command,
     deadlineMs: number,
   ): Promise<HistoryReplyTo[Command['kind']] | 'ended'> {
-    return this.#wait(call, (resolve, reject) => this.#askHistory(workflow, command, this.#mono(deadlineMs), resolve, reject));
+    return this.#wait(call, this.#waiting, (resolve, reject) =>
+      this.#askHistory(workflow, command, this.#mono(deadlineMs), resolve, reject),
+    );
   }
 
   matching<Request extends MatchingRequest>(
@@ -74,14 +84,14 @@ export class Front {
     });
   }
 
-  /** A poll: 'ended' when the server drains. A cancelled call cancels the ask, so that it is given no task. */
+  /** A poll: 'ended' when the server drains already. A cancelled call cancels the ask, so that it is given no task. */
   waitMatching<Request extends MatchingRequest>(
     call: Call,
     queue: TaskQueuePartition,
     request: Request,
     deadlineMs: number,
   ): Promise<MatchingReplyTo<StartedTask>[Request['kind']] | 'ended'> {
-    return this.#wait(call, (resolve, reject) => this.#askMatching(queue, request, this.#mono(deadlineMs), resolve, reject));
+    return this.#wait(call, this.#polls, (resolve, reject) => this.#askMatching(queue, request, this.#mono(deadlineMs), resolve, reject));
   }
 
   /** `namespace`: as the client named it, for the wording of a rejection. */
@@ -167,6 +177,7 @@ export class Front {
   /** An ask never settles in its own turn, so its id is known before anything can end it. */
   #wait<Reply>(
     call: Call,
+    open: Set<() => void>,
     ask: (resolve: (reply: Reply) => void, reject: (error: StatusError) => void) => number,
   ): Promise<Reply | 'ended'> {
     if (this.#draining) return Promise.resolve('ended');
@@ -174,7 +185,7 @@ export class Front {
       let settled = false;
       const settle = (): void => {
         settled = true;
-        this.#waiting.delete(end);
+        open.delete(end);
       };
       const askId = ask(
         (reply) => {
@@ -191,7 +202,7 @@ export class Front {
         this.ports.asker.cancel(askId);
         resolve('ended');
       };
-      this.#waiting.add(end);
+      open.add(end);
       call.onCancel(() => {
         if (settled) return;
         settle();

@@ -22,7 +22,7 @@ export type FrontendOptions = {
 export type Frontend = {
   readonly port: number;
   setServing(serving: boolean): void;
-  /** Open polls end empty at once, other calls have `graceMs`; then the port is closed. Idempotent. */
+  /** Long polls of histories end at once, polls of task queues when their hosts end them, calls have `graceMs`; then the port is closed. Idempotent. */
   stop(graceMs: number): Promise<void>;
 };
 
@@ -48,7 +48,9 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     stop: async (graceMs) => {
       health.setServing(false);
       front.drain();
+      const timer = setTimeout(() => front.endPolls(), graceMs / 2);
       await server.stop(graceMs);
+      clearTimeout(timer);
     },
   };
 }

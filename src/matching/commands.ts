@@ -123,6 +123,9 @@ export type Tick = { readonly kind: 'tick' };
 /** From the shell, when it is idle: journals the removals that no other record has carried yet. No reply. */
 export type FlushRemovals = { readonly kind: 'flushRemovals' };
 
+/** From the shell, when the server stops: polls that wait end empty, also all later ones; a start under way is answered. No reply. */
+export type EndPolls = { readonly kind: 'endPolls' };
+
 /** From the shell, once, after the partition was taken over: offers what the journal holds. No reply. */
 export type Activate = { readonly kind: 'activate' };
 
@@ -144,4 +147,5 @@ export type MatchingCommand<T> =
   | ForwardedTaskAnswered
   | Tick
   | FlushRemovals
+  | EndPolls
   | Activate;

@@ -62,6 +62,8 @@ export class MatchingCore<T> {
   readonly #turn = new Turn<T>();
   readonly #queries: QueryDesk<T>;
   readonly #parent: ParentLink<T>;
+  /** The server stops: no poll waits any more. */
+  #ending = false;
   #lastCorrelation: number;
   #lastOrder = 0;
   /** Ahead of the backlog's own while a command stores more than one task. */
@@ -119,6 +121,9 @@ export class MatchingCore<T> {
         break;
       case 'flushRemovals':
         this.#flush = true;
+        break;
+      case 'endPolls':
+        this.#endPolls();
         break;
       case 'activate':
         for (const stored of this.#backlog.queues.values()) this.#load(stored.queue);
@@ -187,7 +192,7 @@ export class MatchingCore<T> {
     const queue = this.#load(command.queue);
     if (queue === undefined) return this.#turn.reply(askId, tooManyQueues);
     const ofStoppedWorker = queue.shutDown && queue.shutDownBy !== '' && queue.shutDownBy === command.workerInstanceKey;
-    if (ofStoppedWorker || command.deadlineMs <= this.#turn.nowMs) return this.#turn.reply(askId, emptyPoll);
+    if (this.#ending || ofStoppedWorker || command.deadlineMs <= this.#turn.nowMs) return this.#turn.reply(askId, emptyPoll);
     const sameRequest = queue.polls.get(command.pollRequestId);
     if (sameRequest !== undefined) return this.#takeOver(sameRequest, command, askId);
     if (queue.polls.size >= this.#limits.pollsPerQueueMax) return this.#turn.reply(askId, tooManyPolls);
@@ -467,6 +472,7 @@ export class MatchingCore<T> {
   }
 
   #waitAgain(poll: Poll): void {
+    if (this.#ending) return this.#answerPoll(poll, emptyPoll);
     poll.state = 'waiting';
     poll.queue.waitingPolls.unshift(poll);
   }
@@ -534,8 +540,8 @@ export class MatchingCore<T> {
       return;
     }
     if (outcome.kind === 'unavailable') {
-      this.#waitAgain(poll);
       this.#deadlines.set(poll, poll.deadlineMs);
+      this.#waitAgain(poll);
       this.#parent.leaveAlone(queue);
       this.#pump(queue);
     } else {
@@ -641,6 +647,14 @@ export class MatchingCore<T> {
         this.#turn.reply(poll.askId, emptyPoll);
         this.#abandonPoll(poll);
       }
+    }
+  }
+
+  /** A forwarded poll is answered by its parent, which ends its polls as well. */
+  #endPolls(): void {
+    this.#ending = true;
+    for (const queue of this.#queues.values()) {
+      for (const poll of queue.polls.values()) if (poll.state === 'waiting') this.#answerPoll(poll, emptyPoll);
     }
   }
 

@@ -168,6 +168,17 @@ describe('a matching host', () => {
     expect(await polled.answer).toEqual({ kind: 'emptyPoll' });
   });
 
+  test('ends its polls when the server stops: empty, or with the task that is being started', async () => {
+    const matched = bench.ask(poll('p1', { deadlineMs: inHalfAMinute() }));
+    const waiting = bench.ask(poll('p2', { deadlineMs: inHalfAMinute() }));
+    bench.ask(add(task('a')));
+    await until(() => bench.shard.asked.length === 1);
+    for (const host of bench.hosts) host.endPolls();
+    expect(await waiting.answer).toEqual({ kind: 'emptyPoll' });
+    bench.shard.answer(started);
+    expect(await matched.answer).toMatchObject({ kind: 'task', task: started });
+  });
+
   test('answers an add without a poll once the task is in the log; the next owner offers it', async () => {
     const added = bench.ask(add(task('a')));
     expect(await added.answer).toEqual({ kind: 'done' });

@@ -37,6 +37,16 @@ describe('polls of a child partition', () => {
     expect(host.takeForwardedPolls()[0]?.command.pollRequestId).toBe('p2');
   });
 
+  test('when the server stops, one that waits at the parent is answered by it, also when it is not there any more', () => {
+    const [away, here] = [host.ask(poll('p1', { queue: child })), host.ask(poll('p2', { queue: child }))];
+    host.ask({ kind: 'endPolls' });
+    expect(host.replies.get(here)).toEqual({ kind: 'emptyPoll' });
+    expect(host.replies.has(away)).toBe(false);
+    answerForwardedPoll({ kind: 'unavailable' });
+    expect(host.replies.get(away)).toEqual({ kind: 'emptyPoll' });
+    host.advanceTo(200_000);
+  });
+
   test('empty at the parent is empty here', () => {
     const polled = host.ask(poll('p1', { queue: child }));
     answerForwardedPoll({ kind: 'emptyPoll' });

@@ -367,6 +367,33 @@ describe('sticky queues', () => {
   });
 });
 
+describe('the server stops', () => {
+  test('polls that wait end empty, later ones at once, and a task that is being started reaches its poll', () => {
+    const [waiting, matched] = [host.ask(poll('p1', { queue: workflows })), host.ask(poll('p2'))];
+    host.ask(add(task('a')));
+    const [start] = host.takeStarts();
+    host.ask({ kind: 'endPolls' });
+    expect(host.replies.get(waiting)).toEqual({ kind: 'emptyPoll' });
+    expect(host.replies.has(matched)).toBe(false);
+    const late = host.ask(poll('p3'));
+    expect(host.replies.get(late)).toEqual({ kind: 'emptyPoll' });
+    host.answerStart(start!);
+    expect(host.replies.get(matched)).toMatchObject({ kind: 'task', task: { started: 'a' } });
+    const stored = host.ask(add(task('b')));
+    expect(host.replies.get(stored)).toEqual({ kind: 'done' });
+    expect(host.journal).toHaveLength(1);
+  });
+
+  test('a poll whose task turns out to be gone does not wait again', () => {
+    const matched = host.ask(poll('p1'));
+    host.ask(add(task('a')));
+    host.ask({ kind: 'endPolls' });
+    const [start] = host.takeStarts();
+    host.answerStart(start!, { kind: 'obsolete' });
+    expect(host.replies.get(matched)).toEqual({ kind: 'emptyPoll' });
+  });
+});
+
 describe('queries', () => {
   const result = { answered: true, answer: new Uint8Array([7]), errorMessage: '', failure: undefined };
 
