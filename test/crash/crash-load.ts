@@ -74,6 +74,7 @@ const ACTIVITY_TIMEOUT_MS = 2_000;
 const CALL_TIMEOUT_MS = 3_000;
 const POLL_TIMEOUT_MS = 8_000;
 const RETRY_PAUSE_MS = 50;
+const FINAL_READERS = 8;
 
 export class CrashLoad {
   readonly recorder = new Recorder();
@@ -100,30 +101,45 @@ export class CrashLoad {
     for (let i = 0; i < this.#options.pollers; i++) this.#loops.push(this.#workflowLoop(), this.#activityLoop());
   }
 
-  /** No more starts; waits until every workflow is closed or the time is over, then gives all histories. */
-  async finish(timeoutMs: number): Promise<readonly FinalRun[]> {
+  /**
+   * No more starts; waits until every workflow is closed, or until none has closed for `patienceMs`. Then the workers stop, and what is
+   * still open is read once more: a history that was read before the last answer of a worker would prove nothing.
+   */
+  async finish(patienceMs: number): Promise<readonly FinalRun[]> {
     this.#starting = false;
-    const deadlineMs = Date.now() + timeoutMs;
-    const finals: FinalRun[] = [];
-    for (const workflowId of this.#workflowIds) {
-      const final = await this.#finalRun(workflowId, deadlineMs);
-      if (final !== undefined) finals.push(final);
-    }
-    this.#working = false;
-    for (const client of this.#clients) client.close();
-    await Promise.all(this.#loops);
-    return finals;
-  }
-
-  async #finalRun(workflowId: string, deadlineMs: number): Promise<FinalRun | undefined> {
-    for (;;) {
-      const read = await this.#readHistory(workflowId, '');
-      if (read.kind === 'fail') return undefined;
-      const closed = read.kind === 'ok' && read.response.events.at(-1)?.type === 'WorkflowExecutionCompleted';
-      if (read.kind === 'ok' && (closed || Date.now() > deadlineMs)) return this.#withRequestId(workflowId, read.response);
-      if (Date.now() > deadlineMs + 30_000) throw new Error(`no server answers for the history of ${workflowId}: ${JSON.stringify(read)}`);
+    const closed: FinalRun[] = [];
+    let open: readonly string[] = this.#workflowIds;
+    for (let patientUntilMs = Date.now() + patienceMs; open.length > 0 && Date.now() < patientUntilMs;) {
+      const runs = await this.#finalRuns(open, (run) => run.events.at(-1)?.type === 'WorkflowExecutionCompleted');
+      if (runs.finals.length > 0) patientUntilMs = Date.now() + patienceMs;
+      closed.push(...runs.finals);
+      open = runs.open;
       await delay(RETRY_PAUSE_MS);
     }
+    this.#working = false;
+    await Promise.all(this.#loops);
+    const { finals } = await this.#finalRuns(open, () => true);
+    for (const client of this.#clients) client.close();
+    return [...closed, ...finals];
+  }
+
+  /** Reads them all; those that were never started are in neither list. */
+  async #finalRuns(
+    workflowIds: readonly string[],
+    isFinal: (run: Omit<FinalRun, 'workflowId'>) => boolean,
+  ): Promise<{ readonly finals: readonly FinalRun[]; readonly open: readonly string[] }> {
+    const finals: FinalRun[] = [];
+    const open: string[] = [];
+    const queue = workflowIds.values();
+    const reader = async (): Promise<void> => {
+      for (const workflowId of queue) {
+        const read = await this.#readHistory(workflowId, '');
+        if (read.kind === 'unknown' || (read.kind === 'ok' && !isFinal(read.response))) open.push(workflowId);
+        else if (read.kind === 'ok') finals.push(await this.#withRequestId(workflowId, read.response));
+      }
+    };
+    await Promise.all(Array.from({ length: FINAL_READERS }, reader));
+    return { finals, open };
   }
 
   /** The request that started a run is not in its history; Describe knows it. */
