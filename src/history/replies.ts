@@ -1,5 +1,5 @@
 /** What a history shard answers. A rejection changes nothing and says why; the edge knows the gRPC code and details of each reason. */
-import type { FailureFacts, RetryPolicy, RunKey, TaskQueue, WorkflowExecution } from './commands.ts';
+import type { RetryPolicy, RunKey, TaskQueue, WorkflowExecution } from './commands.ts';
 import type { HistoryEvent } from './events.ts';
 
 export type Rejection =
@@ -252,5 +252,3 @@ export type FailureSpec = {
     | { readonly kind: 'terminated' }
     | { readonly kind: 'canceled'; readonly details: Uint8Array | undefined };
 };
-
-export type { FailureFacts };
