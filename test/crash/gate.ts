@@ -1,41 +1,49 @@
-/**
- * The crash gate before a release: 50 rounds on a file, 50 on Kafka, 200 with zombies. Prints one line of JSON per campaign and exits
- * with 1 on the first violation. `npm run gate -- [file|kafka|zombie …] [--seed N] [--rounds N]`
- */
-import { parseArgs } from 'node:util';
-import { startKafka } from '../kafka/broker.ts';
 import { type CampaignReport, fileCampaign, kafkaCampaign, zombieCampaign } from './crash-rounds.ts';
+import { type Campaign, type GateArguments, gateUsage, readGateArguments } from './gate-arguments.ts';
+import { startKafka } from '../kafka/broker.ts';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { seed: { type: 'string' }, rounds: { type: 'string' } },
-});
-const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
-const gateRounds = { file: 50, kafka: 50, zombie: 200 } as const;
-const wanted = positionals.length === 0 ? Object.keys(gateRounds) : positionals;
-
-let failed = false;
-function report(campaign: CampaignReport, startedMs: number): void {
-  console.log(JSON.stringify({ ...campaign, seconds: Math.round((Date.now() - startedMs) / 1000) }));
-  failed ||= campaign.violations.length > 0;
+const read = readGateArguments(process.argv.slice(2));
+switch (read.kind) {
+  case 'help':
+    console.log(gateUsage);
+    break;
+  case 'wrong':
+    console.error(`gate: ${read.message}\n\n${gateUsage}`);
+    process.exitCode = 2;
+    break;
+  case 'run':
+    process.exitCode = (await runGate(read)) ? 0 : 1;
 }
 
-if (wanted.includes('file')) {
-  const startedMs = Date.now();
-  report(await fileCampaign({ rounds: Number(values.rounds ?? gateRounds.file), seed }), startedMs);
-}
-if (wanted.includes('kafka') || wanted.includes('zombie')) {
-  const kafka = await startKafka();
-  if (kafka.brokers === undefined) throw new Error(`the gate needs Kafka: ${kafka.reason}`);
+/** One line of JSON per campaign. True when no invariant was violated. */
+async function runGate({ campaigns, seed, rounds }: GateArguments): Promise<boolean> {
+  const kafka = campaigns.some((name) => name !== 'file') ? await startKafka() : undefined;
+  if (kafka !== undefined && kafka.brokers === undefined) throw new Error(`the gate needs Kafka: ${kafka.reason}`);
+  let violations = 0;
   try {
-    for (const name of ['kafka', 'zombie'] as const) {
-      if (!wanted.includes(name)) continue;
+    for (const name of campaigns) {
       const startedMs = Date.now();
-      const run = name === 'kafka' ? kafkaCampaign : zombieCampaign;
-      report(await run({ rounds: Number(values.rounds ?? gateRounds[name]), seed, brokers: kafka.brokers }), startedMs);
+      const report = await campaign(name, { seed, rounds: rounds[name] }, kafka?.brokers ?? []);
+      console.log(JSON.stringify({ ...report, seconds: Math.round((Date.now() - startedMs) / 1000) }));
+      violations += report.violations.length;
     }
   } finally {
-    await kafka.stop();
+    await kafka?.stop();
+  }
+  return violations === 0;
+}
+
+function campaign(
+  name: Campaign,
+  options: { readonly seed: number; readonly rounds: number },
+  brokers: readonly string[],
+): Promise<CampaignReport> {
+  switch (name) {
+    case 'file':
+      return fileCampaign(options);
+    case 'kafka':
+      return kafkaCampaign({ ...options, brokers });
+    case 'zombie':
+      return zombieCampaign({ ...options, brokers });
   }
 }
-process.exitCode = failed ? 1 : 0;

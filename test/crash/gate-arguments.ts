@@ -1,0 +1,61 @@
+/** What `npm run gate` takes. */
+import { parseArgs } from 'node:util';
+
+export const gateUsage = `The crash gate before a release: servers die and freeze under load, the checker judges every call.
+
+  npm run gate                                  all campaigns: file 50 rounds, kafka 50, zombie 200
+  npm run gate -- file kafka --rounds 10        these two, shorter
+
+  file      kill -9 at a random moment, start again on the same file
+  kafka     the same with the journals on a real broker
+  zombie    an owner is frozen while another takes over, then wakes up
+
+  --seed N      the same seed makes the same moments; default: a random one, which is printed
+  --rounds N    of each campaign
+  --help        this text
+
+Prints one line of JSON per campaign and exits with 1 when an invariant was violated.`;
+
+const campaignNames = ['file', 'kafka', 'zombie'] as const;
+export type Campaign = (typeof campaignNames)[number];
+const roundsDefault: Readonly<Record<Campaign, number>> = { file: 50, kafka: 50, zombie: 200 };
+
+export type GateArguments = {
+  readonly campaigns: readonly Campaign[];
+  readonly seed: number;
+  readonly rounds: Readonly<Record<Campaign, number>>;
+};
+
+export type GateRequest =
+  | { readonly kind: 'help' }
+  | { readonly kind: 'wrong'; readonly message: string }
+  | ({ readonly kind: 'run' } & GateArguments);
+
+const wholeNumber = /^\d{1,9}$/;
+
+export function readGateArguments(line: readonly string[]): GateRequest {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...line],
+      allowPositionals: true,
+      options: { seed: { type: 'string' }, rounds: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+    });
+    if (values.help === true) return { kind: 'help' };
+    const unknown = positionals.find((name) => !campaignNames.some((campaign) => campaign === name));
+    if (unknown !== undefined) return { kind: 'wrong', message: `there is no campaign "${unknown}"` };
+    for (const [name, value] of [['seed', values.seed] as const, ['rounds', values.rounds] as const]) {
+      if (value !== undefined && !wholeNumber.test(value))
+        return { kind: 'wrong', message: `--${name} takes a whole number, not "${value}"` };
+    }
+    const rounds = values.rounds === undefined ? undefined : Number(values.rounds);
+    if (rounds === 0) return { kind: 'wrong', message: '--rounds 0 would prove nothing' };
+    return {
+      kind: 'run',
+      campaigns: campaignNames.filter((name) => positionals.length === 0 || positionals.includes(name)),
+      seed: Number(values.seed ?? Math.floor(Math.random() * 1_000_000_000)),
+      rounds: rounds === undefined ? roundsDefault : { file: rounds, kafka: rounds, zombie: rounds },
+    };
+  } catch (error) {
+    return { kind: 'wrong', message: error instanceof Error ? error.message : String(error) };
+  }
+}
