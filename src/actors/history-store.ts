@@ -10,18 +10,21 @@
  * Over the cap the oldest cached batches lose their bytes first: short workflows are closed by then and seldom read again.
  */
 import { assert } from '../kernel/assert.ts';
+import { LinkedList, type Linked } from '../kernel/linked-list.ts';
 
 /** 256 MiB in all of a server's shards; the composition root divides it. */
 export const HISTORY_CACHE_BYTES_MAX = 256 * 1024 * 1024;
 
-type Batch = {
+/** The events of one journal record. */
+type Stretch = {
   readonly firstEventId: number;
   readonly eventCount: number;
-  readonly sizeBytes: number;
   readonly offset: number;
   /** Undefined: not cached. */
-  events: PackedEvents | undefined;
+  readonly events: PackedEvents | undefined;
 };
+
+type Batch = Linked<Batch> & Omit<Stretch, 'events'> & { readonly sizeBytes: number; events: PackedEvents | undefined };
 
 /** Events end to end: a typed array apiece would cost more than most events do. */
 type PackedEvents = {
@@ -48,8 +51,8 @@ export class HistoryStore {
   readonly #cacheBytesMax: number;
   readonly #reread: RereadEvents;
   readonly #runs = new Map<string, Batch[]>();
-  /** Batches with bytes, oldest first. */
-  readonly #cached = new Set<Batch>();
+  /** Batches with bytes, oldest first. No Set: what was deleted at its front is passed over again by every later look at the front. */
+  readonly #cached = new LinkedList<Batch>();
   #cacheBytes = 0;
 
   constructor(cacheBytesMax: number, reread: RereadEvents) {
@@ -65,7 +68,8 @@ export class HistoryStore {
     if (events.length === 0) return;
     const packed = pack(events);
     const sizeBytes = packed.bytes.length + BATCH_OVERHEAD_BYTES;
-    const batch: Batch = { firstEventId, eventCount: events.length, sizeBytes, offset, events: packed };
+    const links = { prev: undefined, next: undefined, linked: false };
+    const batch: Batch = { firstEventId, eventCount: events.length, sizeBytes, offset, events: packed, ...links };
     const batches = this.#runs.get(runId);
     if (batches === undefined) this.#runs.set(runId, [batch]);
     else {
@@ -76,7 +80,7 @@ export class HistoryStore {
       );
       batches.push(batch);
     }
-    this.#cached.add(batch);
+    this.#cached.push(batch);
     this.#cacheBytes += sizeBytes;
     this.#evict();
   }
@@ -100,13 +104,14 @@ export class HistoryStore {
     return this.#reload(runId, wanted, limits).then((loaded) => cutPage(loaded, firstEventId, lastEventId, limits));
   }
 
-  async #reload(runId: string, wanted: readonly Batch[], limits: PageLimits): Promise<readonly Batch[]> {
-    const loaded: Batch[] = [];
+  async #reload(runId: string, wanted: readonly Batch[], limits: PageLimits): Promise<readonly Stretch[]> {
+    const loaded: Stretch[] = [];
     let events = 0;
     let bytes = 0;
     for (const batch of wanted) {
-      loaded.push({ ...batch, events: batch.events ?? pack(await this.#reread(batch.offset, runId)) });
-      events += batch.eventCount;
+      const { firstEventId, eventCount, offset } = batch;
+      loaded.push({ firstEventId, eventCount, offset, events: batch.events ?? pack(await this.#reread(offset, runId)) });
+      events += eventCount;
       bytes += batch.sizeBytes;
       if (events >= limits.eventsMax + wanted[0]!.eventCount || bytes >= limits.bytesMax + wanted[0]!.sizeBytes) break;
     }
@@ -114,16 +119,13 @@ export class HistoryStore {
   }
 
   #evict(): void {
-    for (const batch of this.#cached) {
-      if (this.#cacheBytes <= this.#cacheBytesMax) return;
-      this.#drop(batch);
-    }
+    while (this.#cacheBytes > this.#cacheBytesMax && this.#cached.first !== undefined) this.#drop(this.#cached.first);
   }
 
   #drop(batch: Batch): void {
     if (batch.events === undefined) return;
     batch.events = undefined;
-    this.#cached.delete(batch);
+    this.#cached.remove(batch);
     this.#cacheBytes -= batch.sizeBytes;
   }
 }
@@ -140,7 +142,7 @@ function indexOfEvent(batches: readonly Batch[], eventId: number): number {
   return low;
 }
 
-function cutPage(batches: readonly Batch[], firstEventId: number, lastEventId: number, limits: PageLimits): HistoryPage {
+function cutPage(batches: readonly Stretch[], firstEventId: number, lastEventId: number, limits: PageLimits): HistoryPage {
   const events: Uint8Array[] = [];
   let bytes = 0;
   let nextEventId = firstEventId;

@@ -11,7 +11,7 @@
 import type { DispatchQuery, PollActivityTask, PollWorkflowTask } from './commands.ts';
 import type { MatchingTask } from './tasks.ts';
 import type { Due } from './deadline-heap.ts';
-import type { Linked } from './linked-list.ts';
+import type { Linked } from '../kernel/linked-list.ts';
 import type { LoadedQueue } from './loaded-queue.ts';
 
 export type DueNode = Poll | Offer | WaitingQuery | LoadedQueue;

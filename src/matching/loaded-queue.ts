@@ -2,7 +2,7 @@
 import type { Due } from './deadline-heap.ts';
 import type { Offer, Poll, WaitingQuery } from './entries.ts';
 import { matchingLimits } from './limits.ts';
-import { LinkedList } from './linked-list.ts';
+import { LinkedList } from '../kernel/linked-list.ts';
 import { nextQueueStatus, type QueueEvent, type QueueStatus } from './queue-status.ts';
 import type { PollerDescription } from './replies.ts';
 import { parentPartition, type TaskQueuePartition } from './task-queue.ts';

@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { HistoryStore } from '../../src/actors/history-store.ts';
+import { LinkedList } from '../../src/kernel/linked-list.ts';
 
 const event = (id: number, sizeBytes = 10): Uint8Array => new Uint8Array(sizeBytes).fill(id);
 const ids = (events: readonly Uint8Array[]): number[] => events.map((bytes) => bytes[0]!);
@@ -39,6 +40,31 @@ describe('history store', () => {
     expect(store.cacheBytes).toBeLessThanOrEqual(2_000);
     expect(ids((await store.page('run', 1, 3, noLimits)).events)).toEqual([1, 2, 3]);
     expect(read).toEqual([3]);
+  });
+
+  test('a full cache lets one batch go for each that comes, however many it has held', () => {
+    const [room, appends] = [500, 20_000];
+    const store = new HistoryStore(room * 310, neverRead);
+    const taken = vi.spyOn(LinkedList.prototype, 'remove');
+    for (let index = 0; index < appends; index++) store.append(`run-${index}`, 1, [event(1)], index);
+    expect(store.cacheBytes).toBe(room * 310);
+    expect(taken).toHaveBeenCalledTimes(appends - room);
+    vi.restoreAllMocks();
+  });
+
+  test('a forgotten run leaves from the middle: the oldest that is left goes next', async () => {
+    const read: number[] = [];
+    const store = new HistoryStore(3 * 310, (offset) => {
+      read.push(offset);
+      return Promise.resolve([event(1)]);
+    });
+    for (const [offset, run] of ['a', 'b', 'c'].entries()) store.append(run, 1, [event(1)], offset);
+    store.forget('b');
+    store.append('d', 1, [event(1)], 3);
+    expect(store.cacheBytes).toBe(3 * 310);
+    store.append('e', 1, [event(1)], 4);
+    for (const run of ['a', 'c', 'd', 'e']) await store.page(run, 1, 1, noLimits);
+    expect(read).toEqual([0]);
   });
 
   test('a forgotten run gives its bytes back and has no events', async () => {

@@ -1,5 +1,5 @@
 /** A queue of objects that carry their own links: push, shift and removal from the middle without searching or allocating. */
-import { assert } from '../kernel/assert.ts';
+import { assert } from './assert.ts';
 
 export interface Linked<T> {
   prev: T | undefined;
