@@ -27,6 +27,7 @@ import { PartitionLoop, type PartitionMemory, type PartitionShell, type Partitio
 import type { Clock, Random, Timer } from './ports.ts';
 import type { Asker, Endpoint, ReplySink } from './router.ts';
 import { type ClusterLayout, TransferQueue } from './transfer-queue.ts';
+import { WallAlarm } from './wall-alarm.ts';
 
 export type HistoryShardOptions = {
   /** From 1; owns partition shard − 1 of the topic. */
@@ -143,9 +144,8 @@ class HistoryMemory
   readonly #loop: Loop;
   readonly #transfers: TransferQueue;
   readonly #resubmits = new Set<Timer>();
+  readonly #alarm: WallAlarm;
   #active = false;
-  #timer: Timer | undefined;
-  #armedForMs = Infinity;
   #flush: Timer | undefined;
 
   constructor(options: HistoryShardOptions, core: HistoryCore, store: HistoryStore, loop: Loop) {
@@ -153,6 +153,11 @@ class HistoryMemory
     this.#options = options;
     this.#core = core;
     this.#loop = loop;
+    this.#alarm = new WallAlarm(
+      options.clock,
+      () => loop.nowMs(),
+      () => this.#fire(),
+    );
     this.#transfers = new TransferQueue({
       shard: {
         shard: options.shard,
@@ -203,7 +208,7 @@ class HistoryMemory
   deactivated(): void {
     this.#active = false;
     this.#transfers.close();
-    this.#timer?.cancel();
+    this.#alarm.set(Infinity);
     this.#flush?.cancel();
     for (const timer of this.#resubmits) timer.cancel();
     this.#resubmits.clear();
@@ -260,27 +265,17 @@ class HistoryMemory
   // ── Timers ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #armTimer(): void {
-    const next = this.#core.nextTimer();
-    const fireTimeMs = next?.fireTimeMs ?? Infinity;
-    if (fireTimeMs === this.#armedForMs) return;
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    this.#armedForMs = fireTimeMs;
-    if (next === undefined) return;
-    this.#timer = this.#options.clock.after(Math.max(0, fireTimeMs - this.#loop.nowMs()), () => this.#fire());
+    this.#alarm.set(this.#core.nextTimer()?.fireTimeMs ?? Infinity);
   }
 
   /** One due timer at a time: its record moves the heap on, and that arms the next. */
   #fire(): void {
-    this.#armedForMs = Infinity;
     const due = this.#core.nextTimer();
-    if (due === undefined || due.fireTimeMs > this.#loop.nowMs()) return this.#armTimer();
-    const { clock, random } = this.#options;
+    if (due === undefined) return;
+    const { random } = this.#options;
     const { fireTimeMs, taskId } = due;
     const failure = this.#trySubmit({ kind: 'fireTimer', fireTimeMs, taskId, newRunId: random.nonce(), jitter: random.fraction() });
-    if (failure?.kind !== 'busy') return;
-    this.#armedForMs = fireTimeMs;
-    this.#timer = clock.after(RESUBMIT_MS, () => this.#fire());
+    if (failure?.kind === 'busy') this.#alarm.snooze(fireTimeMs, RESUBMIT_MS);
   }
 
   #flushSoon(): void {

@@ -27,6 +27,7 @@ import type { PartitionCore, RecordCodec } from './partition-core.ts';
 import { PartitionLoop, type PartitionMemory, type PartitionShell, type PartitionStatus } from './partition-loop.ts';
 import type { Clock, Random, Timer } from './ports.ts';
 import type { Asker, Endpoint, HistoryAnswer, MatchingAnswer, ReplySink, StartedTask } from './router.ts';
+import { WallAlarm } from './wall-alarm.ts';
 
 export type MatchingHostOptions = {
   /** From 0. */
@@ -132,14 +133,18 @@ class MatchingMemory implements PartitionCore<Command, Reply, MatchingRecord, Ef
   /** Forwarded polls that wait at the parent: correlation -> ask. */
   readonly #forwardedPolls = new Map<number, number>();
   readonly #retries = new Set<Timer>();
+  readonly #alarm: WallAlarm;
   #active = false;
-  #timer: Timer | undefined;
-  #armedForMs = Infinity;
 
   constructor(options: MatchingHostOptions, core: MatchingCore<StartedTask>, loop: Loop) {
     this.#options = options;
     this.#core = core;
     this.#loop = loop;
+    this.#alarm = new WallAlarm(
+      options.clock,
+      () => options.clock.wallMs(),
+      () => this.#tick(),
+    );
   }
 
   // ── The core, watched ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -177,7 +182,7 @@ class MatchingMemory implements PartitionCore<Command, Reply, MatchingRecord, Ef
 
   deactivated(): void {
     this.#active = false;
-    this.#timer?.cancel();
+    this.#alarm.set(Infinity);
     for (const timer of this.#retries) timer.cancel();
     this.#retries.clear();
     for (const askId of this.#forwardedPolls.values()) this.#options.router.cancel(askId);
@@ -233,14 +238,10 @@ class MatchingMemory implements PartitionCore<Command, Reply, MatchingRecord, Ef
   /** Moved only towards the present: most deadlines pass away unfired, and one idle tick costs less than a timer for each poll. */
   #arm(): void {
     const dueMs = this.#core.nextDeadline();
-    if (dueMs === undefined || dueMs >= this.#armedForMs) return;
-    this.#timer?.cancel();
-    this.#armedForMs = dueMs;
-    this.#timer = this.#options.clock.after(Math.max(0, dueMs - this.#options.clock.wallMs()), () => this.#tick());
+    if (dueMs !== undefined && dueMs < this.#alarm.armedForMs) this.#alarm.set(dueMs);
   }
 
   #tick(): void {
-    this.#armedForMs = Infinity;
     const dueMs = this.#core.nextDeadline();
     if (dueMs === undefined) return;
     if (dueMs > this.#options.clock.wallMs()) this.#arm();

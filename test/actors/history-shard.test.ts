@@ -3,9 +3,9 @@ import { isAskFailure } from '../../src/actors/asks.ts';
 import { defaultPartitionLimits } from '../../src/actors/partition-loop.ts';
 import { HistoryShard } from '../../src/actors/history-shard.ts';
 import { LogError } from '../../src/actors/log.ts';
-import type { Clock, Timer } from '../../src/actors/ports.ts';
 import { Router, type HistoryAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import { CLOCK_CHECK_MS } from '../../src/actors/wall-alarm.ts';
 import type { HistoryCommand, RunKey } from '../../src/history/commands.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../src/history/replies.ts';
@@ -16,46 +16,12 @@ import { silentLogger } from '../../src/observability/logger.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { namespaceId, refOf, startAttributes, startChild } from '../history/shard-under-test.ts';
+import { HandClock } from './hand-clock.ts';
 import { jsonClaims } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
 
 const topic = 'test.history';
 const layout = { historyShards: 2, matchingPartitions: 1, taskQueuePartitions: 1 };
-
-/** Time stands until the test moves it; what is due at once runs by the event loop. */
-class HandClock implements Clock {
-  #nowMs = 0;
-  /** Somebody sets the wall clock. */
-  wallAheadMs = 1_700_000_000_000;
-  #timers: { readonly dueMs: number; readonly callback: () => void }[] = [];
-
-  wallMs(): number {
-    return this.#nowMs + this.wallAheadMs;
-  }
-
-  monoMs(): number {
-    return this.#nowMs;
-  }
-
-  after(delayMs: number, callback: () => void): Timer {
-    if (delayMs <= 0) return systemClock.after(0, callback);
-    const timer = { dueMs: this.#nowMs + delayMs, callback };
-    this.#timers.push(timer);
-    return { cancel: () => void (this.#timers = this.#timers.filter((each) => each !== timer)) };
-  }
-
-  soon(callback: () => void): void {
-    systemClock.soon(callback);
-  }
-
-  /** Runs what is due by then, within this call. */
-  advance(ms: number): void {
-    this.#nowMs += ms;
-    const due = this.#timers.filter(({ dueMs }) => dueMs <= this.#nowMs);
-    this.#timers = this.#timers.filter((timer) => !due.includes(timer));
-    for (const { callback } of due) callback();
-  }
-}
 
 /** Shard 1 with a matching host that takes every task, and with a shard 2 that waits for the test. */
 class Bench {
@@ -211,6 +177,32 @@ describe('timers of a shard', () => {
     await turns(20);
     expect(bench.offered).toEqual([]);
     bench.clock.advance(10_000);
+    await turns(20);
+    expect(bench.offered).toHaveLength(1);
+  });
+});
+
+describe('an hour that passes on the wall clock alone, as in a suspend', () => {
+  test('makes timers late by half a minute at most', async () => {
+    const bench = await open();
+    await bench.start('wf', 3_600_000);
+    bench.clock.advance(1_000);
+    bench.clock.wallAheadMs += 3_600_000;
+    bench.clock.advance(CLOCK_CHECK_MS);
+    await turns(20);
+    expect(bench.offered).toHaveLength(1);
+  });
+
+  test('does not let a timer of two hours fire early', async () => {
+    const bench = await open();
+    await bench.start('wf', 7_200_000);
+    bench.clock.wallAheadMs += 3_600_000;
+    for (let minutes = 0; minutes < 59; minutes++) {
+      bench.clock.advance(60_000);
+      await turns(2);
+    }
+    expect(bench.offered).toEqual([]);
+    bench.clock.advance(60_000);
     await turns(20);
     expect(bench.offered).toHaveLength(1);
   });

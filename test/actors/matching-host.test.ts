@@ -4,6 +4,7 @@ import { MatchingHost } from '../../src/actors/matching-host.ts';
 import type { Clock } from '../../src/actors/ports.ts';
 import { Router, type MatchingAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import { CLOCK_CHECK_MS } from '../../src/actors/wall-alarm.ts';
 import type { HistoryCommand } from '../../src/history/commands.ts';
 import type { HistoryReply, StartedActivityTask } from '../../src/history/replies.ts';
 import type { MatchingRequest } from '../../src/matching/commands.ts';
@@ -11,6 +12,7 @@ import { matchingPartitionOf, type TaskQueuePartition } from '../../src/matching
 import { silentLogger } from '../../src/observability/logger.ts';
 import { matchingCodec } from '../../src/topics/codec/matching-codec.ts';
 import { activities, add, poll, sticky, task, workflows } from '../matching/fixtures.ts';
+import { HandClock } from './hand-clock.ts';
 import { jsonClaims } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
 
@@ -165,6 +167,17 @@ describe('a matching host', () => {
 
   test('ends a poll by its own timer', async () => {
     const polled = bench.ask(poll('p1', { deadlineMs: Date.now() + 25 }));
+    expect(await polled.answer).toEqual({ kind: 'emptyPoll' });
+  });
+
+  test('ends a poll within half a minute of a suspend that outlasted it', async () => {
+    await bench.stop();
+    const clock = new HandClock();
+    bench = await new Bench(bench.log, clock).started();
+    const polled = bench.ask(poll('p1', { deadlineMs: clock.wallMs() + 3_600_000 }));
+    await until(() => bench.hosts.some((host) => host.counts()?.polls === 1));
+    clock.wallAheadMs += 3_600_000;
+    clock.advance(CLOCK_CHECK_MS);
     expect(await polled.answer).toEqual({ kind: 'emptyPoll' });
   });
 

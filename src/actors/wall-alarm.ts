@@ -1,0 +1,58 @@
+/**
+ * One OS timer for the earliest of many times of day.
+ *
+ *     armed for 14:00 ──30 s──▶ due yet? ──30 s──▶ due yet? ── … ──▶ ring
+ *
+ * An OS timer counts how long the machine runs. It stands still during a suspend and does not see that the clock was set, so one armed
+ * for the whole stretch would ring late by just that; the clock is looked at again every 30 seconds instead.
+ */
+import type { Clock, Timer } from './ports.ts';
+
+/** How late an alarm may be after a suspend or a step of the clock. */
+export const CLOCK_CHECK_MS = 30_000;
+
+export class WallAlarm {
+  readonly #clock: Clock;
+  /** The time of day that the alarm goes by. */
+  readonly #nowMs: () => number;
+  readonly #ring: () => void;
+  #armedForMs = Infinity;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, nowMs: () => number, ring: () => void) {
+    this.#clock = clock;
+    this.#nowMs = nowMs;
+    this.#ring = ring;
+  }
+
+  /** Infinity: not armed. */
+  get armedForMs(): number {
+    return this.#armedForMs;
+  }
+
+  /** Rings once, at that time or soon after, never before. Infinity: does not ring. */
+  set(timeMs: number): void {
+    if (timeMs === this.#armedForMs) return;
+    this.#timer?.cancel();
+    this.#armedForMs = timeMs;
+    if (timeMs !== Infinity) this.#wait(timeMs - this.#nowMs());
+  }
+
+  /** It rang, and nothing could be done: rings again after so long. Setting the same time meanwhile changes nothing. */
+  snooze(timeMs: number, delayMs: number): void {
+    this.#timer?.cancel();
+    this.#armedForMs = timeMs;
+    this.#wait(delayMs);
+  }
+
+  #wait(delayMs: number): void {
+    this.#timer = this.#clock.after(Math.min(Math.max(0, delayMs), CLOCK_CHECK_MS), () => this.#check());
+  }
+
+  #check(): void {
+    const leftMs = this.#armedForMs - this.#nowMs();
+    if (leftMs > 0) return this.#wait(leftMs);
+    this.#armedForMs = Infinity;
+    this.#ring();
+  }
+}
