@@ -9,8 +9,13 @@ export const matchingLimits = {
   /** Tasks in memory only: those of a sticky queue, and those that child partitions offer to their root. */
   memoryTasksPerQueueMax: 10_000,
   queriesPerQueueMax: 1_000,
-  /** One that is empty takes 1.7 KB until it is idle: whoever polls made-up names must not fill the memory of a process of 16 hosts. */
+  /**
+   * One that is empty takes 1.7 KB: whoever polls made-up names must not fill the memory of a process of 16 hosts. Past this an idle one
+   * makes room; where none is idle, a namespace with its even share of them gets no more.
+   */
   queuesPerHostMax: 20_000,
+  /** How many queues of a full host are looked at, for each new name, to find an idle one. */
+  evictionLooksMax: 32,
   /** Identities remembered per queue for DescribeTaskQueue. */
   pollersPerQueueMax: 1_000,
   /** A sticky queue without a poll for so long is unavailable. */

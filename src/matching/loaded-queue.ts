@@ -2,7 +2,7 @@
 import type { Due } from './deadline-heap.ts';
 import type { Offer, Poll, WaitingQuery } from './entries.ts';
 import { matchingLimits } from './limits.ts';
-import { LinkedList } from '../kernel/linked-list.ts';
+import { LinkedList, type Linked } from '../kernel/linked-list.ts';
 import { nextQueueStatus, type QueueEvent, type QueueStatus } from './queue-status.ts';
 import type { PollerDescription } from './replies.ts';
 import { parentPartition, type TaskQueuePartition } from './task-queue.ts';
@@ -10,7 +10,7 @@ import type { TokenBucket } from './token-bucket.ts';
 
 type Poller = { readonly identity: string; lastAccessMs: number; rate: number | undefined };
 
-export class LoadedQueue implements Due {
+export class LoadedQueue implements Due, Linked<LoadedQueue> {
   readonly node = 'queue';
   readonly key: string;
   readonly queue: TaskQueuePartition;
@@ -46,6 +46,9 @@ export class LoadedQueue implements Due {
   dueMs = 0;
   dueOrder = 0;
   heapIndex = -1;
+  prev: LoadedQueue | undefined = undefined;
+  next: LoadedQueue | undefined = undefined;
+  linked = false;
   readonly #pollers = new Map<string, Poller>();
 
   constructor(key: string, queue: TaskQueuePartition) {

@@ -35,6 +35,7 @@ import { DeadlineHeap } from './deadline-heap.ts';
 import { isLaterOffer, noAsk, Offer, Poll, taskIdentity, type DueNode } from './entries.ts';
 import { matchingLimits, type MatchingLimits } from './limits.ts';
 import { LoadedQueue } from './loaded-queue.ts';
+import { LoadedQueues } from './loaded-queues.ts';
 import { ParentLink } from './parent-link.ts';
 import { QueryDesk } from './query-desk.ts';
 import type { MatchingRecord } from './records.ts';
@@ -53,7 +54,7 @@ const noRemovals: readonly number[] = [];
 export class MatchingCore<T> {
   readonly #backlog = new Backlog();
 
-  readonly #queues = new Map<string, LoadedQueue>();
+  readonly #queues: LoadedQueues;
   /** Open polls by ask. */
   readonly #asks = new Map<number, Poll>();
   /** What the shell still owes an answer to, by correlation. */
@@ -81,6 +82,7 @@ export class MatchingCore<T> {
   constructor(options: { readonly firstCorrelation: number; readonly limits?: Partial<MatchingLimits> }) {
     this.#lastCorrelation = options.firstCorrelation;
     this.#limits = { ...matchingLimits, ...options.limits };
+    this.#queues = new LoadedQueues(this.#limits);
     this.#queries = new QueryDesk(this.#turn, this.#deadlines, this.#limits);
     this.#parent = new ParentLink(this.#turn, this.#deadlines, this.#limits, options.firstCorrelation);
   }
@@ -563,19 +565,18 @@ export class MatchingCore<T> {
 
   // ── Queues ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Undefined: the host holds as many queues as it may. */
+  /** Undefined: the host holds as many queues as it may for this namespace. */
   #load(partition: TaskQueuePartition): LoadedQueue | undefined {
     const key = taskQueuePartitionKey(partition);
     const known = this.#queues.get(key);
     if (known !== undefined) {
-      known.lastUseMs = this.#turn.nowMs;
+      this.#queues.use(known, this.#turn.nowMs);
       return known;
     }
     const stored = this.#backlog.queues.get(key);
-    if (this.#queues.size >= this.#limits.queuesPerHostMax && stored === undefined) return undefined;
+    if (stored === undefined && !this.#makeRoom(partition.namespaceId)) return undefined;
     const queue = new LoadedQueue(key, partition);
-    queue.lastUseMs = this.#turn.nowMs;
-    this.#queues.set(key, queue);
+    this.#queues.add(queue, this.#turn.nowMs);
     queue.move('demand');
     if (stored !== undefined) {
       for (const { id, task, storedAtMs } of stored.tasks.values()) {
@@ -591,6 +592,15 @@ export class MatchingCore<T> {
     this.#armQueue(queue);
     this.#parent.offerBacklog(queue);
     return queue;
+  }
+
+  #makeRoom(namespaceId: string): boolean {
+    while (this.#queues.full) {
+      const idle = this.#queues.longestIdle();
+      if (idle === undefined) return this.#queues.belowShare(namespaceId);
+      this.#unload(idle);
+    }
+    return true;
   }
 
   #armQueue(queue: LoadedQueue): void {
@@ -618,7 +628,7 @@ export class MatchingCore<T> {
   #unload(queue: LoadedQueue): void {
     queue.move('idle');
     this.#deadlines.remove(queue);
-    this.#queues.delete(queue.key);
+    this.#queues.remove(queue);
     queue.move('released');
   }
 

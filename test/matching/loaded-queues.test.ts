@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import { activities, add, Host, poll, task } from './fixtures.ts';
+
+const tooMany = { kind: 'rejected', rejection: { reason: 'too-many-queues' } };
+const room = 6;
+
+function named(name: string, namespaceId = 'ns'): typeof activities {
+  return { ...activities, name, namespaceId };
+}
+
+/** A poll that has come and gone: its queue stays in memory for a while. */
+function leaveIdle(host: Host, name: string, namespaceId?: string): void {
+  host.cancel(host.ask(poll(name, { queue: named(name, namespaceId) })));
+}
+
+describe('a host with as many queues as it may hold', () => {
+  test('lets the longest unused idle one go for a new name', () => {
+    const host = new Host({ queuesPerHostMax: room });
+    for (let index = 0; index < 1_000; index++) {
+      leaveIdle(host, `made-up-${index}`);
+      expect(host.core.counts().queues).toBeLessThanOrEqual(room);
+    }
+    const polled = host.ask(poll('p', { queue: named('orders') }));
+    host.ask(add(task('a'), { queue: named('orders') }));
+    host.answerStart(host.takeStarts()[0]!);
+    expect(host.replies.get(polled)).toMatchObject({ kind: 'task' });
+  });
+
+  test('keeps the pollers of a queue that is used, whatever names come and go', () => {
+    const host = new Host({ queuesPerHostMax: room });
+    for (let index = 0; index < 20; index++) {
+      leaveIdle(host, 'used');
+      leaveIdle(host, `made-up-${index}`);
+    }
+    const described = host.ask({ kind: 'describeTaskQueue', queue: named('used') });
+    expect(host.replies.get(described)).toMatchObject({ pollers: [{ identity: 'worker-1' }] });
+  });
+
+  test('never lets go of polls, tasks or starts under way', () => {
+    const host = new Host({ queuesPerHostMax: room });
+    const waiting = host.ask(poll('waiting', { queue: named('waiting') }));
+    host.ask(add(task('stored'), { queue: named('stored') }));
+    const starting = host.ask(poll('starting', { queue: named('starting') }));
+    host.ask(add(task('starting'), { queue: named('starting') }));
+    for (let index = 0; index < 50; index++) leaveIdle(host, `made-up-${index}`);
+
+    host.answerStart(host.takeStarts()[0]!);
+    expect(host.replies.get(starting)).toMatchObject({ kind: 'task', task: { started: 'starting' } });
+    host.ask(add(task('late'), { queue: named('waiting') }));
+    host.answerStart(host.takeStarts()[0]!);
+    expect(host.replies.get(waiting)).toMatchObject({ kind: 'task', task: { started: 'late' } });
+    const found = host.ask(poll('found', { queue: named('stored') }));
+    host.answerStart(host.takeStarts()[0]!);
+    expect(host.replies.get(found)).toMatchObject({ kind: 'task', task: { started: 'stored' } });
+  });
+
+  test('finds the idle one behind more busy ones than a request looks at', () => {
+    const host = new Host({ queuesPerHostMax: room, evictionLooksMax: 2 });
+    for (let index = 0; index < room - 1; index++) host.ask(poll(`busy-${index}`, { queue: named(`busy-${index}`) }));
+    leaveIdle(host, 'idle');
+    const answers = Array.from({ length: 3 }, (_, index) => host.replies.get(host.ask(poll(`new-${index}`, { queue: named('new') }))));
+    expect(answers).toMatchObject([tooMany, tooMany, undefined]);
+    expect(host.core.counts()).toMatchObject({ queues: room, polls: room });
+  });
+});
+
+describe('a namespace that keeps every queue of a host busy', () => {
+  test.each(['polls', 'tasks'] as const)('with %s gets no more, and every other one its even share', (what) => {
+    const host = new Host({ queuesPerHostMax: room });
+    const fill = (namespaceId: string, name: string): unknown => {
+      const queue = named(name, namespaceId);
+      const unique = `${namespaceId}-${name}`;
+      return host.replies.get(host.ask(what === 'polls' ? poll(unique, { queue }) : add(task(unique), { queue })));
+    };
+    for (let index = 0; index < 20; index++) fill('greedy', `q${index}`);
+    expect(host.core.counts().queues).toBe(room);
+    expect(fill('greedy', 'one-more')).toMatchObject(tooMany);
+
+    for (const [namespaceId, share] of [
+      ['second', room / 2],
+      ['third', room / 3],
+    ] as const) {
+      for (let index = 0; index < share; index++) expect(fill(namespaceId, `q${index}`)).not.toMatchObject(tooMany);
+      expect(fill(namespaceId, 'one-more')).toMatchObject(tooMany);
+    }
+    expect(fill('greedy', 'one-more')).toMatchObject(tooMany);
+    expect(host.core.counts().queues).toBe(room + room / 2 + room / 3);
+  });
+
+  test('does not keep the memory when its polls end', () => {
+    const host = new Host({ queuesPerHostMax: room });
+    for (let index = 0; index < room; index++) host.ask(poll(`p${index}`, { queue: named(`q${index}`, 'greedy'), deadlineMs: 5_000 }));
+    for (let index = 0; index < 3; index++) host.ask(poll(`s${index}`, { queue: named(`q${index}`, 'second'), deadlineMs: 60_000 }));
+    expect(host.core.counts().queues).toBe(room + 3);
+    host.advanceTo(6_000);
+    host.ask(poll('s3', { queue: named('q3', 'second'), deadlineMs: 60_000 }));
+    expect(host.core.counts()).toMatchObject({ queues: room, polls: 4 });
+  });
+});
