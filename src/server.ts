@@ -15,7 +15,7 @@ import { HISTORY_CACHE_BYTES_MAX } from './actors/history-store.ts';
 import { HistoryShard } from './actors/history-shard.ts';
 import type { Log, LogError } from './actors/log.ts';
 import { MatchingHost } from './actors/matching-host.ts';
-import type { PartitionStatus } from './actors/partition-loop.ts';
+import type { PartitionStatus } from './actors/partition-owner.ts';
 import { Router } from './actors/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/transfer-queue.ts';

@@ -13,7 +13,8 @@ import type { Logger } from '../observability/logger.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { Log } from './log.ts';
 import type { RecordCodec } from './partition-core.ts';
-import { PartitionLoop, type PartitionShell, type PartitionStatus } from './partition-loop.ts';
+import { PartitionLoop, type PartitionShell } from './partition-loop.ts';
+import type { PartitionStatus } from './partition-owner.ts';
 import type { Clock, Random } from './ports.ts';
 import type { Endpoint, ReplySink } from './router.ts';
 

@@ -7,7 +7,7 @@ import { effective } from '../../src/actors/effective.ts';
 import type { LogCursor } from '../../src/actors/effective.ts';
 import type { Log, PartitionId, StoredRecord } from '../../src/actors/log.ts';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
-import type { PartitionStatus } from '../../src/actors/partition-loop.ts';
+import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import type { HistoryCommand } from '../../src/history/commands.ts';
 import type { HistoryEffect } from '../../src/history/effects.ts';

@@ -9,7 +9,8 @@ import type { AskFailure } from '../../src/actors/asks.ts';
 import type { PartitionId } from '../../src/actors/log.ts';
 import type { Prefetch } from '../../src/actors/prefetch.ts';
 import type { Logger } from '../../src/observability/logger.ts';
-import type { PartitionLimits, PartitionStatus } from '../../src/actors/partition-loop.ts';
+import type { PartitionLimits } from '../../src/actors/partition-loop.ts';
+import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
 import type { Address } from '../../src/actors/router.ts';
 import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply } from '../actors/ledger.ts';
 import type { MemoryLog, Observation } from './oracle.ts';
@@ -46,12 +47,14 @@ export class Server {
   loops: LedgerLoop[] = [];
   cores: LedgerCore[] = [];
   router: Router;
+  log: SimLog;
   readonly connections = new Set<() => void>();
 
   constructor(cluster: Cluster, name: string) {
     this.cluster = cluster;
     this.node = new SimNode(cluster.world, name);
     this.router = new Router(this.node.clock);
+    this.log = new SimLog(cluster.broker, this.node);
     this.#boot();
   }
 
@@ -93,10 +96,16 @@ export class Server {
     if (state === 'unassigned' || state === 'released') this.loop(partition).start();
   }
 
+  /** Its connections to the broker are new, or lead to another one. */
+  reconnect(): void {
+    this.log.reconnect();
+  }
+
   #boot(): void {
     const { cluster } = this;
     const { world, projections, partitions } = cluster;
-    const log = new SimLog(cluster.broker, this.node);
+    this.log = new SimLog(cluster.broker, this.node);
+    const { log } = this;
     this.loops = [];
     for (let partition = 0; partition < partitions; partition++) {
       const sink = this.router.sink<LedgerReply>(addressOf(partition));

@@ -12,6 +12,7 @@ export type Plant = {
 };
 
 const LOOP = 'src/actors/partition-loop.ts';
+const OWNER = 'src/actors/partition-owner.ts';
 const WINDOW = 'src/actors/commit-window.ts';
 const POSITION = 'src/actors/owner-position.ts';
 const EFFECTIVE = 'src/actors/effective.ts';
@@ -37,14 +38,14 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'does not compare the base offset',
-    file: LOOP,
+    file: OWNER,
     search: 'if (outcome.baseOffset > expected || this.#tailSuspect) {',
     replace: 'if (this.#tailSuspect) {',
     caughtBy: 'seeds',
   },
   {
     name: 'serves without a claim',
-    file: LOOP,
+    file: OWNER,
     search: 'this.#claimAttempts = 0;\n    this.#wantClaim(this.#cursor.epoch + 1);',
     replace: 'this.#activate(0);',
     caughtBy: 'seeds',
@@ -58,14 +59,14 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'knows its own claim by the epoch alone',
-    file: LOOP,
+    file: OWNER,
     search: 'if (owner.ownerNonce !== claim.claim.ownerNonce) return',
     replace: 'if (owner.epoch !== claim.epoch) return',
     caughtBy: 'seeds',
   },
   {
     name: 'claims without a nonce',
-    file: LOOP,
+    file: OWNER,
     search: 'const ownerNonce = this.#options.random.nonce();',
     replace: "const ownerNonce = 'claim';",
     caughtBy: 'seeds',
@@ -81,7 +82,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'takes over one record short of its claim',
-    file: LOOP,
+    file: OWNER,
     search: 'await this.#fold(offset + 1);',
     replace:
       '{ await this.#fold(offset - 1);' +
@@ -91,7 +92,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'gives a batch up without a new epoch',
-    file: LOOP,
+    file: OWNER,
     search: "if (outcome.kind !== 'appended') return this.#doubt(`an append's outcome is ${outcome.kind}: ${outcome.reason}`);",
     replace:
       "if (outcome.kind !== 'appended') { this.#life.send('doubt'); this.#serving = false; this.#sent = undefined;" +
@@ -100,14 +101,14 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'takes an unknown append for a failed one and keeps its memory',
-    file: LOOP,
+    file: OWNER,
     search: 'if (!complete || stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);',
     replace: 'if (stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);',
     caughtBy: 'seeds',
   },
   {
     name: 'keeps its memory over a rival that came and went',
-    file: LOOP,
+    file: OWNER,
     search: 'if (!complete || stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);',
     replace: 'if (!complete) return this.#refold(offset + 1);',
     caughtBy: 'scenarios',
@@ -121,7 +122,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'believes the outcome of an earlier append',
-    file: LOOP,
+    file: OWNER,
     search: 'if (sent === undefined || this.#judging || outcome.generation !== sent.generation) return;',
     replace: 'if (sent === undefined || this.#judging) return;',
     caughtBy: 'seeds',
@@ -170,21 +171,21 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'takes any end of the log for proof',
-    file: LOOP,
-    search: 'if (end <= this.#cursor.offset && !this.#tailSuspect) return this.#barrier.prove(asked);',
-    replace: 'if (end >= 0) return this.#barrier.prove(asked);',
+    file: OWNER,
+    search: 'if (end <= this.#cursor.offset && !this.#tailSuspect) return this.barrier.prove(asked);',
+    replace: 'if (end >= 0) return this.barrier.prove(asked);',
     caughtBy: 'seeds',
   },
   {
     name: 'does not watch the log while idle',
-    file: LOOP,
+    file: OWNER,
     search: 'if (this.#serving && idle && ',
     replace: 'if (this.#serving && !idle && ',
     caughtBy: 'seeds',
   },
   {
     name: 'goes on after a rival claim',
-    file: LOOP,
+    file: OWNER,
     search: 'if (stretch.rival !== undefined) {\n',
     replace: 'if (stretch.rival !== undefined && sent !== undefined && stretch.found === undefined) {\n',
     caughtBy: 'seeds',
@@ -212,7 +213,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'accepts a base offset below what was confirmed',
-    file: LOOP,
+    file: OWNER,
     search: 'if (outcome.baseOffset < expected) return',
     replace: 'if (outcome.baseOffset < 0) return',
     caughtBy: 'scenarios',
@@ -226,7 +227,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'trusts an offset after a leader change',
-    file: LOOP,
+    file: OWNER,
     search: 'if (outcome.baseOffset > expected || this.#tailSuspect) {',
     replace: 'if (outcome.baseOffset > expected) {',
     caughtBy: 'scenarios',

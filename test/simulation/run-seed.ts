@@ -209,7 +209,7 @@ class Run {
         for (const loop of server.node.up ? server.loops : []) void this.#drain(server, loop);
         return;
       case 'reconnect':
-        if (server.node.up && !server.node.paused) for (const loop of server.loops) loop.reconnected();
+        if (server.node.up && !server.node.paused) server.reconnect();
         return;
       case 'clockJump':
         server.node.wallOffsetMs = random.int(-5_000, 5_000);

@@ -11,7 +11,7 @@ import { SimBroker } from './sim-log.ts';
 import { World } from './world.ts';
 import type { LogCursor } from '../../src/actors/effective.ts';
 import type { LogRecord, StoredRecord } from '../../src/actors/log.ts';
-import type { PartitionStatus } from '../../src/actors/partition-loop.ts';
+import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
 import type { LedgerCommand } from '../actors/ledger.ts';
 import type { Answer, Server } from './cluster.ts';
 import type { Projection } from './projection.ts';
@@ -386,11 +386,11 @@ async function leaderChanged(): Promise<void> {
   const stage = new Stage();
   await stage.active(stage.a);
   await stage.add(stage.a, 'x');
-  stage.a.loop(0).reconnected();
+  stage.a.reconnect();
   same((await stage.add(stage.a, 'y')).kind, 'added', 'a tail that is unchanged');
   stage.broker.loseTail(partitionId(0), 1);
   stage.inject({ epoch: 0, sequence: 5 });
-  stage.a.loop(0).reconnected();
+  stage.a.reconnect();
   same((await stage.add(stage.a, 'z')).kind, 'unavailable', 'a tail that was replaced');
   same(stage.status(stage.a).state, 'failed', 'offsets fit, the record does not');
   // The leader changes while an append is under way, and its base offset is just what was expected.
@@ -400,7 +400,7 @@ async function leaderChanged(): Promise<void> {
   during.atNextAppend((append) => {
     during.broker.loseTail(partitionId(0), 1);
     during.inject({ epoch: 0, sequence: 5 });
-    during.a.loop(0).reconnected();
+    during.a.reconnect();
     return append();
   });
   same((await during.add(during.a, 'y')).kind, 'unavailable', 'nothing is acknowledged');
@@ -409,7 +409,7 @@ async function leaderChanged(): Promise<void> {
   await short.active(short.a);
   await short.add(short.a, 'x');
   short.broker.loseTail(partitionId(0), 1);
-  short.a.loop(0).reconnected();
+  short.a.reconnect();
   await short.until('failed', () => short.status(short.a).state === 'failed');
 }
 

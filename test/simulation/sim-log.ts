@@ -116,6 +116,7 @@ export class SimLog implements Log {
   readonly exclusive: boolean;
   readonly #broker: SimBroker;
   readonly #node: SimNode;
+  readonly #slots = new Set<Slot>();
 
   constructor(broker: SimBroker, node: SimNode) {
     this.#broker = broker;
@@ -125,14 +126,23 @@ export class SimLog implements Log {
 
   attach(id: PartitionId, source: BatchSource): LogAttachment {
     const slot: Slot = { id, source, attached: true, ready: false, busy: false };
+    this.#slots.add(slot);
     return {
       ready: () => {
         if (slot.ready || !slot.attached) return;
         slot.ready = true;
         if (!slot.busy) this.#node.at(0, () => this.#flush(slot));
       },
-      detach: () => void (slot.attached = false),
+      detach: () => {
+        slot.attached = false;
+        this.#slots.delete(slot);
+      },
     };
+  }
+
+  /** The connections to the brokers were lost, or the leaders changed. */
+  reconnect(): void {
+    for (const { source } of this.#slots) source.reconnected?.();
   }
 
   read(id: PartitionId, fromOffset: number): Promise<readonly StoredRecord[]> {

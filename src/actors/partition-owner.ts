@@ -1,0 +1,673 @@
+/**
+ * The owner of one partition's journal: takes it over, appends what was decided, and judges what became of it (design.md 4, rules R1–R9
+ * and T1–T11). What is decided, and what memory it makes, is the business of the memory above (partition-loop.ts).
+ *
+ * How an append is judged, by the base offset that the log answered:
+ *
+ *     = expected   committed
+ *     > expected   the stretch between is read: only void records → committed; a rival's claim before the batch → ownership lost;
+ *                  cannot be told → doubt
+ *     < expected   confirmed records are gone: the partition fails, loudly
+ *     unknown      doubt: claim the next epoch, read what stands before that claim, then decide: all that was sent is there →
+ *                  confirmed, memory stays; otherwise memory is dropped and folded again from the log. Nothing is ever sent twice.
+ */
+import { assert } from '../kernel/assert.ts';
+import { claimRecord } from './claim.ts';
+import { LogError } from './log.ts';
+import { readStretch } from './log-stretch.ts';
+import { OwnerPosition } from './owner-position.ts';
+import { PartitionLife } from './partition-machine.ts';
+import { Patience } from './patience.ts';
+import { ReadBarrier } from './read-barrier.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { Claim, ClaimCodec } from './claim.ts';
+import type { LogPosition } from './effective.ts';
+import type { AppendOutcome, BatchSource, Log, LogAttachment, LogRecord, PartitionId, SealedBatch, StoredRecord } from './log.ts';
+import type { ClaimInLog, Stretch } from './log-stretch.ts';
+import type { PartitionState } from './partition-machine.ts';
+import type { Clock, Random } from './ports.ts';
+
+/** What stands on the journal: state, and what is decided and not committed. Called for one partition, never while it is calling. */
+export interface OwnedMemory {
+  /** New and empty; then comes every record that counts, in order. */
+  create(): void;
+  /** Throws what cannot be applied. */
+  fold(record: StoredRecord): void;
+  /** Complete, and ours: it may act. */
+  activated(epoch: number): void;
+  /** With all that was not committed, and all who wait for it. */
+  drop(message: string): void;
+  /** Decided and not sealed. */
+  openRecords(): number;
+  /** The oldest of them, stamped from `sequence` on; as many as one append takes. */
+  seal(epoch: number, sequence: number): readonly LogRecord[];
+  /** The oldest `count` records that were sealed are in the log for good. */
+  committed(count: number, baseOffset: number): void;
+  /** Lets out what may go, until `stopped` says otherwise. */
+  release(stopped: () => boolean): void;
+  /** What follows every change: releases, goes on deciding, asks to append, asks for proof. */
+  settleTurn(): void;
+  /** The mark of a read that waits for proof. */
+  waitingMark(): number | undefined;
+  /** Nothing waits to be decided, committed or let out. */
+  drained(): boolean;
+}
+
+export type OwnerLimits = {
+  /** An idle owner looks at the log's end this often (T10). */
+  readonly watchIntervalMs: number;
+  readonly retryDelayMs: number;
+  readonly retryDelayMsMax: number;
+};
+
+export type PartitionOwnerOptions = {
+  readonly partition: PartitionId;
+  readonly log: Log;
+  readonly claims: ClaimCodec;
+  /** Who we are, for people: host, port, process. */
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The highest position of this journal that is known elsewhere (a checkpoint, a projection): the log must still hold it (T5). */
+  readonly witness?: () => LogPosition | undefined;
+  readonly onStatus?: (status: PartitionStatus) => void;
+  readonly limits: OwnerLimits;
+};
+
+export type PartitionStatus = {
+  readonly partition: PartitionId;
+  readonly state: PartitionState;
+  /** Of the last claim that counts, as far as this owner has read. */
+  readonly epoch: number;
+  readonly sequence: number;
+  /** Everything below is confirmed. */
+  readonly offset: number;
+  /** Why it is unassigned or failed; '' otherwise. */
+  readonly reason: string;
+  /** Who took the partition from us. */
+  readonly rival: ClaimInLog | undefined;
+};
+
+/** An append that was sealed and is not judged yet. */
+type Sent = {
+  readonly generation: number;
+  readonly records: readonly LogRecord[];
+  /** Its number as a proof for reads. */
+  readonly asked: number;
+};
+
+type OwnClaim = { readonly epoch: number; readonly claim: Claim };
+
+const READ_BYTES = 1024 * 1024;
+
+export class PartitionOwner implements BatchSource {
+  readonly #options: PartitionOwnerOptions;
+  readonly #limits: OwnerLimits;
+  readonly #logger: Logger;
+  readonly #memory: OwnedMemory;
+  readonly #life = new PartitionLife();
+  readonly #patience: Patience;
+  readonly #position = new OwnerPosition();
+  readonly barrier: ReadBarrier;
+  readonly stopped = (): boolean => !this.#serving;
+
+  #generation = 0;
+  #attachment: LogAttachment | undefined;
+  /** Commands are decided. Off in doubt, when they wait in the mailbox. */
+  #serving = false;
+  #sent: Sent | undefined;
+  /** The claim to append, or whose fate is open. */
+  #claim: OwnClaim | undefined;
+  #claimAttempts = 0;
+  readonly #ownNonces = new Set<string>();
+  /** In doubt: what was sent and not judged; memory rests on it. */
+  #doubted: readonly LogRecord[] | undefined;
+  /** A stretch is being read back: nothing is sealed meanwhile. */
+  #judging = false;
+  #judgement = 0;
+  /** The leader changed since the tail was looked at. */
+  #tailSuspect = false;
+  /** The number of the `log.end()` under way; 0 = none. */
+  #endAsked = 0;
+  /** An end that lies behind an append under way: judged after it. */
+  #endPending: { readonly asked: number; readonly end: number } | undefined;
+  /** This memory was told that it owns. */
+  #activated = false;
+  #watching = false;
+  #reason = '';
+  #rival: ClaimInLog | undefined;
+  #onReleased: (() => void)[] = [];
+
+  constructor(options: PartitionOwnerOptions, memory: OwnedMemory) {
+    this.#options = options;
+    this.#limits = options.limits;
+    this.#logger = options.logger;
+    this.#memory = memory;
+    const { retryDelayMs, retryDelayMsMax } = this.#limits;
+    const { clock, random, logger } = options;
+    this.#patience = new Patience({ clock, random, logger, retryDelayMs, retryDelayMsMax });
+    this.barrier = new ReadBarrier(options.log.exclusive);
+  }
+
+  // ── For the memory above ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Takes the partition over: the same path after a crash, a restart and a move. */
+  start(): void {
+    assert(this.#life.send('assign'), `a partition that is ${this.#life.state} is not assigned`);
+    this.#reason = '';
+    this.#rival = undefined;
+    this.#attachment = this.#options.log.attach(this.#options.partition, this);
+    this.#background(this.#takeOver());
+  }
+
+  /** Commands are decided. */
+  get serving(): boolean {
+    return this.#serving;
+  }
+
+  /** Commands are taken in. In doubt they wait in the mailbox: it is settled in two round trips. */
+  get accepting(): boolean {
+    return this.#life.state === 'active' || (this.#life.state === 'claiming' && this.#doubted !== undefined);
+  }
+
+  /** There is something to append. */
+  ready(): void {
+    this.#attachment?.ready();
+  }
+
+  /** The time by which commands are decided: never before the last record. */
+  nowMs(): number {
+    return this.#position.nowMs(this.#options.clock);
+  }
+
+  /** A record of that time was decided. */
+  wrote(timeMs: number): void {
+    this.#position.wrote(timeMs);
+  }
+
+  status(): PartitionStatus {
+    const { epoch, sequence, offset } = this.#cursor;
+    return {
+      partition: this.#options.partition,
+      state: this.#life.state,
+      epoch,
+      sequence,
+      offset,
+      reason: this.#reason,
+      rival: this.#rival,
+    };
+  }
+
+  /** Commits what was decided, then lets go. New commands are refused at once. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      if (!this.#life.send('drain')) this.#life.send('close');
+      if (this.#life.state !== 'draining') {
+        this.#tearDown('is shut down');
+        return resolve();
+      }
+      this.#onReleased.push(resolve);
+      this.#statusChanged();
+      this.endIfDrained();
+    });
+  }
+
+  /** Lets go at once, as a crash would. */
+  close(): void {
+    if (this.#life.send('close')) this.#tearDown('is shut down');
+  }
+
+  /** Why commands are not taken in. */
+  unavailable(): string {
+    return this.#reason === '' ? `${this.name()} is ${this.#life.state}` : `${this.name()}: ${this.#reason}`;
+  }
+
+  name(): string {
+    return `${this.#options.partition.topic}/${this.#options.partition.partition}`;
+  }
+
+  // ── Appends ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  seal(): SealedBatch | undefined {
+    if (this.#sent !== undefined || this.#judging) return undefined;
+    let records: readonly LogRecord[];
+    if (this.#claim !== undefined) {
+      records = [claimRecord(this.#options.claims, this.#claim.claim, this.#claim.epoch, this.nowMs())];
+    } else {
+      if (!this.#serving || this.#memory.openRecords() === 0) return undefined;
+      records = this.#memory.seal(this.#cursor.epoch, this.#cursor.sequence + 1);
+    }
+    this.#generation += 1;
+    this.#sent = { generation: this.#generation, records, asked: this.barrier.ask() };
+    return { generation: this.#generation, records };
+  }
+
+  settle(outcome: AppendOutcome): void {
+    const sent = this.#sent;
+    // The outcome of an append that was given up: what became of it, the log has told or will tell.
+    if (sent === undefined || this.#judging || outcome.generation !== sent.generation) return;
+    try {
+      if (this.#claim !== undefined) this.#claimSettled(this.#claim, sent, outcome);
+      else this.#batchSettled(sent, outcome);
+    } catch (error) {
+      this.fail(`an append could not be settled: ${describe(error)}`, error);
+    }
+  }
+
+  #batchSettled(sent: Sent, outcome: AppendOutcome): void {
+    if (outcome.kind !== 'appended') return this.#doubt(`an append's outcome is ${outcome.kind}: ${outcome.reason}`);
+    const expected = this.#cursor.offset;
+    if (outcome.baseOffset < expected) return this.#vanished(`an append landed at ${outcome.baseOffset}`);
+    if (outcome.baseOffset > expected || this.#tailSuspect) {
+      this.#background(this.#judge(outcome.baseOffset + sent.records.length, sent));
+      return;
+    }
+    this.#confirm(sent, expected);
+    this.#afterConfirm();
+  }
+
+  /** All records of the batch count, the first at `baseOffset`. */
+  #confirm(sent: Pick<Sent, 'records' | 'asked'>, baseOffset: number): void {
+    this.#memory.committed(sent.records.length, baseOffset);
+    this.#position.confirm(sent.records.length, baseOffset);
+    this.barrier.prove(sent.asked);
+  }
+
+  #afterConfirm(): void {
+    this.#sent = undefined;
+    if (this.#tailSuspect) this.reconnected();
+    const pending = this.#endPending;
+    this.#endPending = undefined;
+    if (pending !== undefined) this.#endKnown(pending.asked, pending.end);
+    this.#memory.settleTurn();
+  }
+
+  /**
+   * Others have appended below `until`: void records at best, a successor at worst. `sent` is our batch that should be among them;
+   * undefined when only the end of the log was looked at, with the number of that proof.
+   */
+  async #judge(until: number, sent: Sent | undefined, endAsked = 0): Promise<void> {
+    this.#judging = true;
+    this.#tailSuspect = false;
+    this.#judgement += 1;
+    const judgement = this.#judgement;
+    const stretch = await this.#tryStretch(until, sent?.records ?? []);
+    if (judgement !== this.#judgement) return;
+    this.#judging = false;
+    if (stretch === undefined) return this.#doubt('the records before an append cannot be read');
+    if (!stretch.intact) return this.#vanished('the last confirmed record was replaced');
+    if (sent !== undefined && stretch.found !== undefined) this.#confirm(sent, stretch.found);
+    if (stretch.rival !== undefined) {
+      // Before the batch, or between its copies: what is confirmed was released in order, the rest is void.
+      this.#memory.release(this.stopped);
+      return this.#lost(stretch.rival);
+    }
+    if (stretch.foreign || (sent !== undefined && stretch.found === undefined)) {
+      return this.#doubt('the log holds records of this epoch that do not follow each other');
+    }
+    this.#position.pass(stretch.cursor.offset);
+    if (sent === undefined) this.barrier.prove(endAsked);
+    this.#afterConfirm();
+  }
+
+  /** Undefined when the log cannot be read now. */
+  async #tryStretch(until: number, batch: readonly LogRecord[]): Promise<Stretch | undefined> {
+    try {
+      return await this.#readStretch(until, batch);
+    } catch (error) {
+      if (error instanceof LogError && (error.recoverable || error.code === 'out-of-range')) {
+        this.#logger.warn('the log cannot be read back', { error });
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  #readStretch(until: number, batch: readonly LogRecord[]): Promise<Stretch | undefined> {
+    const { log, partition, claims } = this.#options;
+    const turn = this.#turn;
+    return readStretch({
+      log,
+      partition,
+      claims,
+      cursor: this.#position.cursor,
+      last: this.#position.last,
+      until,
+      batch,
+      ownNonces: this.#ownNonces,
+      pause: async () => {
+        await this.#patience.sleep(this.#limits.retryDelayMs);
+        return turn === this.#turn;
+      },
+    });
+  }
+
+  /**
+   * The connection to the partition's leader was lost, or the leader changed: what was confirmed must be found unchanged before anything
+   * more is (T6). An append that is under way is judged by reading, whatever it returns.
+   */
+  reconnected(): void {
+    if (!this.#serving) return;
+    this.#tailSuspect = true;
+    if (this.#sent === undefined && !this.#judging) this.#background(this.#judge(this.#cursor.offset, undefined));
+  }
+
+  // ── Reads (T7) and the idle watch (T10) ────────────────────────────────────────────────────────────────────────────────────
+
+  /** Asks for the log's end when a read waits that nothing under way will prove. */
+  proveReads(): void {
+    if (this.#endAsked !== 0 || this.#endPending !== undefined || this.#judging) return;
+    const mark = this.#memory.waitingMark();
+    if (mark === undefined || this.#memory.openRecords() > 0) return;
+    if (this.#sent !== undefined && this.#sent.asked > mark) return;
+    this.#askEnd();
+  }
+
+  #askEnd(): void {
+    const turn = this.#turn;
+    const epoch = this.#cursor.epoch;
+    const expected = this.#cursor.offset;
+    const asked = this.barrier.ask();
+    this.#endAsked = asked;
+    this.#options.log.end(this.#options.partition).then(
+      (end) => {
+        if (turn !== this.#turn) return;
+        this.#endAsked = 0;
+        if (!this.#serving) return;
+        try {
+          // Asked before a doubt: it proves nothing about the memory that is served now.
+          if (epoch !== this.#cursor.epoch) return this.proveReads();
+          if (end < expected) return this.#doubt(`the log ends at ${end}, but ${expected} was confirmed`);
+          this.#endKnown(asked, end);
+          this.#memory.settleTurn();
+        } catch (error) {
+          this.fail(`a read could not be answered: ${describe(error)}`, error);
+        }
+      },
+      (error: unknown) => {
+        if (turn !== this.#turn) return;
+        if (error instanceof LogError && !error.recoverable) return this.fail(`the log cannot be asked: ${describe(error)}`, error);
+        this.#patience.after(this.#limits.retryDelayMs, () => {
+          this.#endAsked = 0;
+          if (this.#serving) this.proveReads();
+        });
+      },
+    );
+  }
+
+  #endKnown(asked: number, end: number): void {
+    if (end <= this.#cursor.offset && !this.#tailSuspect) return this.barrier.prove(asked);
+    if (this.#sent !== undefined || this.#judging) this.#endPending = { asked, end };
+    else this.#background(this.#judge(end, undefined, asked));
+  }
+
+  /** An owner that appends nothing learns of its successor here, so that long polls fail instead of hanging. */
+  #watch(askedBefore: number): void {
+    this.#watching = true;
+    this.#patience.after(this.#limits.watchIntervalMs, () => {
+      const idle = this.barrier.mark() === askedBefore;
+      if (this.#serving && idle && this.#sent === undefined && !this.#judging && this.#endAsked === 0) this.#askEnd();
+      this.#watch(this.barrier.mark());
+    });
+  }
+
+  // ── Doubt ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** What was sent may be in the log, or may land later. Only a new epoch settles it: then nothing of the old one can count any more. */
+  #doubt(reason: string): void {
+    this.#logger.warn('append in doubt', { reason, epoch: this.#cursor.epoch, offset: this.#cursor.offset });
+    if (!this.#life.send('doubt')) {
+      // Draining: whoever takes over reads what is there.
+      this.#life.send('close');
+      return this.#tearDown('was shut down while an append was in doubt');
+    }
+    this.#doubted = this.#sent?.records ?? [];
+    this.#sent = undefined;
+    this.#stopJudging();
+    this.#serving = false;
+    this.#claimAttempts = 0;
+    this.#statusChanged();
+    this.#wantClaim(this.#cursor.epoch + 1);
+  }
+
+  #wantClaim(epoch: number): void {
+    const ownerNonce = this.#options.random.nonce();
+    this.#ownNonces.add(ownerNonce);
+    this.#claim = { epoch, claim: { ownerNonce, owner: this.#options.owner } };
+    this.#attachment?.ready();
+  }
+
+  #claimSettled(claim: OwnClaim, sent: Sent, outcome: AppendOutcome): void {
+    if (outcome.kind !== 'appended') {
+      this.#logger.warn('a claim was not answered', { reason: outcome.reason, epoch: claim.epoch });
+      this.#sent = undefined;
+      this.#claim = undefined;
+      this.#background(this.#claimAgain(claim.epoch + 1));
+      return;
+    }
+    if (outcome.baseOffset < this.#cursor.offset) return this.#vanished(`a claim landed at ${outcome.baseOffset}`);
+    this.#background(this.#claimLanded(claim, sent, outcome.baseOffset));
+  }
+
+  /** A claim whose fate is unknown is followed by a higher one; unless a rival is at work, who must not be fenced in turn. */
+  async #claimAgain(epoch: number): Promise<void> {
+    const turn = this.#turn;
+    this.#claimAttempts += 1;
+    await this.#patience.backOff(this.#claimAttempts);
+    if (turn !== this.#turn) return;
+    const stretch = await this.#patience.persist(async () => {
+      const { end } = await this.#options.log.bounds(this.#options.partition);
+      if (end < this.#cursor.offset) return 'vanished';
+      return this.#readStretch(end, []);
+    });
+    if (turn !== this.#turn || stretch === undefined) return;
+    if (stretch === 'vanished') return this.#vanished('the log is shorter');
+    if (!stretch.intact) return this.#vanished('the last confirmed record was replaced');
+    if (stretch.rival !== undefined) return this.#lost(stretch.rival);
+    this.#wantClaim(epoch);
+  }
+
+  /** Our claim is in the log: what stands before it is final. */
+  async #claimLanded(claim: OwnClaim, sent: Sent, offset: number): Promise<void> {
+    const turn = this.#turn;
+    this.#judging = true;
+    if (this.#doubted === undefined) await this.#fold(offset + 1);
+    else await this.#settleDoubt(this.#doubted, claim, offset);
+    if (turn !== this.#turn) return;
+    this.#judging = false;
+    const owner = this.#position.lastClaim;
+    assert(owner !== undefined, 'a claim that does not count stands behind one that does');
+    if (owner.ownerNonce !== claim.claim.ownerNonce) return this.#lost(owner);
+    this.#claim = undefined;
+    this.#sent = undefined;
+    this.#activate(sent.asked);
+  }
+
+  /** All that was sent is there and nothing else counts: memory stays. Otherwise it is dropped and folded again. */
+  async #settleDoubt(doubted: readonly LogRecord[], claim: OwnClaim, offset: number): Promise<void> {
+    const turn = this.#turn;
+    const stretch = await this.#patience.persist(() => this.#readStretch(offset + 1, doubted));
+    if (turn !== this.#turn || stretch === undefined) return;
+    if (!stretch.intact) return this.#vanished('the last confirmed record was replaced');
+    assert(stretch.owner !== undefined, 'our claim, or the one that beat it, stands in the stretch');
+    const complete = doubted.length === 0 || stretch.found !== undefined;
+    if (stretch.found !== undefined) {
+      this.#confirm({ records: doubted, asked: 0 }, stretch.found);
+      this.#memory.release(() => turn !== this.#turn);
+      if (turn !== this.#turn) return;
+    }
+    if (stretch.owner.ownerNonce !== claim.claim.ownerNonce) return this.#lost(stretch.owner);
+    if (!complete || stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);
+    this.#position.renew(stretch, stretch.owner);
+    this.#logger.info('doubt settled, memory stays', { epoch: claim.epoch });
+  }
+
+  async #refold(until: number): Promise<void> {
+    this.#logger.warn('doubt settled, memory is folded again', { until });
+    assert(this.#life.send('refold'), 'memory is dropped in doubt only');
+    this.#dropMemory(`${this.name()} lost an append and reads its journal again`);
+    await this.#replay(until);
+  }
+
+  // ── Taking over ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #takeOver(): Promise<void> {
+    const turn = this.#turn;
+    this.#statusChanged();
+    await this.#replay(undefined);
+    if (turn !== this.#turn) return;
+    this.#claimAttempts = 0;
+    this.#wantClaim(this.#cursor.epoch + 1);
+  }
+
+  /** restoring → replaying → claiming: new memory, filled from the journal below `until`, or as far as it goes. */
+  async #replay(until: number | undefined): Promise<void> {
+    const turn = this.#turn;
+    this.#position.restart(this.#options.witness?.());
+    const { partition, log } = this.#options;
+    const bounds = await this.#patience.persist(() => log.bounds(partition));
+    if (turn !== this.#turn || bounds === undefined) return;
+    const missing = this.#position.missing(bounds.end);
+    if (missing !== undefined) return this.#vanished(missing);
+    if (bounds.start > 0) return this.#vanished(`the journal starts at ${bounds.start} and there is no checkpoint`);
+    this.#memory.create();
+    assert(this.#life.send('restored'), 'restoring ends in replaying');
+    this.#statusChanged();
+    await this.#fold(until ?? bounds.end);
+    if (turn !== this.#turn) return;
+    const contradiction = this.#position.contradiction(this.#cursor.offset);
+    if (contradiction !== undefined) return this.#vanished(contradiction);
+    assert(this.#life.send('replayed'), 'replaying ends in claiming');
+    this.#statusChanged();
+  }
+
+  /** Reads on to `until` and applies what counts. */
+  async #fold(until: number): Promise<void> {
+    const turn = this.#turn;
+    const { log, partition } = this.#options;
+    for (let attempt = 0; this.#cursor.offset < until;) {
+      const records = await this.#patience.persist(() => log.read(partition, this.#cursor.offset, READ_BYTES));
+      if (turn !== this.#turn || records === undefined) return;
+      attempt = records.length === 0 ? attempt + 1 : 0;
+      if (attempt > 0) await this.#patience.backOff(attempt);
+      for (const record of records) {
+        if (turn !== this.#turn || record.offset >= until) break;
+        const contradiction = this.#position.contradiction(record.offset);
+        if (contradiction !== undefined) return this.#vanished(contradiction);
+        this.#foldOne(record);
+      }
+      if (turn !== this.#turn) return;
+    }
+  }
+
+  #foldOne(record: StoredRecord): void {
+    try {
+      if (this.#position.step(record, this.#options.claims) === 'record') this.#memory.fold(record);
+    } catch (error) {
+      this.fail(`the record at offset ${record.offset} cannot be applied: ${describe(error)}`, error);
+    }
+  }
+
+  #activate(asked: number): void {
+    const { epoch } = this.#cursor;
+    assert(this.#life.send('claimed'), 'a claim is followed by service');
+    this.#doubted = undefined;
+    this.#tailSuspect = false;
+    this.#serving = true;
+    this.barrier.prove(asked);
+    this.#statusChanged();
+    if (!this.#activated) {
+      this.#logger.info('ownership taken', { epoch, offset: this.#cursor.offset });
+      this.#activated = true;
+      this.#memory.activated(epoch);
+    }
+    if (!this.#watching && !this.#options.log.exclusive) this.#watch(this.barrier.mark());
+    this.#memory.settleTurn();
+  }
+
+  // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A rival's claim counts: nothing of ours will. */
+  #lost(rival: ClaimInLog): void {
+    this.#rival = rival;
+    this.#reason = `ownership lost: ${rival.owner} claimed epoch ${rival.epoch} at offset ${rival.offset}`;
+    assert(this.#life.send('lost'), 'only an owner loses ownership');
+    this.#logger.warn('ownership lost', { rival: rival.owner, epoch: rival.epoch, offset: rival.offset });
+    this.#tearDown(this.#reason);
+  }
+
+  /** Acknowledged records are gone, or were written over: the log broke its promise, and no answer may rest on it (I18). */
+  #vanished(found: string): void {
+    this.fail(`acknowledged records vanished: ${found}; the confirmed end is ${this.#cursor.offset}`, undefined);
+  }
+
+  fail(reason: string, error: unknown): void {
+    if (!this.#life.send('fail')) return;
+    this.#reason = reason;
+    const { epoch, offset } = this.#cursor;
+    this.#logger.error('partition failed', { reason, epoch, offset, error: error instanceof Error ? error : undefined });
+    this.#tearDown(`failed: ${reason}`);
+  }
+
+  endIfDrained(): void {
+    if (this.#life.state !== 'draining' || !this.#memory.drained()) return;
+    assert(this.#life.send('drained'), 'draining ends in released');
+    this.#tearDown('is shut down');
+  }
+
+  #tearDown(why: string): void {
+    this.#patience.endTurn();
+    this.#serving = false;
+    this.#sent = undefined;
+    this.#claim = undefined;
+    this.#doubted = undefined;
+    this.#ownNonces.clear();
+    this.#stopJudging();
+    this.#endAsked = 0;
+    this.#watching = false;
+    this.#attachment?.detach();
+    this.#attachment = undefined;
+    this.#dropMemory(`${this.name()} ${why}`);
+    this.#statusChanged();
+    const released = this.#onReleased;
+    this.#onReleased = [];
+    for (const resolve of released) resolve();
+  }
+
+  #dropMemory(message: string): void {
+    this.#activated = false;
+    this.#memory.drop(message);
+  }
+
+  #stopJudging(): void {
+    this.#judging = false;
+    this.#judgement += 1;
+    this.#endPending = undefined;
+  }
+  // ── Helpers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get #cursor(): LogPosition {
+    return this.#position.cursor;
+  }
+
+  /** Continuations of an earlier turn of ownership find it changed and end. */
+  get #turn(): number {
+    return this.#patience.turn;
+  }
+
+  #statusChanged(): void {
+    this.#options.onStatus?.(this.status());
+  }
+
+  #background(work: Promise<void>): void {
+    const turn = this.#turn;
+    work.catch((error: unknown) => {
+      if (turn === this.#turn) this.fail(`the journal cannot be read: ${describe(error)}`, error);
+    });
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}
