@@ -3,7 +3,7 @@
  *
  *   export type X                                      every property always present: one shape, so property access stays monomorphic
  *   export function encodeX(message: X): Uint8Array
- *   export function decodeX(bytes: Uint8Array): X
+ *   export function decodeX(bytes: Uint8Array, limits?: WireLimits): X
  *   export function writeX(w: Writer, message: X)      the body alone, for messages that contain an X
  *   export function readX(r: Reader): X                likewise
  *   export function emptyX(): X                        what an empty body decodes to
@@ -34,7 +34,8 @@ function emitImports(module: SchemaModule): string[] {
     imported.set(field.value.modulePath, names.add(field.value.name));
   }
   const lines: string[] = [];
-  if (module.messages.length > 0) lines.push(`import { encodeWith, Reader, type Writer } from '${importPath('../runtime.ts')}';\n`);
+  if (module.messages.length > 0)
+    lines.push(`import { encodeWith, Reader, type WireLimits, type Writer } from '${importPath('../runtime.ts')}';\n`);
   for (const [path, names] of [...imported].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const list = [...names].toSorted().flatMap((name) => [`read${name}`, `type ${name}`, `write${name}`]);
     lines.push(`import { ${list.join(', ')} } from '${importPath(path)}';\n`);
@@ -54,7 +55,7 @@ function emitMessage(message: SchemaMessage): string {
       ? `export type ${name} = { readonly [name: string]: never };\n`
       : `export type ${name} = {\n${fields.map(emitProperty).join('')}};\n`,
     `export function encode${name}(message: ${name}): Uint8Array {\n  return encodeWith(write${name}, message);\n}\n`,
-    `export function decode${name}(bytes: Uint8Array): ${name} {\n  return read${name}(new Reader(bytes));\n}\n`,
+    `export function decode${name}(bytes: Uint8Array, limits?: WireLimits): ${name} {\n  return read${name}(new Reader(bytes, limits));\n}\n`,
     emitWrite(message),
     emitRead(message),
     `export function empty${name}(): ${name} {\n  return { ${fields.map((field) => `${field.property}: ${initial(field)}`).join(', ')} };\n}\n`,

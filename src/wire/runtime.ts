@@ -13,19 +13,29 @@
  * A message field that occurs twice replaces the first (other implementations merge them; no encoder writes it so).
  */
 
-/** Input that is not what the schema says, or is larger than the limits below. The caller's mistake, never ours. */
+/** Input that is not what the schema says, or is larger than the reader's limits. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
 
-export const wireLimits = {
+export type WireLimits = {
   /** Messages inside messages, the outermost counted as 1. */
-  nestingDepthMax: 100,
+  readonly nestingDepthMax: number;
   /** Elements of one repeated field or map. */
-  repeatedElementsMax: 100_000,
+  readonly repeatedElementsMax: number;
   /** Nested messages of one decoded message: two bytes of input make an object of some hundred bytes. */
-  nestedMessagesMax: 1_000_000,
-} as const;
+  readonly nestedMessagesMax: number;
+};
+
+/** For what strangers send: the default of every decoder. */
+export const requestLimits: WireLimits = { nestingDepthMax: 100, repeatedElementsMax: 100_000, nestedMessagesMax: 1_000_000 };
+
+/**
+ * For what we wrote ourselves, and for what the core reads of messages that it has accepted. The writer has no limit but the size of the
+ * whole record, so the reader has none either: a record that was committed and cannot be read would stop its partition for ever. The
+ * depth is bounded by our own schemas, which keep every message of recursive form as bytes.
+ */
+export const ownLimits: WireLimits = { nestingDepthMax: 100, repeatedElementsMax: Infinity, nestedMessagesMax: Infinity };
 
 const emptyBytes = new Uint8Array(0);
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -37,13 +47,15 @@ export class Reader {
   /** Where the message being read ends. */
   end: number;
   readonly #buffer: Buffer;
+  readonly #limits: WireLimits;
   #depth = 1;
   #nestedMessages = 0;
   /** Low and high half of the varint read last. */
   #low = 0;
   #high = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, limits: WireLimits = requestLimits) {
+    this.#limits = limits;
     this.#buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.end = bytes.byteLength;
   }
@@ -51,11 +63,11 @@ export class Reader {
   /** Steps into a length-delimited message; answers the limit to hand back to `leave`. */
   enter(): number {
     const length = this.#length();
-    if (++this.#depth > wireLimits.nestingDepthMax) {
-      throw new WireError(`messages are nested deeper than ${wireLimits.nestingDepthMax} levels`);
+    if (++this.#depth > this.#limits.nestingDepthMax) {
+      throw new WireError(`messages are nested deeper than ${this.#limits.nestingDepthMax} levels`);
     }
-    if (++this.#nestedMessages > wireLimits.nestedMessagesMax) {
-      throw new WireError(`message holds more than ${wireLimits.nestedMessagesMax} nested messages`);
+    if (++this.#nestedMessages > this.#limits.nestedMessagesMax) {
+      throw new WireError(`message holds more than ${this.#limits.nestedMessagesMax} nested messages`);
     }
     const outer = this.end;
     this.end = this.pos + length;
@@ -217,8 +229,8 @@ export class Reader {
 
   /** Guards a repeated field before an element is added. */
   room(elements: number): void {
-    if (elements >= wireLimits.repeatedElementsMax) {
-      throw new WireError(`repeated field holds more than ${wireLimits.repeatedElementsMax} elements`);
+    if (elements >= this.#limits.repeatedElementsMax) {
+      throw new WireError(`repeated field holds more than ${this.#limits.repeatedElementsMax} elements`);
     }
   }
 
@@ -239,8 +251,8 @@ export class Reader {
   }
 
   #skipGroup(start: number): void {
-    if (++this.#depth > wireLimits.nestingDepthMax) {
-      throw new WireError(`messages are nested deeper than ${wireLimits.nestingDepthMax} levels`);
+    if (++this.#depth > this.#limits.nestingDepthMax) {
+      throw new WireError(`messages are nested deeper than ${this.#limits.nestingDepthMax} levels`);
     }
     for (;;) {
       const tag = this.tag();

@@ -234,7 +234,7 @@ export class CrashLoad {
       };
       const page = await this.#call(methods.history, request, CALL_TIMEOUT_MS);
       if (page.kind !== 'ok') return page;
-      events.push(...(page.response.history?.events ?? []).map(decodeHistoryEvent));
+      events.push(...(page.response.history?.events ?? []).map((bytes) => decodeHistoryEvent(bytes)));
       nextPageToken = page.response.nextPageToken;
     } while (nextPageToken.length > 0);
     const originalRunId = events[0]?.workflowExecutionStartedEventAttributes?.originalExecutionRunId ?? '';
@@ -256,7 +256,7 @@ export class CrashLoad {
   }
 
   async #playWorkflowTask(process: number, task: messages.PollWorkflowTaskQueueResponse): Promise<void> {
-    const events = (task.history?.events ?? []).map(decodeHistoryEvent);
+    const events = (task.history?.events ?? []).map((bytes) => decodeHistoryEvent(bytes));
     const { workflowId, runId } = task.workflowExecution!;
     const scheduledEventId = task.startedEventId - 1;
     this.#deliver(process, { f: 'deliver', task: 'workflow', runId, scheduledEventId, attempt: task.attempt, pollId: randomUUID() });

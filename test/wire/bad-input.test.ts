@@ -5,7 +5,7 @@ import { decodeWorkflowExecution, encodeWorkflowExecution, type WorkflowExecutio
 import { decodeFailure, emptyFailure, encodeFailure, type Failure } from '../../src/wire/generated/lean/failure.ts';
 import { decodeGetWorkflowExecutionHistoryResponse } from '../../src/wire/generated/lean/workflow_service.ts';
 import { decodeAny, decodeStatus, encodeAny } from '../../src/wire/generated/lean/error_details.ts';
-import { WireError, wireLimits } from '../../src/wire/runtime.ts';
+import { WireError, requestLimits } from '../../src/wire/runtime.ts';
 import fc from 'fast-check';
 import { arbitraryMessage } from './arbitrary.ts';
 import { leanCodec, leanCodecs } from './codecs.ts';
@@ -127,8 +127,8 @@ describe('limits', () => {
       for (let level = 1; level < depth; level++) failure = { ...emptyFailure(), cause: failure };
       return failure;
     };
-    expect(decodeFailure(encodeFailure(nested(wireLimits.nestingDepthMax)))).toEqual(nested(wireLimits.nestingDepthMax));
-    expect(() => decodeFailure(encodeFailure(nested(wireLimits.nestingDepthMax + 1)))).toThrow(WireError);
+    expect(decodeFailure(encodeFailure(nested(requestLimits.nestingDepthMax)))).toEqual(nested(requestLimits.nestingDepthMax));
+    expect(() => decodeFailure(encodeFailure(nested(requestLimits.nestingDepthMax + 1)))).toThrow(WireError);
   });
 
   test('groups count as nesting', () => {
@@ -139,8 +139,8 @@ describe('limits', () => {
 
   test('a list may have as many elements as the limit and no more', () => {
     const details = (count: number): Uint8Array => new Uint8Array(2 * count).map((_, index) => (index % 2 === 0 ? 26 : 0));
-    expect(decodeStatus(details(wireLimits.repeatedElementsMax)).details).toHaveLength(wireLimits.repeatedElementsMax);
-    expect(() => decodeStatus(details(wireLimits.repeatedElementsMax + 1))).toThrow(WireError);
+    expect(decodeStatus(details(requestLimits.repeatedElementsMax)).details).toHaveLength(requestLimits.repeatedElementsMax);
+    expect(() => decodeStatus(details(requestLimits.repeatedElementsMax + 1))).toThrow(WireError);
   });
 
   test('a message may hold many small messages, not any number of them', () => {
@@ -148,7 +148,7 @@ describe('limits', () => {
     const commands = (count: number): Uint8Array => Buffer.concat(Array<Uint8Array>(count).fill(Uint8Array.from([18, 31, ...attributes])));
     const codec = leanCodec('RespondWorkflowTaskCompletedRequest');
     expect(() => codec.decode(commands(1000))).not.toThrow();
-    expect(() => codec.decode(commands(wireLimits.nestedMessagesMax / 16 + 1))).toThrow('nested messages');
+    expect(() => codec.decode(commands(requestLimits.nestedMessagesMax / 16 + 1))).toThrow('nested messages');
   });
 
   test('whole numbers outside ±2^53 are refused', () => {

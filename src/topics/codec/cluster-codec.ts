@@ -9,6 +9,7 @@ import {
   encodeClusterRecord,
   type ClusterRecord as WireRecord,
 } from '../../wire/generated/journal/cluster.ts';
+import { ownLimits } from '../../wire/runtime.ts';
 
 const schema = 1;
 
@@ -31,7 +32,7 @@ export const clusterCodec: RecordCodec<ClusterRecord> = {
 
   decode(value: Uint8Array, recordSchema: number): ClusterRecord {
     if (recordSchema !== schema) throw new LogError('corrupt', `cluster records have schema ${schema}, found ${recordSchema}`);
-    const wire = decodeClusterRecord(value);
+    const wire = decodeClusterRecord(value, ownLimits);
     const { timeMs } = wire;
     if (wire.clusterInitialized !== undefined) return { kind: 'clusterInitialized', timeMs, ...wire.clusterInitialized };
     if (wire.namespaceRegistered !== undefined) return { kind: 'namespaceRegistered', timeMs, ...wire.namespaceRegistered };

@@ -8,7 +8,7 @@
 import { LogError } from '../../actors/log.ts';
 import { type AttributesOf, type EventKind, type EventOf, eventTypeNumber, type HistoryEvent } from '../../history/events.ts';
 import * as wire from '../../wire/generated/lean/history.ts';
-import { encodeWith, Reader, type Writer } from '../../wire/runtime.ts';
+import { encodeWith, ownLimits, Reader, type Writer } from '../../wire/runtime.ts';
 
 type AttributesCodec<Attributes> = {
   readonly field: number;
@@ -234,7 +234,7 @@ function writeAttributes<Kind extends EventKind>(w: Writer, event: EventOf<Kind>
 
 /** Throws WireError on malformed bytes, LogError `corrupt` on an event that this version does not know. */
 export function decodeEvent(bytes: Uint8Array): HistoryEvent {
-  const r = new Reader(bytes);
+  const r = new Reader(bytes, ownLimits);
   let eventId = 0;
   let eventTimeMs = 0;
   let eventType = 0;

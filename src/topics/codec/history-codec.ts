@@ -7,6 +7,7 @@ import { isTimer, type Task, type TimerTask, type TransferTask } from '../../his
 import { unreachable } from '../../kernel/assert.ts';
 import * as journal from '../../wire/generated/journal/history.ts';
 import { decodeEvent, encodeEvent } from './event-codec.ts';
+import { ownLimits } from '../../wire/runtime.ts';
 
 export const historyCodec: RecordCodec<HistoryRecord> = {
   encode(record): EncodedRecord {
@@ -35,7 +36,7 @@ export const historyCodec: RecordCodec<HistoryRecord> = {
 
   decode(value, schema): HistoryRecord {
     if (schema !== recordSchema) throw new LogError('corrupt', `history records have schema ${recordSchema}, found ${schema}`);
-    const wire = journal.decodeHistoryRecord(value);
+    const wire = journal.decodeHistoryRecord(value, ownLimits);
     const tasks: Task[] = [];
     for (const task of wire.transferTasks) tasks.push(fromWireTransfer(task, wire));
     for (const task of wire.timerTasks) tasks.push(fromWireTimer(task, wire));

@@ -1,13 +1,7 @@
 /** The port through which the history core uses the wire format. */
 import type { FailureSpec, HistoryWire } from '../../history/replies.ts';
 import { unreachable } from '../../kernel/assert.ts';
-import {
-  decodePayload,
-  decodeSearchAttributes,
-  encodePayload,
-  encodePayloads,
-  encodeSearchAttributes,
-} from '../../wire/generated/lean/common.ts';
+import { decodeSearchAttributes, encodePayload, encodePayloads, encodeSearchAttributes } from '../../wire/generated/lean/common.ts';
 import {
   writeApplicationFailureInfo,
   writeCanceledFailureInfo,
@@ -15,7 +9,7 @@ import {
   writeTerminatedFailureInfo,
   writeTimeoutFailureInfo,
 } from '../../wire/generated/lean/failure.ts';
-import { encodeWith, type Writer } from '../../wire/runtime.ts';
+import { encodeWith, ownLimits, Reader, type Writer } from '../../wire/runtime.ts';
 import { encodeEvent } from './event-codec.ts';
 
 const utf8 = new TextEncoder();
@@ -33,11 +27,11 @@ export const historyWire: HistoryWire = {
     }),
 
   // Memo and SearchAttributes have one and the same form.
-  decodeFields: (message) => decodeSearchAttributes(message).indexedFields,
+  decodeFields: (message) => decodeSearchAttributes(message, ownLimits).indexedFields,
   encodeFields: (fields) => encodeSearchAttributes({ indexedFields: fields }),
 
   isEmptyPayload(payload) {
-    const { data } = decodePayload(payload);
+    const data = payloadData(payload);
     if (data.length === 0) return true;
     if (data.length > 4) return false;
     const text = fromUtf8.decode(data);
@@ -47,7 +41,7 @@ export const historyWire: HistoryWire = {
   searchAttributeProblem(name, payload, type) {
     let value: unknown;
     try {
-      value = JSON.parse(fromUtf8.decode(decodePayload(payload).data));
+      value = JSON.parse(fromUtf8.decode(payloadData(payload)));
     } catch {
       return `invalid value for search attribute ${name} of type ${typeNames[type] ?? type}: not JSON`;
     }
@@ -58,6 +52,20 @@ export const historyWire: HistoryWire = {
       : `invalid value for search attribute ${name} of type ${typeNames[type] ?? type}: ${textOf(single)}`;
   },
 };
+
+const noData: Uint8Array = new Uint8Array(0);
+
+/** `Payload.data` alone: whatever else a payload holds is none of the core's business, and can be no reason to fail. */
+function payloadData(payload: Uint8Array): Uint8Array {
+  const r = new Reader(payload, ownLimits);
+  let data: Uint8Array = noData;
+  while (r.pos < r.end) {
+    const tag = r.tag();
+    if (tag === 18) data = r.bytes();
+    else r.skip(tag);
+  }
+  return data;
+}
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -3,6 +3,7 @@ import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition-core.ts';
 import type { MatchingRecord, SpilledTask } from '../../matching/records.ts';
 import { decodeBacklogChanged, encodeBacklogChanged, type SpilledTask as WireSpilledTask } from '../../wire/generated/journal/matching.ts';
+import { ownLimits } from '../../wire/runtime.ts';
 
 const schema = 1;
 const workflowType = 1;
@@ -23,7 +24,7 @@ export const matchingCodec: RecordCodec<MatchingRecord> = {
 
   decode(value: Uint8Array, recordSchema: number): MatchingRecord {
     if (recordSchema !== schema) throw new LogError('corrupt', `matching records have schema ${schema}, found ${recordSchema}`);
-    const { timeMs, spilled, removed } = decodeBacklogChanged(value);
+    const { timeMs, spilled, removed } = decodeBacklogChanged(value, ownLimits);
     return { kind: 'backlogChanged', timeMs, spilled: spilled.map(fromWire), removed };
   },
 };
