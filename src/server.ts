@@ -1,7 +1,7 @@
 /**
  * The composition root: the one file that knows every part.
  *
- *     log ─▶ router ─▶ cluster actor ─▶ history shards, matching hosts ─▶ front (the port opens last)
+ *     log ─▶ what it holds is looked at ─▶ router ─▶ cluster actor, history shards, matching hosts claim ─▶ front (the port opens last)
  *
  * Stopping goes the other way: the port answers NOT_SERVING, polls end empty or with the task that is just being started for them, every
  * actor commits what it accepted and lets go.
@@ -29,6 +29,7 @@ import type { HistoryReply } from './history/replies.ts';
 import { assert } from './kernel/assert.ts';
 import { historyShardOf } from './kernel/shard.ts';
 import { matchingPartitionOf } from './matching/task-queue.ts';
+import { inspectBeforeClaiming } from './start/before-claiming.ts';
 import { clusterTopic, historyTopic, matchingTopic, topicCatalogue } from './topics/catalogue.ts';
 import type { TopicSpec } from './topics/catalogue.ts';
 import { clusterCodec } from './topics/codec/cluster-codec.ts';
@@ -55,12 +56,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   const topics = topicCatalogue({ prefix, historyPartitions: layout.historyShards, matchingPartitions: layout.matchingPartitions });
   const fatal = onceFatal(options);
-  const log = await openLog(options, topics, (error) => fatal(error.message));
+  const claims = { encode: encodeClaim, decode: decodeClaim };
+  const { log, topics: found } = await openLog(options, topics, (error) => fatal(error.message));
+  await inspectBeforeClaiming({ log, topics: found, prefix, claims, options }).catch(async (error: unknown) => {
+    await log.close();
+    throw error;
+  });
   const router = new Router(systemClock, (error) => {
     logger.error('an answer could not be handled', { error: error instanceof Error ? error : String(error) });
   });
   const census = new Census(options, fatal);
-  const common = { owner, log, claims: { encode: encodeClaim, decode: decodeClaim }, clock: systemClock, random: systemRandom, logger };
+  const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger };
 
   const cluster = new ClusterHost({
     ...common,
@@ -179,13 +185,16 @@ function running({ host, front, census, endPolls, release }: Parts): RunningServ
   return { address: `${host}:${front.port}`, port: front.port, stop: () => (stopped ??= stop()) };
 }
 
-async function openLog(options: ServerOptions, topics: readonly TopicSpec[], onFailure: (error: LogError) => void): Promise<Log> {
+type OpenLog = { readonly log: Log; readonly topics: readonly TopicSpec[] };
+
+async function openLog(options: ServerOptions, topics: readonly TopicSpec[], onFailure: (error: LogError) => void): Promise<OpenLog> {
   if (options.log.kind === 'kafka') {
     const { openKafkaLog } = await import('./topics/kafka/kafka-log.ts');
-    return openKafkaLog({ kafka: options.log.kafka, topics, logger: options.logger });
+    const log = await openKafkaLog({ kafka: options.log.kafka, topics, logger: options.logger });
+    return { log, topics: log.topics };
   }
   const { openEmbeddedLog } = await import('./topics/embedded/embedded-log.ts');
-  return openEmbeddedLog({ filename: options.log.filename, topics, pragmas: options.log.sqlitePragmas, onFailure });
+  return { log: await openEmbeddedLog({ filename: options.log.filename, topics, pragmas: options.log.sqlitePragmas, onFailure }), topics };
 }
 
 /** First things first: identity and token key, then the namespaces and search attributes that the options name. Idempotent. */
@@ -202,12 +211,6 @@ async function setUpCluster(router: Router, cluster: ClusterHost, options: Serve
     });
   const { clusterName, historyShards } = options;
   await ask({ kind: 'initializeCluster', clusterId: randomUUID(), clusterName, tokenKey: randomBytes(32), historyShards });
-  const known = cluster.view.identity?.historyShards;
-  if (known !== historyShards) {
-    throw new Error(
-      `this log was made with ${known} history shards, the configuration says ${historyShards}: the number is fixed for ever at the first start`,
-    );
-  }
   for (const name of options.namespaces) {
     if (cluster.view.namespaceByName(name) !== undefined) continue;
     const reply = await ask({

@@ -46,14 +46,16 @@ export async function consumeAll(kafka: Kafka, topic: string): Promise<readonly 
   return records.toSorted((a, b) => a.partition - b.partition || Number(a.message.offset) - Number(b.message.offset));
 }
 
-/** Does what `kafka-topics.sh --create` and `kafka-configs.sh --alter` would do with these arguments. */
+/** Does what `kafka-topics.sh --create`, `--delete` and `kafka-configs.sh --alter` would do with these arguments. */
 export async function obey(admin: Admin, command: string): Promise<void> {
   const option = (name: string): string => new RegExp(`--${name} (\\S+)`).exec(command)?.[1] ?? '';
   const entry = (text: string): { name: string; value: string } => {
     const [name = '', value = ''] = text.split('=');
     return { name, value };
   };
-  if (command.startsWith('kafka-topics.sh ')) {
+  if (command.startsWith('kafka-topics.sh ') && command.includes(' --delete ')) {
+    await admin.deleteTopics({ topics: [option('topic')] });
+  } else if (command.startsWith('kafka-topics.sh ')) {
     await admin.createTopics({
       topics: [
         {

@@ -3,83 +3,17 @@
  * mend it. Each test then does what was printed, and the same start goes through.
  */
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { Child } from '../cli/child.ts';
 import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import { freePorts } from '../kafka/local-broker.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
-import { freePort, ServerProcess } from '../support/server-process.ts';
-import { withFolder } from '../support/servers.ts';
-import { kafkaClient, obey, setTopic, withAdmin } from './kafka-admin.ts';
+import { kafkaClient, setTopic, withAdmin } from './kafka-admin.ts';
+import { obeyAll, refusedStart, startsAndStops } from './kafka-start.ts';
 import type { Admin, Kafka } from 'kafkajs';
 import type { LocalBroker } from '../kafka/local-broker.ts';
+import type { StartSettings as Settings } from './kafka-start.ts';
 
-const perdure = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
 const topicNames = ['history', 'matching', 'cluster'] as const;
-
-type Settings = {
-  readonly brokers: readonly string[];
-  readonly prefix: string;
-  readonly shards?: number;
-  readonly replicationFactor?: number;
-  readonly sasl?: string;
-};
-
-function configOf(port: number, { brokers, prefix, shards = 4, replicationFactor = 1, sasl }: Settings): string {
-  return [
-    'log: { level: warn, format: json }',
-    `persistence: { numHistoryShards: ${shards} }`,
-    `services: { frontend: { rpc: { grpcPort: ${port}, bindOnIP: 127.0.0.1 } } }`,
-    'perdure:',
-    '  kafka:',
-    `    brokers: [${brokers.map((broker) => `"${broker}"`).join(', ')}]`,
-    `    topicPrefix: "${prefix}"`,
-    `    replicationFactor: ${replicationFactor}`,
-    ...(sasl === undefined ? [] : [`    sasl: ${sasl}`]),
-    '',
-  ].join('\n');
-}
-
-async function writeConfig(folder: string, settings: Settings): Promise<{ readonly file: string; readonly port: number }> {
-  const port = await freePort();
-  const file = join(folder, `${randomUUID()}.yaml`);
-  await writeFile(file, configOf(port, settings));
-  return { file, port };
-}
-
-/** What it wrote before it gave up. */
-async function refusedStart(settings: Settings, flags: readonly string[] = []): Promise<string> {
-  return withFolder(async (folder) => {
-    const { file } = await writeConfig(folder, settings);
-    const child = new Child(perdure, ['server', 'start', '--config', file, '--allow-no-auth', ...flags]);
-    expect({ ...(await child.exit), out: child.out }).toEqual({ code: 1, signal: null, out: '' });
-    expect(child.err).toMatch(/^perdure: /);
-    expect(child.err, 'no stack for what an operator can mend').not.toMatch(/^\s+at /m);
-    return child.err;
-  });
-}
-
-async function startsAndStops(settings: Settings, flags: readonly string[] = []): Promise<void> {
-  await withFolder(async (folder) => {
-    const { file, port } = await writeConfig(folder, settings);
-    const server = new ServerProcess(port, ['server', 'start', '--config', file, '--allow-no-auth', ...flags]);
-    await server.start();
-    await server.stop();
-    expect(await server.exitCode(0)).toBe(0);
-  });
-}
-
-function commandsIn(output: string): readonly string[] {
-  return output.split('\n').filter((line) => line.startsWith('kafka-'));
-}
-
-async function obeyAll(admin: Admin, output: string, count: number): Promise<void> {
-  expect(commandsIn(output)).toHaveLength(count);
-  for (const command of commandsIn(output)) await obey(admin, command);
-}
 
 const kafka = inject('kafka');
 if ('missing' in kafka) skipAloud('starts that Kafka refuses', kafka.missing);
@@ -93,7 +27,7 @@ function refusedStarts(brokers: readonly string[]): void {
     test('topics are missing and --no-auto-migrate forbids to make them', async () => {
       const settings = fresh();
       const output = await refusedStart(settings, ['--no-auto-migrate']);
-      expect(output).toContain('topics are missing and creating topics is switched off');
+      expect(output).toContain('topics are missing and creating topics is switched off (--no-auto-migrate)');
       await withAdmin(client, async (admin) => {
         const names = topicNames.map((name) => `${settings.prefix}.${name}`);
         expect((await admin.listTopics()).filter((topic) => names.includes(topic))).toEqual([]);
@@ -128,8 +62,8 @@ function refusedStarts(brokers: readonly string[]): void {
       const settings = fresh();
       await startsAndStops(settings);
       const output = await refusedStart({ ...settings, shards: 8 });
-      expect(output).toContain(`topic ${settings.prefix}.history has 4 partitions, asked for are 8`);
-      expect(output).toContain(`kafka-topics.sh --bootstrap-server ${brokers.join(',')} --describe --topic ${settings.prefix}.history`);
+      expect(output).toContain('persistence.numHistoryShards is 8');
+      expect(output).toContain(`of prefix ${settings.prefix} was made with 4 history shards`);
     });
 
     test('more replicas than there are brokers', async () => {

@@ -105,6 +105,22 @@ export const directions: readonly Direction[] = [
     wayOut: 'put the value into ServerOptions (src/config/server-options.ts)',
   },
   {
+    from: 'src/start/',
+    may: [
+      'src/start/',
+      'src/actors/',
+      'src/cluster/',
+      'src/topics/',
+      'src/wire/',
+      'src/config/',
+      'src/observability/',
+      'src/kernel/',
+      'node:',
+    ],
+    reason: 'the start looks at the log before anything is claimed; it serves nobody',
+    wayOut: 'let src/server.ts hand the value over',
+  },
+  {
     from: 'src/server.ts',
     may: ['src/', 'node:'],
     reason: 'the composition root plugs parts together and does nothing itself',

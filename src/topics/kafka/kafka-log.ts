@@ -41,16 +41,15 @@ const retryMsMax = 500;
 const failuresPerWarning = 20;
 
 /** Creates or checks the topics, then connects. */
-export async function openKafkaLog(options: KafkaLogOptions): Promise<Log> {
-  await provisionTopics(options);
-  return await connectKafkaLog(options);
+export async function openKafkaLog(options: KafkaLogOptions): Promise<OpenKafkaLog> {
+  return await connectKafkaLog({ ...options, topics: await provisionTopics(options) });
 }
 
 /** For tools: the topics must be there, and are taken as they are. */
-export async function connectKafkaLog({ kafka, topics, logger, ...rest }: KafkaLogOptions): Promise<Log> {
+export async function connectKafkaLog({ kafka, topics, logger, ...rest }: KafkaLogOptions): Promise<OpenKafkaLog> {
   const requestTimeoutMs = rest.requestTimeoutMs ?? requestTimeoutMsDefault;
   const plane = await DataPlane.connect({ kafka, logger, requestTimeoutMs, topics: topics.map(({ name }) => name) });
-  const log = new KafkaLog(plane, { logger, requestTimeoutMs });
+  const log = new KafkaLog(plane, topics, { logger, requestTimeoutMs });
   try {
     // The leaders of a topic that was just made refuse the first requests; better these than the first claims, which would be in doubt.
     const ids = topics.flatMap(({ name, partitions }) =>
@@ -64,10 +63,14 @@ export async function connectKafkaLog({ kafka, topics, logger, ...rest }: KafkaL
   }
 }
 
+/** `topics`: with the partitions that they have. */
+export type OpenKafkaLog = Log & { readonly topics: readonly TopicSpec[] };
+
 type Settings = { readonly logger: Logger; readonly requestTimeoutMs: number };
 
-class KafkaLog implements Log {
+class KafkaLog implements OpenKafkaLog {
   readonly exclusive = false;
+  readonly topics: readonly TopicSpec[];
   readonly #plane: DataPlane;
   readonly #settings: Settings;
   readonly #lanes = new Map<number, AppendLane>();
@@ -80,8 +83,9 @@ class KafkaLog implements Log {
   #failures = 0;
   #closed = false;
 
-  constructor(plane: DataPlane, settings: Settings) {
+  constructor(plane: DataPlane, topics: readonly TopicSpec[], settings: Settings) {
     this.#plane = plane;
+    this.topics = topics;
     this.#settings = settings;
   }
 

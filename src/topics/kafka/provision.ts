@@ -1,5 +1,9 @@
 /**
- * The topics at start: made when they are missing, checked when they exist.
+ * The topics at start: made when there is nothing yet, checked when they exist.
+ *
+ *     all missing                            made
+ *     some missing, the others empty         the rest is made: a first start was interrupted, or an operator made some by hand
+ *     some missing, others hold records      refused: what they held is gone, and a new topic would hide it
  *
  * Perdure refuses to serve on a topic whose settings would lose records, and names the command that mends it; it changes no setting of a
  * topic that somebody else may have made.
@@ -22,18 +26,67 @@ const requestTimeoutMs = 15_000;
 const retry = { initialRetryTime: 100, retries: 5 } as const;
 const leadersTimeoutMs = 30_000;
 const pollMs = 50;
+const secondLookMs = 300;
 
-/** Throws LogError `misconfigured` with the commands that mend what it found, or `unavailable`. */
-export async function provisionTopics(options: ProvisionOptions): Promise<void> {
+/**
+ * Answers the topics with the partitions that they have, which may not be those that were asked for: what that means, the journals tell.
+ * Throws LogError `misconfigured` with the commands that mend what it found, `corrupt` when topics are gone, or `unavailable`.
+ */
+export async function provisionTopics(options: ProvisionOptions): Promise<readonly TopicSpec[]> {
   const { kafka, topics } = options;
-  await withAdmin(options, async (admin) => {
-    const existing = new Set(await admin.listTopics());
-    const missing = topics.filter(({ name }) => !existing.has(name));
+  return await withAdmin(options, async (admin) => {
+    const missing = await topicsToCreate(admin, options);
     if (missing.length > 0) await createTopics(admin, options, missing);
     const metadata = await leaders(admin, topics);
-    checkPartitions(topics, metadata, kafka);
     await checkSettings(admin, topics, metadata, kafka);
+    return topics.map((topic) => ({ ...topic, partitions: partitionsIn(metadata, topic.name) }));
   });
+}
+
+function partitionsIn(metadata: readonly ITopicMetadata[], topic: string): number {
+  return metadata.find(({ name }) => name === topic)?.partitions.length ?? 0;
+}
+
+async function topicsToCreate(admin: Admin, { topics, kafka }: ProvisionOptions): Promise<readonly TopicSpec[]> {
+  const missing = await missingOf(admin, topics);
+  if (missing.length === 0 || missing.length === topics.length) return missing;
+  const written: TopicSpec[] = [];
+  for (const topic of topics) if (!missing.includes(topic) && (await holdsRecords(admin, topic))) written.push(topic);
+  if (written.length === 0) return missing;
+  const stillMissing = await stillMissingOf(admin, missing);
+  if (stillMissing.length > 0) throw lostTopics(kafka, stillMissing, written);
+  return [];
+}
+
+/** Somebody may just have made them, and the broker that was asked not know it yet: nobody is sent away for that. */
+async function stillMissingOf(admin: Admin, missing: readonly TopicSpec[]): Promise<readonly TopicSpec[]> {
+  await pause(secondLookMs);
+  return await missingOf(admin, missing);
+}
+
+async function missingOf(admin: Admin, topics: readonly TopicSpec[]): Promise<readonly TopicSpec[]> {
+  const existing = new Set(await admin.listTopics());
+  return topics.filter(({ name }) => !existing.has(name));
+}
+
+async function holdsRecords(admin: Admin, topic: TopicSpec): Promise<boolean> {
+  await leaders(admin, [topic]);
+  const offsets = await admin.fetchTopicOffsets(topic.name);
+  return offsets.some(({ high }) => high !== '0');
+}
+
+function lostTopics(kafka: KafkaOptions, missing: readonly TopicSpec[], written: readonly TopicSpec[]): LogError {
+  const names = (list: readonly TopicSpec[]): string => list.map(({ name }) => name).join(' and ');
+  const held = missing.map(({ purpose }) => purpose).join('; ');
+  const deletions = written.map(({ name }) => `kafka-topics.sh --bootstrap-server ${kafka.brokers.join(',')} --delete --topic ${name}`);
+  return new LogError(
+    'corrupt',
+    `${names(missing)} ${missing.length === 1 ? 'is' : 'are'} missing, but ${names(written)} hold${written.length === 1 ? 's' : ''} records: ` +
+      `what stood there is gone (${held}), or this is not the cluster or the topic prefix that is meant (perdure.kafka.brokers, ` +
+      `perdure.kafka.topicPrefix), or this user lacks the right to see the topic (ACL Describe).\n` +
+      'Restore it; or start a new cluster under another perdure.kafka.topicPrefix; or, if all workflows may go, delete the rest:\n' +
+      deletions.join('\n'),
+  );
 }
 
 /** How many partitions a topic has; undefined when there is no such topic. For tools. */
@@ -60,7 +113,11 @@ async function withAdmin<T>({ kafka, logger }: Omit<ProvisionOptions, 'topics'>,
 
 async function createTopics(admin: Admin, options: ProvisionOptions, missing: readonly TopicSpec[]): Promise<void> {
   const { kafka, logger } = options;
-  if (!kafka.autoCreateTopics) throw missingTopics(kafka, missing, 'creating topics is switched off');
+  if (!kafka.autoCreateTopics) {
+    const stillMissing = await stillMissingOf(admin, missing);
+    if (stillMissing.length === 0) return;
+    throw missingTopics(kafka, stillMissing, 'creating topics is switched off (--no-auto-migrate)');
+  }
   const settings = topicSettings(kafka.replicationFactor);
   for (const { name, partitions } of missing) {
     const topic = {
@@ -138,19 +195,6 @@ function passing(error: unknown, deadline: number): undefined {
 function led(topic: TopicSpec, found: readonly ITopicMetadata[]): boolean {
   const partitions = found.find(({ name }) => name === topic.name)?.partitions ?? [];
   return partitions.length > 0 && partitions.every(({ leader }) => leader >= 0);
-}
-
-function checkPartitions(topics: readonly TopicSpec[], metadata: readonly ITopicMetadata[], kafka: KafkaOptions): void {
-  for (const { name, partitions } of topics) {
-    const found = metadata.find((topic) => topic.name === name)?.partitions.length ?? 0;
-    if (found === partitions) continue;
-    throw new LogError(
-      'misconfigured',
-      `topic ${name} has ${found} partitions, asked for are ${partitions}. The count is fixed when a topic is created, because it decides ` +
-        `which partition owns a workflow: set the configured number to ${found}, or use another perdure.kafka.topicPrefix. What the topic has:\n` +
-        `kafka-topics.sh --bootstrap-server ${kafka.brokers.join(',')} --describe --topic ${name}`,
-    );
-  }
 }
 
 type WrongSetting = { readonly topic: string; readonly setting: TopicSetting; readonly actual: string };

@@ -1,0 +1,63 @@
+/**
+ * Whether the journals are those of one cluster. Every partition is claimed before the cluster gets its identity, and nothing but claims is
+ * written before that, so two states cannot come about without loss:
+ *
+ *     identity known,  a partition empty         its topic was deleted and made anew
+ *     no identity,     a partition with records  the cluster's topic was
+ *
+ * To go on would serve an empty cluster in place of one that lost its workflows, and say nothing.
+ */
+import { LogError } from '../actors/log.ts';
+import { readJournal } from './read-journal.ts';
+import type { ClaimCodec } from '../actors/claim.ts';
+import type { Log, PartitionId } from '../actors/log.ts';
+import type { KnownCluster } from './known-cluster.ts';
+
+export type JournalsToCheck = {
+  readonly log: Log;
+  readonly claims: ClaimCodec;
+  readonly known: KnownCluster;
+  /** Of workflows and task queues, without the cluster's own. */
+  readonly partitions: readonly PartitionId[];
+  readonly clusterTopic: string;
+};
+
+/** Throws LogError `corrupt` with what is missing. */
+export async function checkWholeJournals(check: JournalsToCheck): Promise<void> {
+  const { log, known, partitions } = check;
+  const ends = await Promise.all(partitions.map((id) => log.end(id)));
+  if (known.identity === undefined) {
+    await Promise.all(partitions.map(async (id, index) => (ends[index] === 0 ? undefined : await onlyClaims(check, id))));
+    return;
+  }
+  const empty = partitions.filter((_, index) => ends[index] === 0).map(nameOf);
+  if (empty.length === 0) return;
+  throw new LogError(
+    'corrupt',
+    `${empty.join(', ')} ${empty.length === 1 ? 'is' : 'are'} empty, though the cluster "${known.identity.clusterName}" has served from ` +
+      `there: the topic was deleted and made anew, and what it held is gone. ${wayOut}`,
+  );
+}
+
+async function onlyClaims({ log, claims, clusterTopic }: JournalsToCheck, partition: PartitionId): Promise<void> {
+  await readJournal({
+    log,
+    partition,
+    claims,
+    onCounted: (record, verdict) => {
+      if (verdict === 'claim') return 'go on';
+      throw new LogError(
+        'corrupt',
+        `${nameOf(partition)} holds records (${record.type} at offset ${record.offset}), but ${clusterTopic} knows of no cluster: it was ` +
+          `deleted and made anew, and namespaces, search attributes and the key of task tokens are gone. ${wayOut}`,
+      );
+    },
+  });
+}
+
+const wayOut =
+  'Restore the topic; or start a new cluster under another perdure.kafka.topicPrefix; or, if all workflows may go, delete the topics of this prefix';
+
+function nameOf({ topic, partition }: PartitionId): string {
+  return `${topic}/${partition}`;
+}
