@@ -189,13 +189,17 @@ class HistoryMemory
   }
 
   /** Timers follow memory, not the log: what is due together is decided together, and goes into one append. */
-  evolve(record: HistoryRecord): void {
-    this.#core.evolve(record);
-    if (this.#active) this.#armTimer();
+  accept(handled: HandledHistory): void {
+    this.#core.accept(handled);
+    if (handled.kind === 'commit' && this.#active) this.#armTimer();
   }
 
-  cancel(askId: number, nowMs: number): HandledHistory {
-    return this.#core.cancel(askId, nowMs);
+  evolve(record: HistoryRecord): void {
+    this.#core.evolve(record);
+  }
+
+  cancel(askId: number): HandledHistory {
+    return this.#core.cancel(askId);
   }
 
   // ── The shell ──────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -160,6 +160,10 @@ class MatchingMemory implements PartitionCore<Command, Reply, MatchingRecord, Ef
     return handled;
   }
 
+  accept(handled: Handled<MatchingRecord, Reply, Effect>): void {
+    if (handled.kind === 'commit') this.#core.evolve(handled.record);
+  }
+
   evolve(record: MatchingRecord): void {
     this.#core.evolve(record);
   }

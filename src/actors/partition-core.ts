@@ -19,9 +19,14 @@ export interface RecordCodec<Record> {
 }
 
 export interface PartitionCore<Command, Reply, Record, Effect> {
-  /** Decides one command, synchronously. `nowMs` never goes back, not even across takeovers. */
+  /**
+   * Decides one command, synchronously. `nowMs` never goes back, not even across takeovers. Nothing durable changes: when this throws, or
+   * when the record is refused, the command has not happened.
+   */
   handle(command: Command, nowMs: number, askId: number): Handled<Record, Reply, Effect>;
-  /** The only code that changes durable state; used live, right after `handle`, and in replay. */
+  /** What `handle` or `cancel` answered takes effect in memory: its record is evolved, what it staged for those who wait is done. */
+  accept(handled: Handled<Record, Reply, Effect>): void;
+  /** The only code that changes durable state: by way of `accept`, and in replay. */
   evolve(record: Record): void;
   /** The caller no longer waits. */
   cancel(askId: number, nowMs: number): Handled<Record, Reply, Effect>;

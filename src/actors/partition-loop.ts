@@ -212,10 +212,12 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #apply(askId: number, handled: Handled<Record, Reply, Effect>): void {
     switch (handled.kind) {
       case 'commit':
-        return this.#commit(askId, handled.record, handled.reply, handled.effects);
+        return this.#commit(askId, handled);
       case 'answer':
+        this.#core.accept(handled);
         return this.#window.hold(askId, handled.reply, handled.effects);
       case 'wait':
+        this.#core.accept(handled);
         if (handled.barrier) return this.#window.hold(NOBODY, undefined, handled.effects);
         for (const effect of handled.effects) this.#host.act(effect);
         return;
@@ -224,7 +226,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     }
   }
 
-  #commit(askId: number, record: Record, reply: Reply | undefined, effects: readonly Effect[]): void {
+  #commit(askId: number, handled: Extract<Handled<Record, Reply, Effect>, { readonly kind: 'commit' }>): void {
+    const { record, reply, effects } = handled;
     const encoded = this.#options.codec.encode(record);
     if (encoded.value.byteLength > RECORD_BYTES_MAX) {
       const message = `the record of this command would have ${encoded.value.byteLength} bytes, more than ${RECORD_BYTES_MAX}`;
@@ -233,7 +236,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       return;
     }
     this.#owner.wrote(encoded.timeMs);
-    this.#core.evolve(record);
+    this.#core.accept(handled);
     this.#window.commit(askId, record, encoded, reply, effects);
   }
 

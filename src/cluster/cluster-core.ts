@@ -53,6 +53,10 @@ export class ClusterCore {
     }
   }
 
+  accept(handled: Result): void {
+    if (handled.kind === 'commit') this.#state.evolve(handled.record);
+  }
+
   evolve(record: ClusterRecord): void {
     this.#state.evolve(record);
   }

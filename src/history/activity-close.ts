@@ -202,10 +202,7 @@ export function writeStartedEvent(run: RunDraft, scheduledEventId: number): numb
     workerVersion: activity.workerVersion,
     buildIdRedirectCounter: 0,
   };
-  const meta = { timeMs: activity.startedTimeMs };
-  if (!run.hasStartedWorkflowTask) return run.add('activityTaskStarted', attributes, meta);
-  run.buffer('activityTaskStarted', attributes, meta);
-  return 0;
+  return run.addOrBuffer('activityTaskStarted', attributes, { timeMs: activity.startedTimeMs });
 }
 
 /** The end of a backoff. */

@@ -90,7 +90,7 @@ export function recordChildClosed(draft: Draft, command: RecordChildClosed): His
   return done;
 }
 
-function writeChildClosed(run: RunDraft, initiatedEventId: number, command: RecordChildClosed): void {
+function writeChildClosed(run: RunDraft, initiatedEventId: number, command: RecordChildClosed): number {
   const child = run.run.children.get(initiatedEventId);
   assert(child !== undefined, 'a pending child closes');
   const { close } = command;

@@ -20,6 +20,7 @@ export type CloseEventKind =
   | 'workflowExecutionContinuedAsNew';
 
 export function closeRun<Kind extends CloseEventKind>(run: RunDraft, kind: Kind, attributes: AttributesOf[Kind], meta?: EventMeta): void {
+  run.write();
   finishPendingTasks(run);
   closeChildren(run);
   const tellParent = run.run.start.parent !== undefined && kind !== 'workflowExecutionContinuedAsNew';
@@ -37,6 +38,7 @@ export function closeRun<Kind extends CloseEventKind>(run: RunDraft, kind: Kind,
 
 /** Terminations and timeouts come from outside: a started workflow task ends as failed first, and nothing that was buffered is lost. */
 export function forceEndWorkflowTask(run: RunDraft): void {
+  run.write();
   const { workflowTask } = run.run;
   if (workflowTask === undefined) return;
   finishWorkflowTaskTasks(run);

@@ -47,6 +47,7 @@ export function completeWorkflowTask(draft: Draft, request: CompleteWorkflowTask
   }
 
   const completing = draft.about(run);
+  completing.write();
   const isHeartbeat = request.forceCreateNewWorkflowTask && request.commands.length === 0;
   if (isHeartbeat && draft.nowMs - workflowTask.originalScheduledTimeMs > draft.limits.workflowTaskHeartbeatMsMax) {
     return endHeartbeats(completing, request);

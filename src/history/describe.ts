@@ -119,11 +119,7 @@ export function getHistoryPosition(draft: Draft, command: GetHistoryPosition): H
   };
   const waits = waiter.waitForClose || waiter.waitBeyondEventId >= 0;
   if (!waits || isOver(run, waiter)) return positionOf(draft, run);
-  const { waiters, waitingOn } = draft.volatile;
-  const others = waiters.get(run.key.runId);
-  if (others === undefined) waiters.set(run.key.runId, [waiter]);
-  else others.push(waiter);
-  waitingOn.set(draft.askId, run.key.runId);
+  draft.stage({ kind: 'historyAwaited', runId: run.key.runId, waiter });
   return undefined;
 }
 
@@ -147,15 +143,11 @@ export function positionOf(draft: Draft, run: Run): HistoryPosition {
 
 /** `run` as it will be once the record is evolved. */
 export function answerWaiters(draft: Draft, run: Run): void {
-  const { waiters, waitingOn } = draft.volatile;
-  const waiting = waiters.get(run.key.runId);
+  const waiting = draft.volatile.waiters.get(run.key.runId);
   if (waiting === undefined) return;
-  const left = waiting.filter((waiter) => {
-    if (!isOver(run, waiter)) return true;
-    waitingOn.delete(waiter.askId);
+  for (const waiter of waiting.values()) {
+    if (!isOver(run, waiter)) continue;
+    draft.stage({ kind: 'waitEnded', askId: waiter.askId });
     draft.effects.push({ kind: 'reply', askId: waiter.askId, reply: positionOf(draft, run) });
-    return false;
-  });
-  if (left.length === 0) waiters.delete(run.key.runId);
-  else if (left.length < waiting.length) waiters.set(run.key.runId, left);
+  }
 }

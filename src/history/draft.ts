@@ -21,7 +21,7 @@ import type { HistoryWire } from './replies.ts';
 import { makeSpeculativeReal } from './speculative.ts';
 import { forkRun, isRunning, type Run, type ShardState } from './state.ts';
 import type { Task } from './tasks.ts';
-import type { Volatile } from './volatile.ts';
+import type { BufferedQuery, VolatileChange, VolatileView } from './volatile.ts';
 import { pascalCase } from './wire-enums.ts';
 
 /** What an event carries beside its attributes. */
@@ -34,18 +34,20 @@ export type EventMeta = {
 };
 const noMeta: EventMeta = {};
 const noBytes: readonly Uint8Array[] = [];
+const noChanges: readonly VolatileChange[] = [];
+const noQueries: readonly BufferedQuery[] = [];
 
 /** What every decision of a shard has at hand. */
 export type ShardParts = {
   readonly shard: ShardState;
-  readonly volatile: Volatile;
+  readonly volatile: VolatileView;
   readonly wire: HistoryWire;
   readonly limits: HistoryLimits;
 };
 
 export class Draft {
   readonly shard: ShardState;
-  readonly volatile: Volatile;
+  readonly volatile: VolatileView;
   readonly wire: HistoryWire;
   readonly limits: HistoryLimits;
   readonly nowMs: number;
@@ -53,6 +55,8 @@ export class Draft {
   readonly askId: number;
   readonly runs: RunDraft[] = [];
   effects: HistoryEffect[] = [];
+  /** Made with the first change: most commands have none. */
+  #changes: VolatileChange[] | undefined;
   #tasks: Task[] = [];
   readonly #finished = new Set<number>();
   #taskIdLast: number;
@@ -67,14 +71,11 @@ export class Draft {
     this.#taskIdLast = parts.shard.taskIdLast;
   }
 
+  /** Opens a run for writing. That alone writes nothing. */
   about(run: Run): RunDraft {
     for (const open of this.runs) if (open.run.key.runId === run.key.runId) return open;
     const opened = new RunDraft(this, forkRun(run));
     this.runs.push(opened);
-    // Anything written for a run turns a task that was only on trial into a real one.
-    const { speculative } = this.volatile;
-    const onTrial = speculative.size > 0 ? speculative.get(run.key.runId) : undefined;
-    if (onTrial !== undefined && isRunning(run)) makeSpeculativeReal(opened, onTrial);
     return opened;
   }
 
@@ -91,9 +92,29 @@ export class Draft {
   discard(): void {
     this.runs.length = 0;
     this.effects = [];
+    this.#changes = undefined;
     this.#tasks = [];
     this.#finished.clear();
     this.#taskIdLast = this.shard.taskIdLast;
+  }
+
+  /** What becomes of those who wait, once this decision is accepted. */
+  stage(change: VolatileChange): void {
+    this.#changes ??= [];
+    this.#changes.push(change);
+  }
+
+  get changes(): readonly VolatileChange[] {
+    return this.#changes ?? noChanges;
+  }
+
+  /** The run's buffered queries, less those that this decision has answered or sent on. */
+  waitingQueries(runId: string): readonly BufferedQuery[] {
+    const buffered = this.volatile.queries.get(runId);
+    if (buffered === undefined) return noQueries;
+    return [...buffered.values()].filter(
+      ({ askId }) => !this.changes.some((change) => change.kind === 'waitEnded' && change.askId === askId),
+    );
   }
 
   nextTaskId(): number {
@@ -151,6 +172,7 @@ export class RunDraft {
   readonly events: RecordedEvent[] = [];
   readonly facts: PlacedFact[] = [];
   #touched = false;
+  #writing = false;
 
   constructor(draft: Draft, run: Run) {
     this.draft = draft;
@@ -165,16 +187,33 @@ export class RunDraft {
     return { runId: this.run.key.runId, events: this.events, facts: this.facts };
   }
 
+  /**
+   * Something will be written: a workflow task that was only on trial becomes a real one first. Called by every first write, and by what
+   * looks at the pending workflow task in order to write.
+   */
+  write(): void {
+    if (this.#writing) return;
+    this.#writing = true;
+    const { speculative } = this.draft.volatile;
+    if (speculative.size === 0) return;
+    const onTrial = speculative.get(this.run.key.runId);
+    if (onTrial !== undefined && isRunning(this.run)) makeSpeculativeReal(this, onTrial);
+  }
+
   /** Writes an event; answers its id. */
   add<Kind extends EventKind>(kind: Kind, attributes: AttributesOf[Kind], meta: EventMeta = noMeta): number {
     assert(isRunning(this.run), `${kind} after the close of run ${this.run.key.runId}`);
+    this.write();
     return this.record(asEvent(makeEvent(this.run.nextEventId, kind, attributes, meta, this.draft.nowMs)));
   }
 
-  /** An event from outside: it waits while a workflow task is started, so that the worker's commands come right behind it. */
-  addOrBuffer<Kind extends EventKind>(kind: Kind, attributes: AttributesOf[Kind], meta: EventMeta = noMeta): void {
-    if (this.hasStartedWorkflowTask) this.buffer(kind, attributes, meta);
-    else this.add(kind, attributes, meta);
+  /** An event from outside: it waits while a workflow task is started, so that the worker's commands come right behind it. Answers 0 then. */
+  addOrBuffer<Kind extends EventKind>(kind: Kind, attributes: AttributesOf[Kind], meta: EventMeta = noMeta): number {
+    this.write();
+    const { workflowTask } = this.run;
+    if (workflowTask === undefined || workflowTask.startedEventId === 0) return this.add(kind, attributes, meta);
+    this.buffer(kind, attributes, meta);
+    return 0;
   }
 
   buffer<Kind extends EventKind>(kind: Kind, attributes: AttributesOf[Kind], meta: EventMeta = noMeta): void {
@@ -187,6 +226,7 @@ export class RunDraft {
   }
 
   note(fact: RunFact): void {
+    this.write();
     this.#touched = true;
     this.facts.push({ afterEvents: this.events.length, fact });
     evolveFact(this.run, fact, this.draft.nowMs, this.draft.wire);
@@ -205,10 +245,6 @@ export class RunDraft {
 
   finishTask(taskId: number): void {
     this.draft.finishTask(taskId);
-  }
-
-  get hasStartedWorkflowTask(): boolean {
-    return this.run.workflowTask !== undefined && this.run.workflowTask.startedEventId !== 0;
   }
 
   record(event: HistoryEvent): number {

@@ -41,6 +41,7 @@ export type TaskFailure = {
 
 /** An event for the first attempt only: a failing workflow would otherwise fill its history with its failures. */
 export function writeWorkflowTaskFailed(run: RunDraft, { cause, failure, identity, binaryChecksum }: TaskFailure): void {
+  run.write();
   const { workflowTask } = run.run;
   assert(workflowTask !== undefined, 'a task fails');
   finishWorkflowTaskTasks(run);

@@ -2,10 +2,11 @@
  * The history of one shard: decides commands, evolves records. Pure: no clock, no I/O, no randomness; what it needs of those comes with
  * the command.
  *
- *   handle(command) ──▶ record + reply + effects        nothing durable changes
- *   evolve(record)  ──▶ durable state                   the only place that changes it, live and in replay
+ *   handle(command)  ──▶ record + reply + effects + volatile changes        reads only: whatever it throws, nothing has changed
+ *   accept(handled)  ──▶ evolve(record), then the volatile changes           live
+ *   evolve(record)   ──▶ durable state                                       the only place that changes it, live and in replay
  *
- * Volatile state (who waits, buffered queries, speculative tasks) changes while a command is handled and is lost at a takeover.
+ * Volatile state (who waits, buffered queries, speculative tasks) is lost at a takeover.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import type { Handled } from '../kernel/handled.ts';
@@ -37,12 +38,15 @@ import { emptyShard, executionKey, isRunning, type ShardState, type WorkflowTask
 import type { TransferTask } from './tasks.ts';
 import { fireTimer } from './timer.ts';
 import type { NextTimer } from './timer-queue.ts';
-import { emptyVolatile, type Volatile } from './volatile.ts';
+import { changeVolatile, emptyVolatile, type Volatile, type VolatileChange } from './volatile.ts';
 import { startWorkflowTask } from './workflow-task.ts';
 
 export type HistoryCoreOptions = { readonly wire: HistoryWire; readonly limits?: Partial<HistoryLimits> };
 
-export type HandledHistory = Handled<HistoryRecord, HistoryReply, HistoryEffect>;
+export type HandledHistory = Handled<HistoryRecord, HistoryReply, HistoryEffect> & {
+  /** Applied by `accept`. */
+  readonly changes: readonly VolatileChange[];
+};
 
 export class HistoryCore {
   readonly #wire: HistoryWire;
@@ -61,23 +65,28 @@ export class HistoryCore {
     return this.#handled(draft, reply);
   }
 
+  /** What was handled takes effect in memory. */
+  accept(handled: HandledHistory): void {
+    if (handled.kind === 'commit') this.evolve(handled.record);
+    for (const change of handled.changes) changeVolatile(this.#volatile, change);
+  }
+
   evolve(record: HistoryRecord): void {
     evolve(this.#shard, record, this.#wire);
-    // Only now: a record that is refused for its size carries nothing along.
     const { finished } = this.#volatile;
-    if (finished.length > 0) this.#volatile.finished = finished.filter((taskId) => this.#shard.transfers.has(taskId));
+    if (finished.size > 0) for (const taskId of record.finishedTaskIds) finished.delete(taskId);
   }
 
   /** The caller no longer waits. */
-  cancel(askId: number, nowMs: number): HandledHistory {
-    this.#forgetWait(askId, nowMs);
-    return { kind: 'wait', barrier: false, effects: [] };
+  cancel(askId: number): HandledHistory {
+    return { kind: 'wait', barrier: false, effects: [], changes: [{ kind: 'waitEnded', askId }] };
   }
 
   /** The time of a wait is over: a history wait is answered with things as they are, a query with a refusal. */
   expireWait(askId: number, nowMs: number): HandledHistory {
-    const reply = this.#forgetWait(askId, nowMs);
-    return { kind: 'wait', barrier: true, effects: reply === undefined ? [] : [{ kind: 'reply', askId, reply }] };
+    const reply = this.#atDeadline(askId, nowMs);
+    const effects: readonly HistoryEffect[] = reply === undefined ? [] : [{ kind: 'reply', askId, reply }];
+    return { kind: 'wait', barrier: true, effects, changes: [{ kind: 'waitEnded', askId }] };
   }
 
   /** In the order in which they were made. */
@@ -100,7 +109,7 @@ export class HistoryCore {
 
   /** Tasks that are finished but not yet journaled: worth a `flushFinishedTasks` when nothing else is written. */
   get hasFinishedTasks(): boolean {
-    return this.#volatile.finished.length > 0;
+    return this.#volatile.finished.size > 0;
   }
 
   /** What must be in memory before this command is handled. */
@@ -137,12 +146,21 @@ export class HistoryCore {
   /** A workflow task for an update, which leaves no trace unless it turns out to matter; undefined: one is pending already. */
   offerSpeculativeWorkflowTask(key: RunKey, nowMs: number): WorkflowTask | undefined {
     const run = findRun(this.#shard, key);
-    return run === undefined ? undefined : offerSpeculative(this.#draft(nowMs, 0), run);
+    if (run === undefined) return undefined;
+    const draft = this.#draft(nowMs, 0);
+    const offered = offerSpeculative(draft, run);
+    for (const change of draft.changes) changeVolatile(this.#volatile, change);
+    return offered;
   }
 
   /** Everything durable, in one canonical form: two shards are equal exactly when these texts are. */
   stateHash(): string {
     return canonicalText(this.#shard);
+  }
+
+  /** Everything that is not durable, likewise. */
+  volatileHash(): string {
+    return canonicalText(this.#volatile);
   }
 
   #draft(nowMs: number, askId: number): Draft {
@@ -152,37 +170,29 @@ export class HistoryCore {
 
   #handled(draft: Draft, reply: HistoryReply | undefined): HandledHistory {
     if (draft.isEmpty) {
-      if (reply !== undefined) return { kind: 'answer', reply, effects: draft.effects };
-      return { kind: 'wait', barrier: true, effects: draft.effects };
+      const { effects, changes } = draft;
+      return reply === undefined ? { kind: 'wait', barrier: true, effects, changes } : { kind: 'answer', reply, effects, changes };
     }
-    const volatile = this.#volatile;
+    const { volatile } = draft;
     for (const run of draft.runs) keepWithinLimits(run);
     for (const { run, events } of draft.runs) {
       if (events.length > 0) answerWaiters(draft, run);
       if (!isRunning(run) && volatile.queries.size > 0) releaseQueries(draft, run);
-      if (run.workflowTask !== undefined || !isRunning(run)) volatile.speculative.delete(run.key.runId);
+      const { runId } = run.key;
+      const isReal = run.workflowTask !== undefined || !isRunning(run);
+      if (isReal && volatile.speculative.has(runId)) draft.stage({ kind: 'speculativeEnded', runId });
     }
     for (const taskId of volatile.finished) if (this.#shard.transfers.has(taskId)) draft.finishTask(taskId);
-    return { kind: 'commit', record: draft.toRecord(), reply, effects: draft.effects };
+    return { kind: 'commit', record: draft.toRecord(), reply, effects: draft.effects, changes: draft.changes };
   }
 
-  #forgetWait(askId: number, nowMs: number): HistoryReply | undefined {
+  #atDeadline(askId: number, nowMs: number): HistoryReply | undefined {
     const { waiters, queries, waitingOn } = this.#volatile;
     const runId = waitingOn.get(askId);
     if (runId === undefined) return undefined;
-    waitingOn.delete(askId);
-    const left = waiters.get(runId)?.filter((waiter) => waiter.askId !== askId);
-    if (left !== undefined) {
-      const found = left.length < (waiters.get(runId)?.length ?? 0);
-      if (left.length === 0) waiters.delete(runId);
-      else waiters.set(runId, left);
-      const run = this.#shard.runs.get(runId);
-      if (found && run !== undefined) return positionOf(this.#draft(nowMs, askId), run);
-    }
-    const others = queries.get(runId)?.filter((query) => query.askId !== askId);
-    if (others === undefined) return undefined;
-    if (others.length === 0) queries.delete(runId);
-    else queries.set(runId, others);
+    const run = this.#shard.runs.get(runId);
+    if (waiters.get(runId)?.has(askId) === true) return run === undefined ? undefined : positionOf(this.#draft(nowMs, askId), run);
+    if (queries.get(runId)?.has(askId) !== true) return undefined;
     return reject({ reason: 'query-timed-out', message: 'query timed out before a worker could process it' });
   }
 }

@@ -203,6 +203,6 @@ export function finishOutboxTask(draft: Draft, command: FinishOutboxTask): Histo
     default:
       return unreachable(task);
   }
-  if (!draft.volatile.finished.includes(command.taskId)) draft.volatile.finished.push(command.taskId);
+  if (!draft.volatile.finished.has(command.taskId)) draft.stage({ kind: 'taskFinished', taskId: command.taskId });
   return done;
 }

@@ -42,15 +42,13 @@ export function queryWorkflow(draft: Draft, command: QueryWorkflow): HistoryRepl
     draft.effects.push(directQuery(run, query));
     return undefined;
   }
-  const buffered = draft.volatile.queries.get(run.key.runId) ?? [];
-  if (buffered.length >= draft.limits.bufferedQueriesMax) {
+  const { runId } = run.key;
+  if ((draft.volatile.queries.get(runId)?.size ?? 0) >= draft.limits.bufferedQueriesMax) {
     const message =
       'consistent query buffer is full, this may be caused by too many queries and workflow not able to process query fast enough';
     return reject({ reason: 'busy-workflow', message });
   }
-  buffered.push(query);
-  draft.volatile.queries.set(run.key.runId, buffered);
-  draft.volatile.waitingOn.set(draft.askId, run.key.runId);
+  draft.stage({ kind: 'queryBuffered', runId, query });
   return undefined;
 }
 
@@ -84,16 +82,13 @@ function directQuery(run: Run, query: BufferedQuery): DirectQuery {
 
 /** The results that came with a completed task. */
 export function answerQueries(draft: Draft, run: Run, results: ReadonlyMap<string, QueryResult>): void {
-  const buffered = draft.volatile.queries.get(run.key.runId);
-  if (buffered === undefined || results.size === 0) return;
-  const left = buffered.filter((query) => {
+  if (results.size === 0) return;
+  for (const query of draft.waitingQueries(run.key.runId)) {
     const result = results.get(query.queryId);
-    if (result === undefined) return true;
-    forget(draft, query);
+    if (result === undefined) continue;
+    draft.stage({ kind: 'waitEnded', askId: query.askId });
     draft.effects.push({ kind: 'reply', askId: query.askId, reply: queryReply(result, draft.limits.blobBytesMax) });
-    return false;
-  });
-  keep(draft, run.key.runId, left);
+  }
 }
 
 export function queryReply(result: QueryResult, blobBytesMax: number): HistoryReply {
@@ -110,24 +105,12 @@ export function queryReply(result: QueryResult, blobBytesMax: number): HistoryRe
 
 /** No further task is due: what still waits goes out on its own. `run` is the run as it will be. */
 export function releaseQueries(draft: Draft, run: Run): void {
-  const buffered = draft.volatile.queries.get(run.key.runId);
-  if (buffered === undefined) return;
-  for (const query of buffered) {
-    forget(draft, query);
+  for (const query of draft.waitingQueries(run.key.runId)) {
+    draft.stage({ kind: 'waitEnded', askId: query.askId });
     if (run.previousStartedEventId !== 0) draft.effects.push(directQuery(run, query));
     else {
       const message = 'Workflow execution closed before WorkflowTaskStarted event';
       draft.effects.push({ kind: 'reply', askId: query.askId, reply: reject({ reason: 'workflow-not-ready', message }) });
     }
   }
-  draft.volatile.queries.delete(run.key.runId);
-}
-
-function forget(draft: Draft, query: BufferedQuery): void {
-  draft.volatile.waitingOn.delete(query.askId);
-}
-
-function keep(draft: Draft, runId: string, queries: BufferedQuery[]): void {
-  if (queries.length === 0) draft.volatile.queries.delete(runId);
-  else draft.volatile.queries.set(runId, queries);
 }

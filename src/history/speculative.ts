@@ -4,6 +4,7 @@
  *   offered ──▶ started ──▶ completed without anything to remember ──▶ dropped: the journal never heard of it
  *      │           │
  *      └───────────┴── anything else is written for the run ──▶ real: first its Scheduled (and Started), then that
+ *                      (looking at the run, to find that there is nothing to write, is not enough)
  *
  * Ids are those that the events would get; the run's next event id does not move.
  */
@@ -34,7 +35,7 @@ export function offerSpeculative(draft: Draft, run: Run): WorkflowTask | undefin
     dispatchTaskId: 0,
     timeoutTaskId: 0,
   };
-  speculative.set(run.key.runId, offered);
+  draft.stage({ kind: 'speculativeSet', runId: run.key.runId, workflowTask: offered });
   return offered;
 }
 
@@ -55,6 +56,6 @@ export function dropSpeculative(draft: Draft, run: Run, request: CompleteWorkflo
   if (request.commands.length > 0 || request.forceCreateNewWorkflowTask) return false;
   // History ends with the last completed task (its Started, then its Completed): nothing new went out.
   if (run.nextEventId > run.previousStartedEventId + 2) return false;
-  draft.volatile.speculative.delete(run.key.runId);
+  draft.stage({ kind: 'speculativeEnded', runId: run.key.runId });
   return true;
 }

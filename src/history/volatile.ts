@@ -5,7 +5,11 @@
  *   queries      buffered until the next workflow task takes them along, or until it is over
  *   speculative  workflow tasks for updates: nothing of them is written unless they turn out to matter
  *   finished     transfer tasks that are done, until a record carries that along
+ *
+ * A decision only reads it. What the decision would change is staged with its draft and applied once its record is accepted (or at once,
+ * when there is none): a command that throws, or whose record is refused, leaves whoever waits where they were.
  */
+import { unreachable } from '../kernel/assert.ts';
 import type { WorkflowTask } from './state.ts';
 
 export type HistoryWaiter = {
@@ -22,15 +26,78 @@ export type BufferedQuery = {
 };
 
 export type Volatile = {
-  /** By run id, as all others. */
-  readonly waiters: Map<string, HistoryWaiter[]>;
-  readonly queries: Map<string, BufferedQuery[]>;
+  /** By run id, as all others; within a run by ask id, in order of arrival. */
+  readonly waiters: Map<string, Map<number, HistoryWaiter>>;
+  readonly queries: Map<string, Map<number, BufferedQuery>>;
   readonly speculative: Map<string, WorkflowTask>;
   /** Which run an ask waits on. */
   readonly waitingOn: Map<number, string>;
-  finished: number[];
+  readonly finished: Set<number>;
 };
 
+/** What a decision sees of it. */
+export type VolatileView = {
+  readonly waiters: ReadonlyMap<string, ReadonlyMap<number, HistoryWaiter>>;
+  readonly queries: ReadonlyMap<string, ReadonlyMap<number, BufferedQuery>>;
+  readonly speculative: ReadonlyMap<string, WorkflowTask>;
+  readonly waitingOn: ReadonlyMap<number, string>;
+  readonly finished: ReadonlySet<number>;
+};
+
+export type VolatileChange =
+  | { readonly kind: 'historyAwaited'; readonly runId: string; readonly waiter: HistoryWaiter }
+  | { readonly kind: 'queryBuffered'; readonly runId: string; readonly query: BufferedQuery }
+  /** Answered, sent on or given up, whatever the ask waited for. */
+  | { readonly kind: 'waitEnded'; readonly askId: number }
+  | { readonly kind: 'speculativeSet'; readonly runId: string; readonly workflowTask: WorkflowTask }
+  /** Dropped without a trace, or written: the run has a real task now, or is closed. */
+  | { readonly kind: 'speculativeEnded'; readonly runId: string }
+  | { readonly kind: 'taskFinished'; readonly taskId: number };
+
 export function emptyVolatile(): Volatile {
-  return { waiters: new Map(), queries: new Map(), speculative: new Map(), waitingOn: new Map(), finished: [] };
+  return { waiters: new Map(), queries: new Map(), speculative: new Map(), waitingOn: new Map(), finished: new Set() };
+}
+
+/** The only code that changes volatile state. */
+export function changeVolatile(volatile: Volatile, change: VolatileChange): void {
+  switch (change.kind) {
+    case 'historyAwaited':
+      addWait(volatile.waiters, change.runId, change.waiter);
+      volatile.waitingOn.set(change.waiter.askId, change.runId);
+      return;
+    case 'queryBuffered':
+      addWait(volatile.queries, change.runId, change.query);
+      volatile.waitingOn.set(change.query.askId, change.runId);
+      return;
+    case 'waitEnded': {
+      const runId = volatile.waitingOn.get(change.askId);
+      if (runId === undefined) return;
+      volatile.waitingOn.delete(change.askId);
+      endWait(volatile.waiters, runId, change.askId);
+      endWait(volatile.queries, runId, change.askId);
+      return;
+    }
+    case 'speculativeSet':
+      volatile.speculative.set(change.runId, change.workflowTask);
+      return;
+    case 'speculativeEnded':
+      volatile.speculative.delete(change.runId);
+      return;
+    case 'taskFinished':
+      volatile.finished.add(change.taskId);
+      return;
+    default:
+      return unreachable(change);
+  }
+}
+
+function addWait<Wait extends { readonly askId: number }>(waits: Map<string, Map<number, Wait>>, runId: string, wait: Wait): void {
+  const others = waits.get(runId);
+  if (others === undefined) waits.set(runId, new Map([[wait.askId, wait]]));
+  else others.set(wait.askId, wait);
+}
+
+function endWait<Wait>(waits: Map<string, Map<number, Wait>>, runId: string, askId: number): void {
+  const others = waits.get(runId);
+  if (others?.delete(askId) === true && others.size === 0) waits.delete(runId);
 }

@@ -32,7 +32,9 @@ export type Scheduling = {
 
 /** What is written wakes the workflow: unless a task is pending already, one is scheduled now. */
 export function wake(run: RunDraft, scheduling: Scheduling = {}): void {
-  if (isRunning(run.run) && run.run.workflowTask === undefined) scheduleWorkflowTask(run, scheduling);
+  if (!isRunning(run.run)) return;
+  run.write();
+  if (run.run.workflowTask === undefined) scheduleWorkflowTask(run, scheduling);
 }
 
 export function scheduleWorkflowTask(run: RunDraft, scheduling: Scheduling = {}): void {
@@ -180,7 +182,7 @@ function startSpeculative(draft: Draft, run: Run, workflowTask: WorkflowTask, co
     identity: command.identity,
     historySizeBytes: run.historySizeBytes,
   };
-  draft.volatile.speculative.set(run.key.runId, started);
+  draft.stage({ kind: 'speculativeSet', runId: run.key.runId, workflowTask: started });
   return describeStarted(draft, run, started);
 }
 
@@ -251,9 +253,8 @@ const noQueries: ReadonlyMap<string, Uint8Array> = new Map();
 
 /** Buffered queries ride on the task that starts. */
 function takeQueries(draft: Draft, runId: string): ReadonlyMap<string, Uint8Array> {
-  const buffered = draft.volatile.queries.get(runId);
-  if (buffered === undefined) return noQueries;
+  if (draft.volatile.queries.size === 0) return noQueries;
   const queries = new Map<string, Uint8Array>();
-  for (const { queryId, query } of buffered) queries.set(queryId, query);
+  for (const { queryId, query } of draft.waitingQueries(runId)) queries.set(queryId, query);
   return queries;
 }

@@ -1,6 +1,6 @@
 /**
- * What a pure core makes of one command. The partition loop evolves and appends `record`; nothing else of it leaves the actor before
- * that record, and all earlier ones, are committed.
+ * What a pure core makes of one command, before anything has changed. The partition loop gives it back to the core's `accept` once its
+ * record is encoded and will be appended; nothing of it leaves the actor before that record, and all earlier ones, are committed.
  */
 export type Handled<Record, Reply, Effect> =
   /** Accepted: one record. `reply` undefined = the answer comes later, through a reply effect. */

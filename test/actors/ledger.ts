@@ -27,13 +27,16 @@ export type LedgerReply =
 export type LedgerRecord = { readonly id: string; readonly timeMs: number; readonly size: number };
 export type LedgerEffect = ReplyEffect<LedgerReply> | { readonly kind: 'dispatch'; readonly id: string };
 
+/** Who waits from now on; undefined: nobody any more. */
+type HandledEntry = Handled<LedgerRecord, LedgerReply, LedgerEffect> & { readonly waiting?: readonly number[] };
+
 export class LedgerCore implements PartitionCore<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect> {
   readonly entries: string[] = [];
   readonly #places = new Map<string, number>();
-  #waiting: number[] = [];
+  #waiting: readonly number[] = [];
   lastTimeMs = 0;
 
-  handle(command: LedgerCommand, nowMs: number, askId: number): Handled<LedgerRecord, LedgerReply, LedgerEffect> {
+  handle(command: LedgerCommand, nowMs: number, askId: number): HandledEntry {
     switch (command.kind) {
       case 'add': {
         const place = this.#places.get(command.id);
@@ -42,22 +45,25 @@ export class LedgerCore implements PartitionCore<LedgerCommand, LedgerReply, Led
         for (const waiter of this.#waiting) {
           effects.push({ kind: 'reply', askId: waiter, reply: { kind: 'entries', entries: [...this.entries, command.id] } });
         }
-        this.#waiting = [];
         const record = { id: command.id, timeMs: nowMs, size: command.size ?? 0 };
-        return { kind: 'commit', record, reply: { kind: 'added', place: this.entries.length }, effects };
+        return { kind: 'commit', record, reply: { kind: 'added', place: this.entries.length }, effects, waiting: [] };
       }
       case 'read':
         return { kind: 'answer', reply: { kind: 'entries', entries: [...this.entries] }, effects: [] };
       case 'refuse':
         return { kind: 'answer', reply: { kind: 'refused', count: this.entries.length }, effects: [] };
       case 'await':
-        this.#waiting.push(askId);
-        return { kind: 'wait', barrier: false, effects: [] };
+        return { kind: 'wait', barrier: false, effects: [], waiting: [...this.#waiting, askId] };
       case 'poison':
         return { kind: 'commit', record: { id: 'poison', timeMs: nowMs, size: 0 }, reply: { kind: 'added', place: -1 }, effects: [] };
       case 'throw':
         throw new Error('planned failure of the core');
     }
+  }
+
+  accept(handled: HandledEntry): void {
+    if (handled.kind === 'commit') this.evolve(handled.record);
+    if (handled.waiting !== undefined) this.#waiting = handled.waiting;
   }
 
   evolve(record: LedgerRecord): void {
@@ -66,10 +72,10 @@ export class LedgerCore implements PartitionCore<LedgerCommand, LedgerReply, Led
     this.lastTimeMs = record.timeMs;
   }
 
-  cancel(askId: number): Handled<LedgerRecord, LedgerReply, LedgerEffect> {
+  cancel(askId: number): HandledEntry {
     if (!this.#waiting.includes(askId)) return { kind: 'wait', barrier: false, effects: [] };
-    this.#waiting = this.#waiting.filter((waiter) => waiter !== askId);
-    return { kind: 'wait', barrier: false, effects: [{ kind: 'reply', askId, reply: { kind: 'canceled' } }] };
+    const waiting = this.#waiting.filter((waiter) => waiter !== askId);
+    return { kind: 'wait', barrier: false, effects: [{ kind: 'reply', askId, reply: { kind: 'canceled' } }], waiting };
   }
 }
 

@@ -78,6 +78,7 @@ const loop = new PartitionLoop<Command, number, number, never>({
     core: {
       handle: (command, nowMs) =>
         command.kind === 'write' ? { kind: 'commit', record: nowMs, reply: 1, effects: [] } : { kind: 'answer', reply: 1, effects: [] },
+      accept: () => {},
       evolve: () => {},
       cancel: () => ({ kind: 'wait', barrier: false, effects: [] }),
     },

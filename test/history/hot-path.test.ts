@@ -102,10 +102,10 @@ test('a wait that is given up gets nothing; one whose time is over gets things a
   const shard = new ShardUnderTest();
   shard.start();
   shard.ask({ kind: 'getHistoryPosition', key, waitBeyondEventId: 2, waitForClose: false });
-  shard.core.cancel(shard.lastAskId, shard.nowMs);
+  shard.cancel(shard.lastAskId);
   shard.ask({ kind: 'getHistoryPosition', key, waitBeyondEventId: 2, waitForClose: false });
-  const expired = shard.core.expireWait(shard.lastAskId, shard.nowMs);
-  expect(expired.effects).toMatchObject([{ kind: 'reply', askId: shard.lastAskId, reply: { lastEventId: 2 } }]);
+  shard.expire(shard.lastAskId);
+  expect(shard.effects.splice(0)).toMatchObject([{ kind: 'reply', askId: shard.lastAskId, reply: { lastEventId: 2 } }]);
   shard.pollWorkflowTask();
   expect(shard.effects).toEqual([]);
 });

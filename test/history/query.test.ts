@@ -141,7 +141,7 @@ describe('buffered', () => {
     const shard = idle();
     shard.signal();
     const { askId } = ask(shard);
-    shard.core.cancel(askId, shard.nowMs);
+    shard.cancel(askId);
     expect(ask(shard, { queryId: 'q2' }).reply).toBeUndefined();
     expect([...shard.pollWorkflowTask().queries.keys()]).toEqual(['q2']);
   });
@@ -150,7 +150,8 @@ describe('buffered', () => {
     const shard = idle();
     shard.signal();
     const { askId } = ask(shard);
-    expect(shard.core.expireWait(askId, shard.nowMs).effects).toEqual([
+    shard.expire(askId);
+    expect(shard.effects).toEqual([
       {
         kind: 'reply',
         askId,

@@ -20,7 +20,7 @@ import type {
   WorkflowTaskRef,
 } from '../../src/history/commands.ts';
 import type { EventKind, EventOf, HistoryEvent } from '../../src/history/events.ts';
-import { HistoryCore } from '../../src/history/history-core.ts';
+import { type HandledHistory, HistoryCore } from '../../src/history/history-core.ts';
 import type { HistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryRecord } from '../../src/history/record.ts';
 import type {
@@ -76,16 +76,40 @@ export class ShardUnderTest {
 
   /** Undefined: the answer comes later, as an effect. */
   ask(command: HistoryCommand): HistoryReply | undefined {
-    const handled = this.core.handle(command, this.nowMs, this.#nextAskId++);
+    const handled = this.decide(command);
     this.effects.push(...handled.effects);
+    this.core.accept(handled);
     if (handled.kind === 'wait') return undefined;
-    if (handled.kind === 'answer') return handled.reply;
-    this.commit(handled.record);
+    if (handled.kind === 'commit') this.#committed(handled.record);
     return handled.reply;
   }
 
-  commit(record: HistoryRecord): void {
-    this.core.evolve(record);
+  /** What would become of the command: a decision only reads. */
+  decide(command: HistoryCommand): HandledHistory {
+    const before = this.checks ? this.#memory() : '';
+    const handled = this.core.handle(command, this.nowMs, this.#nextAskId++);
+    if (this.checks && this.#memory() !== before)
+      expect(this.#memory(), `${command.kind} changed memory while it was decided`).toBe(before);
+    return handled;
+  }
+
+  /** The caller of that ask no longer waits. */
+  cancel(askId: number): void {
+    this.core.accept(this.core.cancel(askId));
+  }
+
+  /** The time of that ask's wait is over. */
+  expire(askId: number): void {
+    const handled = this.core.expireWait(askId, this.nowMs);
+    this.core.accept(handled);
+    this.effects.push(...handled.effects);
+  }
+
+  #memory(): string {
+    return `${this.core.stateHash()}\n${this.core.volatileHash()}`;
+  }
+
+  #committed(record: HistoryRecord): void {
     this.records.push(record);
     const { value, schema } = historyCodec.encode(record);
     const decoded = historyCodec.decode(value, schema);

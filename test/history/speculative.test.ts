@@ -3,7 +3,7 @@
  * then either matters or has never been there.
  */
 import { expect, test } from 'vitest';
-import { completeWorkflow, key, scheduleActivity, ShardUnderTest, startTimer } from './shard-under-test.ts';
+import { activityRef, completeWorkflow, key, scheduleActivity, ShardUnderTest, startTimer } from './shard-under-test.ts';
 
 function idleWorkflow(): ShardUnderTest {
   const shard = new ShardUnderTest();
@@ -83,4 +83,21 @@ test('none is offered while a task is pending, or twice', () => {
   const idle = idleWorkflow();
   offer(idle);
   expect(idle.core.offerSpeculativeWorkflowTask(key, idle.nowMs)).toBeUndefined();
+});
+
+test('a timer that turns out to be irrelevant does not make it real', () => {
+  const shard = new ShardUnderTest();
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [scheduleActivity({ heartbeatTimeoutMs: 2000, startToCloseTimeoutMs: 60_000 })]);
+  const activity = shard.pollActivityTask();
+  shard.advance(1500);
+  shard.ask({ kind: 'recordActivityHeartbeat', activity: activityRef(activity), details: undefined, identity: 'worker' });
+  const task = poll(shard);
+  const written = shard.history();
+  // The heartbeat has moved the deadline: this timer is armed again, and nothing else comes of it.
+  shard.advance(500);
+  shard.fireDueTimers();
+  expect(shard.history()).toEqual(written);
+  expect(shard.describe().pendingWorkflowTask).toBeUndefined();
+  expect(shard.ask(shard.completion(task, []))?.kind).toBe('workflowTaskCompleted');
 });
