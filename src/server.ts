@@ -10,12 +10,12 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { isAskFailure } from './actors/asks.ts';
 import type { AskFailure } from './actors/asks.ts';
+import { Census } from './actors/census.ts';
 import { ClusterHost } from './actors/cluster-host.ts';
 import { HISTORY_CACHE_BYTES_MAX } from './actors/history-store.ts';
 import { HistoryShard } from './actors/history-shard.ts';
 import type { Log, LogError } from './actors/log.ts';
 import { MatchingHost } from './actors/matching-host.ts';
-import type { PartitionStatus } from './actors/partition-owner.ts';
 import { Router } from './actors/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/transfer-queue.ts';
@@ -65,7 +65,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const router = new Router(systemClock, (error) => {
     logger.error('an answer could not be handled', { error: error instanceof Error ? error : String(error) });
   });
-  const census = new Census(options, fatal);
+  const census = new Census({ clock: systemClock, logger, clusterTopic: clusterTopic(prefix), onFatal: fatal });
   const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger };
 
   const cluster = new ClusterHost({
@@ -73,7 +73,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     topic: clusterTopic(prefix),
     codec: clusterCodec,
     sink: router.sink<ClusterReply>({ kind: 'cluster' }),
-    onStatus: census.watch(clusterTopic(prefix), 0),
+    onStatus: census.register(clusterTopic(prefix), 0),
   });
   router.attach({ kind: 'cluster' }, cluster);
 
@@ -91,7 +91,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       layout,
       router,
       sink: router.sink<HistoryReply>(address),
-      onStatus: census.watch(historyTopic(prefix), index),
+      onStatus: census.register(historyTopic(prefix), index),
     });
     router.attach(address, actor);
     return actor;
@@ -107,7 +107,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       matchingPartitions: layout.matchingPartitions,
       router,
       sink: router.sink(address),
-      onStatus: census.watch(matchingTopic(prefix), partition),
+      onStatus: census.register(matchingTopic(prefix), partition),
     });
     router.attach(address, host);
     return host;
@@ -121,7 +121,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   try {
     for (const actor of actors) actor.start();
-    await census.allActive();
+    await census.settled();
     await setUpCluster(router, cluster, options);
     const { identity } = cluster.view;
     assert(identity !== undefined, 'the cluster has its identity once it is set up');
@@ -153,8 +153,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           const page = shard?.historyPage(key.runId, firstEventId, lastEventId, { eventsMax, bytesMax });
           return page instanceof Promise ? page.then((later) => later?.events) : page?.events;
         },
+        condition: census,
       },
     });
+    census.serving();
     const endPolls = (): void => {
       for (const host of hosts) host.endPolls();
     };
@@ -242,55 +244,4 @@ function onceFatal(options: ServerOptions): (reason: string) => void {
     told = true;
     options.onFatal(reason);
   };
-}
-
-/**
- * How all the actors are. A partition that a rival took ends the process: until processes form a cluster, claiming it back would make
- * two servers fence each other for ever. One that failed needs a person; the others go on.
- */
-class Census {
-  readonly #states = new Map<string, PartitionStatus['state']>();
-  readonly #options: ServerOptions;
-  readonly #fatal: (reason: string) => void;
-  readonly #starting = Promise.withResolvers<void>();
-  #isStopping = false;
-
-  constructor(options: ServerOptions, fatal: (reason: string) => void) {
-    this.#options = options;
-    this.#fatal = fatal;
-  }
-
-  watch(topic: string, partition: number): (status: PartitionStatus) => void {
-    const name = `${topic}/${partition}`;
-    this.#states.set(name, 'unassigned');
-    return (status) => this.#changed(name, status);
-  }
-
-  /** Rejects when a partition fails or is lost before all of them serve. */
-  allActive(): Promise<void> {
-    return this.#starting.promise;
-  }
-
-  stopping(): void {
-    this.#isStopping = true;
-  }
-
-  #changed(name: string, status: PartitionStatus): void {
-    this.#states.set(name, status.state);
-    if (status.state === 'active' && [...this.#states.values()].every((state) => state === 'active')) return this.#starting.resolve();
-    if (this.#isStopping) return;
-    if (status.state === 'failed') {
-      this.#options.logger.error('a partition failed and needs a person', {
-        partition: name,
-        offset: status.offset,
-        reason: status.reason,
-      });
-      this.#starting.reject(new Error(`${name} failed: ${status.reason}`));
-    }
-    if (status.rival !== undefined) {
-      const reason = `${name} was taken over by ${status.rival.owner} (epoch ${status.rival.epoch}, offset ${status.rival.offset})`;
-      this.#starting.reject(new Error(reason));
-      this.#fatal(reason);
-    }
-  }
 }

@@ -1,6 +1,7 @@
 /** What the loop owes those who asked, when it cannot give them their actor's reply. */
 
-export type Unavailable = { readonly kind: 'unavailable'; readonly message: string };
+/** `refused`: the command was not accepted, so nothing happened; otherwise that is not known. */
+export type Unavailable = { readonly kind: 'unavailable'; readonly message: string; readonly refused?: true };
 export type DeadlineExceeded = { readonly kind: 'deadline'; readonly message: string };
 /** Refused, nothing happened: RESOURCE_EXHAUSTED. */
 export type Busy = { readonly kind: 'busy'; readonly message: string };

@@ -343,7 +343,7 @@ class MatchingMemory implements PartitionCore<Command, Reply, MatchingRecord, Ef
 }
 
 function startOutcome(answer: HistoryAnswer<StartWorkflowTask> | HistoryAnswer<StartActivityTask>): StartOutcome<StartedTask> {
-  if (isAskFailure(answer)) return { kind: 'unavailable' };
+  if (isAskFailure(answer)) return { kind: answer.kind === 'unavailable' && answer.refused === true ? 'refused' : 'unavailable' };
   if (answer.kind === 'rejected') return { kind: isObsolete(answer.rejection) ? 'obsolete' : 'unavailable' };
   return { kind: 'started', task: answer };
 }

@@ -119,7 +119,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   /** Undefined: accepted, the answer comes through the host. `NOBODY` asks when the command is the actor's own. */
   submit(askId: number, command: Command): AskFailure | undefined {
-    if (!this.#owner.accepting) return { kind: 'unavailable', message: this.#owner.unavailable() };
+    if (!this.#owner.accepting) return { kind: 'unavailable', message: this.#owner.unavailable(), refused: true };
     if (this.#waiting >= this.#limits.mailboxCommandsMax) {
       return { kind: 'busy', message: `${this.#owner.name()} has ${this.#limits.mailboxCommandsMax} commands waiting` };
     }

@@ -578,7 +578,7 @@ export class PartitionOwner implements BatchSource {
     this.barrier.prove(asked);
     this.#statusChanged();
     if (!this.#activated) {
-      this.#logger.info('ownership taken', { epoch, offset: this.#cursor.offset });
+      this.#logger.debug('ownership taken', { epoch, offset: this.#cursor.offset });
       this.#activated = true;
       this.#memory.activated(epoch);
     }

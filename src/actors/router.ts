@@ -154,7 +154,9 @@ export class Router implements Asker {
     // Who attached the actor and who asks it agree on its commands: both go by the address.
     const endpoint = seat.endpoint as Endpoint<Command> | undefined;
     const failure =
-      endpoint === undefined ? ({ kind: 'unavailable', message: `${seat.name} is not here` } as const) : endpoint.submit(askId, command);
+      endpoint === undefined
+        ? ({ kind: 'unavailable', message: `${seat.name} is not here`, refused: true } as const)
+        : endpoint.submit(askId, command);
     if (failure !== undefined) this.#clock.soon(() => this.#answer(askId, failure));
     return askId;
   }

@@ -32,7 +32,11 @@ const adminServiceNames = ['temporal.api.adminservice.v1.AdminService', 'tempora
 export async function startFrontend(options: FrontendOptions): Promise<Frontend> {
   const { ports } = options;
   const front = new Front(ports);
-  const health = new Health([workflowServiceName, operatorServiceName, ...adminServiceNames], options.serving ?? true);
+  const health = new Health({
+    services: [workflowServiceName, operatorServiceName, ...adminServiceNames],
+    admitting: options.serving ?? true,
+    condition: ports.condition,
+  });
   const server = await startGrpcServer({
     host: options.host,
     port: options.port,
@@ -40,13 +44,13 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     interceptors: [clientVersions(ports.server.version), servingGate(health), callLog(ports.logger)],
     limits: options.limits ?? defaultTransportLimits,
     logger: ports.logger,
-    serving: () => health.serving,
+    health: () => health.report(),
   });
   return {
     port: server.port,
-    setServing: (serving) => health.setServing(serving),
+    setServing: (serving) => health.setAdmitting(serving),
     stop: async (graceMs) => {
-      health.setServing(false);
+      health.setAdmitting(false);
       front.drain();
       const timer = setTimeout(() => front.endPolls(), graceMs / 2);
       await server.stop(graceMs);

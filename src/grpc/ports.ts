@@ -2,6 +2,7 @@
  * What the front needs of the rest of the server. Its handlers translate: a request becomes a command for one actor, a reply becomes
  * an answer. They keep no state, know no partition and never touch a log.
  */
+import type { ServerCondition } from '../actors/census.ts';
 import type { Clock } from '../actors/ports.ts';
 import type { Asker } from '../actors/router.ts';
 import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
@@ -17,6 +18,8 @@ export interface FrontPorts {
   readonly random: () => number;
   readonly logger: Logger;
   readonly server: ServerInfo;
+  /** What of this server is not served, for health. */
+  readonly condition: ServerCondition;
 
   readonly asker: Asker;
   readonly historyShardOf: (namespaceId: string, workflowId: string) => number;

@@ -7,6 +7,8 @@
  *   Offer   waiting ⇄ starting ──▶ done              waiting: in its queue's list
  *              ⇅         ⇅                           retrying: history could not answer, `poll` still holds it
  *           forwarded  retrying                      forwarded: under way to, or held by, the parent partition
+ *              ⇅                                     resting: its shard is not served; no poll waits for it, it is offered again later
+ *           resting
  */
 import type { DispatchQuery, PollActivityTask, PollWorkflowTask } from './commands.ts';
 import type { MatchingTask } from './tasks.ts';
@@ -68,10 +70,12 @@ export class Offer implements Due, Linked<Offer> {
   readonly fromChild: boolean;
   /** Until when a child's offer is held here; 0 = handed back at once. */
   readonly holdUntilMs: number;
-  state: 'waiting' | 'starting' | 'retrying' | 'forwarded' | 'done' = 'waiting';
+  state: 'waiting' | 'starting' | 'retrying' | 'resting' | 'forwarded' | 'done' = 'waiting';
   poll: Poll | undefined = undefined;
   /** Starts in a row that history could not answer. */
   retries = 0;
+  /** Starts in a row that were refused because the shard is not served. */
+  rests = 0;
   prev: Offer | undefined = undefined;
   next: Offer | undefined = undefined;
   linked = false;

@@ -31,6 +31,9 @@ export const matchingLimits = {
   /** A start that history could not answer is asked again, after twice as long each time. */
   startRetryFirstMs: 50,
   startRetryMaxMs: 1_000,
+  /** A task whose shard is not served lets its poll go and is offered again after twice as long each time. */
+  restFirstMs: 250,
+  restMaxMs: 10_000,
   /**
    * Polls of a child partition that wait at its parent instead. Where they wait a task is matched with one hop more, but a task that
    * finds none there is stored although a poll waits elsewhere; and the hop is cheaper than that record.

@@ -426,6 +426,14 @@ export class MatchingCore<T> {
         this.#finish(offer);
         if (!gone && !this.#findWork(poll)) this.#waitAgain(poll);
         return;
+      case 'refused':
+        // An earlier try of the same poll may have started it.
+        if (offer.retries > 0) this.#withdraw(offer, poll);
+        else this.#part(offer, poll);
+        offer.queue.bucket?.giveBack();
+        this.#rest(offer);
+        if (!gone && !this.#findWork(poll)) this.#waitAgain(poll);
+        return;
       case 'unavailable':
         if (gone) {
           this.#withdraw(offer, poll);
@@ -459,6 +467,12 @@ export class MatchingCore<T> {
     this.#turn.act({ kind: 'withdrawActivityStart', historyShard, key, scheduledEventId, pollRequestId });
   }
 
+  /** Out of the way of other tasks: with the poll held, as many tasks of one dead shard as a queue has polls would stop that queue. */
+  #rest(offer: Offer): void {
+    offer.state = 'resting';
+    this.#deadlines.set(offer, this.#turn.nowMs + Math.min(this.#limits.restMaxMs, this.#limits.restFirstMs * 2 ** offer.rests++));
+  }
+
   #part(offer: Offer, poll: Poll): void {
     offer.poll = undefined;
     offer.retries = 0;
@@ -482,6 +496,7 @@ export class MatchingCore<T> {
   #offerDue(offer: Offer): void {
     const poll = offer.poll;
     if (offer.state === 'retrying' && poll !== undefined) return this.#start(offer, poll);
+    if (offer.state === 'resting') return this.#offerAgain(offer);
     // A child's offer has been held long enough.
     offer.queue.offers.remove(offer);
     this.#drop(offer, noMatch);

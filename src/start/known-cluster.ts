@@ -1,4 +1,6 @@
 /** What `<prefix>.cluster` says about the cluster, read without claiming it. */
+import { withoutCluster } from '../actors/census.ts';
+import { LogError } from '../actors/log.ts';
 import { readJournal } from './read-journal.ts';
 import { ClusterState, type ClusterIdentity } from '../cluster/cluster-state.ts';
 import { clusterTopic } from '../topics/catalogue.ts';
@@ -17,15 +19,21 @@ export type KnownCluster = {
 export async function readKnownCluster(log: Log, prefix: string, claims: ClaimCodec): Promise<KnownCluster> {
   const state = new ClusterState();
   let owner: Claim | undefined;
-  await readJournal({
-    log,
-    claims,
-    partition: { topic: clusterTopic(prefix), partition: 0 },
-    onCounted: (record, verdict) => {
-      if (verdict === 'claim') owner = decodeClaim(record.value);
-      else state.evolve(clusterCodec.decode(record.value, record.schema));
-      return 'go on';
-    },
-  });
+  const partition = { topic: clusterTopic(prefix), partition: 0 };
+  try {
+    await readJournal({
+      log,
+      claims,
+      partition,
+      onCounted: (record, verdict) => {
+        if (verdict === 'claim') owner = decodeClaim(record.value);
+        else state.evolve(clusterCodec.decode(record.value, record.schema));
+        return 'go on';
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof Error) || (error instanceof LogError && error.recoverable)) throw error;
+    throw withoutCluster(`${partition.topic}/${partition.partition}`, error);
+  }
   return { identity: state.identity, owner };
 }

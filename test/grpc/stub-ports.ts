@@ -72,6 +72,7 @@ export class StubServer {
       random: () => 0.5,
       logger: silentLogger,
       server: { version: '1.32.0', clusterId: 'cluster-id', clusterName: 'active', historyShards: 4, persistenceStore: 'embedded' },
+      condition: { unserved: () => [], watch: () => () => {} },
       asker,
       historyShardOf: () => 1,
       matchingPartitionOf: () => 0,

@@ -34,7 +34,7 @@ async function serve(
     interceptors: options.interceptors ?? [],
     limits: { ...defaultTransportLimits, ...options.limits },
     logger: options.logger ?? silentLogger,
-    serving: () => options.serving ?? true,
+    health: () => ({ status: (options.serving ?? true) ? 'SERVING' : 'NOT_SERVING' }),
   });
   cleanups.push(() => server.stop(0));
   return server;
@@ -104,7 +104,7 @@ test('a busy port is an error that names it', async () => {
     interceptors: [],
     limits: defaultTransportLimits,
     logger: silentLogger,
-    serving: () => true,
+    health: () => ({ status: 'SERVING' }),
   });
   await expect(start).rejects.toMatchObject({
     message: `cannot listen on 127.0.0.1:${port}: the port is in use`,

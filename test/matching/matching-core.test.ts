@@ -136,6 +136,39 @@ describe('what history answers to a start', () => {
     expect(host.replies.get(added)).toEqual({ kind: 'done' });
   });
 
+  test('refused: the poll goes to the next task at once, and the refused one is offered again less and less often', () => {
+    const dead = host.ask(add(task('dead')));
+    const alive = host.ask(add(task('alive')));
+    expect([host.replies.get(dead), host.replies.get(alive)]).toEqual([{ kind: 'done' }, { kind: 'done' }]);
+    const polled = host.ask(poll('p1', { deadlineMs: 1_000_000 }));
+    const times: number[] = [];
+    for (let i = 0; i < 9; i++) {
+      const [start] = host.takeStarts();
+      expect(start?.task).toEqual(task('dead'));
+      times.push(host.now);
+      host.answerStart(start!, { kind: 'refused' });
+      if (i === 0) {
+        const [other] = host.takeStarts();
+        expect(other).toMatchObject({ task: task('alive'), pollRequestId: 'p1' });
+        host.answerStart(other!);
+        expect(host.replies.get(polled)).toMatchObject({ task: { started: 'alive' } });
+        host.ask(poll('p2', { deadlineMs: 1_000_000 }));
+      }
+      while (host.core.nextDeadline() !== undefined && host.core.counts().startsUnderWay === 0) host.advanceTo(host.core.nextDeadline()!);
+    }
+    expect(times.map((time, i) => time - (times[i - 1] ?? time))).toEqual([0, 250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+    expect(host.takeWithdrawals()).toEqual([]);
+  });
+
+  test('refused after a start whose fate is not known: that one is withdrawn', () => {
+    host.ask(add(task('a')));
+    host.ask(poll('p1'));
+    host.answerStart(host.takeStarts()[0]!, { kind: 'unavailable' });
+    host.advanceTo(host.core.nextDeadline()!);
+    host.answerStart(host.takeStarts()[0]!, { kind: 'refused' });
+    expect(host.takeWithdrawals()).toMatchObject([{ kind: 'withdrawActivityStart', pollRequestId: 'p1' }]);
+  });
+
   test('an answer that nobody asked for, or a second one, changes nothing', () => {
     host.ask(poll('p1'));
     host.ask(add(task('a')));

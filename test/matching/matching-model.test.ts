@@ -1,13 +1,13 @@
 /** Random interleavings of everything that can happen to polls and tasks (reliability.md I3, I7, I8). */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { World } from './world.ts';
+import { World, type StartFault } from './world.ts';
 
 type Step =
   | { readonly kind: 'add' | 'commit' | 'restart' | 'offerAgain'; readonly partition: number }
   | { readonly kind: 'poll'; readonly partition: number; readonly waitMs: number; readonly rate: number | undefined }
   | { readonly kind: 'cancel' | 'deliver' | 'advance'; readonly number: number }
-  | { readonly kind: 'fault'; readonly fault: 'unavailable before' | 'unavailable after' };
+  | { readonly kind: 'fault'; readonly fault: StartFault };
 
 function steps(partitions: number, crashes: boolean): fc.Arbitrary<readonly Step[]> {
   const partition = fc.nat(partitions - 1);
@@ -31,7 +31,7 @@ function steps(partitions: number, crashes: boolean): fc.Arbitrary<readonly Step
       weight: 2,
       arbitrary: fc.record({
         kind: fc.constant('fault' as const),
-        fault: fc.constantFrom('unavailable before' as const, 'unavailable after' as const),
+        fault: fc.constantFrom<StartFault>('unavailable before', 'unavailable after', 'refused'),
       }),
     },
   ];

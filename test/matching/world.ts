@@ -43,6 +43,9 @@ type SimulatedHost = {
   generation: number;
 };
 
+/** No answer, before or after history recorded the start; or a shard that is not served. */
+export type StartFault = 'unavailable before' | 'unavailable after' | 'refused';
+
 export class World {
   now = 1_000;
   readonly tasks = new Map<string, HistoryTask>();
@@ -313,14 +316,15 @@ export class World {
     }
   }
 
-  /** How the next starts end: an answer, or none, before or after history recorded it. */
-  startFaults: ('unavailable before' | 'unavailable after')[] = [];
+  /** How the next starts end. */
+  startFaults: StartFault[] = [];
 
   #startOutcome(
     started: MatchingTask,
     requestId: string,
-  ): { kind: 'started'; task: Started } | { kind: 'obsolete' } | { kind: 'unavailable' } {
+  ): { kind: 'started'; task: Started } | { kind: 'obsolete' | 'refused' | 'unavailable' } {
     const fault = this.startFaults.shift();
+    if (fault === 'refused') return { kind: 'refused' };
     if (fault === 'unavailable before') return { kind: 'unavailable' };
     const known = this.#task(started.key.workflowId);
     const free = known.stamp === started.stamp && (known.startedBy === '' || known.startedBy === requestId);

@@ -3,41 +3,64 @@ import {
   encodeHealthCheckResponse,
   HealthCheckResponseServingStatus as ServingStatus,
 } from '../../wire/generated/lean/health.ts';
+import type { ServerCondition } from '../../actors/census.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { unary } from '../method.ts';
 import type { Service } from '../transport/call.ts';
+import type { HealthReport } from '../transport/plain-http.ts';
 
-/** Whether this server serves, for `grpc.health.v1` and for `GET /health`. */
+/** Longer lists help nobody; `partitionsNotServed` counts them all. */
+const partitionsListedMax = 100;
+
+/**
+ * How this server is, for `grpc.health.v1` and for `GET /health`. Two things that are not the same:
+ *
+ *     admitting   calls come in: from when the port serves until it stops
+ *     serving     admitting, and every partition is served
+ */
 export class Health {
   readonly #services: ReadonlySet<string>;
+  readonly #condition: ServerCondition;
   readonly #watchers = new Set<() => void>();
-  #serving: boolean;
+  #admitting: boolean;
 
-  constructor(services: readonly string[], serving: boolean) {
-    this.#services = new Set(['', ...services]);
-    this.#serving = serving;
+  constructor(options: { readonly services: readonly string[]; readonly admitting: boolean; readonly condition: ServerCondition }) {
+    this.#services = new Set(['', ...options.services]);
+    this.#admitting = options.admitting;
+    this.#condition = options.condition;
+    options.condition.watch(() => this.#changed());
   }
 
-  get serving(): boolean {
-    return this.#serving;
+  get admitting(): boolean {
+    return this.#admitting;
   }
 
-  setServing(serving: boolean): void {
-    if (serving === this.#serving) return;
-    this.#serving = serving;
-    for (const changed of this.#watchers) changed();
+  setAdmitting(admitting: boolean): void {
+    this.#admitting = admitting;
+    this.#changed();
+  }
+
+  report(): HealthReport {
+    const unserved = this.#condition.unserved();
+    if (this.#admitting && unserved.length === 0) return { status: 'SERVING' };
+    if (unserved.length === 0) return { status: 'NOT_SERVING' };
+    return { status: 'NOT_SERVING', partitionsNotServed: unserved.length, partitions: unserved.slice(0, partitionsListedMax) };
   }
 
   statusOf(service: string): number {
     if (!this.#services.has(service)) return ServingStatus.SERVICE_UNKNOWN;
-    return this.#serving ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
+    return this.report().status === 'SERVING' ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
   }
 
-  /** Answers how to stop watching. */
+  /** `changed` is also called when nothing changed. Answers how to stop watching. */
   watch(changed: () => void): () => void {
     this.#watchers.add(changed);
     return () => this.#watchers.delete(changed);
+  }
+
+  #changed(): void {
+    for (const changed of this.#watchers) changed();
   }
 }
 
@@ -56,7 +79,13 @@ export function healthService(health: Health): Service {
           kind: 'serverStream',
           handle: (request, call, send) => {
             const { service } = decodeHealthCheckRequest(request);
-            const report = (): void => send(encodeHealthCheckResponse({ status: health.statusOf(service) }));
+            let told: number | undefined;
+            const report = (): void => {
+              const status = health.statusOf(service);
+              if (status === told) return;
+              told = status;
+              send(encodeHealthCheckResponse({ status }));
+            };
             report();
             const stop = health.watch(report);
             return new Promise((resolve) =>

@@ -4,7 +4,7 @@ import type { Interceptor, Service } from './call.ts';
 import { Http2Front } from './http2-front.ts';
 import { listen } from './listener.ts';
 import type { TransportLimits } from './limits.ts';
-import { PlainHttp } from './plain-http.ts';
+import { PlainHttp, type HealthReport } from './plain-http.ts';
 import { sniffProtocol } from './protocol-sniffer.ts';
 
 export type GrpcServerOptions = {
@@ -15,7 +15,7 @@ export type GrpcServerOptions = {
   readonly limits: TransportLimits;
   readonly logger: Logger;
   /** What `GET /health` says. */
-  readonly serving: () => boolean;
+  readonly health: () => HealthReport;
 };
 
 export type GrpcServer = {
@@ -41,7 +41,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       logger.error('a call failed for a reason of ours', { operation: call.method, service: call.service, error: asError(error) });
     },
   });
-  const plain = new PlainHttp({ serving: options.serving, timeoutMs: limits.firstBytesTimeoutMs });
+  const plain = new PlainHttp({ health: options.health, timeoutMs: limits.firstBytesTimeoutMs });
   const unsniffed = new Set<Socket>();
   const listener = await listen({
     host: options.host,

@@ -1,15 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+/** The body of `GET /health`: 200 when `status` is SERVING, otherwise 503. */
+export type HealthReport = { readonly status: 'SERVING' | 'NOT_SERVING' } & Readonly<Record<string, unknown>>;
+
 /** What load balancers and people with curl ask the gRPC port: `GET /health` and `GET /health/live`. */
 export class PlainHttp {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  readonly #serving: () => boolean;
+  readonly #health: () => HealthReport;
   readonly #timeoutMs: number;
 
-  constructor(options: { readonly serving: () => boolean; readonly timeoutMs: number }) {
-    this.#serving = options.serving;
+  constructor(options: { readonly health: () => HealthReport; readonly timeoutMs: number }) {
+    this.#health = options.health;
     this.#timeoutMs = options.timeoutMs;
     this.#server = createServer({ maxHeaderSize: 8 * 1024, keepAlive: false }, (request, response) => this.#answer(request, response));
     this.#server.on('clientError', (_error, socket) => socket.destroy());
@@ -37,14 +40,17 @@ export class PlainHttp {
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.writeHead(405, { allow: 'GET, HEAD' }).end();
     } else {
-      const serving = path === '/health/live' || this.#serving();
-      const body = JSON.stringify({ status: serving ? 'SERVING' : 'NOT_SERVING' });
-      response.writeHead(serving ? 200 : 503, {
+      const report = path === '/health/live' ? live : this.#health();
+      const body = JSON.stringify(report);
+      response.writeHead(report.status === 'SERVING' ? 200 : 503, {
         'content-type': 'application/json',
         'cache-control': 'no-store',
-        'content-length': body.length,
+        'content-length': Buffer.byteLength(body),
       });
       response.end(request.method === 'HEAD' ? undefined : body);
     }
   }
 }
+
+/** The event loop runs, whatever the partitions do. */
+const live: HealthReport = { status: 'SERVING' };

@@ -1,0 +1,180 @@
+/**
+ * How all partitions of this process are: one policy for the start and for later.
+ *
+ *     serve what is healthy, say what is not
+ *
+ * A partition that failed needs a person; it ends nothing but itself. Without the cluster's partition a start has nothing to serve. A partition
+ * that a rival took ends the process: until processes form a cluster, claiming it back would make two servers fence each other for ever.
+ *
+ *     state                         not served
+ *     failed, unassigned (lost)     at once
+ *     restoring, replaying,         once it has lasted for `graceMs`: a doubt that is settled in two round trips is nobody's business
+ *     claiming, draining, released
+ */
+import type { Logger } from '../observability/logger.ts';
+import type { PartitionStatus } from './partition-owner.ts';
+import type { PartitionState } from './partition-machine.ts';
+import type { Clock, Timer } from './ports.ts';
+
+/** A partition whose calls are answered UNAVAILABLE, or not at all. */
+export type UnservedPartition = {
+  /** `<topic>/<partition>` */
+  readonly partition: string;
+  readonly state: PartitionState;
+  /** Why it is unassigned or failed; '' otherwise. */
+  readonly reason: string;
+};
+
+/** What of the server is not served, for health. */
+export interface ServerCondition {
+  unserved(): readonly UnservedPartition[];
+  /** Called when `unserved` may have changed. Answers how to stop watching. */
+  watch(changed: () => void): () => void;
+}
+
+export type CensusOptions = {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Topic of the partition without which nothing can be served. */
+  readonly clusterTopic: string;
+  /** The process must end: a rival took a partition. */
+  readonly onFatal: (reason: string) => void;
+};
+
+const graceMs = 5_000;
+const reminderIntervalMs = 60_000;
+const namesPerReminderMax = 10;
+
+type Entry = { readonly name: string; readonly topic: string; status: PartitionStatus | undefined; inactiveSinceMs: number };
+
+export class Census implements ServerCondition {
+  readonly #options: CensusOptions;
+  readonly #entries: Entry[] = [];
+  readonly #watchers = new Set<() => void>();
+  readonly #settled = Promise.withResolvers<void>();
+  #isServing = false;
+  #isStopping = false;
+  #unservedBefore = 0;
+  #remindedMs = -Infinity;
+  #timer: Timer | undefined;
+
+  constructor(options: CensusOptions) {
+    this.#options = options;
+    // A start that failed for another reason waits for nobody here.
+    this.#settled.promise.catch(() => {});
+  }
+
+  /** To be called for every partition before any of them starts. */
+  register(topic: string, partition: number): (status: PartitionStatus) => void {
+    const entry: Entry = { name: `${topic}/${partition}`, topic, status: undefined, inactiveSinceMs: this.#options.clock.monoMs() };
+    this.#entries.push(entry);
+    return (status) => this.#changed(entry, status);
+  }
+
+  /** Once every partition is active or failed. Rejects when the cluster's failed, or when a rival took one. */
+  settled(): Promise<void> {
+    return this.#settled.promise;
+  }
+
+  /** The port is open: from now on people are told, once a minute, what is not served. */
+  serving(): void {
+    this.#isServing = true;
+    this.#review();
+  }
+
+  stopping(): void {
+    this.#isStopping = true;
+    this.#timer?.cancel();
+  }
+
+  unserved(): readonly UnservedPartition[] {
+    const nowMs = this.#options.clock.monoMs();
+    return this.#entries.filter((entry) => isUnserved(entry, nowMs)).map(described);
+  }
+
+  watch(changed: () => void): () => void {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
+  #changed(entry: Entry, status: PartitionStatus): void {
+    if (status.state === 'active' || entry.status?.state === 'active') entry.inactiveSinceMs = this.#options.clock.monoMs();
+    entry.status = status;
+    if (this.#isStopping) return;
+    if (status.rival !== undefined) {
+      const { owner, epoch, offset } = status.rival;
+      const reason = `${entry.name} was taken over by ${owner} (epoch ${epoch}, offset ${offset})`;
+      this.#settled.reject(new Error(reason));
+      this.#options.onFatal(reason);
+    }
+    if (!this.#isServing) this.#settle(entry, status);
+    else this.#review();
+  }
+
+  #settle(entry: Entry, status: PartitionStatus): void {
+    if (status.state === 'failed' && entry.topic === this.#options.clusterTopic) {
+      this.#settled.reject(withoutCluster(entry.name, new Error(status.reason)));
+    }
+    if (this.#entries.every((each) => each.status?.state === 'active' || each.status?.state === 'failed')) this.#settled.resolve();
+  }
+
+  /** Tells watchers of what changed and people of what lasts; comes back when something may be due. */
+  #review(): void {
+    const { clock, logger } = this.#options;
+    this.#timer?.cancel();
+    const nowMs = clock.monoMs();
+    const unserved = this.unserved();
+    if (unserved.length > 0 && nowMs - this.#remindedMs >= reminderIntervalMs) {
+      this.#remindedMs = nowMs;
+      this.#remind(unserved);
+    }
+    if (unserved.length === 0 && this.#unservedBefore > 0) {
+      this.#remindedMs = -Infinity;
+      logger.info('all partitions are served again');
+    }
+    this.#unservedBefore = unserved.length;
+    for (const changed of this.#watchers) changed();
+    const dueMs = this.#nextReviewMs(nowMs, unserved.length > 0);
+    if (dueMs !== Infinity) this.#timer = clock.after(dueMs - nowMs, () => this.#review());
+  }
+
+  #nextReviewMs(nowMs: number, reminding: boolean): number {
+    let dueMs = reminding ? this.#remindedMs + reminderIntervalMs : Infinity;
+    for (const entry of this.#entries) {
+      if (entry.status?.state !== 'active' && !isUnserved(entry, nowMs)) dueMs = Math.min(dueMs, entry.inactiveSinceMs + graceMs);
+    }
+    return dueMs;
+  }
+
+  #remind(unserved: readonly UnservedPartition[]): void {
+    const names = unserved.slice(0, namesPerReminderMax).map(({ partition }) => partition);
+    if (unserved.length > names.length) names.push(`and ${unserved.length - names.length} more`);
+    const [first] = unserved.toSorted((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed'));
+    this.#options.logger.error('partitions are not served: their calls are answered UNAVAILABLE, all others go on', {
+      partitions: names.join(', '),
+      state: first?.state,
+      reason: first?.reason === '' ? undefined : first?.reason,
+    });
+  }
+}
+
+/** The one partition that all others need. */
+export function withoutCluster(partition: string, cause: Error): Error {
+  return new Error(`nothing can be served without ${partition}, which holds the namespaces and the key of the task tokens`, { cause });
+}
+
+function isUnserved({ status, inactiveSinceMs }: Entry, nowMs: number): boolean {
+  switch (status?.state) {
+    case 'active':
+      return false;
+    case 'failed':
+    case 'unassigned':
+      return true;
+    default:
+      return nowMs - inactiveSinceMs >= graceMs;
+  }
+}
+
+function described({ name, status }: Entry): UnservedPartition {
+  return { partition: name, state: status?.state ?? 'unassigned', reason: status?.reason ?? '' };
+}

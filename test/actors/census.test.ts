@@ -1,0 +1,116 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { Census } from '../../src/actors/census.ts';
+import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
+import { createLogger } from '../../src/observability/logger.ts';
+import { SimClock } from './sim-clock.ts';
+
+type Change = (change: Partial<PartitionStatus>) => void;
+
+let clock: SimClock;
+let lines: string[];
+let fatal: string[];
+let census: Census;
+let changes: Record<'cluster' | 'history' | 'matching', Change>;
+
+beforeEach(() => {
+  clock = new SimClock();
+  lines = [];
+  fatal = [];
+  const write = (line: string): void => void lines.push(line.slice(26).trimEnd());
+  const logger = createLogger({ level: 'info', format: 'text', write, nowMs: () => clock.wallMs() });
+  census = new Census({ clock, logger, clusterTopic: 'p.cluster', onFatal: (reason) => fatal.push(reason) });
+  changes = { cluster: partition('p.cluster'), history: partition('p.history'), matching: partition('p.matching') };
+});
+
+function partition(topic: string): Change {
+  const report = census.register(topic, 0);
+  const base = {
+    partition: { topic, partition: 0 },
+    state: 'restoring',
+    epoch: 1,
+    sequence: 1,
+    offset: 1,
+    reason: '',
+    rival: undefined,
+  } as const;
+  return (change) => report({ ...base, ...change } as PartitionStatus);
+}
+
+async function started(): Promise<void> {
+  for (const change of Object.values(changes)) change({ state: 'active' });
+  await census.settled();
+  census.serving();
+}
+
+test('a start is settled when every partition is active or failed, and says at once what is not served', async () => {
+  changes.cluster({ state: 'active' });
+  changes.matching({ state: 'active' });
+  changes.history({ state: 'failed', reason: 'a record is damaged' });
+  await census.settled();
+  expect(lines).toEqual([]);
+  census.serving();
+  expect(census.unserved()).toEqual([{ partition: 'p.history/0', state: 'failed', reason: 'a record is damaged' }]);
+  expect(lines).toEqual([
+    'ERROR partitions are not served: their calls are answered UNAVAILABLE, all others go on  partitions=p.history/0 state=failed reason="a record is damaged"',
+  ]);
+});
+
+test('without the cluster’s partition a start fails, with the reason', async () => {
+  changes.cluster({ state: 'failed', reason: 'a record is damaged' });
+  await expect(census.settled()).rejects.toMatchObject({
+    message: expect.stringMatching(/^nothing can be served without p\.cluster\/0/),
+    cause: { message: 'a record is damaged' },
+  });
+});
+
+describe('while serving', () => {
+  beforeEach(started);
+
+  test('a failed partition is told at once, then once a minute, until all is well', () => {
+    let told = 0;
+    census.watch(() => (told += 1));
+    changes.history({ state: 'failed', reason: 'lost records' });
+    expect([census.unserved().length, told]).toEqual([1, 1]);
+    clock.advance(180_000);
+    expect(lines).toHaveLength(4);
+    changes.history({ state: 'active' });
+    expect(census.unserved()).toEqual([]);
+    clock.advance(600_000);
+    expect(lines.slice(4)).toEqual(['INFO  all partitions are served again']);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('a doubt is nobody’s business for five seconds', () => {
+    changes.history({ state: 'claiming' });
+    clock.advance(4_999);
+    changes.history({ state: 'restoring' });
+    expect([census.unserved(), lines]).toEqual([[], []]);
+    clock.advance(1);
+    expect(census.unserved()).toEqual([{ partition: 'p.history/0', state: 'restoring', reason: '' }]);
+    expect(lines).toHaveLength(1);
+    changes.history({ state: 'active' });
+    changes.history({ state: 'claiming' });
+    expect(census.unserved()).toEqual([]);
+  });
+
+  test('another partition that fails meanwhile waits for the next reminder, which names both', () => {
+    changes.history({ state: 'failed', reason: 'x' });
+    changes.cluster({ state: 'failed', reason: 'y' });
+    expect(census.unserved()).toHaveLength(2);
+    clock.advance(60_000);
+    expect(lines.at(-1)).toContain('partitions="p.cluster/0, p.history/0"');
+  });
+
+  test('a rival ends the process', () => {
+    changes.history({ state: 'unassigned', rival: { owner: 'other', epoch: 7, offset: 9, ownerNonce: 'n' } as PartitionStatus['rival'] });
+    expect(fatal).toEqual(['p.history/0 was taken over by other (epoch 7, offset 9)']);
+  });
+
+  test('a stop is no failure', () => {
+    census.stopping();
+    changes.history({ state: 'draining' });
+    changes.history({ state: 'released' });
+    clock.advance(600_000);
+    expect([lines, clock.pending]).toEqual([[], 0]);
+  });
+});
