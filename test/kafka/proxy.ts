@@ -16,9 +16,9 @@ export class SilencingProxy {
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
 
-  static async start(brokerPort: () => number): Promise<SilencingProxy> {
+  static async start(brokerPort: () => number, port = 0): Promise<SilencingProxy> {
     const server = createServer();
-    await once(server.listen(0, '127.0.0.1'), 'listening');
+    await once(server.listen(port, '127.0.0.1'), 'listening');
     return new SilencingProxy(server, brokerPort);
   }
 

@@ -16,24 +16,41 @@ describe.skipIf(!(await canStartLocalKafka('three Kafka brokers, one of which fa
 
   beforeAll(async () => {
     cluster = await LocalCluster.start();
-    log = await openKafkaLog({
-      kafka: {
-        brokers: cluster.brokers,
-        topicPrefix: 'test',
-        replicationFactor: 3,
-        tls: undefined,
-        sasl: undefined,
-        autoCreateTopics: true,
-      },
-      topics: [{ name: topic, partitions, purpose: 'a test' }],
-      logger: silentLogger,
-      requestTimeoutMs: 3_000,
-    });
+    log = await open(3_000);
   });
   afterAll(async () => {
     await log?.close();
     await cluster?.stop();
   });
+
+  function open(requestTimeoutMs: number): Promise<Log> {
+    const brokers = { brokers: cluster.brokers, topicPrefix: 'test', replicationFactor: 3, tls: undefined, sasl: undefined };
+    return openKafkaLog({
+      kafka: { ...brokers, autoCreateTopics: true },
+      topics: [{ name: topic, partitions, purpose: 'a test' }],
+      logger: silentLogger,
+      requestTimeoutMs,
+    });
+  }
+
+  test('a frozen leader is left as soon as the cluster has another one, however long a request may take', async () => {
+    const patient = await open(5 * 60_000);
+    const writers = Array.from({ length: partitions }, (_, partition) => new LogWriter(patient, { topic, partition }));
+    for (const node of cluster.nodes) {
+      await inSync();
+      for (const writer of writers) await settled(writer, 1);
+      node.pause();
+      // Would take five minutes if anybody waited for the frozen one: for its answer, or to be told by it who leads.
+      await Promise.all(writers.map((writer) => settled(writer, 2)));
+      node.resume();
+    }
+    await patient.close();
+  });
+
+  /** An append whose outcome is not known is settled by the next one. */
+  async function settled(writer: LogWriter, sequence: number): Promise<void> {
+    while ((await writer.append(record(sequence))).kind !== 'appended');
+  }
 
   test('killed or frozen: every partition goes on elsewhere, and nothing acknowledged is lost', async () => {
     let stop = false;

@@ -1,22 +1,27 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { silentLogger } from '../../src/observability/logger.ts';
+import { createLogger, silentLogger } from '../../src/observability/logger.ts';
 import { openKafkaLog } from '../../src/topics/kafka/kafka-log.ts';
 import { baseOf, LogWriter, readAll, record } from '../contract/log-writer.ts';
 import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import { freePorts } from '../kafka/local-broker.ts';
 import { SilencingProxy } from '../kafka/proxy.ts';
+import { kafkaConfigs } from '../kafka/tools.ts';
 import type { LocalBroker } from '../kafka/local-broker.ts';
 import type { Log } from '../../src/actors/log.ts';
+import type { Logger } from '../../src/observability/logger.ts';
 
 const requestTimeoutMs = 1_000;
 
 describe.skipIf(!(await canStartLocalKafka('Kafka over a network that forgets connections')))('a network that forgets connections', () => {
   let proxy: SilencingProxy;
   let broker: LocalBroker;
+  let port: number;
 
   beforeAll(async () => {
-    const [port = 0, controller = 0] = await freePorts(2);
+    let controller: number;
+    [port = 0, controller = 0] = await freePorts(2);
     proxy = await SilencingProxy.start(() => port);
     const settings = { 'advertised.listeners': `PLAINTEXT://127.0.0.1:${proxy.port}` };
     broker = await startLocalKafka({ ports: [port, controller], settings });
@@ -26,10 +31,10 @@ describe.skipIf(!(await canStartLocalKafka('Kafka over a network that forgets co
     await broker?.stop();
   });
 
-  async function open(topic: string): Promise<Log> {
+  async function open(topic: string, bootstrap = proxy.port, logger = silentLogger): Promise<Log> {
     return await openKafkaLog({
       kafka: {
-        brokers: [`127.0.0.1:${proxy.port}`],
+        brokers: [`127.0.0.1:${bootstrap}`],
         topicPrefix: 'test',
         replicationFactor: 1,
         tls: undefined,
@@ -37,9 +42,23 @@ describe.skipIf(!(await canStartLocalKafka('Kafka over a network that forgets co
         autoCreateTopics: true,
       },
       topics: [{ name: topic, partitions: 4, purpose: 'a test' }],
-      logger: silentLogger,
+      logger,
       requestTimeoutMs,
     });
+  }
+
+  /** What is logged, as an operator reads it; `seen` waits for a line. */
+  function watchedLogger(): { readonly logger: Logger; seen: (pattern: RegExp) => Promise<string> } {
+    const lines: string[] = [];
+    const logger = createLogger({ level: 'info', format: 'text', write: (line) => void lines.push(line), nowMs: Date.now });
+    const seen = async (pattern: RegExp): Promise<string> => {
+      for (;;) {
+        const found = lines.find((line) => pattern.test(line));
+        if (found !== undefined) return found;
+        await pause(20);
+      }
+    };
+    return { logger, seen };
   }
 
   test('half open: one timeout, then a new connection', async () => {
@@ -95,6 +114,42 @@ describe.skipIf(!(await canStartLocalKafka('Kafka over a network that forgets co
     expect(end).toBe(1);
     expect(records.map(({ sequence }) => sequence)).toEqual([1]);
     expect(bounds).toEqual({ start: 0, end: 1 });
+    await log.close();
+  });
+
+  test('an advertised listener that cannot be reached is named beside the broker that told us of it, until it is over', async () => {
+    const topic = `test.${randomUUID()}`;
+    const { logger, seen } = watchedLogger();
+    const log = await open(topic, port, logger);
+    const writer = new LogWriter(log, { topic, partition: 0 });
+    baseOf(await writer.append(record(1)));
+    const advertised = proxy.port;
+    await proxy.close();
+    const appended = (async () => {
+      while ((await writer.append(record(2))).kind !== 'appended');
+    })();
+    const line = await seen(/partitions wait for Kafka/);
+    expect(line).toMatch(/ WARN .* partitions=[1-4] /);
+    expect(line).toContain(`brokers="1 at 127.0.0.1:${advertised}"`);
+    expect(line).toContain(`broker 1 at 127.0.0.1:${advertised}, the listener that it advertises (told by 127.0.0.1:${port})`);
+    expect(line).toContain('ECONNREFUSED');
+    proxy = await SilencingProxy.start(() => port, advertised);
+    await appended;
+    expect(await seen(/Kafka serves all partitions again/)).toContain(' INFO ');
+    await log.close();
+  });
+
+  test('a quota is said, and waited out without doubt', async () => {
+    const topic = `test.${randomUUID()}`;
+    const { logger, seen } = watchedLogger();
+    const log = await open(topic, proxy.port, logger);
+    const quota = ['--entity-type', 'clients', '--entity-name', 'perdure'];
+    await kafkaConfigs([`127.0.0.1:${port}`], '--add-config', 'producer_byte_rate=20000', ...quota);
+    const writer = new LogWriter(log, { topic, partition: 0 });
+    // Kafka measures over ten seconds: after the first the broker hears nothing for longer than a request may take.
+    for (let sequence = 1; sequence <= 2; sequence++) baseOf(await writer.append(record(sequence, { value: new Uint8Array(260_000) })));
+    expect(await seen(/a quota of its user or of client id "perdure" is used up/)).toMatch(/ WARN .* throttledMs=\d+/);
+    await kafkaConfigs([`127.0.0.1:${port}`], '--delete-config', 'producer_byte_rate', ...quota);
     await log.close();
   });
 });

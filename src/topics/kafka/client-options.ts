@@ -3,7 +3,6 @@ import { connect as connectTcp, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { unreachable } from '../../kernel/assert.ts';
 import type { ISocketFactory, KafkaConfig, LogEntry, SASLOptions } from 'kafkajs';
-import type { Socket } from 'node:net';
 import type { KafkaOptions, KafkaSasl, KafkaTls } from '../../config/kafka-options.ts';
 import type { Logger } from '../../observability/logger.ts';
 
@@ -11,8 +10,6 @@ export type ClientSettings = {
   readonly kafka: Pick<KafkaOptions, 'brokers' | 'tls' | 'sasl'>;
   readonly logger: Logger;
   readonly requestTimeoutMs: number;
-  /** Sees every socket, with the address that it goes to. */
-  readonly onSocket?: (socket: Socket, host: string, port: number) => void;
 };
 
 const connectionTimeoutMs = 3_000;
@@ -29,7 +26,7 @@ export function clientConfig(settings: ClientSettings): KafkaConfig {
     authenticationTimeout: connectionTimeoutMs,
     requestTimeout: requestTimeoutMs,
     enforceRequestTimeout: true,
-    socketFactory: socketFactory(settings.onSocket),
+    socketFactory,
     logCreator: () => (entry) => passOn(logger, entry),
   };
 }
@@ -40,20 +37,17 @@ function withoutBrackets(address: string): string {
   return match === null ? address : `${match[1]?.replaceAll(':', '~')}:${match[2]}`;
 }
 
-function socketFactory(onSocket: ClientSettings['onSocket']): ISocketFactory {
-  return ({ host: disguised, port, ssl, onConnect }) => {
-    const host = disguised.replaceAll('~', ':');
-    const servername = isIP(host) === 0 ? { servername: host } : {};
-    const socket = ssl ? connectTls({ host, port, ...servername, ...ssl }, onConnect) : connectTcp({ host, port }, onConnect);
-    // A peer that vanished without a word is noticed by the request timeout; this finds it on idle connections.
-    socket.setKeepAlive(true, keepAliveMs);
-    socket.setNoDelay(true);
-    // kafkajs unrefs a dead socket at every retry; each time that would leave a listener for a connection that never comes.
-    socket.once('close', () => (socket.unref = () => socket));
-    onSocket?.(socket, disguised, port);
-    return socket;
-  };
-}
+const socketFactory: ISocketFactory = ({ host: disguised, port, ssl, onConnect }) => {
+  const host = disguised.replaceAll('~', ':');
+  const servername = isIP(host) === 0 ? { servername: host } : {};
+  const socket = ssl ? connectTls({ host, port, ...servername, ...ssl }, onConnect) : connectTcp({ host, port }, onConnect);
+  // A peer that vanished without a word is noticed by the request timeout; this finds it on idle connections.
+  socket.setKeepAlive(true, keepAliveMs);
+  socket.setNoDelay(true);
+  // kafkajs unrefs a dead socket at every retry; each time that would leave a listener for a connection that never comes.
+  socket.once('close', () => (socket.unref = () => socket));
+  return socket;
+};
 
 function tlsOptions(tls: KafkaTls): NonNullable<Exclude<KafkaConfig['ssl'], boolean>> {
   return {

@@ -1,79 +1,92 @@
 /**
  * Connections to the brokers that lead our partitions, and who leads what.
  *
- * kafkajs opens, authenticates and re-authenticates the connections; the requests on them are our own (`requests.ts`), past its retry
- * layer, which may send a batch twice or lose it silently. Each broker has two connections: one for Produce alone, one for all else, so
- * that a read never waits behind an append.
+ * Each broker has two connections: one for Produce alone, one for all else, so that a read never waits behind an append.
+ *
+ * Who leads what is asked of a broker that answers: first of those that are connected, last of those that owe us an answer. A broker that
+ * owes one for a second is looked after: once the others no longer count it among the living (it is frozen, or cut off), nothing waits
+ * for it any more, however long a request may take.
  */
+import { isIP } from 'node:net';
 import { LogError } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
+import { BrokerLine } from './broker-line.ts';
 import { clientConfig } from './client-options.ts';
-import { startFailure } from './kafka-failure.ts';
+import { errorName } from './error-codes.ts';
+import { firstAnswer, NobodyAnswered } from './first-answer.ts';
+import { kafkaFailure, startFailure } from './kafka-failure.ts';
 import { loadKafkajs } from './load-kafkajs.ts';
 import { metadataRequest, metadataResponse } from './requests.ts';
-import type { Assigner, Broker, Cluster } from 'kafkajs';
-import type { Socket } from 'node:net';
+import { ThrottleReport } from './throttle-report.ts';
+import type { Assigner, Cluster } from 'kafkajs';
 import type { PartitionId } from '../../actors/log.ts';
+import type { InnerBroker } from './broker-line.ts';
 import type { ClientSettings } from './client-options.ts';
 import type { WireRequest } from './requests.ts';
 
 export type Channel = 'append' | 'read';
 
-export type DataPlaneOptions = Omit<ClientSettings, 'onSocket'> & { readonly topics: readonly string[] };
+export type DataPlaneOptions = ClientSettings & { readonly topics: readonly string[] };
 
 /** What we use of kafkajs beyond its types (2.2.4, pinned). */
-type Connection = {
-  readonly connectionStatus: 'connected' | 'disconnecting' | 'disconnected';
-  connect(): Promise<unknown>;
-  send(call: {
-    readonly request: { readonly apiKey: number; readonly apiVersion: number; readonly apiName: string; encode(): Promise<unknown> };
-    readonly response: { decode(payload: Buffer): Promise<Answer>; parse(answer: Answer): Promise<Answer> };
-    readonly logResponseError: boolean;
-  }): Promise<Answer>;
-};
-type Answer = { readonly payload: Buffer };
-type InnerBroker = Broker & {
-  readonly connectionPool: { readonly host: string; readonly port: number; readonly pool: readonly Connection[] };
+type InnerCluster = Cluster & {
+  readonly connectionPoolBuilder: { build(address: { readonly host: string; readonly port: number }): Promise<unknown> };
+  readonly brokerPool: {
+    readonly rootLogger: unknown;
+    createBroker(options: { readonly connectionPool: unknown; readonly logger: unknown }): InnerBroker;
+  };
 };
 
-/** By address: the sockets that are open, and how many there ever were. */
-type Sockets = Map<string, { readonly open: Set<Socket>; opened: number }>;
+/** A broker that owes an answer for this long is asked about. */
+const silenceMsMax = 1_000;
+/** Of connecting, login and request together, in request timeouts: kafkajs does not limit a login. */
+const requestTimeoutsMax = 2;
+const tickMs = 500;
 
 export class DataPlane {
-  readonly #cluster: Cluster;
-  readonly #topics: readonly string[];
-  readonly #sockets: Sockets;
-  readonly #connections = new Map<string, Connection>();
-  readonly #connecting = new Map<string, Promise<Connection>>();
-  readonly #addresses = new Map<number, string>();
+  readonly #cluster: InnerCluster;
+  readonly #options: DataPlaneOptions;
+  readonly #lines = new Map<string, BrokerLine>();
+  /** Addresses that let us wait in vain the last time. */
+  readonly #mute = new Set<string>();
+  readonly #throttles: ThrottleReport;
+  readonly #timer: NodeJS.Timeout;
+  /** By node id: where the brokers that are alive say that they listen, and who told us. */
+  #brokers: ReadonlyMap<number, string> = new Map();
+  #toldBy = '';
   #leaders: ReadonlyMap<string, number> = new Map();
+  #refusedTopics: ReadonlyMap<string, number> = new Map();
   #refreshing: Promise<void> | undefined;
+  #closed = false;
 
   static async connect(options: DataPlaneOptions): Promise<DataPlane> {
-    const sockets: Sockets = new Map();
-    const config = clientConfig({ ...options, onSocket: (socket, host, port) => keep(sockets, `${host}:${port}`, socket) });
-    const cluster = captureCluster(config);
-    const plane = new DataPlane(cluster, options.topics, sockets);
+    const plane = new DataPlane(options);
     try {
-      await cluster.connect();
-      await cluster.addMultipleTargetTopics([...options.topics]);
       await plane.refresh();
       return plane;
     } catch (error) {
       await plane.close();
-      throw startFailure(error, `connecting to Kafka at ${options.kafka.brokers.join(', ')}`);
+      const first = error instanceof LogError && error.cause !== undefined ? error.cause : error;
+      throw startFailure(first, `connecting to Kafka at ${options.kafka.brokers.join(', ')}`);
     }
   }
 
-  private constructor(cluster: Cluster, topics: readonly string[], sockets: Sockets) {
-    this.#cluster = cluster;
-    this.#topics = topics;
-    this.#sockets = sockets;
+  private constructor(options: DataPlaneOptions) {
+    this.#options = options;
+    this.#cluster = captureCluster(clientConfig(options)) as InnerCluster;
+    this.#throttles = new ThrottleReport(options.logger, Date.now);
+    this.#timer = setInterval(() => this.#tick(), tickMs).unref();
   }
 
   /** The broker that led this partition when last asked; undefined when that is known to be stale. */
   leader(id: PartitionId): number | undefined {
     return this.#leaders.get(keyOf(id));
+  }
+
+  /** Why `leader` knows none. */
+  whyLeaderless({ topic }: PartitionId): string {
+    const refused = this.#refusedTopics.get(topic);
+    return refused === undefined ? 'it has no leader' : errorName(refused);
   }
 
   /** Its leader is not what we thought: it has none until the next refresh. */
@@ -89,84 +102,150 @@ export class DataPlane {
     return this.#refreshing;
   }
 
-  async #refresh(): Promise<void> {
-    // Learns brokers and addresses. It fails for all topics while one partition has no leader; then those known so far must do.
-    const known = await this.#cluster.refreshMetadata().then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    let last: unknown = known ?? new LogError('unavailable', 'Kafka named no brokers');
-    for (const nodeId of this.#cluster.getNodeIds().map(Number)) {
-      try {
-        const payload = await this.request(nodeId, 'read', metadataRequest(this.#topics));
-        const found = metadataResponse(payload).filter(({ leader }) => leader >= 0);
-        this.#leaders = new Map(found.map((partition) => [keyOf(partition), partition.leader]));
-        return;
-      } catch (error) {
-        last = error;
-      }
-    }
-    throw last;
-  }
-
   connected(nodeId: number, channel: Channel): boolean {
-    return this.#connections.get(`${nodeId}:${channel}`)?.connectionStatus === 'connected';
+    const address = this.#brokers.get(nodeId);
+    return address !== undefined && this.#line(address, channel).connected;
   }
 
-  /** Grows with every connection to that broker: whoever sees another number than before has lost one. */
-  connectionNumber(nodeId: number): number {
-    return this.#sockets.get(this.#addresses.get(nodeId) ?? '')?.opened ?? 0;
+  /** Changes with every connection for appends to that broker. */
+  connectionName(nodeId: number): string {
+    const address = this.#brokers.get(nodeId);
+    return address === undefined ? `${nodeId}` : `${nodeId} at ${address} #${this.#line(address, 'append').opened}`;
+  }
+
+  /** For how long it wants to hear nothing more on this channel. */
+  throttledForMs(nodeId: number, channel: Channel): number {
+    const address = this.#brokers.get(nodeId);
+    return address === undefined ? 0 : this.#line(address, channel).throttledForMs(Date.now());
   }
 
   /** Opens the connection if there is none; callers at the same time share one attempt. */
   async open(nodeId: number, channel: Channel): Promise<void> {
-    await this.#connection(nodeId, channel);
+    await this.#line(this.#addressOf(nodeId), channel).open();
   }
 
   /** The raw answer. An error means that the outcome is not known, unless the connection could not be opened. */
-  async request(nodeId: number, channel: Channel, { apiKey, apiVersion, apiName, body }: WireRequest): Promise<Buffer> {
-    const name = `${nodeId}:${channel}`;
-    const cached = this.#connections.get(name);
-    const connection = cached?.connectionStatus === 'connected' ? cached : await this.#connection(nodeId, channel);
-    const answer = await connection.send({
-      // kafkajs takes for an encoder what has these two.
-      request: { apiKey, apiVersion, apiName, encode: async () => ({ buf: body, buffer: body }) },
-      response: { decode: async (payload) => ({ payload }), parse: async (decoded) => decoded },
-      logResponseError: false,
-    });
-    return answer.payload;
+  async request(nodeId: number, channel: Channel, request: WireRequest): Promise<Buffer> {
+    return await this.#line(this.#addressOf(nodeId), channel).send(request);
   }
 
-  /** Closes what goes to this broker, with all that waits on it: a half-open connection would time out again and again. */
-  drop(nodeId: number): void {
-    const address = this.#addresses.get(nodeId);
-    if (address !== undefined) destroyAll(this.#sockets.get(address)?.open, 'no answer in time');
+  /** The brokers as they advertise themselves, for log lines. */
+  describeBrokers(): string {
+    return [...this.#brokers].map(([nodeId, address]) => `${nodeId} at ${address}`).join(', ');
   }
 
   async close(): Promise<void> {
-    for (const { open } of this.#sockets.values()) destroyAll(open, 'the log is closed');
+    this.#closed = true;
+    clearInterval(this.#timer);
+    for (const line of this.#lines.values()) line.close('the log is closed');
     await this.#cluster.disconnect().catch(() => {});
   }
 
-  #connection(nodeId: number, channel: Channel): Promise<Connection> {
-    const name = `${nodeId}:${channel}`;
-    const running = this.#connecting.get(name);
-    if (running !== undefined) return running;
-    const started = this.#open(nodeId, channel).finally(() => this.#connecting.delete(name));
-    this.#connecting.set(name, started);
-    return started;
+  async #refresh(): Promise<void> {
+    const request = metadataRequest(this.#options.topics);
+    const ask = async (address: string): Promise<readonly [string, Buffer]> => [address, await this.#line(address, 'read').send(request)];
+    let answer: readonly [string, Buffer];
+    try {
+      answer = await firstAnswer(this.#whoToAsk(), ask, silenceMsMax);
+    } catch (error) {
+      throw error instanceof NobodyAnswered ? noBroker(error) : error;
+    }
+    const [toldBy, payload] = answer;
+    const { brokers, partitions, refusedTopics } = metadataResponse(payload);
+    this.#toldBy = toldBy;
+    this.#brokers = new Map(brokers.map(({ nodeId, host, port }) => [nodeId, addressOf(host, port)]));
+    this.#leaders = new Map(partitions.filter(({ leader }) => leader >= 0).map((partition) => [keyOf(partition), partition.leader]));
+    this.#refusedTopics = refusedTopics;
+    this.#leaveTheDead();
   }
 
-  async #open(nodeId: number, channel: Channel): Promise<Connection> {
-    const broker = (await this.#cluster.findBroker({ nodeId: String(nodeId) })) as InnerBroker;
-    const { host, port, pool } = broker.connectionPool;
-    this.#addresses.set(nodeId, `${host}:${port}`);
-    const connection = pool[channel === 'append' ? 0 : 1];
-    assert(connection !== undefined, 'kafkajs keeps two connections per broker');
-    if (connection.connectionStatus !== 'connected') await connection.connect();
-    this.#connections.set(`${nodeId}:${channel}`, connection);
-    return connection;
+  /** Those that answer first; those that owe an answer last. */
+  #whoToAsk(): readonly string[] {
+    const nowMs = Date.now();
+    const addresses = new Set([...this.#brokers.values(), ...this.#options.kafka.brokers]);
+    const rank = (address: string): number => {
+      if (this.#mute.has(address) || this.#waitingMs(address, nowMs) > silenceMsMax) return 2;
+      return this.#line(address, 'read').connected ? 0 : 1;
+    };
+    return [...addresses].toSorted((a, b) => rank(a) - rank(b));
   }
+
+  #waitingMs(address: string, nowMs: number): number {
+    return Math.max(this.#line(address, 'append').waitingMs(nowMs), this.#line(address, 'read').waitingMs(nowMs));
+  }
+
+  /** Who is silent and no longer named by the cluster is not waited for. Nobody needs a connection to who was replaced. */
+  #leaveTheDead(): void {
+    const nowMs = Date.now();
+    const named = new Set([...this.#brokers.values()]);
+    for (const address of this.#addresses()) {
+      if (!named.has(address) && this.#waitingMs(address, nowMs) > silenceMsMax) {
+        this.#drop(address, `no answer for ${silenceMsMax} ms, and ${this.#toldBy} no longer counts it among the brokers that are alive`);
+      }
+    }
+  }
+
+  #tick(): void {
+    this.#throttles.tick();
+    const nowMs = Date.now();
+    const silent = this.#addresses().filter((address) => this.#waitingMs(address, nowMs) > silenceMsMax);
+    if (silent.length === 0) return;
+    const limitMs = requestTimeoutsMax * this.#options.requestTimeoutMs;
+    for (const address of silent) if (this.#waitingMs(address, nowMs) > limitMs) this.#drop(address, `no answer for ${limitMs} ms`);
+    // Whether it is still alive; when nobody else can be asked, the request timeout decides.
+    if (this.#whoToAsk().length > silent.length) this.refresh().catch(() => {});
+  }
+
+  #drop(address: string, why: string): void {
+    this.#mute.add(address);
+    for (const channel of ['append', 'read'] as const) this.#line(address, channel).close(why);
+  }
+
+  #addresses(): readonly string[] {
+    return [...new Set([...this.#lines.keys()].map((name) => name.slice(name.indexOf(' ') + 1)))];
+  }
+
+  #addressOf(nodeId: number): string {
+    const address = this.#brokers.get(nodeId);
+    if (address === undefined)
+      throw new LogError('unavailable', `broker ${nodeId} is not among the brokers that are alive: ${this.describeBrokers()}`);
+    return address;
+  }
+
+  #line(address: string, channel: Channel): BrokerLine {
+    const name = `${channel} ${address}`;
+    const existing = this.#lines.get(name);
+    if (existing !== undefined) return existing;
+    const line = new BrokerLine({
+      create: () => this.#createBroker(address),
+      describe: () => this.#describe(address),
+      heard: () => this.#mute.delete(address),
+      timedOut: () => this.#drop(address, 'no answer in time'),
+      throttled: (throttledMs) => this.#throttles.throttled(address, throttledMs),
+    });
+    this.#lines.set(name, line);
+    return line;
+  }
+
+  async #createBroker(address: string): Promise<InnerBroker> {
+    if (this.#closed) throw new LogError('closed', 'the log is closed');
+    const { connectionPoolBuilder, brokerPool } = this.#cluster;
+    const connectionPool = await connectionPoolBuilder.build(hostAndPort(address));
+    return brokerPool.createBroker({ connectionPool, logger: brokerPool.rootLogger });
+  }
+
+  /** An address that nobody configured is what a broker advertises: half of all first connections fail there. */
+  #describe(address: string): string {
+    const nodeId = [...this.#brokers].find(([, known]) => known === address)?.[0];
+    if (nodeId === undefined) return `the broker at ${address}`;
+    if (this.#options.kafka.brokers.includes(address) || this.#toldBy === address) return `broker ${nodeId} at ${address}`;
+    return `broker ${nodeId} at ${address}, the listener that it advertises (told by ${this.#toldBy})`;
+  }
+}
+
+function noBroker({ failures }: NobodyAnswered<string>): LogError {
+  const reasons = failures.map(({ error }) => kafkaFailure(error, 'Kafka').message);
+  return new LogError('unavailable', `no broker answers: ${reasons.join('; ')}`, { cause: failures.at(-1)?.error });
 }
 
 /** The cluster object is handed to partition assigners alone: a consumer that never joins its group gives it away. */
@@ -193,16 +272,13 @@ function captureCluster(config: ReturnType<typeof clientConfig>): Cluster {
   return captured;
 }
 
-function keep(sockets: Sockets, address: string, socket: Socket): void {
-  const kept = sockets.get(address) ?? { open: new Set(), opened: 0 };
-  sockets.set(address, kept);
-  kept.open.add(socket);
-  kept.opened += 1;
-  socket.once('close', () => kept.open.delete(socket));
+function addressOf(host: string, port: number): string {
+  return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-function destroyAll(sockets: ReadonlySet<Socket> | undefined, why: string): void {
-  for (const socket of sockets ?? []) socket.destroy(new Error(why));
+function hostAndPort(address: string): { readonly host: string; readonly port: number } {
+  const colon = address.lastIndexOf(':');
+  return { host: address.slice(0, colon).replace(/^\[(.+)\]$/, '$1'), port: Number(address.slice(colon + 1)) };
 }
 
 function keyOf({ topic, partition }: PartitionId): string {

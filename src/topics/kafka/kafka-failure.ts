@@ -12,7 +12,7 @@ export function kafkaFailure(error: unknown, doing: string): LogError {
 /** The same at start, when nothing has worked yet: with what it usually means, and without hope where waiting will not help. */
 export function startFailure(error: unknown, doing: string): LogError {
   const failure = kafkaFailure(error, doing);
-  if (failure === error) return failure;
+  if (failure === error && (failure.code !== 'unavailable' || failure.cause === undefined)) return failure;
   const root = rootOf(error);
   const misconfigured = (hint: string): LogError => new LogError('misconfigured', `${failure.message}. ${hint}`, { cause: error });
   if (root.name === 'KafkaJSSASLAuthenticationError') return misconfigured(loginHint);

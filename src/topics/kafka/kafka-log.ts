@@ -13,7 +13,8 @@ import { AppendLane, LaneSlot } from '../append-lane.ts';
 import { DataPlane } from './data-plane.ts';
 import { EndBarrier } from './end-barrier.ts';
 import { errorName, isPassing, isRefusal, isStaleLeader, noError, offsetOutOfRange } from './error-codes.ts';
-import { isRequestTimeout, kafkaFailure } from './kafka-failure.ts';
+import { kafkaFailure } from './kafka-failure.ts';
+import { OutageReport } from './outage-report.ts';
 import { provisionTopics } from './provision.ts';
 import { decodeRecordBatches, encodeRecordBatch } from './record-batch.ts';
 import * as requests from './requests.ts';
@@ -23,6 +24,7 @@ import type { Logger } from '../../observability/logger.ts';
 import type { BatchUnderWay } from '../append-lane.ts';
 import type { TopicSpec } from '../catalogue.ts';
 import type { Channel } from './data-plane.ts';
+import type { Doing } from './outage-report.ts';
 import type { WireRequest } from './requests.ts';
 
 export type KafkaLogOptions = {
@@ -38,7 +40,7 @@ const requestTimeoutMsDefault = 5_000;
 const brokerTimeoutShare = 0.8;
 const retryMsMin = 20;
 const retryMsMax = 500;
-const failuresPerWarning = 20;
+const outageTickMs = 500;
 
 /** Creates or checks the topics, then connects. */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<OpenKafkaLog> {
@@ -79,14 +81,21 @@ class KafkaLog implements OpenKafkaLog {
   /** Ready, but nobody knows their leader. */
   #homeless: LaneSlot[] = [];
   #finding = false;
-  /** Since something last worked: how long to wait before the next try, and how often to say so. */
-  #failures = 0;
+  /** Searches since everybody who is ready had a leader: how long to wait before the next one. */
+  #searches = 0;
+  /** Lanes whose broker wants to hear nothing for a while. */
+  readonly #resting = new Set<number>();
+  readonly #outages: OutageReport;
+  readonly #timer: NodeJS.Timeout;
   #closed = false;
 
   constructor(plane: DataPlane, topics: readonly TopicSpec[], settings: Settings) {
     this.#plane = plane;
     this.topics = topics;
     this.#settings = settings;
+    const { logger } = settings;
+    this.#outages = new OutageReport({ logger, nowMs: Date.now, brokers: () => plane.describeBrokers() });
+    this.#timer = setInterval(() => this.#outages.tick(), outageTickMs).unref();
   }
 
   attach(partition: PartitionId, source: BatchSource): LogAttachment {
@@ -155,6 +164,7 @@ class KafkaLog implements OpenKafkaLog {
 
   async close(): Promise<void> {
     this.#closed = true;
+    clearInterval(this.#timer);
     await this.#plane.close();
   }
 
@@ -170,7 +180,7 @@ class KafkaLog implements OpenKafkaLog {
 
   /** Over another connection than last time the owner looks at its tail before it appends: records may be gone (rule T6). */
   #place(slot: LaneSlot, leader: number): void {
-    const connection = `${leader}/${this.#plane.connectionNumber(leader)}`;
+    const connection = this.#plane.connectionName(leader);
     const moved = slot.connection !== '' && slot.connection !== connection;
     slot.connection = connection;
     if (moved) slot.source.reconnected?.();
@@ -188,9 +198,9 @@ class KafkaLog implements OpenKafkaLog {
     return lane;
   }
 
-  /** Asked before anything is sealed: without a connection all who wait look for their leader again. */
+  /** Asked before anything is sealed: without a connection all who wait look for their leader again, and a quota is waited out. */
   #mayAppend(nodeId: number): boolean {
-    if (this.#plane.connected(nodeId, 'append')) return true;
+    if (this.#plane.connected(nodeId, 'append')) return !this.#rests(nodeId);
     const waiting = this.#lanes.get(nodeId)?.drain() ?? [];
     for (const { partition } of waiting) this.#plane.forget(partition);
     this.#homeless.push(...waiting);
@@ -198,25 +208,40 @@ class KafkaLog implements OpenKafkaLog {
     return false;
   }
 
+  /** A throttled broker does not read on; what were sent meanwhile would time out in doubt. */
+  #rests(nodeId: number): boolean {
+    const waitMs = this.#plane.throttledForMs(nodeId, 'append');
+    if (waitMs === 0) return false;
+    if (!this.#resting.has(nodeId)) {
+      this.#resting.add(nodeId);
+      setTimeout(() => {
+        this.#resting.delete(nodeId);
+        this.#lanes.get(nodeId)?.resume();
+      }, waitMs).unref();
+    }
+    return true;
+  }
+
   #findLeaders(): void {
     if (!this.#finding) void this.#findLeadersNow();
   }
 
-  /** Asks until everybody who is ready has a leader that serves. */
+  /** Asks until everybody who is ready has a leader to try. A leader that hangs holds up only those whom it leads. */
   async #findLeadersNow(): Promise<void> {
     this.#finding = true;
     while (this.#homeless.length > 0 && !this.#closed) {
-      if (this.#failures > 0) await pause(Math.min(retryMsMin * 2 ** Math.min(this.#failures, 10), retryMsMax));
+      if (this.#searches > 0) await pause(Math.min(retryMsMin * 2 ** Math.min(this.#searches, 10), retryMsMax));
+      this.#searches++;
       try {
         await this.#plane.refresh();
       } catch (error) {
-        this.#failed('cannot learn which brokers lead the partitions', error, {});
+        this.#failed('append', this.#homeless.map(partitionOf), error);
         continue;
       }
       const homeless = this.#homeless.filter(({ detached }) => !detached);
       this.#homeless = [];
-      const byLeader = [...Map.groupBy(homeless, ({ partition }) => this.#plane.leader(partition))];
-      await Promise.all(byLeader.map(([leader, slots]) => this.#settleIn(leader, slots)));
+      for (const [leader, slots] of Map.groupBy(homeless, ({ partition }) => this.#plane.leader(partition)))
+        void this.#settleIn(leader, slots);
     }
     this.#finding = false;
   }
@@ -230,19 +255,18 @@ class KafkaLog implements OpenKafkaLog {
     if (leader !== undefined) {
       try {
         await this.#plane.open(leader, 'append');
-        ends = await this.#endsTogether(
-          leader,
-          slots.map(({ partition }) => partition),
-        );
+        ends = await this.#endsTogether(leader, slots.map(partitionOf));
       } catch (error) {
-        this.#failed('cannot connect to a broker', error, { broker: leader });
+        this.#failed('append', slots.map(partitionOf), error);
       }
     }
-    const served = slots.filter((_, index) => ends[index] !== undefined);
-    if (leader !== undefined) for (const slot of served) this.#place(slot, leader);
-    if (served.length === slots.length) return;
-    this.#homeless.push(...slots.filter((_, index) => ends[index] === undefined));
-    this.#failures++;
+    for (const [index, slot] of slots.entries()) {
+      if (leader === undefined) this.#outages.failed('append', slot.partition, this.#plane.whyLeaderless(slot.partition));
+      if (leader !== undefined && ends[index] !== undefined) this.#place(slot, leader);
+      else this.#homeless.push(slot);
+    }
+    if (this.#homeless.length === 0) this.#searches = 0;
+    else this.#findLeaders();
   }
 
   async #produce(nodeId: number, batches: readonly BatchUnderWay[]): Promise<readonly AppendOutcome[]> {
@@ -251,14 +275,16 @@ class KafkaLog implements OpenKafkaLog {
     const request = requests.produceRequest(partitions, Math.ceil(requestTimeoutMs * brokerTimeoutShare));
     try {
       const answer = await this.#plane.request(nodeId, 'append', request);
-      this.#failures = 0;
       const produced = requests.produceResponse(answer);
       return batches.map((batch) => this.#outcome(batch, produced));
     } catch (error) {
-      if (isRequestTimeout(error)) this.#plane.drop(nodeId);
       for (const { slot } of batches) this.#plane.forget(slot.partition);
       const { message } = kafkaFailure(error, `appending through broker ${nodeId}`);
-      this.#failed('the outcome of an append is not known', error, { broker: nodeId, partitions: batches.length });
+      this.#failed(
+        'append',
+        batches.map(({ slot }) => slot.partition),
+        error,
+      );
       return batches.map(({ batch }) => ({ kind: 'unknown', generation: batch.generation, reason: message }));
     }
   }
@@ -269,7 +295,11 @@ class KafkaLog implements OpenKafkaLog {
     const { topic, partition } = slot.partition;
     const found = produced.find((candidate) => candidate.partition === partition && candidate.topic === topic);
     if (found === undefined) return { kind: 'unknown', generation, reason: `Kafka's answer does not name ${describe(slot.partition)}` };
-    if (found.errorCode === noError) return { kind: 'appended', generation, baseOffset: found.baseOffset };
+    if (found.errorCode === noError) {
+      this.#outages.worked('append', slot.partition);
+      return { kind: 'appended', generation, baseOffset: found.baseOffset };
+    }
+    this.#outages.failed('append', slot.partition, errorName(found.errorCode));
     if (isStaleLeader(found.errorCode)) this.#plane.forget(slot.partition);
     const reason = `${describe(slot.partition)}: ${errorName(found.errorCode)}`;
     return { kind: isRefusal(found.errorCode) ? 'refused' : 'unknown', generation, reason };
@@ -283,10 +313,12 @@ class KafkaLog implements OpenKafkaLog {
       const listed = requests.listOffsetsResponse(answer);
       return ids.map(({ topic, partition }) => {
         const found = listed.find((candidate) => candidate.partition === partition && candidate.topic === topic);
+        if (found?.errorCode === noError) this.#outages.worked('read', { topic, partition });
+        else this.#outages.failed('read', { topic, partition }, errorName(found?.errorCode ?? noError));
         return found?.errorCode === noError ? found.offset : undefined;
       });
     } catch (error) {
-      this.#lostTouch(leader, error, ids);
+      this.#lostTouch(error, ids);
       return [];
     }
   }
@@ -303,18 +335,18 @@ class KafkaLog implements OpenKafkaLog {
   async #ask(id: PartitionId, channel: Channel, request: WireRequest): Promise<Buffer> {
     if (this.#plane.leader(id) === undefined) await this.#plane.refresh();
     const leader = this.#plane.leader(id);
-    if (leader === undefined) throw new LogError('unavailable', `${describe(id)} has no leader`);
+    if (leader === undefined) throw new LogError('unavailable', `${describe(id)}: ${this.#plane.whyLeaderless(id)}`);
     try {
       return await this.#plane.request(leader, channel, request);
     } catch (error) {
-      this.#lostTouch(leader, error, [id]);
+      this.#lostTouch(error, [id]);
       throw error;
     }
   }
 
-  #lostTouch(leader: number, error: unknown, partitions: readonly PartitionId[]): void {
-    if (isRequestTimeout(error)) this.#plane.drop(leader);
+  #lostTouch(error: unknown, partitions: readonly PartitionId[]): void {
     for (const id of partitions) this.#plane.forget(id);
+    this.#failed('read', partitions, error);
   }
 
   /** Reads change nothing, so they are tried again while the trouble may pass, for as long as one request may take twice. */
@@ -325,7 +357,10 @@ class KafkaLog implements OpenKafkaLog {
       try {
         if (this.#closed) throw new LogError('closed', 'the log is closed');
         const result = await attempt();
-        if ('done' in result) return result.done;
+        if ('done' in result) {
+          this.#outages.worked('read', id);
+          return result.done;
+        }
         const code = result.retry;
         const passing = code === undefined || code === offsetOutOfRange || isPassing(code);
         if (code !== undefined && isStaleLeader(code)) this.#plane.forget(id);
@@ -334,21 +369,24 @@ class KafkaLog implements OpenKafkaLog {
       } catch (error) {
         failure = this.#closed ? new LogError('closed', 'the log is closed', { cause: error }) : kafkaFailure(error, doing);
       }
+      if (!this.#closed) this.#outages.failed('read', id, failure.message);
       if (!failure.recoverable || Date.now() + waitMs > deadline) throw failure;
       await pause(waitMs);
     }
   }
 
-  /** An outage fails many times a second; it is reported when it begins and now and then. */
-  #failed(message: string, error: unknown, fields: Readonly<Record<string, number>>): void {
-    if (!this.#closed && this.#failures % failuresPerWarning === 0) {
-      this.#settings.logger.warn(message, { ...fields, error: kafkaFailure(error, 'Kafka').message });
-    }
-    this.#failures++;
+  #failed(doing: Doing, partitions: readonly PartitionId[], error: unknown): void {
+    if (this.#closed) return;
+    const { message } = kafkaFailure(error, 'Kafka');
+    for (const id of partitions) this.#outages.failed(doing, id, message);
   }
 }
 
 type Attempt<T> = { readonly done: T } | { readonly retry: number | undefined };
+
+function partitionOf({ partition }: LaneSlot): PartitionId {
+  return partition;
+}
 
 function describe({ topic, partition }: PartitionId): string {
   return `${topic}/${partition}`;

@@ -153,28 +153,40 @@ export function deleteRecordsResponse(payload: Buffer): number | undefined {
 }
 
 export type PartitionLeader = PartitionId & { readonly errorCode: number; readonly leader: number };
+/** A broker that the cluster takes for alive, and where it says that it listens. */
+export type AdvertisedBroker = { readonly nodeId: number; readonly host: string; readonly port: number };
+export type ClusterMetadata = {
+  readonly brokers: readonly AdvertisedBroker[];
+  readonly partitions: readonly PartitionLeader[];
+  /** Topics that the broker will not speak about: missing, or this user may not describe them. */
+  readonly refusedTopics: ReadonlyMap<string, number>;
+};
 
-/** Metadata v1 of the topics named: who leads what, also while some partitions have no leader. */
+/** Metadata v4 of the topics named: who leads what, also while some partitions have no leader. Never makes a topic that is missing. */
 export function metadataRequest(topics: readonly string[]): WireRequest {
-  const writer = new WireWriter(4 + topics.reduce((sum, topic) => sum + 2 + Buffer.byteLength(topic), 0));
+  const writer = new WireWriter(4 + topics.reduce((sum, topic) => sum + 2 + Buffer.byteLength(topic), 0) + 1);
   writer.int32(topics.length);
   for (const topic of topics) writer.string(topic);
-  return { apiKey: 3, apiVersion: 1, apiName: 'Metadata', body: writer.bytes };
+  writer.int8(0);
+  return { apiKey: 3, apiVersion: 4, apiName: 'Metadata', body: writer.bytes };
 }
 
-export function metadataResponse(payload: Buffer): readonly PartitionLeader[] {
+export function metadataResponse(payload: Buffer): ClusterMetadata {
   const reader = new WireReader(payload);
-  reader.array(() => {
-    reader.int32();
-    reader.string();
-    reader.int32();
-    reader.string();
-  });
   reader.int32();
-  return reader
+  const brokers = reader.array(() => {
+    const broker = { nodeId: reader.int32(), host: reader.string(), port: reader.int32() };
+    reader.string();
+    return broker;
+  });
+  reader.string();
+  reader.int32();
+  const refusedTopics = new Map<string, number>();
+  const partitions = reader
     .array(() => {
       const topicError = reader.int16();
       const topic = reader.string();
+      if (topicError !== 0) refusedTopics.set(topic, topicError);
       reader.int8();
       return reader.array(() => {
         const errorCode = reader.int16();
@@ -182,10 +194,17 @@ export function metadataResponse(payload: Buffer): readonly PartitionLeader[] {
         const leader = reader.int32();
         reader.array(() => reader.int32());
         reader.array(() => reader.int32());
-        return { topic, partition, errorCode: topicError === 0 ? errorCode : topicError, leader };
+        return { topic, partition, errorCode, leader };
       });
     })
     .flat();
+  return { brokers, partitions, refusedTopics };
+}
+
+/** For how long the broker wants to hear nothing more on this connection, because a quota is used up. */
+export function throttleMs({ apiName }: Pick<WireRequest, 'apiName'>, payload: Buffer): number {
+  if (payload.length < 4) return 0;
+  return apiName === 'Produce' ? payload.readInt32BE(payload.length - 4) : payload.readInt32BE(0);
 }
 
 function readTopics<T>(reader: WireReader, partition: (topic: string) => T): readonly T[] {

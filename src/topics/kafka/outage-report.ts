@@ -1,0 +1,87 @@
+/**
+ * What an operator reads while Kafka does not do what we ask: a line when it has lasted a second, one every ten seconds, one when it is over.
+ *
+ *     failed ─ 1 s ─▶ WARN partitions wait for Kafka ─ 10 s ─▶ WARN … ─ worked, the last of them ─▶ INFO Kafka serves all partitions again
+ *
+ * A leader that moves is over within the second and says nothing.
+ */
+import type { PartitionId } from '../../actors/log.ts';
+import type { Logger } from '../../observability/logger.ts';
+
+export const reportIntervalMs = 10_000;
+const quietMs = 1_000;
+/** Everybody who waits tries again much sooner; who no longer does was let go of. */
+const abandonedAfterMs = 20_000;
+const reasonsMax = 3;
+
+/** Apart, because one may work while the other does not. */
+export type Doing = 'append' | 'read';
+type Waiting = { readonly name: string; lastMs: number; reason: string };
+
+export type OutageReportOptions = {
+  readonly logger: Logger;
+  readonly nowMs: () => number;
+  /** The brokers, as they advertise themselves. */
+  readonly brokers: () => string;
+};
+
+export class OutageReport {
+  readonly #options: OutageReportOptions;
+  readonly #waiting = new Map<string, Waiting>();
+  #sinceMs = 0;
+  #saidMs: number | undefined;
+  #partitionsMax = 0;
+
+  constructor(options: OutageReportOptions) {
+    this.#options = options;
+  }
+
+  failed(doing: Doing, { topic, partition }: PartitionId, reason: string): void {
+    const lastMs = this.#options.nowMs();
+    if (this.#waiting.size === 0) this.#sinceMs = lastMs;
+    const name = `${topic}/${partition}`;
+    this.#waiting.set(`${doing} ${name}`, { name, lastMs, reason });
+  }
+
+  /** Called for everything that works: costs nothing while nothing fails. */
+  worked(doing: Doing, { topic, partition }: PartitionId): void {
+    if (this.#waiting.size === 0 || !this.#waiting.delete(`${doing} ${topic}/${partition}`)) return;
+    if (this.#waiting.size === 0) this.#over();
+  }
+
+  /** To be called about twice a second. */
+  tick(): void {
+    if (this.#waiting.size === 0) return;
+    const nowMs = this.#options.nowMs();
+    for (const [key, { lastMs }] of this.#waiting) if (nowMs - lastMs > abandonedAfterMs) this.#waiting.delete(key);
+    if (this.#waiting.size === 0) return this.#over();
+    const nextMs = this.#saidMs === undefined ? this.#sinceMs + quietMs : this.#saidMs + reportIntervalMs;
+    if (nowMs < nextMs) return;
+    this.#saidMs = nowMs;
+    const partitions = new Set([...this.#waiting.values()].map(({ name }) => name)).size;
+    this.#partitionsMax = Math.max(this.#partitionsMax, partitions);
+    this.#options.logger.warn('partitions wait for Kafka', {
+      partitions,
+      since: new Date(this.#sinceMs).toISOString(),
+      seconds: Math.round((nowMs - this.#sinceMs) / 1000),
+      brokers: this.#options.brokers(),
+      error: this.#reasons(),
+    });
+  }
+
+  #over(): void {
+    if (this.#saidMs !== undefined) {
+      const seconds = Math.round((this.#options.nowMs() - this.#sinceMs) / 1000);
+      this.#options.logger.info('Kafka serves all partitions again', { seconds, partitions: this.#partitionsMax });
+    }
+    this.#saidMs = undefined;
+    this.#partitionsMax = 0;
+  }
+
+  /** The most frequent ones, each with how many partitions it holds up. */
+  #reasons(): string {
+    const groups = [...Map.groupBy(this.#waiting.values(), ({ reason }) => reason)].toSorted(([, a], [, b]) => b.length - a.length);
+    const said = groups.slice(0, reasonsMax).map(([reason, { length }]) => (groups.length === 1 ? reason : `${reason} (${length})`));
+    return groups.length > reasonsMax ? `${said.join('; ')}; and ${groups.length - reasonsMax} more` : said.join('; ');
+  }
+}
