@@ -1,10 +1,10 @@
 /** Child workflows, from the parent's side: started, not started, closed. */
 import { assert, unreachable } from '../kernel/assert.ts';
-import type { OutboxOutcome, RecordChildClosed } from './commands.ts';
+import type { FindChild, OutboxOutcome, RecordChildClosed } from './commands.ts';
 import type { Draft, RunDraft } from './draft.ts';
-import { findRun } from './reject.ts';
+import { findRun, workflowNotFound } from './reject.ts';
 import type { HistoryReply } from './replies.ts';
-import { type Child, isRunning } from './state.ts';
+import { type Child, childStartKey, isRunning } from './state.ts';
 import type { TransferTask } from './tasks.ts';
 import { parentClosePolicy, startChildFailedCause } from './wire-enums.ts';
 import { wake } from './workflow-task.ts';
@@ -14,7 +14,7 @@ type StartChildTask = Extract<TransferTask, { readonly kind: 'startChild' }>;
 export function finishStartChild(run: RunDraft, task: StartChildTask, outcome: OutboxOutcome): void {
   const child = run.run.children.get(task.initiatedEventId);
   if (!isRunning(run.run)) {
-    if (outcome.kind === 'childStarted') endOrphan(run, task, outcome.runId);
+    if (outcome.kind === 'childStarted') followClosePolicy(run, task, outcome.runId);
     return;
   }
   if (child === undefined || child.runId !== '') return;
@@ -45,17 +45,22 @@ export function finishStartChild(run: RunDraft, task: StartChildTask, outcome: O
   wake(run);
 }
 
-/** The parent closed while its child was being made: without a parent to record its start the child would wait for ever. */
-function endOrphan(run: RunDraft, task: StartChildTask, runId: string): void {
-  run.addTask({
-    kind: 'closeChild',
-    taskId: run.draft.nextTaskId(),
-    key: run.run.key,
-    version: 0,
-    child: { ...task.target, runId },
-    initiatedEventId: task.initiatedEventId,
-    policy: parentClosePolicy.terminate,
-  });
+/**
+ * The parent closed before it knew that this child had started: its close policy is applied now. A child that is left alone gets the
+ * first workflow task that its parent would have let out.
+ */
+function followClosePolicy(run: RunDraft, task: StartChildTask, runId: string): void {
+  const { initiatedEventId, parentClosePolicy: policy = parentClosePolicy.terminate } = task;
+  const child = { ...task.target, runId };
+  const common = { taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, child };
+  if (policy === parentClosePolicy.abandon) run.addTask({ ...common, kind: 'scheduleChildFirstTask' });
+  else run.addTask({ ...common, kind: 'closeChild', initiatedEventId, policy });
+}
+
+/** Did this parent's child start? See `FindChild`. */
+export function findChild(draft: Draft, command: FindChild): HistoryReply {
+  const runId = draft.shard.childStarts.get(childStartKey(command.parent));
+  return runId === undefined ? workflowNotFound(command.key) : { kind: 'childFound', runId };
 }
 
 function writeChildStarted(run: RunDraft, child: Child, runId: string): void {

@@ -12,6 +12,7 @@ export function commandKey(command: HistoryCommand, shard: ShardState): RunKey |
     case 'requestCancelWorkflow':
     case 'terminateWorkflow':
     case 'scheduleFirstWorkflowTask':
+    case 'findChild':
     case 'startWorkflowTask':
     case 'resetStickyTaskQueue':
     case 'startActivityTask':

@@ -140,6 +140,12 @@ export type TerminateWorkflow = {
   readonly childOf: ParentLink | undefined;
 };
 
+/**
+ * A parent closed before it learnt whether its child started: did it? Reply: ChildFound, also when that child has closed or continued as
+ * new since; rejected: workflow-not-found.
+ */
+export type FindChild = { readonly kind: 'findChild'; readonly key: RunKey; readonly parent: ParentLink };
+
 /** A parent has recorded that its child started: the child's first workflow task may go out. Reply: Done; idempotent. */
 export type ScheduleFirstWorkflowTask = { readonly kind: 'scheduleFirstWorkflowTask'; readonly key: RunKey };
 
@@ -348,6 +354,7 @@ export type HistoryCommand =
   | RequestCancelWorkflow
   | TerminateWorkflow
   | ScheduleFirstWorkflowTask
+  | FindChild
   | StartWorkflowTask
   | CompleteWorkflowTask
   | FailWorkflowTask

@@ -10,7 +10,7 @@ import { evolveFact } from './evolve-fact.ts';
 import type { RecordedEvent } from './events.ts';
 import type { HistoryRecord, RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
-import { executionKey, type Run, type ShardState } from './state.ts';
+import { childStartKey, executionKey, type Run, type ShardState } from './state.ts';
 import { isTimer, type Task } from './tasks.ts';
 
 export function evolve(shard: ShardState, record: HistoryRecord, wire: HistoryWire): void {
@@ -34,19 +34,22 @@ function evolveRun(shard: ShardState, record: HistoryRecord, change: RunChange, 
     const recorded = change.events[at];
     if (recorded === undefined) break;
     if (run === undefined) {
-      run = beginRecordedRun(record, change.runId, recorded);
-      shard.runs.set(change.runId, run);
-      shard.currentRuns.set(executionKey(record.namespaceId, record.workflowId), run);
+      run = beginRecordedRun(shard, record, change.runId, recorded);
     }
     evolveRecorded(run, recorded, wire);
   }
   if (run !== undefined) run.stateTransitionCount++;
 }
 
-function beginRecordedRun(record: HistoryRecord, runId: string, { event }: RecordedEvent): Run {
+function beginRecordedRun(shard: ShardState, record: HistoryRecord, runId: string, { event }: RecordedEvent): Run {
   assert(event.type === 'workflowExecutionStarted', `run ${runId} begins with ${event.type}`);
   const key = { namespaceId: record.namespaceId, workflowId: record.workflowId, runId };
-  return beginRun(key, record.namespace, event);
+  const run = beginRun(key, record.namespace, event);
+  shard.runs.set(runId, run);
+  shard.currentRuns.set(executionKey(key.namespaceId, key.workflowId), run);
+  const { parent, firstRunId } = run.start;
+  if (parent !== undefined && firstRunId === runId) shard.childStarts.set(childStartKey(parent), runId);
+  return run;
 }
 
 /** One event with its id: moves the run's position and does what it does. */
@@ -62,6 +65,8 @@ function forgetRun(shard: ShardState, run: Run | undefined): void {
   shard.runs.delete(run.key.runId);
   const execution = executionKey(run.key.namespaceId, run.key.workflowId);
   if (shard.currentRuns.get(execution) === run) shard.currentRuns.delete(execution);
+  const { parent, firstRunId } = run.start;
+  if (parent !== undefined && firstRunId === run.key.runId) shard.childStarts.delete(childStartKey(parent));
 }
 
 function addTask(shard: ShardState, task: Task): void {

@@ -14,7 +14,7 @@ import { startActivityTask, withdrawActivityStart } from './activity-task.ts';
 import { cancelActivityTask, completeActivityTask, failActivityTask, recordActivityHeartbeat } from './activity-close.ts';
 import { canonicalText } from './canonical.ts';
 import { requestCancelWorkflow, scheduleFirstWorkflowTask, terminateWorkflow } from './cancel-terminate.ts';
-import { recordChildClosed } from './child.ts';
+import { findChild, recordChildClosed } from './child.ts';
 import { type ColdRun, freezeRun, thawRun } from './cold-run.ts';
 import { commandKey } from './command-key.ts';
 import type { HistoryCommand, RunKey } from './commands.ts';
@@ -212,6 +212,8 @@ function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined
       return terminateWorkflow(draft, command);
     case 'scheduleFirstWorkflowTask':
       return scheduleFirstWorkflowTask(draft, command);
+    case 'findChild':
+      return findChild(draft, command);
     case 'startWorkflowTask':
       return startWorkflowTask(draft, command);
     case 'completeWorkflowTask':

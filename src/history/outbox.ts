@@ -24,9 +24,10 @@ export function outboxCommand(shard: ShardState, taskId: number, newRunId: strin
   if (task === undefined || run === undefined) return undefined;
   switch (task.kind) {
     case 'startChild': {
+      // Closed meanwhile, it starts nothing any more; but what it has started, with an answer that was lost, must not be left alone.
+      if (!isRunning(run)) return to(task.target, { kind: 'findChild', key: task.target, parent: linkTo(run, task.initiatedEventId) });
       const child = run.children.get(task.initiatedEventId);
-      if (child === undefined || !isRunning(run)) return undefined;
-      return to(task.target, startChild(run, child, newRunId));
+      return child === undefined ? undefined : to(task.target, startChild(run, child, newRunId));
     }
     case 'scheduleChildFirstTask':
       return to(task.child, { kind: 'scheduleFirstWorkflowTask', key: task.child });
@@ -164,9 +165,16 @@ function closeChild(run: Run, task: Extract<TransferTask, { readonly kind: 'clos
 /** What a target's answer means for the task; undefined: nothing is settled, ask again later. */
 export function outboxOutcome(kind: TransferTask['kind'], reply: HistoryReply): OutboxOutcome | undefined {
   if (kind === 'startChild') {
-    if (reply.kind === 'started') return { kind: 'childStarted', runId: reply.runId };
-    const refused = reply.kind === 'rejected' && reply.rejection.reason === 'already-started';
-    return refused ? { kind: 'childStartFailed', cause: 'already-exists' } : undefined;
+    if (reply.kind === 'started' || reply.kind === 'childFound') return { kind: 'childStarted', runId: reply.runId };
+    if (reply.kind !== 'rejected') return undefined;
+    switch (reply.rejection.reason) {
+      case 'already-started':
+        return { kind: 'childStartFailed', cause: 'already-exists' };
+      case 'workflow-not-found':
+        return { kind: 'done' };
+      default:
+        return undefined;
+    }
   }
   if (reply.kind !== 'rejected') return { kind: 'done' };
   const { reason } = reply.rejection;

@@ -33,6 +33,9 @@ export type Done = { readonly kind: 'done' };
 /** `runId`: the run that has the signal, for the link to it. */
 export type SignaledReply = { readonly kind: 'signaled'; readonly runId: string };
 
+/** `runId`: the child's first run. */
+export type ChildFound = { readonly kind: 'childFound'; readonly runId: string };
+
 export type StartReply = {
   readonly kind: 'started';
   readonly runId: string;
@@ -192,6 +195,7 @@ export type HistoryReply =
   | StartReply
   | StartedWorkflowTask
   | SignaledReply
+  | ChildFound
   | CompletedWorkflowTask
   | StartedActivityTask
   | HeartbeatReply
@@ -207,6 +211,7 @@ export type HistoryReplyTo = {
   readonly requestCancelWorkflow: Done;
   readonly terminateWorkflow: Done;
   readonly scheduleFirstWorkflowTask: Done;
+  readonly findChild: ChildFound;
   readonly startWorkflowTask: StartedWorkflowTask;
   readonly completeWorkflowTask: CompletedWorkflowTask;
   readonly failWorkflowTask: Done;

@@ -16,10 +16,13 @@ import { withoutEmptyFields } from './fields.ts';
 import { reject } from './reject.ts';
 import type { HistoryReply, Rejected, StartReply } from './replies.ts';
 import { signalProblem, writeSignal } from './signal.ts';
-import { executionKey, isRunning, type Run, status } from './state.ts';
+import { childStartKey, executionKey, isRunning, type Run, status } from './state.ts';
 import { idConflictPolicy, idReusePolicy, taskQueueKind } from './wire-enums.ts';
 
 export function startWorkflow(draft: Draft, command: StartWorkflow): HistoryReply {
+  // A parent that asks again, because an answer was lost, gets the child that it made: no policy applies to that.
+  const child = command.parent === undefined ? undefined : draft.shard.childStarts.get(childStartKey(command.parent));
+  if (child !== undefined) return startedChild(draft, child);
   const current = currentRun(draft, command.key);
   if (current !== undefined) {
     const repeated = current.requestIds.find((entry) => entry.requestId === command.requestId);
@@ -83,6 +86,11 @@ function started(run: Run, isStarted: boolean): StartReply {
     started: isStarted,
     status: run.status,
   };
+}
+
+function startedChild(draft: Draft, runId: string): StartReply {
+  const run = draft.shard.runs.get(runId);
+  return { kind: 'started', runId, firstExecutionRunId: runId, started: true, status: run?.status ?? status.running };
 }
 
 function alreadyStarted(run: Run, message: string): Rejected {

@@ -30,17 +30,34 @@ export type ShardState = {
   readonly runs: Map<string, Run>;
   /** By `executionKey`: the newest run of a workflow id. */
   readonly currentRuns: Map<string, Run>;
+  /**
+   * By `childStartKey`: the first run of each child, until its retention ends. So a start that is delivered again finds what it made,
+   * whatever has become of it and whoever has the workflow id by now.
+   */
+  readonly childStarts: Map<string, string>;
   /** Pending transfer tasks in the order of their ids. */
   readonly transfers: Map<number, TransferTask>;
   readonly timers: TimerQueue;
 };
 
 export function emptyShard(): ShardState {
-  return { taskIdLast: 0, timeMs: 0, runs: new Map(), currentRuns: new Map(), transfers: new Map(), timers: new TimerQueue() };
+  return {
+    taskIdLast: 0,
+    timeMs: 0,
+    runs: new Map(),
+    currentRuns: new Map(),
+    childStarts: new Map(),
+    transfers: new Map(),
+    timers: new TimerQueue(),
+  };
 }
 
 export function executionKey(namespaceId: string, workflowId: string): string {
   return `${namespaceId}/${workflowId}`;
+}
+
+export function childStartKey(parent: { readonly runId: string; readonly initiatedEventId: number }): string {
+  return `${parent.runId}:${parent.initiatedEventId}`;
 }
 
 /** What the first event fixes for the life of a run. */

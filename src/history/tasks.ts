@@ -4,6 +4,9 @@
  */
 import type { RunKey, TaskQueue } from './commands.ts';
 
+/** `temporal.api.enums.v1.ParentClosePolicy`: 1 TERMINATE, 2 ABANDON, 3 REQUEST_CANCEL. */
+export type ParentClosePolicy = 1 | 2 | 3;
+
 type TransferOf<Kind extends string> = {
   readonly kind: Kind;
   readonly taskId: number;
@@ -27,7 +30,13 @@ export type TransferTask =
       readonly taskQueue: TaskQueue;
       readonly scheduleToStartTimeoutMs: number;
     })
-  | (TransferOf<'startChild'> & { readonly initiatedEventId: number; readonly target: RunKey })
+  /** Stays pending when the parent closes, until it is known whether the child started. */
+  | (TransferOf<'startChild'> & {
+      readonly initiatedEventId: number;
+      readonly target: RunKey;
+      /** What becomes of a child that turns out to have started when its parent has closed; absent in old journals: terminate. */
+      readonly parentClosePolicy?: ParentClosePolicy;
+    })
   /** The child's start is recorded here: let it begin. */
   | (TransferOf<'scheduleChildFirstTask'> & { readonly child: RunKey })
   | (TransferOf<'signalExternal'> & { readonly initiatedEventId: number; readonly target: RunKey })

@@ -3,7 +3,17 @@ import { describe, expect, test } from 'vitest';
 import type { RunKey, WorkflowCommand } from '../../src/history/commands.ts';
 import { outboxOutcome } from '../../src/history/outbox.ts';
 import type { StartedWorkflowTask } from '../../src/history/replies.ts';
-import { bytes, completeWorkflow, continueAsNew, key, namespaceId, ShardUnderTest, startChild, startTimer } from './shard-under-test.ts';
+import {
+  bytes,
+  completeWorkflow,
+  continueAsNew,
+  key,
+  namespaceId,
+  ShardUnderTest,
+  signalAttributes,
+  startChild,
+  startTimer,
+} from './shard-under-test.ts';
 
 const childKey: RunKey = { namespaceId, workflowId: 'child', runId: '' };
 
@@ -139,16 +149,110 @@ describe('start', () => {
     expect(shard.pendingTasks()).toEqual([]);
   });
 
-  test('one that was being made at that very moment is ended', () => {
-    const shard = parentWithChild({ parentClosePolicy: 2 });
-    const { taskId } = shard.pendingTask('startChild');
-    const outbox = shard.core.outboxCommand(taskId, shard.newRunId());
-    const reply = outbox === undefined ? undefined : shard.ask(outbox.command);
-    terminate(shard, key);
-    if (reply?.kind !== 'started') throw new Error('not started');
-    shard.expectDone({ kind: 'finishOutboxTask', taskId, outcome: { kind: 'childStarted', runId: reply.runId } });
-    shard.pumpOutbox();
-    expect(shard.describe(childKey).status).toBe(5);
+  describe('it started, and the parent closed before it knew', () => {
+    /** The parent asks for its child; what the child's shard answers does not arrive. */
+    function loseAnswer(shard: ShardUnderTest): { readonly taskId: number; readonly runId: string } {
+      const { taskId } = shard.pendingTask('startChild');
+      const outbox = shard.core.outboxCommand(taskId, shard.newRunId());
+      const reply = outbox === undefined ? undefined : shard.ask(outbox.command);
+      if (reply?.kind !== 'started') throw new Error('not started');
+      return { taskId, runId: reply.runId };
+    }
+
+    const policies = [
+      ['terminated', 1, 5, 'workflowExecutionTerminated'],
+      ['let go on', 2, 1, 'workflowTaskScheduled'],
+      ['asked to cancel', 3, 1, 'workflowTaskScheduled'],
+    ] as const;
+
+    test.each(policies)('the answer was lost: the child is %s', (_, parentClosePolicy, status, lastEvent) => {
+      const shard = parentWithChild({ parentClosePolicy });
+      const { runId } = loseAnswer(shard);
+      terminate(shard, key);
+      shard.pumpOutbox();
+      expect(shard.describe({ ...childKey, runId }).status).toBe(status);
+      expect(shard.history(runId).at(-1)).toBe(lastEvent);
+      expect(shard.history(runId).includes('workflowExecutionCancelRequested')).toBe(parentClosePolicy === 3);
+      expect(shard.pendingTasks().filter((kind) => kind !== 'workflowTask')).toEqual([]);
+    });
+
+    test.each(policies)('the answer comes late: the child is %s', (_, parentClosePolicy, status, lastEvent) => {
+      const shard = parentWithChild({ parentClosePolicy });
+      const { taskId, runId } = loseAnswer(shard);
+      terminate(shard, key);
+      shard.expectDone({ kind: 'finishOutboxTask', taskId, outcome: { kind: 'childStarted', runId } });
+      shard.pumpOutbox();
+      expect(shard.describe(childKey).status).toBe(status);
+      expect(shard.history(runId).at(-1)).toBe(lastEvent);
+    });
+
+    test('the child continued as new meanwhile: its present run is ended', () => {
+      const shard = parentWithChild();
+      loseAnswer(shard);
+      wakeChild(shard);
+      shard.complete(poll(shard, 'child'), [continueAsNew()]);
+      terminate(shard, key);
+      shard.pumpOutbox();
+      expect(shard.describe(childKey).status).toBe(5);
+    });
+
+    test('a workflow that has taken over the id is left alone', () => {
+      const shard = parentWithChild();
+      loseAnswer(shard);
+      terminate(shard, key);
+      // Gone with its own parent's knowledge of it, not through that parent.
+      terminate(shard, childKey);
+      shard.start({ key: childKey });
+      shard.pumpOutbox();
+      expect(shard.describe(childKey).status).toBe(1);
+    });
+  });
+
+  function wakeChild(shard: ShardUnderTest): void {
+    shard.ask({ kind: 'signalWorkflow', key: childKey, signal: signalAttributes({ requestId: shard.newRequestId() }), childOf: undefined });
+  }
+
+  describe('the answer was lost, and the parent asks again', () => {
+    const meanwhile: readonly (readonly [string, (shard: ShardUnderTest) => void])[] = [
+      ['nothing happened to the child', () => {}],
+      [
+        'others woke the child, and it continued as new',
+        (shard) => {
+          wakeChild(shard);
+          shard.complete(poll(shard, 'child'), [continueAsNew()]);
+        },
+      ],
+      [
+        'the child closed, and a stranger has taken over the id',
+        (shard) => {
+          terminate(shard, childKey);
+          shard.start({ key: childKey });
+        },
+      ],
+      [
+        'the child closed, and so has the stranger that took over the id',
+        (shard) => {
+          terminate(shard, childKey);
+          shard.start({ key: childKey });
+          terminate(shard, childKey);
+        },
+      ],
+    ];
+    test.each(meanwhile)('%s: it is told of the child that it started', (_, happens) => {
+      const shard = parentWithChild();
+      const task = shard.pendingTask('startChild');
+      const outbox = shard.core.outboxCommand(task.taskId, shard.newRunId());
+      const reply = outbox === undefined ? undefined : shard.ask(outbox.command);
+      if (reply?.kind !== 'started') throw new Error('not started');
+      happens(shard);
+      const runs = shard.runIds().length;
+      shard.carry(task);
+      expect(shard.runIds(), 'nothing is started a second time').toHaveLength(runs);
+      expect(shard.history()).not.toContain('startChildWorkflowExecutionFailed');
+      const { workflowExecution } = shard.lastEvent('childWorkflowExecutionStarted').attributes;
+      expect(workflowExecution).toEqual({ workflowId: 'child', runId: reply.runId });
+      shard.pumpOutbox();
+    });
   });
 });
 

@@ -81,7 +81,7 @@ export const programStep = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('pollActivity' as const), n: number }) },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('activity' as const), n: number, how: fc.nat(5), keep: fc.boolean() }) },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('time' as const), ms: fc.constantFrom(1, 400, 2000, 12_000) }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('outbox' as const), n: number }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('outbox' as const), n: number, answerLost: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('resetSticky' as const), id: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('query' as const), id: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('speculative' as const), id: fc.nat(2) }) },
@@ -182,7 +182,9 @@ export class Program {
       case 'outbox': {
         const tasks = [...shard.core.pendingTransferTasks()].filter(({ kind }) => kind !== 'workflowTask' && kind !== 'activityTask');
         const task = pick(tasks, step.n);
-        if (task !== undefined) this.#carry(task.taskId);
+        if (task === undefined) return;
+        if (step.answerLost) shard.carryInVain(task);
+        else shard.tryCarry(task);
         return;
       }
       case 'resetSticky':
@@ -378,11 +380,6 @@ export class Program {
     if (how === 5)
       shard.ask({ kind: 'completeActivityTask', activity: { ...activity, scheduledEventId: 0, attempt: 0 }, result: undefined, identity });
     if (!keep && how !== 4) this.#activityTasks.splice(this.#activityTasks.indexOf(task), 1);
-  }
-
-  #carry(taskId: number): void {
-    const task = this.shard.core.transferTask(taskId);
-    if (task !== undefined) this.shard.tryCarry(task);
   }
 }
 

@@ -135,12 +135,16 @@ test('random programs: replay equals live at every step, and every history is so
       const program = new Program(new ShardUnderTest({ retentionMsDefault: 3_600_000 }));
       for (const each of steps) program.run(each);
       const { shard } = program;
+      shard.pumpOutboxIfPossible();
       for (const runId of shard.runIds()) {
         const events = shard.events(runId);
         checkHistory(events);
         const reply = shard.ask({ kind: 'describeWorkflow', key: { namespaceId, workflowId: workflowIdOf(events), runId } });
         if (reply?.kind !== 'description') continue;
         checkTasks(shard, reply);
+        const startsLater = reply.executionTimeMs > reply.startTimeMs;
+        const sleeps = reply.status === 1 && reply.pendingWorkflowTask === undefined && events.length === 1 && !startsLater;
+        expect(sleeps, 'a child that nobody will ever wake').toBe(false);
         if (reply.status !== 1 || reply.pendingWorkflowTask !== undefined) continue;
         const seenUntil = events.findLastIndex(({ type }) => type === 'workflowTaskStarted');
         const unseen = events.slice(seenUntil + 1).filter(({ type }) => wakeKinds.has(type));

@@ -297,6 +297,22 @@ export class ShardUnderTest {
     return true;
   }
 
+  /** The target is asked, and its answer does not arrive. */
+  carryInVain(task: TransferTask): void {
+    const outbox = this.core.outboxCommand(task.taskId, this.newRunId());
+    if (outbox !== undefined) this.ask(outbox.command);
+  }
+
+  /** Carries what can be carried; a busy target keeps what is for it. */
+  pumpOutboxIfPossible(): void {
+    for (let round = 0; round < 20; round++) {
+      const tasks = [...this.core.pendingTransferTasks()].filter(
+        ({ kind, taskId }) => kind !== 'workflowTask' && kind !== 'activityTask' && !this.#settled.has(taskId),
+      );
+      for (const task of tasks) this.tryCarry(task);
+    }
+  }
+
   /** Fires every timer that is due. */
   fireDueTimers(): void {
     for (let fired = 0; fired < 1000; fired++) {

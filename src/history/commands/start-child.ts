@@ -1,6 +1,7 @@
 /** START_CHILD_WORKFLOW_EXECUTION: the child is started by an outbox task, in whichever shard it belongs to. */
 import { effectiveRunTimeout, effectiveTaskTimeout } from '../begin-run.ts';
 import { searchAttributesProblem } from '../search-attributes.ts';
+import type { ParentClosePolicy } from '../tasks.ts';
 import { parentClosePolicy } from '../wire-enums.ts';
 import {
   bad,
@@ -64,7 +65,7 @@ export function startChildWorkflowExecution(
       workflowExecutionTimeoutMs: a.executionTimeoutMs,
       workflowRunTimeoutMs: runTimeoutMs,
       workflowTaskTimeoutMs: effectiveTaskTimeout(a.taskTimeoutMs, runTimeoutMs, limits),
-      parentClosePolicy: a.parentClosePolicy === 0 ? parentClosePolicy.terminate : a.parentClosePolicy,
+      parentClosePolicy: closePolicyOf(a.parentClosePolicy),
       control: a.control,
       workflowTaskCompletedEventId: completedEventId,
       workflowIdReusePolicy: a.workflowIdReusePolicy === 0 ? 1 : a.workflowIdReusePolicy,
@@ -84,8 +85,21 @@ export function startChildWorkflowExecution(
   );
   completion.childrenStarted.add(a.workflowId);
   const target = { namespaceId: a.namespaceId === '' ? run.run.key.namespaceId : a.namespaceId, workflowId: a.workflowId, runId: '' };
-  run.addTask({ kind: 'startChild', taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, initiatedEventId, target });
+  run.addTask({
+    kind: 'startChild',
+    taskId: run.draft.nextTaskId(),
+    key: run.run.key,
+    version: 0,
+    initiatedEventId,
+    target,
+    parentClosePolicy: closePolicyOf(a.parentClosePolicy),
+  });
   return undefined;
+}
+
+/** What the enum does not name counts as its default. */
+function closePolicyOf(value: number): ParentClosePolicy {
+  return value === parentClosePolicy.abandon || value === parentClosePolicy.requestCancel ? value : parentClosePolicy.terminate;
 }
 
 function problemOf(completion: Completion, a: Attributes): string | undefined {

@@ -3,7 +3,7 @@ import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition-core.ts';
 import type { TaskQueue } from '../../history/commands.ts';
 import { type Fact, type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from '../../history/record.ts';
-import { isTimer, type Task, type TimerTask, type TransferTask } from '../../history/tasks.ts';
+import { isTimer, type ParentClosePolicy, type Task, type TimerTask, type TransferTask } from '../../history/tasks.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import * as journal from '../../wire/generated/journal/history.ts';
 import { decodeEvent, encodeEvent } from './event-codec.ts';
@@ -162,7 +162,13 @@ function toWireTransfer(task: TransferTask, runId: string): journal.TransferTask
       return { ...common, kind, eventId, stamp, taskQueue, scheduleToStartTimeoutMs };
     }
     case 'startChild':
-      return { ...common, kind: transferKind.START_CHILD, eventId: task.initiatedEventId, target: task.target };
+      return {
+        ...common,
+        kind: transferKind.START_CHILD,
+        eventId: task.initiatedEventId,
+        target: task.target,
+        parentClosePolicy: task.parentClosePolicy ?? 0,
+      };
     case 'signalExternal':
       return { ...common, kind: transferKind.SIGNAL_EXTERNAL, eventId: task.initiatedEventId, target: task.target };
     case 'cancelExternal':
@@ -202,7 +208,13 @@ function fromWireTransfer(wire: journal.TransferTask, record: RecordNames): Tran
   if (target === undefined) throw new LogError('corrupt', `transfer task ${taskId} of kind ${wire.kind} names no target`);
   switch (wire.kind) {
     case transferKind.START_CHILD:
-      return { ...common, kind: 'startChild', initiatedEventId: eventId, target };
+      return {
+        ...common,
+        kind: 'startChild',
+        initiatedEventId: eventId,
+        target,
+        ...(isClosePolicy(wire.parentClosePolicy) ? { parentClosePolicy: wire.parentClosePolicy } : {}),
+      };
     case transferKind.SIGNAL_EXTERNAL:
       return { ...common, kind: 'signalExternal', initiatedEventId: eventId, target };
     case transferKind.CANCEL_EXTERNAL:
@@ -214,6 +226,10 @@ function fromWireTransfer(wire: journal.TransferTask, record: RecordNames): Tran
     default:
       throw new LogError('corrupt', `transfer task ${taskId} has the unknown kind ${wire.kind}`);
   }
+}
+
+function isClosePolicy(value: number): value is ParentClosePolicy {
+  return value === 1 || value === 2 || value === 3;
 }
 
 const timerKind = journal.TimerTaskKind;

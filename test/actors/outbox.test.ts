@@ -1,0 +1,243 @@
+/** Two shards in one process: what becomes of a parent and its child when an answer between them is lost, and after a crash. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { HistoryShard } from '../../src/actors/history-shard.ts';
+import type { Endpoint, HistoryAnswer } from '../../src/actors/router.ts';
+import { Router } from '../../src/actors/router.ts';
+import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import type { HistoryCommand, RunKey, WorkflowCommand } from '../../src/history/commands.ts';
+import { defaultHistoryLimits } from '../../src/history/limits.ts';
+import type { Description, HistoryReply } from '../../src/history/replies.ts';
+import { historyShardOf } from '../../src/kernel/shard.ts';
+import type { MatchingRequest } from '../../src/matching/commands.ts';
+import type { MatchingTask } from '../../src/matching/tasks.ts';
+import { silentLogger } from '../../src/observability/logger.ts';
+import { historyCodec } from '../../src/topics/codec/history-codec.ts';
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { completion } from '../history/completion.ts';
+import { completeWorkflow, namespaceId, startAttributes, startChild } from '../history/shard-under-test.ts';
+import { HandClock } from './hand-clock.ts';
+import { jsonClaims } from './ledger.ts';
+import { MemoryLog } from './memory-log.ts';
+
+const layout = { historyShards: 2, matchingPartitions: 1, taskQueuePartitions: 1 };
+const parentKey = keyIn(1, 'parent');
+const childKey = keyIn(2, 'child');
+
+function keyIn(shard: number, name: string): RunKey {
+  for (let index = 0; ; index++) {
+    const workflowId = `${name}-${index}`;
+    if (historyShardOf(namespaceId, workflowId, layout.historyShards) === shard) return { namespaceId, workflowId, runId: '' };
+  }
+}
+
+/** One life of the process. The answers of a shard are lost while `losesAnswersTo` names the command. */
+class Process {
+  readonly clock = new HandClock();
+  readonly router = new Router(systemClock);
+  readonly shards: HistoryShard[] = [];
+  readonly offered: MatchingTask[] = [];
+  losesAnswersTo: HistoryCommand['kind'] | undefined;
+  lost = 0;
+
+  constructor(log: MemoryLog) {
+    const matching = this.router.sink({ kind: 'matching', partition: 0 });
+    this.router.attach<MatchingRequest>(
+      { kind: 'matching', partition: 0 },
+      {
+        submit: (askId, request) => {
+          if ('task' in request) this.offered.push(request.task);
+          systemClock.soon(() => matching.answer(askId, { kind: 'done' }));
+          return undefined;
+        },
+        cancel: () => {},
+      },
+    );
+    for (let shard = 1; shard <= layout.historyShards; shard++) this.#attach(shard, log);
+  }
+
+  #attach(number: number, log: MemoryLog): void {
+    const address = { kind: 'history', shard: number } as const;
+    const sink = this.router.sink<HistoryReply>(address);
+    const losing = new Set<number>();
+    const shard = new HistoryShard({
+      shard: number,
+      topic: 'test.history',
+      owner: 'test',
+      log,
+      codec: historyCodec,
+      claims: jsonClaims,
+      wire: historyWire,
+      limits: defaultHistoryLimits,
+      cacheBytesMax: 1024 * 1024,
+      layout,
+      router: this.router,
+      sink: {
+        ...sink,
+        answer: (askId, reply) => {
+          if (!losing.delete(askId)) return sink.answer(askId, reply);
+          this.lost += 1;
+          sink.fail(askId, { kind: 'unavailable', message: 'the answer was lost' });
+          return false;
+        },
+      },
+      clock: this.clock,
+      random: systemRandom,
+      logger: silentLogger,
+      onStatus: () => {},
+    });
+    this.shards.push(shard);
+    const endpoint: Endpoint<HistoryCommand> = {
+      submit: (askId, command) => {
+        if (command.kind === this.losesAnswersTo) losing.add(askId);
+        return shard.submit(askId, command);
+      },
+      cancel: (askId) => shard.cancel(askId),
+    };
+    this.router.attach(address, endpoint);
+  }
+
+  async serve(): Promise<this> {
+    for (const shard of this.shards) shard.start();
+    await until(() => this.shards.every((shard) => shard.status().state === 'active'));
+    return this;
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.shards.map((shard) => shard.drain()));
+    this.router.close();
+  }
+
+  ask<Command extends HistoryCommand>(shard: number, command: Command): Promise<HistoryAnswer<Command>> {
+    return new Promise((resolve) => void this.router.askHistory(shard, command, Infinity, resolve));
+  }
+
+  async startParent(): Promise<void> {
+    await this.ask(1, {
+      kind: 'startWorkflow',
+      key: parentKey,
+      namespace: 'ns',
+      newRunId: systemRandom.nonce(),
+      requestId: systemRandom.nonce(),
+      policies: { reusePolicy: 1, conflictPolicy: 1 },
+      parent: undefined,
+      onConflict: undefined,
+      start: startAttributes(),
+    });
+  }
+
+  /** Takes the workflow task that was offered last and answers it. */
+  async work(key: RunKey, commands: readonly WorkflowCommand[]): Promise<void> {
+    const find = (): MatchingTask | undefined => this.offered.find((task) => task.key.workflowId === key.workflowId);
+    await until(() => find() !== undefined);
+    const task = find()!;
+    this.offered.splice(this.offered.indexOf(task), 1);
+    const shard = task.historyShard;
+    const { scheduledEventId, stamp } = task;
+    const taskQueue = { name: 'queue', kind: 1, normalName: '' };
+    const started = await this.ask(shard, {
+      kind: 'startWorkflowTask',
+      key: task.key,
+      scheduledEventId,
+      stamp,
+      pollRequestId: systemRandom.nonce(),
+      identity: 'worker',
+      taskQueue,
+    });
+    if (started.kind !== 'workflowTask') throw new Error(`not started: ${JSON.stringify(started)}`);
+    const reply = await this.ask(shard, completion(started, commands));
+    expect(reply.kind).toBe('workflowTaskCompleted');
+  }
+
+  async terminateParent(): Promise<void> {
+    await this.ask(1, {
+      kind: 'terminateWorkflow',
+      key: parentKey,
+      firstExecutionRunId: '',
+      reason: 'enough',
+      details: undefined,
+      identity: 'client',
+      links: [],
+      childOf: undefined,
+    });
+  }
+
+  async describe(shard: number, key: RunKey): Promise<Description> {
+    const reply = await this.ask(shard, { kind: 'describeWorkflow', key });
+    if (reply.kind !== 'description') throw new Error(`no description: ${JSON.stringify(reply)}`);
+    return reply;
+  }
+
+  /** Lets retries come to their time until the child is as wanted. */
+  async untilChild(isSo: (child: Description) => boolean): Promise<void> {
+    for (let round = 0; round < 200; round++) {
+      if (isSo(await this.describe(2, childKey))) return;
+      this.clock.advance(100);
+      await turns(20);
+    }
+    throw new Error(`the child never got there: ${JSON.stringify(await this.describe(2, childKey))}`);
+  }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const processes: Process[] = [];
+afterEach(async () => {
+  for (const process of processes.splice(0)) await process.end();
+});
+
+async function boot(log = new MemoryLog()): Promise<Process> {
+  const process = new Process(log);
+  processes.push(process);
+  return await process.serve();
+}
+
+/** The parent has closed, and does not know that its child runs. */
+async function orphaned(log: MemoryLog, parentClosePolicy: number): Promise<Process> {
+  const process = await boot(log);
+  await process.startParent();
+  process.losesAnswersTo = 'startWorkflow';
+  await process.work(parentKey, [startChild({ workflowId: childKey.workflowId, namespaceId, parentClosePolicy })]);
+  await until(() => process.lost > 0);
+  await process.terminateParent();
+  expect((await process.describe(2, childKey)).status).toBe(1);
+  process.losesAnswersTo = undefined;
+  return process;
+}
+
+describe('a child whose parent closed before it heard of the start', () => {
+  test.each(['at the next attempt', 'after a crash'])('is ended %s', async (when) => {
+    const log = new MemoryLog();
+    let process = await orphaned(log, 1);
+    // The first one stands still: its clock does not move.
+    if (when === 'after a crash') process = await boot(log);
+    await process.untilChild(({ status }) => status === 5);
+  });
+
+  test.each(['at the next attempt', 'after a crash'])('goes on %s, if that is the policy', async (when) => {
+    const log = new MemoryLog();
+    let process = await orphaned(log, 2);
+    if (when === 'after a crash') process = await boot(log);
+    await process.untilChild(({ pendingWorkflowTask }) => pendingWorkflowTask !== undefined);
+    await process.work(childKey, [completeWorkflow()]);
+    expect((await process.describe(2, childKey)).status).toBe(2);
+  });
+
+  test('is ended although the answers go on being lost for a while', async () => {
+    const process = await orphaned(new MemoryLog(), 1);
+    process.losesAnswersTo = 'findChild';
+    const { lost } = process;
+    for (let round = 0; process.lost < lost + 3 && round < 1_000; round++) {
+      process.clock.advance(100);
+      await turns(20);
+    }
+    expect((await process.describe(2, childKey)).status, 'nothing is known yet').toBe(1);
+    process.losesAnswersTo = undefined;
+    await process.untilChild(({ status }) => status === 5);
+  });
+});

@@ -1,0 +1,26 @@
+import type { CompleteWorkflowTask, WorkflowCommand } from '../../src/history/commands.ts';
+import type { StartedWorkflowTask } from '../../src/history/replies.ts';
+
+/** A worker's answer to a workflow task, with nothing special about it. */
+export function completion(task: StartedWorkflowTask, commands: readonly WorkflowCommand[]): CompleteWorkflowTask {
+  const { key, scheduledEventId, startedEventId, startedTimeMs, attempt } = task;
+  return {
+    kind: 'completeWorkflowTask',
+    task: { key, scheduledEventId, startedEventId, startedTimeMs, attempt },
+    namespace: 'ns',
+    identity: 'worker',
+    commands,
+    sticky: undefined,
+    returnNewWorkflowTask: false,
+    forceCreateNewWorkflowTask: false,
+    queryResults: new Map(),
+    sdkMetadata: undefined,
+    meteringMetadata: undefined,
+    workerVersion: undefined,
+    binaryChecksum: '',
+    newRunId: crypto.randomUUID(),
+    pollRequestId: crypto.randomUUID(),
+    searchAttributeTypes: new Map(),
+    jitter: 0.5,
+  };
+}
