@@ -7,14 +7,15 @@
  * actor commits what it accepted and lets go.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 import { isAskFailure } from './actors/asks.ts';
 import type { AskFailure } from './actors/asks.ts';
 import { Census } from './actors/census.ts';
 import { ClusterHost } from './actors/cluster-host.ts';
 import { HISTORY_CACHE_BYTES_MAX } from './actors/history-store.ts';
 import { HistoryShard } from './actors/history-shard.ts';
-import type { Log, LogError } from './actors/log.ts';
+import { LogError } from './actors/log.ts';
+import type { Log } from './actors/log.ts';
 import { MatchingHost } from './actors/matching-host.ts';
 import { Router } from './actors/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
@@ -22,6 +23,7 @@ import type { ClusterLayout } from './actors/transfer-queue.ts';
 import { indexedValueTypeNamed } from './cluster/search-attributes.ts';
 import type { ClusterCommand } from './cluster/commands.ts';
 import type { ClusterReply } from './cluster/replies.ts';
+import { AnotherServerError } from './config/another-server.ts';
 import type { RunningServer, ServerOptions } from './config/server-options.ts';
 import { startFrontend } from './grpc/frontend.ts';
 import { defaultHistoryLimits } from './history/limits.ts';
@@ -30,13 +32,15 @@ import { assert } from './kernel/assert.ts';
 import { historyShardOf } from './kernel/shard.ts';
 import { matchingPartitionOf } from './matching/task-queue.ts';
 import { inspectBeforeClaiming } from './start/before-claiming.ts';
+import { anotherServer } from './start/previous-owner.ts';
+import { checkFirstStart } from './start/whole-journals.ts';
+import { claimsOf, listenerAddresses } from './start/server-contact.ts';
 import { clusterTopic, historyTopic, matchingTopic, topicCatalogue } from './topics/catalogue.ts';
 import type { TopicSpec } from './topics/catalogue.ts';
 import { clusterCodec } from './topics/codec/cluster-codec.ts';
 import { historyCodec } from './topics/codec/history-codec.ts';
 import { historyWire } from './topics/codec/history-wire.ts';
 import { matchingCodec } from './topics/codec/matching-codec.ts';
-import { decodeClaim, encodeClaim } from './wire/generated/journal/claim.ts';
 
 /** Clients refuse servers that are not 1.x; this is the Temporal release whose behaviour we follow. */
 const SERVED_VERSION = '1.32.0';
@@ -56,16 +60,25 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   const topics = topicCatalogue({ prefix, historyPartitions: layout.historyShards, matchingPartitions: layout.matchingPartitions });
   const fatal = onceFatal(options);
-  const claims = { encode: encodeClaim, decode: decodeClaim };
-  const { log, topics: found } = await openLog(options, topics, (error) => fatal(error.message));
-  await inspectBeforeClaiming({ log, topics: found, prefix, claims, options }).catch(async (error: unknown) => {
+  const instance = randomUUID();
+  const machine = { name: hostname(), interfaces: networkInterfaces() };
+  const claims = claimsOf({ instance, addresses: listenerAddresses(options.host, options.port, machine) });
+  const { log, topics: found } = await openLog(options, topics, fatal);
+  const known = await inspectBeforeClaiming({ log, topics: found, prefix, claims, options }).catch(async (error: unknown) => {
     await log.close();
     throw error;
   });
   const router = new Router(systemClock, (error) => {
     logger.error('an answer could not be handled', { error: error instanceof Error ? error : String(error) });
   });
-  const census = new Census({ clock: systemClock, logger, clusterTopic: clusterTopic(prefix), onFatal: fatal });
+  const census = new Census({
+    clock: systemClock,
+    logger,
+    clusterTopic: clusterTopic(prefix),
+    onFatal: fatal,
+    takenOver: (partition, { owner: rival, epoch, offset }) =>
+      new AnotherServerError(`${anotherServer(rival, prefix)} (it took ${partition} at epoch ${epoch}, offset ${offset})`),
+  });
   const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger };
 
   const cluster = new ClusterHost({
@@ -122,12 +135,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   try {
     for (const actor of actors) actor.start();
     await census.settled();
+    if (known.identity === undefined) checkFirstStart(census);
     await setUpCluster(router, cluster, options);
     const { identity } = cluster.view;
     assert(identity !== undefined, 'the cluster has its identity once it is set up');
     const front = await startFrontend({
       host: options.host,
       port: options.port,
+      instance,
       ports: {
         clock: systemClock,
         newId: randomUUID,
@@ -196,7 +211,12 @@ async function openLog(options: ServerOptions, topics: readonly TopicSpec[], onF
     return { log, topics: log.topics };
   }
   const { openEmbeddedLog } = await import('./topics/embedded/embedded-log.ts');
-  return { log: await openEmbeddedLog({ filename: options.log.filename, topics, pragmas: options.log.sqlitePragmas, onFailure }), topics };
+  const { filename, sqlitePragmas } = options.log;
+  const log = await openEmbeddedLog({ filename, topics, pragmas: sqlitePragmas, onFailure }).catch((error: unknown) => {
+    if (!(error instanceof LogError) || error.code !== 'locked') throw error;
+    throw new AnotherServerError(`another server serves ${filename}: stop one of them, or name another file`, { cause: error });
+  });
+  return { log, topics };
 }
 
 /** First things first: identity and token key, then the namespaces and search attributes that the options name. Idempotent. */
@@ -237,11 +257,11 @@ async function setUpCluster(router: Router, cluster: ClusterHost, options: Serve
   if (reply.kind === 'rejected') throw new Error(reply.rejection.message);
 }
 
-function onceFatal(options: ServerOptions): (reason: string) => void {
+function onceFatal(options: ServerOptions): (error: Error) => void {
   let told = false;
-  return (reason) => {
+  return (error) => {
     if (told) return;
     told = true;
-    options.onFatal(reason);
+    options.onFatal(error);
   };
 }

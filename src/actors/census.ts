@@ -12,6 +12,7 @@
  *     claiming, draining, released
  */
 import type { Logger } from '../observability/logger.ts';
+import type { ClaimInLog } from './log-stretch.ts';
 import type { PartitionStatus } from './partition-owner.ts';
 import type { PartitionState } from './partition-machine.ts';
 import type { Clock, Timer } from './ports.ts';
@@ -37,8 +38,10 @@ export type CensusOptions = {
   readonly logger: Logger;
   /** Topic of the partition without which nothing can be served. */
   readonly clusterTopic: string;
-  /** The process must end: a rival took a partition. */
-  readonly onFatal: (reason: string) => void;
+  /** A rival took a partition: what that is called. */
+  readonly takenOver: (partition: string, rival: ClaimInLog) => Error;
+  /** The process must end. */
+  readonly onFatal: (error: Error) => void;
 };
 
 const graceMs = 5_000;
@@ -102,10 +105,9 @@ export class Census implements ServerCondition {
     entry.status = status;
     if (this.#isStopping) return;
     if (status.rival !== undefined) {
-      const { owner, epoch, offset } = status.rival;
-      const reason = `${entry.name} was taken over by ${owner} (epoch ${epoch}, offset ${offset})`;
-      this.#settled.reject(new Error(reason));
-      this.#options.onFatal(reason);
+      const error = this.#options.takenOver(entry.name, status.rival);
+      this.#settled.reject(error);
+      this.#options.onFatal(error);
     }
     if (!this.#isServing) this.#settle(entry, status);
     else this.#review();

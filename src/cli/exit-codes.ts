@@ -4,6 +4,8 @@ export const exitCodes = {
   failed: 1,
   /** Wrong flags or arguments, bad configuration. */
   usage: 2,
+  /** Another server serves this log: starting again changes nothing until a person has stopped one of them. */
+  anotherServer: 3,
   interrupted: 130,
 } as const;
 

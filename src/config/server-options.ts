@@ -30,8 +30,8 @@ export type ServerOptions = {
   readonly dynamicConfig: ReadonlyMap<string, unknown>;
   readonly clusterName: string;
   readonly logger: Logger;
-  /** The server was fenced or failed and serves no more: the caller prints the reason and exits with 1. */
-  readonly onFatal: (reason: string) => void;
+  /** The server serves no more: it failed, or AnotherServerError. The caller says so and exits. */
+  readonly onFatal: (error: Error) => void;
 };
 
 export type RunningServer = {

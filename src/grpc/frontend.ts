@@ -14,6 +14,8 @@ export type FrontendOptions = {
   /** 0 takes a free one. */
   readonly port: number;
   readonly ports: FrontPorts;
+  /** Which process this is, for `GET /health`; '' when nobody asks. */
+  readonly instance?: string;
   readonly limits?: TransportLimits;
   /** False: calls are answered UNAVAILABLE until `setServing(true)`. */
   readonly serving?: boolean;
@@ -45,6 +47,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     limits: options.limits ?? defaultTransportLimits,
     logger: ports.logger,
     health: () => health.report(),
+    instance: options.instance ?? '',
   });
   return {
     port: server.port,

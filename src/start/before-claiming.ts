@@ -2,11 +2,12 @@
  * What is looked at before the first claim. A claim takes the partition from whoever serves it, so a start that will be refused must be
  * refused here, where it has changed nothing and harmed nobody.
  *
- *     topics there ─▶ identity ─▶ layout ─▶ journals whole ─▶ claims
+ *     topics there ─▶ identity ─▶ layout ─▶ journals whole ─▶ whoever claimed last is gone ─▶ claims
  */
 import { clusterTopic, historyTopic, matchingTopic, type TopicSpec } from '../topics/catalogue.ts';
-import { readKnownCluster } from './known-cluster.ts';
+import { readKnownCluster, type KnownCluster } from './known-cluster.ts';
 import { ignoredPartitions } from './layout.ts';
+import { waitForPreviousOwner } from './previous-owner.ts';
 import { checkWholeJournals } from './whole-journals.ts';
 import type { ClaimCodec } from '../actors/claim.ts';
 import type { Log, PartitionId } from '../actors/log.ts';
@@ -21,8 +22,8 @@ export type LogToInspect = {
   readonly options: Pick<ServerOptions, 'clusterName' | 'historyShards' | 'matchingPartitions' | 'logger'>;
 };
 
-/** Throws LogError with what is wrong and what mends it. */
-export async function inspectBeforeClaiming({ log, topics, prefix, claims, options }: LogToInspect): Promise<void> {
+/** Throws LogError with what is wrong and what mends it, or AnotherServerError. */
+export async function inspectBeforeClaiming({ log, topics, prefix, claims, options }: LogToInspect): Promise<KnownCluster> {
   const known = await readKnownCluster(log, prefix, claims);
   for (const { topic, found, served } of ignoredPartitions({ prefix, identity: known.identity, configured: options, topics })) {
     options.logger.warn('partitions that somebody added are ignored: the cluster was made with fewer, for ever', { topic, found, served });
@@ -32,6 +33,9 @@ export async function inspectBeforeClaiming({ log, topics, prefix, claims, optio
     ...partitionsOf(matchingTopic(prefix), options.matchingPartitions),
   ];
   await checkWholeJournals({ log, claims, known, partitions, clusterTopic: clusterTopic(prefix) });
+  // Where nobody else can append, nobody else can serve.
+  if (known.owner !== undefined && !log.exclusive) await waitForPreviousOwner(known.owner, prefix, options.logger);
+  return known;
 }
 
 function partitionsOf(topic: string, count: number): readonly PartitionId[] {

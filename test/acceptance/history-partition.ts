@@ -17,7 +17,7 @@ import type { HistoryReply } from '../../src/history/replies.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import { decodeClaim, encodeClaim } from '../../src/wire/generated/journal/claim.ts';
+import { claimsOf } from '../../src/start/server-contact.ts';
 import { scriptLimits } from './history-script.ts';
 import type { ScriptEntry } from './history-script.ts';
 
@@ -40,7 +40,7 @@ export class LivePartition {
       partition,
       log,
       codec: historyCodec,
-      claims: { encode: encodeClaim, decode: decodeClaim },
+      claims: claimsOf({ instance: '', addresses: [] }),
       owner: 'replay property',
       create: () => this.#create(),
       asks: {

@@ -18,9 +18,12 @@ beforeEach(() => {
   fatal = [];
   const write = (line: string): void => void lines.push(line.slice(26).trimEnd());
   const logger = createLogger({ level: 'info', format: 'text', write, nowMs: () => clock.wallMs() });
-  census = new Census({ clock, logger, clusterTopic: 'p.cluster', onFatal: (reason) => fatal.push(reason) });
+  census = new Census({ clock, logger, clusterTopic: 'p.cluster', takenOver, onFatal: ({ message }) => fatal.push(message) });
   changes = { cluster: partition('p.cluster'), history: partition('p.history'), matching: partition('p.matching') };
 });
+
+const takenOver: ConstructorParameters<typeof Census>[0]['takenOver'] = (partition, { owner, epoch }) =>
+  new Error(`${partition} was taken by ${owner} at epoch ${epoch}`);
 
 function partition(topic: string): Change {
   const report = census.register(topic, 0);
@@ -103,7 +106,7 @@ describe('while serving', () => {
 
   test('a rival ends the process', () => {
     changes.history({ state: 'unassigned', rival: { owner: 'other', epoch: 7, offset: 9, ownerNonce: 'n' } as PartitionStatus['rival'] });
-    expect(fatal).toEqual(['p.history/0 was taken over by other (epoch 7, offset 9)']);
+    expect(fatal).toEqual(['p.history/0 was taken by other at epoch 7']);
   });
 
   test('a stop is no failure', () => {

@@ -85,8 +85,8 @@ describe('perdure server start-dev', () => {
     await startDev('--db-filename', filename);
     const second = new Child(bin, ['server', 'start-dev', '--port', '0', '--db-filename', filename]);
     children.push(second);
-    expect(await second.exit).toEqual({ code: 1, signal: null });
-    expect(second.err).toMatch(/^perdure: .*locked\.db.*\n/);
+    expect(await second.exit).toEqual({ code: 3, signal: null });
+    expect(second.err).toMatch(/^perdure: another server serves \S*locked\.db: stop one of them, or name another file\n$/);
     expect(second.out).toBe('');
   });
 

@@ -67,10 +67,19 @@ describe('server start-dev', () => {
     expect(child.err).toContain('did not stop within 9 s');
   });
 
-  test('a fenced server says why and ends with 1', async () => {
+  test('a server that fails says why and ends with 1', async () => {
     const child = start(dev, 'fatal');
     expect(await child.exit).toEqual({ code: 1, signal: null });
-    expect(child.err).toBe('perdure: fenced by another server, epoch 7\n');
+    expect(child.err).toBe('perdure: the disk is full\n');
+  });
+
+  test.each([
+    ['at the start', 'taken', 'perdure: another server serves it\n'],
+    ['while it serves', 'fenced', 'perdure: another server took it\n'],
+  ])('another server serves the log, %s: exit code 3, which a supervisor can be told not to answer', async (_, how, words) => {
+    const child = start(dev, how);
+    expect(await child.exit).toEqual({ code: 3, signal: null });
+    expect(child.err).toBe(words);
   });
 
   test('a server that cannot start says why and ends with 1', async () => {

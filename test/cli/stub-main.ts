@@ -1,9 +1,10 @@
 /**
  * The command line in a process of its own, over a server that only listens. How it behaves stands in STUB:
- * `serve`, `slow-start`, `slow-stop`, `fatal` (soon after the start), `refuse` (fails to start).
+ * `serve`, `slow-start`, `slow-stop`, `fatal` and `fenced` (soon after the start), `refuse` and `taken` (fail to start).
  */
 import { createServer } from 'node:net';
 import { runCli } from '../../src/cli/run.ts';
+import { AnotherServerError } from '../../src/config/another-server.ts';
 import type { RunningServer, ServerOptions } from '../../src/config/server-options.ts';
 
 async function startServer(options: ServerOptions): Promise<RunningServer> {
@@ -13,12 +14,14 @@ async function startServer(options: ServerOptions): Promise<RunningServer> {
     await new Promise<never>(() => void setInterval(() => {}, 1_000));
   }
   if (how === 'refuse') throw new Error('the log is locked', { cause: new Error('another process has it') });
+  if (how === 'taken') throw new AnotherServerError('another server serves it');
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
   });
-  if (how === 'fatal') setImmediate(() => options.onFatal('fenced by another server, epoch 7'));
+  if (how === 'fenced') setImmediate(() => options.onFatal(new AnotherServerError('another server took it')));
+  if (how === 'fatal') setImmediate(() => options.onFatal(new Error('the disk is full')));
   const address = server.address();
   return {
     address: options.host,

@@ -71,8 +71,8 @@ export async function zombieCampaign(options: CampaignOptions & { readonly broke
         await delay(random() * 500);
         zombie.resume();
         const code = await zombie.exitCode(15_000);
-        if (code !== 1)
-          violations.push({ invariant: 'I10', message: `round ${round}: the fenced process did not exit with 1 but ${code ?? 'runs on'}` });
+        if (code !== 3)
+          violations.push({ invariant: 'I10', message: `round ${round}: the fenced process did not exit with 3 but ${code ?? 'runs on'}` });
         if (code === undefined) await zombie.kill9();
       }
       const judged = await report('zombie', options, load);

@@ -35,6 +35,7 @@ async function serve(
     limits: { ...defaultTransportLimits, ...options.limits },
     logger: options.logger ?? silentLogger,
     health: () => ({ status: (options.serving ?? true) ? 'SERVING' : 'NOT_SERVING' }),
+    instance: 'this-process',
   });
   cleanups.push(() => server.stop(0));
   return server;
@@ -105,6 +106,7 @@ test('a busy port is an error that names it', async () => {
     limits: defaultTransportLimits,
     logger: silentLogger,
     health: () => ({ status: 'SERVING' }),
+    instance: '',
   });
   await expect(start).rejects.toMatchObject({
     message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
@@ -383,6 +385,7 @@ test('GET /health over HTTP/1.1', async () => {
   for (const serving of [true, false]) {
     const base = `http://127.0.0.1:${(await serve(echo, { serving })).port}`;
     const health = await fetch(`${base}/health`);
+    expect(health.headers.get('perdure-instance'), 'who answers').toBe('this-process');
     expect([health.status, await health.json()]).toEqual(serving ? [200, { status: 'SERVING' }] : [503, { status: 'NOT_SERVING' }]);
     expect(health.headers.get('content-type')).toBe('application/json');
     expect(health.headers.get('cache-control')).toBe('no-store');

@@ -1,9 +1,10 @@
 import { createServer } from 'node:net';
 import { flushCompileCache } from 'node:module';
+import { AnotherServerError } from '../../config/another-server.ts';
 import type { RunningServer } from '../../config/server-options.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { failure } from '../cli-error.ts';
+import { CliError, failure } from '../cli-error.ts';
 import type { Io } from '../io.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { hostPort } from './banner.ts';
@@ -21,14 +22,14 @@ const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /** Whoever sent the signal waits ten seconds; past this we leave without having drained. */
 const stopMsMax = 9_000;
 
-type End = { readonly kind: 'signal'; readonly signal: string } | { readonly kind: 'fatal'; readonly reason: string };
+type End = { readonly kind: 'signal'; readonly signal: string } | { readonly kind: 'fatal'; readonly error: Error };
 
 /**
  * Runs a server until a signal or its own failure ends it.
  *
  *     starting ── banner ──▶ serving ── SIGTERM, SIGINT, SIGHUP ──▶ stopping ──▶ exit 0
  *        │                      │                                      └─ second signal, or 9 s ──▶ exit 1
- *        └── signal: exit 0     └── onFatal: exit 1 at once: a fenced server has nothing left that it may write
+ *        └── signal: exit 0     └── onFatal: exit 1, or 3 for another server, at once: there is nothing left that it may write
  */
 export async function serve(request: ServeRequest): Promise<ExitCode> {
   const { settings, logger, io } = request;
@@ -42,7 +43,7 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
   };
   for (const signal of stopSignals) process.on(signal, onSignal);
   try {
-    const started = await Promise.race([start(request, (reason) => end.resolve({ kind: 'fatal', reason })), end.promise]);
+    const started = await Promise.race([start(request, (error) => end.resolve({ kind: 'fatal', error })), end.promise]);
     if ('kind' in started) return finishEarly(started, io);
     request.onServing(started);
     logger.info('serving', { address: hostPort(settings.host, started.port) });
@@ -57,12 +58,12 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
   }
 }
 
-async function start({ settings, logger, io, startMsMax }: ServeRequest, onFatal: (reason: string) => void): Promise<RunningServer> {
+async function start({ settings, logger, io, startMsMax }: ServeRequest, onFatal: (error: Error) => void): Promise<RunningServer> {
   const loading = io.loadServer();
   // A busy port is told before a database file is made or a topic created.
   await checkPort(settings);
   const { startServer } = await loading;
-  const timer = setTimeout(() => onFatal(`the server did not start within ${startMsMax / 1000} s`), startMsMax);
+  const timer = setTimeout(() => onFatal(new Error(`the server did not start within ${startMsMax / 1000} s`)), startMsMax);
   try {
     return await startServer({ ...settings, logger, onFatal });
   } catch (error) {
@@ -74,8 +75,8 @@ async function start({ settings, logger, io, startMsMax }: ServeRequest, onFatal
 
 function finishEarly(end: End, io: Io): ExitCode {
   if (end.kind === 'signal') return exitCodes.done;
-  io.err(`perdure: ${end.reason}\n`);
-  return exitCodes.failed;
+  io.err(`perdure: ${end.error.message}\n`);
+  return end.error instanceof AnotherServerError ? exitCodes.anotherServer : exitCodes.failed;
 }
 
 async function stop(server: RunningServer, secondSignal: Promise<'again'>, io: Io): Promise<ExitCode> {
@@ -114,6 +115,7 @@ const listenErrors = new Set(['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUN
 function startFailure(error: unknown, { port }: ServerSettings): Error {
   if (!(error instanceof Error)) return failure('the server could not start', { why: String(error) });
   if (error.name === 'AssertionError' || error instanceof TypeError || error instanceof ReferenceError) return error;
+  if (error instanceof AnotherServerError) return new CliError(exitCodes.anotherServer, error.message);
   if ('syscall' in error && error.syscall === 'listen') return portFailure(error, port);
   const causes: string[] = [];
   for (let cause: unknown = error.cause; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause.message);

@@ -16,6 +16,8 @@ export type GrpcServerOptions = {
   readonly logger: Logger;
   /** What `GET /health` says. */
   readonly health: () => HealthReport;
+  /** Which process answers, as its claims name it. */
+  readonly instance: string;
 };
 
 export type GrpcServer = {
@@ -41,7 +43,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       logger.error('a call failed for a reason of ours', { operation: call.method, service: call.service, error: asError(error) });
     },
   });
-  const plain = new PlainHttp({ health: options.health, timeoutMs: limits.firstBytesTimeoutMs });
+  const plain = new PlainHttp({ health: options.health, instance: options.instance, timeoutMs: limits.firstBytesTimeoutMs });
   const unsniffed = new Set<Socket>();
   const listener = await listen({
     host: options.host,

@@ -9,10 +9,12 @@ export class PlainHttp {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #health: () => HealthReport;
+  readonly #instance: string;
   readonly #timeoutMs: number;
 
-  constructor(options: { readonly health: () => HealthReport; readonly timeoutMs: number }) {
+  constructor(options: { readonly health: () => HealthReport; readonly instance: string; readonly timeoutMs: number }) {
     this.#health = options.health;
+    this.#instance = options.instance;
     this.#timeoutMs = options.timeoutMs;
     this.#server = createServer({ maxHeaderSize: 8 * 1024, keepAlive: false }, (request, response) => this.#answer(request, response));
     this.#server.on('clientError', (_error, socket) => socket.destroy());
@@ -44,6 +46,8 @@ export class PlainHttp {
       const body = JSON.stringify(report);
       response.writeHead(report.status === 'SERVING' ? 200 : 503, {
         'content-type': 'application/json',
+        // By this a server that is about to start sees whether the one that claimed last is still there.
+        'perdure-instance': this.#instance,
         'cache-control': 'no-store',
         'content-length': Buffer.byteLength(body),
       });

@@ -1,0 +1,68 @@
+/**
+ * Whoever claimed last may still serve. Then this start is the mistake, and it ends before it takes anything.
+ *
+ *     the owner's addresses     nobody, or somebody else answers     taken over: it crashed, was stopped, is frozen or out of reach
+ *                               it answers                           it may be stopping: asked again for a while, then refused
+ *
+ * This is courtesy, not safety: the claim's epoch alone decides who owns. A server that cannot be reached from here is taken over as ever,
+ * and says so when it ends.
+ */
+import { get } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { AnotherServerError } from '../config/another-server.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { ServerContact } from './server-contact.ts';
+
+export type PreviousOwner = ServerContact & { readonly owner: string };
+
+export type OwnerLimits = {
+  /** A server that takes longer to say who it is, is frozen. */
+  readonly answerTimeoutMs: number;
+  /** How long an owner that answers is given to stop. */
+  readonly patienceMs: number;
+  readonly askAgainMs: number;
+};
+
+export const defaultOwnerLimits: OwnerLimits = { answerTimeoutMs: 2_000, patienceMs: 5_000, askAgainMs: 250 };
+
+/** Throws AnotherServerError when the owner goes on serving. */
+export async function waitForPreviousOwner(
+  previous: PreviousOwner,
+  prefix: string,
+  logger: Logger,
+  limits: OwnerLimits = defaultOwnerLimits,
+): Promise<void> {
+  const attempts = 1 + Math.ceil(limits.patienceMs / limits.askAgainMs);
+  for (let attempt = 1; await answers(previous, limits.answerTimeoutMs); attempt++) {
+    if (attempt === 1) logger.warn('another server serves this prefix, waiting for it to stop', { prefix, owner: previous.owner });
+    if (attempt >= attempts) throw new AnotherServerError(anotherServer(previous.owner, prefix));
+    await pause(limits.askAgainMs);
+  }
+}
+
+export function anotherServer(owner: string, prefix: string): string {
+  return `another server (${owner}) serves prefix ${prefix}: stop one of them, or change perdure.kafka.topicPrefix`;
+}
+
+async function answers({ instance, addresses }: ServerContact, timeoutMs: number): Promise<boolean> {
+  if (instance === '') return false;
+  const found = await Promise.all(addresses.map((address) => instanceAt(address, timeoutMs)));
+  return found.includes(instance);
+}
+
+/** Who answers there; undefined when nobody does, or nobody of us. */
+function instanceAt(address: string, timeoutMs: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    try {
+      const request = get(`http://${address}/health`, { agent: false, signal: AbortSignal.timeout(timeoutMs) }, (response) => {
+        response.resume();
+        const header = response.headers['perdure-instance'];
+        resolve(typeof header === 'string' ? header : undefined);
+      });
+      request.on('error', () => resolve(undefined));
+    } catch {
+      // Not an address: whoever wrote the claim meant something else by it.
+      resolve(undefined);
+    }
+  });
+}

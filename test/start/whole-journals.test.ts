@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { clusterCodec } from '../../src/topics/codec/cluster-codec.ts';
+import { checkFirstStart, checkWholeJournals } from '../../src/start/whole-journals.ts';
+import { readKnownCluster } from '../../src/start/known-cluster.ts';
+import { claimsOf } from '../../src/start/server-contact.ts';
+import { claimRecord } from '../../src/actors/claim.ts';
+import { MemoryLog } from '../actors/memory-log.ts';
+import type { LogRecord } from '../../src/actors/log.ts';
+
+const claims = claimsOf({ instance: 'one', addresses: ['127.0.0.1:7233'] });
+const claim = (epoch: number): LogRecord => claimRecord(claims, { ownerNonce: `nonce-${epoch}`, owner: 'host:7233 pid 1' }, epoch, 1);
+const foreign: LogRecord = { ...claim(0), key: 'theirs', type: '', value: new Uint8Array([1, 2, 3]) };
+const workflow = (epoch: number): LogRecord => ({ ...claim(epoch), key: 'default/order', sequence: 1, type: 'WorkflowExecutionStarted' });
+const identity = { clusterId: 'id', clusterName: 'active', tokenKey: new Uint8Array(32), historyShards: 2 };
+const initialized: LogRecord = {
+  ...claim(1),
+  ...clusterCodec.encode({ kind: 'clusterInitialized', timeMs: 1, ...identity }),
+  epoch: 1,
+  sequence: 1,
+};
+
+async function check(journals: Readonly<Record<'cluster/0' | 'history/0' | 'history/1', readonly LogRecord[]>>): Promise<void> {
+  const log = new MemoryLog({ exclusive: false });
+  for (const [name, records] of Object.entries(journals)) {
+    log.partitions.set(
+      `p.${name}`,
+      records.map((record, offset) => ({ ...record, offset })),
+    );
+  }
+  const known = await readKnownCluster(log, 'p', claims);
+  const partitions = [0, 1].map((partition) => ({ topic: 'p.history', partition }));
+  await checkWholeJournals({ log, claims, known, partitions, clusterTopic: 'p.cluster' });
+}
+
+describe('journals before the first claim', () => {
+  test.each([
+    ['nothing yet', { 'cluster/0': [], 'history/0': [], 'history/1': [] }],
+    ['a first start that was killed between its claims', { 'cluster/0': [claim(1)], 'history/0': [claim(1)], 'history/1': [] }],
+    ['strangers have written to a new topic', { 'cluster/0': [foreign], 'history/0': [foreign, claim(1)], 'history/1': [foreign] }],
+    ['what an owner that was fenced wrote does not count', { 'cluster/0': [], 'history/0': [claim(2), workflow(1)], 'history/1': [] }],
+    ['a cluster', { 'cluster/0': [claim(1), initialized], 'history/0': [claim(1), workflow(1)], 'history/1': [claim(1)] }],
+  ])('fine: %s', async (_, journals) => {
+    await check(journals);
+  });
+
+  test('a partition without even a claim beside an identity', async () => {
+    const journals = { 'cluster/0': [claim(1), initialized], 'history/0': [claim(1)], 'history/1': [] };
+    await expect(check(journals)).rejects.toThrow('p.history/1 is empty, though the cluster "active" has served from there');
+  });
+
+  test('records without an identity', async () => {
+    const journals = { 'cluster/0': [claim(1)], 'history/0': [claim(1), workflow(1)], 'history/1': [claim(1)] };
+    await expect(check(journals)).rejects.toThrow(
+      'p.history/0 holds records (WorkflowExecutionStarted at offset 1), but p.cluster knows of no cluster',
+    );
+  });
+});
+
+test('the last claim that counts says who owns, and where to ask', async () => {
+  const log = new MemoryLog({ exclusive: false });
+  log.partitions.set(
+    'p.cluster/0',
+    [claim(1), claim(3), claim(2)].map((record, offset) => ({ ...record, offset })),
+  );
+  expect((await readKnownCluster(log, 'p', claims)).owner).toEqual({
+    ownerNonce: 'nonce-3',
+    owner: 'host:7233 pid 1',
+    instance: 'one',
+    addresses: ['127.0.0.1:7233'],
+  });
+});
+
+test('a first start without all its partitions gives the cluster no identity', () => {
+  const failed = { partition: 'p.history/3', state: 'failed', reason: 'not authorized' } as const;
+  expect(() => checkFirstStart({ unserved: () => [failed] })).toThrow(
+    'a first start needs every partition, but p.history/3 cannot be served',
+  );
+  checkFirstStart({ unserved: () => [] });
+});
