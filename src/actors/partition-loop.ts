@@ -247,7 +247,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   /** What follows every change: releases, asks to append, asks for proof. */
   #settleTurn(): void {
     if (!this.#owner.serving) return;
-    if (this.#window.openRecords > 0) this.#owner.ready();
+    this.#owner.append();
     this.#window.release(this.#host, this.#owner.stopped);
     if (!this.#owner.serving) return;
     this.#owner.proveReads();

@@ -8,8 +8,19 @@
  *     > expected   the stretch between is read: only void records → committed; a rival's claim before the batch → ownership lost;
  *                  cannot be told → doubt
  *     < expected   confirmed records are gone: the partition fails, loudly
- *     unknown      doubt: claim the next epoch, read what stands before that claim, then decide: all that was sent is there →
- *                  confirmed, memory stays; otherwise memory is dropped and folded again from the log. Nothing is ever sent twice.
+ *     refused      it is not in the log and never will be: the same records are sent again, in the same epoch, after a while
+ *     unknown      doubt: claim the next epoch, then read what stands before that claim
+ *
+ * Once our claim is in the log, doubt is settled. What was sent belongs to an older epoch, so a copy that lands behind the claim is void
+ * for ever, and what stands before it no longer changes:
+ *
+ *     only the batch         confirmed                                                          ┐ memory is what the log says, and what
+ *     nothing that counts    the records go again, under the new epoch, before all that is open ┘ is still to be appended: it stays
+ *     a rival, or records    memory is dropped and folded again from the log
+ *     that are not ours
+ *
+ * So a record is in the log more than once only if the log took one send twice, and even then it counts once: its copies bear the same
+ * epoch and sequence, or the epoch of all but one is over.
  */
 import { assert } from '../kernel/assert.ts';
 import { claimRecord } from './claim.ts';
@@ -87,6 +98,8 @@ export type PartitionStatus = {
   readonly reason: string;
   /** Who took the partition from us. */
   readonly rival: ClaimInLog | undefined;
+  /** How often memory was dropped and folded again, because others had written what counts. */
+  readonly refolds: number;
 };
 
 /** An append that was sealed and is not judged yet. */
@@ -97,9 +110,16 @@ type Sent = {
   readonly asked: number;
 };
 
+type Refused = AppendOutcome & { readonly kind: 'refused' };
+type Settled = Exclude<AppendOutcome, Refused>;
+
 type OwnClaim = { readonly epoch: number; readonly claim: Claim };
 
 const READ_BYTES = 1024 * 1024;
+/** What lasts is said when it begins and this often. */
+const SAY_EVERY_MS = 10_000;
+/** A log that refuses for longer than this does not hold up a shutdown. */
+const DRAIN_REFUSED_MS_MAX = 3_000;
 
 export class PartitionOwner implements BatchSource {
   readonly #options: PartitionOwnerOptions;
@@ -123,6 +143,16 @@ export class PartitionOwner implements BatchSource {
   readonly #ownNonces = new Set<string>();
   /** In doubt: what was sent and not judged; memory rests on it. */
   #doubted: readonly LogRecord[] | undefined;
+  /** Sealed before, and not in the log for certain: goes before everything that is open. */
+  #again: readonly LogRecord[] | undefined;
+  /** After a refusal nothing is sealed for a while. */
+  #resting = false;
+  #rests = 0;
+  /** Of appends in a row, since then. */
+  #refusals = { count: 0, sinceMs: 0, saidMs: 0 };
+  #refolds = 0;
+  /** It has served, in this process. */
+  #served = false;
   /** A stretch is being read back: nothing is sealed meanwhile. */
   #judging = false;
   #judgement = 0;
@@ -171,9 +201,10 @@ export class PartitionOwner implements BatchSource {
     return this.#life.state === 'active' || (this.#life.state === 'claiming' && this.#doubted !== undefined);
   }
 
-  /** There is something to append. */
-  ready(): void {
-    this.#attachment?.ready();
+  /** Asks to append, if there is anything. */
+  append(): void {
+    if (this.#resting) return;
+    if (this.#claim !== undefined || this.#again !== undefined || this.#memory.openRecords() > 0) this.#attachment?.ready();
   }
 
   /** The time by which commands are decided: never before the last record. */
@@ -196,6 +227,7 @@ export class PartitionOwner implements BatchSource {
       offset,
       reason: this.#reason,
       rival: this.#rival,
+      refolds: this.#refolds,
     };
   }
 
@@ -230,17 +262,26 @@ export class PartitionOwner implements BatchSource {
   // ── Appends ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   seal(): SealedBatch | undefined {
-    if (this.#sent !== undefined || this.#judging) return undefined;
-    let records: readonly LogRecord[];
-    if (this.#claim !== undefined) {
-      records = [claimRecord(this.#options.claims, this.#claim.claim, this.#claim.epoch, this.nowMs())];
-    } else {
-      if (!this.#serving || this.#memory.openRecords() === 0) return undefined;
-      records = this.#memory.seal(this.#cursor.epoch, this.#cursor.sequence + 1);
-    }
+    if (this.#sent !== undefined || this.#judging || this.#resting) return undefined;
+    const records = this.#claim === undefined ? this.#nextBatch() : [this.#claimRecord(this.#claim)];
+    if (records === undefined) return undefined;
     this.#generation += 1;
     this.#sent = { generation: this.#generation, records, asked: this.barrier.ask() };
     return { generation: this.#generation, records };
+  }
+
+  #claimRecord({ claim, epoch }: OwnClaim): LogRecord {
+    return claimRecord(this.#options.claims, claim, epoch, this.nowMs());
+  }
+
+  #nextBatch(): readonly LogRecord[] | undefined {
+    if (!this.#serving) return undefined;
+    const { epoch, sequence } = this.#cursor;
+    const again = this.#again;
+    this.#again = undefined;
+    // In the same epoch the stamps come out as they were: (epoch, sequence) names one content for ever (T2).
+    if (again !== undefined) return again.map((record, index) => ({ ...record, epoch, sequence: sequence + 1 + index }));
+    return this.#memory.openRecords() === 0 ? undefined : this.#memory.seal(epoch, sequence + 1);
   }
 
   settle(outcome: AppendOutcome): void {
@@ -248,15 +289,16 @@ export class PartitionOwner implements BatchSource {
     // The outcome of an append that was given up: what became of it, the log has told or will tell.
     if (sent === undefined || this.#judging || outcome.generation !== sent.generation) return;
     try {
-      if (this.#claim !== undefined) this.#claimSettled(this.#claim, sent, outcome);
+      if (outcome.kind === 'refused') this.#refused(sent, outcome);
+      else if (this.#claim !== undefined) this.#claimSettled(this.#claim, sent, outcome);
       else this.#batchSettled(sent, outcome);
     } catch (error) {
       this.fail(`an append could not be settled: ${describe(error)}`, error);
     }
   }
 
-  #batchSettled(sent: Sent, outcome: AppendOutcome): void {
-    if (outcome.kind !== 'appended') return this.#doubt(`an append's outcome is ${outcome.kind}: ${outcome.reason}`);
+  #batchSettled(sent: Sent, outcome: Settled): void {
+    if (outcome.kind !== 'appended') return this.#doubt(`an append's outcome is unknown: ${outcome.reason}`);
     const expected = this.#cursor.offset;
     if (outcome.baseOffset < expected) return this.#vanished(`an append landed at ${outcome.baseOffset}`);
     if (outcome.baseOffset > expected || this.#tailSuspect) {
@@ -264,7 +306,7 @@ export class PartitionOwner implements BatchSource {
       return;
     }
     this.#confirm(sent, expected);
-    this.#afterConfirm();
+    this.#appendOver();
   }
 
   /** All records of the batch count, the first at `baseOffset`. */
@@ -272,9 +314,11 @@ export class PartitionOwner implements BatchSource {
     this.#memory.committed(sent.records.length, baseOffset);
     this.#position.confirm(sent.records.length, baseOffset);
     this.barrier.prove(sent.asked);
+    this.#accepted();
   }
 
-  #afterConfirm(): void {
+  /** Nothing under way, nothing in doubt: what came in between is looked at, and things go on. */
+  #appendOver(): void {
     this.#sent = undefined;
     if (this.#tailSuspect) this.reconnected();
     const pending = this.#endPending;
@@ -282,6 +326,57 @@ export class PartitionOwner implements BatchSource {
     if (pending !== undefined) this.#endKnown(pending.asked, pending.end);
     this.#memory.settleTurn();
   }
+
+  // ── Refusals ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * Nothing of it is in the log or will be, so nothing is in doubt: the same claim, or the same records, once more. What is wrong (too few
+   * replicas in sync, a setting, rights) others mend, and until then memory, answers and order stay as they are.
+   */
+  #refused(sent: Sent, { reason, denied }: Refused): void {
+    const nowMs = this.#options.clock.monoMs();
+    if (this.#refusals.count === 0) this.#refusals = { count: 0, sinceMs: nowMs, saidMs: -Infinity };
+    this.#refusals.count += 1;
+    if (denied === true && !this.#served) return this.fail(`the log cannot be written: ${reason}`, undefined);
+    const { count, sinceMs, saidMs } = this.#refusals;
+    if (nowMs - saidMs >= SAY_EVERY_MS) {
+      this.#logger.warn('the log refuses an append, it is tried again', { reason, attempts: count, seconds: seconds(nowMs - sinceMs) });
+      this.#refusals.saidMs = nowMs;
+    }
+    if (this.#life.state === 'draining' && nowMs - sinceMs >= DRAIN_REFUSED_MS_MAX) {
+      this.#life.send('close');
+      return this.#tearDown('was shut down while the log refused its appends');
+    }
+    if (this.#claim === undefined) this.#again = sent.records;
+    this.#rest(count);
+    this.#appendOver();
+  }
+
+  #rest(attempt: number): void {
+    this.#resting = true;
+    this.#rests += 1;
+    const rest = this.#rests;
+    void this.#patience.backOff(attempt).then(() => {
+      if (rest !== this.#rests) return;
+      this.#resting = false;
+      this.append();
+    });
+  }
+
+  #stopResting(): void {
+    this.#resting = false;
+    this.#rests += 1;
+  }
+
+  #accepted(): void {
+    const { count, sinceMs } = this.#refusals;
+    if (count === 0) return;
+    this.#refusals.count = 0;
+    const outageMs = this.#options.clock.monoMs() - sinceMs;
+    this.#logger.info('the log takes appends again', { attempts: count, seconds: seconds(outageMs) });
+  }
+
+  // ── Judging ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
    * Others have appended below `until`: void records at best, a successor at worst. `sent` is our batch that should be among them;
@@ -308,7 +403,7 @@ export class PartitionOwner implements BatchSource {
     }
     this.#position.pass(stretch.cursor.offset);
     if (sent === undefined) this.barrier.prove(endAsked);
-    this.#afterConfirm();
+    this.#appendOver();
   }
 
   /** Undefined when the log cannot be read now. */
@@ -359,7 +454,9 @@ export class PartitionOwner implements BatchSource {
   proveReads(): void {
     if (this.#endAsked !== 0 || this.#endPending !== undefined || this.#judging) return;
     const mark = this.#memory.waitingMark();
-    if (mark === undefined || this.#memory.openRecords() > 0) return;
+    if (mark === undefined) return;
+    // An append that is about to go is proof enough; one that rests after a refusal may rest for long.
+    if (!this.#resting && (this.#again !== undefined || this.#memory.openRecords() > 0)) return;
     if (this.#sent !== undefined && this.#sent.asked > mark) return;
     this.#askEnd();
   }
@@ -424,6 +521,7 @@ export class PartitionOwner implements BatchSource {
     }
     this.#doubted = this.#sent?.records ?? [];
     this.#sent = undefined;
+    this.#stopResting();
     this.#stopJudging();
     this.#serving = false;
     this.#claimAttempts = 0;
@@ -435,10 +533,10 @@ export class PartitionOwner implements BatchSource {
     const ownerNonce = this.#options.random.nonce();
     this.#ownNonces.add(ownerNonce);
     this.#claim = { epoch, claim: { ownerNonce, owner: this.#options.owner } };
-    this.#attachment?.ready();
+    this.append();
   }
 
-  #claimSettled(claim: OwnClaim, sent: Sent, outcome: AppendOutcome): void {
+  #claimSettled(claim: OwnClaim, sent: Sent, outcome: Settled): void {
     if (outcome.kind !== 'appended') {
       this.#logger.warn('a claim was not answered', { reason: outcome.reason, epoch: claim.epoch });
       this.#sent = undefined;
@@ -484,28 +582,29 @@ export class PartitionOwner implements BatchSource {
     this.#activate(sent.asked);
   }
 
-  /** All that was sent is there and nothing else counts: memory stays. Otherwise it is dropped and folded again. */
+  /** Nothing counts but what was sent: memory stays. Otherwise it is dropped and folded again. */
   async #settleDoubt(doubted: readonly LogRecord[], claim: OwnClaim, offset: number): Promise<void> {
     const turn = this.#turn;
     const stretch = await this.#patience.persist(() => this.#readStretch(offset + 1, doubted));
     if (turn !== this.#turn || stretch === undefined) return;
     if (!stretch.intact) return this.#vanished('the last confirmed record was replaced');
     assert(stretch.owner !== undefined, 'our claim, or the one that beat it, stands in the stretch');
-    const complete = doubted.length === 0 || stretch.found !== undefined;
     if (stretch.found !== undefined) {
       this.#confirm({ records: doubted, asked: 0 }, stretch.found);
       this.#memory.release(() => turn !== this.#turn);
       if (turn !== this.#turn) return;
     }
     if (stretch.owner.ownerNonce !== claim.claim.ownerNonce) return this.#lost(stretch.owner);
-    if (!complete || stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);
+    if (stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);
+    if (stretch.found === undefined && doubted.length > 0) this.#again = doubted;
     this.#position.renew(stretch, stretch.owner);
-    this.#logger.info('doubt settled, memory stays', { epoch: claim.epoch });
+    this.#logger.info('doubt settled, memory stays', { epoch: claim.epoch, appendedAgain: this.#again?.length ?? 0 });
   }
 
   async #refold(until: number): Promise<void> {
     this.#logger.warn('doubt settled, memory is folded again', { until });
     assert(this.#life.send('refold'), 'memory is dropped in doubt only');
+    this.#refolds += 1;
     this.#dropMemory(`${this.name()} lost an append and reads its journal again`);
     await this.#replay(until);
   }
@@ -575,6 +674,8 @@ export class PartitionOwner implements BatchSource {
     this.#doubted = undefined;
     this.#tailSuspect = false;
     this.#serving = true;
+    this.#served = true;
+    this.#accepted();
     this.barrier.prove(asked);
     this.#statusChanged();
     if (!this.#activated) {
@@ -623,6 +724,7 @@ export class PartitionOwner implements BatchSource {
     this.#claim = undefined;
     this.#doubted = undefined;
     this.#ownNonces.clear();
+    this.#stopResting();
     this.#stopJudging();
     this.#endAsked = 0;
     this.#watching = false;
@@ -637,6 +739,7 @@ export class PartitionOwner implements BatchSource {
 
   #dropMemory(message: string): void {
     this.#activated = false;
+    this.#again = undefined;
     this.#memory.drop(message);
   }
 
@@ -666,6 +769,10 @@ export class PartitionOwner implements BatchSource {
       if (turn === this.#turn) this.fail(`the journal cannot be read: ${describe(error)}`, error);
     });
   }
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms / 100) / 10;
 }
 
 function describe(error: unknown): string {

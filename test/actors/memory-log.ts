@@ -9,6 +9,8 @@ export class MemoryLog implements Log {
   held = false;
   /** Appends land, but nobody is told. */
   unknown = false;
+  /** Appends are refused; with `denied`, for want of rights. */
+  refusing: { readonly denied: boolean } | undefined;
   appends = 0;
   readonly #ready = new Map<BatchSource, PartitionId>();
   #scheduled = false;
@@ -83,6 +85,12 @@ export class MemoryLog implements Log {
     for (const [source, partition] of sources) {
       const batch = source.seal();
       if (batch === undefined) continue;
+      if (this.refusing !== undefined) {
+        const { generation } = batch;
+        const { denied } = this.refusing;
+        outcomes.push(() => source.settle({ kind: 'refused', generation, reason: 'NOT_TODAY', denied }));
+        continue;
+      }
       const records = this.records(partition);
       const baseOffset = records.length;
       for (const record of batch.records) records.push({ ...record, offset: records.length });

@@ -8,6 +8,7 @@ import { MemoryLog } from './memory-log.ts';
 import type { AskFailure } from '../../src/actors/asks.ts';
 import type { PartitionLimits } from '../../src/actors/partition-loop.ts';
 import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
+import type { Logger } from '../../src/observability/logger.ts';
 import type { Prefetch } from '../../src/actors/prefetch.ts';
 import type { Address } from '../../src/actors/router.ts';
 import type { LedgerCommand, LedgerEffect, LedgerEvent, LedgerRecord, LedgerReply } from './ledger.ts';
@@ -25,7 +26,10 @@ class Bench {
   core = new LedgerCore();
   readonly loop: PartitionLoop<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect>;
 
-  constructor(log: MemoryLog, options: { limits?: Partial<PartitionLimits>; prefetch?: Prefetch<LedgerCommand>; owner?: string } = {}) {
+  constructor(
+    log: MemoryLog,
+    options: { limits?: Partial<PartitionLimits>; prefetch?: Prefetch<LedgerCommand>; owner?: string; logger?: Logger } = {},
+  ) {
     this.log = log;
     const sink = this.router.sink<LedgerReply>(address);
     this.loop = new PartitionLoop({
@@ -45,7 +49,7 @@ class Bench {
       asks: sink,
       clock: systemClock,
       random: systemRandom,
-      logger: silentLogger,
+      logger: options.logger ?? silentLogger,
       onStatus: (status) => this.statuses.push(status),
       ...(options.prefetch === undefined ? {} : { prefetch: options.prefetch }),
       ...(options.limits === undefined ? {} : { limits: options.limits }),
@@ -229,6 +233,51 @@ describe('a partition on an exclusive log', () => {
     const bench = await new Bench(new MemoryLog()).start();
     expect(await bench.ask({ kind: 'throw' })).toMatchObject({ kind: 'unavailable' });
     expect(bench.loop.status()).toMatchObject({ state: 'failed' });
+  });
+});
+
+describe('a log that refuses appends', () => {
+  test('keeps memory, answers and order, says why, and goes on when it is mended', async () => {
+    const said: string[] = [];
+    const warn: Logger['warn'] = (message, fields) => said.push(`${message} ${JSON.stringify(fields)}`);
+    const logger: Logger = { ...silentLogger, warn, with: () => logger };
+    const log = new MemoryLog();
+    const bench = await new Bench(log, { logger }).start();
+    const { core } = bench;
+    log.refusing = { denied: true };
+    const answers = [bench.ask({ kind: 'add', id: 'a' }), bench.ask({ kind: 'read' })];
+    await bench.until(() => said.length > 0);
+    answers.push(bench.ask({ kind: 'add', id: 'b' }));
+    log.refusing = undefined;
+    expect(await Promise.all(answers)).toEqual([
+      { kind: 'added', place: 0 },
+      { kind: 'entries', entries: ['a'] },
+      { kind: 'added', place: 1 },
+    ]);
+    expect(said[0]).toContain('NOT_TODAY');
+    expect(bench.core).toBe(core);
+    expect(bench.loop.status()).toMatchObject({ epoch: 1, sequence: 2, refolds: 0 });
+    expect(log.records(partition).map(({ epoch, sequence }) => `${epoch}.${sequence}`)).toEqual(['1.0', '1.1', '1.2']);
+  });
+
+  test('a read that rests on what is committed is answered meanwhile', async () => {
+    const log = new MemoryLog({ exclusive: false });
+    const bench = await new Bench(log).start();
+    log.refusing = { denied: false };
+    const read = bench.ask({ kind: 'read' });
+    const add = bench.ask({ kind: 'add', id: 'a' });
+    expect(await read).toEqual({ kind: 'entries', entries: [] });
+    log.refusing = undefined;
+    expect(await add).toEqual({ kind: 'added', place: 0 });
+  });
+
+  test('for want of rights, at start: the partition fails and says so', async () => {
+    const log = new MemoryLog();
+    log.refusing = { denied: true };
+    const bench = new Bench(log);
+    bench.loop.start();
+    await bench.until(() => bench.loop.status().state === 'failed');
+    expect(bench.loop.status().reason).toContain('NOT_TODAY');
   });
 });
 

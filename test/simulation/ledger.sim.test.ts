@@ -27,6 +27,8 @@ const moments = [
   'fenced',
   'append in doubt',
   'a claim was not answered',
+  'the log refuses an append, it is tried again',
+  'the log takes appends again',
   'doubt settled, memory stays',
   'doubt settled, memory is folded again',
   'the log cannot be read back',

@@ -93,24 +93,53 @@ export const plants: readonly Plant[] = [
   {
     name: 'gives a batch up without a new epoch',
     file: OWNER,
-    search: "if (outcome.kind !== 'appended') return this.#doubt(`an append's outcome is ${outcome.kind}: ${outcome.reason}`);",
+    search: "if (outcome.kind !== 'appended') return this.#doubt(`an append's outcome is unknown: ${outcome.reason}`);",
     replace:
       "if (outcome.kind !== 'appended') { this.#life.send('doubt'); this.#serving = false; this.#sent = undefined;" +
       ' this.#background(this.#refold(this.#cursor.offset).then(() => this.#activate(0))); return; }',
     caughtBy: 'seeds',
   },
   {
-    name: 'takes an unknown append for a failed one and keeps its memory',
+    name: 'keeps memory without what was lost in doubt',
     file: OWNER,
-    search: 'if (!complete || stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);',
-    replace: 'if (stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);',
+    search: 'if (stretch.found === undefined && doubted.length > 0) this.#again = doubted;',
+    replace: '',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'appends again what was found when doubt was settled',
+    file: OWNER,
+    search: 'if (stretch.found === undefined && doubted.length > 0) this.#again = doubted;',
+    replace: 'if (doubted.length > 0) this.#again = doubted;',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'appends again with the stamps of the old epoch',
+    file: OWNER,
+    search: 'again.map((record, index) => ({ ...record, epoch, sequence: sequence + 1 + index }))',
+    replace: 'again',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'sends a refused batch again twice',
+    file: OWNER,
+    search: 'const again = this.#again;\n    this.#again = undefined;',
+    replace: 'const again = this.#again;\n    if (this.#refusals.count === 0) this.#again = undefined;',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'sends what gathered before what was refused',
+    file: OWNER,
+    search: 'if (again !== undefined) return',
+    replace:
+      'if (again !== undefined && this.#memory.openRecords() > 0) { this.#again = again; return this.#memory.seal(epoch, sequence + 1); } if (again !== undefined) return',
     caughtBy: 'seeds',
   },
   {
     name: 'keeps its memory over a rival that came and went',
     file: OWNER,
-    search: 'if (!complete || stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);',
-    replace: 'if (!complete) return this.#refold(offset + 1);',
+    search: 'if (stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);',
+    replace: '',
     caughtBy: 'scenarios',
   },
   {

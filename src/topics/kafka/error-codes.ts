@@ -13,13 +13,18 @@ const names: ReadonlyMap<number, string> = new Map([
   [18, 'RECORD_LIST_TOO_LARGE'],
   [19, 'NOT_ENOUGH_REPLICAS'],
   [20, 'NOT_ENOUGH_REPLICAS_AFTER_APPEND'],
+  [21, 'INVALID_REQUIRED_ACKS'],
   [29, 'TOPIC_AUTHORIZATION_FAILED'],
+  [31, 'CLUSTER_AUTHORIZATION_FAILED'],
   [32, 'INVALID_TIMESTAMP'],
   [43, 'UNSUPPORTED_FOR_MESSAGE_FORMAT'],
   [44, 'POLICY_VIOLATION'],
+  [53, 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED'],
   [56, 'KAFKA_STORAGE_ERROR'],
+  [58, 'SASL_AUTHENTICATION_FAILED'],
   [74, 'FENCED_LEADER_EPOCH'],
   [75, 'UNKNOWN_LEADER_EPOCH'],
+  [76, 'UNSUPPORTED_COMPRESSION_TYPE'],
   [78, 'OFFSET_NOT_AVAILABLE'],
   [87, 'INVALID_RECORD'],
 ]);
@@ -28,10 +33,19 @@ export const noError = 0;
 export const offsetOutOfRange = 1;
 
 /**
- * The broker said no before it appended: the batch is not in the log and never will be. NOT_LEADER and its kin are not among them: a
- * leader that is deposed while it waits for its replicas answers with the same code, after it had appended.
+ * The broker said no before it appended: the batch is not in the log and never will be.
+ *
+ *     rights, names, request   17 21 29 31 53 76      looked at before the log is touched
+ *     what the batch is        2 10 18 32 43 44 87    validated as a whole before the first byte is written
+ *     replicas in sync         19                     too few when the append was asked for
+ *
+ * Not among them is what a broker also answers once it has appended: 20, too few replicas afterwards; 7, they did not follow in time;
+ * 3, 6, 56 and their kin, it was deposed, or its disk failed, while it waited for them. Nor what we do not know.
  */
-const refusals: ReadonlySet<number> = new Set([2, 10, 17, 18, 19, 29, 32, 43, 44, 87]);
+const refusals: ReadonlySet<number> = new Set([2, 10, 17, 18, 19, 21, 29, 31, 32, 43, 44, 53, 76, 87]);
+
+/** Rights are missing, or a login: a person may be mending it. */
+const denials: ReadonlySet<number> = new Set([29, 31, 53, 58]);
 
 /** The metadata, or the broker, is not what it was: ask again who leads. */
 const staleLeader: ReadonlySet<number> = new Set([3, 5, 6, 8, 9, 56, 74, 75]);
@@ -42,6 +56,10 @@ export function errorName(code: number): string {
 
 export function isRefusal(code: number): boolean {
   return refusals.has(code);
+}
+
+export function isDenial(code: number): boolean {
+  return denials.has(code);
 }
 
 export function isStaleLeader(code: number): boolean {

@@ -4,15 +4,16 @@
  *     ready ─▶ lane of the leader ─ setImmediate ─▶ seal … seal ─▶ Produce v7, acks=all ─▶ one outcome per partition
  *         └─ no leader known ─▶ waits, unsealed, for the next refresh
  *
- * Nothing is ever sent twice. A batch whose outcome cannot be told is `unknown`, and its actor settles that with a claim; the partition
- * is then appended alone until one append succeeds, so that its trouble stays its own.
+ * Nothing is ever sent twice from here. A batch that a broker turned down before it appended is `refused`, and its actor may send it again;
+ * one whose outcome cannot be told is `unknown`, and its actor settles that with a claim. After either the partition is appended alone until
+ * one append succeeds, so that its trouble stays its own.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { LogError } from '../../actors/log.ts';
 import { AppendLane, LaneSlot } from '../append-lane.ts';
 import { DataPlane } from './data-plane.ts';
 import { EndBarrier } from './end-barrier.ts';
-import { errorName, isPassing, isRefusal, isStaleLeader, noError, offsetOutOfRange } from './error-codes.ts';
+import { errorName, isDenial, isPassing, isRefusal, isStaleLeader, noError, offsetOutOfRange } from './error-codes.ts';
 import { kafkaFailure } from './kafka-failure.ts';
 import { OutageReport } from './outage-report.ts';
 import { provisionTopics } from './provision.ts';
@@ -302,7 +303,8 @@ class KafkaLog implements OpenKafkaLog {
     this.#outages.failed('append', slot.partition, errorName(found.errorCode));
     if (isStaleLeader(found.errorCode)) this.#plane.forget(slot.partition);
     const reason = `${describe(slot.partition)}: ${errorName(found.errorCode)}`;
-    return { kind: isRefusal(found.errorCode) ? 'refused' : 'unknown', generation, reason };
+    if (!isRefusal(found.errorCode)) return { kind: 'unknown', generation, reason };
+    return { kind: 'refused', generation, reason, denied: isDenial(found.errorCode) };
   }
 
   /** One request for all that this broker leads; what it cannot answer is left out. */
