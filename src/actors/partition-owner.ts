@@ -116,8 +116,6 @@ type Settled = Exclude<AppendOutcome, Refused>;
 type OwnClaim = { readonly epoch: number; readonly claim: Claim };
 
 const READ_BYTES = 1024 * 1024;
-/** What lasts is said when it begins and this often. */
-const SAY_EVERY_MS = 10_000;
 /** A log that refuses for longer than this does not hold up a shutdown. */
 const DRAIN_REFUSED_MS_MAX = 3_000;
 
@@ -149,7 +147,7 @@ export class PartitionOwner implements BatchSource {
   #resting = false;
   #rests = 0;
   /** Of appends in a row, since then. */
-  #refusals = { count: 0, sinceMs: 0, saidMs: 0 };
+  readonly #refusals = { count: 0, sinceMs: 0 };
   #refolds = 0;
   /** It has served, in this process. */
   #served = false;
@@ -335,14 +333,12 @@ export class PartitionOwner implements BatchSource {
    */
   #refused(sent: Sent, { reason, denied }: Refused): void {
     const nowMs = this.#options.clock.monoMs();
-    if (this.#refusals.count === 0) this.#refusals = { count: 0, sinceMs: nowMs, saidMs: -Infinity };
+    if (this.#refusals.count === 0) this.#refusals.sinceMs = nowMs;
     this.#refusals.count += 1;
     if (denied === true && !this.#served) return this.fail(`the log cannot be written: ${reason}`, undefined);
-    const { count, sinceMs, saidMs } = this.#refusals;
-    if (nowMs - saidMs >= SAY_EVERY_MS) {
-      this.#logger.warn('the log refuses an append, it is tried again', { reason, attempts: count, seconds: seconds(nowMs - sinceMs) });
-      this.#refusals.saidMs = nowMs;
-    }
+    const { count, sinceMs } = this.#refusals;
+    // The log itself tells people about its outages, for all partitions together.
+    this.#logger.debug('the log refuses an append, it is tried again', { reason, attempts: count });
     if (this.#life.state === 'draining' && nowMs - sinceMs >= DRAIN_REFUSED_MS_MAX) {
       this.#life.send('close');
       return this.#tearDown('was shut down while the log refused its appends');
@@ -369,11 +365,9 @@ export class PartitionOwner implements BatchSource {
   }
 
   #accepted(): void {
-    const { count, sinceMs } = this.#refusals;
-    if (count === 0) return;
+    if (this.#refusals.count === 0) return;
+    this.#logger.debug('the log takes appends again', { attempts: this.#refusals.count });
     this.#refusals.count = 0;
-    const outageMs = this.#options.clock.monoMs() - sinceMs;
-    this.#logger.info('the log takes appends again', { attempts: count, seconds: seconds(outageMs) });
   }
 
   // ── Judging ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -769,10 +763,6 @@ export class PartitionOwner implements BatchSource {
       if (turn === this.#turn) this.fail(`the journal cannot be read: ${describe(error)}`, error);
     });
   }
-}
-
-function seconds(ms: number): number {
-  return Math.round(ms / 100) / 10;
 }
 
 function describe(error: unknown): string {

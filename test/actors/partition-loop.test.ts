@@ -237,16 +237,16 @@ describe('a partition on an exclusive log', () => {
 });
 
 describe('a log that refuses appends', () => {
-  test('keeps memory, answers and order, says why, and goes on when it is mended', async () => {
+  test('keeps memory, answers and order, and goes on when it is mended', async () => {
     const said: string[] = [];
-    const warn: Logger['warn'] = (message, fields) => said.push(`${message} ${JSON.stringify(fields)}`);
-    const logger: Logger = { ...silentLogger, warn, with: () => logger };
+    const debug: Logger['debug'] = (message, fields) => said.push(`${message} ${JSON.stringify(fields)}`);
+    const logger: Logger = { ...silentLogger, debug, with: () => logger };
     const log = new MemoryLog();
     const bench = await new Bench(log, { logger }).start();
     const { core } = bench;
     log.refusing = { denied: true };
     const answers = [bench.ask({ kind: 'add', id: 'a' }), bench.ask({ kind: 'read' })];
-    await bench.until(() => said.length > 0);
+    await bench.until(() => said.some((line) => line.includes('NOT_TODAY')));
     answers.push(bench.ask({ kind: 'add', id: 'b' }));
     log.refusing = undefined;
     expect(await Promise.all(answers)).toEqual([
@@ -254,7 +254,6 @@ describe('a log that refuses appends', () => {
       { kind: 'entries', entries: ['a'] },
       { kind: 'added', place: 1 },
     ]);
-    expect(said[0]).toContain('NOT_TODAY');
     expect(bench.core).toBe(core);
     expect(bench.loop.status()).toMatchObject({ epoch: 1, sequence: 2, refolds: 0 });
     expect(log.records(partition).map(({ epoch, sequence }) => `${epoch}.${sequence}`)).toEqual(['1.0', '1.1', '1.2']);
