@@ -8,9 +8,11 @@ import { Connection } from '@temporalio/client';
 import type { WorkflowService } from '@temporalio/client';
 import Long from 'long';
 import type { Admin } from 'kafkajs';
-import { randomBody, rpcsOf, seededRandom } from '../grpc/random-requests.ts';
-import type { Rpc } from '../grpc/random-requests.ts';
+import { publicServices, rpcsOf, type Rpc } from '../fuzz/descriptors.ts';
+import type { Names } from '../fuzz/mutate.ts';
+import { anyBody } from '../fuzz/requests.ts';
 import { RawClient } from '../grpc/raw-client.ts';
+import { Prng } from '../simulation/prng.ts';
 import { enums, payloadOf } from '../sdk/fields.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -135,8 +137,8 @@ function badInput(brokers: readonly string[]): void {
   }
 
   describe(`bad input changes nothing (seed ${seed})`, () => {
-    const random = seededRandom(seed);
-    const rpcs = ['temporal.api.workflowservice.v1.WorkflowService', 'temporal.api.operatorservice.v1.OperatorService'].flatMap(rpcsOf);
+    const prng = new Prng(seed);
+    const rpcs = publicServices.flatMap(rpcsOf);
     // What starts something comes last: it goes on by itself afterwards.
     const inOrder = rpcs.toSorted((a, b) => Number(startsWork(a)) - Number(startsWork(b)));
 
@@ -183,7 +185,7 @@ function badInput(brokers: readonly string[]): void {
     async function damaged(method: string, token: Uint8Array): Promise<void> {
       const requestType = rpcs.find((rpc) => rpc.method === method)?.requestType;
       if (requestType === undefined) throw new Error(`no method ${method}`);
-      const tokens = Array.from({ length: 40 }, () => flipped(token, random));
+      const tokens = Array.from({ length: 40 }, () => flipped(token, prng));
       tokens.push(token.subarray(0, token.length - 1), Uint8Array.from([...token, 0]), token.subarray(1));
       for (const taskToken of tokens) {
         const request = requestType.encode(requestType.fromObject({ namespace, taskToken, completedType: 1 })).finish();
@@ -194,12 +196,12 @@ function badInput(brokers: readonly string[]): void {
   });
 
   async function send(rpc: Rpc, count: number): Promise<{ readonly accepted: number }> {
-    const random = seededRandom(seed + rpc.path.length * 7_919);
+    const prng = new Prng(seed + rpc.path.length * 7_919);
     const outcomes = await Promise.all(
       Array.from({ length: count }, async () => {
         try {
           // The least that a poll takes seriously.
-          await raw.call(rpc.path, randomBody(rpc.requestType, random), { timeoutMs: 2_100 });
+          await raw.call(rpc.path, anyBody(rpc.requestType, prng, names), { timeoutMs: 2_100 });
           return 'accepted';
         } catch (error) {
           const { code } = error as { readonly code: number };
@@ -225,14 +227,18 @@ const ourMistakes: ReadonlySet<number> = new Set([2, 13, 14, 15]);
 /** A start: its record, its workflow task on the backlog, and what becomes of both. */
 const recordsOfOneCallMax = 4;
 
+/** A namespace that exists, and a workflow id that is not the probe's. */
+const names: Names = (field, prng) =>
+  field === 'namespace' ? namespace : field === 'workflowId' && prng.chance(0.7) ? 'bad-input-target' : undefined;
+
 function startsWork({ method }: Rpc): boolean {
   return /Start|Register|Poll/.test(method);
 }
 
-function flipped(token: Uint8Array, random: () => number): Uint8Array {
+function flipped(token: Uint8Array, prng: Prng): Uint8Array {
   const copy = Uint8Array.from(token);
-  const at = Math.floor(random() * copy.length);
-  copy[at] = (copy[at] ?? 0) ^ (1 << Math.floor(random() * 8));
+  const at = prng.int(0, copy.length - 1);
+  copy[at] = (copy[at] ?? 0) ^ (1 << prng.int(0, 7));
   return copy;
 }
 

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { CrashLoad } from '../crash/crash-load.ts';
 import { check } from '../crash/checker.ts';
-import { seededRandom } from '../grpc/random-requests.ts';
+import { Prng } from '../simulation/prng.ts';
 import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import type { LocalBroker } from '../kafka/local-broker.ts';
 import type { ServerProcess } from '../support/server-process.ts';
@@ -42,7 +42,8 @@ describe.skipIf(!(await canStartLocalKafka('a broker that dies')))('the broker i
 });
 
 async function underLoad(server: ServerProcess, broker: LocalBroker): Promise<void> {
-  const random = seededRandom(seed);
+  const prng = new Prng(seed);
+  const random = (): number => prng.fraction();
   const load = new CrashLoad({ addresses: [server.address], namespace: 'default', clients: 6, pollers: 6, random });
   load.run();
   for (const fault of faults) {

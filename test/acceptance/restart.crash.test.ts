@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { CrashLoad } from '../crash/crash-load.ts';
 import { check } from '../crash/checker.ts';
-import { seededRandom } from '../grpc/random-requests.ts';
+import { Prng } from '../simulation/prng.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { embeddedServer, withFolder } from '../support/servers.ts';
 
@@ -28,7 +28,8 @@ test(`${restarts} restarts under load, journals in a file (seed ${seed})`, { tim
 });
 
 async function restartUnderLoad(server: ServerProcess): Promise<void> {
-  const random = seededRandom(seed);
+  const prng = new Prng(seed);
+  const random = (): number => prng.fraction();
   const load = new CrashLoad({ addresses: [server.address], namespace: 'default', clients: 6, pollers: 6, random });
   load.run();
   for (let round = 1; round <= restarts; round++) {

@@ -14,10 +14,13 @@ import {
   encodeStartWorkflowExecutionRequest,
   type DescribeWorkflowExecutionResponse,
 } from '../../src/wire/generated/lean/workflow_service.ts';
+import { decodes, publicServices, rpcsOf, type Rpc } from '../fuzz/descriptors.ts';
+import type { Names } from '../fuzz/mutate.ts';
+import { anyBody } from '../fuzz/requests.ts';
+import { Prng } from '../simulation/prng.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { embeddedServer } from '../support/servers.ts';
 import { firstDetail } from './details.ts';
-import { decodes, randomBody, rpcsOf, seededRandom, type Rpc } from './random-requests.ts';
 import { RawClient } from './raw-client.ts';
 
 const seed = Number(process.env['BAD_INPUT_SEED'] ?? 20_261);
@@ -43,7 +46,6 @@ afterAll(async () => {
   await own?.stop();
 });
 
-const publicServices = ['temporal.api.workflowservice.v1.WorkflowService', 'temporal.api.operatorservice.v1.OperatorService'];
 const rpcs: readonly Rpc[] = publicServices.flatMap(rpcsOf);
 /** Not in the package; any message does. */
 const internalPaths = [
@@ -262,8 +264,11 @@ const callersMistake: ReadonlySet<number> = new Set([
 /** The worker's last heartbeat is not kept, so nobody ever has to read it. */
 const dropsParts = new Set([pathOf('ShutdownWorker')]);
 
+/** Mostly names that exist, so that requests get further than the first check. */
+const names: Names = (field, prng) => (field === 'namespace' ? 'default' : field === 'workflowId' && prng.chance(0.7) ? target : undefined);
+
 test(`${bodiesInAll} random bodies (seed ${seed}) break nothing`, { timeout: 300_000 }, async () => {
-  const random = seededRandom(seed);
+  const prng = new Prng(seed);
   const paths = [
     ...rpcs.map((rpc) => ({ path: rpc.path, type: rpc.requestType })),
     ...internalPaths.map((path) => ({ path, type: rpcs[0]!.requestType })),
@@ -274,7 +279,7 @@ test(`${bodiesInAll} random bodies (seed ${seed}) break nothing`, { timeout: 300
   let sent = 0;
   let refused = 0;
   for (const { path, type } of paths) {
-    const bodies = Array.from({ length: perMethod }, () => randomBody(type, random));
+    const bodies = Array.from({ length: perMethod }, () => anyBody(type, prng, names));
     sent += bodies.length;
     const surprises = await Promise.all(
       bodies.map(async (body) => {
@@ -300,20 +305,19 @@ test(`${bodiesInAll} random bodies (seed ${seed}) break nothing`, { timeout: 300
 });
 
 test('noise on the socket, before and after the HTTP/2 preface, breaks nothing', async () => {
-  const random = seededRandom(seed);
+  const prng = new Prng(seed);
   const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
   const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
   const before = openHandles();
   for (let round = 0; round < 40; round++) {
     await Promise.all(
       Array.from({ length: 10 }, async (_, at) => {
-        const noise = Buffer.from(Array.from({ length: 1 + Math.floor(random() * 400) }, () => Math.floor(random() * 256)));
+        const noise = Buffer.from(Array.from({ length: prng.int(1, 400) }, () => prng.int(0, 255)));
         const head = [Buffer.alloc(0), Buffer.from('GET /health HTTP/1.1\r\n'), preface, Buffer.concat([preface, settings])][
           at % 4
         ] as Buffer;
         // Half of them look like frames: a short length, a known type, a small stream id.
-        if (at >= 5 && noise.length >= 9)
-          noise.set([0, 0, Math.floor(random() * 64), Math.floor(random() * 10), Math.floor(random() * 64), 0, 0, 0, 1]);
+        if (at >= 5 && noise.length >= 9) noise.set([0, 0, prng.int(0, 63), prng.int(0, 9), prng.int(0, 63), 0, 0, 0, 1]);
         await sent(Buffer.concat([head, noise]));
       }),
     );

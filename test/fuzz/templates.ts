@@ -1,0 +1,257 @@
+/** Requests that are fine, for every method that is built: what the fuzzer begins with, so that it gets past the first checks. */
+import type { Prng } from '../simulation/prng.ts';
+import { enumType } from './descriptors.ts';
+import type { Plain } from './mutate.ts';
+import { fuzzedNamespace as namespace, otherFuzzedNamespace, stickyQueue, type World } from './world.ts';
+
+const text = new TextEncoder();
+const workflowType = { name: 'Fuzz' };
+
+type Template = (prng: Prng, world: World) => Plain;
+
+const duration = (ms: number): Plain => ({ seconds: Math.floor(ms / 1000), nanos: (ms % 1000) * 1_000_000 });
+const payload = (value: unknown): Plain => ({
+  metadata: { encoding: text.encode('json/plain') },
+  data: text.encode(JSON.stringify(value)),
+});
+const typed = (type: string, value: unknown): Plain => ({
+  metadata: { encoding: text.encode('json/plain'), type: text.encode(type) },
+  data: text.encode(JSON.stringify(value)),
+});
+const payloads = (prng: Prng): Plain => ({ payloads: [payload('x'.repeat(prng.pick([0, 10, 5_000])))] });
+const memo = (prng: Prng): Plain => ({ fields: { [prng.pick(['a', 'b'])]: payload(1) } });
+const header = (): Plain => ({ fields: { trace: payload('t') } });
+const searchAttributes = (prng: Prng): Plain => ({
+  indexedFields: prng.pick<Plain>([{ FuzzInt: typed('Int', 7) }, { FuzzKeyword: typed('Keyword', 'k'), FuzzDouble: typed('Double', 1.5) }]),
+});
+const failure = (prng: Prng): Plain => ({
+  message: 'it failed',
+  source: 'fuzz',
+  ...(prng.chance(0.5) ? { cause: { message: 'because', applicationFailureInfo: { type: 'T' } } } : {}),
+  applicationFailureInfo: { type: 'T', nonRetryable: prng.chance(0.3) },
+});
+const retryPolicy = (prng: Prng): Plain => ({
+  initialInterval: duration(10),
+  backoffCoefficient: prng.pick([1, 2]),
+  maximumAttempts: prng.pick([0, 3]),
+});
+const taskQueue = (prng: Prng, world: World): Plain => ({ name: world.queue(), kind: 1 });
+const requestId = (prng: Prng): string => `request-${prng.int(0, 5_000)}`;
+const activityId = (prng: Prng): string => prng.pick(['a0', 'a1', 'a2']);
+const timerId = (prng: Prng): string => prng.pick(['t0', 't1', 't2']);
+
+/** The field with that probability; without it the server's default is what is tried. */
+function maybe(prng: Prng, chance: number, fields: () => Plain): Plain {
+  return prng.chance(chance) ? fields() : {};
+}
+
+const start: Template = (prng, world) => ({
+  namespace,
+  workflowId: world.workflowId(),
+  workflowType,
+  taskQueue: taskQueue(prng, world),
+  requestId: requestId(prng),
+  identity: 'fuzz',
+  workflowIdReusePolicy: prng.pick([0, 1, 1, 1, 2, 3]),
+  ...maybe(prng, 0.7, () => ({ input: payloads(prng) })),
+  ...maybe(prng, 0.3, () => ({ memo: memo(prng) })),
+  ...maybe(prng, 0.3, () => ({ searchAttributes: searchAttributes(prng) })),
+  ...maybe(prng, 0.2, () => ({ header: header() })),
+  ...maybe(prng, 0.2, () => ({ workflowExecutionTimeout: duration(prng.pick([1_000, 60_000])) })),
+  ...maybe(prng, 0.2, () => ({ workflowRunTimeout: duration(prng.pick([1_000, 60_000])) })),
+  ...maybe(prng, 0.2, () => ({ workflowTaskTimeout: duration(prng.pick([1_000, 10_000])) })),
+  ...maybe(prng, 0.1, () => ({ workflowStartDelay: duration(prng.pick([1, 500])) })),
+  ...maybe(prng, 0.1, () => ({ userMetadata: { summary: payload('s'), details: payload('d') } })),
+  ...maybe(prng, 0.1, () => ({ priority: { priorityKey: prng.int(0, 5) } })),
+});
+
+/** Every kind of command, with attributes that are fine. */
+export const commandTemplates = {
+  SCHEDULE_ACTIVITY_TASK: (prng, world) => ({
+    activityId: activityId(prng),
+    activityType: { name: 'Act' },
+    taskQueue: taskQueue(prng, world),
+    input: payloads(prng),
+    startToCloseTimeout: duration(prng.pick([100, 5_000])),
+    ...maybe(prng, 0.3, () => ({ scheduleToStartTimeout: duration(500) })),
+    ...maybe(prng, 0.3, () => ({ scheduleToCloseTimeout: duration(2_000) })),
+    ...maybe(prng, 0.3, () => ({ heartbeatTimeout: duration(300) })),
+    ...maybe(prng, 0.6, () => ({ retryPolicy: retryPolicy(prng) })),
+    ...maybe(prng, 0.2, () => ({ header: header() })),
+  }),
+  REQUEST_CANCEL_ACTIVITY_TASK: (prng) => ({ scheduledEventId: prng.int(4, 12) }),
+  START_TIMER: (prng) => ({ timerId: timerId(prng), startToFireTimeout: duration(prng.pick([1, 20, 3_600_000])) }),
+  COMPLETE_WORKFLOW_EXECUTION: (prng) => ({ result: payloads(prng) }),
+  FAIL_WORKFLOW_EXECUTION: (prng) => ({ failure: failure(prng) }),
+  CANCEL_TIMER: (prng) => ({ timerId: timerId(prng) }),
+  CANCEL_WORKFLOW_EXECUTION: (prng) => ({ details: payloads(prng) }),
+  REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION: (prng, world) => ({
+    namespace: prng.pick(['', namespace, otherFuzzedNamespace]),
+    ...world.execution(),
+  }),
+  RECORD_MARKER: (prng) => ({ markerName: 'm', details: { data: payloads(prng) } }),
+  CONTINUE_AS_NEW_WORKFLOW_EXECUTION: (prng, world) => ({
+    workflowType,
+    taskQueue: taskQueue(prng, world),
+    input: payloads(prng),
+    initiator: 1,
+    ...maybe(prng, 0.3, () => ({ backoffStartInterval: duration(10) })),
+    ...maybe(prng, 0.3, () => ({ memo: memo(prng) })),
+    ...maybe(prng, 0.3, () => ({ searchAttributes: searchAttributes(prng) })),
+    ...maybe(prng, 0.3, () => ({ workflowRunTimeout: duration(30_000) })),
+  }),
+  START_CHILD_WORKFLOW_EXECUTION: (prng, world) => ({
+    namespace: prng.pick(['', namespace, otherFuzzedNamespace]),
+    workflowId: world.workflowId(),
+    workflowType,
+    taskQueue: taskQueue(prng, world),
+    input: payloads(prng),
+    parentClosePolicy: prng.int(0, 3),
+    workflowIdReusePolicy: prng.pick([0, 1, 2, 3]),
+    ...maybe(prng, 0.3, () => ({ memo: memo(prng) })),
+    ...maybe(prng, 0.3, () => ({ workflowRunTimeout: duration(30_000) })),
+  }),
+  SIGNAL_EXTERNAL_WORKFLOW_EXECUTION: (prng, world) => ({
+    namespace: prng.pick(['', namespace, otherFuzzedNamespace]),
+    execution: world.execution(),
+    signalName: 's',
+    input: payloads(prng),
+    ...maybe(prng, 0.1, () => ({ childWorkflowOnly: true })),
+  }),
+  UPSERT_WORKFLOW_SEARCH_ATTRIBUTES: (prng) => ({ searchAttributes: searchAttributes(prng) }),
+  PROTOCOL_MESSAGE: () => ({ messageId: 'message' }),
+  MODIFY_WORKFLOW_PROPERTIES: (prng) => ({ upsertedMemo: memo(prng) }),
+  SCHEDULE_NEXUS_OPERATION: () => ({ endpoint: 'e', service: 's', operation: 'o', input: payload(1) }),
+  REQUEST_CANCEL_NEXUS_OPERATION: (prng) => ({ scheduledEventId: prng.int(4, 12) }),
+} as const satisfies Readonly<Record<string, Template>>;
+
+export type CommandKind = keyof typeof commandTemplates;
+
+const closing: readonly CommandKind[] = [
+  'COMPLETE_WORKFLOW_EXECUTION',
+  'FAIL_WORKFLOW_EXECUTION',
+  'CANCEL_WORKFLOW_EXECUTION',
+  'CONTINUE_AS_NEW_WORKFLOW_EXECUTION',
+];
+const notBuilt: readonly CommandKind[] = ['PROTOCOL_MESSAGE', 'SCHEDULE_NEXUS_OPERATION', 'REQUEST_CANCEL_NEXUS_OPERATION'];
+const others = (Object.keys(commandTemplates) as CommandKind[]).filter((kind) => !closing.includes(kind) && !notBuilt.includes(kind));
+
+/** `SCHEDULE_ACTIVITY_TASK` -> `scheduleActivityTaskCommandAttributes` */
+function attributesField(kind: CommandKind): string {
+  return `${kind.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())}CommandAttributes`;
+}
+
+function command(kind: CommandKind, prng: Prng, world: World): Plain {
+  const type = commandTypes[`COMMAND_TYPE_${kind}`];
+  return { commandType: type, [attributesField(kind)]: commandTemplates[kind](prng, world) };
+}
+
+const commandTypes = enumType('temporal.api.enums.v1.CommandType').values;
+
+/** A few that leave the workflow open and, a third of the time, one that closes it. */
+export function commands(prng: Prng, world: World): Plain[] {
+  const kinds: CommandKind[] = Array.from({ length: prng.int(0, 3) }, () => prng.pick(others));
+  if (prng.chance(0.03)) kinds.push(prng.pick(notBuilt));
+  if (prng.chance(0.3)) kinds.push(prng.pick(closing));
+  return kinds.map((kind) => command(kind, prng, world));
+}
+
+const activityById: Template = (prng, world) => ({ namespace, ...world.execution(), activityId: activityId(prng), identity: 'fuzz' });
+const activityByToken: Template = (prng, world) => ({ namespace, taskToken: world.takeActivityToken(), identity: 'fuzz' });
+const named: Template = (prng, world) => ({ namespace, execution: world.execution() });
+const workflow: Template = (prng, world) => ({ namespace, workflowExecution: world.execution(), identity: 'fuzz' });
+
+export const templates: Readonly<Record<string, Template>> = {
+  StartWorkflowExecution: (prng, world) => ({ ...start(prng, world), workflowIdConflictPolicy: prng.pick([0, 1, 2, 3]) }),
+  SignalWithStartWorkflowExecution: (prng, world) => ({
+    ...start(prng, world),
+    signalName: 's',
+    signalInput: payloads(prng),
+    workflowIdConflictPolicy: prng.pick([0, 2, 3]),
+  }),
+  SignalWorkflowExecution: (prng, world) => ({
+    ...workflow(prng, world),
+    signalName: 's',
+    input: payloads(prng),
+    requestId: requestId(prng),
+  }),
+  RequestCancelWorkflowExecution: (prng, world) => ({ ...workflow(prng, world), requestId: requestId(prng), reason: 'r' }),
+  TerminateWorkflowExecution: (prng, world) => ({ ...workflow(prng, world), reason: 'r', details: payloads(prng) }),
+  DescribeWorkflowExecution: named,
+  ResetStickyTaskQueue: named,
+  QueryWorkflow: (prng, world) => ({
+    ...named(prng, world),
+    query: { queryType: 'q', queryArgs: payloads(prng) },
+    queryRejectCondition: prng.int(0, 3),
+  }),
+  GetWorkflowExecutionHistory: (prng, world) => ({
+    ...named(prng, world),
+    maximumPageSize: prng.pick([0, 1, 5]),
+    nextPageToken: world.pageToken(),
+    historyEventFilterType: prng.int(0, 2),
+    ...maybe(prng, 0.1, () => ({ waitNewEvent: true })),
+  }),
+  GetWorkflowExecutionHistoryReverse: (prng, world) => ({
+    ...named(prng, world),
+    maximumPageSize: prng.pick([0, 1, 5]),
+    nextPageToken: world.pageToken(),
+  }),
+  PollWorkflowTaskQueue: (prng, world) => ({ namespace, taskQueue: taskQueue(prng, world), identity: 'fuzz' }),
+  PollActivityTaskQueue: (prng, world) => ({
+    namespace,
+    taskQueue: taskQueue(prng, world),
+    identity: 'fuzz',
+    ...maybe(prng, 0.2, () => ({ taskQueueMetadata: { maxTasksPerSecond: { value: prng.pick([0.5, 100, 100_000]) } } })),
+  }),
+  RespondWorkflowTaskCompleted: (prng, world) => ({
+    namespace,
+    taskToken: world.takeWorkflowTask()?.token ?? world.usedToken(),
+    identity: 'fuzz',
+    commands: commands(prng, world),
+    returnNewWorkflowTask: prng.chance(0.3),
+    forceCreateNewWorkflowTask: prng.chance(0.3),
+    ...maybe(prng, 0.3, () => ({
+      stickyAttributes: {
+        workerTaskQueue: { name: stickyQueue, kind: 2, normalName: world.queue() },
+        scheduleToStartTimeout: duration(prng.pick([50, 5_000])),
+      },
+    })),
+  }),
+  RespondWorkflowTaskFailed: (prng, world) => ({
+    namespace,
+    taskToken: world.takeWorkflowTask()?.token ?? world.usedToken(),
+    cause: prng.int(0, 30),
+    failure: failure(prng),
+    identity: 'fuzz',
+  }),
+  RespondQueryTaskCompleted: (prng, world) => ({
+    namespace,
+    taskToken: world.takeQueryToken(),
+    completedType: prng.int(0, 2),
+    queryResult: payloads(prng),
+    errorMessage: 'e',
+  }),
+  RespondActivityTaskCompleted: (prng, world) => ({ ...activityByToken(prng, world), result: payloads(prng) }),
+  RespondActivityTaskFailed: (prng, world) => ({ ...activityByToken(prng, world), failure: failure(prng) }),
+  RespondActivityTaskCanceled: (prng, world) => ({ ...activityByToken(prng, world), details: payloads(prng) }),
+  RecordActivityTaskHeartbeat: (prng, world) => ({ ...activityByToken(prng, world), details: payloads(prng) }),
+  RespondActivityTaskCompletedById: (prng, world) => ({ ...activityById(prng, world), result: payloads(prng) }),
+  RespondActivityTaskFailedById: (prng, world) => ({ ...activityById(prng, world), failure: failure(prng) }),
+  RespondActivityTaskCanceledById: (prng, world) => ({ ...activityById(prng, world), details: payloads(prng) }),
+  RecordActivityTaskHeartbeatById: (prng, world) => ({ ...activityById(prng, world), details: payloads(prng) }),
+  DescribeTaskQueue: (prng, world) => ({
+    namespace,
+    taskQueue: taskQueue(prng, world),
+    taskQueueType: prng.int(0, 2),
+    ...maybe(prng, 0.3, () => ({ includeTaskQueueStatus: true, reportStats: true })),
+  }),
+  ShutdownWorker: () => ({ namespace, stickyTaskQueue: stickyQueue, identity: 'fuzz', reason: 'r' }),
+  DescribeNamespace: () => ({ namespace }),
+  ListNamespaces: () => ({ pageSize: 1 }),
+  RegisterNamespace: (prng) => ({ namespace: `fuzz-made-${prng.int(0, 20)}`, workflowExecutionRetentionPeriod: duration(86_400_000) }),
+  AddSearchAttributes: (prng) => ({ namespace, searchAttributes: { [`Fuzz${prng.int(0, 20)}`]: prng.int(1, 7) } }),
+  RemoveSearchAttributes: (prng) => ({ namespace, searchAttributes: [`Fuzz${prng.int(0, 20)}`] }),
+  ListSearchAttributes: () => ({ namespace }),
+  GetSystemInfo: () => ({}),
+  GetClusterInfo: () => ({}),
+};

@@ -1,0 +1,93 @@
+/**
+ * What exists on the server under fire, so that requests can name it: workflows, runs, tokens of tasks that were really given out. Everything
+ * here belongs to the fuzzer's own namespaces.
+ */
+import { Prng } from '../simulation/prng.ts';
+
+export const fuzzedNamespace = 'fuzz';
+export const otherFuzzedNamespace = 'fuzz-other';
+
+export type WorkflowTask = {
+  readonly token: Uint8Array;
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly lastEventId: number;
+};
+
+/** Older ones than this are forgotten: most are used up by then. */
+const remembered = 200;
+const workflowIds = Array.from({ length: 40 }, (_, index) => `fuzz-${index}`);
+const queues = ['fuzz-queue-0', 'fuzz-queue-1', 'fuzz-queue-2'];
+export const stickyQueue = 'fuzz-sticky';
+
+export class World {
+  /** Apart from the draws that shape a request, so that the shape is the same whatever exists. */
+  draws = new Prng(0);
+  /** Not answered yet, as far as the fuzzer knows. */
+  readonly workflowTasks: WorkflowTask[] = [];
+  readonly activityTokens: Uint8Array[] = [];
+  readonly queryTokens: Uint8Array[] = [];
+  readonly #usedTokens: Uint8Array[] = [];
+  readonly #pageTokens: Uint8Array[] = [];
+  readonly #runs: { readonly workflowId: string; readonly runId: string }[] = [];
+
+  noteRun(workflowId: string, runId: string): void {
+    keep(this.#runs, { workflowId, runId });
+  }
+
+  notePageToken(token: Uint8Array): void {
+    if (token.length > 0) keep(this.#pageTokens, token);
+  }
+
+  /** Nearly always a task that waits for its answer. */
+  takeWorkflowTask(): WorkflowTask | undefined {
+    if (this.draws.chance(0.03)) return undefined;
+    const task = this.workflowTasks.shift();
+    if (task !== undefined) keep(this.#usedTokens, task.token);
+    return task;
+  }
+
+  takeActivityToken(): Uint8Array {
+    const token = (this.draws.chance(0.7) ? this.activityTokens.shift() : this.activityTokens.at(0)) ?? this.usedToken();
+    keep(this.#usedTokens, token);
+    return token;
+  }
+
+  takeQueryToken(): Uint8Array {
+    return this.queryTokens.shift() ?? this.usedToken();
+  }
+
+  usedToken(): Uint8Array {
+    return this.#usedTokens.length === 0 ? new Uint8Array([1, 2, 3]) : this.draws.pick(this.#usedTokens);
+  }
+
+  pageToken(): Uint8Array {
+    return this.#pageTokens.length === 0 || this.draws.chance(0.7) ? new Uint8Array(0) : this.draws.pick(this.#pageTokens);
+  }
+
+  workflowId(): string {
+    return this.draws.pick(workflowIds);
+  }
+
+  queue(): string {
+    return this.draws.pick(queues);
+  }
+
+  get queues(): readonly string[] {
+    return queues;
+  }
+
+  /** The current run of a workflow, or one that is or was, or one that never was. */
+  execution(): { readonly workflowId: string; readonly runId: string } {
+    const drawn = this.draws.fraction();
+    if (drawn < 0.3 || this.#runs.length === 0) return { workflowId: this.workflowId(), runId: '' };
+    if (drawn < 0.6) return { ...this.draws.pick(this.#runs), runId: '' };
+    if (drawn < 0.95) return this.draws.pick(this.#runs);
+    return { workflowId: this.workflowId(), runId: '0e8f3f04-5ff4-4c9b-8a58-5d0f0f8a0c55' };
+  }
+}
+
+function keep<T>(list: T[], item: T): void {
+  list.push(item);
+  if (list.length > remembered) list.shift();
+}
