@@ -24,7 +24,8 @@ import { indexedValueTypeNamed } from './cluster/search-attributes.ts';
 import type { ClusterCommand } from './cluster/commands.ts';
 import type { ClusterReply } from './cluster/replies.ts';
 import { AnotherServerError } from './config/another-server.ts';
-import type { RunningServer, ServerOptions } from './config/server-options.ts';
+import type { KafkaOptions } from './config/kafka-options.ts';
+import type { BrokerProbe, RunningServer, ServerOptions } from './config/server-options.ts';
 import { startFrontend } from './grpc/frontend.ts';
 import { defaultHistoryLimits } from './history/limits.ts';
 import type { HistoryReply } from './history/replies.ts';
@@ -181,6 +182,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await release();
     throw error;
   }
+}
+
+/** Whether the brokers let us in; changes nothing there. */
+export async function tryBrokers(kafka: KafkaOptions): Promise<readonly BrokerProbe[]> {
+  const { probeBrokers } = await import('./topics/kafka/probe.ts');
+  return await probeBrokers(kafka);
 }
 
 type Parts = {

@@ -53,7 +53,11 @@ const config: Command = {
       summary: 'Check a server file: every problem with its line, exit code 0 or 2.',
       details: ['Unknown keys are errors here, even where a server would only warn.'],
       args: [fileArgument],
-      examples: [{ what: 'Check a file', line: 'perdure config validate server.yaml' }],
+      flags: [{ name: 'connect', help: 'Try every broker and the login too; exit code 1 when one fails' }],
+      examples: [
+        { what: 'Check a file', line: 'perdure config validate server.yaml' },
+        { what: 'And whether Kafka lets us in', line: 'perdure config validate --connect server.yaml' },
+      ],
       run: async (invocation) => (await import('./config/validate.ts')).runValidate(invocation),
     },
     {

@@ -1,4 +1,5 @@
-import type { RunningServer, ServerOptions } from '../config/server-options.ts';
+import type { KafkaOptions } from '../config/kafka-options.ts';
+import type { BrokerProbe, RunningServer, ServerOptions } from '../config/server-options.ts';
 
 /** What a command may touch of its process; tests hand in their own. */
 export type Io = {
@@ -8,5 +9,8 @@ export type Io = {
   readonly loadServer: () => Promise<ServerModule>;
 };
 
-/** The one function of the server that the command line knows. */
-export type ServerModule = { readonly startServer: (options: ServerOptions) => Promise<RunningServer> };
+/** What the command line knows of the server. */
+export type ServerModule = {
+  readonly startServer: (options: ServerOptions) => Promise<RunningServer>;
+  readonly tryBrokers: (kafka: KafkaOptions) => Promise<readonly BrokerProbe[]>;
+};

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { inFileOrder, renderProblems, type Problem } from '../config/problem.ts';
 import { readConfigFile } from '../config/read-file.ts';
 import { settingsOf, type FileSettings } from '../config/settings.ts';
@@ -15,7 +16,11 @@ export function readServerFile(
 ): ServerFile {
   const read = readConfigFile(readText(file), { env: io.env, strict: options.strict });
   if (read.config === undefined) return { settings: undefined, problems: read.problems };
-  const { settings, problems } = settingsOf(read.config, { autoCreateTopics: options.autoCreateTopics, locate: read.locate });
+  const { settings, problems } = settingsOf(read.config, {
+    autoCreateTopics: options.autoCreateTopics,
+    locate: read.locate,
+    folder: dirname(resolve(file)),
+  });
   return { settings, problems: inFileOrder([...read.problems, ...problems]) };
 }
 

@@ -19,6 +19,29 @@ export function show(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 77)}…"` : text;
 }
 
+/** What people read about a key: in the JSON Schema, and on the reference page. */
+type About = {
+  readonly description: string;
+  /** What holds when the key is left out, where that is one value. */
+  readonly default?: string | number | boolean;
+  /** The same in words. */
+  readonly defaultText?: string;
+};
+
+/** A key that may be left out, with what it is for. */
+export function key<Type extends z.ZodType>(
+  schema: Type,
+  description: string,
+  about: Omit<About, 'description'> = {},
+): z.ZodOptional<Type> {
+  return schema.meta({ description, ...about }).optional();
+}
+
+/** A key that must be there. */
+export function requiredKey<Type extends z.ZodType>(schema: Type, description: string): Type {
+  return schema.meta({ description });
+}
+
 export const text = (what = 'text') => z.string({ error: expected(what) }).min(1, { error: expected(what) });
 
 export const matching = (pattern: RegExp, what: string) => z.string({ error: expected(what) }).regex(pattern, { error: expected(what) });
@@ -45,6 +68,7 @@ export const duration = () =>
 export const ip = () =>
   z.string({ error: expected('an IP address') }).refine((value) => isIP(value) !== 0, { error: expected('an IP address') });
 
+/** In any case. */
 export const oneOf = <const Names extends readonly [string, ...string[]]>(names: Names, what = names.join(' or ')) =>
   z.preprocess((value) => (typeof value === 'string' ? value.toLowerCase() : value), z.enum(names, { error: expected(what) }));
 
@@ -68,12 +92,33 @@ export const group = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
 
 export const list = <Element extends z.ZodType>(element: Element, what: string) => z.array(element, { error: expected(what) });
 
+/** A list, or its elements in one text with commas, which an environment variable can hold. */
+export const listOrText = <Element extends z.ZodType>(element: Element, what: string) =>
+  z.preprocess((value) => (typeof value === 'string' ? splitAtCommas(value) : value), list(element, what)).meta({ orText: true });
+
+function splitAtCommas(value: string): readonly string[] {
+  return value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+/** A group, or `true` and `false` for it with and without its defaults. */
+export const groupOrFlag = <Group extends z.ZodType>(of: Group) =>
+  z
+    .preprocess(
+      (value) => (value === true || value === 'true' ? {} : value === false || value === 'false' ? { enabled: false } : value),
+      of,
+    )
+    .meta({ orFlag: true });
+
 type UnusedNote = { readonly unused: string };
 const unusedKeys = z.registry<UnusedNote>();
 
 /** A key that Temporal knows and this server does not use: read, and warned about. */
 export function unused(why = 'read, but not used by this server') {
-  return z.unknown().optional().register(unusedKeys, { unused: why });
+  const schema = z.unknown().meta({ description: why, deprecated: true }).optional();
+  return schema.register(unusedKeys, { unused: why });
 }
 
 export function unusedNote(schema: z.core.$ZodType): string | undefined {
@@ -82,7 +127,7 @@ export function unusedNote(schema: z.core.$ZodType): string | undefined {
 
 /** A key whose neglect would be dangerous: refused unless it is empty. */
 export function refused(why: string) {
-  return z.custom<undefined>(isEmpty, { error: why }).optional();
+  return z.custom<undefined>(isEmpty, { error: why }).meta({ description: why, refused: true }).optional();
 }
 
 function isEmpty(value: unknown): boolean {

@@ -1,18 +1,39 @@
 import { z } from 'zod';
-import { duration, flag, group, hostPort, ip, list, matching, oneOf, port, refused, text, unused, whole } from './fields.ts';
+import { defaults } from './defaults.ts';
+import {
+  duration,
+  flag,
+  group,
+  groupOrFlag,
+  hostPort,
+  ip,
+  key,
+  listOrText,
+  matching,
+  oneOf,
+  port,
+  refused,
+  requiredKey,
+  text,
+  unused,
+  whole,
+} from './fields.ts';
 
 /**
- * The server file. Canonical spellings are the operations guide's; `log.format` is Temporal's spelling of `log.encoding`. There are
- * no defaults in here: what was left out must stay recognisable (see settings.ts).
+ * The server file, the one source of three things: what the loader accepts, the JSON Schema for editors (json-schema.ts), and the reference
+ * page docs/configuration.md. Canonical spellings are the operations guide's; `log.format` is Temporal's spelling of `log.encoding`.
+ * There are no defaults in here: what was left out must stay recognisable (see settings.ts).
  */
 
 const noTls = 'TLS on this server’s own ports is not available yet; remove the key and put a TLS proxy in front';
 const noAuthorization = 'authorization is not available yet; remove the key and restrict who can reach the port';
 
 const rpc = group({
-  grpcPort: port().optional(),
-  bindOnLocalHost: flag().optional(),
-  bindOnIP: ip().optional(),
+  grpcPort: key(port(), 'Port of the gRPC frontend. GET /health answers there too. 0 takes a free one.', { default: defaults.grpcPort }),
+  bindOnLocalHost: key(flag(), 'Listen on localhost only, which is 127.0.0.1 and ::1.', {
+    defaultText: 'true, unless bindOnIP names an address',
+  }),
+  bindOnIP: key(ip(), 'Address to listen on. 0.0.0.0 is every address of the machine: anybody who reaches the port may use it.'),
   httpPort: unused('the HTTP API is not served yet'),
   membershipPort: unused('has no effect: Kafka carries the membership'),
   httpAdditionalForwardedHeaders: unused('the HTTP API is not served yet'),
@@ -20,14 +41,30 @@ const rpc = group({
   clientConnectionConfig: unused(),
 });
 
-const service = group({ rpc: rpc.optional() });
+const frontend = group({ rpc: key(rpc, 'Where it listens.') });
+
+/** So far one process runs every role, behind the frontend's port. */
+const roleInFrontend = group({
+  rpc: key(
+    group({
+      ...rpc.shape,
+      grpcPort: key(port(), 'No port of its own yet.'),
+      bindOnLocalHost: key(flag(), 'No port of its own yet.'),
+      bindOnIP: key(ip(), 'No port of its own yet.'),
+    }),
+    'Where this role will listen.',
+  ),
+});
 
 const sqlDatastore = group({
-  pluginName: text('a plugin name such as sqlite').optional(),
-  databaseName: text('a database name; for sqlite a file').optional(),
+  pluginName: key(text('a plugin name such as sqlite'), 'sqlite: the embedded log, for one server without Kafka.'),
+  databaseName: key(text('a database name; for sqlite a file'), 'The file of the embedded log, made when it is missing.'),
   connectAddr: unused(),
   connectProtocol: unused(),
-  connectAttributes: z.record(z.string(), z.unknown()).optional(),
+  connectAttributes: key(
+    z.record(z.string(), z.unknown()),
+    'mode: memory keeps the journals in memory, where they are gone with the process. Other attributes have no effect.',
+  ),
   user: unused(),
   password: unused(),
   maxConns: unused(),
@@ -38,7 +75,7 @@ const sqlDatastore = group({
 });
 
 const datastore = group({
-  sql: sqlDatastore.optional(),
+  sql: key(sqlDatastore, 'A database.'),
   cassandra: unused(),
   elasticsearch: unused(),
   customDatastore: unused(),
@@ -46,118 +83,148 @@ const datastore = group({
 });
 
 const kafkaTls = group({
-  enabled: flag().optional(),
-  caFile: text('a file name').optional(),
-  certFile: text('a file name').optional(),
-  keyFile: text('a file name').optional(),
-  serverName: text('a host name').optional(),
-  disableHostVerification: flag().optional(),
+  enabled: key(flag(), 'false switches TLS off and keeps the other keys.', { default: true }),
+  caFile: key(text('a file name'), 'PEM file with the certificates of the authorities that signed the brokers’ certificates.', {
+    defaultText: 'the authorities that Node trusts',
+  }),
+  certFile: key(text('a file name'), 'PEM file with the client certificate, for brokers that ask for one. Goes together with keyFile.'),
+  keyFile: key(text('a file name'), 'PEM file with the private key of certFile.'),
+  serverName: key(text('a host name'), 'Name that the brokers’ certificates must have.', { defaultText: 'the host of each broker' }),
+  disableHostVerification: key(flag(), 'true accepts any certificate: anybody between this server and Kafka can read and change all.', {
+    default: false,
+  }),
 });
 
 const kafkaSasl = group({
-  mechanism: oneOf(['plain', 'scram-sha-256', 'scram-sha-512'], 'plain, scram-sha-256 or scram-sha-512'),
-  username: text(),
-  password: text(),
+  mechanism: requiredKey(
+    oneOf(['plain', 'scram-sha-256', 'scram-sha-512'], 'plain, scram-sha-256 or scram-sha-512'),
+    'How to log in: plain, scram-sha-256 or scram-sha-512.',
+  ),
+  username: requiredKey(text(), 'Kafka user.'),
+  password: requiredKey(text(), 'Its password. Better from the environment: "${KAFKA_PASSWORD}".'),
 });
 
 const kafka = group({
-  /** A list, or the usual `a:9092,b:9092` in one text, which an environment variable can hold. */
-  brokers: z
-    .preprocess(
-      (value) =>
-        typeof value === 'string'
-          ? value
-              .split(',')
-              .map((part) => part.trim())
-              .filter((part) => part !== '')
-          : value,
-      list(hostPort(), 'a list of host:port'),
-    )
-    .optional(),
-  topicPrefix: matching(/^[A-Za-z0-9._-]{1,200}$/, 'a topic prefix of letters, digits, dots, dashes and underscores').optional(),
-  replicationFactor: whole(1, 32767).optional(),
-  tls: z
-    .preprocess(
-      (value) => (value === true || value === 'true' ? {} : value === false || value === 'false' ? { enabled: false } : value),
-      kafkaTls,
-    )
-    .optional(),
-  sasl: kafkaSasl.optional(),
+  brokers: key(
+    listOrText(hostPort(), 'a list of host:port'),
+    'Brokers to begin with, host:port with IPv6 in brackets: a list, or one text with commas. The others are found through them.',
+  ),
+  topicPrefix: key(
+    matching(/^[A-Za-z0-9._-]{1,200}$/, 'a topic prefix of letters, digits, dots, dashes and underscores'),
+    'The topics are <prefix>.history, <prefix>.matching and <prefix>.cluster. One prefix is one cluster.',
+    { default: defaults.topicPrefix },
+  ),
+  replicationFactor: key(whole(1, 32767), 'Copies of each partition, for the topics that this server creates.', {
+    defaultText: `as many as brokers are named, at most ${defaults.replicationFactorMax}`,
+  }),
+  tls: key(groupOrFlag(kafkaTls), 'TLS towards Kafka: true, or a group of keys.', { defaultText: 'no TLS' }),
+  sasl: key(kafkaSasl, 'Login at the brokers.', { defaultText: 'no login' }),
 });
 
 const global = group({
-  membership: group({ maxJoinDuration: duration().optional(), broadcastAddress: unused('one process serves a cluster so far') }).optional(),
-  tls: group({
-    internode: refused(noTls),
-    frontend: refused(noTls),
-    systemWorker: refused(noTls),
-    remoteClusters: refused('other clusters are not available yet'),
-    refreshInterval: duration().optional(),
-    expirationChecks: group({
-      warningWindow: duration().optional(),
-      errorWindow: duration().optional(),
-      checkInterval: duration().optional(),
-    }).optional(),
-  }).optional(),
-  authorization: group({
-    authorizer: refused(noAuthorization),
-    claimMapper: refused(noAuthorization),
-    jwtKeyProvider: refused(noAuthorization),
-    permissionsClaimName: unused('authorization is not available yet'),
-    permissionsRegex: unused('authorization is not available yet'),
-    authHeaderName: unused('authorization is not available yet'),
-    authExtraHeaderName: unused('authorization is not available yet'),
-    audience: unused('authorization is not available yet'),
-    remoteClusterAuth: refused(noAuthorization),
-  }).optional(),
+  membership: key(
+    group({
+      maxJoinDuration: key(duration(), 'A start that makes no progress for so long has failed.', { default: defaults.maxJoinDuration }),
+      broadcastAddress: unused('one process serves a cluster so far'),
+    }),
+    'How servers find each other.',
+  ),
+  tls: key(
+    group({
+      internode: refused(noTls),
+      frontend: refused(noTls),
+      systemWorker: refused(noTls),
+      remoteClusters: refused('other clusters are not available yet'),
+      refreshInterval: key(duration(), 'Read; without TLS on our ports it means nothing yet.'),
+      expirationChecks: key(
+        group({
+          warningWindow: key(duration(), 'Read; means nothing yet.'),
+          errorWindow: key(duration(), 'Read; means nothing yet.'),
+          checkInterval: key(duration(), 'Read; means nothing yet.'),
+        }),
+        'Warnings before certificates end.',
+      ),
+    }),
+    'TLS on this server’s own ports: not available yet.',
+  ),
+  authorization: key(
+    group({
+      authorizer: refused(noAuthorization),
+      claimMapper: refused(noAuthorization),
+      jwtKeyProvider: refused(noAuthorization),
+      permissionsClaimName: unused('authorization is not available yet'),
+      permissionsRegex: unused('authorization is not available yet'),
+      authHeaderName: unused('authorization is not available yet'),
+      authExtraHeaderName: unused('authorization is not available yet'),
+      audience: unused('authorization is not available yet'),
+      remoteClusterAuth: refused(noAuthorization),
+    }),
+    'Who may do what: not available yet.',
+  ),
   metrics: unused('metrics are not served yet'),
   otel: unused('traces are not exported yet'),
   pprof: unused(),
 });
 
 const log = group({
-  stdout: flag().optional(),
-  level: text('debug, info, warn or error').optional(),
-  outputFile: text('a file name').optional(),
-  encoding: oneOf(['json', 'console']).optional(),
-  format: oneOf(['json', 'console']).optional(),
+  stdout: key(flag(), 'Log on stdout instead of stderr.', { default: false }),
+  level: key(text('debug, info, warn or error'), 'debug, info, warn or error.', { default: defaults.logLevel }),
+  outputFile: key(text('a file name'), 'Log into this file; SIGUSR1 opens it again, for log rotation.', { defaultText: 'stderr' }),
+  encoding: key(oneOf(['json', 'console']), 'json or console.', { default: defaults.logEncoding }),
+  format: key(oneOf(['json', 'console']), 'Temporal’s spelling of encoding.'),
   tagNames: unused('records carry the guide’s names'),
   development: unused(),
 });
 
 export const fileSchema = group({
-  log: log.optional(),
-  global: global.optional(),
-  services: group({
-    frontend: service.optional(),
-    history: service.optional(),
-    matching: service.optional(),
-    worker: service.optional(),
-    'internal-frontend': unused('the internal frontend is not served yet'),
-  }).optional(),
-  persistence: group({
-    numHistoryShards: whole(1, 16384).optional(),
-    defaultStore: text('the name of a datastore').optional(),
-    datastores: z.record(z.string(), datastore).optional(),
-    visibilityStore: unused('visibility has no store of its own yet'),
-    secondaryVisibilityStore: unused(),
-    advancedVisibilityStore: unused(),
-    transactionSizeLimit: unused(),
-    dataStores: unused(),
-  }).optional(),
-  clusterMetadata: group({
-    currentClusterName: text('the name of this cluster').optional(),
-    enableGlobalNamespace: unused('other clusters are not available yet'),
-    failoverVersionIncrement: unused('other clusters are not available yet'),
-    masterClusterName: unused('other clusters are not available yet'),
-    clusterInformation: unused('other clusters are not available yet'),
-    remoteClusters: unused('other clusters are not available yet'),
-  }).optional(),
-  perdure: group({
-    kafka: kafka.optional(),
-    postgres: refused('the PostgreSQL projections are not available yet; the journals hold everything'),
-    health: refused('a health port of its own is not available yet; GET /health answers on the gRPC port'),
-  }).optional(),
+  log: key(log, 'What the server writes about itself.'),
+  global: key(global, 'What holds for all roles.'),
+  services: key(
+    group({
+      frontend: key(frontend, 'The port of clients and workers.'),
+      history: key(roleInFrontend, 'Runs in the frontend’s process.'),
+      matching: key(roleInFrontend, 'Runs in the frontend’s process.'),
+      worker: key(roleInFrontend, 'Runs in the frontend’s process.'),
+      'internal-frontend': unused('the internal frontend is not served yet'),
+    }),
+    'The roles of a server. One process runs them all.',
+  ),
+  persistence: key(
+    group({
+      numHistoryShards: key(whole(1, 16384), 'Partitions of <topicPrefix>.history. Fixed for ever at the first start of a log.', {
+        defaultText: `${defaults.onKafka.historyShards} on Kafka, ${defaults.embedded.historyShards} in a file`,
+      }),
+      defaultStore: key(text('the name of a datastore'), 'Which of the datastores holds the journals, when they are not on Kafka.', {
+        default: defaults.datastore,
+      }),
+      datastores: key(z.record(z.string(), datastore), 'Databases by name.'),
+      visibilityStore: unused('visibility has no store of its own yet'),
+      secondaryVisibilityStore: unused(),
+      advancedVisibilityStore: unused(),
+      transactionSizeLimit: unused(),
+      dataStores: unused(),
+    }),
+    'Where the journals live when they are not on Kafka, and in how many shards.',
+  ),
+  clusterMetadata: key(
+    group({
+      currentClusterName: key(text('the name of this cluster'), 'Name of this cluster.', { default: defaults.clusterName }),
+      enableGlobalNamespace: unused('other clusters are not available yet'),
+      failoverVersionIncrement: unused('other clusters are not available yet'),
+      masterClusterName: unused('other clusters are not available yet'),
+      clusterInformation: unused('other clusters are not available yet'),
+      remoteClusters: unused('other clusters are not available yet'),
+    }),
+    'This cluster among others.',
+  ),
+  perdure: key(
+    group({
+      kafka: key(kafka, 'The Kafka cluster that holds the journals.'),
+      postgres: refused('the PostgreSQL projections are not available yet; the journals hold everything'),
+      health: refused('a health port of its own is not available yet; GET /health answers on the gRPC port'),
+    }),
+    'What only Perdure has.',
+  ),
   publicClient: unused(),
   dcRedirectionPolicy: unused(),
   archival: unused('archival is not available yet'),
@@ -168,8 +235,3 @@ export const fileSchema = group({
 });
 
 export type FileConfig = z.infer<typeof fileSchema>;
-
-/** For editors. What a transformation accepts beside the canonical form does not show. */
-export function fileJsonSchema(): object {
-  return { title: 'Perdure server file', ...z.toJSONSchema(fileSchema, { io: 'output', unrepresentable: 'any' }) };
-}

@@ -24,8 +24,9 @@ type Path = readonly (string | number)[];
 /** A key's own place, or its value's when that is a single one. */
 export type Locate = (path: Path, what: 'key' | 'value') => { readonly line: number; readonly column: number };
 
-/** Under these an unknown key is always an error: a misspelt setting would leave a door open or data elsewhere. */
+/** Here an unknown key is always an error: a misspelt setting would leave a door open or data elsewhere. At the top it is a whole group. */
 const alwaysStrict = ['global.tls', 'global.authorization', 'perdure'];
+const isAlwaysStrict = (path: string): boolean => !path.includes('.') || alwaysStrict.some((prefix) => path.startsWith(`${prefix}.`));
 
 /** Reads a server file: YAML, then the environment, then the schema. Every problem is found, not only the first. */
 export function readConfigFile(source: string, options: ReadOptions): ReadResult {
@@ -39,6 +40,10 @@ export function readConfigFile(source: string, options: ReadOptions): ReadResult
   const value = toValue(document);
   if (value instanceof Error)
     return { config: undefined, problems: [{ severity: 'error', line: 1, column: 1, path: '', message: value.message }], locate };
+  if (value === null || value === undefined) {
+    const message = 'the file says nothing; it must name a log to write to, such as perdure.kafka.brokers';
+    return { config: undefined, problems: [{ severity: 'error', line: 1, column: 1, path: '', message }], locate };
+  }
   const parsed = fileSchema.safeParse(value);
   const unset = new Set(problems.map(placeOf));
   for (const issue of parsed.error?.issues ?? []) {
@@ -68,7 +73,7 @@ function syntaxProblems(source: string, document: Document.Parsed, lines: LineCo
 /** Aliases and merges are followed here; a merge of what is no map, or too many aliases, show only now. */
 function toValue(document: Document.Parsed): unknown {
   try {
-    return document.toJS() ?? {};
+    return document.toJS();
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
@@ -107,7 +112,7 @@ function issueProblems(issue: z.core.$ZodIssue, locate: Locate, strict: boolean)
     const keyPath = [...path, key];
     const whole = pathText(keyPath);
     const meant = suggest(key, known);
-    const error = strict || alwaysStrict.some((prefix) => whole.startsWith(`${prefix}.`));
+    const error = strict || isAlwaysStrict(whole);
     return {
       severity: error ? ('error' as const) : ('warning' as const),
       ...locate(keyPath, 'key'),

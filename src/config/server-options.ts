@@ -40,3 +40,13 @@ export type RunningServer = {
   /** Drains and closes everything; idempotent. */
   stop(): Promise<void>;
 };
+
+/** What a broker of the server file said when it was tried. */
+export type BrokerProbe =
+  | {
+      readonly broker: string;
+      readonly answer: 'ok';
+      /** Where the brokers of the cluster say that they can be reached: the server connects there. */
+      readonly advertised: readonly string[];
+    }
+  | { readonly broker: string; readonly answer: 'failed'; readonly reason: string };

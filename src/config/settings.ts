@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { LogFormat, LogLevel } from '../observability/logger.ts';
+import { defaults } from './defaults.ts';
 import { parseDurationMs } from './duration.ts';
 import type { FileConfig } from './file-schema.ts';
-import type { KafkaOptions, KafkaTls } from './kafka-options.ts';
+import { readKafkaTls } from './kafka-tls.ts';
+import type { KafkaOptions } from './kafka-options.ts';
 import type { Problem } from './problem.ts';
 import type { Locate } from './read-file.ts';
 import type { LogOptions, ServerOptions } from './server-options.ts';
@@ -26,9 +28,11 @@ export type FileSettings = {
 export type SettingsOptions = {
   readonly autoCreateTopics: boolean;
   readonly locate: Locate;
+  /** File names in the server file count from its folder, not from where somebody stood when he started the server. */
+  readonly folder: string;
 };
 
-type Report = (path: readonly (string | number)[], message: string, severity?: Problem['severity']) => void;
+export type Report = (path: readonly (string | number)[], message: string, severity?: Problem['severity']) => void;
 
 /** Fills in the defaults and checks what one key alone cannot tell. `settings` is undefined when there are errors. */
 export function settingsOf(
@@ -40,35 +44,40 @@ export function settingsOf(
     problems.push({ severity, ...options.locate(path, 'value'), path: path.join('.'), message });
   };
   const log = journals(config, options, report);
-  const onKafka = log.kind === 'kafka';
+  const sizes = log?.kind === 'kafka' ? defaults.onKafka : defaults.embedded;
   const rpc = config.services?.frontend?.rpc;
   warnAboutRoles(config, report);
   const server: ServerSettings = {
     host: listenAddress(config, report),
-    port: rpc?.grpcPort ?? 7233,
-    log,
-    historyShards: config.persistence?.numHistoryShards ?? (onKafka ? 16 : 4),
-    matchingPartitions: onKafka ? 16 : 4,
-    taskQueuePartitions: onKafka ? 4 : 1,
+    port: rpc?.grpcPort ?? defaults.grpcPort,
+    // Without a log there is a problem, and no settings.
+    log: log ?? { kind: 'embedded', filename: undefined, sqlitePragmas: [] },
+    historyShards: config.persistence?.numHistoryShards ?? sizes.historyShards,
+    matchingPartitions: sizes.matchingPartitions,
+    taskQueuePartitions: sizes.taskQueuePartitions,
     namespaces: ['default'],
     searchAttributes: new Map(),
     dynamicConfig: new Map(),
-    clusterName: config.clusterMetadata?.currentClusterName ?? 'active',
+    clusterName: config.clusterMetadata?.currentClusterName ?? defaults.clusterName,
   };
   const settings: FileSettings = {
     server,
-    log: logSettings(config, options.locate, report),
-    startMsMax: parseDurationMs(config.global?.membership?.maxJoinDuration ?? '30s') ?? 30_000,
+    log: logSettings(config, options, report),
+    startMsMax: parseDurationMs(config.global?.membership?.maxJoinDuration ?? defaults.maxJoinDuration) ?? 30_000,
   };
   return { settings: problems.some((problem) => problem.severity === 'error') ? undefined : settings, problems };
 }
 
 function listenAddress(config: FileConfig, report: Report): string {
   const rpc = config.services?.frontend?.rpc;
+  const path = ['services', 'frontend', 'rpc'];
   if (rpc?.bindOnLocalHost === true && rpc.bindOnIP !== undefined) {
-    report(['services', 'frontend', 'rpc', 'bindOnIP'], 'bindOnLocalHost is set too; keep one of them');
+    report([...path, 'bindOnIP'], 'bindOnLocalHost is set too; keep one of them');
   }
-  return rpc?.bindOnLocalHost === true ? 'localhost' : (rpc?.bindOnIP ?? '0.0.0.0');
+  if (rpc?.bindOnLocalHost === false && rpc.bindOnIP === undefined) {
+    report([...path, 'bindOnLocalHost'], 'says where not to listen; say where with bindOnIP (0.0.0.0 is every address of the machine)');
+  }
+  return rpc?.bindOnIP ?? defaults.host;
 }
 
 /** So far one process runs every role, behind the frontend's port. */
@@ -80,37 +89,50 @@ function warnAboutRoles(config: FileConfig, report: Report): void {
   }
 }
 
-function journals(config: FileConfig, options: SettingsOptions, report: Report): LogOptions {
+/** Undefined when the file does not say where the journals live: nothing is kept in memory because of a key that is missing. */
+function journals(config: FileConfig, options: SettingsOptions, report: Report): LogOptions | undefined {
   const kafka = config.perdure?.kafka;
-  const store = config.persistence?.defaultStore ?? 'default';
+  const store = config.persistence?.defaultStore ?? defaults.datastore;
   const datastore = config.persistence?.datastores?.[store];
-  const sqlPath = ['persistence', 'datastores', store, 'sql'];
-  const plugin = datastore?.sql?.pluginName;
-  for (const [key, value] of Object.entries(datastore ?? {})) {
-    if (key !== 'sql' && value !== undefined)
-      report(['persistence', 'datastores', store, key], `${key} is not supported; use sqlite, or perdure.kafka`);
+  const unsupported = Object.keys(datastore ?? {}).filter((key) => key !== 'sql');
+  for (const key of unsupported) {
+    report(['persistence', 'datastores', store, key], `${key} is not supported; use sqlite, or perdure.kafka`);
   }
   if (kafka?.brokers !== undefined && kafka.brokers.length > 0) {
-    if (plugin !== undefined)
-      report(sqlPath, 'not used: perdure.kafka.brokers is set, and the journals on Kafka hold everything', 'warning');
+    if (datastore?.sql?.pluginName !== undefined) {
+      const path = ['persistence', 'datastores', store, 'sql'];
+      report(path, 'not used: perdure.kafka.brokers is set, and the journals on Kafka hold everything', 'warning');
+    }
     return { kind: 'kafka', kafka: kafkaOptions(kafka, kafka.brokers, options, report) };
   }
-  if (kafka !== undefined) report(['perdure', 'kafka'], 'no brokers: the journals are kept by the embedded log', 'warning');
-  switch (plugin) {
-    case undefined:
-      return { kind: 'embedded', filename: undefined, sqlitePragmas: [] };
-    case 'sqlite': {
-      const inMemory = datastore?.sql?.connectAttributes?.['mode'] === 'memory';
-      return { kind: 'embedded', filename: inMemory ? undefined : datastore?.sql?.databaseName, sqlitePragmas: [] };
-    }
+  if (kafka !== undefined) report(['perdure', 'kafka', 'brokers'], 'no brokers are named; write brokers: [host:port], or leave kafka out');
+  else if (datastore?.sql !== undefined) return embeddedLog(datastore.sql, ['persistence', 'datastores', store, 'sql'], options, report);
+  else if (unsupported.length === 0)
+    report([], 'no log: set perdure.kafka.brokers, or persistence.datastores.default.sql with pluginName: sqlite and databaseName');
+  return undefined;
+}
+
+type SqlConfig = NonNullable<NonNullable<NonNullable<NonNullable<FileConfig['persistence']>['datastores']>[string]>['sql']>;
+
+function embeddedLog(sql: SqlConfig, path: readonly string[], options: SettingsOptions, report: Report): LogOptions | undefined {
+  const embedded = (filename: string | undefined): LogOptions => ({ kind: 'embedded', filename, sqlitePragmas: [] });
+  switch (sql.pluginName) {
+    case 'sqlite':
+      if (sql.connectAttributes?.['mode'] === 'memory') return embedded(undefined);
+      if (sql.databaseName !== undefined) return embedded(resolve(options.folder, sql.databaseName));
+      report(path, 'databaseName is missing: the file to keep the journals in (for tests connectAttributes: {mode: memory} keeps nothing)');
+      return undefined;
     case 'postgres12':
     case 'postgres12_pgx':
-      report([...sqlPath, 'pluginName'], 'the PostgreSQL projections are not available yet; set perdure.kafka.brokers, or use sqlite');
-      break;
+      report([...path, 'pluginName'], 'the PostgreSQL projections are not available yet; set perdure.kafka.brokers, or use sqlite');
+      return undefined;
     default:
-      report([...sqlPath, 'pluginName'], `${plugin} is not supported; use sqlite, or perdure.kafka`);
+      report(
+        [...path, 'pluginName'],
+        `${sql.pluginName ?? 'a datastore without pluginName'} is not supported; use sqlite, or perdure.kafka`,
+      );
+      return undefined;
   }
-  return { kind: 'embedded', filename: undefined, sqlitePragmas: [] };
 }
 
 type KafkaConfig = NonNullable<NonNullable<FileConfig['perdure']>['kafka']>;
@@ -118,47 +140,24 @@ type KafkaConfig = NonNullable<NonNullable<FileConfig['perdure']>['kafka']>;
 function kafkaOptions(kafka: KafkaConfig, brokers: readonly string[], options: SettingsOptions, report: Report): KafkaOptions {
   return {
     brokers,
-    topicPrefix: kafka.topicPrefix ?? 'perdure',
-    replicationFactor: kafka.replicationFactor ?? Math.min(3, brokers.length),
-    tls: kafkaTls(kafka.tls, report),
+    topicPrefix: kafka.topicPrefix ?? defaults.topicPrefix,
+    replicationFactor: kafka.replicationFactor ?? Math.min(defaults.replicationFactorMax, brokers.length),
+    tls: readKafkaTls(kafka.tls, options.folder, report),
     sasl: kafka.sasl,
     autoCreateTopics: options.autoCreateTopics,
   };
 }
 
-function kafkaTls(tls: KafkaConfig['tls'], report: Report): KafkaTls | undefined {
-  if (tls === undefined || tls.enabled === false) return undefined;
-  const path = ['perdure', 'kafka', 'tls'];
-  if ((tls.certFile === undefined) !== (tls.keyFile === undefined)) report(path, 'certFile and keyFile go together');
-  const read = (name: 'caFile' | 'certFile' | 'keyFile'): string | undefined => {
-    const filename = tls[name];
-    if (filename === undefined) return undefined;
-    try {
-      return readFileSync(filename, 'utf8');
-    } catch (error) {
-      report([...path, name], `cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-      return undefined;
-    }
-  };
-  return {
-    ca: read('caFile'),
-    cert: read('certFile'),
-    key: read('keyFile'),
-    serverName: tls.serverName,
-    verifyServer: tls.disableHostVerification !== true,
-  };
-}
-
-function logSettings(config: FileConfig, locate: Locate, report: Report): LogSettings {
+function logSettings(config: FileConfig, { locate, folder }: SettingsOptions, report: Report): LogSettings {
   const log = config.log;
   if (log?.encoding !== undefined && log.format !== undefined && log.encoding !== log.format) {
     const { line } = locate(['log', 'encoding'], 'key');
     report(['log', 'format'], `says ${log.format}, but log.encoding in line ${line} says ${log.encoding}; keep one`);
   }
-  const encoding = log?.encoding ?? log?.format ?? 'json';
+  const encoding = log?.encoding ?? log?.format ?? defaults.logEncoding;
   const target: LogSettings['target'] =
     log?.outputFile !== undefined
-      ? { kind: 'file', filename: log.outputFile }
+      ? { kind: 'file', filename: resolve(folder, log.outputFile) }
       : log?.stdout === true
         ? { kind: 'stdout' }
         : { kind: 'stderr' };
@@ -166,7 +165,7 @@ function logSettings(config: FileConfig, locate: Locate, report: Report): LogSet
 }
 
 function logLevel(given: string | undefined, report: Report): LogLevel {
-  const wanted = (given ?? 'info').toLowerCase();
+  const wanted = (given ?? defaults.logLevel).toLowerCase();
   switch (wanted) {
     case 'debug':
     case 'info':

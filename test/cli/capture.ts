@@ -17,6 +17,7 @@ export async function run(line: readonly string[], env: Readonly<Record<string, 
         started.push(options);
         throw new Error('the test wants no server');
       },
+      tryBrokers: async () => [],
     }),
   });
   return { code, out, err, started };

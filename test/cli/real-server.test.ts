@@ -1,5 +1,6 @@
 /** `bin/perdure` with the whole server behind it, as users and SDK test environments start it. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +10,7 @@ import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import * as activities from '../../examples/hello/activities.ts';
 import { hello } from '../../examples/hello/workflows.ts';
+import { freePort } from '../support/server-process.ts';
 import { Child } from './child.ts';
 
 const bin = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
@@ -97,6 +99,23 @@ describe('perdure server start-dev', () => {
     expect(second.err).toMatch(/^perdure: /);
     expect(second.err).not.toMatch(/^ {4}at /m);
   });
+});
+
+test('config validate --connect tries every broker, and says of each what it said', async () => {
+  const hangsUp = createServer((socket) => void socket.destroy());
+  const closed = await freePort();
+  await new Promise<void>((resolve) => void hangsUp.listen(0, '127.0.0.1', resolve));
+  const { port } = hangsUp.address() as AddressInfo;
+  const config = join(folder, 'unreachable.yaml');
+  writeFileSync(config, `perdure: {kafka: {brokers: ["127.0.0.1:${closed}", "127.0.0.1:${port}"]}}\n`);
+  const child = new Child(bin, ['config', 'validate', '--connect', config]);
+  children.push(child);
+  expect(await child.exit).toEqual({ code: 1, signal: null });
+  expect(child.out).toBe(`${config}: ok\n`);
+  const [refused = '', cut = ''] = child.err.split('\n');
+  expect(refused).toMatch(new RegExp(`^127\\.0\\.0\\.1:${closed}: .*ECONNREFUSED`));
+  expect(cut).toMatch(new RegExp(`^127\\.0\\.0\\.1:${port}: .*expects TLS \\(perdure\\.kafka\\.tls\\)`));
+  hangsUp.close();
 });
 
 test('an SDK’s test environment starts it and runs a workflow', async () => {

@@ -110,15 +110,17 @@ describe('server start', () => {
     return path;
   }
 
+  const log = 'persistence: {datastores: {default: {sql: {pluginName: sqlite, databaseName: perdure.db}}}}\n';
+
   test('serves as the file says and logs JSON', async () => {
-    const config = file('a.yaml', 'services: {frontend: {rpc: {grpcPort: 0, bindOnLocalHost: true}}}\nwhatever: 1\narchival: {}\n');
+    const config = file('a.yaml', `services: {frontend: {whatever: 1, rpc: {grpcPort: 0}}}\narchival: {}\n${log}`);
     const child = start(['server', 'start', '--config', config]);
     const line = await child.seen('err', /^.*"serving".*$/m);
     expect(JSON.parse(line)).toMatchObject({ level: 'info', msg: 'serving', address: expect.stringMatching(/^localhost:\d+$/) });
     const warnings = child.err.split('\n').filter((text) => text.includes('"warn"'));
     expect(warnings.map((text): unknown => JSON.parse(text))).toMatchObject([
-      { msg: 'unknown key', key: 'whatever', file: `${config}:2:1` },
-      { msg: 'archival is not available yet', key: 'archival', file: `${config}:3:1` },
+      { msg: 'unknown key', key: 'services.frontend.whatever', file: `${config}:1:23` },
+      { msg: 'archival is not available yet', key: 'archival', file: `${config}:2:1` },
     ]);
     child.process.kill('SIGTERM');
     expect(await child.exit).toEqual({ code: 0, signal: null });
@@ -130,27 +132,24 @@ describe('server start', () => {
     { name: 'none with --allow-no-auth', line: ['--allow-no-auth'], env: {}, warned: false },
     { name: 'none with TEMPORAL_ALLOW_NO_AUTH', line: [], env: { TEMPORAL_ALLOW_NO_AUTH: 'true' }, warned: false },
   ])('beyond loopback without authorization: $name', async ({ line, env, warned }) => {
-    const config = file('open.yaml', 'services: {frontend: {rpc: {grpcPort: 0}}}\n');
+    const config = file('open.yaml', `services: {frontend: {rpc: {grpcPort: 0, bindOnIP: 0.0.0.0}}}\n${log}`);
     const child = start(['server', 'start', ...line], 'serve', { TEMPORAL_SERVER_CONFIG_FILE_PATH: config, ...env });
     await child.seen('err', /"serving"/);
     expect(child.err.includes('there is no authorization')).toBe(warned);
   });
 
-  test('logs to a file, and to a new one after SIGUSR1', async () => {
-    const log = join(folder, 'perdure.log');
-    const config = file(
-      'b.yaml',
-      `log: {outputFile: ${log}, format: console}\nservices: {frontend: {rpc: {grpcPort: 0, bindOnLocalHost: true}}}\n`,
-    );
+  test('logs to a file beside the server file, and to a new one after SIGUSR1', async () => {
+    const config = file('b.yaml', `log: {outputFile: perdure.log, format: console}\nservices: {frontend: {rpc: {grpcPort: 0}}}\n${log}`);
+    const written = join(folder, 'perdure.log');
     const child = start(['server', 'start', '--config', config, '--allow-no-auth']);
-    await grows(log, /INFO {2}serving {2}address=localhost:\d+\n$/);
-    renameSync(log, `${log}.1`);
+    await grows(written, /INFO {2}serving {2}address=localhost:\d+\n$/);
+    renameSync(written, `${written}.1`);
     child.process.kill('SIGUSR1');
-    await grows(log, /^$/);
+    await grows(written, /^$/);
     child.process.kill('SIGTERM');
     expect(await child.exit).toEqual({ code: 0, signal: null });
-    expect(readFileSync(log, 'utf8')).toContain('stopping  signal=SIGTERM');
-    expect(readFileSync(`${log}.1`, 'utf8')).not.toContain('stopping');
+    expect(readFileSync(written, 'utf8')).toContain('stopping  signal=SIGTERM');
+    expect(readFileSync(`${written}.1`, 'utf8')).not.toContain('stopping');
     expect(child.err).toBe('');
   });
 
@@ -179,10 +178,25 @@ describe('server start', () => {
   });
 
   test('--strict-config refuses what would only be warned about', async () => {
-    const config = file('strict.yaml', 'whatever: 1\n');
+    const config = file('strict.yaml', `log: {whatever: 1}\n${log}`);
     const child = start(['server', 'start', '--strict-config', '--config', config]);
     expect(await child.exit).toEqual({ code: 2, signal: null });
-    expect(child.err).toBe(`${config}:1:1: whatever: unknown key\n`);
+    expect(child.err).toBe(`${config}:1:7: log.whatever: unknown key\n`);
+  });
+
+  test.each([
+    { name: 'an empty file', text: '', err: '1:1: the file says nothing; it must name a log to write to, such as perdure.kafka.brokers' },
+    { name: 'a misspelt group', text: 'perdur: {kafka: {brokers: [a:1]}}\n', err: '1:1: perdur: unknown key; did you mean perdure?' },
+    {
+      name: 'a file without a log',
+      text: 'services: {frontend: {rpc: {grpcPort: 0}}}\n',
+      err: '1:1: no log: set perdure.kafka.brokers, or persistence.datastores.default.sql with pluginName: sqlite and databaseName',
+    },
+  ])('$name serves nothing from memory: it ends with 2', async ({ text, err }) => {
+    const config = file('nothing.yaml', text);
+    const child = start(['server', 'start', '--config', config]);
+    expect(await child.exit).toEqual({ code: 2, signal: null });
+    expect(child.err).toBe(`${config}:${err}\n`);
   });
 });
 
@@ -194,10 +208,10 @@ describe('config', () => {
     expect(await ok.exit).toEqual({ code: 0, signal: null });
     expect([ok.out, ok.err]).toEqual([`${good}: ok\n`, '']);
     const bad = join(folder, 'unknown.yaml');
-    writeFileSync(bad, 'whatever: 1\n');
+    writeFileSync(bad, 'log: {whatever: 1}\nperdure: {kafka: {brokers: [a:1]}}\n');
     const refused = start(['config', 'validate', bad]);
     expect(await refused.exit).toEqual({ code: 2, signal: null });
-    expect([refused.out, refused.err]).toEqual(['', `${bad}:1:1: whatever: unknown key\n`]);
+    expect([refused.out, refused.err]).toEqual(['', `${bad}:1:7: log.whatever: unknown key\n`]);
   });
 
   test('print is YAML, or JSON on demand', async () => {

@@ -39,6 +39,6 @@ process.exit(
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
     env: process.env,
-    loadServer: async () => ({ startServer }),
+    loadServer: async () => ({ startServer, tryBrokers: async () => [] }),
   }),
 );

@@ -7,10 +7,10 @@ import { settingsOf } from '../../src/config/settings.ts';
 const folder = new URL('../../examples/config/', import.meta.url);
 
 test.each(readdirSync(folder))('examples/config/%s has no problem, not even a warning', (name) => {
-  const read = readConfigFile(readFileSync(new URL(name, folder), 'utf8'), { env: {}, strict: true });
+  const read = readConfigFile(readFileSync(new URL(name, folder), 'utf8'), { env: { KAFKA_PASSWORD: 'x' }, strict: true });
   expect(read.problems).toEqual([]);
   if (read.config === undefined) throw new Error('no problem, and no config');
-  expect(settingsOf(read.config, { autoCreateTopics: true, locate: read.locate }).problems).toEqual([]);
+  expect(settingsOf(read.config, { autoCreateTopics: true, locate: read.locate, folder: '/etc/perdure' }).problems).toEqual([]);
 });
 
 test('docker-compose.yml starts the server with a file and variables that it knows', () => {
@@ -29,6 +29,6 @@ test('docker-compose.yml starts the server with a file and variables that it kno
     strict: true,
   });
   if (read.config === undefined) throw new Error('the example is not valid');
-  const { settings } = settingsOf(read.config, { autoCreateTopics: true, locate: read.locate });
+  const { settings } = settingsOf(read.config, { autoCreateTopics: true, locate: read.locate, folder: '/etc/perdure' });
   expect(settings?.server).toMatchObject({ host: '0.0.0.0', port: 7233, log: { kind: 'kafka', kafka: { brokers: ['kafka:19092'] } } });
 });

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { effectiveConfig, toYaml } from '../../src/config/effective.ts';
-import { fileJsonSchema } from '../../src/config/file-schema.ts';
 import { renderProblems } from '../../src/config/problem.ts';
 import { readConfigFile, type ReadOptions } from '../../src/config/read-file.ts';
 import { settingsOf, type FileSettings } from '../../src/config/settings.ts';
@@ -14,10 +16,18 @@ function problemsOf(source: string, options: Partial<ReadOptions> = {}): string[
   return renderProblems('server.yaml', problems).split('\n').slice(0, -1);
 }
 
+const someLog = 'persistence: {datastores: {default: {sql: {pluginName: sqlite, databaseName: perdure.db}}}}\n';
+
+/** With a log, unless the source is about that: every server needs one. */
 function resolve(source: string, options: Partial<ReadOptions> = {}) {
+  const aboutLogs = /persistence|perdure/.test(source) || !/^[a-z]\w*:/.test(source);
+  return resolveAsIs(aboutLogs ? source : `${source.trimEnd()}\n${someLog}`, options);
+}
+
+function resolveAsIs(source: string, options: Partial<ReadOptions> = {}) {
   const read = readConfigFile(source, { ...lenient, ...options });
   if (read.config === undefined) return { settings: undefined, problems: read.problems };
-  const { settings, problems } = settingsOf(read.config, { autoCreateTopics: true, locate: read.locate });
+  const { settings, problems } = settingsOf(read.config, { autoCreateTopics: true, locate: read.locate, folder: '/etc/perdure' });
   return { settings, problems: [...read.problems, ...problems] };
 }
 
@@ -28,12 +38,12 @@ function settingsFrom(source: string, options: Partial<ReadOptions> = {}): FileS
 }
 
 describe('what a file means', () => {
-  test('an empty file is an embedded server', () => {
-    expect(settingsFrom('')).toEqual({
+  test('a file that names a log and nothing else', () => {
+    expect(settingsFrom(someLog)).toEqual({
       server: {
-        host: '0.0.0.0',
+        host: 'localhost',
         port: 7233,
-        log: { kind: 'embedded', filename: undefined, sqlitePragmas: [] },
+        log: { kind: 'embedded', filename: '/etc/perdure/perdure.db', sqlitePragmas: [] },
         historyShards: 4,
         matchingPartitions: 4,
         taskQueuePartitions: 1,
@@ -99,7 +109,8 @@ perdure:
 
   test.each([
     ['services: {frontend: {rpc: {bindOnLocalHost: true}}}', 'localhost'],
-    ['services: {frontend: {rpc: {bindOnLocalHost: false}}}', '0.0.0.0'],
+    ['services: {frontend: {rpc: {bindOnLocalHost: false, bindOnIP: 0.0.0.0}}}', '0.0.0.0'],
+    ['services: {frontend: {rpc: {grpcPort: 1}}}', 'localhost'],
     ['services: {frontend: {rpc: {bindOnIP: "::1"}}}', '::1'],
   ])('%s listens on %s', (source, host) => {
     expect(settingsFrom(source).server.host).toBe(host);
@@ -118,6 +129,7 @@ perdure:
 
   test.each([
     ['{sql: {pluginName: sqlite, databaseName: /data/perdure.db}}', '/data/perdure.db'],
+    ['{sql: {pluginName: sqlite, databaseName: data/perdure.db}}', '/etc/perdure/data/perdure.db'],
     ['{sql: {pluginName: sqlite, databaseName: x, connectAttributes: {mode: memory}}}', undefined],
   ])('the datastore %s keeps journals in %s', (datastore, filename) => {
     expect(settingsFrom(`persistence: {defaultStore: main, datastores: {main: ${datastore}}}`).server.log).toMatchObject({
@@ -143,7 +155,40 @@ describe('what is wrong, and where', () => {
       source: 'services:\n  frontend:\n    rpc:\n      grpcPrt: 1\n',
       problems: ['server.yaml:4:7: services.frontend.rpc.grpcPrt: warning: unknown key; did you mean grpcPort?'],
     },
-    { name: 'a key that nothing resembles', source: 'whatever: 1\n', problems: ['server.yaml:1:1: whatever: warning: unknown key'] },
+    {
+      name: 'a key that nothing resembles',
+      source: 'log: {whatever: 1}\n',
+      problems: ['server.yaml:1:7: log.whatever: warning: unknown key'],
+    },
+    {
+      name: 'a group that nobody knows',
+      source: 'perdur:\n  kafka: {brokers: [a:1]}\n',
+      problems: ['server.yaml:1:1: perdur: unknown key; did you mean perdure?'],
+    },
+    {
+      name: 'no log',
+      source: 'log: {}\npersistence: {numHistoryShards: 4}\n',
+      problems: [
+        'server.yaml:1:1: no log: set perdure.kafka.brokers, or persistence.datastores.default.sql with pluginName: sqlite and databaseName',
+      ],
+    },
+    {
+      name: 'no brokers',
+      source: 'perdure: {kafka: {brokers: "${KAFKA_BROKERS:-}"}}',
+      problems: ['server.yaml:1:28: perdure.kafka.brokers: no brokers are named; write brokers: [host:port], or leave kafka out'],
+    },
+    {
+      name: 'a database without a file',
+      source: 'persistence: {datastores: {default: {sql: {pluginName: sqlite}}}}',
+      problems: [expect.stringMatching(/^server.yaml:1:38: persistence.datastores.default.sql: databaseName is missing: /)],
+    },
+    {
+      name: 'where not to listen',
+      source: 'services: {frontend: {rpc: {bindOnLocalHost: false}}}',
+      problems: [expect.stringMatching(/^server.yaml:1:46: services.frontend.rpc.bindOnLocalHost: says where not to listen; /)],
+    },
+    { name: 'nothing at all', source: '', problems: [expect.stringMatching(/^server.yaml:1:1: the file says nothing; /)] },
+    { name: 'comments alone', source: '# log:\n', problems: [expect.stringMatching(/^server.yaml:1:1: the file says nothing; /)] },
     {
       name: 'an unknown key of our own is an error',
       source: 'perdure:\n  kafka:\n    broker: [a:1]\n',
@@ -259,8 +304,8 @@ describe('what is wrong, and where', () => {
       source: 'perdure: {kafka: {brokers: [a:1], tls: {caFile: /none/ca.pem, certFile: /none/c.pem}}}',
       problems: [
         expect.stringContaining('certFile and keyFile go together'),
-        expect.stringContaining('caFile: cannot be read: ENOENT'),
-        expect.stringContaining('certFile: cannot be read: ENOENT'),
+        'server.yaml:1:49: perdure.kafka.tls.caFile: /none/ca.pem cannot be read: ENOENT: no such file or directory',
+        expect.stringContaining('certFile: /none/c.pem cannot be read: ENOENT'),
       ],
     },
     {
@@ -302,12 +347,12 @@ describe('what is wrong, and where', () => {
   });
 
   test('strict turns every unknown key into an error', () => {
-    expect(problemsOf('whatever: 1\n', { strict: true })).toEqual(['server.yaml:1:1: whatever: unknown key']);
-    expect(resolve('whatever: 1\n', { strict: true }).settings).toBeUndefined();
+    expect(problemsOf('log: {whatever: 1}\n', { strict: true })).toEqual(['server.yaml:1:7: log.whatever: unknown key']);
+    expect(resolve('log: {whatever: 1}\n', { strict: true }).settings).toBeUndefined();
   });
 
   test('an unknown key that is only warned about leaves the rest in force', () => {
-    expect(settingsFrom('whatever: 1\nservices: {frontend: {oops: 1, rpc: {grpcPort: 7300}}}\n').server.port).toBe(7300);
+    expect(settingsFrom('log: {whatever: 1}\nservices: {frontend: {oops: 1, rpc: {grpcPort: 7300}}}\n').server.port).toBe(7300);
   });
 
   test('whatever the text, problems have a place in it and nothing is thrown', () => {
@@ -341,7 +386,7 @@ describe('what is wrong, and where', () => {
     fc.assert(
       fc.property(fc.oneof(text, fc.string()), (source) => {
         const lineCount = source.split('\n').length;
-        for (const problem of resolve(source).problems) {
+        for (const problem of resolveAsIs(source).problems) {
           expect(problem.line).toBeGreaterThanOrEqual(1);
           expect(problem.line).toBeLessThanOrEqual(lineCount);
           expect(problem.column).toBeGreaterThanOrEqual(1);
@@ -352,13 +397,44 @@ describe('what is wrong, and where', () => {
   });
 });
 
+describe('the files of perdure.kafka.tls', () => {
+  const fixtures = fileURLToPath(new URL('fixtures/', import.meta.url));
+  const problemsWith = (tls: string): string[] => {
+    const { problems } = readTls(`perdure: {kafka: {brokers: [a:1], tls: ${tls}}}`);
+    return problems.map(({ path, message }) => `${path}: ${message}`);
+  };
+  function readTls(source: string) {
+    const read = readConfigFile(source, lenient);
+    if (read.config === undefined) throw new Error(renderProblems('server.yaml', read.problems));
+    return settingsOf(read.config, { autoCreateTopics: true, locate: read.locate, folder: fixtures });
+  }
+
+  test('are found beside the server file', () => {
+    const { settings } = readTls(
+      'perdure: {kafka: {brokers: [a:1], tls: {caFile: client.pem, certFile: client.pem, keyFile: client-key.pem}}}',
+    );
+    const text = readFileSync(join(fixtures, 'client.pem'), 'utf8');
+    expect(settings?.server.log).toMatchObject({ kafka: { tls: { ca: text, cert: text, key: expect.stringContaining('PRIVATE KEY') } } });
+  });
+
+  test.each([
+    ['{caFile: ../read-file.test.ts}', /tls\.caFile: .*\/test\/config\/read-file\.test\.ts holds no certificate in PEM form/],
+    ['{caFile: client-key.pem}', /tls\.caFile: .*\/client-key\.pem holds no certificate/],
+    ['{caFile: damaged.pem}', /tls\.caFile: .*\/damaged\.pem is damaged: certificate 1 of 1 is none/],
+    ['{certFile: client.pem, keyFile: client.pem}', /tls\.keyFile: .*\/client\.pem holds no private key in PEM form/],
+    ['{certFile: client.pem, keyFile: other-key.pem}', /tls\.keyFile: is not the private key of the certificate in certFile \(CN=/],
+  ])('%s is refused by name', (tls, message) => {
+    expect(problemsWith(tls)).toEqual([expect.stringMatching(message)]);
+  });
+});
+
 describe('what it adds up to', () => {
   const kafka =
     'perdure: {kafka: {brokers: [a:1, b:2], topicPrefix: p, replicationFactor: 2, sasl: {mechanism: plain, username: u, password: secret}}}';
 
   test('is a server file again, with the same meaning', () => {
     for (const source of [
-      '',
+      'persistence: {datastores: {default: {sql: {pluginName: sqlite, connectAttributes: {mode: memory}}}}}',
       'persistence: {datastores: {default: {sql: {pluginName: sqlite, databaseName: x.db}}}}',
       'log: {stdout: true, encoding: console}',
       kafka,
@@ -376,18 +452,5 @@ describe('what it adds up to', () => {
     const printed = toYaml(effectiveConfig(settings.server, settings));
     expect(printed).not.toContain('secret');
     expect(parse(printed)).toMatchObject({ perdure: { kafka: { brokers: ['a:1', 'b:2'], sasl: { username: 'u', password: '***' } } } });
-  });
-});
-
-test('the JSON Schema knows the keys and refuses others', () => {
-  expect(fileJsonSchema()).toMatchObject({
-    additionalProperties: false,
-    properties: {
-      persistence: { properties: { numHistoryShards: { type: 'integer', minimum: 1, maximum: 16384 } } },
-      perdure: {
-        additionalProperties: false,
-        properties: { kafka: { properties: { sasl: { required: ['mechanism', 'username', 'password'] } } } },
-      },
-    },
   });
 });

@@ -1,4 +1,4 @@
-import { fileJsonSchema } from '../../config/file-schema.ts';
+import { fileJsonSchema } from '../../config/json-schema.ts';
 import type { Invocation } from '../command.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 

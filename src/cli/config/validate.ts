@@ -1,12 +1,35 @@
+import type { KafkaOptions } from '../../config/kafka-options.ts';
+import type { BrokerProbe } from '../../config/server-options.ts';
 import type { Invocation } from '../command.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import type { Io } from '../io.ts';
 import { printProblems, readServerFile } from '../server-file.ts';
 
-export async function runValidate({ args, io }: Invocation): Promise<ExitCode> {
+export async function runValidate({ flags, args, io }: Invocation): Promise<ExitCode> {
   const [file = ''] = args;
   const read = readServerFile(file, io, { strict: true, autoCreateTopics: true });
   printProblems(file, read, io);
   if (read.settings === undefined) return exitCodes.usage;
   io.out(`${file}: ok\n`);
+  if (flags.switched('connect') !== true) return exitCodes.done;
+  const { log } = read.settings.server;
+  if (log.kind === 'kafka') return await connect(log.kafka, io);
+  io.out('no brokers to connect to: the journals live in the embedded log\n');
   return exitCodes.done;
+}
+
+async function connect(kafka: KafkaOptions, io: Io): Promise<ExitCode> {
+  const { tryBrokers } = await io.loadServer();
+  const probes = await tryBrokers(kafka);
+  for (const probe of probes) {
+    if (probe.answer === 'ok') io.out(`${described(probe)}\n`);
+    else io.err(`${described(probe)}\n`);
+  }
+  return probes.every(({ answer }) => answer === 'ok') ? exitCodes.done : exitCodes.failed;
+}
+
+function described(probe: BrokerProbe): string {
+  if (probe.answer === 'failed') return `${probe.broker}: ${probe.reason}`;
+  const { length } = probe.advertised;
+  return `${probe.broker}: ok, a cluster of ${length} broker${length === 1 ? '' : 's'}: ${probe.advertised.join(', ')}`;
 }

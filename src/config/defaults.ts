@@ -1,0 +1,15 @@
+/** What holds when a key is left out: the loader fills it in, the JSON Schema and the reference page show it. */
+export const defaults = {
+  grpcPort: 7233,
+  /** Nothing listens beyond this machine unless somebody asked for it. */
+  host: 'localhost',
+  maxJoinDuration: '30s',
+  logLevel: 'info',
+  logEncoding: 'json',
+  clusterName: 'active',
+  topicPrefix: 'perdure',
+  replicationFactorMax: 3,
+  datastore: 'default',
+  onKafka: { historyShards: 16, matchingPartitions: 16, taskQueuePartitions: 4 },
+  embedded: { historyShards: 4, matchingPartitions: 4, taskQueuePartitions: 1 },
+} as const;
