@@ -8,11 +8,12 @@
  * Two questions are settled so: an append came back with an unexpected base offset (rule R5), and a claim that was made in doubt has
  * landed (rule R7). In both the answer is what `effective` says, nothing else.
  */
+import { unreachable } from '../kernel/assert.ts';
 import { effective } from './effective.ts';
-import { LogError } from './log.ts';
+import { LogError, missingOffsets } from './log.ts';
 import type { Claim, ClaimCodec } from './claim.ts';
 import type { LogCursor } from './effective.ts';
-import type { Log, LogRecord, PartitionId } from './log.ts';
+import type { Log, LogRecord, PartitionId, StoredRecord } from './log.ts';
 
 const READ_BYTES = 1024 * 1024;
 /** Reads may lag behind an append that was acknowledged. */
@@ -49,6 +50,8 @@ export type StretchQuery = {
   /** The records in question, stamped; may be empty. */
   readonly batch: readonly LogRecord[];
   readonly ownNonces: ReadonlySet<string>;
+  /** Told of what does not count and should not be there. */
+  noticed(verdict: 'foreign' | 'gap', record: StoredRecord): void;
   /** Waits a moment; false = nobody wants the answer any more. */
   pause(): Promise<boolean>;
 };
@@ -95,23 +98,34 @@ class Walk {
     else if (logStart > cursor.offset) throw new LogError('corrupt', `the log starts at ${logStart}, behind what was confirmed`);
   }
 
-  step(record: LogRecord & { readonly offset: number }): void {
-    const { last, claims, ownNonces } = this.#query;
+  step(record: StoredRecord): void {
+    const { last, claims, ownNonces, partition } = this.#query;
     if (record.offset === last?.offset) {
       this.#intact = record.epoch === last.epoch && record.sequence === last.sequence;
       this.cursor.offset = record.offset + 1;
       return;
     }
-    const verdict = effective(this.cursor, record);
-    if (verdict === 'claim') {
-      this.#owner = { ...claims.decode(record.value), epoch: record.epoch, offset: record.offset };
-      if (!ownNonces.has(this.#owner.ownerNonce)) this.#rival ??= this.#owner;
-    } else if (verdict === 'record') {
-      this.#match(record);
+    const verdict = effective(this.cursor, record, claims);
+    switch (verdict) {
+      case 'claim':
+        this.#owner = { ...claims.decode(record.value), epoch: record.epoch, offset: record.offset };
+        if (!ownNonces.has(this.#owner.ownerNonce)) this.#rival ??= this.#owner;
+        return;
+      case 'record':
+        return this.#match(record);
+      case 'hole':
+        throw missingOffsets(partition, this.cursor.offset, record.offset - 1);
+      case 'void':
+        return;
+      case 'foreign':
+      case 'gap':
+        return this.#query.noticed(verdict, record);
+      default:
+        return unreachable(verdict);
     }
   }
 
-  #match(record: LogRecord & { readonly offset: number }): void {
+  #match(record: StoredRecord): void {
     const next = this.#query.batch[this.#matched];
     const isNext = next !== undefined && sameRecord(next, record);
     if (this.#matched === 0) this.#base = record.offset;

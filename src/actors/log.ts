@@ -78,7 +78,8 @@ export interface Log {
   readonly exclusive: boolean;
   attach(partition: PartitionId, source: BatchSource): LogAttachment;
   /**
-   * Records from `fromOffset` on, in order, at least one unless the end is reached (then `[]`); about `maxBytes`.
+   * Records from `fromOffset` on, in order, at least one unless the end is reached (then `[]`); about `maxBytes`. What others wrote is
+   * among them, with epoch 0 where it has no stamp of ours; an offset that is not among them is not in the log any more.
    * Throws LogError `out-of-range` when `fromOffset` is below the start or beyond the end.
    */
   read(partition: PartitionId, fromOffset: number, maxBytes: number): Promise<readonly StoredRecord[]>;
@@ -92,6 +93,16 @@ export interface Log {
   /** Records below `beforeOffset` may go. After a broker crash they may reappear. */
   truncate(partition: PartitionId, beforeOffset: number): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Offsets `from` to `to` are not in the log, though what stands before and behind them is: no fold can go on. */
+export function missingOffsets({ topic, partition }: PartitionId, from: number, to: number): LogError {
+  const what = from === to ? `offset ${from} is` : `offsets ${from} to ${to} are`;
+  return new LogError(
+    'corrupt',
+    `${topic}/${partition} is damaged: ${what} missing from its middle. Something other than Perdure removed records: was the topic ` +
+      `compacted (cleanup.policy=compact), or were segments deleted? Setting it right does not bring them back: restore the topic from a copy`,
+  );
 }
 
 export type LogErrorCode = 'out-of-range' | 'unavailable' | 'misconfigured' | 'locked' | 'corrupt' | 'closed';

@@ -60,8 +60,8 @@ export class OwnerPosition {
 
   /** Folds the next record, as far as position goes. */
   step(record: StoredRecord, claims: ClaimCodec): Verdict {
-    const verdict = effective(this.#cursor, record);
-    if (verdict === 'void') return verdict;
+    const verdict = effective(this.#cursor, record, claims);
+    if (verdict !== 'claim' && verdict !== 'record') return verdict;
     this.#last = { offset: record.offset, epoch: record.epoch, sequence: record.sequence };
     this.wrote(record.timeMs);
     if (verdict === 'claim') this.#lastClaim = { ...claims.decode(record.value), epoch: record.epoch, offset: record.offset };

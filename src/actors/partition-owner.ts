@@ -22,10 +22,11 @@
  * So a record is in the log more than once only if the log took one send twice, and even then it counts once: its copies bear the same
  * epoch and sequence, or the epoch of all but one is over.
  */
-import { assert } from '../kernel/assert.ts';
+import { assert, unreachable } from '../kernel/assert.ts';
 import { claimRecord } from './claim.ts';
-import { LogError } from './log.ts';
+import { LogError, missingOffsets } from './log.ts';
 import { readStretch } from './log-stretch.ts';
+import { NowAndThen } from './now-and-then.ts';
 import { OwnerPosition } from './owner-position.ts';
 import { PartitionLife } from './partition-machine.ts';
 import { Patience } from './patience.ts';
@@ -100,6 +101,10 @@ export type PartitionStatus = {
   readonly rival: ClaimInLog | undefined;
   /** How often memory was dropped and folded again, because others had written what counts. */
   readonly refolds: number;
+  /** Records in the journal that Perdure did not write: ignored. */
+  readonly foreignRecords: number;
+  /** Records of ours that cannot count, because others before them have vanished. */
+  readonly strandedRecords: number;
 };
 
 /** An append that was sealed and is not judged yet. */
@@ -116,6 +121,8 @@ type Settled = Exclude<AppendOutcome, Refused>;
 type OwnClaim = { readonly epoch: number; readonly claim: Claim };
 
 const READ_BYTES = 1024 * 1024;
+/** What may come in thousands is said this often. */
+const SAY_EVERY_MS = 10_000;
 /** A log that refuses for longer than this does not hold up a shutdown. */
 const DRAIN_REFUSED_MS_MAX = 3_000;
 
@@ -149,6 +156,12 @@ export class PartitionOwner implements BatchSource {
   /** Of appends in a row, since then. */
   readonly #refusals = { count: 0, sinceMs: 0 };
   #refolds = 0;
+  #foreignRecords = 0;
+  #strandedRecords = 0;
+  /** Below this offset all that should not be there was told. */
+  #noticedBelow = 0;
+  readonly #foreignSaid: NowAndThen;
+  readonly #strandedSaid: NowAndThen;
   /** It has served, in this process. */
   #served = false;
   /** A stretch is being read back: nothing is sealed meanwhile. */
@@ -176,6 +189,8 @@ export class PartitionOwner implements BatchSource {
     const { clock, random, logger } = options;
     this.#patience = new Patience({ clock, random, logger, retryDelayMs, retryDelayMsMax });
     this.barrier = new ReadBarrier(options.log.exclusive);
+    this.#foreignSaid = new NowAndThen(clock, SAY_EVERY_MS);
+    this.#strandedSaid = new NowAndThen(clock, SAY_EVERY_MS);
   }
 
   // ── For the memory above ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -226,6 +241,8 @@ export class PartitionOwner implements BatchSource {
       reason: this.#reason,
       rival: this.#rival,
       refolds: this.#refolds,
+      foreignRecords: this.#foreignRecords,
+      strandedRecords: this.#strandedRecords,
     };
   }
 
@@ -425,6 +442,7 @@ export class PartitionOwner implements BatchSource {
       until,
       batch,
       ownNonces: this.#ownNonces,
+      noticed: (verdict, record) => this.#notice(verdict, record),
       pause: async () => {
         await this.#patience.sleep(this.#limits.retryDelayMs);
         return turn === this.#turn;
@@ -623,7 +641,9 @@ export class PartitionOwner implements BatchSource {
     if (turn !== this.#turn || bounds === undefined) return;
     const missing = this.#position.missing(bounds.end);
     if (missing !== undefined) return this.#vanished(missing);
-    if (bounds.start > 0) return this.#vanished(`the journal starts at ${bounds.start} and there is no checkpoint`);
+    if (bounds.start > 0) {
+      return this.#vanished(`the journal starts at ${bounds.start}, not at 0: were segments deleted (retention.ms, retention.bytes)?`);
+    }
     this.#memory.create();
     assert(this.#life.send('restored'), 'restoring ends in replaying');
     this.#statusChanged();
@@ -656,10 +676,50 @@ export class PartitionOwner implements BatchSource {
 
   #foldOne(record: StoredRecord): void {
     try {
-      if (this.#position.step(record, this.#options.claims) === 'record') this.#memory.fold(record);
+      const verdict = this.#position.step(record, this.#options.claims);
+      switch (verdict) {
+        case 'record':
+          return this.#memory.fold(record);
+        case 'claim':
+        case 'void':
+          return;
+        case 'foreign':
+        case 'gap':
+          return this.#notice(verdict, record);
+        case 'hole':
+          return this.fail(missingOffsets(this.#options.partition, this.#cursor.offset, record.offset - 1).message, undefined);
+        default:
+          return unreachable(verdict);
+      }
     } catch (error) {
       this.fail(`the record at offset ${record.offset} cannot be applied: ${describe(error)}`, error);
     }
+  }
+
+  /**
+   * It does not count and should not be there. A stranger's record harms nobody but should be known. Behind a gap stand records of ours
+   * that were acknowledged to somebody; no owner could tell at the time, or it would not have gone on.
+   */
+  #notice(verdict: 'foreign' | 'gap', { offset, epoch, sequence, key }: StoredRecord): void {
+    if (offset < this.#noticedBelow) return;
+    this.#noticedBelow = offset + 1;
+    const { epoch: lastEpoch, sequence: lastSequence } = this.#cursor;
+    if (verdict === 'foreign') {
+      this.#foreignRecords += 1;
+      if (this.#foreignSaid.now()) {
+        const message = 'a record that Perdure did not write stands in a journal; it is ignored, but who may write there?';
+        this.#logger.warn(message, { offset, key, foreignRecords: this.#foreignRecords });
+      }
+      return;
+    }
+    this.#strandedRecords += 1;
+    if (!this.#strandedSaid.now()) return;
+    this.#logger.error('records of a journal have vanished: what was written behind them cannot count', {
+      offset,
+      found: `${epoch}.${sequence}`,
+      last: `${lastEpoch}.${lastSequence}`,
+      strandedRecords: this.#strandedRecords,
+    });
   }
 
   #activate(asked: number): void {

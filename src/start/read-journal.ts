@@ -1,6 +1,6 @@
 /** Reading a journal as its owner would fold it, without claiming it: for whoever only wants to know what it says. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { LogError } from '../actors/log.ts';
+import { LogError, missingOffsets } from '../actors/log.ts';
 import { OwnerPosition } from '../actors/owner-position.ts';
 import type { ClaimCodec } from '../actors/claim.ts';
 import type { Verdict } from '../actors/effective.ts';
@@ -11,7 +11,7 @@ export type JournalReading = {
   readonly partition: PartitionId;
   readonly claims: ClaimCodec;
   /** Every claim and record that counts, in order. `enough` ends the reading. */
-  readonly onCounted: (record: StoredRecord, verdict: Exclude<Verdict, 'void'>) => 'go on' | 'enough';
+  readonly onCounted: (record: StoredRecord, verdict: Verdict & ('claim' | 'record')) => 'go on' | 'enough';
 };
 
 const READ_BYTES = 1024 * 1024;
@@ -34,7 +34,8 @@ export async function readJournal({ log, partition, claims, onCounted }: Journal
     }
     for (const record of records) {
       const verdict = position.step(record, claims);
-      if (verdict !== 'void' && onCounted(record, verdict) === 'enough') return;
+      if (verdict === 'hole') throw missingOffsets(partition, position.cursor.offset, record.offset - 1);
+      if ((verdict === 'claim' || verdict === 'record') && onCounted(record, verdict) === 'enough') return;
     }
   }
 }

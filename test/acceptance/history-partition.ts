@@ -5,6 +5,7 @@
 import { assert } from '../../src/kernel/assert.ts';
 import { effective } from '../../src/actors/effective.ts';
 import type { LogCursor } from '../../src/actors/effective.ts';
+import { missingOffsets } from '../../src/actors/log.ts';
 import type { Log, PartitionId, StoredRecord } from '../../src/actors/log.ts';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
 import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
@@ -18,6 +19,7 @@ import { silentLogger } from '../../src/observability/logger.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { claimsOf } from '../../src/start/server-contact.ts';
+import { decodeClaim } from '../../src/wire/generated/journal/claim.ts';
 import { scriptLimits } from './history-script.ts';
 import type { ScriptEntry } from './history-script.ts';
 
@@ -161,8 +163,9 @@ export class JournalReader {
   async readTo(end: number): Promise<void> {
     while (this.#cursor.offset < end) {
       for (const record of await this.#log.read(this.#partition, this.#cursor.offset, 64 * 1024)) {
-        const verdict = effective(this.#cursor, record);
-        if (verdict === 'void') this.void += 1;
+        const verdict = effective(this.#cursor, record, { decode: decodeClaim });
+        if (verdict === 'hole') throw missingOffsets(this.#partition, this.#cursor.offset, record.offset - 1);
+        if (verdict === 'void' || verdict === 'foreign') this.void += 1;
         if (verdict !== 'record') continue;
         const decoded = historyCodec.decode(record.value, record.schema);
         this.#core.evolve(decoded);

@@ -35,6 +35,7 @@ const moments = [
   'the log cannot be read, trying again',
   'a command waited for its state',
   'an ask was canceled',
+  'a record that Perdure did not write stands in a journal; it is ignored, but who may write there?',
   'a projector was refused',
 ];
 

@@ -40,13 +40,22 @@ export function entriesThatCount(records: readonly StoredRecord[]): Entry[] {
   let next = 0;
   for (const record of records) {
     if (record.key === '@claim') {
-      if (record.epoch > epoch) [epoch, next] = [record.epoch, 1];
-    } else if (record.epoch === epoch && record.sequence === next) {
+      if (record.epoch > epoch && record.epoch <= epoch + 1_000_000 && isClaim(record.value)) [epoch, next] = [record.epoch, 1];
+    } else if (epoch > 0 && record.epoch === epoch && record.sequence === next) {
       entries.push({ id: record.workflowId, offset: record.offset, timeMs: record.timeMs });
       next += 1;
     }
   }
   return entries;
+}
+
+function isClaim(value: Uint8Array): boolean {
+  try {
+    const claim: unknown = JSON.parse(Buffer.from(value).toString());
+    return typeof claim === 'object' && claim !== null && 'ownerNonce' in claim && claim.ownerNonce !== '';
+  } catch {
+    return false;
+  }
 }
 
 export function check(condition: boolean, invariant: string, message: () => string): void {

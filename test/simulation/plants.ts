@@ -74,10 +74,10 @@ export const plants: readonly Plant[] = [
   {
     name: 'reads the gap without looking at claims',
     file: STRETCH,
-    search: 'const verdict = effective(this.cursor, record);',
+    search: 'const verdict = effective(this.cursor, record, claims);',
     replace:
       "if (record.key === '@claim' && this.#query.ownNonces.size === 1) { this.cursor.offset = record.offset + 1; return; }" +
-      ' const verdict = effective(this.cursor, record);',
+      ' const verdict = effective(this.cursor, record, claims);',
     caughtBy: 'seeds',
   },
   {
@@ -166,15 +166,43 @@ export const plants: readonly Plant[] = [
   {
     name: 'applies what a fenced owner wrote',
     file: EFFECTIVE,
-    search: 'if (record.epoch !== cursor.epoch || record.sequence !== cursor.sequence + 1)',
-    replace: 'if (record.sequence !== cursor.sequence + 1)',
+    search: "if (record.epoch < cursor.epoch) return 'void';",
+    replace: '',
     caughtBy: 'seeds',
   },
   {
-    name: 'applies what stands behind a hole',
+    name: 'applies what stands behind a gap',
     file: EFFECTIVE,
-    search: 'record.sequence !== cursor.sequence + 1',
-    replace: 'record.sequence <= cursor.sequence',
+    search: "record.sequence > cursor.sequence + 1) return 'gap';",
+    replace: "record.sequence > cursor.sequence + 1) { cursor.sequence = record.sequence; return 'record'; }",
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'calls a hole in a fold void',
+    file: EFFECTIVE,
+    search: "if (record.offset > cursor.offset) return 'hole';",
+    replace: '',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'says nothing of a gap',
+    file: EFFECTIVE,
+    search: "record.sequence > cursor.sequence + 1) return 'gap';",
+    replace: "record.sequence > cursor.sequence + 1) return 'void';",
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'takes a claim that it cannot read',
+    file: EFFECTIVE,
+    search: "if (!readable(record, claims)) return 'foreign';",
+    replace: '',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'takes a claim of any epoch',
+    file: EFFECTIVE,
+    search: 'record.epoch === 0 || record.epoch > cursor.epoch + EPOCH_JUMP_MAX',
+    replace: 'record.epoch === 0',
     caughtBy: 'scenarios',
   },
   {

@@ -3,6 +3,7 @@
  * together. A copy of it that was delayed writes too, and must be refused when it is behind (T8, T11).
  */
 import { effective, mayReplace } from '../../src/actors/effective.ts';
+import { jsonClaims } from '../actors/ledger.ts';
 import type { LogCursor, LogPosition } from '../../src/actors/effective.ts';
 import type { PartitionId } from '../../src/actors/log.ts';
 import type { SimBroker } from './sim-log.ts';
@@ -37,7 +38,7 @@ export class Projection {
     const cursor: LogCursor = { ...(this.#stored?.position ?? { epoch: 0, sequence: 0, offset: 0 }) };
     const rows = [...this.rows];
     for (const record of this.#broker.records(this.#id).slice(cursor.offset, cursor.offset + recordsMax)) {
-      if (effective(cursor, record) === 'record') rows.push(record.workflowId);
+      if (effective(cursor, record, jsonClaims) === 'record') rows.push(record.workflowId);
     }
     return () => {
       if (mayReplace(this.#stored?.position, cursor)) this.#stored = { position: cursor, rows };

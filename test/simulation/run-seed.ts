@@ -12,7 +12,7 @@ import type { LedgerCommand } from '../actors/ledger.ts';
 import type { Answer, Server } from './cluster.ts';
 import type { LogFault, LogFaults } from './sim-log.ts';
 
-export const nodeFaults = ['pause', 'crash', 'takeover', 'brokerDown', 'clockJump', 'drain', 'reconnect'] as const;
+export const nodeFaults = ['pause', 'crash', 'takeover', 'brokerDown', 'clockJump', 'drain', 'reconnect', 'stranger'] as const;
 type NodeFault = (typeof nodeFaults)[number];
 
 /** Drawn from the seed and printed with a failure. */
@@ -106,7 +106,10 @@ class Run {
     const faults: LogFaults = { rates: plan.rates, timeoutMs, delayMsMax, lateMsMax: 800 };
     this.#broker = new SimBroker(this.#world, faults, plan.exclusive);
     this.#cluster = new Cluster(this.#world, this.#broker, plan);
-    this.#cluster.said = (message) => this.#reached.add(message);
+    this.#cluster.said = (message) => {
+      this.#reached.add(message);
+      if (message.includes('have vanished')) this.#broken(new Violation('I18 false alarm', message));
+    };
     this.#cluster.onStatus = (server, partition, status) => {
       this.#reached.add(status.state);
       if (status.state === 'failed')
@@ -211,10 +214,24 @@ class Run {
       case 'reconnect':
         if (server.node.up && !server.node.paused) server.reconnect();
         return;
+      case 'stranger':
+        return this.#writeAsStranger();
       case 'clockJump':
         server.node.wallOffsetMs = random.int(-5_000, 5_000);
         return;
     }
+  }
+
+  /** Somebody who is not Perdure writes into a journal: what no reader may take for a record or a claim. */
+  #writeAsStranger(): void {
+    const { random } = this.#world;
+    const partition = random.int(0, this.#cluster.partitions - 1);
+    const epoch = random.pick([0, 0, 1, 2, 3, 20, 2_000_000, 2 ** 53 - 1]);
+    const key = random.pick(['@claim', 'theirs']);
+    const record = { key, schema: 0, type: '', namespace: '', workflowId: 'theirs', runId: '', timeMs: 0, value: new Uint8Array([123]) };
+    // A stamp that could be the owner's next is forgery, and no slip.
+    const stamp = key === '@claim' ? { epoch, sequence: 0 } : { epoch: epoch > 1_000_000 ? epoch : 0, sequence: random.int(0, 9) };
+    this.#broker.append(partitionId(partition), [{ ...record, ...stamp }], 'a stranger');
   }
 
   /** Lets go as a clean shutdown does, then takes over again. */

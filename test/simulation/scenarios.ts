@@ -142,7 +142,11 @@ export const scenarios: readonly Scenario[] = [
   },
   { rule: 'T2', name: 'a rival that came and went during doubt is folded, not overlooked', run: rivalDuringDoubt },
   { rule: 'T3', name: 'the late outcome of an earlier append confirms nothing', run: lateOutcome },
-  { rule: 'T4', name: 'records behind a hole do not count, and to the owner they are doubt', run: hole },
+  { rule: 'T4', name: 'records behind a gap in the stamps do not count, and to the owner they are doubt', run: gap },
+  { rule: 'T4', name: 'a loss that left a gap in the stamps is told by every later owner', run: toldGap },
+  { rule: 'T8', name: 'a hole in the offsets fails whoever folds over it', run: holeInFold },
+  { rule: 'T8', name: 'a hole in the offsets fails an owner that judges over it', run: holeInStretch },
+  { rule: 'T8', name: 'what strangers write is void and counted, be it a claim', run: strangers },
   { rule: 'T5', name: 'an append below the confirmed end stops the partition with an alarm', run: tailLostUnderOwner },
   {
     rule: 'T5',
@@ -312,12 +316,13 @@ async function lateOutcome(): Promise<void> {
   stage.checkAll();
 }
 
-async function hole(): Promise<void> {
+async function gap(): Promise<void> {
   const cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
+  const claimValue = jsonClaims.encode({ ownerNonce: 'n', owner: 'o' });
   const record = (key: string, epoch: number, sequence: number): string =>
-    effective(cursor, { key, epoch, sequence, offset: cursor.offset });
+    effective(cursor, { key, epoch, sequence, offset: cursor.offset, value: claimValue }, jsonClaims);
   const verdicts = [record('@claim', 1, 0), record('k', 1, 1), record('k', 1, 3), record('k', 1, 4), record('k', 1, 2), record('k', 1, 3)];
-  same(verdicts, ['claim', 'record', 'void', 'void', 'record', 'record'], 'verdicts');
+  same(verdicts, ['claim', 'record', 'gap', 'gap', 'record', 'record'], 'verdicts');
 
   const stage = new Stage();
   await stage.active(stage.a);
@@ -328,6 +333,71 @@ async function hole(): Promise<void> {
   same(stage.status(stage.a).epoch, 2, 'a new claim settled it');
   same(stage.a.core(0).entries, ['x', 'ghost'], 'memory is what the log says');
   same((await stage.add(stage.a, 'z')).kind, 'added', 'it serves again');
+}
+
+async function toldGap(): Promise<void> {
+  const stage = new Stage();
+  const said: string[] = [];
+  stage.cluster.said = (message) => said.push(message);
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  await stage.add(stage.a, 'y');
+  // The tail is lost, and an append that was under way lands behind what is left.
+  stage.a.crash();
+  stage.broker.loseTail(partitionId(0), 1);
+  stage.inject({ epoch: 1, sequence: 3, workflowId: 'z' });
+  await stage.active(stage.b);
+  same(stage.status(stage.b).strandedRecords, 1, 'records that cannot count');
+  check(
+    said.some((message) => message.includes('have vanished')),
+    'scenario',
+    () => said.join(),
+  );
+  same(stage.b.core(0).entries, ['x'], 'memory');
+}
+
+async function holeInFold(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  for (const id of ['w', 'x', 'y', 'z']) await stage.add(stage.a, id);
+  stage.a.crash();
+  stage.broker.remove(partitionId(0), 2, 3);
+  stage.b.start(0);
+  await stage.until('decided', () => ['failed', 'active'].includes(stage.status(stage.b).state));
+  same(stage.status(stage.b).state, 'failed', 'state');
+  check(stage.status(stage.b).reason.includes('offsets 2 to 3 are missing'), 'scenario', () => stage.status(stage.b).reason);
+  check(stage.status(stage.b).reason.includes('cleanup.policy'), 'scenario', () => stage.status(stage.b).reason);
+  same(stage.records.filter((record) => record.key === '@claim').length, 1, 'it did not even claim');
+}
+
+async function holeInStretch(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  // Void records come in, and are gone when the owner looks at what stands before its batch.
+  stage.inject({ epoch: 0 }, { epoch: 0 }, { epoch: 0 });
+  stage.broker.remove(partitionId(0), 3, 3);
+  same((await stage.add(stage.a, 'y')).kind, 'unavailable', 'nothing is acknowledged');
+  same(stage.status(stage.a).state, 'failed', 'state');
+  check(stage.status(stage.a).reason.includes('offset 3 is missing'), 'scenario', () => stage.status(stage.a).reason);
+}
+
+async function strangers(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  await stage.add(stage.a, 'x');
+  const garbage = { key: '@claim', sequence: 0, value: new Uint8Array([255, 255]) };
+  stage.inject({ epoch: 0, sequence: 0 }, { ...garbage, epoch: 0 }, { ...garbage, epoch: 2 }, claimOf(2 ** 53 - 1, 'nobody'));
+  same((await stage.add(stage.a, 'y')).kind, 'added', 'the owner goes on');
+  same(stage.status(stage.a).foreignRecords, 4, 'foreign records');
+  same((await stage.add(stage.a, 'z')).kind, 'added', 'the owner goes on');
+  same(stage.status(stage.a).foreignRecords, 4, 'each is counted once');
+  stage.a.crash();
+  await stage.active(stage.b);
+  same(stage.b.core(0).entries, ['x', 'y', 'z'], 'the next owner folds the same');
+  same(stage.status(stage.b).epoch, 2, 'epoch');
+  same(stage.status(stage.b).foreignRecords, 4, 'foreign records');
+  stage.checkAll();
 }
 
 async function tailLostUnderOwner(): Promise<void> {
@@ -459,7 +529,7 @@ async function oneFold(): Promise<void> {
   stage.inject({ key: '@claim', epoch: 2, sequence: 0, workflowId: '' });
   await stage.add(stage.b, 'z');
   const cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
-  const projected = stage.records.filter((record) => effective(cursor, record) === 'record').map((record) => record.workflowId);
+  const projected = stage.records.filter((record) => effective(cursor, record, jsonClaims) === 'record').map((record) => record.workflowId);
   same(projected, ['x', 'y', 'z'], 'a projection');
   same(stage.entries(), projected, 'the rule');
   same(stage.b.core(0).entries, projected, 'the owner');

@@ -52,6 +52,7 @@ export class SimBroker {
   /** The fates of the next appends, for scenarios; then the rates decide. */
   readonly script: AppendFate[] = [];
   readonly #partitions = new Map<string, StoredRecord[]>();
+  readonly #removed = new Set<string>();
 
   constructor(world: World, faults: LogFaults, exclusive: boolean) {
     this.world = world;
@@ -83,6 +84,18 @@ export class SimBroker {
   loseTail(id: PartitionId, count: number): void {
     this.records(id).splice(-count);
     this.world.trace(`log ${id.partition} loses ${count}`);
+  }
+
+  /** What compaction does to a journal. */
+  remove(id: PartitionId, from: number, to: number): void {
+    for (let offset = from; offset <= to; offset++) this.#removed.add(`${id.topic}/${id.partition}/${offset}`);
+    this.world.trace(`log ${id.partition} loses ${from} to ${to} from its middle`);
+  }
+
+  /** What is left of the records from `from` to below `to`. */
+  left(id: PartitionId, from: number, to: number): StoredRecord[] {
+    const records = this.records(id).slice(from, to);
+    return this.#removed.size === 0 ? records : records.filter(({ offset }) => !this.#removed.has(`${id.topic}/${id.partition}/${offset}`));
   }
 
   fate(): AppendFate {
@@ -153,7 +166,7 @@ export class SimLog implements Log {
         throw new LogError('out-of-range', `simulated: no offset ${fromOffset}, the end is ${records.length}`);
       const lag = this.#broker.hits('readLags') ? this.#node.world.random.int(1, 4) : 0;
       const visible = Math.max(fromOffset, records.length - lag);
-      return records.slice(fromOffset, Math.min(visible, fromOffset + this.#node.world.random.int(1, 8)));
+      return this.#broker.left(id, fromOffset, visible).slice(0, this.#node.world.random.int(1, 8));
     });
   }
 
