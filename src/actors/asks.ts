@@ -8,10 +8,21 @@ export type Busy = { readonly kind: 'busy'; readonly message: string };
 /** Refused, nothing happened: the command's record would be too large. */
 export type TooLarge = { readonly kind: 'tooLarge'; readonly message: string };
 
-export type AskFailure = Unavailable | DeadlineExceeded | Busy | TooLarge;
+/** A bug of ours met this command: INTERNAL. Nothing happened, and nobody else is concerned. */
+export type Internal = { readonly kind: 'internal'; readonly message: string };
+
+export type AskFailure = Unavailable | DeadlineExceeded | Busy | TooLarge | Internal;
+
+const failureKinds: { readonly [Kind in AskFailure['kind']]: true } = {
+  unavailable: true,
+  deadline: true,
+  busy: true,
+  tooLarge: true,
+  internal: true,
+};
 
 export function isAskFailure(reply: { readonly kind: string }): reply is AskFailure {
-  return reply.kind === 'unavailable' || reply.kind === 'deadline' || reply.kind === 'busy' || reply.kind === 'tooLarge';
+  return Object.hasOwn(failureKinds, reply.kind);
 }
 
 /** The asks of one actor, as its loop sees them. */

@@ -78,13 +78,15 @@ export class ClusterHost implements Endpoint<ClusterCommand> {
 
   #create(sink: ReplySink<ClusterReply>): {
     readonly core: ClusterCore;
-    readonly host: PartitionShell<ClusterReply, ClusterRecord, never>;
+    readonly host: PartitionShell<ClusterCommand, ClusterReply, ClusterRecord, never>;
   } {
     const filling = new ClusterState();
-    const host: PartitionShell<ClusterReply, ClusterRecord, never> = {
+    const host: PartitionShell<ClusterCommand, ClusterReply, ClusterRecord, never> = {
       // Until the journal is folded whole, the earlier view is the better one.
       activated: () => void (this.#view = filling),
       deactivated: () => {},
+      // It has no commands of its own.
+      undecided: () => {},
       committed: (record) => filling.evolve(record),
       answer: (askId, reply) => sink.answer(askId, reply),
       act: (effect: never) => effect,

@@ -9,12 +9,13 @@
  * All of it but the store's positions is made anew with each memory of the partition; the store is filled by replay as well.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
+import type { CommandIds } from '../kernel/handled.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
 import { HistoryCore, type HandledHistory } from '../history/history-core.ts';
-import type { HistoryCommand, TaskQueue } from '../history/commands.ts';
+import type { HistoryCommand, RunKey, StartActivityTask, StartWorkflowTask, TaskQueue } from '../history/commands.ts';
 import type { DirectQuery, HistoryEffect } from '../history/effects.ts';
 import type { HistoryLimits } from '../history/limits.ts';
-import type { HistoryRecord } from '../history/record.ts';
+import type { Fact, HistoryRecord } from '../history/record.ts';
 import type { HistoryReply, HistoryWire } from '../history/replies.ts';
 import type { QueryResult } from '../matching/tasks.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -22,6 +23,7 @@ import { type AskFailure, isAskFailure, NOBODY } from './asks.ts';
 import type { ClaimCodec } from './claim.ts';
 import { HistoryStore, type HistoryPage, type PageLimits } from './history-store.ts';
 import { LogError, type Log, type PartitionId } from './log.ts';
+import { OWN_COMMAND_ATTEMPTS_MAX, OwnCommands } from './own-commands.ts';
 import type { PartitionCore, RecordCodec } from './partition-core.ts';
 import { PartitionLoop, type PartitionMemory, type PartitionShell } from './partition-loop.ts';
 import type { PartitionStatus } from './partition-owner.ts';
@@ -50,8 +52,15 @@ export type HistoryShardOptions = {
   readonly onStatus: (status: PartitionStatus) => void;
 };
 
+export type HistoryShardStatus = PartitionStatus & {
+  /** Workflows whose timers and tasks wait aside, because the shard cannot decide what they need: each wants a person. */
+  readonly runsAside: number;
+};
+
 /** Lazy completions that no record took along are journaled after this pause. */
 const FLUSH_DELAY_MS = 1_000;
+/** Until its run is put aside, a timer that cannot be decided stays out of the way. */
+const PUT_ASIDE_GRACE_MS = 60_000;
 /** The mailbox was full. */
 const RESUBMIT_MS = 20;
 
@@ -89,8 +98,8 @@ export class HistoryShard implements Endpoint<HistoryCommand> {
     return this.#loop.drain();
   }
 
-  status(): PartitionStatus {
-    return this.#loop.status();
+  status(): HistoryShardStatus {
+    return { ...this.#loop.status(), runsAside: this.#memory?.runsAside ?? 0 };
   }
 
   submit(askId: number, command: HistoryCommand): ReturnType<Endpoint<HistoryCommand>['submit']> {
@@ -137,7 +146,7 @@ export class HistoryShard implements Endpoint<HistoryCommand> {
 class HistoryMemory
   implements
     PartitionCore<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>,
-    PartitionShell<HistoryReply, HistoryRecord, HistoryEffect>
+    PartitionShell<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>
 {
   readonly store: HistoryStore;
   readonly #options: HistoryShardOptions;
@@ -145,6 +154,7 @@ class HistoryMemory
   readonly #loop: Loop;
   readonly #transfers: TransferQueue;
   readonly #resubmits = new Set<Timer>();
+  readonly #own: OwnCommands;
   readonly #alarm: WallAlarm;
   #active = false;
   #flush: Timer | undefined;
@@ -154,6 +164,7 @@ class HistoryMemory
     this.#options = options;
     this.#core = core;
     this.#loop = loop;
+    this.#own = new OwnCommands(options.clock);
     this.#alarm = new WallAlarm(
       options.clock,
       () => loop.nowMs(),
@@ -165,6 +176,7 @@ class HistoryMemory
         isPending: (taskId) => core.transferTask(taskId) !== undefined,
         outboxCommand: (taskId) => core.outboxCommand(taskId, options.random.nonce()),
         submit: (command) => this.#submit(command),
+        putAside: (task, reason) => this.#putAside(task.key, task.kind, task.taskId, reason),
       },
       router: options.router,
       layout: options.layout,
@@ -179,6 +191,10 @@ class HistoryMemory
     return this.#active;
   }
 
+  get runsAside(): number {
+    return this.#core.runsAside;
+  }
+
   // ── The core, watched ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   handle(command: HistoryCommand, nowMs: number, askId: number): HandledHistory {
@@ -186,6 +202,14 @@ class HistoryMemory
     // It was gone, or the clock went back and it is not due any more: no record will arm the next one.
     if (command.kind === 'fireTimer' && handled.kind !== 'commit') this.#armTimer();
     return handled;
+  }
+
+  tooLarge(command: HistoryCommand, nowMs: number, askId: number): HandledHistory | undefined {
+    return this.#core.tooLarge(command, nowMs, askId);
+  }
+
+  about(command: HistoryCommand): CommandIds {
+    return this.#core.about(command);
   }
 
   /** Timers follow memory, not the log: what is due together is decided together, and goes into one append. */
@@ -213,6 +237,7 @@ class HistoryMemory
   deactivated(): void {
     this.#active = false;
     this.#transfers.close();
+    this.#own.close();
     this.#alarm.set(Infinity);
     this.#flush?.cancel();
     for (const timer of this.#resubmits) timer.cancel();
@@ -229,10 +254,29 @@ class HistoryMemory
           change.events.map((each) => each.bytes),
           offset,
         );
-      if (change.facts.some(({ fact }) => fact.kind === 'runForgotten')) this.store.forget(change.runId);
+      for (const { fact } of change.facts) this.#factCommitted(change.runId, fact, replayed);
     }
     if (replayed || !this.#active) return;
     for (const task of record.tasks) if (!('fireTimeMs' in task)) this.#transfers.run(task);
+  }
+
+  #factCommitted(runId: string, fact: Fact, replayed: boolean): void {
+    if (fact.kind === 'runForgotten') this.store.forget(runId);
+    if (replayed || !this.#active) return;
+    if (fact.kind === 'runTakenBack') {
+      // What its record brings of its own is run there.
+      for (const task of [...this.#core.pendingTransferTasks()]) if (task.key.runId === runId) this.#transfers.run(task);
+    }
+    if (fact.kind === 'runPutAside') {
+      const { failedCommand, taskId, reason } = fact;
+      this.#options.logger.error('a workflow was put aside: terminate it, or keep it for a later version', {
+        ...this.#core.nameOf(runId),
+        runId,
+        failedCommand,
+        taskId,
+        reason,
+      });
+    }
   }
 
   answer(askId: number, reply: HistoryReply): void {
@@ -248,6 +292,38 @@ class HistoryMemory
       default:
         return unreachable(effect);
     }
+  }
+
+  // ── What cannot be decided ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Tried again after a pause, and in the end put aside: one workflow must not stop the shard. */
+  undecided(askId: number, command: HistoryCommand, reason: string): void {
+    if (askId === NOBODY) this.#ownUndecided(command, reason);
+    else if (command.kind === 'startWorkflowTask' || command.kind === 'startActivityTask') this.#startUndecided(command, reason);
+  }
+
+  /** Matching tries a start again and again, and every poll that it tries with waits for nothing. */
+  #startUndecided(command: StartWorkflowTask | StartActivityTask, reason: string): void {
+    const key = this.#core.keyOf(command);
+    const name = `${command.kind} ${key?.runId} ${command.scheduledEventId}`;
+    if (key !== undefined && this.#own.pauseMs(name) === undefined) this.#putAside(key, command.kind, 0, reason);
+  }
+
+  #ownUndecided(command: HistoryCommand, reason: string): void {
+    const key = command.kind === 'putAside' ? undefined : this.#core.keyOf(command);
+    const taskId = 'taskId' in command ? command.taskId : 0;
+    const name = `${command.kind} ${taskId === 0 ? (key?.runId ?? '') : taskId}`;
+    const pauseMs = this.#own.pauseMs(name, key === undefined ? Infinity : OWN_COMMAND_ATTEMPTS_MAX);
+    // A timer's next attempt is made by the alarm, and those that are due meanwhile are not kept waiting.
+    if (command.kind === 'fireTimer') {
+      this.#core.postponeTimer(taskId, this.#loop.nowMs() + (pauseMs ?? PUT_ASIDE_GRACE_MS));
+      this.#armTimer();
+    } else if (pauseMs !== undefined) this.#own.after(pauseMs, () => this.#submit(command));
+    if (pauseMs === undefined && key !== undefined) this.#putAside(key, command.kind, taskId, reason);
+  }
+
+  #putAside(key: RunKey, failedCommand: string, taskId: number, reason: string): void {
+    this.#submit({ kind: 'putAside', key, failedCommand, taskId, reason });
   }
 
   /** A full mailbox delays what the shard must learn; with the memory gone nobody needs it. */

@@ -10,7 +10,7 @@
  * the present one.
  */
 import { unreachable } from '../kernel/assert.ts';
-import type { Handled } from '../kernel/handled.ts';
+import type { CommandIds, Handled } from '../kernel/handled.ts';
 import type { StartActivityTask, StartWorkflowTask } from '../history/commands.ts';
 import type { Rejection } from '../history/replies.ts';
 import type { ForwardedPollOutcome, MatchingCommand, MatchingRequest, StartOutcome } from '../matching/commands.ts';
@@ -127,7 +127,9 @@ export class MatchingHost implements Endpoint<MatchingRequest> {
 }
 
 /** One memory of the host, from replay to the loss of ownership: the core with a timer beside it, and the shell around it. */
-class MatchingMemory implements PartitionCore<Command, Reply, MatchingRecord, Effect>, PartitionShell<Reply, MatchingRecord, Effect> {
+class MatchingMemory
+  implements PartitionCore<Command, Reply, MatchingRecord, Effect>, PartitionShell<Command, Reply, MatchingRecord, Effect>
+{
   readonly #options: MatchingHostOptions;
   readonly #core: MatchingCore<StartedTask>;
   readonly #loop: Loop;
@@ -155,10 +157,25 @@ class MatchingMemory implements PartitionCore<Command, Reply, MatchingRecord, Ef
    * hour ahead, every poll would be over before it came, for an hour.
    */
   handle(command: Command, _journalTimeMs: number, askId: number): Handled<MatchingRecord, Reply, Effect> {
-    const handled = this.#core.handle(command, this.#options.clock.wallMs(), askId);
-    this.#arm();
-    return handled;
+    try {
+      return this.#core.handle(command, this.#options.clock.wallMs(), askId);
+    } finally {
+      this.#arm();
+    }
   }
+
+  /** A task that history could hold is no larger than what a record holds: this is refused, and history keeps it. */
+  tooLarge(): undefined {
+    return undefined;
+  }
+
+  about(command: Command): CommandIds {
+    const queue = 'queue' in command ? command.queue : undefined;
+    return { command: command.kind, namespaceId: queue?.namespaceId, taskQueue: queue?.name };
+  }
+
+  /** Its own commands bring news that is told once: what hangs on them ends with its deadline. */
+  undecided(): void {}
 
   accept(handled: Handled<MatchingRecord, Reply, Effect>): void {
     if (handled.kind === 'commit') this.#core.evolve(handled.record);

@@ -1,5 +1,5 @@
 /** What the partition loop needs of the core whose journal it keeps, and of the shell around that core. */
-import type { Handled } from '../kernel/handled.ts';
+import type { CommandIds, Handled } from '../kernel/handled.ts';
 
 export type EncodedRecord = {
   readonly key: string;
@@ -24,6 +24,10 @@ export interface PartitionCore<Command, Reply, Record, Effect> {
    * when the record is refused, the command has not happened.
    */
   handle(command: Command, nowMs: number, askId: number): Handled<Record, Reply, Effect>;
+  /** The record of this command would be too large: what becomes of it instead. undefined: it is refused, and nothing happens. */
+  tooLarge(command: Command, nowMs: number, askId: number): Handled<Record, Reply, Effect> | undefined;
+  /** What the command is about, for people. */
+  about(command: Command): CommandIds;
   /** What `handle` or `cancel` answered takes effect in memory: its record is evolved, what it staged for those who wait is done. */
   accept(handled: Handled<Record, Reply, Effect>): void;
   /** The only code that changes durable state: by way of `accept`, and in replay. */

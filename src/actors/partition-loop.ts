@@ -2,12 +2,16 @@
  * The owner of one partition: decides commands one after another, appends what they wrote in batches, and lets nothing out before the
  * records that it rests on are committed (design.md 4, rules R1–R9 and T1–T11).
  *
- *     submit ─▶ mailbox ─▶ prefetch ─▶ core.handle ─▶ encode ─▶ core.evolve ─▶ open batch     (one synchronous turn)
+ *     submit ─▶ mailbox ─▶ prefetch ─▶ core.handle ─▶ encode ─▶ core.accept ─▶ open batch     (one synchronous turn)
  *                                          │                                        │
  *                                          └ answers, effects: held ◀──┐            ▼ seal
  *                                                   │                  │         append ─▶ base offset
  *                                                   ▼                  │            │ settle
  *                                        host.answer, host.act ◀── released ◀── judged
+ *
+ * Until `accept` nothing has changed. So what throws up to there (a bug of ours, met by one command) fails that command alone; the actor's
+ * own commands are the shell's to try again. `accept` repeats what the decision has done on a fork: should it throw all the same, memory is
+ * half changed and the partition fails.
  *
  * Taking the journal over, appending and judging what became of it is its owner's part (partition-owner.ts).
  *
@@ -25,15 +29,17 @@ import type { AskFailure, AskSink } from './asks.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { LogPosition } from './effective.ts';
 import type { Log, PartitionId, StoredRecord } from './log.ts';
-import type { PartitionCore, PartitionHost, RecordCodec } from './partition-core.ts';
+import type { EncodedRecord, PartitionCore, PartitionHost, RecordCodec } from './partition-core.ts';
 import type { OwnedMemory, OwnerLimits, PartitionStatus } from './partition-owner.ts';
 import type { Clock, Random } from './ports.ts';
 import type { CommandMail, Mail, Prefetch } from './prefetch.ts';
 
 /** The shell around a core, as the loop drives it. */
-export interface PartitionShell<Reply, Record, Effect> extends PartitionHost<Reply, Record, Effect> {
+export interface PartitionShell<Command, Reply, Record, Effect> extends PartitionHost<Reply, Record, Effect> {
   /** Memory is complete and the partition is ours: offer what is pending, arm timers. */
   activated(epoch: number): void;
+  /** A command could not be decided, or its record not be written: nothing happened. It has been logged, and who asked has been told. */
+  undecided(askId: number, command: Command, reason: string): void;
   /** This memory is dropped (ownership lost, doubt, shutdown): stop its timers. Nothing else is called afterwards. */
   deactivated(): void;
 }
@@ -41,7 +47,7 @@ export interface PartitionShell<Reply, Record, Effect> extends PartitionHost<Rep
 /** One memory of a partition: made anew at each takeover. */
 export type PartitionMemory<Command, Reply, Record, Effect> = {
   readonly core: PartitionCore<Command, Reply, Record, Effect>;
-  readonly host: PartitionShell<Reply, Record, Effect>;
+  readonly host: PartitionShell<Command, Reply, Record, Effect>;
 };
 
 export type PartitionLoopOptions<Command, Reply, Record, Effect> = {
@@ -73,6 +79,8 @@ export type PartitionLimits = OwnerLimits & {
   readonly openRecordsMax: number;
   /** Answers that wait for commits or proof; past it likewise. */
   readonly heldMax: number;
+  /** A larger record is not written. */
+  readonly recordBytesMax: number;
 };
 
 export const defaultPartitionLimits: PartitionLimits = {
@@ -81,6 +89,7 @@ export const defaultPartitionLimits: PartitionLimits = {
   openBytesMax: 24 * 1024 * 1024,
   openRecordsMax: 20_000,
   heldMax: 50_000,
+  recordBytesMax: RECORD_BYTES_MAX,
   watchIntervalMs: 1_000,
   retryDelayMs: 50,
   retryDelayMsMax: 2_000,
@@ -185,11 +194,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   #take(mail: Mail<Command>): void {
     if (mail.kind === 'cancel') {
-      if (!this.#parking.cancel(mail.askId)) this.#apply(mail.askId, this.#core.cancel(mail.askId, this.#nowMs()));
-      return;
-    }
-    if (this.#parking.park(mail, this.#unpark)) return;
-    this.#decide(mail);
+      if (!this.#parking.cancel(mail.askId)) this.#cancel(mail.askId);
+    } else this.#decide(mail);
   }
 
   /** The state that these commands waited for is in memory. */
@@ -206,13 +212,74 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   }
 
   #decide(mail: CommandMail<Command>): void {
-    this.#apply(mail.askId, this.#core.handle(mail.command, this.#nowMs(), mail.askId));
+    const { askId, command } = mail;
+    let handled: Handled<Record, Reply, Effect>;
+    let encoded: EncodedRecord | undefined;
+    try {
+      if (this.#parking.park(mail, this.#unpark)) return;
+      handled = this.#core.handle(command, this.#nowMs(), askId);
+      encoded = this.#encode(handled);
+      if (this.#isTooLarge(encoded)) {
+        const instead = this.#core.tooLarge(command, this.#nowMs(), askId);
+        const encodedInstead = instead === undefined ? undefined : this.#encode(instead);
+        if (instead === undefined || this.#isTooLarge(encodedInstead)) return this.#refuse(mail, encoded);
+        this.#logger.warn('a record would be too large: decided otherwise', { ...this.#core.about(command), bytes: sizeOf(encoded) });
+        handled = instead;
+        encoded = encodedInstead;
+      }
+    } catch (error) {
+      return this.#undecided(mail, error);
+    }
+    this.#apply(askId, handled, encoded);
   }
 
-  #apply(askId: number, handled: Handled<Record, Reply, Effect>): void {
+  #encode(handled: Handled<Record, Reply, Effect>): EncodedRecord | undefined {
+    return handled.kind === 'commit' ? this.#options.codec.encode(handled.record) : undefined;
+  }
+
+  #isTooLarge(encoded: EncodedRecord | undefined): boolean {
+    return encoded !== undefined && encoded.value.byteLength > this.#limits.recordBytesMax;
+  }
+
+  /** A bug of ours: this command fails, and nobody else. */
+  #undecided({ askId, command }: CommandMail<Command>, error: unknown): void {
+    const reason = describe(error);
+    this.#logger.error('a command could not be decided', {
+      ...this.#core.about(command),
+      error: error instanceof Error ? error : reason,
+    });
+    if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'internal', message: `internal error, see the server's log: ${reason}` });
+    this.#host.undecided(askId, command, reason);
+  }
+
+  #refuse({ askId, command }: CommandMail<Command>, encoded: EncodedRecord | undefined): void {
+    const message = `the record of this command would have ${sizeOf(encoded)} bytes, more than ${this.#limits.recordBytesMax}`;
+    this.#logger.warn('command refused: too large', { ...this.#core.about(command), bytes: sizeOf(encoded) });
+    if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'tooLarge', message });
+    this.#host.undecided(askId, command, message);
+  }
+
+  #cancel(askId: number): void {
+    let handled: Handled<Record, Reply, Effect>;
+    let encoded: EncodedRecord | undefined;
+    try {
+      handled = this.#core.cancel(askId, this.#nowMs());
+      encoded = this.#encode(handled);
+    } catch (error) {
+      // Whoever waited is gone: what is left of the wait ends with its deadline.
+      return this.#logger.error('a cancellation could not be decided', { error: error instanceof Error ? error : String(error) });
+    }
+    this.#apply(askId, handled, encoded);
+  }
+
+  /** From here on it has happened. */
+  #apply(askId: number, handled: Handled<Record, Reply, Effect>, encoded: EncodedRecord | undefined): void {
     switch (handled.kind) {
       case 'commit':
-        return this.#commit(askId, handled);
+        assert(encoded !== undefined, 'a record is encoded before it is accepted');
+        this.#owner.wrote(encoded.timeMs);
+        this.#core.accept(handled);
+        return this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects);
       case 'answer':
         this.#core.accept(handled);
         return this.#window.hold(askId, handled.reply, handled.effects);
@@ -224,20 +291,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       default:
         return unreachable(handled);
     }
-  }
-
-  #commit(askId: number, handled: Extract<Handled<Record, Reply, Effect>, { readonly kind: 'commit' }>): void {
-    const { record, reply, effects } = handled;
-    const encoded = this.#options.codec.encode(record);
-    if (encoded.value.byteLength > RECORD_BYTES_MAX) {
-      const message = `the record of this command would have ${encoded.value.byteLength} bytes, more than ${RECORD_BYTES_MAX}`;
-      this.#logger.warn('command refused: too large', { bytes: encoded.value.byteLength });
-      if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'tooLarge', message });
-      return;
-    }
-    this.#owner.wrote(encoded.timeMs);
-    this.#core.accept(handled);
-    this.#window.commit(askId, record, encoded, reply, effects);
   }
 
   #nowMs(): number {
@@ -296,7 +349,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     return this.#memory.core;
   }
 
-  get #host(): PartitionShell<Reply, Record, Effect> {
+  get #host(): PartitionShell<Command, Reply, Record, Effect> {
     assert(this.#memory !== undefined, 'there is memory while commands are decided or records folded');
     return this.#memory.host;
   }
@@ -313,6 +366,10 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   get #waiting(): number {
     return this.#mailbox.length + this.#parking.count + this.#unparked.length;
   }
+}
+
+function sizeOf(encoded: EncodedRecord | undefined): number {
+  return encoded?.value.byteLength ?? 0;
 }
 
 function describe(error: unknown): string {

@@ -6,7 +6,8 @@
  *                                    started or is obsolete, so that a takeover offers it again.
  *     the others (the outbox)    ──▶ the target's shard; its answer becomes finishOutboxTask here.
  *
- * What cannot be delivered now is tried again, with a growing pause, for as long as the task is pending.
+ * What cannot be delivered now is tried again, with a growing pause, for as long as the task is pending. What cannot be built, or is
+ * refused because of what it is (its target cannot decide or write it), is tried a few times; then the task's run is put aside.
  */
 import { unreachable } from '../kernel/assert.ts';
 import { historyShardOf } from '../kernel/shard.ts';
@@ -16,6 +17,7 @@ import { outboxOutcome } from '../history/outbox.ts';
 import type { TransferTask } from '../history/tasks.ts';
 import type { Logger } from '../observability/logger.ts';
 import { isAskFailure } from './asks.ts';
+import { OWN_COMMAND_ATTEMPTS_MAX } from './own-commands.ts';
 import type { Clock, Random, Timer } from './ports.ts';
 import type { Asker } from './router.ts';
 
@@ -34,6 +36,8 @@ export interface TransferShard {
   outboxCommand(
     taskId: number,
   ): { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: HistoryCommand } | undefined;
+  /** The task's run takes no part in the queues from now on: what the task needs cannot be done. */
+  putAside(task: TransferTask, reason: string): void;
   /** A command of the shard's own: nobody waits for its answer. */
   submit(command: HistoryCommand): void;
 }
@@ -82,6 +86,29 @@ export class TransferQueue {
 
   #run(task: TransferTask, attempt: number): void {
     if (this.#closed || !this.#options.shard.isPending(task.taskId)) return;
+    try {
+      this.#send(task, attempt);
+    } catch (error) {
+      this.#failed(task, attempt, error);
+    }
+  }
+
+  /** A bug of ours that meets this task is this task's trouble alone. */
+  #failed(task: TransferTask, attempt: number, error: unknown): void {
+    const { namespaceId, workflowId, runId } = task.key;
+    const { kind, taskId } = task;
+    const problem = error instanceof Error ? error : new Error(String(error));
+    this.#options.logger.error('a task cannot be run', { task: kind, taskId, namespaceId, workflowId, runId, attempt, error: problem });
+    this.#hopeless(task, attempt, `${problem.name}: ${problem.message}`);
+  }
+
+  /** It will hardly be otherwise next time. */
+  #hopeless(task: TransferTask, attempt: number, reason: string): void {
+    if (attempt >= OWN_COMMAND_ATTEMPTS_MAX) this.#options.shard.putAside(task, reason);
+    else this.#retry(task, attempt, reason);
+  }
+
+  #send(task: TransferTask, attempt: number): void {
     switch (task.kind) {
       case 'workflowTask':
       case 'activityTask':
@@ -120,8 +147,12 @@ export class TransferQueue {
       this.#deadlineMs(),
       (reply) => {
         if (reply.kind === 'done') return;
-        if (reply.kind === 'stickyUnavailable') return this.#dispatchToNormalQueue(task, attempt);
-        this.#retry(task, attempt, whyNot(reply));
+        try {
+          if (reply.kind === 'stickyUnavailable') this.#dispatchToNormalQueue(task, attempt);
+          else this.#retry(task, attempt, whyNot(reply));
+        } catch (error) {
+          this.#failed(task, attempt, error);
+        }
       },
     );
   }
@@ -151,9 +182,14 @@ export class TransferQueue {
     const target = historyShardOf(outgoing.targetNamespaceId, outgoing.targetWorkflowId, layout.historyShards);
     router.askHistory(target, outgoing.command, this.#deadlineMs(), (reply) => {
       if (this.#closed) return;
-      const outcome = isAskFailure(reply) ? undefined : outboxOutcome(task.kind, reply);
-      if (outcome === undefined) return this.#retry(task, attempt, whyNot(reply));
-      shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome });
+      if (reply.kind === 'internal' || reply.kind === 'tooLarge') return this.#hopeless(task, attempt, whyNot(reply));
+      try {
+        const outcome = isAskFailure(reply) ? undefined : outboxOutcome(task.kind, reply);
+        if (outcome === undefined) this.#retry(task, attempt, whyNot(reply));
+        else shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome });
+      } catch (error) {
+        this.#failed(task, attempt, error);
+      }
     });
   }
 

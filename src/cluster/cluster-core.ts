@@ -53,6 +53,15 @@ export class ClusterCore {
     }
   }
 
+  /** Refused: nothing in it could be left out. */
+  tooLarge(): undefined {
+    return undefined;
+  }
+
+  about(command: ClusterCommand): { readonly command: string } {
+    return { command: command.kind };
+  }
+
   accept(handled: Result): void {
     if (handled.kind === 'commit') this.#state.evolve(handled.record);
   }

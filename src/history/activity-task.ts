@@ -81,7 +81,7 @@ export function armActivityTimer(run: RunDraft, scheduledEventId: number): void 
 
 export function startActivityTask(draft: Draft, command: StartActivityTask): HistoryReply {
   const run = findRun(draft.shard, command.key);
-  if (run === undefined || !isRunning(run)) return activityTaskNotFound;
+  if (run === undefined || !isRunning(run) || draft.shard.aside.has(run.key.runId)) return activityTaskNotFound;
   const activity = run.activities.get(command.scheduledEventId);
   if (activity === undefined || activity.stamp !== command.stamp || activity.inBackoff) return activityTaskNotFound;
   if (activity.startedTimeMs !== 0) {

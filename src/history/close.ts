@@ -27,6 +27,8 @@ export function closeRun<Kind extends CloseEventKind>(run: RunDraft, kind: Kind,
   run.add(kind, attributes, meta);
   assert(!isRunning(run.run), `${kind} closes its run`);
   const { draft } = run;
+  // What is left to do for a closed run is not what the shard could not do.
+  if (draft.shard.aside.has(run.run.key.runId)) run.noteInShard({ kind: 'runTakenBack' });
   if (tellParent) run.addTask({ kind: 'notifyParent', taskId: draft.nextTaskId(), key: run.run.key, version: 0 });
   run.addTask({
     kind: 'retention',

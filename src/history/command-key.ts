@@ -20,6 +20,7 @@ export function commandKey(command: HistoryCommand, shard: ShardState): RunKey |
     case 'queryWorkflow':
     case 'describeWorkflow':
     case 'getHistoryPosition':
+    case 'putAside':
       return command.key;
     case 'completeWorkflowTask':
     case 'failWorkflowTask':

@@ -347,6 +347,17 @@ export type RecordChildClosed = {
 /** Completions of transfer tasks that no other record has carried yet. No reply. */
 export type FlushFinishedTasks = { readonly kind: 'flushFinishedTasks' };
 
+/** One of the shard's own commands for this run cannot be decided: the run is put aside. No reply. */
+export type PutAside = {
+  readonly kind: 'putAside';
+  readonly key: RunKey;
+  /** Kind of the command, or of the task, that fails. */
+  readonly failedCommand: string;
+  /** The task that fails; 0 = none. */
+  readonly taskId: number;
+  readonly reason: string;
+};
+
 export type HistoryCommand =
   | StartWorkflow
   | SignalWithStartWorkflow
@@ -371,7 +382,8 @@ export type HistoryCommand =
   | FireTimer
   | FinishOutboxTask
   | RecordChildClosed
-  | FlushFinishedTasks;
+  | FlushFinishedTasks
+  | PutAside;
 
 // ── Commands of a workflow, as a worker sends them with a completed workflow task ──────────────────────────────────────────────
 

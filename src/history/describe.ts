@@ -3,16 +3,16 @@ import type { DescribeWorkflow, GetHistoryPosition } from './commands.ts';
 import type { Draft } from './draft.ts';
 import { findRun, workflowNotFound } from './reject.ts';
 import type { Description, HistoryPosition, HistoryReply, PendingActivityDescription, PendingChildDescription } from './replies.ts';
-import { type Activity, type Child, isRunning, type Run } from './state.ts';
+import { type Activity, type AsideRun, type Child, isRunning, type Run } from './state.ts';
 import type { HistoryWaiter } from './volatile.ts';
 import { encodeTail } from './workflow-task.ts';
 
 export function describeWorkflow(draft: Draft, command: DescribeWorkflow): HistoryReply {
   const run = findRun(draft.shard, command.key);
-  return run === undefined ? workflowNotFound(command.key) : describe(run);
+  return run === undefined ? workflowNotFound(command.key) : describe(run, draft.shard.aside.get(run.key.runId));
 }
 
-function describe(run: Run): Description {
+function describe(run: Run, aside: AsideRun | undefined): Description {
   const { start, workflowTask } = run;
   const requestIds = new Map<string, { readonly eventId: number; readonly eventType: number; readonly buffered: boolean }>();
   for (const { requestId, eventId, eventType } of run.requestIds)
@@ -59,6 +59,7 @@ function describe(run: Run): Description {
             startedTimeMs: workflowTask.startedTimeMs,
             attempt: workflowTask.attempt,
           },
+    aside,
     requestIds,
   };
 }

@@ -14,9 +14,9 @@ import type { HistoryEffect } from './effects.ts';
 import type { AttributesOf, EventKind, EventOf, HistoryEvent, RecordedEvent, WorkflowExecutionStartedAttributes } from './events.ts';
 import { beginRun } from './evolve-event.ts';
 import { evolveRecorded, noteTask } from './evolve.ts';
-import { evolveFact, type RunFact } from './evolve-fact.ts';
+import { evolveFact, type RunFact, type ShardFact } from './evolve-fact.ts';
 import type { HistoryLimits } from './limits.ts';
-import { type Fact, type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from './record.ts';
+import { type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import { makeSpeculativeReal } from './speculative.ts';
 import { forkRun, isRunning, type Run, type ShardState } from './state.ts';
@@ -232,9 +232,9 @@ export class RunDraft {
     evolveFact(this.run, fact, this.draft.nowMs, this.draft.wire);
   }
 
-  forget(): void {
+  /** What changes the shard around the run: the fork does not show it. */
+  noteInShard(fact: ShardFact): void {
     this.#touched = true;
-    const fact: Fact = { kind: 'runForgotten' };
     this.facts.push({ afterEvents: this.events.length, fact });
   }
 

@@ -6,8 +6,9 @@ import type { Fact } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import type { Run } from './state.ts';
 
-/** `runForgotten` is about the shard and is not handled here. */
-export type RunFact = Exclude<Fact, { readonly kind: 'runForgotten' }>;
+/** About the shard, not only about the run (evolve.ts). */
+export type ShardFact = Extract<Fact, { readonly kind: 'runPutAside' | 'runTakenBack' | 'runForgotten' }>;
+export type RunFact = Exclude<Fact, ShardFact>;
 
 export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: HistoryWire): void {
   switch (fact.kind) {

@@ -8,6 +8,7 @@ import { assert, unreachable } from '../kernel/assert.ts';
 import { beginRun, evolveEvent } from './evolve-event.ts';
 import { evolveFact } from './evolve-fact.ts';
 import type { RecordedEvent } from './events.ts';
+import { evolvePutAside, evolveTakenBack, forgetAside, waitsAside } from './put-aside.ts';
 import type { HistoryRecord, RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import { childStartKey, executionKey, type Run, type ShardState } from './state.ts';
@@ -27,9 +28,12 @@ function evolveRun(shard: ShardState, record: HistoryRecord, change: RunChange, 
     for (; nextFact < change.facts.length; nextFact++) {
       const placed = change.facts[nextFact];
       if (placed === undefined || placed.afterEvents > at) break;
-      if (placed.fact.kind === 'runForgotten') return forgetRun(shard, run);
-      assert(run !== undefined, `a ${placed.fact.kind} fact needs its run`);
-      evolveFact(run, placed.fact, record.timeMs, wire);
+      const { fact } = placed;
+      if (fact.kind === 'runForgotten') return forgetRun(shard, run);
+      assert(run !== undefined, `a ${fact.kind} fact needs its run`);
+      if (fact.kind === 'runPutAside') evolvePutAside(shard, change.runId, fact, record.timeMs);
+      else if (fact.kind === 'runTakenBack') evolveTakenBack(shard, change.runId);
+      else evolveFact(run, fact, record.timeMs, wire);
     }
     const recorded = change.events[at];
     if (recorded === undefined) break;
@@ -63,6 +67,7 @@ export function evolveRecorded(run: Run, { event, bytes }: RecordedEvent, wire: 
 function forgetRun(shard: ShardState, run: Run | undefined): void {
   if (run === undefined) return;
   shard.runs.delete(run.key.runId);
+  forgetAside(shard, run.key.runId);
   const execution = executionKey(run.key.namespaceId, run.key.workflowId);
   if (shard.currentRuns.get(execution) === run) shard.currentRuns.delete(execution);
   const { parent, firstRunId } = run.start;
@@ -71,7 +76,8 @@ function forgetRun(shard: ShardState, run: Run | undefined): void {
 
 function addTask(shard: ShardState, task: Task): void {
   shard.taskIdLast = Math.max(shard.taskIdLast, task.taskId);
-  if (isTimer(task)) shard.timers.add(task);
+  if (waitsAside(shard, task)) shard.tasksAside.set(task.taskId, task);
+  else if (isTimer(task)) shard.timers.add(task);
   else shard.transfers.set(task.taskId, task);
   const run = shard.runs.get(task.key.runId);
   if (run !== undefined) noteTask(run, task);
@@ -80,7 +86,7 @@ function addTask(shard: ShardState, task: Task): void {
 function finishTask(shard: ShardState, taskId: number): void {
   const transfer = shard.transfers.get(taskId);
   if (transfer === undefined) {
-    shard.timers.remove(taskId);
+    if (!shard.timers.remove(taskId)) shard.tasksAside.delete(taskId);
     return;
   }
   shard.transfers.delete(taskId);

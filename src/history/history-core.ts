@@ -9,7 +9,7 @@
  * Volatile state (who waits, buffered queries, speculative tasks) is lost at a takeover.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
-import type { Handled } from '../kernel/handled.ts';
+import type { CommandIds, Handled } from '../kernel/handled.ts';
 import { startActivityTask, withdrawActivityStart } from './activity-task.ts';
 import { cancelActivityTask, completeActivityTask, failActivityTask, recordActivityHeartbeat } from './activity-close.ts';
 import { canonicalText } from './canonical.ts';
@@ -27,6 +27,7 @@ import { failWorkflowTask, resetStickyTaskQueue } from './fail-workflow-task.ts'
 import { defaultHistoryLimits, type HistoryLimits } from './limits.ts';
 import { keepWithinLimits } from './keep-within-limits.ts';
 import { finishOutboxTask, outboxCommand, type OutboxCommand } from './outbox.ts';
+import { putAside } from './put-aside.ts';
 import { queryWorkflow, releaseQueries } from './query.ts';
 import type { HistoryRecord } from './record.ts';
 import { findRun, reject } from './reject.ts';
@@ -38,6 +39,7 @@ import { emptyShard, executionKey, isRunning, type ShardState, type WorkflowTask
 import type { TransferTask } from './tasks.ts';
 import { fireTimer } from './timer.ts';
 import type { NextTimer } from './timer-queue.ts';
+import { endTooLarge } from './too-large.ts';
 import { changeVolatile, emptyVolatile, type Volatile, type VolatileChange } from './volatile.ts';
 import { startWorkflowTask } from './workflow-task.ts';
 
@@ -47,6 +49,8 @@ export type HandledHistory = Handled<HistoryRecord, HistoryReply, HistoryEffect>
   /** Applied by `accept`. */
   readonly changes: readonly VolatileChange[];
 };
+
+const noKey: Partial<RunKey> = {};
 
 export class HistoryCore {
   readonly #wire: HistoryWire;
@@ -63,6 +67,16 @@ export class HistoryCore {
     const draft = this.#draft(nowMs, askId);
     const reply = decide(draft, command);
     return this.#handled(draft, reply);
+  }
+
+  /**
+   * The record of this command would be larger than the journal takes: what becomes of it instead. undefined: it is refused, and nothing
+   * happens.
+   */
+  tooLarge(command: HistoryCommand, nowMs: number, askId: number): HandledHistory | undefined {
+    const draft = this.#draft(nowMs, askId);
+    const reply = endTooLarge(draft, command);
+    return reply === undefined ? undefined : this.#handled(draft, reply);
   }
 
   /** What was handled takes effect in memory. */
@@ -102,6 +116,16 @@ export class HistoryCore {
     return this.#shard.timers.next();
   }
 
+  /** It cannot be decided now: no `nextTimer` before that time. Memory only; at a takeover it is due again. */
+  postponeTimer(taskId: number, untilMs: number): void {
+    this.#shard.timers.postpone(taskId, untilMs);
+  }
+
+  /** Runs whose timers and tasks wait aside, because the shard cannot go on with them. */
+  get runsAside(): number {
+    return this.#shard.aside.size;
+  }
+
   /** undefined: nothing to ask (any more), finish the task as done. `newRunId` is used only if a child is to be made. */
   outboxCommand(taskId: number, newRunId: string): OutboxCommand | undefined {
     return outboxCommand(this.#shard, taskId, newRunId);
@@ -115,6 +139,18 @@ export class HistoryCore {
   /** What must be in memory before this command is handled. */
   keyOf(command: HistoryCommand): RunKey | undefined {
     return commandKey(command, this.#shard);
+  }
+
+  /** For log lines: names and ids, no content. */
+  about(command: HistoryCommand): CommandIds {
+    const { namespaceId, workflowId, runId } = this.keyOf(command) ?? noKey;
+    return { command: command.kind, namespaceId, workflowId, runId, taskId: 'taskId' in command ? command.taskId : undefined };
+  }
+
+  /** The namespace and workflow id of a run, as far as it is in memory. */
+  nameOf(runId: string): { readonly namespaceId: string | undefined; readonly workflowId: string | undefined } {
+    const key = this.#shard.runs.get(runId)?.key;
+    return { namespaceId: key?.namespaceId, workflowId: key?.workflowId };
   }
 
   has(key: RunKey): boolean {
@@ -246,6 +282,8 @@ function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined
       return finishOutboxTask(draft, command);
     case 'recordChildClosed':
       return recordChildClosed(draft, command);
+    case 'putAside':
+      return putAside(draft, command);
     case 'flushFinishedTasks':
       // `handle` puts them into every record; here they are the record.
       for (const taskId of draft.volatile.finished) if (draft.shard.transfers.has(taskId)) draft.finishTask(taskId);

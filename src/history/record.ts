@@ -84,5 +84,9 @@ export type Fact =
       readonly failure: Uint8Array | undefined;
     }
   | { readonly kind: 'activityBackoffEnded'; readonly scheduledEventId: number }
+  /** A command or task of the shard's own for this run cannot be decided: the run's timers and transfer tasks wait aside from here on. */
+  | { readonly kind: 'runPutAside'; readonly failedCommand: string; readonly taskId: number; readonly reason: string }
+  /** They wait in the queues again. */
+  | { readonly kind: 'runTakenBack' }
   /** Retention is over: nothing of the run stays. */
   | { readonly kind: 'runForgotten' };

@@ -147,6 +147,9 @@ export type PendingChildDescription = {
   readonly parentClosePolicy: number;
 };
 
+/** What failed, why, and since when the run's timers and tasks wait. */
+export type PutAsideDescription = { readonly failedCommand: string; readonly reason: string; readonly timeMs: number };
+
 export type Description = {
   readonly kind: 'description';
   readonly key: RunKey;
@@ -185,6 +188,8 @@ export type Description = {
         readonly attempt: number;
       }
     | undefined;
+  /** The shard cannot go on with this run. */
+  readonly aside: PutAsideDescription | undefined;
   /** Request ids that made or attached to this run: id -> event id and type. */
   readonly requestIds: ReadonlyMap<string, { readonly eventId: number; readonly eventType: number; readonly buffered: boolean }>;
 };
@@ -229,6 +234,7 @@ export type HistoryReplyTo = {
   readonly finishOutboxTask: Done;
   readonly recordChildClosed: Done;
   readonly flushFinishedTasks: Done;
+  readonly putAside: Done;
 };
 
 /** The functions of the wire format that decisions need, injected: the core itself imports no codec. All are pure. */

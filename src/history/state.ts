@@ -7,7 +7,7 @@
 import type { ActivityTaskScheduledAttributes, HistoryEvent, StartChildWorkflowExecutionInitiatedAttributes } from './events.ts';
 import type { ParentLink, RunKey, StickyAttributes, TaskQueue, WorkflowExecution } from './commands.ts';
 import { Pending } from './pending.ts';
-import type { TransferTask } from './tasks.ts';
+import type { Task, TransferTask } from './tasks.ts';
 import { TimerQueue } from './timer-queue.ts';
 
 /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
@@ -35,10 +35,16 @@ export type ShardState = {
    * whatever has become of it and whoever has the workflow id by now.
    */
   readonly childStarts: Map<string, string>;
-  /** Pending transfer tasks in the order of their ids. */
+  /** Pending transfer tasks in the order of their ids, but for those that were put aside meanwhile. */
   readonly transfers: Map<number, TransferTask>;
   readonly timers: TimerQueue;
+  /** By run id: runs that the shard cannot go on with (put-aside.ts). */
+  readonly aside: Map<string, AsideRun>;
+  /** Their timers and transfer tasks, which neither fire nor run meanwhile. */
+  readonly tasksAside: Map<number, Task>;
 };
+
+export type AsideRun = { readonly failedCommand: string; readonly reason: string; readonly timeMs: number };
 
 export function emptyShard(): ShardState {
   return {
@@ -49,6 +55,8 @@ export function emptyShard(): ShardState {
     childStarts: new Map(),
     transfers: new Map(),
     timers: new TimerQueue(),
+    aside: new Map(),
+    tasksAside: new Map(),
   };
 }
 

@@ -4,6 +4,9 @@
  * The map is the truth and is what is hashed; the heap is an index over it. A timer that is removed (its activity completed, its
  * workflow closed) leaves its heap entry behind, which is passed over when it comes to the top. When more than half of the heap is
  * such leftovers it is built anew, so that a day-long timeout of a workflow that took a second does not stay for a day.
+ *
+ * A timer that cannot be decided is postponed: its entry moves back in the heap, and those behind it fire meanwhile. That is no part of the
+ * truth: the task keeps its fire time.
  */
 import type { TimerTask } from './tasks.ts';
 
@@ -13,7 +16,9 @@ const heapEntriesKept = 1024;
 
 export class TimerQueue {
   readonly #tasks = new Map<number, TimerTask>();
-  #heap: TimerTask[] = [];
+  #heap: NextTimer[] = [];
+  /** Task id -> the time of the heap entry that counts. Nearly always empty. */
+  readonly #postponed = new Map<number, number>();
 
   get size(): number {
     return this.#tasks.size;
@@ -35,21 +40,38 @@ export class TimerQueue {
 
   remove(taskId: number): boolean {
     if (!this.#tasks.delete(taskId)) return false;
+    if (this.#postponed.size > 0) this.#postponed.delete(taskId);
     if (this.#heap.length > heapEntriesKept && this.#heap.length > 2 * this.#tasks.size) this.#rebuild();
     return true;
+  }
+
+  /** Not before that time, whenever it was due. */
+  postpone(taskId: number, untilMs: number): void {
+    if (!this.#tasks.has(taskId)) return;
+    this.#postponed.set(taskId, untilMs);
+    this.#heap.push({ fireTimeMs: untilMs, taskId });
+    this.#up(this.#heap.length - 1);
   }
 
   next(): NextTimer | undefined {
     for (;;) {
       const top = this.#heap[0];
       if (top === undefined) return undefined;
-      if (this.#tasks.has(top.taskId)) return { fireTimeMs: top.fireTimeMs, taskId: top.taskId };
+      if (this.#counts(top)) return { fireTimeMs: top.fireTimeMs, taskId: top.taskId };
       this.#pop();
     }
   }
 
+  #counts({ fireTimeMs, taskId }: NextTimer): boolean {
+    if (!this.#tasks.has(taskId)) return false;
+    const postponedMs = this.#postponed.size > 0 ? this.#postponed.get(taskId) : undefined;
+    return postponedMs === undefined || postponedMs === fireTimeMs;
+  }
+
   #rebuild(): void {
-    this.#heap = [...this.#tasks.values()].sort(byFireTime);
+    const entries: NextTimer[] = [...this.#tasks.values()];
+    for (const [taskId, fireTimeMs] of this.#postponed) entries.push({ fireTimeMs, taskId });
+    this.#heap = entries.sort(byFireTime);
   }
 
   #pop(): void {
@@ -61,11 +83,11 @@ export class TimerQueue {
 
   #up(from: number): void {
     const heap = this.#heap;
-    const task = heap[from] as TimerTask;
+    const task = heap[from] as NextTimer;
     let at = from;
     while (at > 0) {
       const parentAt = (at - 1) >> 1;
-      const parent = heap[parentAt] as TimerTask;
+      const parent = heap[parentAt] as NextTimer;
       if (byFireTime(parent, task) <= 0) break;
       heap[at] = parent;
       at = parentAt;
@@ -75,14 +97,14 @@ export class TimerQueue {
 
   #down(from: number): void {
     const heap = this.#heap;
-    const task = heap[from] as TimerTask;
+    const task = heap[from] as NextTimer;
     let at = from;
     for (;;) {
       let childAt = 2 * at + 1;
       if (childAt >= heap.length) break;
       const right = heap[childAt + 1];
-      if (right !== undefined && byFireTime(right, heap[childAt] as TimerTask) < 0) childAt++;
-      const child = heap[childAt] as TimerTask;
+      if (right !== undefined && byFireTime(right, heap[childAt] as NextTimer) < 0) childAt++;
+      const child = heap[childAt] as NextTimer;
       if (byFireTime(task, child) <= 0) break;
       heap[at] = child;
       at = childAt;

@@ -61,7 +61,7 @@ function fireForRun(
       closeRun(firing, 'workflowExecutionTimedOut', { retryState: stateAtTimeout(run, draft.nowMs), newExecutionRunId: '' });
       return;
     case 'retention':
-      firing.forget();
+      firing.noteInShard({ kind: 'runForgotten' });
   }
 }
 

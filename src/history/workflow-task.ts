@@ -111,7 +111,7 @@ export function finishWorkflowTaskTasks(run: RunDraft): void {
 
 export function startWorkflowTask(draft: Draft, command: StartWorkflowTask): HistoryReply {
   const run = findRun(draft.shard, command.key);
-  if (run === undefined || !isRunning(run)) return workflowTaskNotFound;
+  if (run === undefined || !isRunning(run) || draft.shard.aside.has(run.key.runId)) return workflowTaskNotFound;
   const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
   if (workflowTask === undefined || workflowTask.scheduledEventId !== command.scheduledEventId) return workflowTaskNotFound;
   if (workflowTask.stamp !== command.stamp) return workflowTaskNotFound;

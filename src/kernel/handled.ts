@@ -12,3 +12,6 @@ export type Handled<Record, Reply, Effect> =
 
 /** The effect that every core has: the answer to an ask that was not answered in its own turn. */
 export type ReplyEffect<Reply> = { readonly kind: 'reply'; readonly askId: number; readonly reply: Reply };
+
+/** What a command is about, for log lines: names and ids, never content. */
+export type CommandIds = { readonly command: string } & Readonly<Record<string, string | number | undefined>>;

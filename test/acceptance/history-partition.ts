@@ -119,6 +119,7 @@ export class LivePartition {
         committed: () => {},
         activated: () => {},
         deactivated: () => {},
+        undecided: () => {},
       },
     };
   }

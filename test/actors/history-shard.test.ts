@@ -6,7 +6,7 @@ import { LogError } from '../../src/actors/log.ts';
 import { Router, type HistoryAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { CLOCK_CHECK_MS } from '../../src/actors/wall-alarm.ts';
-import type { HistoryCommand, RunKey } from '../../src/history/commands.ts';
+import type { HistoryCommand, RunKey, StartAttributes, TerminateWorkflow } from '../../src/history/commands.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../src/history/replies.ts';
 import { historyShardOf } from '../../src/kernel/shard.ts';
@@ -33,7 +33,7 @@ class Bench {
   readonly asked: { readonly askId: number; readonly command: HistoryCommand }[] = [];
   readonly answer: (askId: number, reply: HistoryReply) => void;
 
-  constructor(log = new MemoryLog(), cacheBytesMax = 1024 * 1024) {
+  constructor(log = new MemoryLog(), cacheBytesMax = 1024 * 1024, wire = historyWire) {
     this.log = log;
     const matching = this.router.sink({ kind: 'matching', partition: 0 });
     this.router.attach<MatchingRequest>(
@@ -67,7 +67,7 @@ class Bench {
       log,
       codec: historyCodec,
       claims: jsonClaims,
-      wire: historyWire,
+      wire,
       limits: defaultHistoryLimits,
       cacheBytesMax,
       layout,
@@ -91,7 +91,7 @@ class Bench {
     return new Promise((resolve) => void this.router.askHistory(1, command, Infinity, resolve));
   }
 
-  async start(workflowId: string, startDelayMs = 0): Promise<RunKey> {
+  async start(workflowId: string, startDelayMs = 0, change: Partial<StartAttributes> = {}): Promise<RunKey> {
     const reply = await this.ask({
       kind: 'startWorkflow',
       key: { namespaceId, workflowId, runId: '' },
@@ -101,7 +101,7 @@ class Bench {
       policies: { reusePolicy: 1, conflictPolicy: 1 },
       parent: undefined,
       onConflict: undefined,
-      start: startAttributes({ startDelayMs }),
+      start: startAttributes({ startDelayMs, ...change }),
     });
     if (reply.kind !== 'started') throw new Error(`not started: ${JSON.stringify(reply)}`);
     return { namespaceId, workflowId, runId: reply.runId };
@@ -242,6 +242,95 @@ describe('a clock that is set back by an hour', () => {
   });
 });
 
+describe('a timer that cannot be decided', () => {
+  /** The first workflow task of a workflow with this task timeout cannot be written: a bug of ours, planted. */
+  const brokenTimeoutMs = 7_777;
+  const brokenWire: typeof historyWire = {
+    ...historyWire,
+    encodeEvent(event) {
+      const breaks = event.type === 'workflowTaskScheduled' && event.attributes.startToCloseTimeoutMs === brokenTimeoutMs;
+      if (breaks) throw new RangeError('planted');
+      return historyWire.encodeEvent(event);
+    },
+  };
+
+  async function openBroken(log?: MemoryLog): Promise<Bench> {
+    const bench = new Bench(log, undefined, brokenWire);
+    benches.push(bench);
+    return await bench.started();
+  }
+
+  async function pass(bench: Bench, ms: number): Promise<void> {
+    for (let leftMs = ms; leftMs > 0; leftMs -= 100) {
+      bench.clock.advance(Math.min(leftMs, 100));
+      await turns(5);
+    }
+  }
+
+  test('lets others fire, is tried again, and in the end its workflow is put aside: readable, counted, and it can be terminated', async () => {
+    const bench = await openBroken();
+    const broken = await bench.start('broken', 1_000, { taskTimeoutMs: brokenTimeoutMs });
+    await bench.start('sound', 1_100);
+    await pass(bench, 1_200);
+    expect(bench.offered.map(({ key }) => key.workflowId)).toEqual(['sound']);
+    expect(bench.shard.status()).toMatchObject({ state: 'active', runsAside: 0 });
+
+    await pass(bench, 5_000);
+    expect(bench.shard.status()).toMatchObject({ state: 'active', runsAside: 1 });
+    expect(await bench.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({
+      status: 1,
+      aside: { failedCommand: 'fireTimer', reason: 'RangeError: planted' },
+    });
+    // Every other one who wants something of it gets an answer of their own.
+    const signalled = await bench.ask({
+      kind: 'requestCancelWorkflow',
+      key: broken,
+      firstExecutionRunId: '',
+      cause: '',
+      identity: '',
+      requestId: '',
+      links: [],
+      external: undefined,
+      childOf: undefined,
+    });
+    expect(signalled).toMatchObject({ kind: 'internal' });
+
+    await bench.shard.drain();
+    const second = await openBroken(bench.log);
+    await pass(second, 10_000);
+    expect(second.shard.status()).toMatchObject({ state: 'active', runsAside: 1 });
+    expect(await second.ask(terminate(broken))).toEqual({ kind: 'done' });
+    expect(second.shard.status()).toMatchObject({ runsAside: 0 });
+    expect(await second.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({ status: 5, aside: undefined });
+    second.clock.advance(73 * 3_600_000);
+    await pass(second, 1_000);
+    expect(await second.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
+  });
+});
+
+test('a workflow task that cannot be started is asked for a few times, then its workflow is put aside', async () => {
+  const identity = 'poison';
+  const bench = new Bench(undefined, undefined, {
+    ...historyWire,
+    encodeEvent(event) {
+      if (event.type === 'workflowTaskStarted' && event.attributes.identity === identity) throw new RangeError('planted');
+      return historyWire.encodeEvent(event);
+    },
+  });
+  benches.push(bench);
+  await bench.started();
+  await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  const [offered] = bench.offered;
+  if (offered === undefined) throw new Error('offered just now');
+  const { key, scheduledEventId, stamp } = offered;
+  const taskQueue = { name: 'queue', kind: 1, normalName: '' };
+  const start = { kind: 'startWorkflowTask', key, scheduledEventId, stamp, pollRequestId: 'p', identity, taskQueue } as const;
+  for (let attempt = 0; attempt < 5; attempt++) expect(await bench.ask(start)).toMatchObject({ kind: 'internal' });
+  expect(await bench.ask(start), 'matching drops it').toMatchObject({ rejection: { reason: 'task-not-found' } });
+  expect(bench.shard.status().runsAside).toBe(1);
+});
+
 describe('the outbox of a shard', () => {
   test('the answer of another shard is kept while the mailbox is full', async () => {
     const bench = await open();
@@ -334,4 +423,17 @@ async function startedTask(bench: Bench): Promise<StartedWorkflowTask> {
   });
   if (reply.kind !== 'workflowTask') throw new Error(`not started: ${JSON.stringify(reply)}`);
   return reply;
+}
+
+function terminate(key: RunKey): TerminateWorkflow {
+  return {
+    kind: 'terminateWorkflow',
+    key,
+    firstExecutionRunId: '',
+    reason: 'r',
+    details: undefined,
+    identity: '',
+    links: [],
+    childOf: undefined,
+  };
 }

@@ -3,9 +3,10 @@
  *
  * A lost entry, one applied twice, an order that differs, a read of superseded state: all are seen by comparing lists.
  */
+import { NOBODY } from '../../src/actors/asks.ts';
 import type { PartitionMemory, PartitionShell } from '../../src/actors/partition-loop.ts';
 import type { EncodedRecord, PartitionCore, RecordCodec } from '../../src/actors/partition-core.ts';
-import type { Handled, ReplyEffect } from '../../src/kernel/handled.ts';
+import type { CommandIds, Handled, ReplyEffect } from '../../src/kernel/handled.ts';
 
 export type LedgerCommand =
   /** Adds the entry; adding it again answers its place and changes nothing. */
@@ -16,7 +17,11 @@ export type LedgerCommand =
   /** Answered when the next entry is added. */
   | { readonly kind: 'await' }
   | { readonly kind: 'poison' }
-  | { readonly kind: 'throw' };
+  | { readonly kind: 'throw' }
+  /** Its record cannot be written. */
+  | { readonly kind: 'unwritable' }
+  /** Its record cannot be applied, not even live. */
+  | { readonly kind: 'break' };
 
 export type LedgerReply =
   | { readonly kind: 'added'; readonly place: number }
@@ -56,9 +61,27 @@ export class LedgerCore implements PartitionCore<LedgerCommand, LedgerReply, Led
         return { kind: 'wait', barrier: false, effects: [], waiting: [...this.#waiting, askId] };
       case 'poison':
         return { kind: 'commit', record: { id: 'poison', timeMs: nowMs, size: 0 }, reply: { kind: 'added', place: -1 }, effects: [] };
+      case 'unwritable':
+        return {
+          kind: 'commit',
+          record: { id: 'unwritable', timeMs: nowMs, size: 0 },
+          reply: { kind: 'added', place: -1 },
+          effects: [],
+          waiting: [],
+        };
+      case 'break':
+        return { kind: 'commit', record: { id: 'break', timeMs: nowMs, size: 0 }, reply: { kind: 'added', place: -1 }, effects: [] };
       case 'throw':
-        throw new Error('planned failure of the core');
+        throw new Error('planted failure of the core');
     }
+  }
+
+  tooLarge(): undefined {
+    return undefined;
+  }
+
+  about(command: LedgerCommand): CommandIds {
+    return { command: command.kind, id: 'id' in command ? command.id : undefined };
   }
 
   accept(handled: HandledEntry): void {
@@ -67,6 +90,7 @@ export class LedgerCore implements PartitionCore<LedgerCommand, LedgerReply, Led
   }
 
   evolve(record: LedgerRecord): void {
+    if (record.id === 'break') throw new Error('planted failure of evolve');
     this.#places.set(record.id, this.entries.length);
     this.entries.push(record.id);
     this.lastTimeMs = record.timeMs;
@@ -81,6 +105,7 @@ export class LedgerCore implements PartitionCore<LedgerCommand, LedgerReply, Led
 
 export const ledgerCodec: RecordCodec<LedgerRecord> = {
   encode(record): EncodedRecord {
+    if (record.id === 'unwritable') throw new RangeError('planted failure of the codec');
     const value = new Uint8Array(record.size + 64);
     const text = new TextEncoder().encode(`${record.timeMs} ${record.id}`);
     value.set(text);
@@ -113,6 +138,7 @@ export type LedgerEvent =
   | { readonly kind: 'committed'; readonly id: string; readonly offset: number; readonly replayed: boolean }
   | { readonly kind: 'dispatched'; readonly id: string }
   | { readonly kind: 'activated'; readonly epoch: number }
+  | { readonly kind: 'undecided'; readonly own: boolean; readonly command: string; readonly reason: string }
   | { readonly kind: 'deactivated' };
 
 export function ledgerMemory(
@@ -120,7 +146,7 @@ export function ledgerMemory(
   happened: (event: LedgerEvent) => void,
   core: LedgerCore = new LedgerCore(),
 ): PartitionMemory<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect> {
-  const host: PartitionShell<LedgerReply, LedgerRecord, LedgerEffect> = {
+  const host: PartitionShell<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect> = {
     answer,
     act(effect) {
       if (effect.kind === 'reply') answer(effect.askId, effect.reply);
@@ -128,6 +154,7 @@ export function ledgerMemory(
     },
     committed: (record, offset, replayed) => happened({ kind: 'committed', id: record.id, offset, replayed }),
     activated: (epoch) => happened({ kind: 'activated', epoch }),
+    undecided: (askId, command, reason) => happened({ kind: 'undecided', own: askId === NOBODY, command: command.kind, reason }),
     deactivated: () => happened({ kind: 'deactivated' }),
   };
   return { core, host };

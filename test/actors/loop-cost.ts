@@ -79,6 +79,8 @@ const loop = new PartitionLoop<Command, number, number, never>({
       handle: (command, nowMs) =>
         command.kind === 'write' ? { kind: 'commit', record: nowMs, reply: 1, effects: [] } : { kind: 'answer', reply: 1, effects: [] },
       accept: () => {},
+      tooLarge: () => undefined,
+      about: (command) => ({ command: command.kind }),
       evolve: () => {},
       cancel: () => ({ kind: 'wait', barrier: false, effects: [] }),
     },
@@ -88,6 +90,7 @@ const loop = new PartitionLoop<Command, number, number, never>({
       committed: () => {},
       activated: () => {},
       deactivated: () => {},
+      undecided: () => {},
     },
   }),
   asks: sink,

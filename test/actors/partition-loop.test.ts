@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { NOBODY } from '../../src/actors/asks.ts';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
 import { Router } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
-import { silentLogger } from '../../src/observability/logger.ts';
+import { createLogger, silentLogger } from '../../src/observability/logger.ts';
 import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
 import type { AskFailure } from '../../src/actors/asks.ts';
@@ -229,9 +230,41 @@ describe('a partition on an exclusive log', () => {
     expect(log.records(partition)).toHaveLength(4);
   });
 
-  test('a core that throws stops its partition; its asks are answered', async () => {
+  test.each(['throw', 'unwritable'] as const)(
+    'a command that cannot be decided (%s) fails alone, with one line in the log',
+    async (kind) => {
+      const lines: string[] = [];
+      const logger = createLogger({ level: 'error', format: 'text', write: (line) => void lines.push(line), nowMs: () => 0 });
+      const bench = await new Bench(new MemoryLog(), { logger }).start();
+      const waiting = bench.ask({ kind: 'await' });
+      const [before, broken, after] = await Promise.all([
+        bench.ask({ kind: 'add', id: 'a' }),
+        bench.ask({ kind }),
+        bench.ask({ kind: 'add', id: 'b' }),
+      ]);
+      expect([before.kind, broken.kind, after.kind]).toEqual(['added', 'internal', 'added']);
+      expect(await waiting, 'and whoever waited is answered').toMatchObject({ kind: 'entries' });
+      expect(bench.core.entries).toEqual(['a', 'b']);
+      expect(bench.loop.status()).toMatchObject({ state: 'active', offset: 3 });
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toMatch(new RegExp(`ERROR.*command=${kind}.*planted failure`));
+    },
+  );
+
+  test("one of the actor's own is the shell's to try again", async () => {
     const bench = await new Bench(new MemoryLog()).start();
-    expect(await bench.ask({ kind: 'throw' })).toMatchObject({ kind: 'unavailable' });
+    bench.loop.submit(NOBODY, { kind: 'throw' });
+    bench.loop.submit(NOBODY, { kind: 'add', id: 'big', size: 5 * 1024 * 1024 });
+    expect(await bench.ask({ kind: 'add', id: 'a' })).toEqual({ kind: 'added', place: 0 });
+    expect(bench.events.slice(1, 3)).toEqual([
+      { kind: 'undecided', own: true, command: 'throw', reason: 'Error: planted failure of the core' },
+      { kind: 'undecided', own: true, command: 'add', reason: expect.stringContaining('would have') },
+    ]);
+  });
+
+  test('a record that cannot be applied although it was decided stops its partition: memory is half changed', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    expect(await bench.ask({ kind: 'break' })).toMatchObject({ kind: 'unavailable' });
     expect(bench.loop.status()).toMatchObject({ state: 'failed' });
   });
 });

@@ -84,7 +84,7 @@ describe('router', () => {
     clock.advance(0);
     expect(answers).toEqual([
       { kind: 'busy', message: 'full' },
-      { kind: 'unavailable', message: 'history shard 3 is not here' },
+      { kind: 'unavailable', message: 'history shard 3 is not here', refused: true },
     ]);
   });
 

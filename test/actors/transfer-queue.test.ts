@@ -48,17 +48,33 @@ class Bench {
   asks = 0;
   full = true;
   readonly #pending = new Set<number>();
+  readonly aside: string[] = [];
+  /** A bug of ours. */
+  throws = false;
+  deliveryAnswer: object = { kind: 'done' };
 
   constructor() {
     const shard: TransferShard = {
       shard: 1,
       isPending: (taskId) => this.#pending.has(taskId),
-      outboxCommand: () => undefined,
+      outboxCommand: () => {
+        if (this.throws) throw new RangeError('planted');
+        const key = { namespaceId: 'ns', workflowId: 'parent', runId: '' };
+        return { targetNamespaceId: 'ns', targetWorkflowId: 'parent', command: { kind: 'scheduleFirstWorkflowTask', key } };
+      },
       submit: () => {},
+      putAside: (task, reason) => {
+        this.#pending.delete(task.taskId);
+        this.aside.push(`${task.kind} ${task.taskId}: ${reason}`);
+      },
     };
     const refused = { kind: 'rejected', rejection: { reason: 'backlog-full', message: 'backlog full' } } as const;
     const router: Asker = {
-      askHistory: () => 0,
+      askHistory: (_shard, _command, _deadlineMs, onReply) => {
+        this.asks += 1;
+        this.clock.soon(() => onReply(this.deliveryAnswer as never));
+        return 0;
+      },
       ask: () => 0,
       cancel: () => {},
       askMatching: (_partition, request, _deadlineMs, onReply) => {
@@ -99,6 +115,11 @@ class Bench {
     };
     this.queue.run(task);
   }
+
+  notifyParent(taskId: number): void {
+    this.#pending.add(taskId);
+    this.queue.run({ kind: 'notifyParent', taskId, version: 0, key: { namespaceId: 'ns', workflowId: `wf-${taskId}`, runId: 'run' } });
+  }
 }
 
 test('a task that nobody takes is tried again until somebody does, and the delay stays bearable', () => {
@@ -126,4 +147,32 @@ test('many of them flood neither the log nor the router', () => {
   bench.full = false;
   bench.clock.advance(60_000);
   expect(bench.pending).toBe(0);
+});
+
+test('a delivery that cannot be built is tried a few times, then its run is put aside; others go on', () => {
+  const bench = new Bench();
+  bench.full = false;
+  bench.throws = true;
+  bench.notifyParent(1);
+  bench.run(2);
+  bench.clock.advance(100);
+  expect(bench.pending, 'the other is delivered').toBe(1);
+  expect(bench.aside).toEqual([]);
+  bench.clock.advance(60_000);
+  expect(bench.aside).toEqual(['notifyParent 1: RangeError: planted']);
+  expect(bench.lines.filter((line) => line.includes('a task cannot be run'))).toHaveLength(5);
+});
+
+test.each([
+  { kind: 'internal', message: 'a bug of the target' },
+  { kind: 'tooLarge', message: 'more than a record holds' },
+])('a delivery that its target refuses as $kind is put aside, one that is busy is not', (answer) => {
+  const bench = new Bench();
+  bench.deliveryAnswer = { kind: 'busy', message: 'later' };
+  bench.notifyParent(1);
+  bench.clock.advance(60_000);
+  expect(bench.aside).toEqual([]);
+  bench.deliveryAnswer = answer;
+  bench.clock.advance(60_000);
+  expect(bench.aside).toEqual([`notifyParent 1: ${answer.message}`]);
 });

@@ -268,6 +268,7 @@ test('describe, read by the public API', async () => {
     ],
     pendingChildren: [{ workflowId: 'c', runId, workflowType: 'child', initiatedEventId: 6, parentClosePolicy: 3 }],
     pendingWorkflowTask: { started: true, scheduledTimeMs: 1_100, originalScheduledTimeMs: 1_050, startedTimeMs: 1_150, attempt: 2 },
+    aside: { failedCommand: 'fireTimer', reason: 'RangeError: planted', timeMs: 3_000 },
     requestIds: new Map([['r', { eventId: 1, eventType: 1, buffered: false }]]),
   };
   bench.stub.answers.history = () => description;
@@ -278,6 +279,9 @@ test('describe, read by the public API', async () => {
     ...(ms >= 1_000 ? { seconds: String(Math.floor(ms / 1_000)) } : {}),
     ...(ms % 1_000 === 0 ? {} : { nanos: (ms % 1_000) * 1e6 }),
   });
+  const putAside =
+    'put aside since 1970-01-01T00:00:03.000Z: fireTimer cannot be decided (RangeError: planted). ' +
+    'Its timers and tasks wait; it can be read and terminated.';
   expect(answer).toMatchObject({
     executionConfig: {
       taskQueue: { name: 'orders', kind: 'TASK_QUEUE_KIND_NORMAL' },
@@ -301,6 +305,9 @@ test('describe, read by the public API', async () => {
       rootExecution: { workflowId: 'p', runId },
       taskQueue: 'orders',
       firstRunId: runId,
+      memo: {
+        fields: { PerdurePutAside: { metadata: { encoding: base64('json/plain') }, data: base64(JSON.stringify(putAside)) } },
+      },
     },
     pendingActivities: [
       {
@@ -395,3 +402,7 @@ describe('DescribeTaskQueue', () => {
     expect([error.details, error.code]).toEqual([message, code]);
   });
 });
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}

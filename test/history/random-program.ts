@@ -85,6 +85,7 @@ export const programStep = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('resetSticky' as const), id: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('query' as const), id: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('speculative' as const), id: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('putAside' as const), id: fc.nat(2), often: fc.nat(3) }) },
 );
 export type ProgramStep = typeof programStep extends fc.Arbitrary<infer Value> ? Value : never;
 type Command = typeof workflowCommand extends fc.Arbitrary<infer Value> ? Value : never;
@@ -200,6 +201,13 @@ export class Program {
           deadlineMs: shard.nowMs + 10_000,
         });
         return;
+      case 'putAside': {
+        const reply = shard.ask({ kind: 'describeWorkflow', key: keyOf(step.id) });
+        // Seldom: a program that ends here is a dull one.
+        if (reply?.kind !== 'description' || step.often > 0) return;
+        shard.expectDone({ kind: 'putAside', key: reply.key, failedCommand: 'fireTimer', taskId: 0, reason: 'random' });
+        return;
+      }
       case 'speculative': {
         const offered = shard.core.offerSpeculativeWorkflowTask(keyOf(step.id), shard.nowMs);
         if (offered === undefined) return;

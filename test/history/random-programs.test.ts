@@ -113,8 +113,9 @@ function checkHistory(events: readonly HistoryEvent[]): void {
 }
 
 /** What waits for a worker is in a queue, and nothing else is. */
-function checkTasks(shard: ShardUnderTest, { key, status, pendingWorkflowTask, pendingActivities }: Description): void {
+function checkTasks(shard: ShardUnderTest, { key, status, pendingWorkflowTask, pendingActivities, aside }: Description): void {
   const tasks = [...shard.core.pendingTransferTasks()].filter((task) => task.key.runId === key.runId);
+  if (aside !== undefined) return expect(tasks, 'what is put aside has no task in a queue').toEqual([]);
   const dispatched = tasks.filter(({ kind }) => kind === 'workflowTask').length;
   expect(dispatched, 'a workflow task is queued until it starts').toBe(
     pendingWorkflowTask !== undefined && !pendingWorkflowTask.started ? 1 : 0,

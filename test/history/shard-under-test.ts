@@ -84,6 +84,16 @@ export class ShardUnderTest {
     return handled.reply;
   }
 
+  /** The partition hands the command back: its record is larger than the journal takes. Undefined: it is refused. */
+  tooLarge(command: HistoryCommand): HistoryReply | undefined {
+    const handled = this.core.tooLarge(command, this.nowMs, this.#nextAskId++);
+    if (handled === undefined) return undefined;
+    this.effects.push(...handled.effects);
+    this.core.accept(handled);
+    if (handled.kind === 'commit') this.#committed(handled.record);
+    return handled.kind === 'wait' ? undefined : handled.reply;
+  }
+
   /** What would become of the command: a decision only reads. */
   decide(command: HistoryCommand): HandledHistory {
     const before = this.checks ? this.#memory() : '';

@@ -1,5 +1,6 @@
 /** Nodes on one simulated log, each running the production loop for every partition; and what was told to whom. */
 import { LedgerCore, jsonClaims, ledgerCodec, ledgerMemory } from '../actors/ledger.ts';
+import { isAskFailure } from '../../src/actors/asks.ts';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
 import { Router } from '../../src/actors/router.ts';
 import { Projection } from './projection.ts';
@@ -27,6 +28,7 @@ export const simLimits: PartitionLimits = {
   openBytesMax: 4_000,
   openRecordsMax: 12,
   heldMax: 30,
+  recordBytesMax: 3_000,
   watchIntervalMs: 300,
   retryDelayMs: 10,
   retryDelayMsMax: 100,
@@ -238,7 +240,7 @@ export class Cluster {
       const askId = router.ask<LedgerCommand, LedgerReply>(addressOf(partition), command, deadlineMs, (answer) => {
         world.trace(`${what}: ${answer.kind}`);
         server.connections.delete(connectionLost);
-        if (answer.kind !== 'unavailable' && answer.kind !== 'deadline' && answer.kind !== 'busy' && answer.kind !== 'tooLarge') {
+        if (!isAskFailure(answer)) {
           const id = command.kind === 'add' ? command.id : undefined;
           this.observations[partition]?.push({ what, id, invoked, answered: world.mark(), reply: answer });
         }

@@ -94,6 +94,8 @@ export function askFailure(failure: AskFailure): StatusError {
       return resourceExhausted(failure.message, exhaustedCause.systemOverloaded, exhaustedScope.system);
     case 'tooLarge':
       return invalidArgument(failure.message);
+    case 'internal':
+      return new StatusError(statusCode.internal, failure.message);
     default:
       return unreachable(failure);
   }

@@ -1,4 +1,5 @@
 import type { Description, PendingActivityDescription } from '../../history/replies.ts';
+import { encodePayload, encodeSearchAttributes } from '../../wire/generated/lean/common.ts';
 import { encodeActivityOptions } from '../../wire/generated/lean/activity_options.ts';
 import { PendingWorkflowTaskState } from '../../wire/generated/lean/enums.ts';
 import {
@@ -78,7 +79,7 @@ function executionInfo(found: Description): WorkflowExecutionInfo {
     parentNamespaceId: found.parent?.namespaceId ?? '',
     parentExecution: found.parent?.execution,
     executionTimeMs: found.executionTimeMs,
-    memo: found.memo,
+    memo: memoOf(found),
     searchAttributes: found.searchAttributes,
     taskQueue: found.taskQueue.name,
     stateTransitionCount: found.stateTransitionCount,
@@ -88,6 +89,27 @@ function executionInfo(found: Description): WorkflowExecutionInfo {
     firstRunId: found.firstRunId,
     priority: found.priority,
   };
+}
+
+/** Upstream has no field for it, and the memo is what every tool shows: one more entry, which no workflow and no history ever sees. */
+const PUT_ASIDE_MEMO = 'PerdurePutAside';
+const utf8 = new TextEncoder();
+
+/** A workflow that its shard cannot go on with says so, and why. Encoded messages join end to end: a map takes the last of each key. */
+function memoOf({ memo, aside }: Description): Uint8Array | undefined {
+  if (aside === undefined) return memo;
+  const since = new Date(aside.timeMs).toISOString();
+  const text =
+    `put aside since ${since}: ${aside.failedCommand} cannot be decided (${aside.reason}). ` +
+    'Its timers and tasks wait; it can be read and terminated.';
+  const metadata = new Map([['encoding', utf8.encode('json/plain')]]);
+  const payload = encodePayload({ metadata, data: utf8.encode(JSON.stringify(text)), externalPayloads: [] });
+  // Memo and SearchAttributes have one and the same form.
+  const entry = encodeSearchAttributes({ indexedFields: new Map([[PUT_ASIDE_MEMO, payload]]) });
+  const joined = new Uint8Array((memo?.length ?? 0) + entry.length);
+  if (memo !== undefined) joined.set(memo);
+  joined.set(entry, memo?.length ?? 0);
+  return joined;
 }
 
 function extendedInfo(found: Description): WorkflowExecutionExtendedInfo {

@@ -103,6 +103,10 @@ function toWireFact({ afterEvents, fact }: PlacedFact): journal.Fact {
       return { ...noFact, afterEvents, activityRetried: fact };
     case 'activityBackoffEnded':
       return { ...noFact, afterEvents, activityBackoffEnded: fact };
+    case 'runPutAside':
+      return { ...noFact, afterEvents, runPutAside: fact };
+    case 'runTakenBack':
+      return { ...noFact, afterEvents, runTakenBack: nothing };
     case 'runForgotten':
       return { ...noFact, afterEvents, runForgotten: nothing };
     default:
@@ -137,6 +141,8 @@ function factOf(wire: journal.Fact): Fact {
   if (wire.activityHeartbeat !== undefined) return { kind: 'activityHeartbeat', ...wire.activityHeartbeat };
   if (wire.activityRetried !== undefined) return { kind: 'activityRetried', ...wire.activityRetried };
   if (wire.activityBackoffEnded !== undefined) return { kind: 'activityBackoffEnded', ...wire.activityBackoffEnded };
+  if (wire.runPutAside !== undefined) return { kind: 'runPutAside', ...wire.runPutAside };
+  if (wire.runTakenBack !== undefined) return { kind: 'runTakenBack' };
   if (wire.runForgotten !== undefined) return { kind: 'runForgotten' };
   throw new LogError('corrupt', 'a fact of a kind that this version does not know');
 }
