@@ -80,6 +80,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     takenOver: (partition, { owner: rival, epoch, offset }) =>
       new AnotherServerError(`${anotherServer(rival, prefix)} (it took ${partition} at epoch ${epoch}, offset ${offset})`),
   });
+  const limits = defaultHistoryLimits;
   const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger };
 
   const cluster = new ClusterHost({
@@ -100,7 +101,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       topic: historyTopic(prefix),
       codec: historyCodec,
       wire: historyWire,
-      limits: defaultHistoryLimits,
+      limits,
       cacheBytesMax: HISTORY_CACHE_BYTES_MAX / layout.historyShards,
       layout,
       router,
@@ -149,6 +150,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         newId: randomUUID,
         random: Math.random,
         logger,
+        limits,
         server: {
           version: SERVED_VERSION,
           clusterId: identity.clusterId,

@@ -211,14 +211,14 @@ function readCases(field: SchemaField): string[] {
   switch (field.cardinality) {
     case 'implicit':
     case 'optional':
-      return [`case ${tag}: ${readInto(field.value, (read) => `${local} = ${read};`)} break;`];
+      return [`case ${tag}: ${readInto(field, (read) => `${local} = ${read};`)} break;`];
     case 'repeated': {
-      const push = readInto(field.value, (read) => `${local}.push(${read});`);
-      const one = `case ${tag}: r.room(${local}.length); ${push} break;`;
+      const push = readInto(field, (read) => `${local}.push(${read});`);
+      const one = `case ${tag}: r.room(${local}.length, '${field.path}'); ${push} break;`;
       if (!packable(field.value)) return [one];
       return [
         one,
-        `case ${packedTag}: { const outer = r.enter(); while (r.pos < r.end) { r.room(${local}.length); ${push} } r.leave(outer); break; }`,
+        `case ${packedTag}: { const outer = r.enter(); while (r.pos < r.end) { r.room(${local}.length, '${field.path}'); ${push} } r.leave(outer); break; }`,
       ];
     }
     case 'map': {
@@ -226,12 +226,12 @@ function readCases(field: SchemaField): string[] {
       const fallback = field.value.kind === 'message' ? `read${field.value.name}(new Reader(new Uint8Array(0)))` : zero(field.value);
       return [
         `case ${packedTag}: {`,
-        `  r.room(${local}.size);`,
+        `  r.room(${local}.size, '${field.path}');`,
         `  const outer = r.enter(); let key = ''; let item: ${valueType(field.value)} | undefined;`,
         `  while (r.pos < r.end) {`,
         `    const part = r.tag();`,
         `    if (part === 10) key = r.string();`,
-        `    else if (part === ${valueTag}) ${readInto(field.value, (read) => `item = ${read};`)}`,
+        `    else if (part === ${valueTag}) ${readInto(field, (read) => `item = ${read};`)}`,
         `    else r.skip(part);`,
         `  }`,
         `  r.leave(outer); ${local}.set(key, item ?? ${fallback}); break;`,
@@ -242,7 +242,12 @@ function readCases(field: SchemaField): string[] {
 }
 
 /** `use` turns the reading expression into a statement; a message is read between `enter` and `leave`. */
-function readInto(value: FieldValue, use: (read: string) => string): string {
-  if (value.kind !== 'message') return use(`r.${method(value)}()`);
+function readInto({ value, path }: SchemaField, use: (read: string) => string): string {
+  if (value.kind !== 'message') return use(`r.${method(value)}(${mayBeRefused(value) ? `'${path}'` : ''})`);
   return `{ const outer = r.enter(); ${use(`read${value.name}(r)`)} r.leave(outer); }`;
+}
+
+/** These have values that the reader cannot give back; it says whose value it was. */
+function mayBeRefused(value: FieldValue): boolean {
+  return value.kind === 'duration' || value.kind === 'timestamp' || (value.kind === 'scalar' && value.scalar.endsWith('64'));
 }

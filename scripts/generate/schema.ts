@@ -20,6 +20,8 @@ export type SchemaMessage = { readonly name: string; readonly fields: readonly S
 
 export type SchemaField = {
   readonly number: number;
+  /** As errors name it: `RetryPolicy.initial_interval`. */
+  readonly path: string;
   readonly property: string;
   readonly cardinality: 'implicit' | 'optional' | 'repeated' | 'map';
   readonly value: FieldValue;
@@ -114,7 +116,13 @@ function schemaMessage(type: protobuf.Type, declared: ReadonlyMap<string, Declar
     if (inMs && (cardinality === 'repeated' || cardinality === 'map')) {
       throw new Error(`${type.fullName}.${field.name}: lists of durations and timestamps are not supported`);
     }
-    return { number: field.id, property: lowerCamel(field.name) + (inMs ? 'Ms' : ''), cardinality, value };
+    return {
+      number: field.id,
+      path: `${flatName(type)}.${field.name}`,
+      property: lowerCamel(field.name) + (inMs ? 'Ms' : ''),
+      cardinality,
+      value,
+    };
   });
   return { name: flatName(type), fields: fields.toSorted((a, b) => a.number - b.number) };
 }

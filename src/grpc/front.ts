@@ -16,7 +16,7 @@ import type { FrontPorts } from './ports.ts';
 import { TokenSigner } from './tokens/token-signer.ts';
 import { Tokens } from './tokens/tokens.ts';
 import type { Call } from './transport/call.ts';
-import { checkLength } from './validation/lengths.ts';
+import { checkLength, type EdgeLimits } from './validation/lengths.ts';
 
 /** Calls without a deadline do not wait longer for an actor than this. */
 const askTimeoutMs = 30_000;
@@ -27,6 +27,7 @@ export type WorkflowName = { readonly namespaceId: string; readonly workflowId: 
 export class Front {
   readonly ports: FrontPorts;
   readonly tokens: Tokens;
+  readonly limits: EdgeLimits;
   /** Ends one open wait: for a history, and for a task. */
   readonly #waiting = new Set<() => void>();
   readonly #polls = new Set<() => void>();
@@ -34,6 +35,7 @@ export class Front {
 
   constructor(ports: FrontPorts) {
     this.ports = ports;
+    this.limits = ports.limits;
     this.tokens = new Tokens(new TokenSigner(ports.tokenKey));
   }
 
@@ -110,14 +112,14 @@ export class Front {
     const known = this.ports.cluster.namespaceByName(name);
     if (known !== undefined && known.state !== 'deleted') return known;
     if (name === '') throw invalidArgument('Namespace is empty.');
-    checkLength(name, 'Namespace');
+    checkLength(name, 'Namespace', this.limits);
     return this.#namespaceAfterSync(call, name, () => this.ports.cluster.namespaceByName(name));
   }
 
   namespaceById(call: Call, id: string): Namespace | Promise<Namespace> {
     const known = this.ports.cluster.namespaceById(id);
     if (known !== undefined && known.state !== 'deleted') return known;
-    checkLength(id, 'Namespace');
+    checkLength(id, 'Namespace', this.limits);
     return this.#namespaceAfterSync(call, id, () => this.ports.cluster.namespaceById(id));
   }
 

@@ -7,6 +7,7 @@ import type { Clock } from '../actors/ports.ts';
 import type { Asker } from '../actors/router.ts';
 import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
 import type { RunKey } from '../history/commands.ts';
+import type { HistoryLimits } from '../history/limits.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';
 import type { Logger } from '../observability/logger.ts';
 
@@ -20,6 +21,8 @@ export interface FrontPorts {
   readonly server: ServerInfo;
   /** What of this server is not served, for health. */
   readonly condition: ServerCondition;
+  /** The same as the shards have. */
+  readonly limits: HistoryLimits;
 
   readonly asker: Asker;
   readonly historyShardOf: (namespaceId: string, workflowId: string) => number;

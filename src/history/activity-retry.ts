@@ -1,4 +1,5 @@
 /** Whether an activity gets another attempt, and when. */
+import { durationMsMax } from '../kernel/duration.ts';
 import type { FailureFacts } from './commands.ts';
 import type { Activity } from './state.ts';
 import { retryState } from './wire-enums.ts';
@@ -29,8 +30,9 @@ function interval(activity: Activity): number {
   const policy = activity.attributes.retryPolicy;
   if (policy === undefined) return 0;
   const intervalMs = policy.initialIntervalMs * policy.backoffCoefficient ** (activity.attempt - 1);
-  const capped = policy.maximumIntervalMs > 0 ? Math.min(intervalMs, policy.maximumIntervalMs) : intervalMs;
-  return Math.min(Math.ceil(capped), Number.MAX_SAFE_INTEGER / 4);
+  const longestMs = policy.maximumIntervalMs > 0 ? Math.min(policy.maximumIntervalMs, durationMsMax) : durationMsMax;
+  // A policy in an old journal may hold anything: what is no duration waits as long as any.
+  return intervalMs >= 0 && intervalMs < longestMs ? Math.ceil(intervalMs) : longestMs;
 }
 
 function isRetryable(failure: FailureFacts, nonRetryableTypes: readonly string[]): boolean {

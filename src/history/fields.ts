@@ -1,5 +1,14 @@
 /** Memo and search attributes: maps whose values stay encoded. */
+import type { HistoryLimits } from './limits.ts';
 import type { HistoryWire } from './replies.ts';
+
+/** The end of a text that begins with the field's name. Counted before anything is decoded. */
+export function memoProblem(memo: Uint8Array | undefined, wire: HistoryWire, limits: HistoryLimits): string | undefined {
+  if (memo === undefined) return undefined;
+  if (memo.length > limits.memoBytesMax) return 'exceeds size limit.';
+  const count = wire.fieldCount(memo);
+  return count > limits.memoKeysMax ? `has ${count} keys, more than the limit of ${limits.memoKeysMax}.` : undefined;
+}
 
 /** Per key; a null, empty or `[]` payload deletes its key. */
 export function mergeFields(old: Uint8Array | undefined, upserted: Uint8Array | undefined, wire: HistoryWire): Uint8Array | undefined {

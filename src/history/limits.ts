@@ -2,6 +2,8 @@
 export type HistoryLimits = {
   readonly blobBytesMax: number;
   readonly memoBytesMax: number;
+  /** Each key is looked at whenever the memo changes. */
+  readonly memoKeysMax: number;
   readonly idBytesMax: number;
   readonly historyBytesSuggest: number;
   readonly historyEventsSuggest: number;
@@ -43,6 +45,7 @@ const minute = 60_000;
 export const defaultHistoryLimits: HistoryLimits = {
   blobBytesMax: 2 * mib,
   memoBytesMax: 2 * mib,
+  memoKeysMax: 10_000,
   idBytesMax: 1000,
   historyBytesSuggest: 4 * mib,
   historyEventsSuggest: 4096,

@@ -111,8 +111,7 @@ function linkTo(run: Run, initiatedEventId: number): ParentLink {
 
 function startChild(run: Run, child: Child, newRunId: string): HistoryCommand {
   const a = child.attributes;
-  // 4 is the old TERMINATE_IF_RUNNING.
-  const terminates = a.workflowIdReusePolicy === 4;
+  const terminates = a.workflowIdReusePolicy === idReusePolicy.terminateIfRunning;
   return {
     kind: 'startWorkflow',
     key: { namespaceId: a.namespaceId, workflowId: a.workflowId, runId: '' },

@@ -1,6 +1,8 @@
 /** What a history shard answers. A rejection changes nothing and says why; the edge knows the gRPC code and details of each reason. */
 import type { RetryPolicy, RunKey, TaskQueue, WorkflowExecution } from './commands.ts';
 import type { HistoryEvent } from './events.ts';
+import type { PriorityFields } from '../kernel/priority.ts';
+import type { SearchAttributeWire } from '../kernel/search-attributes.ts';
 
 export type Rejection =
   /** NOT_FOUND + NotFoundFailure */
@@ -238,18 +240,15 @@ export type HistoryReplyTo = {
 };
 
 /** The functions of the wire format that decisions need, injected: the core itself imports no codec. All are pure. */
-export interface HistoryWire {
+export interface HistoryWire extends SearchAttributeWire {
   encodeEvent(event: HistoryEvent): Uint8Array;
   encodeFailure(failure: FailureSpec): Uint8Array;
   /** Payloads of one JSON value each. */
   encodePayloads(jsonTexts: readonly string[]): Uint8Array;
-  /** Memo and SearchAttributes: name -> encoded Payload. */
-  decodeFields(message: Uint8Array): ReadonlyMap<string, Uint8Array>;
   encodeFields(fields: ReadonlyMap<string, Uint8Array>): Uint8Array;
+  decodePriority(priority: Uint8Array): PriorityFields;
   /** A null, empty or `[]` payload, which deletes its key in an upsert. */
   isEmptyPayload(payload: Uint8Array): boolean;
-  /** Why this payload is no value of that IndexedValueType; undefined = it is. */
-  searchAttributeProblem(name: string, payload: Uint8Array, type: number): string | undefined;
 }
 
 /** A failure that the server makes. */

@@ -12,7 +12,7 @@ export const retryState = {
   cancelRequested: 7,
 } as const;
 
-export const idReusePolicy = { allowDuplicate: 1, allowDuplicateFailedOnly: 2, rejectDuplicate: 3 } as const;
+export const idReusePolicy = { allowDuplicate: 1, allowDuplicateFailedOnly: 2, rejectDuplicate: 3, terminateIfRunning: 4 } as const;
 export const idConflictPolicy = { fail: 1, useExisting: 2, terminateExisting: 3 } as const;
 export const parentClosePolicy = { terminate: 1, abandon: 2, requestCancel: 3 } as const;
 export const queryRejectCondition = { none: 1, notOpen: 2, notCompletedCleanly: 3 } as const;

@@ -18,7 +18,7 @@ type PollOf<Kind extends string> = {
   readonly deadlineMs: number;
   /** What ShutdownWorker names; '' = not sent. */
   readonly workerInstanceKey: string;
-  /** Limit of the whole queue that this worker asks for; undefined = none said. Activities only. */
+  /** Limit of the whole queue that this worker asks for, at least 0 (nothing leaves the queue); undefined = none said. Activities only. */
   readonly maxTasksPerSecond: number | undefined;
   /** Encoded worker version, for the started record. */
   readonly workerVersion: Uint8Array | undefined;

@@ -22,6 +22,8 @@ export const matchingLimits = {
   stickyPollWindowMs: 10_000,
   /** A query is refused when no poll was seen for so long. */
   queryPollWindowMs: 20_000,
+  /** Of a queue; also what DescribeTaskQueue shows for one without a limit. */
+  tasksPerSecondMax: 100_000,
   /** How long DescribeTaskQueue remembers a poller. */
   pollerMemoryMs: 300_000,
   /** A queue that nobody used for so long leaves memory. */

@@ -528,7 +528,8 @@ export class MatchingCore<T> {
   // ── Rate limit ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The last worker that says a limit sets it, for the whole queue. */
-  #setRate(queue: LoadedQueue, tasksPerSecond: number): void {
+  #setRate(queue: LoadedQueue, wantedPerSecond: number): void {
+    const tasksPerSecond = Math.min(wantedPerSecond, this.#limits.tasksPerSecondMax);
     if (queue.bucket?.rate === tasksPerSecond) return;
     if (queue.bucket === undefined) queue.bucket = new TokenBucket(tasksPerSecond, this.#turn.nowMs);
     else queue.bucket.setRate(tasksPerSecond, this.#turn.nowMs);

@@ -13,29 +13,45 @@
  * A message field that occurs twice replaces the first (other implementations merge them; no encoder writes it so).
  */
 
+import { durationMsMax } from '../kernel/duration.ts';
+
 /** Input that is not what the schema says, or is larger than the reader's limits. */
 export class WireError extends Error {
   override readonly name = 'WireError';
 }
 
+/** Well-formed, and still more than the reader was told to take. */
+export class WireLimitError extends WireError {}
+
+/**
+ * What a reader takes. Bytes are bounded by whoever hands them over; these bound what the bytes are made into: two bytes of input make
+ * an object of some hundred bytes.
+ */
 export type WireLimits = {
   /** Messages inside messages, the outermost counted as 1. */
   readonly nestingDepthMax: number;
   /** Elements of one repeated field or map. */
   readonly repeatedElementsMax: number;
-  /** Nested messages of one decoded message: two bytes of input make an object of some hundred bytes. */
+  /** Nested messages of one decoded message. */
   readonly nestedMessagesMax: number;
+  /** A duration beyond it, in either direction, reads as this. */
+  readonly durationMsMax: number;
 };
 
-/** For what strangers send: the default of every decoder. */
-export const requestLimits: WireLimits = { nestingDepthMax: 100, repeatedElementsMax: 100_000, nestedMessagesMax: 1_000_000 };
+/** For what strangers send: the default of every decoder. One tenant's objects take the time and the memory of all. */
+export const requestLimits: WireLimits = { nestingDepthMax: 80, repeatedElementsMax: 10_000, nestedMessagesMax: 50_000, durationMsMax };
 
 /**
  * For what we wrote ourselves, and for what the core reads of messages that it has accepted. The writer has no limit but the size of the
  * whole record, so the reader has none either: a record that was committed and cannot be read would stop its partition for ever. The
  * depth is bounded by our own schemas, which keep every message of recursive form as bytes.
  */
-export const ownLimits: WireLimits = { nestingDepthMax: 100, repeatedElementsMax: Infinity, nestedMessagesMax: Infinity };
+export const ownLimits: WireLimits = {
+  nestingDepthMax: 100,
+  repeatedElementsMax: Infinity,
+  nestedMessagesMax: Infinity,
+  durationMsMax: Number.MAX_SAFE_INTEGER,
+};
 
 const emptyBytes = new Uint8Array(0);
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -63,11 +79,9 @@ export class Reader {
   /** Steps into a length-delimited message; answers the limit to hand back to `leave`. */
   enter(): number {
     const length = this.#length();
-    if (++this.#depth > this.#limits.nestingDepthMax) {
-      throw new WireError(`messages are nested deeper than ${this.#limits.nestingDepthMax} levels`);
-    }
+    this.#goDeeper();
     if (++this.#nestedMessages > this.#limits.nestedMessagesMax) {
-      throw new WireError(`message holds more than ${this.#limits.nestedMessagesMax} nested messages`);
+      throw new WireLimitError(`it holds more than ${this.#limits.nestedMessagesMax} nested messages`);
     }
     const outer = this.end;
     this.end = this.pos + length;
@@ -160,24 +174,23 @@ export class Reader {
     return (raw >>> 1) ^ -(raw & 1);
   }
 
-  int64(): number {
+  int64(field: string): number {
     const buffer = this.#buffer;
     if (this.pos < this.end && (buffer[this.pos] as number) < 128) return buffer[this.pos++] as number;
-    this.#varint();
-    return this.#safe((this.#high | 0) * twoTo32 + (this.#low >>> 0));
+    return this.#safe(this.#int64Rounded(), field);
   }
 
-  uint64(): number {
+  uint64(field: string): number {
     this.#varint();
-    return this.#safe((this.#high >>> 0) * twoTo32 + (this.#low >>> 0));
+    return this.#safe((this.#high >>> 0) * twoTo32 + (this.#low >>> 0), field);
   }
 
-  sint64(): number {
+  sint64(field: string): number {
     this.#varint();
     const sign = -(this.#low & 1);
     const low = ((this.#low >>> 1) | (this.#high << 31)) ^ sign;
     const high = (this.#high >>> 1) ^ sign;
-    return this.#safe((high | 0) * twoTo32 + (low >>> 0));
+    return this.#safe((high | 0) * twoTo32 + (low >>> 0), field);
   }
 
   fixed32(): number {
@@ -190,14 +203,14 @@ export class Reader {
     return this.fixed32() | 0;
   }
 
-  fixed64(): number {
+  fixed64(field: string): number {
     const low = this.fixed32();
-    return this.#safe(this.fixed32() * twoTo32 + low);
+    return this.#safe(this.fixed32() * twoTo32 + low, field);
   }
 
-  sfixed64(): number {
+  sfixed64(field: string): number {
     const low = this.fixed32();
-    return this.#safe((this.fixed32() | 0) * twoTo32 + low);
+    return this.#safe((this.fixed32() | 0) * twoTo32 + low, field);
   }
 
   float(): number {
@@ -212,48 +225,57 @@ export class Reader {
     return this.#buffer.readDoubleLE(at);
   }
 
-  /** google.protobuf.Duration in milliseconds; a fraction of a millisecond counts as a whole one, away from zero. */
-  durationMs(): number {
-    const ms = this.#secondsAndNanos();
-    const fraction = this.#low;
-    if (fraction === 0) return ms;
-    const exact = ms + fraction / 1e6;
-    return this.#safe(exact > 0 ? Math.ceil(exact) : Math.floor(exact));
+  /**
+   * google.protobuf.Duration in milliseconds; a fraction of a millisecond counts as a whole one, away from zero. Total but for one case:
+   * what is longer than the limit reads as the limit, because nobody can tell them apart.
+   */
+  durationMs(field: string): number {
+    const seconds = this.#secondsAndNanos();
+    const nanos = this.#low;
+    if ((seconds > 0 && nanos < 0) || (seconds < 0 && nanos > 0)) {
+      throw new WireError(`${field}: duration has seconds and nanos with different signs`);
+    }
+    const ms = seconds * 1000 + (nanos > 0 ? Math.ceil(nanos / 1e6) : Math.floor(nanos / 1e6));
+    const { durationMsMax } = this.#limits;
+    return ms > durationMsMax ? durationMsMax : ms < -durationMsMax ? -durationMsMax : ms;
   }
 
   /** google.protobuf.Timestamp in milliseconds since 1970, rounded down. */
-  timestampMs(): number {
-    const ms = this.#secondsAndNanos();
-    return this.#safe(ms + Math.floor(this.#low / 1e6));
+  timestampMs(field: string): number {
+    const seconds = this.#secondsAndNanos();
+    return this.#safe(seconds * 1000 + Math.floor(this.#low / 1e6), field);
   }
 
   /** Guards a repeated field before an element is added. */
-  room(elements: number): void {
+  room(elements: number, field: string): void {
     if (elements >= this.#limits.repeatedElementsMax) {
-      throw new WireError(`repeated field holds more than ${this.#limits.repeatedElementsMax} elements`);
+      throw new WireLimitError(`${field} holds more than ${this.#limits.repeatedElementsMax} elements`);
     }
   }
 
-  /** Reads `seconds` and `nanos`: answers the seconds in milliseconds and leaves the nanoseconds in `#low`. */
+  /** Reads `seconds` and `nanos`: answers the seconds, rounded beyond 2^53, and leaves the nanoseconds in `#low`. */
   #secondsAndNanos(): number {
     const outer = this.enter();
     let seconds = 0;
     let nanos = 0;
     while (this.pos < this.end) {
       const tag = this.tag();
-      if (tag === 8) seconds = this.int64();
+      if (tag === 8) seconds = this.#int64Rounded();
       else if (tag === 16) nanos = this.int32();
       else this.skip(tag);
     }
     this.leave(outer);
     this.#low = nanos;
-    return this.#safe(seconds * 1000);
+    return seconds;
+  }
+
+  #int64Rounded(): number {
+    this.#varint();
+    return (this.#high | 0) * twoTo32 + (this.#low >>> 0);
   }
 
   #skipGroup(start: number): void {
-    if (++this.#depth > this.#limits.nestingDepthMax) {
-      throw new WireError(`messages are nested deeper than ${this.#limits.nestingDepthMax} levels`);
-    }
+    this.#goDeeper();
     for (;;) {
       const tag = this.tag();
       if ((tag & 7) === 4) {
@@ -262,6 +284,12 @@ export class Reader {
         return;
       }
       this.skip(tag);
+    }
+  }
+
+  #goDeeper(): void {
+    if (++this.#depth > this.#limits.nestingDepthMax) {
+      throw new WireError(`messages are nested deeper than ${this.#limits.nestingDepthMax} levels`);
     }
   }
 
@@ -307,8 +335,8 @@ export class Reader {
     throw new WireError(`number at byte ${this.pos} is longer than 64 bits`);
   }
 
-  #safe(value: number): number {
-    if (!Number.isSafeInteger(value)) throw new WireError(`number before byte ${this.pos} is outside ±2^53`);
+  #safe(value: number, field: string): number {
+    if (!Number.isSafeInteger(value)) throw new WireError(`${field} is outside ±2^53`);
     return value;
   }
 }

@@ -222,11 +222,9 @@ describe('what is too large fails the activity for good, and the call succeeds',
     expect(answer.failures).toHaveLength(1);
     const [command] = bench.stub.historyCommands;
     const bytes = command?.kind === 'failActivityTask' ? command.failure?.bytes : undefined;
-    expect(decodeFailure(bytes ?? new Uint8Array(0))).toMatchObject({
-      message: 'Failure exceeds size limit.',
-      serverFailureInfo: { nonRetryable: true },
-      cause: { message: 'declined' },
-    });
+    const replaced = decodeFailure(bytes ?? new Uint8Array(0));
+    expect(replaced).toMatchObject({ message: 'Failure exceeds size limit.', serverFailureInfo: { nonRetryable: true } });
+    expect(decodeFailure(replaced.cause ?? new Uint8Array(0)).message).toBe('declined');
   });
 });
 

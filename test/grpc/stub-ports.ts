@@ -5,6 +5,7 @@ import type { Asker } from '../../src/actors/router.ts';
 import type { ClusterSnapshot, Namespace } from '../../src/cluster/cluster-state.ts';
 import type { FrontPorts } from '../../src/grpc/ports.ts';
 import type { HistoryCommand } from '../../src/history/commands.ts';
+import { defaultHistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryReply } from '../../src/history/replies.ts';
 import type { MatchingRequest } from '../../src/matching/commands.ts';
 import type { MatchingReply } from '../../src/matching/replies.ts';
@@ -71,6 +72,7 @@ export class StubServer {
       newId: randomUUID,
       random: () => 0.5,
       logger: silentLogger,
+      limits: defaultHistoryLimits,
       server: { version: '1.32.0', clusterId: 'cluster-id', clusterName: 'active', historyShards: 4, persistenceStore: 'embedded' },
       condition: { unserved: () => [], watch: () => () => {} },
       asker,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { FailureFacts, RetryPolicy } from '../../src/history/commands.ts';
 import { normalisedTimeouts } from '../../src/history/commands/schedule-activity.ts';
 import type { StartedActivityTask } from '../../src/history/replies.ts';
-import { decodeFailure, emptyFailure, encodeFailure } from '../../src/wire/generated/lean/failure.ts';
+import { decodeFailure, emptyFailure, encodeFailure, type Failure } from '../../src/wire/generated/lean/failure.ts';
 import { activityRef, bytes, cancelActivity, completeWorkflow, key, scheduleActivity, ShardUnderTest } from './shard-under-test.ts';
 
 type Schedule = Parameters<typeof scheduleActivity>[0];
@@ -29,6 +29,10 @@ function fail(shard: ShardUnderTest, task: StartedActivityTask, change: Partial<
   const facts: FailureFacts = { kind: 'application', type: 'Oops', nonRetryable: false, nextRetryDelayMs: 0, message: 'oops', ...change };
   const failure = { facts, bytes: failureOf(task.attempt) };
   shard.expectDone({ kind: 'failActivityTask', activity: activityRef(task), failure, lastHeartbeatDetails: undefined, identity: 'worker' });
+}
+
+function causeOf(failure: Failure | undefined): Failure | undefined {
+  return failure?.cause === undefined ? undefined : decodeFailure(failure.cause);
 }
 
 function failureOf(attempt: number): Uint8Array {
@@ -178,7 +182,7 @@ describe('retries', () => {
     const [pending] = shard.describe().pendingActivities;
     const kept = pending?.lastFailure === undefined ? undefined : decodeFailure(pending.lastFailure);
     expect(kept?.message).toBe('Failure exceeds size limit.');
-    expect(kept?.cause).toMatchObject({ message: 'x'.repeat(1000), applicationFailureInfo: { type: 'Oops' } });
+    expect(causeOf(kept)).toMatchObject({ message: 'x'.repeat(1000), applicationFailureInfo: { type: 'Oops' } });
   });
 });
 
@@ -190,7 +194,7 @@ describe('timeouts', () => {
     return {
       message: failure?.message,
       type: failure?.timeoutFailureInfo?.timeoutType,
-      cause: failure?.cause?.message,
+      cause: causeOf(failure)?.message,
       startedEventId,
       retryState,
     };

@@ -2,10 +2,16 @@
 import protobuf from 'protobufjs';
 import { describe, expect, test } from 'vitest';
 import { decodeWorkflowExecution, encodeWorkflowExecution, type WorkflowExecution } from '../../src/wire/generated/lean/common.ts';
-import { decodeFailure, emptyFailure, encodeFailure, type Failure } from '../../src/wire/generated/lean/failure.ts';
-import { decodeGetWorkflowExecutionHistoryResponse } from '../../src/wire/generated/lean/workflow_service.ts';
+import { decodeStartTimerCommandAttributes, emptyCommand } from '../../src/wire/generated/lean/command.ts';
+import { decodeFailure } from '../../src/wire/generated/lean/failure.ts';
+import {
+  decodeGetWorkflowExecutionHistoryResponse,
+  decodeRespondWorkflowTaskCompletedRequest,
+  emptyRespondWorkflowTaskCompletedRequest,
+  encodeRespondWorkflowTaskCompletedRequest,
+} from '../../src/wire/generated/lean/workflow_service.ts';
 import { decodeAny, decodeStatus, encodeAny } from '../../src/wire/generated/lean/error_details.ts';
-import { WireError, requestLimits } from '../../src/wire/runtime.ts';
+import { ownLimits, WireError, WireLimitError, type WireLimits } from '../../src/wire/runtime.ts';
 import fc from 'fast-check';
 import { arbitraryMessage } from './arbitrary.ts';
 import { leanCodec, leanCodecs } from './codecs.ts';
@@ -115,20 +121,22 @@ describe('malformed input is named', () => {
   });
 
   test('a nested message cannot read past its own end', () => {
-    // Failure{cause: 3 bytes, whose message claims 2 bytes of which only 1 belongs to the cause}.
-    expect(() => decodeFailure(Uint8Array.from([34, 3, 10, 2, 97, 98]))).toThrow('needs 2 bytes, 1 are left');
+    // Failure{application_failure_info: 3 bytes, whose type claims 2 bytes of which only 1 belongs to it}.
+    expect(() => decodeFailure(Uint8Array.from([42, 3, 10, 2, 97, 98]))).toThrow('needs 2 bytes, 1 are left');
   });
 });
 
 describe('limits', () => {
+  const narrow: WireLimits = { nestingDepthMax: 3, repeatedElementsMax: 100, nestedMessagesMax: 1000, durationMsMax: 5000 };
+
   test('messages may be nested as deep as the limit and no deeper', () => {
-    const nested = (depth: number): Failure => {
-      let failure = emptyFailure();
-      for (let level = 1; level < depth; level++) failure = { ...emptyFailure(), cause: failure };
-      return failure;
-    };
-    expect(decodeFailure(encodeFailure(nested(requestLimits.nestingDepthMax)))).toEqual(nested(requestLimits.nestingDepthMax));
-    expect(() => decodeFailure(encodeFailure(nested(requestLimits.nestingDepthMax + 1)))).toThrow(WireError);
+    // RespondWorkflowTaskCompletedRequest › commands › start_timer_command_attributes › start_to_fire_timeout
+    const command = { ...emptyCommand(), startTimerCommandAttributes: { timerId: 't', startToFireTimeoutMs: 1 } };
+    const bytes = encodeRespondWorkflowTaskCompletedRequest({ ...emptyRespondWorkflowTaskCompletedRequest(), commands: [command] });
+    const decoded = (nestingDepthMax: number): unknown =>
+      decodeRespondWorkflowTaskCompletedRequest(bytes, { ...narrow, nestingDepthMax }).commands;
+    expect(decoded(4)).toEqual([command]);
+    expect(() => decoded(3)).toThrow('messages are nested deeper than 3 levels');
   });
 
   test('groups count as nesting', () => {
@@ -137,25 +145,51 @@ describe('limits', () => {
     expect(() => decodeFailure(Uint8Array.from(groups))).toThrow('nested deeper');
   });
 
+  const details = (count: number): Uint8Array => new Uint8Array(2 * count).map((_, index) => (index % 2 === 0 ? 26 : 0));
+
   test('a list may have as many elements as the limit and no more', () => {
-    const details = (count: number): Uint8Array => new Uint8Array(2 * count).map((_, index) => (index % 2 === 0 ? 26 : 0));
-    expect(decodeStatus(details(requestLimits.repeatedElementsMax)).details).toHaveLength(requestLimits.repeatedElementsMax);
-    expect(() => decodeStatus(details(requestLimits.repeatedElementsMax + 1))).toThrow(WireError);
+    expect(decodeStatus(details(100), narrow).details).toHaveLength(100);
+    expect(() => decodeStatus(details(101), narrow)).toThrow(new WireLimitError('Status.details holds more than 100 elements'));
   });
 
   test('a message may hold many small messages, not any number of them', () => {
     const attributes = [18, 0, 26, 0, 34, 0, 42, 0, 50, 0, 58, 0, 66, 0, 74, 0, 82, 0, 90, 0, 98, 0, 106, 0, 114, 0, 122, 0, 138, 1, 0];
     const commands = (count: number): Uint8Array => Buffer.concat(Array<Uint8Array>(count).fill(Uint8Array.from([18, 31, ...attributes])));
-    const codec = leanCodec('RespondWorkflowTaskCompletedRequest');
-    expect(() => codec.decode(commands(1000))).not.toThrow();
-    expect(() => codec.decode(commands(requestLimits.nestedMessagesMax / 16 + 1))).toThrow('nested messages');
+    expect(() => decodeRespondWorkflowTaskCompletedRequest(commands(60), narrow)).not.toThrow();
+    expect(() => decodeRespondWorkflowTaskCompletedRequest(commands(64), narrow)).toThrow(
+      new WireLimitError('it holds more than 1000 nested messages'),
+    );
+  });
+
+  test('of what we wrote ourselves, any number of elements can be read', () => {
+    expect(decodeStatus(details(300_000), ownLimits).details).toHaveLength(300_000);
+  });
+
+  test.each([
+    ['2^63 - 1 seconds', [8, ...Array<number>(8).fill(255), 127], 5000],
+    ['-2^63 seconds', [8, ...Array<number>(9).fill(128), 1], -5000],
+    ['just the limit', [8, 5], 5000],
+    ['a nanosecond more', [8, 5, 16, 1], 5000],
+    ['a nanosecond', [16, 1], 1],
+    ['a nanosecond less than nothing', [16, ...Array<number>(9).fill(255), 1], -1],
+    ['nanoseconds of two seconds', [16, 128, 168, 214, 185, 7], 2000],
+  ])('a duration of %s', (_what, duration, ms) => {
+    const bytes = Uint8Array.from([18, duration.length, ...duration]);
+    expect(decodeStartTimerCommandAttributes(bytes, narrow).startToFireTimeoutMs).toBe(ms);
+  });
+
+  test('a duration whose parts have different signs is refused by name', () => {
+    const duration = [8, 1, 16, ...Array<number>(9).fill(255), 1];
+    expect(() => decodeStartTimerCommandAttributes(Uint8Array.from([18, duration.length, ...duration]))).toThrow(
+      'StartTimerCommandAttributes.start_to_fire_timeout: duration has seconds and nanos with different signs',
+    );
   });
 
   test('whole numbers outside ±2^53 are refused', () => {
     const startedEventId = [40];
     expect(() =>
       leanCodec('PollWorkflowTaskQueueResponse').decode(Uint8Array.from([...startedEventId, ...Array<number>(8).fill(255), 127])),
-    ).toThrow('outside ±2^53');
+    ).toThrow('PollWorkflowTaskQueueResponse.started_event_id is outside ±2^53');
   });
 });
 

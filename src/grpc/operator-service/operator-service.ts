@@ -1,4 +1,3 @@
-import { IndexedValueType } from '../../wire/generated/lean/enums.ts';
 import {
   decodeAddSearchAttributesRequest,
   decodeListSearchAttributesRequest,
@@ -16,6 +15,7 @@ import type { Front } from '../front.ts';
 import { unary } from '../method.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import type { Call, Service } from '../transport/call.ts';
+import { checkBound } from '../validation/bounds.ts';
 import { checkLength } from '../validation/lengths.ts';
 
 export const operatorServiceName = 'temporal.api.operatorservice.v1.OperatorService';
@@ -45,10 +45,9 @@ async function add(front: Front, request: AddSearchAttributesRequest, call: Call
   const missing = new Map<string, number>();
   for (const [name, type] of request.searchAttributes) {
     if (name === '') throw invalidArgument('SearchAttributes are not set on request.');
-    checkLength(name, 'SearchAttribute');
+    checkLength(name, 'SearchAttribute', front.limits);
     if (front.ports.cluster.systemSearchAttributes.has(name)) throw invalidArgument(`Search attribute ${name} is reserved by system.`);
-    if (type <= IndexedValueType.UNSPECIFIED || type > IndexedValueType.KEYWORD_LIST)
-      throw invalidArgument(`Unknown search attribute type: ${type}.`);
+    checkBound('AddSearchAttributesRequest.search_attributes', type);
     if (!namespace.customSearchAttributes.has(name)) missing.set(name, type);
   }
   if (missing.size > 0)

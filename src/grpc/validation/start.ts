@@ -3,7 +3,8 @@ import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from '../../wire/gene
 import type { StartWorkflowExecutionRequest } from '../../wire/generated/lean/workflow_service.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
-import { checkBlob, checkMemo, isTooLong } from './lengths.ts';
+import { checkBound } from './bounds.ts';
+import { checkBlob, checkMemo, type EdgeLimits, isTooLong } from './lengths.ts';
 import { checkOpaque } from './opaque.ts';
 import { checkPriority } from './priority.ts';
 import { checkSearchAttributes, withTypes } from './search-attributes.ts';
@@ -57,38 +58,43 @@ export const signalWithStartTexts: StartTexts = {
 };
 
 /** The checks of a start, in the order in which clients know them, and what is left for the shard. */
-export function startAttributes(request: StartFields, namespace: Namespace, texts: StartTexts = startTexts): StartAttributes {
+export function startAttributes(
+  request: StartFields,
+  namespace: Namespace,
+  limits: EdgeLimits,
+  texts: StartTexts = startTexts,
+): StartAttributes {
   if (request.workflowId === '') throw invalidArgument('WorkflowId is not set on request.');
-  if (isTooLong(request.workflowId)) {
+  if (isTooLong(request.workflowId, limits)) {
     throw invalidArgument(`WorkflowId exceeds maximum allowed length (${Buffer.byteLength(request.workflowId)}/1000)`);
   }
-  checkTimeout(request.workflowStartDelayMs, 'WorkflowStartDelaySeconds');
+  checkBound('StartWorkflowExecutionRequest.workflow_start_delay', request.workflowStartDelayMs);
   if (request.cronSchedule !== '' && request.workflowStartDelayMs !== 0) {
     throw invalidArgument('CronSchedule and WorkflowStartDelay may not be used together.');
   }
   const workflowType = request.workflowType?.name ?? '';
   if (workflowType === '') throw invalidArgument(texts.noType);
-  if (isTooLong(workflowType)) throw invalidArgument(texts.longType(Buffer.byteLength(workflowType)));
-  const taskQueue = requireTaskQueue(request.taskQueue);
-  checkTimeout(request.workflowExecutionTimeoutMs, 'WorkflowExecutionTimeoutSeconds');
-  checkTimeout(request.workflowRunTimeoutMs, 'WorkflowRunTimeoutSeconds');
-  checkTimeout(request.workflowTaskTimeoutMs, 'WorkflowTaskTimeoutSeconds');
-  if (isTooLong(request.requestId)) throw invalidArgument(texts.longRequestId(Buffer.byteLength(request.requestId)));
+  if (isTooLong(workflowType, limits)) throw invalidArgument(texts.longType(Buffer.byteLength(workflowType)));
+  const taskQueue = requireTaskQueue(request.taskQueue, limits);
+  checkBound('StartWorkflowExecutionRequest.workflow_execution_timeout', request.workflowExecutionTimeoutMs);
+  checkBound('StartWorkflowExecutionRequest.workflow_run_timeout', request.workflowRunTimeoutMs);
+  checkBound('StartWorkflowExecutionRequest.workflow_task_timeout', request.workflowTaskTimeoutMs);
+  if (isTooLong(request.requestId, limits)) throw invalidArgument(texts.longRequestId(Buffer.byteLength(request.requestId)));
   checkLinks(request.links);
   refuseUnbuilt(request);
-  checkBlob(request.input, 'payloads');
-  checkBlob(request.header, 'fields');
-  checkBlob(request.userMetadata, 'userMetadata');
+  checkBlob(request.input, 'payloads', limits);
+  checkBlob(request.header, 'fields', limits);
+  checkBlob(request.userMetadata, 'userMetadata', limits);
   checkPriority(request.priority);
-  checkMemo(request.memo);
-  checkSearchAttributes(request.searchAttributes, namespace);
+  checkMemo(request.memo, limits);
+  checkSearchAttributes(request.searchAttributes, namespace, limits);
   return {
     workflowType,
     taskQueue: taskQueueFields(taskQueue),
     input: request.input,
     header: request.header,
     memo: request.memo,
-    searchAttributes: withTypes(request.searchAttributes, namespace.searchAttributeTypes),
+    searchAttributes: withTypes(request.searchAttributes, namespace.searchAttributeTypes, limits),
     executionTimeoutMs: request.workflowExecutionTimeoutMs,
     runTimeoutMs: request.workflowRunTimeoutMs,
     taskTimeoutMs: request.workflowTaskTimeoutMs,
@@ -98,10 +104,6 @@ export function startAttributes(request: StartFields, namespace: Namespace, text
     links: request.links,
     priority: request.priority,
   };
-}
-
-function checkTimeout(milliseconds: number, field: string): void {
-  if (milliseconds < 0) throw invalidArgument(`An invalid ${field} is set on request. cause: negative duration`);
 }
 
 export function checkLinks(links: readonly Uint8Array[]): void {
@@ -114,6 +116,8 @@ export function checkLinks(links: readonly Uint8Array[]): void {
 
 /** Defaults, the old TERMINATE_IF_RUNNING, and combinations that make no sense. */
 export function idPolicies(reuse: number, conflict: number, conflictDefault: 1 | 2): IdPolicies {
+  checkBound('StartWorkflowExecutionRequest.workflow_id_reuse_policy', reuse);
+  checkBound('StartWorkflowExecutionRequest.workflow_id_conflict_policy', conflict);
   if (reuse === WorkflowIdReusePolicy.TERMINATE_IF_RUNNING) {
     if (conflict !== WorkflowIdConflictPolicy.UNSPECIFIED) {
       throw invalidArgument(
@@ -132,22 +136,17 @@ export function idPolicies(reuse: number, conflict: number, conflictDefault: 1 |
 
 function reusePolicy(value: number): 1 | 2 | 3 {
   switch (value) {
-    case WorkflowIdReusePolicy.UNSPECIFIED:
-    case WorkflowIdReusePolicy.ALLOW_DUPLICATE:
-      return 1;
     case WorkflowIdReusePolicy.ALLOW_DUPLICATE_FAILED_ONLY:
       return 2;
     case WorkflowIdReusePolicy.REJECT_DUPLICATE:
       return 3;
     default:
-      throw invalidArgument(`unknown WorkflowIdReusePolicy ${value}`);
+      return 1;
   }
 }
 
 function conflictPolicy(value: number, fallback: 1 | 2): 1 | 2 | 3 {
   switch (value) {
-    case WorkflowIdConflictPolicy.UNSPECIFIED:
-      return fallback;
     case WorkflowIdConflictPolicy.FAIL:
       return 1;
     case WorkflowIdConflictPolicy.USE_EXISTING:
@@ -155,7 +154,7 @@ function conflictPolicy(value: number, fallback: 1 | 2): 1 | 2 | 3 {
     case WorkflowIdConflictPolicy.TERMINATE_EXISTING:
       return 3;
     default:
-      throw invalidArgument(`unknown WorkflowIdConflictPolicy ${value}`);
+      return fallback;
   }
 }
 

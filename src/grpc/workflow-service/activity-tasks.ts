@@ -27,8 +27,9 @@ import { invalidArgument } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
+import { checkBound } from '../validation/bounds.ts';
 import { checkWorkflowId, isUuid, runKeyOf } from '../validation/execution.ts';
-import { blobBytesMax, checkLength } from '../validation/lengths.ts';
+import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { boundedFailure, decodedFailure, serverFailure } from './failures.ts';
 import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
@@ -99,7 +100,9 @@ export function activityTaskMethods(front: Front): readonly NamedMethod[] {
 async function poll(front: Front, request: PollActivityTaskQueueRequest, call: Call): Promise<PollActivityTaskQueueResponse> {
   checkPollDeadline(call, front.nowMs());
   const namespace = await front.namespace(call, request.namespace);
-  const taskQueue = checkPoll(request);
+  const taskQueue = checkPoll(request, front.limits);
+  const maxTasksPerSecond = request.taskQueueMetadata?.maxTasksPerSecond?.value;
+  if (maxTasksPerSecond !== undefined) checkBound('DoubleValue.value', maxTasksPerSecond);
   const deadlineMs = pollDeadline(front, call);
   if (deadlineMs === undefined) return emptyActivityTask;
   const queue = polledPartition(front, namespace.id, taskQueue, 'activity');
@@ -113,7 +116,7 @@ async function poll(front: Front, request: PollActivityTaskQueueRequest, call: C
       identity: request.identity,
       deadlineMs,
       workerInstanceKey: request.workerInstanceKey,
-      maxTasksPerSecond: request.taskQueueMetadata?.maxTasksPerSecond?.value,
+      maxTasksPerSecond,
       workerVersion: undefined,
       forwardedFrom: undefined,
     },
@@ -161,9 +164,9 @@ async function byId(
 type Result = { readonly result: Uint8Array | undefined; readonly identity: string };
 
 async function complete(front: Front, activity: ActivityRef, { result, identity }: Result, call: Call): Promise<Record<string, never>> {
-  checkLength(identity, 'Identity');
+  checkLength(identity, 'Identity', front.limits);
   checkOpaque(result, 'payloads');
-  if (isOversize(result)) await failInstead(front, activity, identity, 'Complete result exceeds size limit.', call);
+  if (isOversize(result, front.limits)) await failInstead(front, activity, identity, 'Complete result exceeds size limit.', call);
   else await front.history(call, activity.key, { kind: 'completeActivityTask', activity, result, identity });
   return {};
 }
@@ -177,7 +180,7 @@ type FailureReport = {
 /** Parts over the limit are dropped or replaced, and the answer says which. By id, any kind of failure will do. */
 async function fail(front: Front, activity: ActivityRef, report: FailureReport, call: Call): Promise<RespondActivityTaskFailedResponse> {
   const { failure, lastHeartbeatDetails, identity } = report;
-  checkLength(identity, 'Identity');
+  checkLength(identity, 'Identity', front.limits);
   checkOpaque(lastHeartbeatDetails, 'payloads');
   if (
     activity.scheduledEventId !== 0 &&
@@ -188,9 +191,9 @@ async function fail(front: Front, activity: ActivityRef, report: FailureReport, 
     throw invalidArgument('Failure must have ApplicationFailureInfo.');
   }
   const failures: Uint8Array[] = [];
-  const detailsDropped = isOversize(lastHeartbeatDetails);
+  const detailsDropped = isOversize(lastHeartbeatDetails, front.limits);
   if (detailsDropped) failures.push(serverFailure('Heartbeat details exceed size limit.').bytes);
-  const bounded = failure === undefined ? undefined : boundedFailure(failure, 'Failure exceeds size limit.');
+  const bounded = failure === undefined ? undefined : boundedFailure(failure, 'Failure exceeds size limit.', front.limits);
   if (bounded !== undefined && bounded.bytes !== failure) failures.push(bounded.bytes);
   await front.history(call, activity.key, {
     kind: 'failActivityTask',
@@ -205,9 +208,9 @@ async function fail(front: Front, activity: ActivityRef, report: FailureReport, 
 type Details = { readonly details: Uint8Array | undefined; readonly identity: string };
 
 async function cancel(front: Front, activity: ActivityRef, { details, identity }: Details, call: Call): Promise<Record<string, never>> {
-  checkLength(identity, 'Identity');
+  checkLength(identity, 'Identity', front.limits);
   checkOpaque(details, 'payloads');
-  if (isOversize(details)) await failInstead(front, activity, identity, 'Cancel details exceed size limit.', call);
+  if (isOversize(details, front.limits)) await failInstead(front, activity, identity, 'Cancel details exceed size limit.', call);
   else await front.history(call, activity.key, { kind: 'cancelActivityTask', activity, details, identity });
   return {};
 }
@@ -219,7 +222,7 @@ async function heartbeat(
   call: Call,
 ): Promise<RecordActivityTaskHeartbeatResponse> {
   checkOpaque(details, 'payloads');
-  if (isOversize(details)) {
+  if (isOversize(details, front.limits)) {
     await failInstead(front, activity, identity, 'Heartbeat details exceed size limit.', call);
     return { cancelRequested: true, activityPaused: false, activityReset: false };
   }
@@ -238,6 +241,6 @@ async function failInstead(front: Front, activity: ActivityRef, identity: string
   });
 }
 
-function isOversize(bytes: Uint8Array | undefined): boolean {
+function isOversize(bytes: Uint8Array | undefined, { blobBytesMax }: EdgeLimits): boolean {
   return bytes !== undefined && bytes.length > blobBytesMax;
 }

@@ -1,9 +1,9 @@
 import type { FailureFacts, OpaqueFailure } from '../../history/commands.ts';
 import { TimeoutType } from '../../wire/generated/lean/enums.ts';
 import { decodeFailure, emptyFailure, encodeFailure, type Failure } from '../../wire/generated/lean/failure.ts';
-import { WireError } from '../../wire/runtime.ts';
-import { invalidArgument } from '../errors/status-error.ts';
-import { blobBytesMax } from '../validation/lengths.ts';
+import { requestLimits } from '../../wire/runtime.ts';
+import { decodedWithin } from '../validation/request-limits.ts';
+import type { EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 
 /** The few facts that decisions need of a failure; the failure itself goes on as it came. */
@@ -12,14 +12,14 @@ export function opaqueFailure(bytes: Uint8Array): OpaqueFailure {
 }
 
 /** As `opaqueFailure`; one over the limit is replaced, because its sender could not do anything about it. */
-export function boundedFailure(bytes: Uint8Array, replacement: string): OpaqueFailure {
+export function boundedFailure(bytes: Uint8Array, replacement: string, { blobBytesMax }: EdgeLimits): OpaqueFailure {
   if (bytes.length <= blobBytesMax) return opaqueFailure(bytes);
   const { message } = decodedFailure(bytes);
-  return serverFailure(replacement, { ...emptyFailure(), message: message.slice(0, keptMessageChars) });
+  return serverFailure(replacement, encodeFailure({ ...emptyFailure(), message: message.slice(0, keptMessageChars) }));
 }
 
 /** A failure of the server's own making, never to be retried. */
-export function serverFailure(message: string, cause?: Failure): OpaqueFailure {
+export function serverFailure(message: string, cause?: Uint8Array): OpaqueFailure {
   const failure: Failure = { ...emptyFailure(), message, cause, serverFailureInfo: { nonRetryable: true } };
   return { facts: failureFacts(failure), bytes: encodeFailure(failure) };
 }
@@ -28,12 +28,7 @@ const keptMessageChars = 4_000;
 
 export function decodedFailure(bytes: Uint8Array): Failure {
   checkOpaque(bytes, 'failure');
-  try {
-    return decodeFailure(bytes);
-  } catch (error) {
-    if (error instanceof WireError) throw invalidArgument(`grpc: error unmarshalling request: ${error.message}`);
-    throw error;
-  }
+  return decodedWithin(requestLimits, decodeFailure, bytes);
 }
 
 function failureFacts(failure: Failure): FailureFacts {

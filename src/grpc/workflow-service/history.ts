@@ -17,6 +17,7 @@ import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { HistoryPageToken } from '../tokens/tokens.ts';
 import type { Call } from '../transport/call.ts';
+import { checkBound } from '../validation/bounds.ts';
 import { runKey } from '../validation/execution.ts';
 import { eventPage, onlyBranch, pageEventsMax, storedEvents } from './history-pages.ts';
 
@@ -69,15 +70,8 @@ async function forwards(
   const asked = runKey(namespace.id, request.execution);
   const wait = request.waitNewEvent;
   const token = request.nextPageToken.length === 0 ? undefined : pageToken(front, request.nextPageToken, asked, false);
-  switch (request.historyEventFilterType) {
-    case HistoryEventFilterType.UNSPECIFIED:
-    case HistoryEventFilterType.ALL_EVENT:
-      break;
-    case HistoryEventFilterType.CLOSE_EVENT:
-      return closeEvent(front, call, token?.key ?? asked, wait);
-    default:
-      throw invalidArgument(`unknown HistoryEventFilterType ${request.historyEventFilterType}`);
-  }
+  checkBound('GetWorkflowExecutionHistoryRequest.history_event_filter_type', request.historyEventFilterType);
+  if (request.historyEventFilterType === HistoryEventFilterType.CLOSE_EVENT) return closeEvent(front, call, token?.key ?? asked, wait);
   let reading = token ?? (await firstReading(front, call, asked, wait));
   if (reading.nextEventId > reading.lastEventId && reading.open && wait) {
     const position = await waitBeyond(front, call, reading.key, reading.lastEventId, false);

@@ -45,11 +45,11 @@ async function signal(front: Front, request: SignalWorkflowExecutionRequest, cal
   const namespace = await front.namespace(call, request.namespace);
   const key = runKey(namespace.id, request.workflowExecution);
   if (request.signalName === '') throw invalidArgument('SignalName is not set on request.');
-  checkLength(request.signalName, 'SignalName');
-  checkLength(request.requestId, 'RequestId');
+  checkLength(request.signalName, 'SignalName', front.limits);
+  checkLength(request.requestId, 'RequestId', front.limits);
   checkLinks(request.links);
-  checkBlob(request.input, 'payloads');
-  checkBlob(request.header, 'fields');
+  checkBlob(request.input, 'payloads', front.limits);
+  checkBlob(request.header, 'fields', front.limits);
   const { requestId } = request;
   const { runId } = await front.history(call, key, {
     kind: 'signalWorkflow',
@@ -90,7 +90,7 @@ async function terminate(front: Front, request: TerminateWorkflowExecutionReques
   const namespace = await front.namespace(call, request.namespace);
   const key = inChain(runKey(namespace.id, request.workflowExecution), request.firstExecutionRunId);
   checkLinks(request.links);
-  checkBlob(request.details, 'payloads');
+  checkBlob(request.details, 'payloads', front.limits);
   await front.history(call, key, {
     kind: 'terminateWorkflow',
     key,

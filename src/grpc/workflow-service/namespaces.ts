@@ -21,9 +21,9 @@ import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import type { Call } from '../transport/call.ts';
-import { blobBytesMax, checkLength, memoBytesMax } from '../validation/lengths.ts';
+import { checkBound } from '../validation/bounds.ts';
+import { checkLength } from '../validation/lengths.ts';
 
-const retentionMsMin = 60 * 60 * 1000;
 const pageSizeDefault = 100;
 const pageSizeMax = 1_000;
 
@@ -50,12 +50,14 @@ async function describe(front: Front, request: DescribeNamespaceRequest, call: C
 
 async function register(front: Front, request: RegisterNamespaceRequest, call: Call): Promise<Record<string, never>> {
   if (request.namespace === '') throw invalidArgument('Namespace not set on request.');
-  checkLength(request.namespace, 'Namespace');
-  if (request.workflowExecutionRetentionPeriodMs < retentionMsMin) throw invalidArgument('A valid retention period is not set on request.');
+  checkLength(request.namespace, 'Namespace', front.limits);
+  checkBound('RegisterNamespaceRequest.workflow_execution_retention_period', request.workflowExecutionRetentionPeriodMs);
   if (request.isGlobalNamespace) throw notBuilt('is_global_namespace');
   const { clusterName } = front.ports.server;
   if (request.activeClusterName !== '' && request.activeClusterName !== clusterName) throw notBuilt('active_cluster_name');
   if (request.clusters.some((cluster) => cluster.clusterName !== clusterName)) throw notBuilt('clusters');
+  checkBound('RegisterNamespaceRequest.history_archival_state', request.historyArchivalState);
+  checkBound('RegisterNamespaceRequest.visibility_archival_state', request.visibilityArchivalState);
   if (request.historyArchivalState === ArchivalState.ENABLED) throw notBuilt('history_archival_state');
   if (request.visibilityArchivalState === ArchivalState.ENABLED) throw notBuilt('visibility_archival_state');
   await front.cluster(
@@ -102,7 +104,11 @@ function description(front: Front, namespace: Namespace): DescribeNamespaceRespo
       data: namespace.data,
       id: namespace.id,
       capabilities: emptyNamespaceInfoCapabilities(),
-      limits: { blobSizeLimitError: blobBytesMax, memoSizeLimitError: memoBytesMax, workflowTaskCompletionSizeLimitError: 0 },
+      limits: {
+        blobSizeLimitError: front.limits.blobBytesMax,
+        memoSizeLimitError: front.limits.memoBytesMax,
+        workflowTaskCompletionSizeLimitError: 0,
+      },
       supportsSchedules: false,
     },
     config: {

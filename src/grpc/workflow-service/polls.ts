@@ -6,7 +6,7 @@ import type { TaskQueue } from '../../wire/generated/lean/common.ts';
 import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
 import { Reader } from '../../wire/runtime.ts';
 import type { Call } from '../transport/call.ts';
-import { checkLength } from '../validation/lengths.ts';
+import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { requireTaskQueue } from '../validation/task-queue.ts';
 
@@ -39,15 +39,15 @@ type PollFields = {
   readonly workerInstanceKey: string;
 };
 
-export function checkPoll(request: PollFields): TaskQueue {
-  checkLength(request.identity, 'Identity');
-  checkLength(request.workerInstanceKey, 'WorkerInstanceKey');
+export function checkPoll(request: PollFields, limits: EdgeLimits): TaskQueue {
+  checkLength(request.identity, 'Identity', limits);
+  checkLength(request.workerInstanceKey, 'WorkerInstanceKey', limits);
   checkOpaque(request.workerVersionCapabilities, 'workerVersionCapabilities');
   checkOpaque(request.deploymentOptions, 'deploymentOptions');
   if (varintField(request.workerVersionCapabilities, useVersioningTag) !== 0) throw notBuilt('worker_version_capabilities.use_versioning');
   if (varintField(request.deploymentOptions, workerVersioningModeTag) === versionedMode)
     throw notBuilt('deployment_options with versioned mode');
-  const taskQueue = requireTaskQueue(request.taskQueue);
+  const taskQueue = requireTaskQueue(request.taskQueue, limits);
   const { name, normalName, kind } = taskQueue;
   if (normalName !== '' && kind !== TaskQueueKind.STICKY)
     throw invalidArgument(`only sticky queues can have normal name. tq: ${name}, normal name: ${normalName}`);

@@ -6,7 +6,6 @@ import {
   type QueryWorkflowResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
 import { encodeWorkflowQuery } from '../../wire/generated/lean/taskqueue.ts';
-import { QueryRejectCondition } from '../../wire/generated/lean/enums.ts';
 import { deadlineExceeded, unavailable } from '../errors/details.ts';
 import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import { statusCode } from '../errors/status-code.ts';
@@ -14,6 +13,7 @@ import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
+import { checkBound } from '../validation/bounds.ts';
 import { checkBlob } from '../validation/lengths.ts';
 
 const queryWaitMsMax = 20_000;
@@ -29,11 +29,9 @@ async function query(front: Front, request: QueryWorkflowRequest, call: Call): P
   const key = runKey(namespace.id, request.execution);
   if (request.query === undefined) throw invalidArgument('WorkflowQuery is not set on request.');
   if (request.query.queryType === '') throw invalidArgument('QueryType is not set on request.');
-  checkBlob(request.query.queryArgs, 'payloads');
-  checkBlob(request.query.header, 'fields');
-  if (request.queryRejectCondition < 0 || request.queryRejectCondition > QueryRejectCondition.NOT_COMPLETED_CLEANLY) {
-    throw invalidArgument(`unknown QueryRejectCondition ${request.queryRejectCondition}`);
-  }
+  checkBlob(request.query.queryArgs, 'payloads', front.limits);
+  checkBlob(request.query.header, 'fields', front.limits);
+  checkBound('QueryWorkflowRequest.query_reject_condition', request.queryRejectCondition);
   const deadlineMs = Math.min(front.nowMs() + queryWaitMsMax, call.deadlineMs - queryTailMs);
   const reply = await front
     .waitHistory(

@@ -14,6 +14,7 @@ import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
+import { checkBound } from '../validation/bounds.ts';
 import { checkBlob, isTooLong } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { idPolicies, signalWithStartTexts, startAttributes } from '../validation/start.ts';
@@ -36,7 +37,7 @@ export function startMethods(front: Front): readonly NamedMethod[] {
 
 async function start(front: Front, request: StartWorkflowExecutionRequest, call: Call): Promise<StartWorkflowExecutionResponse> {
   const namespace = await front.namespace(call, request.namespace);
-  const attributes = startAttributes(request, namespace);
+  const attributes = startAttributes(request, namespace, front.limits);
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.FAIL);
   refuseUnbuiltStart(request);
   const key = { namespaceId: namespace.id, workflowId: request.workflowId, runId: '' };
@@ -86,15 +87,13 @@ async function signalWithStart(
 ): Promise<SignalWithStartWorkflowExecutionResponse> {
   const namespace = await front.namespace(call, request.namespace);
   if (request.signalName === '') throw invalidArgument('signal not set');
-  if (isTooLong(request.signalName)) {
+  if (isTooLong(request.signalName, front.limits)) {
     throw invalidArgument(`signal name exceeds maximum allowed length (${Buffer.byteLength(request.signalName)}/1000)`);
   }
-  const attributes = startAttributes(request, namespace, signalWithStartTexts);
-  checkBlob(request.signalInput, 'payloads');
+  const attributes = startAttributes(request, namespace, front.limits, signalWithStartTexts);
+  checkBlob(request.signalInput, 'payloads', front.limits);
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.USE_EXISTING);
-  if (request.workflowIdConflictPolicy === WorkflowIdConflictPolicy.FAIL) {
-    throw invalidArgument('Invalid WorkflowIDConflictPolicy: WORKFLOW_ID_CONFLICT_POLICY_FAIL is not supported for this operation.');
-  }
+  checkBound('SignalWithStartWorkflowExecutionRequest.workflow_id_conflict_policy', request.workflowIdConflictPolicy);
   const key = { namespaceId: namespace.id, workflowId: request.workflowId, runId: '' };
   const requestId = request.requestId === '' ? front.ports.newId() : request.requestId;
   const reply = await front.history(call, key, {

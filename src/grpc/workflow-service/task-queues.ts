@@ -8,10 +8,11 @@ import {
   type DescribeTaskQueueRequest,
   type DescribeTaskQueueResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
-import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import { notBuilt } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
+import { checkBound } from '../validation/bounds.ts';
 import { requireTaskQueue } from '../validation/task-queue.ts';
 
 export function taskQueueMethods(front: Front): readonly NamedMethod[] {
@@ -25,7 +26,7 @@ export function taskQueueMethods(front: Front): readonly NamedMethod[] {
 /** Who polls a queue, and what waits in it: all its partitions together. */
 async function describe(front: Front, request: DescribeTaskQueueRequest, call: Call): Promise<DescribeTaskQueueResponse> {
   const namespace = await front.namespace(call, request.namespace);
-  const taskQueue = requireTaskQueue(request.taskQueue);
+  const taskQueue = requireTaskQueue(request.taskQueue, front.limits);
   if (request.apiMode !== DescribeTaskQueueMode.UNSPECIFIED) throw notBuilt('api_mode ENHANCED');
   if (request.versions !== undefined) throw notBuilt('versions');
   if (request.reportTaskReachability) throw notBuilt('report_task_reachability');
@@ -73,16 +74,14 @@ async function describe(front: Front, request: DescribeTaskQueueRequest, call: C
 const ratePerSecondDefault = 100_000;
 
 function taskTypeOf(type: number): TaskType {
+  checkBound('DescribeTaskQueueRequest.task_queue_type', type);
   switch (type) {
-    case TaskQueueType.UNSPECIFIED:
-    case TaskQueueType.WORKFLOW:
-      return 'workflow';
     case TaskQueueType.ACTIVITY:
       return 'activity';
     case TaskQueueType.NEXUS:
       throw notBuilt('task_queue_type NEXUS');
     default:
-      throw invalidArgument(`unknown TaskQueueType ${type}`);
+      return 'workflow';
   }
 }
 

@@ -10,9 +10,11 @@ import type {
   UpsertWorkflowSearchAttributesCommandAttributes,
 } from '../../wire/generated/lean/command.ts';
 import { CommandType } from '../../wire/generated/lean/enums.ts';
-import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import { notBuilt } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
 import type { Call } from '../transport/call.ts';
+import { checkBound } from '../validation/bounds.ts';
+import type { EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { withTypes } from '../validation/search-attributes.ts';
 import { opaqueFailure } from './failures.ts';
@@ -52,7 +54,9 @@ export function workflowCommand(
   command: Command,
   namespaces: TargetNamespaces,
   attributeTypes: ReadonlyMap<string, number>,
+  limits: EdgeLimits,
 ): WorkflowCommand {
+  checkBound('Command.command_type', command.commandType);
   checkOpaque(command.userMetadata, 'userMetadata');
   for (const marker of command.eventGroupMarkers) checkOpaque(marker, 'eventGroupMarker');
   const common = { userMetadata: command.userMetadata, eventGroupMarkers: command.eventGroupMarkers };
@@ -81,13 +85,13 @@ export function workflowCommand(
     case CommandType.CONTINUE_AS_NEW_WORKFLOW_EXECUTION:
       return {
         type: 'continueAsNewWorkflowExecution',
-        attributes: continueAsNew(command.continueAsNewWorkflowExecutionCommandAttributes, attributeTypes),
+        attributes: continueAsNew(command.continueAsNewWorkflowExecutionCommandAttributes, attributeTypes, limits),
         ...common,
       };
     case CommandType.START_CHILD_WORKFLOW_EXECUTION:
       return {
         type: 'startChildWorkflowExecution',
-        attributes: startChild(command.startChildWorkflowExecutionCommandAttributes, namespaces, attributeTypes),
+        attributes: startChild(command.startChildWorkflowExecutionCommandAttributes, namespaces, attributeTypes, limits),
         ...common,
       };
     case CommandType.REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION:
@@ -105,20 +109,18 @@ export function workflowCommand(
     case CommandType.UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
       return {
         type: 'upsertWorkflowSearchAttributes',
-        attributes: upsertSearchAttributes(command.upsertWorkflowSearchAttributesCommandAttributes, attributeTypes),
+        attributes: upsertSearchAttributes(command.upsertWorkflowSearchAttributesCommandAttributes, attributeTypes, limits),
         ...common,
       };
     case CommandType.MODIFY_WORKFLOW_PROPERTIES:
       checkOpaque(command.modifyWorkflowPropertiesCommandAttributes?.upsertedMemo, 'fields');
       return { type: 'modifyWorkflowProperties', attributes: command.modifyWorkflowPropertiesCommandAttributes, ...common };
-    case CommandType.PROTOCOL_MESSAGE:
-      throw notBuilt('command PROTOCOL_MESSAGE');
     case CommandType.SCHEDULE_NEXUS_OPERATION:
       throw notBuilt('command SCHEDULE_NEXUS_OPERATION');
     case CommandType.REQUEST_CANCEL_NEXUS_OPERATION:
       throw notBuilt('command REQUEST_CANCEL_NEXUS_OPERATION');
     default:
-      throw invalidArgument(`unknown command type: ${command.commandType === 0 ? 'Unspecified' : command.commandType}`);
+      throw notBuilt('command PROTOCOL_MESSAGE');
   }
 }
 
@@ -157,15 +159,17 @@ function scheduleActivity(attributes: ScheduleActivityTaskCommandAttributes | un
 function upsertSearchAttributes(
   attributes: UpsertWorkflowSearchAttributesCommandAttributes | undefined,
   attributeTypes: ReadonlyMap<string, number>,
+  limits: EdgeLimits,
 ): AttributesOf<'upsertWorkflowSearchAttributes'> {
   if (attributes === undefined) return undefined;
   checkOpaque(attributes.searchAttributes, 'fields');
-  return { searchAttributes: withTypes(attributes.searchAttributes, attributeTypes) };
+  return { searchAttributes: withTypes(attributes.searchAttributes, attributeTypes, limits) };
 }
 
 function continueAsNew(
   attributes: ContinueAsNewWorkflowExecutionCommandAttributes | undefined,
   attributeTypes: ReadonlyMap<string, number>,
+  limits: EdgeLimits,
 ): AttributesOf<'continueAsNewWorkflowExecution'> {
   if (attributes === undefined) return undefined;
   checkOpaque(attributes.input, 'payloads');
@@ -180,7 +184,7 @@ function continueAsNew(
     input: attributes.input,
     header: attributes.header,
     memo: attributes.memo,
-    searchAttributes: withTypes(attributes.searchAttributes, attributeTypes),
+    searchAttributes: withTypes(attributes.searchAttributes, attributeTypes, limits),
     runTimeoutMs: attributes.workflowRunTimeoutMs,
     taskTimeoutMs: attributes.workflowTaskTimeoutMs,
     backoffStartIntervalMs: attributes.backoffStartIntervalMs,
@@ -197,6 +201,7 @@ function startChild(
   attributes: StartChildWorkflowExecutionCommandAttributes | undefined,
   namespaces: TargetNamespaces,
   attributeTypes: ReadonlyMap<string, number>,
+  limits: EdgeLimits,
 ): AttributesOf<'startChildWorkflowExecution'> {
   if (attributes === undefined) return undefined;
   if (attributes.versioningOverride !== undefined) throw notBuilt('versioning_override of a child workflow');
@@ -214,7 +219,7 @@ function startChild(
     input: attributes.input,
     header: attributes.header,
     memo: attributes.memo,
-    searchAttributes: withTypes(attributes.searchAttributes, attributeTypes),
+    searchAttributes: withTypes(attributes.searchAttributes, attributeTypes, limits),
     executionTimeoutMs: attributes.workflowExecutionTimeoutMs,
     runTimeoutMs: attributes.workflowRunTimeoutMs,
     taskTimeoutMs: attributes.workflowTaskTimeoutMs,

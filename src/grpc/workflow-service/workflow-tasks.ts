@@ -23,14 +23,16 @@ import {
   type RespondWorkflowTaskFailedRequest,
   type ShutdownWorkerRequest,
 } from '../../wire/generated/lean/workflow_service.ts';
-import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import { notBuilt } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { WorkflowTaskToken } from '../tokens/tokens.ts';
 import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
-import { blobBytesMax, checkLength } from '../validation/lengths.ts';
+import { checkBound } from '../validation/bounds.ts';
+import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
+import { completionLimits } from '../validation/request-limits.ts';
 import { checkTaskQueue } from '../validation/task-queue.ts';
 import { boundedFailure } from './failures.ts';
 import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
@@ -48,6 +50,7 @@ export function workflowTaskMethods(front: Front): readonly NamedMethod[] {
       decodeRespondWorkflowTaskCompletedRequest,
       encodeRespondWorkflowTaskCompletedResponse,
       (request, call) => complete(front, request, call),
+      completionLimits,
     ),
     unary('RespondWorkflowTaskFailed', decodeRespondWorkflowTaskFailedRequest, encodeRespondWorkflowTaskFailedResponse, (request, call) =>
       fail(front, request, call),
@@ -67,7 +70,7 @@ export function workflowTaskMethods(front: Front): readonly NamedMethod[] {
 async function poll(front: Front, request: PollWorkflowTaskQueueRequest, call: Call): Promise<PollWorkflowTaskQueueResponse> {
   checkPollDeadline(call, front.nowMs());
   const namespace = await front.namespace(call, request.namespace);
-  const taskQueue = checkPoll(request);
+  const taskQueue = checkPoll(request, front.limits);
   const deadlineMs = pollDeadline(front, call);
   if (deadlineMs === undefined) return emptyWorkflowTask;
   const queue = polledPartition(front, namespace.id, taskQueue, 'workflow');
@@ -100,12 +103,12 @@ async function complete(
 ): Promise<RespondWorkflowTaskCompletedResponse> {
   const token = front.tokens.readWorkflowTask(request.taskToken);
   const namespace = await front.namespaceOfToken(call, request.namespace, token.namespaceId);
-  checkLength(request.identity, 'Identity');
+  checkLength(request.identity, 'Identity', front.limits);
   refuseUnbuiltCompletion(request);
   checkOpaque(request.sdkMetadata, 'sdkMetadata');
   checkOpaque(request.meteringMetadata, 'meteringMetadata');
   checkOpaque(request.workerVersionStamp, 'workerVersionStamp');
-  if (request.stickyAttributes?.workerTaskQueue !== undefined) checkTaskQueue(request.stickyAttributes.workerTaskQueue);
+  if (request.stickyAttributes?.workerTaskQueue !== undefined) checkTaskQueue(request.stickyAttributes.workerTaskQueue, front.limits);
   const namespaces = await targetNamespaces(front, call, request.commands);
   const task = workflowTaskRef(token);
   const reply = await front.history(call, task.key, {
@@ -113,7 +116,7 @@ async function complete(
     task,
     namespace: namespace.name,
     identity: request.identity,
-    commands: request.commands.map((command) => workflowCommand(command, namespaces, namespace.searchAttributeTypes)),
+    commands: request.commands.map((command) => workflowCommand(command, namespaces, namespace.searchAttributeTypes, front.limits)),
     sticky:
       request.stickyAttributes?.workerTaskQueue === undefined
         ? undefined
@@ -123,7 +126,7 @@ async function complete(
           },
     returnNewWorkflowTask: request.returnNewWorkflowTask,
     forceCreateNewWorkflowTask: request.forceCreateNewWorkflowTask,
-    queryResults: queryResults(request.queryResults),
+    queryResults: queryResults(request.queryResults, front.limits),
     sdkMetadata: request.sdkMetadata,
     meteringMetadata: request.meteringMetadata,
     workerVersion: request.workerVersionStamp,
@@ -153,30 +156,31 @@ function workflowTaskRef(token: WorkflowTaskToken): WorkflowTaskRef {
 function refuseUnbuiltCompletion(request: RespondWorkflowTaskCompletedRequest): void {
   if (request.messages.length > 0) throw notBuilt('messages');
   if (request.intermediatePage || request.pageNumber !== 0) throw notBuilt('page_number');
-  if (request.versioningBehavior !== 0) {
-    throw invalidArgument('versioning behavior cannot be specified without deployment options being set with versioned mode');
-  }
+  checkBound('RespondWorkflowTaskCompletedRequest.versioning_behavior', request.versioningBehavior);
 }
 
 const noQueryResults: ReadonlyMap<string, QueryResult> = new Map();
 
-function queryResults(results: ReadonlyMap<string, WorkflowQueryResult>): ReadonlyMap<string, QueryResult> {
+function queryResults(results: ReadonlyMap<string, WorkflowQueryResult>, limits: EdgeLimits): ReadonlyMap<string, QueryResult> {
   if (results.size === 0) return noQueryResults;
   return new Map(
     [...results].map(([id, result]) => [
       id,
-      boundedQueryResult({
-        answered: result.resultType === QueryResultType.ANSWERED,
-        answer: result.answer,
-        errorMessage: result.errorMessage,
-        failure: result.failure,
-      }),
+      boundedQueryResult(
+        {
+          answered: result.resultType === QueryResultType.ANSWERED,
+          answer: result.answer,
+          errorMessage: result.errorMessage,
+          failure: result.failure,
+        },
+        limits,
+      ),
     ]),
   );
 }
 
 /** An answer over the limit becomes a failed query. */
-function boundedQueryResult(result: QueryResult): QueryResult {
+function boundedQueryResult(result: QueryResult, { blobBytesMax }: EdgeLimits): QueryResult {
   checkOpaque(result.answer, 'payloads');
   checkOpaque(result.failure, 'failure');
   if ((result.answer?.length ?? 0) > blobBytesMax) {
@@ -189,14 +193,14 @@ function boundedQueryResult(result: QueryResult): QueryResult {
 async function fail(front: Front, request: RespondWorkflowTaskFailedRequest, call: Call): Promise<Record<string, never>> {
   const token = front.tokens.readWorkflowTask(request.taskToken);
   await front.namespaceOfToken(call, request.namespace, token.namespaceId);
-  checkLength(request.identity, 'Identity');
+  checkLength(request.identity, 'Identity', front.limits);
   if (request.messages.length > 0) throw notBuilt('messages');
   const task = workflowTaskRef(token);
   await front.history(call, task.key, {
     kind: 'failWorkflowTask',
     task,
     cause: request.cause,
-    failure: request.failure === undefined ? undefined : boundedFailure(request.failure, 'Failure exceeds size limit.'),
+    failure: request.failure === undefined ? undefined : boundedFailure(request.failure, 'Failure exceeds size limit.', front.limits),
     identity: request.identity,
     binaryChecksum: request.binaryChecksum,
     jitter: front.ports.random(),
@@ -207,9 +211,7 @@ async function fail(front: Front, request: RespondWorkflowTaskFailedRequest, cal
 async function answerQuery(front: Front, request: RespondQueryTaskCompletedRequest, call: Call): Promise<Record<string, never>> {
   const token = front.tokens.readQueryTask(request.taskToken);
   await front.namespaceOfToken(call, request.namespace, token.namespaceId);
-  if (request.completedType !== QueryResultType.ANSWERED && request.completedType !== QueryResultType.FAILED) {
-    throw invalidArgument(`unknown query completed type ${request.completedType}`);
-  }
+  checkBound('RespondQueryTaskCompletedRequest.completed_type', request.completedType);
   const queue = {
     namespaceId: token.namespaceId,
     name: token.taskQueue,
@@ -222,12 +224,15 @@ async function answerQuery(front: Front, request: RespondQueryTaskCompletedReque
     kind: 'answerQuery',
     queue,
     queryId: token.queryId,
-    result: boundedQueryResult({
-      answered: request.completedType === QueryResultType.ANSWERED,
-      answer: request.queryResult,
-      errorMessage: request.errorMessage,
-      failure: request.failure,
-    }),
+    result: boundedQueryResult(
+      {
+        answered: request.completedType === QueryResultType.ANSWERED,
+        answer: request.queryResult,
+        errorMessage: request.errorMessage,
+        failure: request.failure,
+      },
+      front.limits,
+    ),
   });
   return {};
 }
@@ -242,7 +247,7 @@ async function resetSticky(front: Front, request: ResetStickyTaskQueueRequest, c
 /** Each partition of each queue that the worker polled is told; the sticky queue goes at once. */
 async function shutdownWorker(front: Front, request: ShutdownWorkerRequest, call: Call): Promise<Record<string, never>> {
   const namespace = await front.namespace(call, request.namespace);
-  checkLength(request.workerInstanceKey, 'WorkerInstanceKey');
+  checkLength(request.workerInstanceKey, 'WorkerInstanceKey', front.limits);
   const { workerInstanceKey } = request;
   const asks: Promise<unknown>[] = [];
   if (request.stickyTaskQueue !== '') {

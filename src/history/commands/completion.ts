@@ -1,6 +1,7 @@
 /** What the commands of one completed workflow task share. */
 import type { CompleteWorkflowTask, WorkflowCommand } from '../commands.ts';
 import type { EventMeta, RunDraft } from '../draft.ts';
+import { utf8Bytes } from '../../kernel/utf8.ts';
 import { type FailedCauseName, pascalCase } from '../wire-enums.ts';
 
 export type Completion = {
@@ -40,25 +41,15 @@ export function commandMeta(command: WorkflowCommand): EventMeta {
 
 export type CommandOfType<Type extends WorkflowCommand['type']> = Extract<WorkflowCommand, { readonly type: Type }>;
 
+/** Of an enumeration whose values are 0 (unspecified) … `last`. */
+export function isKnown(value: number, last: number): boolean {
+  return value >= 0 && value <= last;
+}
+
 export function exceedsId(completion: Completion, id: string): boolean {
   return id.length > completion.run.draft.limits.idBytesMax / 3 && utf8Bytes(id) > completion.run.draft.limits.idBytesMax;
 }
 
 export function exceedsBlob(completion: Completion, bytes: Uint8Array | undefined): boolean {
   return bytes !== undefined && bytes.length > completion.run.draft.limits.blobBytesMax;
-}
-
-/** Without an encoder: the core imports none. */
-export function utf8Bytes(text: string): number {
-  let bytes = 0;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit < 0x80) bytes += 1;
-    else if (unit < 0x800) bytes += 2;
-    else if (unit >= 0xd800 && unit < 0xdc00) {
-      bytes += 4;
-      at++;
-    } else bytes += 3;
-  }
-  return bytes;
 }

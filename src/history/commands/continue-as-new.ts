@@ -1,7 +1,9 @@
 /** CONTINUE_AS_NEW_WORKFLOW_EXECUTION: this run closes, the next one begins, in one record. */
+import { utf8Bytes } from '../../kernel/utf8.ts';
 import { beginFirstWorkflowTask, beginRunWith, effectiveRunTimeout, effectiveTaskTimeout } from '../begin-run.ts';
 import { closeRun } from '../close.ts';
-import { searchAttributesProblem } from '../search-attributes.ts';
+import { memoProblem } from '../fields.ts';
+import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
 import type { Run } from '../state.ts';
 import { continueAsNewInitiator } from '../wire-enums.ts';
 import { unhandledCommand } from './close-workflow.ts';
@@ -13,8 +15,8 @@ import {
   type Completion,
   exceedsBlob,
   exceedsId,
+  isKnown,
   tooLarge,
-  utf8Bytes,
 } from './completion.ts';
 import { checkTaskQueue, taskQueueText } from './task-queue.ts';
 
@@ -52,6 +54,9 @@ export function continueAsNewWorkflowExecution(
     const where = `WorkflowType=${workflowType} TaskQueue=${taskQueueText(taskQueue.name)}`;
     return bad(cause, `Invalid ${negative} on ContinueAsNewWorkflowExecutionCommand: negative duration. ${where}`);
   }
+  if (!isKnown(a.initiator, continueAsNewInitiator.cronSchedule)) {
+    return bad(cause, `Invalid Initiator on ContinueAsNewWorkflowExecutionCommand: ${a.initiator}. WorkflowType=${workflowType}`);
+  }
   const problem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, old.namespace, draft.wire, limits);
   if (problem !== undefined) {
     const detail = `invalid SearchAttributes on ContinueAsNewWorkflowExecutionCommand: ${problem}. WorkflowType=${workflowType}`;
@@ -59,9 +64,8 @@ export function continueAsNewWorkflowExecution(
   }
   if (exceedsBlob(completion, a.input))
     return tooLarge(cause, 'ContinueAsNewWorkflowExecutionCommandAttributes. Input exceeds size limit.');
-  if (a.memo !== undefined && a.memo.length > limits.memoBytesMax) {
-    return tooLarge(cause, 'ContinueAsNewWorkflowExecutionCommandAttributes. Memo exceeds size limit.');
-  }
+  const memoTooLarge = memoProblem(a.memo, draft.wire, limits);
+  if (memoTooLarge !== undefined) return tooLarge(cause, `ContinueAsNewWorkflowExecutionCommandAttributes. Memo ${memoTooLarge}`);
 
   const runTimeoutMs = effectiveRunTimeout(a.runTimeoutMs === 0 ? old.start.runTimeoutMs : a.runTimeoutMs, old.start.executionTimeoutMs);
   const taskTimeoutMs = effectiveTaskTimeout(a.taskTimeoutMs === 0 ? old.start.taskTimeoutMs : a.taskTimeoutMs, runTimeoutMs, limits);

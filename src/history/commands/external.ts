@@ -1,4 +1,5 @@
 /** SIGNAL_ and REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION: delivered by outbox tasks. */
+import { utf8Bytes } from '../../kernel/utf8.ts';
 import type { RunKey } from '../commands.ts';
 import { failExternalCancel, failExternalSignal } from '../external.ts';
 import { externalFailedCause } from '../wire-enums.ts';
@@ -11,7 +12,6 @@ import {
   exceedsBlob,
   exceedsId,
   tooLarge,
-  utf8Bytes,
 } from './completion.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -1,5 +1,8 @@
 /** SCHEDULE_ACTIVITY_TASK: checks, then timeouts and retry policy as they will really be. */
+import { utf8Bytes } from '../../kernel/utf8.ts';
 import { dispatchActivity } from '../activity-task.ts';
+import { durationMsMax } from '../../kernel/duration.ts';
+import { priorityProblem } from '../../kernel/priority.ts';
 import type { RetryPolicy } from '../commands.ts';
 import type { HistoryLimits } from '../limits.ts';
 import { checkTaskQueue } from './task-queue.ts';
@@ -12,7 +15,6 @@ import {
   exceedsBlob,
   exceedsId,
   tooLarge,
-  utf8Bytes,
 } from './completion.ts';
 
 const cause = 'badScheduleActivityAttributes';
@@ -30,6 +32,8 @@ export function scheduleActivityTask(completion: Completion, command: CommandOfT
   const retryPolicy = withDefaults(a.retryPolicy, limits);
   const retryProblem = retryPolicyProblem(retryPolicy);
   if (retryProblem !== undefined) return bad(cause, retryProblem);
+  const priorityIs = a.priority === undefined ? undefined : priorityProblem(run.draft.wire.decodePriority(a.priority));
+  if (priorityIs !== undefined) return bad(cause, priorityIs);
   if (a.taskQueue === undefined) return bad(cause, 'taskQueue is not set');
   if (a.taskQueue.name === '') return bad(cause, 'missing task queue name');
   const queue = checkTaskQueue(a.taskQueue, run.run.start.taskQueue, limits.idBytesMax);
@@ -125,7 +129,7 @@ function withDefaults(policy: RetryPolicy | undefined, limits: HistoryLimits): R
       policy === undefined || policy.backoffCoefficient === 0 ? limits.activityRetryCoefficientDefault : policy.backoffCoefficient,
     maximumIntervalMs:
       policy === undefined || policy.maximumIntervalMs === 0
-        ? initialIntervalMs * limits.activityRetryIntervalFactorMax
+        ? Math.min(initialIntervalMs * limits.activityRetryIntervalFactorMax, durationMsMax)
         : policy.maximumIntervalMs,
     maximumAttempts: policy?.maximumAttempts ?? 0,
     nonRetryableErrorTypes: policy?.nonRetryableErrorTypes ?? [],
@@ -136,7 +140,8 @@ function retryPolicyProblem(policy: RetryPolicy): string | undefined {
   // One attempt only: the rest of the policy never matters.
   if (policy.maximumAttempts === 1) return undefined;
   if (policy.initialIntervalMs < 0) return 'invalid InitialInterval set on retry policy: negative duration';
-  if (policy.backoffCoefficient < 1) return 'BackoffCoefficient cannot be less than 1 on retry policy.';
+  // NaN is not less than 1 either.
+  if (!(policy.backoffCoefficient >= 1)) return 'BackoffCoefficient cannot be less than 1 on retry policy.';
   if (policy.maximumIntervalMs < 0) return 'invalid MaximumInterval set on retry policy: negative duration';
   if (policy.maximumIntervalMs > 0 && policy.maximumIntervalMs < policy.initialIntervalMs) {
     return 'MaximumInterval cannot be less than InitialInterval on retry policy.';

@@ -1,8 +1,11 @@
 /** START_CHILD_WORKFLOW_EXECUTION: the child is started by an outbox task, in whichever shard it belongs to. */
+import { utf8Bytes } from '../../kernel/utf8.ts';
 import { effectiveRunTimeout, effectiveTaskTimeout } from '../begin-run.ts';
-import { searchAttributesProblem } from '../search-attributes.ts';
+import { priorityProblem } from '../../kernel/priority.ts';
+import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
+import { memoProblem } from '../fields.ts';
 import type { ParentClosePolicy } from '../tasks.ts';
-import { parentClosePolicy } from '../wire-enums.ts';
+import { idReusePolicy, parentClosePolicy } from '../wire-enums.ts';
 import {
   bad,
   commandMeta,
@@ -11,8 +14,8 @@ import {
   type Completion,
   exceedsBlob,
   exceedsId,
+  isKnown,
   tooLarge,
-  utf8Bytes,
 } from './completion.ts';
 import { checkTaskQueue, taskQueueText } from './task-queue.ts';
 
@@ -33,6 +36,8 @@ export function startChildWorkflowExecution(
   const problem = problemOf(completion, a);
   if (problem !== undefined) return bad(cause, problem);
   const where = `WorkflowId=${a.workflowId} WorkflowType=${a.workflowType} Namespace=${a.namespace}`;
+  const priorityIs = a.priority === undefined ? undefined : priorityProblem(wire.decodePriority(a.priority));
+  if (priorityIs !== undefined) return bad(cause, `Invalid Priority on StartChildWorkflowExecutionCommand: ${priorityIs}. ${where}`);
   const attributesProblem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, run.run.namespace, wire, limits);
   if (attributesProblem !== undefined) {
     return bad('badSearchAttributes', `invalid SearchAttributes on StartChildWorkflowCommand: ${attributesProblem}. ${where}`);
@@ -44,9 +49,8 @@ export function startChildWorkflowExecution(
       `invalid TaskQueue on StartChildWorkflowExecutionCommand: ${taskQueue}. ${where} TaskQueue=${taskQueueText(a.taskQueue?.name ?? '')}`,
     );
   if (exceedsBlob(completion, a.input)) return tooLarge(cause, 'StartChildWorkflowExecutionCommandAttributes. Input exceeds size limit.');
-  if (a.memo !== undefined && a.memo.length > limits.memoBytesMax) {
-    return tooLarge(cause, 'StartChildWorkflowExecutionCommandAttributes.Memo exceeds size limit.');
-  }
+  const memoTooLarge = memoProblem(a.memo, wire, limits);
+  if (memoTooLarge !== undefined) return tooLarge(cause, `StartChildWorkflowExecutionCommandAttributes.Memo ${memoTooLarge}`);
   const pending = run.run.children.size;
   if (pending >= limits.pendingChildrenMax) {
     const detail = `the number of pending child workflow executions, ${pending}, has reached the per-workflow limit of ${limits.pendingChildrenMax}`;
@@ -115,6 +119,10 @@ function problemOf(completion: Completion, a: Attributes): string | undefined {
   if (exceedsId(completion, workflowType)) {
     return `WorkflowType on ${command} exceeds length limit. WorkflowId=${workflowId} WorkflowType=${workflowType} Length=${utf8Bytes(workflowType)} ${limit} Namespace=${namespace}`;
   }
+  if (!isKnown(a.parentClosePolicy, parentClosePolicy.requestCancel))
+    return `Invalid ParentClosePolicy on ${command}: ${a.parentClosePolicy}. ${where}`;
+  if (!isKnown(a.workflowIdReusePolicy, idReusePolicy.terminateIfRunning))
+    return `Invalid WorkflowIdReusePolicy on ${command}: ${a.workflowIdReusePolicy}. ${where}`;
   if (a.executionTimeoutMs < 0) return `Invalid WorkflowExecutionTimeout on ${command}: negative duration. ${where}`;
   if (a.runTimeoutMs < 0) return `Invalid WorkflowRunTimeout on ${command}: negative duration. ${where}`;
   if (a.taskTimeoutMs < 0) return `Invalid WorkflowTaskTimeout on ${command}: negative duration. ${where}`;

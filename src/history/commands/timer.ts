@@ -1,5 +1,6 @@
 /** START_TIMER and CANCEL_TIMER. */
-import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, exceedsId, utf8Bytes } from './completion.ts';
+import { utf8Bytes } from '../../kernel/utf8.ts';
+import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, exceedsId } from './completion.ts';
 
 export function startTimer(completion: Completion, command: CommandOfType<'startTimer'>): CommandFailure | undefined {
   const cause = 'badStartTimerAttributes';

@@ -1,6 +1,6 @@
 /** UPSERT_WORKFLOW_SEARCH_ATTRIBUTES and MODIFY_WORKFLOW_PROPERTIES: merged key by key; an empty value deletes its key. */
-import { mergeFields } from '../fields.ts';
-import { searchAttributesProblem } from '../search-attributes.ts';
+import { memoProblem, mergeFields } from '../fields.ts';
+import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
 import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, tooLarge } from './completion.ts';
 
 export function upsertWorkflowSearchAttributes(
@@ -15,8 +15,7 @@ export function upsertWorkflowSearchAttributes(
     return bad(cause, 'UpsertWorkflowSearchAttributesCommandAttributes is not set on UpsertWorkflowSearchAttributesCommand.');
   }
   if (a.searchAttributes === undefined) return bad(cause, 'SearchAttributes is not set on UpsertWorkflowSearchAttributesCommand.');
-  if (wire.decodeFields(a.searchAttributes).size === 0)
-    return bad(cause, 'IndexedFields is not set on UpsertWorkflowSearchAttributesCommand.');
+  if (wire.fieldCount(a.searchAttributes) === 0) return bad(cause, 'IndexedFields is not set on UpsertWorkflowSearchAttributesCommand.');
   const problem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, run.run.namespace, wire, limits);
   if (problem !== undefined) return bad(cause, problem);
   const merged = mergeFields(run.run.searchAttributes, a.searchAttributes, wire);
@@ -41,11 +40,12 @@ export function modifyWorkflowProperties(
   const a = command.attributes;
   if (a === undefined) return bad(cause, 'ModifyWorkflowPropertiesCommandAttributes is not set on ModifyWorkflowPropertiesCommand.');
   if (a.upsertedMemo === undefined) return bad(cause, 'UpsertedMemo is not set on ModifyWorkflowPropertiesCommand.');
-  if (wire.decodeFields(a.upsertedMemo).size === 0) return bad(cause, 'UpsertedMemo.Fields is not set on ModifyWorkflowPropertiesCommand.');
-  const merged = mergeFields(run.run.memo, a.upsertedMemo, wire);
-  if (merged !== undefined && merged.length > limits.memoBytesMax) {
-    return tooLarge(cause, 'ModifyWorkflowPropertiesCommandAttributes. Memo exceeds size limit.');
-  }
+  if (wire.fieldCount(a.upsertedMemo) === 0) return bad(cause, 'UpsertedMemo.Fields is not set on ModifyWorkflowPropertiesCommand.');
+  const where = 'ModifyWorkflowPropertiesCommandAttributes. Memo';
+  const ownProblem = memoProblem(a.upsertedMemo, wire, limits);
+  if (ownProblem !== undefined) return tooLarge(cause, `${where} ${ownProblem}`);
+  const mergedProblem = memoProblem(mergeFields(run.run.memo, a.upsertedMemo, wire), wire, limits);
+  if (mergedProblem !== undefined) return tooLarge(cause, `${where} ${mergedProblem}`);
   run.add(
     'workflowPropertiesModified',
     { workflowTaskCompletedEventId: completedEventId, upsertedMemo: a.upsertedMemo },

@@ -250,19 +250,19 @@ export function decodeEvent(bytes: Uint8Array): HistoryEvent {
     const tag = r.tag();
     switch (tag) {
       case 8:
-        eventId = r.int64();
+        eventId = r.int64('HistoryEvent.event_id');
         break;
       case 18:
-        eventTimeMs = r.timestampMs();
+        eventTimeMs = r.timestampMs('HistoryEvent.event_time');
         break;
       case 24:
         eventType = r.int32();
         break;
       case 32:
-        version = r.int64();
+        version = r.int64('HistoryEvent.version');
         break;
       case 40:
-        taskId = r.int64();
+        taskId = r.int64('HistoryEvent.task_id');
         break;
       case 2400:
         workerMayIgnore = r.bool();

@@ -1,0 +1,202 @@
+import {
+  ArchivalState,
+  CommandType,
+  DescribeTaskQueueMode,
+  HistoryEventFilterType,
+  IndexedValueType,
+  QueryRejectCondition,
+  QueryResultType,
+  TaskQueueKind,
+  TaskQueueType,
+  WorkflowIdConflictPolicy,
+  WorkflowIdReusePolicy,
+} from '../../wire/generated/lean/enums.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+
+/**
+ * Every number of every request that is built, and its bound. A test walks the messages: a number without a row fails it, and so does a
+ * row whose answer is another one.
+ *
+ * What holds for all of a kind, and is therefore said once, is decided where numbers are read (`src/wire/runtime.ts`):
+ *
+ *   duration   over 250 years          counts as 250 years, as in Temporal; so does what it is multiplied to
+ *              signs of its parts      differ: INVALID_ARGUMENT `<field>: duration has seconds and nanos with different signs`
+ *   int64      outside ±2^53           INVALID_ARGUMENT `<field> is outside ±2^53`
+ *   list, map  elements                10,000; commands 51,200: RESOURCE_EXHAUSTED `grpc: received message larger than max (…)`
+ *   messages   nested                  80 levels: INVALID_ARGUMENT; 50,000 in all, in a completion 512,000: RESOURCE_EXHAUSTED
+ *
+ * What nobody here looks at (payloads, headers, links, the inside of failures) stays bytes, with whatever numbers it holds.
+ */
+export type Bound = {
+  /**
+   * Who refuses: the edge with INVALID_ARGUMENT and just this text; the core, which fails the workflow task with a text that holds this
+   * one; nobody, because no value does harm.
+   */
+  readonly by: 'edge' | 'core' | 'nobody';
+  /** Durations in milliseconds. Undefined = accepted. */
+  readonly problem: (value: number) => string | undefined;
+  /** What an odd value that is accepted means. */
+  readonly note: string;
+};
+
+const startDelay = notNegative('edge', 'An invalid WorkflowStartDelaySeconds is set on request. cause: negative duration');
+const executionTimeout = notNegative('edge', 'An invalid WorkflowExecutionTimeoutSeconds is set on request. cause: negative duration');
+const runTimeout = notNegative('edge', 'An invalid WorkflowRunTimeoutSeconds is set on request. cause: negative duration');
+const taskTimeout = notNegative('edge', 'An invalid WorkflowTaskTimeoutSeconds is set on request. cause: negative duration');
+const conflictPolicy = known(WorkflowIdConflictPolicy, 'WorkflowIdConflictPolicy');
+const commandTypes = new Set<number>(Object.values(CommandType).filter((type) => type !== CommandType.UNSPECIFIED));
+const pageSize = anything('0 or less: the default; too large: the largest');
+
+export const bounds = {
+  'StartWorkflowExecutionRequest.workflow_execution_timeout': executionTimeout,
+  'StartWorkflowExecutionRequest.workflow_run_timeout': runTimeout,
+  'StartWorkflowExecutionRequest.workflow_task_timeout': taskTimeout,
+  'StartWorkflowExecutionRequest.workflow_start_delay': startDelay,
+  'StartWorkflowExecutionRequest.workflow_id_reuse_policy': known(WorkflowIdReusePolicy, 'WorkflowIdReusePolicy'),
+  'StartWorkflowExecutionRequest.workflow_id_conflict_policy': conflictPolicy,
+  'SignalWithStartWorkflowExecutionRequest.workflow_execution_timeout': executionTimeout,
+  'SignalWithStartWorkflowExecutionRequest.workflow_run_timeout': runTimeout,
+  'SignalWithStartWorkflowExecutionRequest.workflow_task_timeout': taskTimeout,
+  'SignalWithStartWorkflowExecutionRequest.workflow_start_delay': startDelay,
+  'SignalWithStartWorkflowExecutionRequest.workflow_id_reuse_policy': known(WorkflowIdReusePolicy, 'WorkflowIdReusePolicy'),
+  'SignalWithStartWorkflowExecutionRequest.workflow_id_conflict_policy': {
+    by: 'edge',
+    problem: (value) =>
+      value === WorkflowIdConflictPolicy.FAIL
+        ? 'Invalid WorkflowIDConflictPolicy: WORKFLOW_ID_CONFLICT_POLICY_FAIL is not supported for this operation.'
+        : conflictPolicy.problem(value),
+    note: '',
+  },
+  'TaskQueue.kind': known(TaskQueueKind, 'task queue kind'),
+
+  // Of activities; of a workflow, a policy is refused whatever it holds. With one attempt nothing else of it matters.
+  'RetryPolicy.initial_interval': notNegative('core', 'invalid InitialInterval set on retry policy: negative duration'),
+  'RetryPolicy.backoff_coefficient': {
+    by: 'core',
+    problem: (value) => (value >= 1 || value === 0 ? undefined : 'BackoffCoefficient cannot be less than 1 on retry policy.'),
+    note: '0: the default; infinite: the maximum interval from the second retry on',
+  },
+  'RetryPolicy.maximum_interval': notNegative('core', 'invalid MaximumInterval set on retry policy: negative duration'),
+  'RetryPolicy.maximum_attempts': notNegative('core', 'MaximumAttempts cannot be negative on retry policy.'),
+
+  'Command.command_type': {
+    by: 'edge',
+    problem: (value) => (commandTypes.has(value) ? undefined : `unknown command type: ${value === 0 ? 'Unspecified' : value}`),
+    note: 'those that are not built: UNIMPLEMENTED',
+  },
+  'ScheduleActivityTaskCommandAttributes.schedule_to_close_timeout': notNegative(
+    'core',
+    'invalid ScheduleToCloseTimeout: negative duration',
+  ),
+  'ScheduleActivityTaskCommandAttributes.schedule_to_start_timeout': notNegative(
+    'core',
+    'invalid ScheduleToStartTimeout: negative duration',
+  ),
+  'ScheduleActivityTaskCommandAttributes.start_to_close_timeout': notNegative('core', 'invalid StartToCloseTimeout: negative duration'),
+  'ScheduleActivityTaskCommandAttributes.heartbeat_timeout': notNegative('core', 'invalid HeartbeatTimeout: negative duration'),
+  'StartTimerCommandAttributes.start_to_fire_timeout': notNegative(
+    'core',
+    'An invalid StartToFireTimeout is set on StartTimerCommand: negative duration',
+  ),
+  'RequestCancelActivityTaskCommandAttributes.scheduled_event_id': {
+    by: 'core',
+    problem: (value) =>
+      value > 0
+        ? 'invalid history builder state for action: add-activitytask-cancel-requested-event'
+        : 'ScheduledEventId is not set on RequestCancelActivityTaskCommand.',
+    note: 'names an activity or is refused',
+  },
+  'ContinueAsNewWorkflowExecutionCommandAttributes.workflow_run_timeout': notNegative('core', 'Invalid WorkflowRunTimeout on'),
+  'ContinueAsNewWorkflowExecutionCommandAttributes.workflow_task_timeout': notNegative('core', 'Invalid WorkflowTaskTimeout on'),
+  'ContinueAsNewWorkflowExecutionCommandAttributes.backoff_start_interval': notNegative('core', 'Invalid BackoffStartInterval on'),
+  'ContinueAsNewWorkflowExecutionCommandAttributes.initiator': within('core', 3, 'Invalid Initiator on'),
+  'ContinueAsNewWorkflowExecutionCommandAttributes.initial_versioning_behavior': anything('worker versioning is not built'),
+  'StartChildWorkflowExecutionCommandAttributes.workflow_execution_timeout': notNegative('core', 'Invalid WorkflowExecutionTimeout on'),
+  'StartChildWorkflowExecutionCommandAttributes.workflow_run_timeout': notNegative('core', 'Invalid WorkflowRunTimeout on'),
+  'StartChildWorkflowExecutionCommandAttributes.workflow_task_timeout': notNegative('core', 'Invalid WorkflowTaskTimeout on'),
+  'StartChildWorkflowExecutionCommandAttributes.parent_close_policy': within('core', 3, 'Invalid ParentClosePolicy on'),
+  'StartChildWorkflowExecutionCommandAttributes.workflow_id_reuse_policy': within('core', 4, 'Invalid WorkflowIdReusePolicy on'),
+
+  'StickyExecutionAttributes.schedule_to_start_timeout': anything('0 or less: none'),
+  'WorkflowQueryResult.result_type': anything('all but ANSWERED count as FAILED'),
+  'RespondWorkflowTaskCompletedRequest.versioning_behavior': {
+    by: 'edge',
+    problem: (value) =>
+      value === 0 ? undefined : 'versioning behavior cannot be specified without deployment options being set with versioned mode',
+    note: '',
+  },
+  'RespondWorkflowTaskCompletedRequest.page_number': anything('all but 0: UNIMPLEMENTED'),
+  'RespondWorkflowTaskFailedRequest.cause': anything('recorded as it came: newer workers know newer causes'),
+  'RespondQueryTaskCompletedRequest.completed_type': {
+    by: 'edge',
+    problem: (value) =>
+      value === QueryResultType.ANSWERED || value === QueryResultType.FAILED ? undefined : `unknown query completed type ${value}`,
+    note: '',
+  },
+  'RespondQueryTaskCompletedRequest.cause': anything('not recorded'),
+
+  // Wraps PollActivityTaskQueueRequest.task_queue_metadata.max_tasks_per_second.
+  'DoubleValue.value': {
+    by: 'edge',
+    problem: (value) => (value >= 0 ? undefined : `max_tasks_per_second must be a number of at least 0, got ${value}`),
+    note: '0: no task leaves the queue; over 100,000, which is what a queue without a limit shows: 100,000',
+  },
+  'DescribeTaskQueueRequest.task_queue_type': known(TaskQueueType, 'TaskQueueType'),
+  'DescribeTaskQueueRequest.api_mode': anything(`all but ${DescribeTaskQueueMode.UNSPECIFIED}: UNIMPLEMENTED`),
+  'DescribeTaskQueueRequest.task_queue_types': anything('for the enhanced mode, which is not built'),
+  'ShutdownWorkerRequest.task_queue_types': anything('unknown ones name no queue'),
+  'QueryWorkflowRequest.query_reject_condition': known(QueryRejectCondition, 'QueryRejectCondition'),
+  'GetWorkflowExecutionHistoryRequest.maximum_page_size': pageSize,
+  'GetWorkflowExecutionHistoryRequest.history_event_filter_type': known(HistoryEventFilterType, 'HistoryEventFilterType'),
+  'GetWorkflowExecutionHistoryReverseRequest.maximum_page_size': pageSize,
+
+  'ListNamespacesRequest.page_size': pageSize,
+  'RegisterNamespaceRequest.workflow_execution_retention_period': {
+    by: 'edge',
+    problem: (value) => (value >= 60 * 60 * 1000 ? undefined : 'A valid retention period is not set on request.'),
+    note: '',
+  },
+  'RegisterNamespaceRequest.history_archival_state': known(ArchivalState, 'ArchivalState'),
+  'RegisterNamespaceRequest.visibility_archival_state': known(ArchivalState, 'ArchivalState'),
+  'AddSearchAttributesRequest.search_attributes': {
+    by: 'edge',
+    problem: (value) =>
+      value >= IndexedValueType.TEXT && value <= IndexedValueType.KEYWORD_LIST ? undefined : `Unknown search attribute type: ${value}.`,
+    note: '',
+  },
+
+  // Out of bytes that are otherwise passed on as they came.
+  'ApplicationFailureInfo.next_retry_delay': anything('0 or less: the delay of the retry policy'),
+  'ApplicationFailureInfo.category': anything('passed on'),
+  'TimeoutFailureInfo.timeout_type': anything('unknown ones match no retry policy'),
+  'Priority.priority_key': notNegative('edge', "priority key can't be negative"),
+  'Priority.fairness_weight': {
+    by: 'edge',
+    problem: (value) => (value >= 0 ? undefined : 'must be greater than zero'),
+    note: 'infinite: passed on',
+  },
+} as const satisfies Readonly<Record<string, Bound>>;
+
+/** INVALID_ARGUMENT for a value that its row refuses. */
+export function checkBound(field: keyof typeof bounds, value: number): void {
+  const problem = bounds[field].problem(value);
+  if (problem !== undefined) throw invalidArgument(problem);
+}
+
+function notNegative(by: 'edge' | 'core', text: string): Bound {
+  return { by, problem: (value) => (value < 0 ? text : undefined), note: '' };
+}
+
+function within(by: 'edge' | 'core', last: number, text: string): Bound {
+  return { by, problem: (value) => (value < 0 || value > last ? text : undefined), note: '' };
+}
+
+/** `0` stands for the default everywhere. */
+function known(values: Readonly<Record<string, number>>, name: string): Bound {
+  const numbers = new Set(Object.values(values));
+  return { by: 'edge', problem: (value) => (numbers.has(value) ? undefined : `unknown ${name} ${value}`), note: '' };
+}
+
+function anything(note: string): Bound {
+  return { by: 'nobody', problem: () => undefined, note };
+}

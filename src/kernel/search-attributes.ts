@@ -1,0 +1,116 @@
+/** Whether search attributes may be set: defined for the namespace, of the right type, within limits. Starts and commands ask alike. */
+import { unsettableSearchAttributes } from './unsettable-search-attributes.ts';
+
+export type SearchAttributeLimits = {
+  readonly searchAttributeKeysMax: number;
+  /** Of the value's data. */
+  readonly searchAttributeValueBytesMax: number;
+  /** Of the whole message. */
+  readonly searchAttributesBytesMax: number;
+};
+
+export type PayloadValue = {
+  /** '' = not set. */
+  readonly encoding: string;
+  readonly dataBytes: number;
+  readonly text: string;
+};
+
+/** The wire format as this check needs it. */
+export interface SearchAttributeWire {
+  fieldCount(message: Uint8Array): number;
+  decodeFields(message: Uint8Array): ReadonlyMap<string, Uint8Array>;
+  payloadValue(payload: Uint8Array): PayloadValue;
+}
+
+/** Temporal's text for the first attribute that cannot be set; undefined = all can. `types`: name → `IndexedValueType`. */
+export function searchAttributesProblem(
+  searchAttributes: Uint8Array | undefined,
+  types: ReadonlyMap<string, number>,
+  namespace: string,
+  wire: SearchAttributeWire,
+  limits: SearchAttributeLimits,
+): string | undefined {
+  if (searchAttributes === undefined || searchAttributes.length === 0) return undefined;
+  if (searchAttributes.length > limits.searchAttributesBytesMax)
+    return `total size of search attributes ${searchAttributes.length} exceeds size limit ${limits.searchAttributesBytesMax}`;
+  const count = wire.fieldCount(searchAttributes);
+  if (count > limits.searchAttributeKeysMax) return `number of search attributes ${count} exceeds limit ${limits.searchAttributeKeysMax}`;
+  for (const [name, payload] of wire.decodeFields(searchAttributes)) {
+    if (unsettableSearchAttributes.has(name)) return `${name} attribute can't be set in SearchAttributes`;
+    const type = types.get(name);
+    if (type === undefined) return `Namespace ${namespace} has no mapping defined for search attribute ${name}`;
+    const value = wire.payloadValue(payload);
+    if (value.dataBytes > limits.searchAttributeValueBytesMax) {
+      return `search attribute ${name} value size ${value.dataBytes} exceeds size limit ${limits.searchAttributeValueBytesMax}`;
+    }
+    const problem = valueProblem(value, type);
+    if (problem !== undefined) return `invalid value for search attribute ${name} of type ${searchAttributeTypeName(type)}: ${problem}`;
+  }
+  return undefined;
+}
+
+/** Why this is no value of that IndexedValueType; undefined = it is. Nothing, null and an empty list unset the attribute. */
+function valueProblem({ encoding, text, dataBytes }: PayloadValue, type: number): string | undefined {
+  if (dataBytes === 0 || encoding === 'binary/null') return undefined;
+  if (encoding !== 'json/plain') return `encoding ${encoding === '' ? 'is not set' : encoding}, expected json/plain`;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'not valid JSON';
+  }
+  if (value === null) return undefined;
+  if (type === keywordList) {
+    const isList = typeof value === 'string' || (Array.isArray(value) && value.every((item) => typeof item === 'string'));
+    return isList ? undefined : goText(value);
+  }
+  // Old clients wrap single values in a list.
+  if (Array.isArray(value)) {
+    if (value.length === 0) return undefined;
+    if (value.length > 1) return goText(value);
+    value = value[0];
+  }
+  return fits(value, type) ? undefined : goText(value);
+}
+
+/** Levels of a JSON value that a message prints; it is a stranger's, and may be nested as deep as 2 KiB allow. */
+const printedLevelsMax = 8;
+
+/** A JSON value as Temporal's messages print it. */
+function goText(value: unknown, levels = printedLevelsMax): string {
+  if (levels === 0) return '...';
+  if (Array.isArray(value)) return `[${value.map((item) => goText(item, levels - 1)).join(' ')}]`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `map[${entries.map(([key, item]) => `${key}:${goText(item, levels - 1)}`).join(' ')}]`;
+}
+
+/** `temporal.api.enums.v1.IndexedValueType` */
+const typeNames = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
+const keywordList = 7;
+
+export function searchAttributeTypeName(type: number): string {
+  return typeNames[type] ?? `IndexedValueType(${type})`;
+}
+
+/** As Temporal reads dates: with seconds and a zone. */
+const rfc3339 = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+function fits(value: unknown, type: number): boolean {
+  switch (type) {
+    case 1:
+    case 2:
+      return typeof value === 'string';
+    case 3:
+      return Number.isInteger(value);
+    case 4:
+      return typeof value === 'number';
+    case 5:
+      return typeof value === 'boolean';
+    case 6:
+      return typeof value === 'string' && rfc3339.test(value);
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,50 @@
+/** Memo, Header and SearchAttributes have one form: a map from names to encoded Payloads. Inputs are known to be well-formed. */
+import type { PayloadValue } from '../kernel/search-attributes.ts';
+import { decodePayload, decodeSearchAttributes, encodeSearchAttributes } from './generated/lean/common.ts';
+import { ownLimits, Reader } from './runtime.ts';
+
+const fromUtf8 = new TextDecoder();
+
+export function decodeFields(message: Uint8Array): ReadonlyMap<string, Uint8Array> {
+  return decodeSearchAttributes(message, ownLimits).indexedFields;
+}
+
+export function encodeFields(fields: ReadonlyMap<string, Uint8Array>): Uint8Array {
+  return encodeSearchAttributes({ indexedFields: fields });
+}
+
+const entryTag = (1 << 3) | 2;
+
+/** Entries, a repeated name counted again, without making anything of them: 2 MiB hold 300,000. */
+export function fieldCount(message: Uint8Array): number {
+  const r = new Reader(message, ownLimits);
+  let count = 0;
+  while (r.pos < r.end) {
+    const tag = r.tag();
+    if (tag === entryTag) count++;
+    r.skip(tag);
+  }
+  return count;
+}
+
+const dataTag = (2 << 3) | 2;
+
+/** A null, empty or `[]` payload, which deletes its key in an upsert. Looks at the data alone: metadata may be large. */
+export function isEmptyPayload(payload: Uint8Array): boolean {
+  const r = new Reader(payload, ownLimits);
+  let data: Uint8Array | undefined;
+  while (r.pos < r.end) {
+    const tag = r.tag();
+    if (tag === dataTag) data = r.bytes();
+    else r.skip(tag);
+  }
+  if (data === undefined || data.length === 0) return true;
+  if (data.length > 4) return false;
+  const text = fromUtf8.decode(data);
+  return text === 'null' || text === '[]';
+}
+
+export function payloadValue(payload: Uint8Array): PayloadValue {
+  const { metadata, data } = decodePayload(payload, ownLimits);
+  return { encoding: fromUtf8.decode(metadata.get('encoding')), dataBytes: data.length, text: fromUtf8.decode(data) };
+}

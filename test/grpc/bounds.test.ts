@@ -1,0 +1,396 @@
+/**
+ * Every number of every request that is built has a bound. The messages' own descriptors are walked, so a number that nobody thought of
+ * fails here; and each bound is tried with the extremes of its type, from the socket through the history core to what is written.
+ */
+import { readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { status as codes } from '@grpc/grpc-js';
+import protobuf from 'protobufjs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Front } from '../../src/grpc/front.ts';
+import { operatorService } from '../../src/grpc/operator-service/operator-service.ts';
+import { TokenSigner } from '../../src/grpc/tokens/token-signer.ts';
+import { Tokens } from '../../src/grpc/tokens/tokens.ts';
+import { type Bound, bounds } from '../../src/grpc/validation/bounds.ts';
+import { workflowService } from '../../src/grpc/workflow-service/workflow-service.ts';
+import type { HistoryCommand } from '../../src/history/commands.ts';
+import { durationMsMax } from '../../src/kernel/duration.ts';
+import { namespaceId, scheduleActivity, ShardUnderTest } from '../history/shard-under-test.ts';
+import { loadOurs, loadUpstream, localName } from '../wire/upstream.ts';
+import { openBench, type Bench } from './frontend-bench.ts';
+import { namespace, StubServer } from './stub-ports.ts';
+
+const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const leanFiles = readdirSync(join(repository, 'proto', 'perdure', 'lean', 'v1')).map((name) => `perdure/lean/v1/${name}`);
+const lean = loadOurs(repository, leanFiles).lookup('perdure.lean.v1') as protobuf.Namespace;
+const upstream = loadUpstream();
+
+type Place = { readonly method: string; readonly path: readonly string[]; readonly field: protobuf.Field };
+
+/** Bytes of a request that are decoded all the same. */
+const decodedBytes: Readonly<Record<string, string>> = {
+  'RespondActivityTaskFailedRequest.failure': 'Failure',
+  'StartWorkflowExecutionRequest.priority': 'Priority',
+};
+
+/** `Message.field` → where a request has it. */
+function numbersOfRequests(): ReadonlyMap<string, readonly Place[]> {
+  const found = new Map<string, Place[]>();
+  const walk = (type: protobuf.Type, method: string, path: readonly string[]): void => {
+    for (const field of type.fieldsArray) {
+      const name = `${localName(type)}.${field.name}`;
+      const inner = decodedBytes[name] === undefined ? field.resolvedType : lean.lookupType(decodedBytes[name]);
+      const deeper = [...path, field.name];
+      if (isNumber(field)) found.set(name, [...(found.get(name) ?? []), { method, path: deeper, field }]);
+      else if (inner instanceof protobuf.Type) walk(inner, method, deeper);
+    }
+  };
+  const front = new Front(new StubServer().ports);
+  for (const method of [...workflowService(front).methods.keys(), ...operatorService(front).methods.keys()]) {
+    walk(lean.lookupType(`${method}Request`), method, []);
+  }
+  return found;
+}
+
+function isNumber(field: protobuf.Field): boolean {
+  if (field.type === 'google.protobuf.Duration' || field.type === 'google.protobuf.Timestamp') return true;
+  return field.resolvedType instanceof protobuf.Enum || /^(s?fixed|[su]?int|float|double)/.test(field.type);
+}
+
+const places = numbersOfRequests();
+const rows: Readonly<Record<string, Bound>> = bounds;
+
+test('every number of a request has a row, and every row has its number', () => {
+  expect([...places.keys()].toSorted()).toEqual(Object.keys(rows).toSorted());
+});
+
+const second = 1_000;
+const longMax = '9223372036854775807';
+const longMin = '-9223372036854775808';
+const different = 'duration has seconds and nanos with different signs';
+
+/** What is sent, and the number that a decision would see; a text is the reader's own refusal. */
+type Extreme = { readonly sent: unknown; readonly seen: number | string };
+
+function extremesOf(field: protobuf.Field): readonly Extreme[] {
+  const same = (...values: readonly number[]): readonly Extreme[] => values.map((value) => ({ sent: value, seen: value }));
+  if (field.type === 'google.protobuf.Duration') {
+    const duration = (seconds: number | string, nanos: number, seen: number | string): Extreme => ({ sent: { seconds, nanos }, seen });
+    return [
+      duration(0, 0, 0),
+      duration(1, 0, second),
+      duration(0, 1, 1),
+      duration(-1, 0, -second),
+      duration(0, -1, -1),
+      duration(1, -1, different),
+      duration(-1, 1, different),
+      duration(0, 2 ** 31 - 1, 2_148),
+      duration(315_576_000_000, 0, durationMsMax),
+      duration(9_007_199_254_740, 0, durationMsMax),
+      duration(longMax, 999_999_999, durationMsMax),
+      duration(longMin, -999_999_999, -durationMsMax),
+    ];
+  }
+  if (field.type === 'double' || field.type === 'float') {
+    return same(0, -0, 1, -1, 1e-30, 1e30, Infinity, -Infinity, Number.NaN);
+  }
+  if (field.type === 'int64') {
+    const outside = 'is outside ±2^53';
+    return [
+      ...same(0, 1, -1, 2 ** 53 - 1),
+      { sent: '9007199254740993', seen: outside },
+      { sent: longMax, seen: outside },
+      { sent: longMin, seen: outside },
+    ];
+  }
+  return same(0, 1, -1, 2, 99, 2 ** 31 - 1, -(2 ** 31));
+}
+
+/** A valid request of each method whose numbers are tried. The path to a command's attributes chooses the command. */
+const valid: Readonly<Record<string, Record<string, unknown>>> = {
+  StartWorkflowExecution: { workflow_id: 'wf', workflow_type: { name: 't' }, task_queue: { name: 'q' } },
+  SignalWithStartWorkflowExecution: { workflow_id: 'wf', workflow_type: { name: 't' }, task_queue: { name: 'q' }, signal_name: 's' },
+  PollActivityTaskQueue: { task_queue: { name: 'q' } },
+  DescribeTaskQueue: { task_queue: { name: 'q' } },
+  QueryWorkflow: { execution: { workflow_id: 'wf' }, query: { query_type: 'q' } },
+  GetWorkflowExecutionHistory: { execution: { workflow_id: 'wf' } },
+  GetWorkflowExecutionHistoryReverse: { execution: { workflow_id: 'wf' } },
+  RegisterNamespace: { workflow_execution_retention_period: { seconds: 86_400 } },
+  RespondWorkflowTaskCompleted: {
+    sticky_attributes: { worker_task_queue: { name: 'sticky', kind: 2, normal_name: 'q' } },
+    force_create_new_workflow_task: true,
+  },
+  RespondQueryTaskCompleted: { completed_type: 1 },
+  RespondActivityTaskFailed: { failure: { message: 'm', application_failure_info: { type: 't' } } },
+};
+
+const commands: Readonly<Record<string, readonly [type: number, attributes: Record<string, unknown>]>> = {
+  schedule_activity_task_command_attributes: [
+    1,
+    {
+      activity_id: 'a',
+      activity_type: { name: 't' },
+      task_queue: { name: 'q' },
+      schedule_to_close_timeout: { seconds: 1_000_000_000 },
+      start_to_close_timeout: { seconds: 10 },
+      retry_policy: { initial_interval: { nanos: 1 } },
+    },
+  ],
+  start_timer_command_attributes: [3, { timer_id: 't' }],
+  request_cancel_activity_task_command_attributes: [2, {}],
+  continue_as_new_workflow_execution_command_attributes: [10, {}],
+  start_child_workflow_execution_command_attributes: [
+    11,
+    { workflow_id: 'child', workflow_type: { name: 't' }, task_queue: { name: 'q' } },
+  ],
+};
+
+const description = {
+  kind: 'taskQueueDescription',
+  pollers: [],
+  backlogCountHint: 0,
+  readLevel: 0,
+  ackLevel: 0,
+  backlogAgeMs: 0,
+  ratePerSecond: undefined,
+} as const;
+
+let bench: Bench;
+let shard: ShardUnderTest;
+const tokenKey = Buffer.alloc(32, 7);
+const tokens = new Tokens(new TokenSigner(() => tokenKey));
+const forTheShard: ReadonlySet<HistoryCommand['kind']> = new Set([
+  'startWorkflow',
+  'signalWithStartWorkflow',
+  'completeWorkflowTask',
+  'failWorkflowTask',
+  'failActivityTask',
+]);
+
+beforeAll(async () => {
+  bench = await openBench({ tokenKey: () => tokenKey });
+  bench.stub.namespaces.push({ ...namespace('ns'), id: namespaceId });
+  bench.stub.answers.history = (command) => {
+    const reply = forTheShard.has(command.kind) ? shard.ask(command) : undefined;
+    return reply ?? { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'workflow not found for ID: wf' } };
+  };
+  bench.stub.answers.matching = (request) => {
+    if (request.kind === 'answerQuery') return { kind: 'done' };
+    if (request.kind === 'describeTaskQueue') return description;
+    return { kind: 'emptyPoll' };
+  };
+});
+
+afterAll(() => bench.close());
+
+/** The number's place that is tried: of a policy, an activity's, because no other is accepted. */
+function placeOf(name: string): Place {
+  const all = places.get(name) ?? [];
+  const ofActivities = all.find(({ path }) => path[1] === 'schedule_activity_task_command_attributes');
+  const place = name.startsWith('RetryPolicy.') ? ofActivities : all[0];
+  if (place === undefined) throw new Error(`no request has ${name}`);
+  return place;
+}
+
+function requestWith({ method, path, field }: Place, value: unknown): Uint8Array {
+  const type = upstream.lookupType(
+    `temporal.api.${method.endsWith('SearchAttributes') ? 'operatorservice' : 'workflowservice'}.v1.${method}Request`,
+  );
+  const request: Record<string, unknown> = structuredClone(valid[method] ?? {});
+  if (type.fields['namespace'] !== undefined) request['namespace'] = method === 'RegisterNamespace' ? 'new' : 'ns';
+  if (type.fields['task_token'] !== undefined) request['task_token'] = taskToken(method);
+  const command = path[0] === 'commands' ? commands[path[1] ?? ''] : undefined;
+  const attributes: Record<string, unknown> = structuredClone(command?.[1] ?? {});
+  if (path[0] === 'commands') {
+    request['commands'] = [
+      path[1] === 'command_type' ? { command_type: value } : { command_type: command?.[0], [path[1] ?? '']: attributes },
+    ];
+    if (path.length > 2) put(attributes, path.slice(2), value);
+  } else {
+    const isMap = field instanceof protobuf.MapField;
+    put(request, path, isMap ? { X: value } : field.repeated ? [value] : value);
+  }
+  return type.encode(type.fromObject(request)).finish();
+}
+
+function put(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [first = '', ...rest] = path;
+  if (rest.length === 0) target[first] = value;
+  // A map's values: one of any name.
+  else if (first === 'query_results') target[first] = { x: Object.fromEntries([[rest[0], value]]) };
+  else put((target[first] ??= {}) as Record<string, unknown>, rest, value);
+}
+
+/** A token for a task that stands in a fresh shard. */
+function taskToken(method: string): Uint8Array {
+  if (method === 'RespondQueryTaskCompleted') {
+    return tokens.queryTask({ namespaceId, taskQueue: 'q', sticky: false, partition: 0, queryId: 'x' });
+  }
+  shard.start();
+  const task = shard.pollWorkflowTask();
+  if (!method.startsWith('RespondActivity')) return tokens.workflowTask({ ...task, ...task.key });
+  shard.complete(task, [scheduleActivity({ startToCloseTimeoutMs: second })]);
+  const activity = shard.pollActivityTask();
+  return tokens.activityTask({ ...activity, ...activity.key });
+}
+
+/** Everything that may follow from a number that was accepted: attempts, retries, timers, the child's start, whole lifetimes. */
+function liveOn(): void {
+  for (let step = 0; step < 8; step++) {
+    const pending = shard.pendingTasks();
+    if (pending.includes('activityTask')) {
+      const activity = shard.pollActivityTask();
+      const facts = { kind: 'application', type: 'x', nonRetryable: false, nextRetryDelayMs: 0, message: 'm' } as const;
+      const { key, scheduledEventId, activityId, attempt } = activity;
+      const ref = { key, scheduledEventId, activityId, attempt };
+      const failure = { facts, bytes: new Uint8Array(0) };
+      shard.ask({ kind: 'failActivityTask', activity: ref, failure, lastHeartbeatDetails: undefined, identity: 'w' });
+    }
+    if (pending.includes('workflowTask')) shard.complete(shard.pollWorkflowTask());
+    shard.pumpOutboxIfPossible();
+    if (shard.core.nextTimer() !== undefined) shard.fireNextTimer();
+  }
+}
+
+const tried = Object.keys(rows).flatMap((name) => {
+  const place = placeOf(name);
+  return extremesOf(place.field).map(({ sent, seen }) => ({ name, place, sent, seen, label: `${name} = ${label(sent)}` }));
+});
+
+function label(sent: unknown): string {
+  if (typeof sent === 'object') return Object.values(sent ?? {}).join(' s ');
+  return Object.is(sent, -0) ? '-0' : String(sent as number | string);
+}
+
+describe('at its extremes', () => {
+  test.each(tried)('$label', async ({ name, place, sent, seen }) => {
+    shard = new ShardUnderTest();
+    const row = rows[name] as Bound;
+    const problem = typeof seen === 'string' ? seen : row.problem(seen);
+    // Polls are judged by their deadline first.
+    const answer = bench.client.call(pathOf(place), requestWith(place, sent), { timeoutMs: 10_000 });
+    const error = await answer.then(
+      () => undefined,
+      (thrown: { readonly code: number; readonly details: string }) => thrown,
+    );
+    if (problem === undefined) {
+      const harmless = [undefined, codes.NOT_FOUND, codes.UNIMPLEMENTED];
+      // A known command, and nothing else of it.
+      if (name === 'Command.command_type' && error?.code === codes.INVALID_ARGUMENT)
+        expect(error.details).toContain('Attributes is not set on');
+      else expect(harmless, error?.details).toContain(error?.code);
+    } else {
+      expect(error?.code, error?.details).toBe(codes.INVALID_ARGUMENT);
+      if (row.by === 'edge' && typeof seen === 'number') expect(error?.details).toBe(problem);
+      else expect(error?.details).toContain(problem);
+      if (typeof seen === 'string') expect(error?.details, 'it names the field').toContain(name);
+    }
+    liveOn();
+  });
+});
+
+describe('what only passes through keeps its numbers', () => {
+  const large = '1152921504606846976';
+
+  test('the size of an external payload in a memo', async () => {
+    shard = new ShardUnderTest();
+    const memo = { fields: { note: { data: Buffer.from('"x"'), external_payloads: [{ size_bytes: large }] } } };
+    await bench.client.call('StartWorkflowExecution', encoded('StartWorkflowExecution', { ...valid['StartWorkflowExecution'], memo }));
+    const type = upstream.lookupType('temporal.api.common.v1.Memo');
+    const kept = type.toObject(type.decode(shard.lastEvent('workflowExecutionStarted').attributes.memo ?? new Uint8Array(0)), {
+      longs: String,
+    });
+    expect(kept['fields'].note.external_payloads).toEqual([{ size_bytes: large }]);
+    liveOn();
+  });
+
+  test('event ids inside a failure', async () => {
+    shard = new ShardUnderTest();
+    const failure = {
+      activity_failure_info: { scheduled_event_id: large, started_event_id: longMin },
+      cause: { application_failure_info: {} },
+    };
+    const command = { command_type: 5, fail_workflow_execution_command_attributes: { failure } };
+    await bench.client.call('RespondWorkflowTaskCompleted', encoded('RespondWorkflowTaskCompleted', { commands: [command] }));
+    const type = upstream.lookupType('temporal.api.failure.v1.Failure');
+    const kept = type.decode(shard.lastEvent('workflowExecutionFailed').attributes.failure ?? new Uint8Array(0));
+    expect(type.toObject(kept, { longs: String })).toMatchObject({
+      activity_failure_info: { scheduled_event_id: large, started_event_id: longMin },
+    });
+  });
+
+  test('a hundred thousand entries in the metadata of a payload', async () => {
+    shard = new ShardUnderTest();
+    shard.checks = false;
+    const metadata = Object.fromEntries(Array.from({ length: 100_001 }, (_, at) => [`m${at}`, new Uint8Array(0)]));
+    const memo = { fields: { note: { data: Buffer.from('"x"'), metadata } } };
+    await bench.client.call('StartWorkflowExecution', encoded('StartWorkflowExecution', { ...valid['StartWorkflowExecution'], memo }));
+    liveOn();
+    expect(shard.describe().memo?.length).toBeGreaterThan(1_000_000);
+  });
+});
+
+describe('counts', () => {
+  const memoOf = (from: number, count: number): Record<string, unknown> => ({
+    fields: Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${from + at}`, { data: Buffer.from('1') }])),
+  });
+  const modify = (memo: Record<string, unknown>): Record<string, unknown> => ({
+    command_type: 16,
+    modify_workflow_properties_command_attributes: { upserted_memo: memo },
+  });
+
+  test.each([10_001, 100_001])('%i keys in the memo of a start', async (count) => {
+    shard = new ShardUnderTest();
+    const request = encoded('StartWorkflowExecution', { ...valid['StartWorkflowExecution'], memo: memoOf(0, count) });
+    const error = await bench.client.refusal('StartWorkflowExecution', request);
+    expect([error.code, error.details]).toEqual([codes.INVALID_ARGUMENT, `Memo has ${count} keys, more than the limit of 10000.`]);
+  });
+
+  test('keys that a workflow adds, at once and one after the other', async () => {
+    for (const [memos, count] of [
+      [[memoOf(0, 100_001)], 100_001],
+      [[memoOf(0, 6_000), memoOf(6_000, 6_000)], 12_000],
+    ] as const) {
+      shard = new ShardUnderTest();
+      shard.checks = false;
+      const request = encoded('RespondWorkflowTaskCompleted', { commands: memos.map(modify) });
+      const error = await bench.client.refusal('RespondWorkflowTaskCompleted', request);
+      const text = `BadModifyWorkflowPropertiesAttributes: ModifyWorkflowPropertiesCommandAttributes. Memo has ${count} keys, more than the limit of 10000.`;
+      expect([error.code, error.details]).toEqual([codes.INVALID_ARGUMENT, text]);
+      expect(shard.lastEvent('workflowExecutionTerminated').attributes.reason).toBe(text);
+    }
+  });
+
+  test('more commands than a history may have events: in the words at which a worker gives the task up', async () => {
+    shard = new ShardUnderTest();
+    const commandsOf = (count: number): Uint8Array =>
+      encoded('RespondWorkflowTaskCompleted', {
+        commands: Array.from({ length: count }, () => ({ command_type: 9, record_marker_command_attributes: { marker_name: 'm' } })),
+      });
+    const error = await bench.client.refusal('RespondWorkflowTaskCompleted', commandsOf(51_201));
+    expect([error.code, error.details]).toEqual([
+      codes.RESOURCE_EXHAUSTED,
+      'grpc: received message larger than max (RespondWorkflowTaskCompletedRequest.commands holds more than 51200 elements)',
+    ]);
+  });
+
+  test('more links than anyone could mean', async () => {
+    const request = encoded('SignalWorkflowExecution', { links: Array.from({ length: 10_001 }, () => ({})) });
+    const error = await bench.client.refusal('SignalWorkflowExecution', request);
+    expect([error.code, error.details]).toEqual([
+      codes.RESOURCE_EXHAUSTED,
+      'grpc: received message larger than max (SignalWorkflowExecutionRequest.links holds more than 10000 elements)',
+    ]);
+  });
+});
+
+function encoded(method: string, fields: Record<string, unknown>): Uint8Array {
+  const type = upstream.lookupType(`temporal.api.workflowservice.v1.${method}Request`);
+  const token = type.fields['task_token'] === undefined ? {} : { task_token: taskToken(method) };
+  return type.encode(type.fromObject({ namespace: 'ns', ...token, ...fields })).finish();
+}
+
+function pathOf({ method }: Place): string {
+  return method.endsWith('SearchAttributes') ? `/temporal.api.operatorservice.v1.OperatorService/${method}` : method;
+}
