@@ -67,15 +67,16 @@ function refusedStarts(brokers: readonly string[]): void {
     });
 
     test('more replicas than there are brokers', async () => {
-      expect(await refusedStart(fresh({ replicationFactor: 99 }))).toContain(
-        'perdure.kafka.replicationFactor is 99, more than the cluster has brokers',
+      expect(await refusedStart(fresh({ replicationFactor: 3 }))).toBe(
+        'perdure: perdure.kafka.replicationFactor is 3, but the cluster has 1 broker alive: set it to 1, or start more brokers\n',
       );
     });
 
     test('no broker answers', async () => {
       const output = await refusedStart(fresh({ brokers: ['127.0.0.1:1'] }));
-      expect(output).toContain('127.0.0.1:1');
-      expect(output).toContain('ECONNREFUSED');
+      expect(output).toBe(
+        'perdure: the broker at 127.0.0.1:1 cannot be reached (ECONNREFUSED): is it running, and is perdure.kafka.brokers right?\n',
+      );
     });
   });
 }
@@ -97,27 +98,43 @@ describe.skipIf(!(await canStartLocalKafka('a Kafka that forbids to create topic
 
   test('is told what somebody else has to do; with the topics made it needs no right to create', async () => {
     const output = await refusedStart(login);
-    expect(output).toContain('topics are missing and this user may not create topics');
+    expect(output).toContain('topics are missing and this user may neither create topics nor, should they exist, see them');
     expect(output).not.toContain('perdure-secret');
     await withAdmin(asOperator, (admin) => obeyAll(admin, output, 3));
     await startsAndStops(login);
   });
 
+  test('is told which rights it lacks, once the topics are there', async () => {
+    await withAdmin(asOperator, async (admin) => {
+      await admin.createTopics({
+        topics: topicNames.map((name) => ({ topic: `hidden.${name}`, numPartitions: 1 })),
+        waitForLeaders: false,
+      });
+      await allow(admin, ['READ', 'WRITE', 'DESCRIBE'], 'hidden.');
+    });
+    const output = await refusedStart({ ...login, prefix: 'hidden' });
+    expect(output).toMatch(/^perdure: user "perdure" lacks rights on the topics hidden\.\* \(TOPIC_AUTHORIZATION_FAILED\)/);
+    expect(output).toContain('--add --allow-principal User:perdure --operation Read');
+    expect(output).toContain('--operation DescribeConfigs --operation Delete --topic hidden. --resource-pattern-type prefixed');
+  });
+
   test('a wrong password is told apart', async () => {
     const output = await refusedStart({ ...login, sasl: '{ mechanism: plain, username: perdure, password: guess-work }' });
-    expect(output).toContain('perdure.kafka.sasl');
-    expect(output).not.toContain('guess-work');
+    expect(output).toMatch(
+      /^perdure: Kafka at \S+ refused the user name or the password: correct perdure\.kafka\.sasl \(user "perdure", mechanism plain\)\n$/,
+    );
   });
 
   async function allow(
     admin: Admin,
     operations: readonly ('READ' | 'WRITE' | 'DESCRIBE' | 'DESCRIBE_CONFIGS' | 'DELETE')[],
+    prefix = 'guarded.',
   ): Promise<void> {
     const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = await import('kafkajs');
     await admin.createAcls({
       acl: operations.map((operation) => ({
         resourceType: AclResourceTypes.TOPIC,
-        resourceName: 'guarded.',
+        resourceName: prefix,
         resourcePatternType: ResourcePatternTypes.PREFIXED,
         principal: 'User:perdure',
         host: '*',

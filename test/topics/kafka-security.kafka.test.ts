@@ -15,20 +15,23 @@ import type { Log } from '../../src/actors/log.ts';
 
 const run = promisify(execFile);
 
+/** By what the listener speaks; `plain`: TLS without a login; `open`: neither; `odd`: neither, and it advertises an address of nobody. */
+type Ports = Readonly<Record<'controller' | 'plain' | 'sasl' | 'tls' | 'open' | 'odd', number>>;
+
 describe.skipIf(!(await canStartLocalKafka('Kafka with TLS and SASL')))('a Kafka that asks who we are', () => {
   let folder: string;
   let broker: LocalBroker;
   let ca: string;
-  let ports: { readonly plain: number; readonly sasl: number; readonly tls: number };
+  let ports: Ports;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'perdure-kafka-tls-'));
     ca = await makeKeyStore(folder);
-    const [controller = 0, plain = 0, sasl = 0, tls = 0] = await freePorts(4);
-    ports = { plain, sasl, tls };
+    const [controller = 0, plain = 0, sasl = 0, tls = 0, open_ = 0, odd = 0] = await freePorts(6);
+    ports = { plain, sasl, tls, open: open_, odd, controller };
     broker = await startLocalKafka({
       ports: [plain, controller],
-      settings: secureSettings(folder, ports, controller),
+      settings: secureSettings(folder, ports),
       formatArguments: [
         '--add-scram',
         'SCRAM-SHA-256=[name=app,password=app-secret]',
@@ -74,24 +77,100 @@ describe.skipIf(!(await canStartLocalKafka('Kafka with TLS and SASL')))('a Kafka
     await works(await open(ports.tls, {}, { mechanism: 'scram-sha-256' }));
   });
 
-  test('a wrong password', async () => {
-    const wrong = open(ports.sasl, undefined, { mechanism: 'scram-sha-256', password: 'guess' });
-    await expect(wrong).rejects.toMatchObject({ code: 'misconfigured', message: expect.stringContaining('perdure.kafka.sasl') });
-    await expect(open(ports.sasl, undefined, { password: 'guess' })).rejects.not.toThrow(/guess/);
+  type Attempt = Parameters<typeof open>;
+  const trusted: Partial<KafkaTls> = {};
+  const login: Partial<KafkaSasl> = {};
+
+  /** What somebody reads who comes the wrong way: one sentence, with what to change. */
+  test.each<readonly [string, () => Attempt, RegExp]>([
+    [
+      'no login where one is asked for',
+      () => [ports.sasl],
+      /^the listener at \S+ asks for a login \(plain, scram-sha-256, scram-sha-512\), but perdure\.kafka\.sasl is not set: correct that key, or name/,
+    ],
+    [
+      'no TLS where it is spoken',
+      () => [ports.plain],
+      /^the listener at \S+ speaks TLS, but perdure\.kafka\.tls is not set: correct that key, or name/,
+    ],
+    [
+      'neither of the two that are wanted',
+      () => [ports.tls],
+      /^the listener at \S+ speaks TLS, but perdure\.kafka\.tls is not set, and asks for a login \(.*\), but perdure\.kafka\.sasl is not set: correct these keys/,
+    ],
+    [
+      'TLS where a login alone is wanted',
+      () => [ports.sasl, trusted, login],
+      /^the listener at \S+ does not speak TLS, but perdure\.kafka\.tls is set: correct/,
+    ],
+    [
+      'TLS without the login',
+      () => [ports.tls, trusted],
+      /^the listener at \S+ asks for a login \(.*\), but perdure\.kafka\.sasl is not set/,
+    ],
+    [
+      'TLS where nothing is wanted',
+      () => [ports.open, trusted],
+      /^the listener at \S+ does not speak TLS, but perdure\.kafka\.tls is set: correct/,
+    ],
+    [
+      'a login where none is asked for',
+      () => [ports.open, undefined, login],
+      /^the listener at \S+ asks for no login, but perdure\.kafka\.sasl is set: remove it, or name the SASL_PLAINTEXT listener/,
+    ],
+    [
+      'a login where TLS alone is wanted',
+      () => [ports.plain, trusted, login],
+      /^the listener at \S+ asks for no login, but perdure\.kafka\.sasl is set: remove it, or name the SASL_SSL listener/,
+    ],
+    [
+      'a wrong password',
+      () => [ports.sasl, undefined, { mechanism: 'scram-sha-256', password: 'guess' }],
+      /^Kafka at \S+ refused the user name or the password: correct perdure\.kafka\.sasl \(user "app", mechanism scram-sha-256\)$/,
+    ],
+    [
+      'an authority that is not known',
+      () => [ports.plain, { ca: undefined }],
+      /^the certificate of \S+ was signed by an authority that is not known here: name its certificate in perdure\.kafka\.tls\.caFile$/,
+    ],
+    [
+      'another name than the certificate has',
+      () => [ports.plain, { serverName: 'kafka.example' }],
+      /^the certificate of \S+ is for DNS:localhost, IP Address:127\.0\.0\.1: set perdure\.kafka\.tls\.serverName to one of its names/,
+    ],
+    [
+      'a controller',
+      () => [ports.controller],
+      /^what listens at \S+ is no broker \(a KRaft controller\?\): name the listeners of brokers in perdure\.kafka\.brokers$/,
+    ],
+  ])('%s', async (_, attempt, words) => {
+    const error = await failureOf(open(...attempt()));
+    expect(error).toMatchObject({ name: 'LogError', code: 'misconfigured', message: expect.stringMatching(words) });
+    expect(error.message).not.toMatch(/\n|guess/);
   });
 
-  test('no login where one is asked for, and no TLS where it is spoken, are told apart from a broker that is down', async () => {
-    await expect(open(ports.sasl)).rejects.toThrow(/expects TLS \(perdure\.kafka\.tls\) or a login \(perdure\.kafka\.sasl\)/);
-    await expect(open(ports.plain)).rejects.toThrow(/expects TLS \(perdure\.kafka\.tls\) or a login \(perdure\.kafka\.sasl\)/);
+  test('an address that the broker advertises and nobody reaches', async () => {
+    const error = await failureOf(open(ports.odd));
+    expect(error).toMatchObject({ code: 'unavailable' });
+    expect(error.message).toBe(
+      `Kafka answers at 127.0.0.1:${ports.odd}, but advertises a broker at 127.0.0.1:1, which cannot be reached from here (ECONNREFUSED): ` +
+        'set advertised.listeners of that broker to an address that can, or name another listener in perdure.kafka.brokers',
+    );
   });
 
-  test('a certificate that nobody we know has signed', async () => {
-    await expect(open(ports.plain, { ca: undefined })).rejects.toMatchObject({
-      code: 'misconfigured',
-      message: expect.stringContaining('Check perdure.kafka.tls'),
-    });
+  test('a certificate that nobody checks', async () => {
     await works(await open(ports.plain, { ca: undefined, verifyServer: false }));
   });
+
+  async function failureOf(opening: Promise<Log>): Promise<Error> {
+    return await opening.then(
+      async (log) => {
+        await log.close();
+        throw new Error('it was let in');
+      },
+      (error: Error) => error,
+    );
+  }
 });
 
 async function makeKeyStore(folder: string): Promise<string> {
@@ -103,18 +182,17 @@ async function makeKeyStore(folder: string): Promise<string> {
 }
 
 /** `plain` is the port of the SSL listener without a login: the harness waits for it. */
-function secureSettings(
-  folder: string,
-  ports: { readonly plain: number; readonly sasl: number; readonly tls: number },
-  controller: number,
-): Readonly<Record<string, string>> {
+function secureSettings(folder: string, ports: Ports): Readonly<Record<string, string>> {
   const scram = 'org.apache.kafka.common.security.scram.ScramLoginModule required;';
   const plain = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_app="app-secret";';
-  const external = `SSL://127.0.0.1:${ports.plain},SASL_PLAINTEXT://127.0.0.1:${ports.sasl},SASL_SSL://127.0.0.1:${ports.tls}`;
+  const external = (odd: number): string =>
+    `SSL://127.0.0.1:${ports.plain},SASL_PLAINTEXT://127.0.0.1:${ports.sasl},SASL_SSL://127.0.0.1:${ports.tls},` +
+    `PLAINTEXT://127.0.0.1:${ports.open},ODD://127.0.0.1:${odd}`;
   return {
-    listeners: `${external},CONTROLLER://127.0.0.1:${controller}`,
-    'advertised.listeners': external,
-    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL',
+    listeners: `${external(ports.odd)},CONTROLLER://127.0.0.1:${ports.controller}`,
+    'advertised.listeners': external(1),
+    'listener.security.protocol.map':
+      'CONTROLLER:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,ODD:PLAINTEXT',
     'inter.broker.listener.name': 'SSL',
     'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
     'listener.name.sasl_plaintext.plain.sasl.jaas.config': plain,

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { topicCatalogue, topicSettings } from '../../src/topics/catalogue.ts';
 import { loadKafkajs } from '../../src/topics/kafka/load-kafkajs.ts';
-import { createCommand, provisionTopics } from '../../src/topics/kafka/provision.ts';
+import { createCommand } from '../../src/topics/kafka/commands.ts';
+import { provisionTopics } from '../../src/topics/kafka/provision.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import type { Admin } from 'kafkajs';
 import type { TopicSpec } from '../../src/topics/catalogue.ts';
@@ -80,7 +81,10 @@ describe.skipIf(brokers.length === 0)('topics at start', () => {
 
   test('more replicas than brokers', async () => {
     const error = await failure(provision(options({ replicationFactor: 99 })));
-    expect(error).toMatchObject({ code: 'misconfigured', message: expect.stringContaining('perdure.kafka.replicationFactor is 99') });
+    expect(error).toMatchObject({
+      code: 'misconfigured',
+      message: 'perdure.kafka.replicationFactor is 99, but the cluster has 1 broker alive: set it to 1, or start more brokers',
+    });
   });
 
   test('another partition count than asked for is told, not judged', async () => {
@@ -115,6 +119,13 @@ describe.skipIf(brokers.length === 0)('topics at start', () => {
   async function alter(topic: string, configEntries: { name: string; value: string }[]): Promise<void> {
     const { ConfigResourceTypes } = loadKafkajs();
     await admin.alterConfigs({ validateOnly: false, resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }] });
+    // The controller has it; the broker that answers us follows.
+    const wanted = configEntries.map(({ name, value }) => [name, value]);
+    const found = async (): Promise<unknown> => {
+      const settings = await settingsOf(topic);
+      return wanted.map(([name = '']) => [name, settings.get(name)]);
+    };
+    await expect.poll(found, { timeout: 10_000 }).toEqual(wanted);
   }
 });
 

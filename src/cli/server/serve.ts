@@ -118,7 +118,10 @@ function startFailure(error: unknown, { port }: ServerSettings): Error {
   if (error instanceof AnotherServerError) return new CliError(exitCodes.anotherServer, error.message);
   if ('syscall' in error && error.syscall === 'listen') return portFailure(error, port);
   const causes: string[] = [];
-  for (let cause: unknown = error.cause; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause.message);
+  // What the log says of itself is the whole sentence: under it is only what the library said, which it has put into words already.
+  for (let current = error; current.name !== 'LogError' && current.cause instanceof Error && causes.length < 5; current = current.cause) {
+    causes.push(current.cause.message);
+  }
   return failure(error.message, { why: causes.length === 0 ? undefined : `Because: ${causes.join(': ')}` });
 }
 

@@ -14,8 +14,9 @@ import { BrokerLine } from './broker-line.ts';
 import { clientConfig } from './client-options.ts';
 import { errorName } from './error-codes.ts';
 import { firstAnswer, NobodyAnswered } from './first-answer.ts';
-import { kafkaFailure, startFailure } from './kafka-failure.ts';
+import { kafkaFailure } from './kafka-failure.ts';
 import { loadKafkajs } from './load-kafkajs.ts';
+import { startFailure } from './start-failure.ts';
 import { metadataRequest, metadataResponse } from './requests.ts';
 import { ThrottleReport } from './throttle-report.ts';
 import type { Assigner, Cluster } from 'kafkajs';
@@ -67,7 +68,7 @@ export class DataPlane {
     } catch (error) {
       await plane.close();
       const first = error instanceof LogError && error.cause !== undefined ? error.cause : error;
-      throw startFailure(first, `connecting to Kafka at ${options.kafka.brokers.join(', ')}`);
+      throw await startFailure(first, options.kafka, `connecting to Kafka at ${options.kafka.brokers.join(', ')}`);
     }
   }
 

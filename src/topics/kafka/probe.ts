@@ -1,8 +1,8 @@
 /** For `config validate --connect`: whether each of the brokers that the server file names lets us in. */
 import { silentLogger } from '../../observability/logger.ts';
 import { clientConfig } from './client-options.ts';
-import { startFailure } from './kafka-failure.ts';
 import { loadKafkajs } from './load-kafkajs.ts';
+import { startFailure } from './start-failure.ts';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
 import type { BrokerProbe } from '../../config/server-options.ts';
 
@@ -16,14 +16,15 @@ export async function probeBrokers(kafka: KafkaOptions): Promise<readonly Broker
 
 async function probe(kafka: KafkaOptions, broker: string): Promise<BrokerProbe> {
   const { Kafka } = loadKafkajs();
-  const config = clientConfig({ kafka: { ...kafka, brokers: [broker] }, logger: silentLogger, requestTimeoutMs });
+  const alone = { ...kafka, brokers: [broker] };
+  const config = clientConfig({ kafka: alone, logger: silentLogger, requestTimeoutMs });
   const admin = new Kafka({ ...config, retry: once }).admin({ retry: once });
   try {
     await admin.connect();
     const cluster = await admin.describeCluster();
     return { broker, answer: 'ok', advertised: cluster.brokers.map(({ host, port }) => `${host}:${port}`) };
   } catch (error) {
-    return { broker, answer: 'failed', reason: startFailure(error, 'connecting').message };
+    return { broker, answer: 'failed', reason: (await startFailure(error, alone, 'connecting')).message };
   } finally {
     await admin.disconnect().catch(() => {});
   }

@@ -12,12 +12,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { LogError } from '../../actors/log.ts';
 import { topicSettings } from '../catalogue.ts';
 import { clientConfig } from './client-options.ts';
-import { codeOf, startFailure } from './kafka-failure.ts';
+import { createCommand, deleteCommand, grantCommand } from './commands.ts';
+import { codeOf, rootOf } from './kafka-failure.ts';
 import { loadKafkajs } from './load-kafkajs.ts';
+import { startFailure } from './start-failure.ts';
+import { describeWrong, findWrongSettings, mendingCommands } from './topic-settings.ts';
 import type { Admin, ITopicMetadata } from 'kafkajs';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { TopicSetting, TopicSpec } from '../catalogue.ts';
+import type { TopicSpec } from '../catalogue.ts';
 
 export type ProvisionOptions = { readonly kafka: KafkaOptions; readonly topics: readonly TopicSpec[]; readonly logger: Logger };
 
@@ -38,7 +41,7 @@ export async function provisionTopics(options: ProvisionOptions): Promise<readon
     const missing = await topicsToCreate(admin, options);
     if (missing.length > 0) await createTopics(admin, options, missing);
     const metadata = await leaders(admin, topics);
-    await checkSettings(admin, topics, metadata, kafka);
+    await checkSettings(admin, metadata, kafka);
     return topics.map((topic) => ({ ...topic, partitions: partitionsIn(metadata, topic.name) }));
   });
 }
@@ -78,14 +81,13 @@ async function holdsRecords(admin: Admin, topic: TopicSpec): Promise<boolean> {
 function lostTopics(kafka: KafkaOptions, missing: readonly TopicSpec[], written: readonly TopicSpec[]): LogError {
   const names = (list: readonly TopicSpec[]): string => list.map(({ name }) => name).join(' and ');
   const held = missing.map(({ purpose }) => purpose).join('; ');
-  const deletions = written.map(({ name }) => `kafka-topics.sh --bootstrap-server ${kafka.brokers.join(',')} --delete --topic ${name}`);
   return new LogError(
     'corrupt',
     `${names(missing)} ${missing.length === 1 ? 'is' : 'are'} missing, but ${names(written)} hold${written.length === 1 ? 's' : ''} records: ` +
       `what stood there is gone (${held}), or this is not the cluster or the topic prefix that is meant (perdure.kafka.brokers, ` +
       `perdure.kafka.topicPrefix), or this user lacks the right to see the topic (ACL Describe).\n` +
       'Restore it; or start a new cluster under another perdure.kafka.topicPrefix; or, if all workflows may go, delete the rest:\n' +
-      deletions.join('\n'),
+      written.map(({ name }) => deleteCommand(kafka, name)).join('\n'),
   );
 }
 
@@ -105,7 +107,9 @@ async function withAdmin<T>({ kafka, logger }: Omit<ProvisionOptions, 'topics'>,
     await admin.connect();
     return await use(admin);
   } catch (error) {
-    throw startFailure(error, `looking at the topics on Kafka at ${kafka.brokers.join(', ')}`);
+    const refused = kafkaTypes(rootOf(error)).find((type) => type.endsWith('AUTHORIZATION_FAILED'));
+    if (refused !== undefined) throw noRights(kafka, refused, error);
+    throw await startFailure(error, kafka, `looking at the topics on Kafka at ${kafka.brokers.join(', ')}`);
   } finally {
     await admin.disconnect().catch(() => {});
   }
@@ -118,35 +122,50 @@ async function createTopics(admin: Admin, options: ProvisionOptions, missing: re
     if (stillMissing.length === 0) return;
     throw missingTopics(kafka, stillMissing, 'creating topics is switched off (--no-auto-migrate)');
   }
-  const settings = topicSettings(kafka.replicationFactor);
+  const configEntries = topicSettings(kafka.replicationFactor).map(({ name, value }) => ({ name, value }));
   for (const { name, partitions } of missing) {
-    const topic = {
-      topic: name,
-      numPartitions: partitions,
-      replicationFactor: kafka.replicationFactor,
-      configEntries: settings.map((setting) => ({ name: setting.name, value: setting.value })),
-    };
+    const topic = { topic: name, numPartitions: partitions, replicationFactor: kafka.replicationFactor, configEntries };
+    let created = false;
     try {
       // Waiting for leaders is ours: kafkajs' own wait can report a topic as unknown that it has just made.
-      const created = await admin.createTopics({ topics: [topic], waitForLeaders: false });
-      if (created) logger.info('topic created', { topic: name, partitions, 'replication-factor': kafka.replicationFactor });
+      created = await admin.createTopics({ topics: [topic], waitForLeaders: false });
     } catch (error) {
-      throw whyNotCreated(error, kafka, missing);
+      throw await whyNotCreated(error, admin, kafka, missing);
     }
+    if (created) logger.info('topic created', { topic: name, partitions, 'replication-factor': kafka.replicationFactor });
+    else if ((await stillMissingOf(admin, missing)).some((still) => still.name === name)) throw invisible(kafka, name);
   }
 }
 
-function whyNotCreated(error: unknown, kafka: KafkaOptions, missing: readonly TopicSpec[]): LogError {
+async function whyNotCreated(error: unknown, admin: Admin, kafka: KafkaOptions, missing: readonly TopicSpec[]): Promise<LogError> {
   const types = kafkaTypes(error);
   if (types.some((type) => type.endsWith('AUTHORIZATION_FAILED'))) {
-    return missingTopics(kafka, missing, 'this user may not create topics');
+    return missingTopics(kafka, missing, 'this user may neither create topics nor, should they exist, see them');
   }
   if (types.includes('INVALID_REPLICATION_FACTOR')) {
-    const advice = `perdure.kafka.replicationFactor is ${kafka.replicationFactor}, more than the cluster has brokers`;
-    return new LogError('misconfigured', `the topics could not be created: ${advice}`, { cause: error });
+    const { brokers } = await admin.describeCluster();
+    const alive = `${brokers.length} broker${brokers.length === 1 ? '' : 's'} alive`;
+    return new LogError(
+      'misconfigured',
+      `perdure.kafka.replicationFactor is ${kafka.replicationFactor}, but the cluster has ${alive}: set it to ${brokers.length}, or start more brokers`,
+      { cause: error },
+    );
   }
   if (types.length > 0) return missingTopics(kafka, missing, `Kafka answered ${types.join(', ')}`);
-  return startFailure(error, 'creating topics');
+  return await startFailure(error, kafka, 'creating topics');
+}
+
+function noRights(kafka: KafkaOptions, refused: string, cause: unknown): LogError {
+  const who = kafka.sasl === undefined ? 'this client' : `user "${kafka.sasl.username}"`;
+  const words = `${who} lacks rights on the topics ${kafka.topicPrefix}.* (${refused}). Give it its rights with:`;
+  return new LogError('misconfigured', `${words}\n${grantCommand(kafka)}`, { cause });
+}
+
+function invisible(kafka: KafkaOptions, topic: string): LogError {
+  return new LogError(
+    'misconfigured',
+    `topic ${topic} exists, but this user may not see it. Give it its rights with:\n${grantCommand(kafka)}`,
+  );
 }
 
 /** kafkajs puts one error per topic into an aggregate. */
@@ -160,15 +179,6 @@ function missingTopics(kafka: KafkaOptions, missing: readonly TopicSpec[], why: 
   return new LogError(
     'misconfigured',
     `${missing.length === 1 ? 'a topic is' : 'topics are'} missing and ${why}. Create ${missing.length === 1 ? 'it' : 'them'} with:\n${commands.join('\n')}`,
-  );
-}
-
-export function createCommand(kafka: Pick<KafkaOptions, 'brokers' | 'replicationFactor'>, topic: TopicSpec): string {
-  const settings = topicSettings(kafka.replicationFactor);
-  const configs = settings.map(({ name, value }) => ` --config ${name}=${value}`).join('');
-  return (
-    `kafka-topics.sh --bootstrap-server ${kafka.brokers.join(',')} --create --topic ${topic.name} --partitions ${topic.partitions}` +
-    ` --replication-factor ${kafka.replicationFactor}${configs}`
   );
 }
 
@@ -197,40 +207,9 @@ function led(topic: TopicSpec, found: readonly ITopicMetadata[]): boolean {
   return partitions.length > 0 && partitions.every(({ leader }) => leader >= 0);
 }
 
-type WrongSetting = { readonly topic: string; readonly setting: TopicSetting; readonly actual: string };
-
-async function checkSettings(
-  admin: Admin,
-  topics: readonly TopicSpec[],
-  metadata: readonly ITopicMetadata[],
-  kafka: KafkaOptions,
-): Promise<void> {
-  const { ConfigResourceTypes } = loadKafkajs();
-  const { resources } = await admin.describeConfigs({
-    includeSynonyms: false,
-    resources: topics.map(({ name }) => ({ type: ConfigResourceTypes.TOPIC, name })),
-  });
-  const wrong: WrongSetting[] = [];
-  for (const { resourceName, configEntries } of resources) {
-    // What counts is what the topic has, not what the configuration would give a new one.
-    const replicas = metadata.find(({ name }) => name === resourceName)?.partitions[0]?.replicas.length ?? 1;
-    for (const setting of topicSettings(replicas)) {
-      const actual = configEntries.find(({ configName }) => configName === setting.name)?.configValue;
-      if (actual !== undefined && !setting.accepts(actual)) wrong.push({ topic: resourceName, setting, actual });
-    }
-  }
-  if (wrong.length > 0) throw wrongSettings(wrong, kafka);
-}
-
-function wrongSettings(wrong: readonly WrongSetting[], kafka: KafkaOptions): LogError {
-  const reasons = wrong.map(
-    ({ topic, setting, actual }) => `topic ${topic} has ${setting.name}=${actual}, needed is ${setting.value}: ${setting.why}`,
-  );
-  const commands = [...Map.groupBy(wrong, ({ topic }) => topic)].map(([topic, list]) => alterCommand(kafka, topic, list));
-  return new LogError('misconfigured', `${reasons.join('\n')}\nMend it with:\n${commands.join('\n')}`);
-}
-
-function alterCommand(kafka: KafkaOptions, topic: string, wrong: readonly WrongSetting[]): string {
-  const settings = wrong.map(({ setting }) => `${setting.name}=${setting.value}`).join(',');
-  return `kafka-configs.sh --bootstrap-server ${kafka.brokers.join(',')} --alter --entity-type topics --entity-name ${topic} --add-config ${settings}`;
+async function checkSettings(admin: Admin, metadata: readonly ITopicMetadata[], kafka: KafkaOptions): Promise<void> {
+  const wrong = await findWrongSettings(admin, metadata);
+  if (wrong.length === 0) return;
+  const lines = [...wrong.map(describeWrong), 'Mend it with:', ...mendingCommands(wrong, kafka)];
+  throw new LogError('misconfigured', lines.join('\n'));
 }

@@ -1,0 +1,43 @@
+/** The settings that topics have, against those that their journals need. */
+import { topicSettings } from '../catalogue.ts';
+import { alterCommand } from './commands.ts';
+import { loadKafkajs } from './load-kafkajs.ts';
+import type { Admin, ITopicMetadata } from 'kafkajs';
+import type { KafkaOptions } from '../../config/kafka-options.ts';
+import type { TopicSetting } from '../catalogue.ts';
+
+export type WrongSetting = { readonly topic: string; readonly setting: TopicSetting; readonly actual: string };
+
+export async function findWrongSettings(admin: Admin, metadata: readonly ITopicMetadata[]): Promise<readonly WrongSetting[]> {
+  const { ConfigResourceTypes } = loadKafkajs();
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: metadata.map(({ name }) => ({ type: ConfigResourceTypes.TOPIC, name })),
+  });
+  const wrong: WrongSetting[] = [];
+  for (const { resourceName, configEntries } of resources) {
+    // What counts is what the topic has, not what the configuration would give a new one.
+    const replicas = metadata.find(({ name }) => name === resourceName)?.partitions[0]?.replicas.length ?? 1;
+    for (const setting of topicSettings(replicas)) {
+      const actual = configEntries.find(({ configName }) => configName === setting.name)?.configValue;
+      if (actual !== undefined && !setting.accepts(actual)) wrong.push({ topic: resourceName, setting, actual });
+    }
+  }
+  return wrong;
+}
+
+export function describeWrong({ topic, setting, actual }: WrongSetting): string {
+  return `topic ${topic} has ${setting.name}=${actual}, needed is ${setting.value}: ${setting.why}`;
+}
+
+/** One command per topic. */
+export function mendingCommands(wrong: readonly WrongSetting[], kafka: Pick<KafkaOptions, 'brokers'>): readonly string[] {
+  const byTopic = Map.groupBy(wrong, ({ topic }) => topic);
+  return [...byTopic].map(([topic, list]) =>
+    alterCommand(
+      kafka,
+      topic,
+      list.map(({ setting }) => setting),
+    ),
+  );
+}
