@@ -87,12 +87,6 @@ export function topicSettings(replicationFactor: number): readonly TopicSetting[
       accepts: (actual) => actual === forever,
       why: 'record times never go back, so after a clock that ran ahead they may lie in the future',
     },
-    {
-      name: 'compression.type',
-      value: 'producer',
-      accepts: (actual) => ['producer', 'uncompressed', 'gzip', 'zstd'].includes(actual),
-      why: 'journals compressed with snappy or lz4 cannot be read back',
-    },
   ];
   if (replicationFactor >= 3) {
     settings.push({

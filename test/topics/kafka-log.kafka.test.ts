@@ -82,14 +82,16 @@ describe.skipIf(brokers.length === 0)('on a Kafka broker', () => {
     await log.close();
   });
 
-  test.each(['gzip', 'zstd'])('a broker that compresses with %s', async (codec) => {
+  test.each(['gzip', 'snappy', 'lz4', 'zstd'])('a broker that compresses with %s: what is ours is ours', async (codec) => {
     const compressed = `test.${randomUUID()}`;
     const log = await open(brokers, compressed);
     await setTopic(brokers, compressed, { 'compression.type': codec });
     const writer = new LogWriter(log, { topic: compressed, partition: 0 });
-    await writer.append(record(1, { value: new Uint8Array(5000).fill(9) }), record(2));
+    const varied = Uint8Array.from({ length: 150_000 }, (_, index) => (index * index) >> (index % 7));
+    await writer.append(record(1, { value: new Uint8Array(5000).fill(9) }), record(2, { value: varied }));
     const records = await log.read({ topic: compressed, partition: 0 }, 1, 1000);
     expect(records.map(({ sequence, offset }) => [sequence, offset])).toEqual([[2, 1]]);
+    expect(Buffer.from(records[0]?.value ?? []).equals(varied)).toBe(true);
     await log.close();
   });
 

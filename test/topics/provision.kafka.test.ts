@@ -99,7 +99,6 @@ describe.skipIf(brokers.length === 0)('topics at start', () => {
     ['retention.bytes', '1000000', 'retention.bytes=-1'],
     ['max.message.bytes', '1048588', 'max.message.bytes=8388608'],
     ['unclean.leader.election.enable', 'true', 'unclean.leader.election.enable=false'],
-    ['compression.type', 'lz4', 'compression.type=producer'],
   ])('%s=%s is refused, with the reason and the command that mends it', async (name, value, mend) => {
     const using = options();
     await provision(using);

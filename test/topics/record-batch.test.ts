@@ -39,7 +39,7 @@ test('property: Kafka batches come back as they were, from any offset on', () =>
     fc.property(anyBatch, anyBatch, fc.integer({ min: 0, max: 2 ** 40 }), fc.nat(45), (first, second, base, from) => {
       const bytes = Buffer.concat([placed(encodeRecordBatch(first), base), placed(encodeRecordBatch(second), base + first.length)]);
       const expected = numbered([...first, ...second], base).filter(({ offset }) => offset >= base + from);
-      expect(decodeRecordBatches(bytes, base + from, 't/0')).toEqual(expected);
+      expect(decodeRecordBatches(bytes, base + from, 't/0').records).toEqual(expected);
     }),
     { numRuns: 200 },
   );
@@ -72,9 +72,57 @@ test('a batch that a fetch cut off anywhere is left for the next fetch', () => {
   const second = placed(encodeRecordBatch([record(3)]), 2);
   const both = Buffer.concat([first, second]);
   for (let length = 0; length < both.length; length++) {
-    const found = decodeRecordBatches(both.subarray(0, length), 0, 't/0').length;
+    const found = decodeRecordBatches(both.subarray(0, length), 0, 't/0').records.length;
     expect(found).toBe(length < first.length ? 0 : 2);
   }
+});
+
+/** The batch with other attributes, its checksum right again. */
+function attributed(batch: Buffer, attributes: number): Buffer {
+  const copy = Buffer.from(batch);
+  copy.writeInt16BE(attributes, 21);
+  copy.writeUInt32BE(crc32c(copy.subarray(21)), 17);
+  return copy;
+}
+
+test('what cannot be read as ours takes its offsets, and is nobody’s', () => {
+  const ours = [record(1), record(2), record(3)];
+  const around = (odd: Buffer): Buffer =>
+    Buffer.concat([placed(encodeRecordBatch([record(7)]), 4), odd, placed(encodeRecordBatch([record(8)]), 8)]);
+  const garbage = placed(encodeRecordBatch(ours), 5);
+  garbage.fill(0xff, 61);
+  const old = placed(encodeRecordBatch(ours), 7);
+  old.writeInt8(1, 16);
+  const odd: readonly (readonly [string, Buffer])[] = [
+    ['snappy', attributed(placed(encodeRecordBatch(ours), 5), 2)],
+    ['lz4', attributed(placed(encodeRecordBatch(ours), 5), 3)],
+    ['zstd', attributed(placed(encodeRecordBatch(ours), 5), 4)],
+    ['a codec of the future', attributed(placed(encodeRecordBatch(ours), 5), 6)],
+    ['garbage with a right checksum', attributed(garbage, 0)],
+    ['a control batch', attributed(placed(encodeRecordBatch(ours), 5), 0x20)],
+    ['an older format', old],
+  ];
+  for (const [name, batch] of odd) {
+    const { records, nextOffset } = decodeRecordBatches(around(batch), 4, 't/0');
+    const epochs = records.map(({ offset, epoch }) => [offset, epoch]);
+    expect(epochs, name).toEqual([
+      [4, 1],
+      [5, 0],
+      [6, 0],
+      [7, 0],
+      [8, 1],
+    ]);
+    expect(nextOffset, name).toBe(9);
+  }
+});
+
+test('a batch that compaction emptied is seen as numbers without records', () => {
+  const batch = placed(encodeRecordBatch([record(1)]), 5);
+  const empty = Buffer.from(batch.subarray(0, 61));
+  empty.writeInt32BE(61 - 12, 8);
+  empty.writeInt32BE(2, 23);
+  empty.writeInt32BE(0, 57);
+  expect(decodeRecordBatches(attributed(empty, 0), 5, 't/0')).toEqual({ records: [], nextOffset: 8 });
 });
 
 test('a flipped bit anywhere behind the checksum is corruption, on either log', () => {

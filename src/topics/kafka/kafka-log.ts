@@ -9,7 +9,7 @@
  * one append succeeds, so that its trouble stays its own.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { LogError } from '../../actors/log.ts';
+import { LogError, missingOffsets } from '../../actors/log.ts';
 import { AppendLane, LaneSlot } from '../append-lane.ts';
 import { DataPlane } from './data-plane.ts';
 import { EndBarrier } from './end-barrier.ts';
@@ -109,16 +109,10 @@ class KafkaLog implements OpenKafkaLog {
       const fetched = requests.fetchResponse(answer);
       if (fetched?.errorCode === offsetOutOfRange) return await this.#outOfRange(id, fromOffset);
       if (fetched === undefined || fetched.errorCode !== noError) return { retry: fetched?.errorCode };
-      const records = decodeRecordBatches(fetched.records, fromOffset, describe(id));
-      const first = records[0]?.offset;
-      if (first === undefined && fromOffset < fetched.highWatermark) return { retry: undefined };
-      if (first !== undefined && first !== fromOffset) {
-        throw new LogError(
-          'corrupt',
-          `${describe(id)} has no record at offset ${fromOffset}; the next one is at ${first}. Was the topic compacted?`,
-        );
-      }
-      return { done: records };
+      const { records, nextOffset } = decodeRecordBatches(fetched.records, fromOffset, describe(id));
+      if (records.length > 0) return { done: records };
+      if (nextOffset > fromOffset) throw missingOffsets(id, fromOffset, nextOffset - 1);
+      return fromOffset < fetched.highWatermark ? { retry: undefined } : { done: records };
     });
   }
 

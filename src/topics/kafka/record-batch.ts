@@ -8,11 +8,11 @@
  * Our own instead of kafkajs': that one builds an encoder object per header (seven of them per record), and decodes without looking at
  * the checksum.
  */
-import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { LogError } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import { headerNames } from '../record-headers.ts';
 import { crc32c } from './crc32c.ts';
+import { decompress } from './decompress.ts';
 import { varintSize, WireReader, WireWriter } from './wire.ts';
 import type { LogRecord, StoredRecord } from '../../actors/log.ts';
 
@@ -33,7 +33,7 @@ export function encodeRecordBatch(records: readonly LogRecord[]): Buffer {
   writer.int64(0);
   writer.int32(size - 12);
   writer.int32(-1);
-  writer.int8(2);
+  writer.int8(format);
   writer.int32(0);
   writer.int16(0);
   writer.int32(records.length - 1);
@@ -92,64 +92,81 @@ function writeRecord(writer: WireWriter, item: Sized, index: number, baseTime: n
   }
 }
 
+export type DecodedBatches = {
+  readonly records: StoredRecord[];
+  /** Behind the last complete batch; what a batch numbers and does not hold was removed from it. */
+  readonly nextOffset: number;
+};
+
 /**
- * The records at or above `fromOffset` of all complete batches in `bytes`; a fetch cuts the last one off anywhere. Every offset gives one
- * record: what others wrote (transaction markers, records without our headers) comes out with epoch 0, which no fold takes for ours.
+ * The records at or above `fromOffset` of all complete batches in `bytes`; a fetch cuts the last one off anywhere. What others wrote
+ * (transaction markers, records without our headers, what cannot be read at all) comes out with epoch 0, one record for each offset.
  */
-export function decodeRecordBatches(bytes: Buffer, fromOffset: number, where: string): StoredRecord[] {
+export function decodeRecordBatches(bytes: Buffer, fromOffset: number, where: string): DecodedBatches {
   const records: StoredRecord[] = [];
   const reader = new WireReader(bytes);
+  let nextOffset = fromOffset;
   while (reader.left >= headBytes) {
     const base = reader.int64();
     const length = reader.int32();
     if (length > reader.left) break;
-    decodeBatch(new WireReader(reader.view(length)), base, fromOffset, where, records);
+    const batch = new WireReader(reader.view(length));
+    nextOffset = Math.max(nextOffset, decodeBatch(batch, { base, nextOffset, fromOffset, where }, records));
   }
-  return records;
+  return { records, nextOffset };
 }
 
-function decodeBatch(batch: WireReader, base: number, fromOffset: number, where: string, into: StoredRecord[]): void {
+/** `nextOffset`: behind the batch before. */
+type BatchPlace = { readonly base: number; readonly nextOffset: number; readonly fromOffset: number; readonly where: string };
+
+/** Answers the offset behind the batch. */
+function decodeBatch(batch: WireReader, place: BatchPlace, into: StoredRecord[]): number {
+  const { base, fromOffset, where } = place;
   batch.int32();
-  const magic = batch.int8();
-  if (magic !== 2) throw new LogError('corrupt', `the batch at ${where} offset ${base} has format ${magic}; expected 2`);
+  // An older format, which we never wrote; its offset is that of its last record.
+  if (batch.int8() !== format) return foreignRecords(Math.min(place.nextOffset, base), base, fromOffset, 0, into);
   const crc = batch.int32() >>> 0;
   if (crc32c(batch.bytes.subarray(batch.at)) !== crc)
     throw new LogError('corrupt', `the batch at ${where} offset ${base} fails its checksum`);
   const attributes = batch.int16();
-  const lastOffsetDelta = batch.int32();
+  const last = base + batch.int32();
   const baseTime = batch.int64();
   batch.at += 8 + 8 + 2 + 4;
   const count = batch.int32();
-  if ((attributes & controlBatch) !== 0) {
-    for (let delta = 0; delta <= lastOffsetDelta; delta++) {
-      if (base + delta >= fromOffset) into.push(foreignRecord(base + delta, baseTime));
-    }
-    return;
-  }
-  const reader = new WireReader(decompress(batch.view(batch.left), attributes & 7, where));
-  for (let index = 0; index < count; index++) decodeRecord(reader, base, baseTime, fromOffset, into);
+  const own =
+    (attributes & controlBatch) === 0 ? decodeRecords(batch, attributes & codecBits, { base, baseTime, fromOffset, count }) : undefined;
+  if (own === undefined) return foreignRecords(base, last, fromOffset, baseTime, into);
+  for (const record of own) into.push(record);
+  return last + 1;
 }
 
+const format = 2;
 const controlBatch = 0x20;
+const codecBits = 7;
 
-/** We never compress, but a broker told to (`compression.type`) does. */
-function decompress(bytes: Buffer, codec: number, where: string): Buffer {
-  switch (codec) {
-    case 0:
-      return bytes;
-    case 1:
-      return gunzipSync(bytes);
-    case 4:
-      return zstdDecompressSync(bytes);
-    default:
-      throw new LogError(
-        'misconfigured',
-        `${where} holds batches that the broker compressed with snappy or lz4: set compression.type=producer`,
-      );
+type RecordsPlace = { readonly base: number; readonly baseTime: number; readonly fromOffset: number; readonly count: number };
+
+/** Undefined when they cannot be read, though the checksum is right: so they were written, and not by us. */
+function decodeRecords(batch: WireReader, codec: number, place: RecordsPlace): readonly StoredRecord[] | undefined {
+  const bytes = decompress(batch.view(batch.left), codec);
+  if (bytes === undefined) return undefined;
+  const reader = new WireReader(bytes);
+  const records: StoredRecord[] = [];
+  try {
+    for (let index = 0; index < place.count; index++) decodeRecord(reader, place, records);
+  } catch (error) {
+    if (error instanceof LogError) return undefined;
+    throw error;
   }
+  return records;
 }
 
-function decodeRecord(reader: WireReader, base: number, baseTime: number, fromOffset: number, into: StoredRecord[]): void {
+function foreignRecords(from: number, last: number, fromOffset: number, timeMs: number, into: StoredRecord[]): number {
+  for (let offset = Math.max(from, fromOffset); offset <= last; offset++) into.push(foreignRecord(offset, timeMs));
+  return last + 1;
+}
+
+function decodeRecord(reader: WireReader, { base, baseTime, fromOffset }: RecordsPlace, into: StoredRecord[]): void {
   const length = reader.varint();
   const end = reader.at + length;
   reader.int8();
