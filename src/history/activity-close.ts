@@ -71,13 +71,9 @@ export function failActivityTask(draft: Draft, command: FailActivityTask): Histo
   if (found.activity.startedTimeMs === 0) return activityNotFound;
   const changing = draft.about(found.run);
   const { scheduledEventId } = found.activity;
-  const details = command.lastHeartbeatDetails;
-  if (details !== undefined && details.length <= draft.limits.blobBytesMax) {
-    changing.note({ kind: 'activityHeartbeat', scheduledEventId, details });
-  }
   const tooLarge = command.failure !== undefined && command.failure.bytes.length > draft.limits.blobBytesMax;
   const failure = tooLarge ? serverFailure(draft, 'Failure exceeds size limit.') : command.failure;
-  failOrRetry(changing, scheduledEventId, failure, command.identity);
+  failOrRetry(changing, scheduledEventId, failure, command.identity, command.lastHeartbeatDetails);
   return { kind: 'done' };
 }
 
@@ -129,10 +125,20 @@ function serverFailure(draft: Draft, message: string): OpaqueFailure {
   return { facts: { ...noFacts, kind: 'server', nonRetryable: true, message }, bytes };
 }
 
-function failOrRetry(run: RunDraft, scheduledEventId: number, failure: OpaqueFailure | undefined, identity: string): void {
+/** `lastDetails`: for the next attempt, if there is one. */
+function failOrRetry(
+  run: RunDraft,
+  scheduledEventId: number,
+  failure: OpaqueFailure | undefined,
+  identity: string,
+  lastDetails?: Uint8Array,
+): void {
   const activity = pendingActivity(run, scheduledEventId);
   const decision = decideRetry(activity, failure?.facts ?? noFacts, run.draft.nowMs);
   if (decision.retry) {
+    if (lastDetails !== undefined && lastDetails.length <= run.draft.limits.blobBytesMax) {
+      run.note({ kind: 'activityHeartbeat', scheduledEventId, details: lastDetails });
+    }
     retryActivity(run, activity, decision.intervalMs, failure);
     return;
   }

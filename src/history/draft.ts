@@ -232,6 +232,13 @@ export class RunDraft {
     evolveFact(this.run, fact, this.draft.nowMs, this.draft.wire);
   }
 
+  /** What this very record would have buffered before, stands in it once: as the events that follow. */
+  noteBufferFlushed(): void {
+    const kept = this.facts.filter(({ fact }) => fact.kind !== 'eventBuffered');
+    if (kept.length < this.facts.length) this.facts.splice(0, this.facts.length, ...kept);
+    this.note({ kind: 'bufferFlushed' });
+  }
+
   /** What changes the shard around the run: the fork does not show it. */
   noteInShard(fact: ShardFact): void {
     this.#touched = true;

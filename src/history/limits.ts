@@ -14,6 +14,8 @@ export type HistoryLimits = {
   readonly pendingExternalSignalsMax: number;
   readonly pendingExternalCancelsMax: number;
   readonly signalsPerRunMax: number;
+  /** Timers of a run that are due together and fire in one record; the others fire in the next. */
+  readonly timersFiredTogetherMax: number;
   readonly bufferedEventsMax: number;
   readonly bufferedBytesMax: number;
   readonly bufferedQueriesMax: number;
@@ -24,6 +26,9 @@ export type HistoryLimits = {
   readonly workflowTaskTimeoutMsDefault: number;
   readonly workflowTaskTimeoutMsMax: number;
   readonly workflowTaskHeartbeatMsMax: number;
+  /** A sticky queue whose worker names no wait, or none above 0. */
+  readonly stickyScheduleToStartMsDefault: number;
+  readonly stickyScheduleToStartMsMax: number;
   /** A chained run starts at least this long after the execution time of the one before. */
   readonly chainedRunIntervalMsMin: number;
   /** A transient workflow task from this attempt on gets a longer timeout instead of a pause. */
@@ -34,6 +39,8 @@ export type HistoryLimits = {
   readonly activityRetryCoefficientDefault: number;
   /** Times the initial interval. */
   readonly activityRetryIntervalFactorMax: number;
+  /** Finished tasks that one record carries along; the others go with the next. */
+  readonly finishedTasksPerRecordMax: number;
   /** Of a closed run, where the start names none. */
   readonly retentionMsDefault: number;
 };
@@ -56,6 +63,7 @@ export const defaultHistoryLimits: HistoryLimits = {
   pendingExternalSignalsMax: 2000,
   pendingExternalCancelsMax: 2000,
   signalsPerRunMax: 10_000,
+  timersFiredTogetherMax: 1000,
   bufferedEventsMax: 100,
   bufferedBytesMax: 2 * mib,
   bufferedQueriesMax: 1,
@@ -66,6 +74,8 @@ export const defaultHistoryLimits: HistoryLimits = {
   workflowTaskTimeoutMsDefault: 10_000,
   workflowTaskTimeoutMsMax: 120_000,
   workflowTaskHeartbeatMsMax: 30 * minute,
+  stickyScheduleToStartMsDefault: 5000,
+  stickyScheduleToStartMsMax: 60 * minute,
   chainedRunIntervalMsMin: 1000,
   workflowTaskBackoffAttempt: 4,
   workflowTaskBackoffMs: 5000,
@@ -73,5 +83,6 @@ export const defaultHistoryLimits: HistoryLimits = {
   activityRetryIntervalMsDefault: 1000,
   activityRetryCoefficientDefault: 2,
   activityRetryIntervalFactorMax: 100,
+  finishedTasksPerRecordMax: 10_000,
   retentionMsDefault: 72 * 60 * minute,
 };

@@ -63,7 +63,7 @@ export type Fact =
   | { readonly kind: 'stickyCleared' }
   /** Happened while a workflow task was started: takes effect now, gets its id and its place in history at the end of that task. */
   | { readonly kind: 'eventBuffered'; readonly event: HistoryEvent }
-  /** The events that follow are the buffered ones. */
+  /** The events that follow are the buffered ones, and those that came with this record. */
   | { readonly kind: 'bufferFlushed' }
   /** A cancelled timer had fired, but its event was still buffered. */
   | { readonly kind: 'timerFiredUnbuffered'; readonly timerId: string }

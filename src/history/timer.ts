@@ -49,7 +49,7 @@ function fireForRun(
   const firing = draft.about(run);
   switch (task.kind) {
     case 'userTimer':
-      if (isRunning(run)) fireUserTimers(draft, run);
+      if (isRunning(run)) fireUserTimers(draft, run, task.taskId);
       return;
     case 'firstWorkflowTask':
       if (run.previousStartedEventId === 0) wake(firing);
@@ -65,19 +65,23 @@ function fireForRun(
   }
 }
 
-/** All that are due, in one go, by time and then by start. */
-function fireUserTimers(draft: Draft, run: Run): void {
+/** All that are due, by time and then by start; of very many the first, with the rest to follow by their own tasks. */
+function fireUserTimers(draft: Draft, run: Run, firedTaskId: number): void {
   // After a pause of ours both may be past; the run's end comes first then, and what is later never fires.
   const { runExpirationMs } = run.start;
   const untilMs = runExpirationMs === 0 ? draft.nowMs : Math.min(draft.nowMs, runExpirationMs);
   const due = [...run.timers.values()].filter((timer) => timer.fireTimeMs <= untilMs);
   due.sort((a, b) => a.fireTimeMs - b.fireTimeMs || a.startedEventId - b.startedEventId);
+  const together = due.slice(0, draft.limits.timersFiredTogetherMax);
+  // The task that fired is over: its timer must not wait for another.
+  const own = due.find(({ taskId }) => taskId === firedTaskId);
+  if (own !== undefined && !together.includes(own)) together.push(own);
   const firing = draft.about(run);
-  for (const { timerId, startedEventId, taskId } of due) {
+  for (const { timerId, startedEventId, taskId } of together) {
     draft.finishTask(taskId);
     firing.addOrBuffer('timerFired', { timerId, startedEventId });
   }
-  if (due.length > 0) wake(firing);
+  if (together.length > 0) wake(firing);
 }
 
 /** At the end of the whole execution no policy could start another run. */

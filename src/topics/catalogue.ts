@@ -7,6 +7,8 @@
  *
  * Partition counts are fixed when a topic is created: a changed count would send keys to other owners.
  */
+import { batchBytesMax } from './limits.ts';
+
 export type TopicSpec = {
   readonly name: string;
   readonly partitions: number;
@@ -45,7 +47,6 @@ export type TopicSetting = {
   readonly why: string;
 };
 
-const messageBytesMin = 8 * 1024 * 1024;
 const forever = '9223372036854775807';
 
 /** The settings that a journal needs; Perdure refuses to serve when one of them is wrong. */
@@ -71,9 +72,9 @@ export function topicSettings(replicationFactor: number): readonly TopicSetting[
     },
     {
       name: 'max.message.bytes',
-      value: String(messageBytesMin),
-      accepts: (actual) => Number(actual) >= messageBytesMin,
-      why: 'a legal request of a worker can be 4 MiB, and batches reach 6 MiB',
+      value: String(batchBytesMax),
+      accepts: (actual) => Number(actual) >= batchBytesMax,
+      why: 'one command can write a record of nearly 8 MiB, and a record is never split',
     },
     {
       name: 'unclean.leader.election.enable',

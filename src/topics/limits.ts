@@ -1,7 +1,7 @@
 import type { SealedBatch } from '../actors/log.ts';
 
-/** What one append may weigh. Topics allow 8 MiB, so that a legal batch never meets the broker's limit. */
-export const batchBytesMax = 6 * 1024 * 1024;
+/** What one append may weigh: what every topic allows, so that a legal batch never meets the broker's limit. */
+export const batchBytesMax = 8 * 1024 * 1024;
 /** What one Produce request, or one transaction of the embedded log, carries of all its partitions together. */
 export const requestBytesMax = 32 * 1024 * 1024;
 

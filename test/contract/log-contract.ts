@@ -1,6 +1,7 @@
 /** What every log promises its actors (src/actors/log.ts); run against the embedded log, in memory and on disk, and against Kafka. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { baseOf, LogWriter, readAll, record } from './log-writer.ts';
+import { RECORD_BYTES_MAX } from '../../src/actors/commit-window.ts';
 import type { WriterEvent } from './log-writer.ts';
 import type { Log, LogRecord, PartitionId, StoredRecord } from '../../src/actors/log.ts';
 
@@ -91,12 +92,12 @@ export function logContract(name: string, kept: 'durable' | 'in memory', start: 
       expect(seals).toBe(4);
     });
 
-    test('a batch above 6 MiB is refused, for good, and harms nobody', async () => {
+    test('a batch above 8 MiB is refused, for good, and harms nobody', async () => {
       const at = fresh();
       const neighbour = fresh();
       const writer = new LogWriter(log, at);
       const other = new LogWriter(log, neighbour);
-      const big = record(1, { value: new Uint8Array(6 * 1024 * 1024) });
+      const big = record(1, { value: new Uint8Array(8 * 1024 * 1024) });
       const [refused, fine] = await Promise.all([writer.append(big), other.append(record(1))]);
       expect(refused.kind).toBe('refused');
       expect(baseOf(fine)).toBe(0);
@@ -105,9 +106,12 @@ export function logContract(name: string, kept: 'durable' | 'in memory', start: 
       expect(writer.broken).toEqual([]);
     });
 
-    test('more than one request can carry: all of it arrives', async () => {
+    test('more than one request can carry, in records of the largest size: all of it arrives', async () => {
+      const name = '注'.repeat(333);
+      const longNames = { key: `${name}/${name}`, namespace: name, workflowId: name, runId: name };
       const places = Array.from({ length: 8 }, fresh);
-      const large = (sequence: number): LogRecord => record(sequence, { value: new Uint8Array(5 * 1024 * 1024).fill(sequence) });
+      const large = (sequence: number): LogRecord =>
+        record(sequence, { ...longNames, value: new Uint8Array(RECORD_BYTES_MAX).fill(sequence) });
       const outcomes = await Promise.all(places.map((at) => new LogWriter(log, at).append(large(3))));
       expect(outcomes.map(baseOf)).toEqual(places.map(() => 0));
       for (const at of places) expect((await log.read(at, 0, 1024))[0]?.value.every((byte) => byte === 3)).toBe(true);

@@ -1,7 +1,8 @@
 /** Records of `<prefix>.history` as bytes. Schema 1: `perdure.journal.v1.HistoryRecord`. */
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition-core.ts';
-import type { TaskQueue } from '../../history/commands.ts';
+import type { RunKey, TaskQueue } from '../../history/commands.ts';
+import type { HistoryEvent } from '../../history/events.ts';
 import { type Fact, type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from '../../history/record.ts';
 import { isTimer, type ParentClosePolicy, type Task, type TimerTask, type TransferTask } from '../../history/tasks.ts';
 import { unreachable } from '../../kernel/assert.ts';
@@ -15,8 +16,8 @@ export const historyCodec: RecordCodec<HistoryRecord> = {
     const timerTasks: journal.TimerTask[] = [];
     const transferTasks: journal.TransferTask[] = [];
     for (const task of record.tasks) {
-      if (isTimer(task)) timerTasks.push(toWireTimer(task, runId));
-      else transferTasks.push(toWireTransfer(task, runId));
+      if (isTimer(task)) timerTasks.push(toWireTimer(task, record));
+      else transferTasks.push(toWireTransfer(task, record));
     }
     const value = journal.encodeHistoryRecord({
       timeMs,
@@ -37,12 +38,13 @@ export const historyCodec: RecordCodec<HistoryRecord> = {
   decode(value, schema): HistoryRecord {
     if (schema !== recordSchema) throw new LogError('corrupt', `history records have schema ${recordSchema}, found ${schema}`);
     const wire = journal.decodeHistoryRecord(value, ownLimits);
-    const tasks: Task[] = [];
-    for (const task of wire.transferTasks) tasks.push(fromWireTransfer(task, wire));
-    for (const task of wire.timerTasks) tasks.push(fromWireTimer(task, wire));
     const { timeMs, type, namespaceId, namespace, workflowId, runId, finishedTaskIds } = wire;
     const runs = wire.runs.map((change) => fromWireRun(change, runId));
-    return { schema, timeMs, type, namespaceId, namespace, workflowId, runId, runs, tasks, finishedTaskIds };
+    const tasks: Task[] = [];
+    const record = { schema, timeMs, type, namespaceId, namespace, workflowId, runId, runs, tasks, finishedTaskIds };
+    for (const task of wire.transferTasks) tasks.push(fromWireTransfer(task, record));
+    for (const task of wire.timerTasks) tasks.push(fromWireTimer(task, record));
+    return record;
   },
 };
 
@@ -152,19 +154,73 @@ function needed(taskQueue: TaskQueue | undefined): TaskQueue {
   return taskQueue;
 }
 
+// ── What a task has from its event ─────────────────────────────────────────────────────────────────────────────────────────────
+//
+// Names are up to 1,000 bytes long, and a worker may send thousands of commands at once. A task whose event stands in the same record
+// leaves out what that event says.
+
+/** Undefined: the event is not in this record. */
+function eventIn({ runs }: HistoryRecord, runId: string, eventId: number): HistoryEvent | undefined {
+  for (const change of runs) {
+    const first = change.events[0];
+    if (change.runId === runId && first !== undefined) return change.events[eventId - first.event.eventId]?.event;
+  }
+  return undefined;
+}
+
+function taskQueueIn(record: HistoryRecord, runId: string, scheduledEventId: number): TaskQueue | undefined {
+  const event = eventIn(record, runId, scheduledEventId);
+  const isScheduled = event?.type === 'workflowTaskScheduled' || event?.type === 'activityTaskScheduled';
+  return isScheduled ? event.attributes.taskQueue : undefined;
+}
+
+function targetIn(record: HistoryRecord, runId: string, initiatedEventId: number): RunKey | undefined {
+  const event = eventIn(record, runId, initiatedEventId);
+  switch (event?.type) {
+    case 'startChildWorkflowExecutionInitiated':
+      return { namespaceId: event.attributes.namespaceId, workflowId: event.attributes.workflowId, runId: '' };
+    case 'signalExternalWorkflowExecutionInitiated':
+    case 'requestCancelExternalWorkflowExecutionInitiated': {
+      const { namespaceId, workflowExecution } = event.attributes;
+      return workflowExecution === undefined ? undefined : { namespaceId, ...workflowExecution };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function timerIdIn(record: HistoryRecord, runId: string, startedEventId: number): string | undefined {
+  const event = eventIn(record, runId, startedEventId);
+  return event?.type === 'timerStarted' ? event.attributes.timerId : undefined;
+}
+
+/** The task's target, unless its event says it. */
+function unknownTarget(record: HistoryRecord, task: Extract<TransferTask, { readonly target: RunKey }>): RunKey | undefined {
+  const { target } = task;
+  const said = targetIn(record, task.key.runId, task.initiatedEventId);
+  const isSaid = said?.namespaceId === target.namespaceId && said.workflowId === target.workflowId && said.runId === target.runId;
+  return isSaid ? undefined : target;
+}
+
+function isSameQueue(one: TaskQueue, other: TaskQueue | undefined): boolean {
+  return other !== undefined && one.name === other.name && one.kind === other.kind && one.normalName === other.normalName;
+}
+
 // ── Tasks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const transferKind = journal.TransferTaskKind;
 const noTransfer = journal.emptyTransferTask();
 
-function toWireTransfer(task: TransferTask, runId: string): journal.TransferTask {
+function toWireTransfer(task: TransferTask, record: HistoryRecord): journal.TransferTask {
   const { taskId, version } = task;
-  const common = { ...noTransfer, taskId, version, runId: task.key.runId === runId ? '' : task.key.runId };
+  const { runId } = task.key;
+  const common = { ...noTransfer, taskId, version, runId: runId === record.runId ? '' : runId };
   switch (task.kind) {
     case 'workflowTask':
     case 'activityTask': {
       const kind = task.kind === 'workflowTask' ? transferKind.WORKFLOW_TASK : transferKind.ACTIVITY_TASK;
-      const { scheduledEventId: eventId, stamp, taskQueue, scheduleToStartTimeoutMs } = task;
+      const { scheduledEventId: eventId, stamp, scheduleToStartTimeoutMs } = task;
+      const taskQueue = isSameQueue(task.taskQueue, taskQueueIn(record, runId, eventId)) ? undefined : task.taskQueue;
       return { ...common, kind, eventId, stamp, taskQueue, scheduleToStartTimeoutMs };
     }
     case 'startChild':
@@ -172,13 +228,23 @@ function toWireTransfer(task: TransferTask, runId: string): journal.TransferTask
         ...common,
         kind: transferKind.START_CHILD,
         eventId: task.initiatedEventId,
-        target: task.target,
+        target: unknownTarget(record, task),
         parentClosePolicy: task.parentClosePolicy ?? 0,
       };
     case 'signalExternal':
-      return { ...common, kind: transferKind.SIGNAL_EXTERNAL, eventId: task.initiatedEventId, target: task.target };
+      return {
+        ...common,
+        kind: transferKind.SIGNAL_EXTERNAL,
+        eventId: task.initiatedEventId,
+        target: unknownTarget(record, task),
+      };
     case 'cancelExternal':
-      return { ...common, kind: transferKind.CANCEL_EXTERNAL, eventId: task.initiatedEventId, target: task.target };
+      return {
+        ...common,
+        kind: transferKind.CANCEL_EXTERNAL,
+        eventId: task.initiatedEventId,
+        target: unknownTarget(record, task),
+      };
     case 'scheduleChildFirstTask':
       return { ...common, kind: transferKind.SCHEDULE_CHILD_FIRST_TASK, target: task.child };
     case 'notifyParent':
@@ -196,21 +262,21 @@ function toWireTransfer(task: TransferTask, runId: string): journal.TransferTask
   }
 }
 
-type RecordNames = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
-
-function fromWireTransfer(wire: journal.TransferTask, record: RecordNames): TransferTask {
-  const { taskId, version, eventId, stamp, scheduleToStartTimeoutMs, target } = wire;
+function fromWireTransfer(wire: journal.TransferTask, record: HistoryRecord): TransferTask {
+  const { taskId, version, eventId, stamp, scheduleToStartTimeoutMs } = wire;
   const key = keyOf(wire.runId, record);
   const common = { taskId, version, key };
   switch (wire.kind) {
     case transferKind.WORKFLOW_TASK:
     case transferKind.ACTIVITY_TASK: {
       const kind = wire.kind === transferKind.WORKFLOW_TASK ? 'workflowTask' : 'activityTask';
-      return { ...common, kind, scheduledEventId: eventId, stamp, taskQueue: needed(wire.taskQueue), scheduleToStartTimeoutMs };
+      const taskQueue = needed(wire.taskQueue ?? taskQueueIn(record, key.runId, eventId));
+      return { ...common, kind, scheduledEventId: eventId, stamp, taskQueue, scheduleToStartTimeoutMs };
     }
     case transferKind.NOTIFY_PARENT:
       return { ...common, kind: 'notifyParent' };
   }
+  const target = wire.target ?? targetIn(record, key.runId, eventId);
   if (target === undefined) throw new LogError('corrupt', `transfer task ${taskId} of kind ${wire.kind} names no target`);
   switch (wire.kind) {
     case transferKind.START_CHILD:
@@ -243,12 +309,15 @@ const noTimer = journal.emptyTimerTask();
 /** `temporal.api.enums.v1.TimeoutType` */
 const timeoutNames = ['startToClose', 'scheduleToStart', 'scheduleToClose', 'heartbeat'] as const;
 
-function toWireTimer(task: TimerTask, runId: string): journal.TimerTask {
+function toWireTimer(task: TimerTask, record: HistoryRecord): journal.TimerTask {
   const { taskId, fireTimeMs } = task;
-  const common = { ...noTimer, taskId, fireTimeMs, runId: task.key.runId === runId ? '' : task.key.runId };
+  const { runId } = task.key;
+  const common = { ...noTimer, taskId, fireTimeMs, runId: runId === record.runId ? '' : runId };
   switch (task.kind) {
-    case 'userTimer':
-      return { ...common, kind: timerKind.USER_TIMER, eventId: task.startedEventId, timerId: task.timerId };
+    case 'userTimer': {
+      const timerId = task.timerId === timerIdIn(record, runId, task.startedEventId) ? '' : task.timerId;
+      return { ...common, kind: timerKind.USER_TIMER, eventId: task.startedEventId, timerId };
+    }
     case 'activityTimeout':
     case 'workflowTaskTimeout': {
       const kind = task.kind === 'activityTimeout' ? timerKind.ACTIVITY_TIMEOUT : timerKind.WORKFLOW_TASK_TIMEOUT;
@@ -269,12 +338,15 @@ function toWireTimer(task: TimerTask, runId: string): journal.TimerTask {
   }
 }
 
-function fromWireTimer(wire: journal.TimerTask, record: RecordNames): TimerTask {
-  const { taskId, fireTimeMs, eventId, stamp, timerId } = wire;
-  const common = { taskId, fireTimeMs, key: keyOf(wire.runId, record) };
+function fromWireTimer(wire: journal.TimerTask, record: HistoryRecord): TimerTask {
+  const { taskId, fireTimeMs, eventId, stamp } = wire;
+  const key = keyOf(wire.runId, record);
+  const common = { taskId, fireTimeMs, key };
   switch (wire.kind) {
-    case timerKind.USER_TIMER:
+    case timerKind.USER_TIMER: {
+      const timerId = wire.timerId === '' ? (timerIdIn(record, key.runId, eventId) ?? '') : wire.timerId;
       return { ...common, kind: 'userTimer', timerId, startedEventId: eventId };
+    }
     case timerKind.ACTIVITY_TIMEOUT:
       return {
         ...common,
@@ -302,6 +374,6 @@ function fromWireTimer(wire: journal.TimerTask, record: RecordNames): TimerTask 
   }
 }
 
-function keyOf(runId: string, record: RecordNames): { readonly namespaceId: string; readonly workflowId: string; readonly runId: string } {
+function keyOf(runId: string, record: HistoryRecord): RunKey {
   return { namespaceId: record.namespaceId, workflowId: record.workflowId, runId: runId === '' ? record.runId : runId };
 }
