@@ -362,7 +362,10 @@ class HistoryMemory
   #flushSoon(): void {
     this.#flush ??= this.#options.clock.after(FLUSH_DELAY_MS, () => {
       this.#flush = undefined;
-      if (this.#core.hasFinishedTasks) this.#submit({ kind: 'flushFinishedTasks' });
+      if (!this.#core.hasFinishedTasks) return;
+      this.#submit({ kind: 'flushFinishedTasks' });
+      // One record may not hold them all.
+      this.#flushSoon();
     });
   }
 

@@ -31,7 +31,14 @@ import { dropSpeculative } from './speculative.ts';
 import { findStartedTask } from './started-task.ts';
 import { isRunning, type Run } from './state.ts';
 import { pascalCase, timeoutType, workflowTaskFailedCause } from './wire-enums.ts';
-import { describeStarted, finishWorkflowTaskTasks, scheduleWorkflowTask, startedAttributes, writeStarted } from './workflow-task.ts';
+import {
+  describeStarted,
+  finishWorkflowTaskTasks,
+  scheduleWorkflowTask,
+  startedAttributes,
+  stickyScheduleToStart,
+  writeStarted,
+} from './workflow-task.ts';
 
 export function completeWorkflowTask(draft: Draft, request: CompleteWorkflowTask): HistoryReply {
   const found = findStartedTask(draft, request.task);
@@ -126,13 +133,12 @@ function setSticky(run: RunDraft, sticky: StickyAttributes | undefined): void {
   const old = run.run.sticky;
   if (sticky === undefined || sticky.taskQueue.name === '') {
     if (old !== undefined) run.note({ kind: 'stickyCleared' });
-  } else if (
-    old === undefined ||
-    old.taskQueue.name !== sticky.taskQueue.name ||
-    old.scheduleToStartTimeoutMs !== sticky.scheduleToStartTimeoutMs
-  ) {
-    run.note({ kind: 'stickySet', sticky });
+    return;
   }
+  const { taskQueue } = sticky;
+  const scheduleToStartTimeoutMs = stickyScheduleToStart(sticky.scheduleToStartTimeoutMs, run.draft.limits);
+  if (old?.taskQueue.name === taskQueue.name && old.scheduleToStartTimeoutMs === scheduleToStartTimeoutMs) return;
+  run.note({ kind: 'stickySet', sticky: { taskQueue, scheduleToStartTimeoutMs } });
 }
 
 function applyCommand(completion: Completion, command: WorkflowCommand): CommandFailure | undefined {

@@ -218,7 +218,7 @@ export class HistoryCore {
       const isReal = run.workflowTask !== undefined || !isRunning(run);
       if (isReal && volatile.speculative.has(runId)) draft.stage({ kind: 'speculativeEnded', runId });
     }
-    for (const taskId of volatile.finished) if (this.#shard.transfers.has(taskId)) draft.finishTask(taskId);
+    takeFinishedAlong(draft);
     return { kind: 'commit', record: draft.toRecord(), reply, effects: draft.effects, changes: draft.changes };
   }
 
@@ -230,6 +230,17 @@ export class HistoryCore {
     if (waiters.get(runId)?.has(askId) === true) return run === undefined ? undefined : positionOf(this.#draft(nowMs, askId), run);
     if (queries.get(runId)?.has(askId) !== true) return undefined;
     return reject({ reason: 'query-timed-out', message: 'query timed out before a worker could process it' });
+  }
+}
+
+/** Tasks that ended without a record of their own: this one carries them along, as many as it should. */
+function takeFinishedAlong(draft: Draft): void {
+  let room = draft.limits.finishedTasksPerRecordMax;
+  for (const taskId of draft.volatile.finished) {
+    if (room === 0) return;
+    if (!draft.shard.transfers.has(taskId)) continue;
+    draft.finishTask(taskId);
+    room--;
   }
 }
 
@@ -286,7 +297,7 @@ function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined
       return putAside(draft, command);
     case 'flushFinishedTasks':
       // `handle` puts them into every record; here they are the record.
-      for (const taskId of draft.volatile.finished) if (draft.shard.transfers.has(taskId)) draft.finishTask(taskId);
+      takeFinishedAlong(draft);
       return { kind: 'done' };
     default:
       return unreachable(command);

@@ -16,6 +16,7 @@ import { assert } from '../kernel/assert.ts';
 import { flushBuffer } from './buffer.ts';
 import type { StartWorkflowTask, TaskQueue } from './commands.ts';
 import type { Draft, RunDraft } from './draft.ts';
+import type { HistoryLimits } from './limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from './replies.ts';
 import { findRun, workflowTaskNotFound } from './reject.ts';
 import { isRunning, type Run, type WorkflowTask } from './state.ts';
@@ -58,7 +59,7 @@ export function dispatchWorkflowTask(run: RunDraft): void {
   const { workflowTask, sticky, key } = run.run;
   assert(workflowTask !== undefined, 'only a scheduled task is dispatched');
   const isSticky = workflowTask.taskQueue.kind === taskQueueKind.sticky;
-  const scheduleToStartTimeoutMs = isSticky ? (sticky?.scheduleToStartTimeoutMs ?? 0) : 0;
+  const scheduleToStartTimeoutMs = isSticky ? stickyScheduleToStart(sticky?.scheduleToStartTimeoutMs ?? 0, run.draft.limits) : 0;
   const { scheduledEventId, stamp, taskQueue } = workflowTask;
   run.addTask({
     kind: 'workflowTask',
@@ -71,6 +72,12 @@ export function dispatchWorkflowTask(run: RunDraft): void {
     scheduleToStartTimeoutMs,
   });
   if (scheduleToStartTimeoutMs > 0) armWorkflowTaskTimeout(run, scheduleToStartTimeoutMs, 'scheduleToStart');
+}
+
+/** A task must not wait for ever in the queue of one worker: that worker may be gone. */
+export function stickyScheduleToStart(timeoutMs: number, limits: HistoryLimits): number {
+  const { stickyScheduleToStartMsDefault, stickyScheduleToStartMsMax } = limits;
+  return timeoutMs > 0 ? Math.min(timeoutMs, stickyScheduleToStartMsMax) : stickyScheduleToStartMsDefault;
 }
 
 export function armWorkflowTaskTimeout(run: RunDraft, afterMs: number, timeout: 'scheduleToStart' | 'startToClose'): void {

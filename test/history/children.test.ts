@@ -391,6 +391,22 @@ describe('close of a child', () => {
     expect(shard.pendingTasks()).toEqual(['workflowTask']);
   });
 
+  test('of very many that ended meanwhile, each record carries as many as it should', () => {
+    const shard = new ShardUnderTest({ finishedTasksPerRecordMax: 2 });
+    shard.start();
+    shard.complete(
+      shard.pollWorkflowTask(),
+      [1, 2, 3, 4, 5].map((index) => startChild({ workflowId: `child-${index}`, parentClosePolicy: 1 })),
+    );
+    terminate(shard, key);
+    // None of them started: nothing is written but that these five tasks are over.
+    for (const task of [...shard.core.pendingTransferTasks()]) shard.carry(task);
+    const { length } = shard.records;
+    for (let flushed = 0; shard.core.hasFinishedTasks && flushed < 10; flushed++) shard.expectDone({ kind: 'flushFinishedTasks' });
+    expect(shard.records.slice(length).map(({ finishedTaskIds }) => finishedTaskIds.length)).toEqual([2, 2, 1]);
+    expect(shard.pendingTasks()).toEqual([]);
+  });
+
   test('continued as new it goes on: only its last run counts', () => {
     const shard = parentWithChild();
     shard.pumpOutbox();

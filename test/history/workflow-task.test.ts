@@ -222,6 +222,22 @@ describe('start-to-close timeout', () => {
 });
 
 describe('sticky queue', () => {
+  test.each([
+    ['none', 0, 5000],
+    ['one below zero', -1, 5000],
+    ['one of a year', 365 * 24 * 3_600_000, 3_600_000],
+  ])('a worker that names no bearable wait (%s) does not hold the task for ever', (_, scheduleToStartTimeoutMs, waitsMs) => {
+    const shard = new ShardUnderTest();
+    shard.start();
+    shard.complete(shard.pollWorkflowTask(), [], { sticky: { ...sticky, scheduleToStartTimeoutMs } });
+    shard.signal();
+    expect(shard.pendingTask('workflowTask')).toMatchObject({ taskQueue: { name: 'sticky' }, scheduleToStartTimeoutMs: waitsMs });
+    shard.advance(waitsMs);
+    shard.fireDueTimers();
+    expect(shard.history().slice(-2)).toEqual(['workflowTaskTimedOut', 'workflowTaskScheduled']);
+    expect(shard.pendingTask('workflowTask').taskQueue.name).toBe('queue');
+  });
+
   test('the next task goes there, with the new part of the history only', () => {
     const shard = stuck();
     shard.signal();
