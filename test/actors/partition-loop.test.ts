@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { NOBODY } from '../../src/actors/asks.ts';
+import { RECORD_BYTES_MAX } from '../../src/actors/commit-window.ts';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
 import { Router } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
@@ -147,9 +148,9 @@ describe('a partition on an exclusive log', () => {
     expect(bench.log.appends - before).toBe(4);
   });
 
-  test('a record over 4 MiB is refused and leaves no trace', async () => {
+  test('a record over the limit is refused and leaves no trace', async () => {
     const bench = await new Bench(new MemoryLog()).start();
-    expect(await bench.ask({ kind: 'add', id: 'big', size: 4 * 1024 * 1024 })).toMatchObject({ kind: 'tooLarge' });
+    expect(await bench.ask({ kind: 'add', id: 'big', size: RECORD_BYTES_MAX })).toMatchObject({ kind: 'tooLarge' });
     expect(await bench.ask({ kind: 'read' })).toEqual({ kind: 'entries', entries: [] });
     expect(bench.log.records(partition)).toHaveLength(1);
   });
@@ -254,7 +255,7 @@ describe('a partition on an exclusive log', () => {
   test("one of the actor's own is the shell's to try again", async () => {
     const bench = await new Bench(new MemoryLog()).start();
     bench.loop.submit(NOBODY, { kind: 'throw' });
-    bench.loop.submit(NOBODY, { kind: 'add', id: 'big', size: 5 * 1024 * 1024 });
+    bench.loop.submit(NOBODY, { kind: 'add', id: 'big', size: RECORD_BYTES_MAX });
     expect(await bench.ask({ kind: 'add', id: 'a' })).toEqual({ kind: 'added', place: 0 });
     expect(bench.events.slice(1, 3)).toEqual([
       { kind: 'undecided', own: true, command: 'throw', reason: 'Error: planted failure of the core' },
