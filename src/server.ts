@@ -25,7 +25,7 @@ import type { ClusterCommand } from './cluster/commands.ts';
 import type { ClusterReply } from './cluster/replies.ts';
 import { AnotherServerError } from './config/another-server.ts';
 import type { KafkaOptions } from './config/kafka-options.ts';
-import type { BrokerProbe, RunningServer, ServerOptions } from './config/server-options.ts';
+import type { BrokerProbe, RunningServer, ServerOptions, StartSummary } from './config/server-options.ts';
 import { startFrontend } from './grpc/frontend.ts';
 import { defaultHistoryLimits } from './history/limits.ts';
 import type { HistoryReply } from './history/replies.ts';
@@ -174,11 +174,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         condition: census,
       },
     });
-    census.serving();
     const endPolls = (): void => {
       for (const host of hosts) host.endPolls();
     };
-    return running({ host: options.host, front, census, endPolls, release });
+    const started = summaryOf(options, prefix, census.recordsRead);
+    census.serving();
+    return running({ host: options.host, front, census, started, endPolls, release });
   } catch (error) {
     census.stopping();
     await release();
@@ -196,11 +197,12 @@ type Parts = {
   readonly host: string;
   readonly front: { readonly port: number; stop(graceMs: number): Promise<void> };
   readonly census: Census;
+  readonly started: StartSummary;
   readonly endPolls: () => void;
   readonly release: () => Promise<void>;
 };
 
-function running({ host, front, census, endPolls, release }: Parts): RunningServer {
+function running({ host, front, census, started, endPolls, release }: Parts): RunningServer {
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     census.stopping();
@@ -208,7 +210,13 @@ function running({ host, front, census, endPolls, release }: Parts): RunningServ
     await front.stop(STOP_GRACE_MS);
     await release();
   };
-  return { address: `${host}:${front.port}`, port: front.port, stop: () => (stopped ??= stop()) };
+  return { address: `${host}:${front.port}`, port: front.port, started, stop: () => (stopped ??= stop()) };
+}
+
+function summaryOf(options: ServerOptions, prefix: string, records: number): StartSummary {
+  const { log, historyShards } = options;
+  if (log.kind === 'kafka') return { log: `kafka ${log.kafka.brokers.join(',')}`, topicPrefix: prefix, historyShards, records };
+  return { log: log.filename ?? 'memory', topicPrefix: '', historyShards, records };
 }
 
 type OpenLog = { readonly log: Log; readonly topics: readonly TopicSpec[] };

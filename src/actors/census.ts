@@ -79,6 +79,11 @@ export class Census implements ServerCondition {
     return this.#settled.promise;
   }
 
+  /** Records of all journals, without the claims of this start. */
+  get recordsRead(): number {
+    return this.#entries.reduce((sum, { status }) => sum + Math.max(0, (status?.offset ?? 0) - 1), 0);
+  }
+
   /** The port is open: from now on people are told, once a minute, what is not served. */
   serving(): void {
     this.#isServing = true;

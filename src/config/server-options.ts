@@ -37,8 +37,20 @@ export type ServerOptions = {
 export type RunningServer = {
   readonly address: string;
   readonly port: number;
+  readonly started: StartSummary;
   /** Drains and closes everything; idempotent. */
   stop(): Promise<void>;
+};
+
+/** What a start found and what it took. */
+export type StartSummary = {
+  /** `kafka <brokers>`, a file name, or `memory`. */
+  readonly log: string;
+  /** Of topics; '' where there are none. */
+  readonly topicPrefix: string;
+  readonly historyShards: number;
+  /** Read from the journals. */
+  readonly records: number;
 };
 
 /** What a broker of the server file said when it was tried. */

@@ -1,7 +1,7 @@
 /** `bin/perdure` with the whole server behind it, as users and SDK test environments start it. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
@@ -98,6 +98,76 @@ describe('perdure server start-dev', () => {
     expect(await second.exit).toEqual({ code: 1, signal: null });
     expect(second.err).toMatch(/^perdure: /);
     expect(second.err).not.toMatch(/^ {4}at /m);
+  });
+});
+
+describe('perdure server start', () => {
+  function fileServer(name: string, more = ''): Child {
+    const config = join(folder, `${name}.yaml`);
+    const store = `persistence: {datastores: {default: {sql: {pluginName: sqlite, databaseName: ${name}.db}}}}`;
+    writeFileSync(config, `services: {frontend: {rpc: {grpcPort: 0}}}\n${store}\n${more}`);
+    const child = new Child(bin, ['server', 'start', '--config', config]);
+    children.push(child);
+    return child;
+  }
+
+  test('logs one line for the start, with what it found and what it took, and one at the end', async () => {
+    for (const life of ['first', 'second']) {
+      const child = fileServer('lines');
+      const serving = JSON.parse(await child.seen('err', /^.*"msg":"serving".*$/m)) as Record<string, unknown>;
+      expect(serving).toMatchObject({
+        level: 'info',
+        version: '0.1.0',
+        log: join(folder, 'lines.db'),
+        shards: 4,
+        seconds: expect.any(Number),
+        'start-heap-mib': expect.any(Number),
+        'heap-limit-mib': expect.any(Number),
+      });
+      expect(Number(serving['records']) > 0).toBe(life === 'second');
+      child.process.kill('SIGTERM');
+      expect(await child.exit).toEqual({ code: 0, signal: null });
+      const messages = child.err
+        .trimEnd()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { readonly msg: string }).msg);
+      expect(messages).toEqual(['serving', 'stopping', 'stopped']);
+    }
+  });
+});
+
+describe('memory', () => {
+  async function heapLimitMiB(env: Readonly<Record<string, string>>): Promise<number> {
+    const child = new Child(bin, ['server', 'start-dev', '--port', '0', '--log-level', 'info'], env);
+    children.push(child);
+    return Number(/\d+$/.exec(await child.seen('err', /heap-limit-mib=\d+/))?.[0]);
+  }
+
+  test('the heap may take three quarters of the machine, or what NODE_OPTIONS say', async () => {
+    const machine = Math.min(totalmem(), process.constrainedMemory() || Infinity) / 2 ** 20;
+    const limit = await heapLimitMiB({ NODE_OPTIONS: '' });
+    expect(Math.abs(limit - 0.75 * machine)).toBeLessThan(0.05 * machine);
+    const small = await heapLimitMiB({ NODE_OPTIONS: '--max-old-space-size=200' });
+    expect(small).toBeGreaterThanOrEqual(200);
+    expect(small).toBeLessThan(450);
+  });
+
+  test('a heap that is nearly full is told before V8 ends the process', async () => {
+    const child = new Child(bin, ['server', 'start-dev', '--port', '0'], {
+      NODE_OPTIONS: '--max-old-space-size=48 --max-semi-space-size=1',
+    });
+    children.push(child);
+    const port = /\d+$/.exec(await child.seen('out', /^Server: +localhost:\d+(?=\n)/m))?.[0] ?? '';
+    await withClient(`127.0.0.1:${port}`, async (client) => {
+      let warned = false;
+      const filling = async (worker: number): Promise<void> => {
+        for (let count = 0; !warned; count++) {
+          await client.workflow.start('w', { taskQueue: `queue-${worker}`, workflowId: `${worker}-${count}-${'x'.repeat(900)}` });
+        }
+      };
+      const seen = child.seen('err', /WARN .*the heap is nearly full.*heap-limit-mib=\d+/).then(() => (warned = true));
+      await Promise.all([seen, ...Array.from({ length: 8 }, (_, worker) => filling(worker))]);
+    });
   });
 });
 

@@ -142,7 +142,7 @@ describe('server start', () => {
     const config = file('b.yaml', `log: {outputFile: perdure.log, format: console}\nservices: {frontend: {rpc: {grpcPort: 0}}}\n${log}`);
     const written = join(folder, 'perdure.log');
     const child = start(['server', 'start', '--config', config, '--allow-no-auth']);
-    await grows(written, /INFO {2}serving {2}address=localhost:\d+\n$/);
+    await grows(written, /INFO {2}serving {2}address=localhost:\d+ .*\n$/);
     renameSync(written, `${written}.1`);
     child.process.kill('SIGUSR1');
     await grows(written, /^$/);
@@ -182,6 +182,43 @@ describe('server start', () => {
     const child = start(['server', 'start', '--strict-config', '--config', config]);
     expect(await child.exit).toEqual({ code: 2, signal: null });
     expect(child.err).toBe(`${config}:1:7: log.whatever: unknown key\n`);
+  });
+
+  const jsonLines = (child: Child): unknown[] =>
+    child.err
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line): unknown => JSON.parse(line));
+
+  test.each([
+    { how: 'refuse', code: 1, last: { level: 'error', msg: 'the log is locked', why: 'Because: another process has it' } },
+    { how: 'taken', code: 3, last: { level: 'error', msg: 'another server serves it' } },
+    { how: 'fatal', code: 1, last: { level: 'error', msg: 'the disk is full' } },
+    { how: 'bug', code: 1, last: { level: 'error', error: 'oops', stacktrace: expect.stringContaining('stub-main.ts') } },
+  ])('its last words are a record of its log, once: $how', async ({ how, code, last }) => {
+    const config = file('last.yaml', `services: {frontend: {rpc: {grpcPort: 0}}}\n${log}`);
+    const child = start(['server', 'start', '--config', config], how);
+    expect(await child.exit).toEqual({ code, signal: null });
+    const lines = jsonLines(child);
+    expect(lines.at(-1)).toMatchObject(last);
+    expect(lines.filter((line) => typeof line === 'object' && line !== null && 'level' in line && line.level === 'error')).toHaveLength(1);
+  });
+
+  test('with a log file its last words stand there and on stderr', async () => {
+    const config = file('last-file.yaml', `log: {outputFile: last.log}\nservices: {frontend: {rpc: {grpcPort: 0}}}\n${log}`);
+    const child = start(['server', 'start', '--config', config], 'refuse');
+    expect(await child.exit).toEqual({ code: 1, signal: null });
+    expect(child.err).toBe('perdure: the log is locked\nBecause: another process has it\n');
+    expect(readFileSync(join(folder, 'last.log'), 'utf8')).toMatch(/^\{.*"msg":"the log is locked".*\}\n$/);
+  });
+
+  test('--log-level goes before the file', async () => {
+    const config = file('level.yaml', `log: {level: info}\nservices: {frontend: {rpc: {grpcPort: 0}}}\n${log}`);
+    const child = start(['server', 'start', '--config', config, '--log-level', 'never'], 'refuse');
+    expect(await child.exit).toEqual({ code: 1, signal: null });
+    expect(child.err).toBe('perdure: the log is locked\nBecause: another process has it\n');
+    const verbose = start(['server', 'start', '--config', config, '--log-level', 'debug'], 'fatal');
+    await verbose.seen('err', /"level":"debug"/);
   });
 
   test.each([

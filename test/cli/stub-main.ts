@@ -1,6 +1,6 @@
 /**
  * The command line in a process of its own, over a server that only listens. How it behaves stands in STUB:
- * `serve`, `slow-start`, `slow-stop`, `fatal` and `fenced` (soon after the start), `refuse` and `taken` (fail to start).
+ * `serve`, `slow-start`, `slow-stop`, `fatal`, `fenced` and `bug` (soon after the start), `refuse` and `taken` (fail to start).
  */
 import { createServer } from 'node:net';
 import { runCli } from '../../src/cli/run.ts';
@@ -21,17 +21,24 @@ async function startServer(options: ServerOptions): Promise<RunningServer> {
     server.listen(options.port, options.host, resolve);
   });
   if (how === 'fenced') setImmediate(() => options.onFatal(new AnotherServerError('another server took it')));
+  if (how === 'bug') setImmediate(throwBug);
+  options.logger.debug('stub listens');
   if (how === 'fatal') setImmediate(() => options.onFatal(new Error('the disk is full')));
   const address = server.address();
   return {
     address: options.host,
     port: typeof address === 'object' && address !== null ? address.port : 0,
+    started: { log: 'stub', topicPrefix: 'stub', historyShards: 4, records: 7 },
     stop: async () => {
       options.logger.info('stub stops');
       if (how === 'slow-stop') await new Promise<never>(() => {});
       await new Promise<void>((resolve) => void server.close(() => resolve()));
     },
   };
+}
+
+function throwBug(): never {
+  throw new Error('oops');
 }
 
 process.exit(

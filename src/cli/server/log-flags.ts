@@ -3,11 +3,14 @@ import { logLevels, type LogFormat, type LogLevel } from '../../observability/lo
 import { usageError } from '../cli-error.ts';
 import type { Flag } from '../command.ts';
 
-export const logLevelFlag: Flag = { name: 'log-level', value: 'LEVEL', help: 'debug, info, warn, error or never', defaultText: 'warn' };
+const levels = 'debug, info, warn, error or never';
+export const logLevelFlag: Flag = { name: 'log-level', value: 'LEVEL', help: levels, defaultText: 'warn' };
+/** Where a server file says something too. */
+export const logLevelOverFileFlag: Flag = { ...logLevelFlag, help: `${levels}; goes before the server file`, defaultText: 'log.level' };
 export const logFormatFlag: Flag = { name: 'log-format', value: 'FORMAT', help: 'text or json; pretty is text', defaultText: 'text' };
 
-export function readLogLevel(given: string | undefined): LogLevel {
-  const wanted = (given ?? 'warn').toLowerCase();
+export function readLogLevel(given: string | undefined, otherwise: LogLevel): LogLevel {
+  const wanted = (given ?? otherwise).toLowerCase();
   return logLevels.find((level) => level === wanted) ?? refuse('--log-level', given ?? '', logLevels);
 }
 

@@ -3,11 +3,14 @@ import { flushCompileCache } from 'node:module';
 import { AnotherServerError } from '../../config/another-server.ts';
 import type { RunningServer } from '../../config/server-options.ts';
 import type { ServerSettings } from '../../config/settings.ts';
+import { perdureVersion } from '../../config/version.ts';
+import { heapUse, watchHeap } from '../../observability/heap-watch.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { CliError, failure } from '../cli-error.ts';
 import type { Io } from '../io.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { hostPort } from './banner.ts';
+import type { LastWords } from './last-words.ts';
 
 export type ServeRequest = {
   readonly settings: ServerSettings;
@@ -15,6 +18,7 @@ export type ServeRequest = {
   readonly io: Io;
   /** A start that takes longer has failed. */
   readonly startMsMax: number;
+  readonly lastWords: LastWords;
   readonly onServing: (server: RunningServer) => void;
 };
 
@@ -32,7 +36,6 @@ type End = { readonly kind: 'signal'; readonly signal: string } | { readonly kin
  *        └── signal: exit 0     └── onFatal: exit 1, or 3 for another server, at once: there is nothing left that it may write
  */
 export async function serve(request: ServeRequest): Promise<ExitCode> {
-  const { settings, logger, io } = request;
   const end = Promise.withResolvers<End>();
   const secondSignal = Promise.withResolvers<'again'>();
   let signals = 0;
@@ -41,21 +44,56 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
     if (signals === 1) end.resolve({ kind: 'signal', signal });
     else secondSignal.resolve('again');
   };
+  const onBug = (error: unknown): void => {
+    request.lastWords.bug(asError(error));
+    process.exit(exitCodes.failed);
+  };
   for (const signal of stopSignals) process.on(signal, onSignal);
+  process.on('uncaughtException', onBug);
+  const unwatchHeap = watchHeap(request.logger);
   try {
-    const started = await Promise.race([start(request, (error) => end.resolve({ kind: 'fatal', error })), end.promise]);
-    if ('kind' in started) return finishEarly(started, io);
-    request.onServing(started);
-    logger.info('serving', { address: hostPort(settings.host, started.port) });
-    // A server that is only ever killed would never write its compile cache.
-    setImmediate(flushCompileCache);
-    const ended = await end.promise;
-    if (ended.kind === 'fatal') return finishEarly(ended, io);
-    logger.info('stopping', { signal: ended.signal });
-    return await stop(started, secondSignal.promise, io);
+    return await lifeOf(request, end, secondSignal.promise);
+  } catch (error) {
+    if (error instanceof CliError) request.lastWords.failure(error);
+    else request.lastWords.bug(asError(error));
+    return error instanceof CliError ? error.exitCode : exitCodes.failed;
   } finally {
+    unwatchHeap();
+    process.off('uncaughtException', onBug);
     for (const signal of stopSignals) process.off(signal, onSignal);
   }
+}
+
+/** Throws CliError when the server ends in another way than it was asked to. */
+async function lifeOf(request: ServeRequest, end: PromiseWithResolvers<End>, secondSignal: Promise<'again'>): Promise<ExitCode> {
+  const { settings, logger } = request;
+  const heapBefore = heapUse();
+  const beganMs = performance.now();
+  const started = await Promise.race([start(request, (error) => end.resolve({ kind: 'fatal', error })), end.promise]);
+  if ('kind' in started) return endedEarly(started);
+  request.onServing(started);
+  const heap = heapUse();
+  logger.info('serving', {
+    address: hostPort(settings.host, started.port),
+    version: perdureVersion(),
+    log: started.started.log,
+    'topic-prefix': started.started.topicPrefix === '' ? undefined : started.started.topicPrefix,
+    shards: started.started.historyShards,
+    records: started.started.records,
+    seconds: secondsSince(beganMs),
+    'start-heap-mib': heap.usedMiB - heapBefore.usedMiB,
+    'heap-mib': heap.usedMiB,
+    'heap-limit-mib': heap.limitMiB,
+  });
+  // A server that is only ever killed would never write its compile cache.
+  setImmediate(flushCompileCache);
+  const ended = await end.promise;
+  if (ended.kind === 'fatal') return endedEarly(ended);
+  logger.info('stopping', { signal: ended.signal });
+  const stoppingMs = performance.now();
+  await stop(started, secondSignal);
+  logger.info('stopped', { seconds: secondsSince(stoppingMs), 'served-seconds': secondsSince(beganMs) });
+  return exitCodes.done;
 }
 
 async function start({ settings, logger, io, startMsMax }: ServeRequest, onFatal: (error: Error) => void): Promise<RunningServer> {
@@ -73,27 +111,32 @@ async function start({ settings, logger, io, startMsMax }: ServeRequest, onFatal
   }
 }
 
-function finishEarly(end: End, io: Io): ExitCode {
+function endedEarly(end: End): ExitCode {
   if (end.kind === 'signal') return exitCodes.done;
-  io.err(`perdure: ${end.error.message}\n`);
-  return end.error instanceof AnotherServerError ? exitCodes.anotherServer : exitCodes.failed;
+  throw end.error instanceof AnotherServerError ? new CliError(exitCodes.anotherServer, end.error.message) : failure(end.error.message);
 }
 
-async function stop(server: RunningServer, secondSignal: Promise<'again'>, io: Io): Promise<ExitCode> {
+async function stop(server: RunningServer, secondSignal: Promise<'again'>): Promise<void> {
   const tooLong = Promise.withResolvers<'too long'>();
   const timer = setTimeout(() => tooLong.resolve('too long'), stopMsMax);
   const how = await Promise.race([server.stop().then(() => 'stopped' as const), tooLong.promise, secondSignal]);
   clearTimeout(timer);
   switch (how) {
     case 'stopped':
-      return exitCodes.done;
+      return;
     case 'again':
-      io.err('perdure: program interrupted\n');
-      return exitCodes.failed;
+      throw failure('program interrupted');
     case 'too long':
-      io.err(`perdure: did not stop within ${stopMsMax / 1000} s, leaving without draining; nothing acknowledged is lost\n`);
-      return exitCodes.failed;
+      throw failure(`did not stop within ${stopMsMax / 1000} s, leaving without draining; nothing acknowledged is lost`);
   }
+}
+
+function secondsSince(startMs: number): number {
+  return Math.round((performance.now() - startMs) / 10) / 100;
+}
+
+function asError(value: unknown): Error {
+  return value instanceof Error ? value : new Error(String(value));
 }
 
 async function checkPort({ host, port }: ServerSettings): Promise<void> {

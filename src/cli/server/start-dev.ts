@@ -2,20 +2,29 @@ import { createLogger, type Logger } from '../../observability/logger.ts';
 import type { Invocation } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { banner } from './banner.ts';
+import { lastWords } from './last-words.ts';
 import { readLogFormat, readLogLevel } from './log-flags.ts';
 import { serve } from './serve.ts';
 import { readStartDevSettings } from './start-dev-settings.ts';
 
 export async function runStartDev({ flags, io }: Invocation): Promise<ExitCode> {
-  const level = readLogLevel(flags.one('log-level'));
-  const logger = createLogger({ level, format: readLogFormat(flags.one('log-format')), write: io.err, nowMs: () => Date.now() });
+  const level = readLogLevel(flags.one('log-level'), 'warn');
+  const format = readLogFormat(flags.one('log-format'));
+  const logger = createLogger({ level, format, write: io.err, nowMs: () => Date.now() });
   const settings = readStartDevSettings(flags);
   if (flags.switched('log-config') === true) {
     const { effectiveStartDev, toYaml } = await import('../../config/effective.ts');
     io.err(toYaml(effectiveStartDev(settings)));
   }
   warnOfUnread(settings.dynamicConfig, logger);
-  return serve({ settings, logger, io, startMsMax: 30_000, onServing: (server) => io.out(banner(settings, server.port)) });
+  return serve({
+    settings,
+    logger,
+    io,
+    startMsMax: 30_000,
+    lastWords: lastWords({ level, format, target: { kind: 'stderr' } }, logger, io),
+    onServing: (server) => io.out(banner(settings, server.port)),
+  });
 }
 
 /**

@@ -8,6 +8,8 @@ import type { Io } from '../io.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { printProblems, readServerFile } from '../server-file.ts';
 import { hostPort } from './banner.ts';
+import { lastWords } from './last-words.ts';
+import { readLogLevel } from './log-flags.ts';
 import { serve } from './serve.ts';
 
 const roles = ['frontend', 'history', 'matching', 'worker'];
@@ -30,11 +32,12 @@ export async function runStart({ flags, io }: Invocation): Promise<ExitCode> {
     printProblems(file, read, io);
     return exitCodes.usage;
   }
-  const { server, log, startMsMax } = read.settings;
+  const { server, startMsMax } = read.settings;
+  const log = { ...read.settings.log, level: readLogLevel(flags.one('log-level'), read.settings.log.level) };
   const logger = createLogger({ level: log.level, format: log.format, write: writerOf(log.target, io), nowMs: () => Date.now() });
   for (const { line, column, path, message } of read.problems) logger.warn(message, { file: `${file}:${line}:${column}`, key: path });
   if (flags.switched('allow-no-auth') !== true && !isTrue(io.env['TEMPORAL_ALLOW_NO_AUTH'])) warnAboutOpenPort(server, logger);
-  return serve({ settings: server, logger, io, startMsMax, onServing: () => {} });
+  return serve({ settings: server, logger, io, startMsMax, lastWords: lastWords(log, logger, io), onServing: () => {} });
 }
 
 function checkRoles(given: readonly string[]): void {
