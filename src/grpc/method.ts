@@ -1,23 +1,51 @@
 import { requestLimits, type WireLimits } from '../wire/runtime.ts';
 import type { Call, Method } from './transport/call.ts';
 import { decodedWithin } from './validation/request-limits.ts';
+import { taskTokenOf } from './validation/task-token.ts';
 
 export type NamedMethod = readonly [name: string, method: Method];
+
+type Decode<Request> = (bytes: Uint8Array, limits: WireLimits) => Request;
 
 /** A method in terms of messages: decoding before it, encoding after it. */
 export function unary<Request, Response>(
   name: string,
-  decode: (bytes: Uint8Array, limits: WireLimits) => Request,
+  decode: Decode<Request>,
   encode: (response: Response) => Uint8Array,
   handle: (request: Request, call: Call) => Response | Promise<Response>,
+): NamedMethod {
+  return method(name, encode, (bytes, call) => handle(decodedWithin(requestLimits, decode, bytes), call));
+}
+
+/**
+ * A method of whoever holds a task. The token is verified before the rest of the request is decoded: what a stranger makes up costs a
+ * scan of its first bytes, and no objects.
+ */
+export function taskUnary<Token, Request, Response>(
+  name: string,
+  readToken: (taskToken: Uint8Array) => Token,
+  decode: Decode<Request>,
+  encode: (response: Response) => Uint8Array,
+  handle: (request: Request, token: Token, call: Call) => Response | Promise<Response>,
   limits: WireLimits = requestLimits,
+): NamedMethod {
+  return method(name, encode, (bytes, call) => {
+    const token = readToken(decodedWithin(limits, taskTokenOf, bytes));
+    return handle(decodedWithin(limits, decode, bytes), token, call);
+  });
+}
+
+function method<Response>(
+  name: string,
+  encode: (response: Response) => Uint8Array,
+  handle: (bytes: Uint8Array, call: Call) => Response | Promise<Response>,
 ): NamedMethod {
   return [
     name,
     {
       kind: 'unary',
       handle: (bytes, call) => {
-        const response = handle(decodedWithin(limits, decode, bytes), call);
+        const response = handle(bytes, call);
         return response instanceof Promise ? response.then(encode) : encode(response);
       },
     },

@@ -331,6 +331,29 @@ describe('what only passes through keeps its numbers', () => {
   });
 });
 
+describe('the token comes first', () => {
+  const tooMany = (taskToken: Uint8Array): Uint8Array =>
+    encoded('RespondWorkflowTaskCompleted', { task_token: taskToken, commands: Array.from({ length: 51_201 }, () => ({})) });
+
+  test('a request of a stranger is not decoded: nothing in it is complained about but its token', async () => {
+    shard = new ShardUnderTest();
+    const error = await bench.client.refusal('RespondWorkflowTaskCompleted', tooMany(Buffer.alloc(100, 1)), { gzip: true });
+    expect([error.code, error.details]).toEqual([codes.INVALID_ARGUMENT, 'Error deserializing task token.']);
+    const own = await bench.client.refusal('RespondWorkflowTaskCompleted', tooMany(taskToken('RespondWorkflowTaskCompleted')));
+    expect(own.code).toBe(codes.RESOURCE_EXHAUSTED);
+  });
+
+  test('a token behind more fields than come before one is none', async () => {
+    shard = new ShardUnderTest();
+    const token = encoded('RespondWorkflowTaskCompleted', {});
+    const fields = (count: number): Uint8Array => Buffer.concat([...Array<Uint8Array>(count).fill(Uint8Array.from([40, 0])), token]);
+    const error = await bench.client.refusal('RespondWorkflowTaskCompleted', fields(2_000_000));
+    expect([error.code, error.details]).toEqual([codes.INVALID_ARGUMENT, 'Task token not set on request.']);
+    await bench.client.call('RespondWorkflowTaskCompleted', fields(20));
+    expect(shard.history()).toContain('workflowTaskCompleted');
+  });
+});
+
 describe('counts', () => {
   const memoOf = (from: number, count: number): Record<string, unknown> => ({
     fields: Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${from + at}`, { data: Buffer.from('1') }])),
@@ -387,7 +410,8 @@ describe('counts', () => {
 
 function encoded(method: string, fields: Record<string, unknown>): Uint8Array {
   const type = upstream.lookupType(`temporal.api.workflowservice.v1.${method}Request`);
-  const token = type.fields['task_token'] === undefined ? {} : { task_token: taskToken(method) };
+  const needsNone = type.fields['task_token'] === undefined || 'task_token' in fields;
+  const token = needsNone ? {} : { task_token: taskToken(method) };
   return type.encode(type.fromObject({ namespace: 'ns', ...token, ...fields })).finish();
 }
 

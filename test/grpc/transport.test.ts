@@ -3,6 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { status as codes } from '@grpc/grpc-js';
 import { afterEach, expect, test } from 'vitest';
+import { decompressed } from '../../src/grpc/transport/compression.ts';
 import { defaultTransportLimits, type TransportLimits } from '../../src/grpc/transport/limits.ts';
 import { startGrpcServer, type GrpcServer } from '../../src/grpc/transport/grpc-server.ts';
 import type { Call, Interceptor, Method } from '../../src/grpc/transport/call.ts';
@@ -147,6 +148,26 @@ test('a length beyond the limit is refused before the message is there', async (
   expect(headers['grpc-status']).toBe('8');
   expect(headers['grpc-message']).toBe('grpc: received message larger than max (4294967295 vs. 4194304)');
   request.destroy();
+});
+
+test('four KiB that stand for four MiB are not decompressed on the event loop', async () => {
+  const bomb = gzipSync(Buffer.alloc(4 * 1024 * 1024));
+  expect(bomb.length).toBeLessThan(5_000);
+  const small = gzipSync(Buffer.alloc(1024 * 1024));
+  expect(small.length).toBeLessThan(4 * 1024);
+  expect(decompressed(small, 'gzip', 4 * 1024 * 1024)).toBeInstanceOf(Promise);
+  expect(decompressed(gzipSync(Buffer.from('small')), 'gzip', 4 * 1024 * 1024)).toEqual(Buffer.from('small'));
+});
+
+test('many at a time are decompressed in turn, and a broken one takes nobody else along', async () => {
+  const broken = Buffer.concat([gzipSync(Buffer.alloc(1024 * 1024)), Buffer.alloc(8 * 1024, 1)]).subarray(0, 900);
+  const messages = Array.from({ length: 40 }, (_, at) =>
+    at % 5 === 0 ? Buffer.concat([broken, Buffer.alloc(4 * 1024, 1)]) : gzipSync(Buffer.alloc(1024 * 1024, at)),
+  );
+  const settled = await Promise.allSettled(messages.map(async (message) => decompressed(message, 'gzip', 4 * 1024 * 1024)));
+  expect(settled.map(({ status }) => status)).toEqual(messages.map((_, at) => (at % 5 === 0 ? 'rejected' : 'fulfilled')));
+  for (const [at, result] of settled.entries())
+    if (result.status === 'fulfilled') expect([result.value.length, result.value[0]]).toEqual([1024 * 1024, at]);
 });
 
 test.each([100, 60_000])('a compressed request of %i bytes is read', async (size) => {
@@ -423,6 +444,41 @@ test('sockets that say nothing sensible, or nothing, are closed', async () => {
   const half = await rawSocket(server);
   half.write('PRI * HT');
   await closed(half);
+});
+
+test('HTTP/1 has a time for a request and its answer, and a client that sends a byte now and then has no more', async () => {
+  const socket = await rawSocket(await serve(echo, { limits: { plainRequestTimeoutMs: 50 } }));
+  socket.write('GET /health HTTP/1.1\r\n');
+  const dripping = setInterval(() => void socket.write('a'), 5);
+  cleanups.push(() => clearInterval(dripping));
+  await closed(socket);
+});
+
+test.each([
+  ['HTTP/1 requests that never end', { plainConnectionsMax: 2 }, 'GET /health HTTP/1.1\r\n'],
+  ['connections that say nothing', { undecidedConnectionsMax: 2 }, ''],
+] as const)('%s are closed, the oldest first, when there are too many', async (_what, limits, said) => {
+  const server = await serve(echo, { limits });
+  const open: Socket[] = [];
+  for (let count = 0; count < 5; count++) {
+    const socket = await rawSocket(server);
+    if (said !== '') socket.write(said);
+    open.push(socket);
+    if (open.length > 2) await closed(open.shift()!);
+  }
+  const answer = await fetch(`http://127.0.0.1:${server.port}/health`);
+  expect(answer.status).toBe(200);
+});
+
+test('an HTTP/2 client that never sends its settings is closed; one that has sent them stays', async () => {
+  const server = await serve(echo, { limits: { firstBytesTimeoutMs: 50 } });
+  const session = http2(server);
+  await new Promise((resolve) => session.once('remoteSettings', resolve));
+  const silent = await rawSocket(server);
+  silent.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  silent.resume();
+  await closed(silent);
+  expect((await exchange(session, {}, frame(Buffer.from('hi')))).trailers['grpc-status']).toBe('0');
 });
 
 test('a request that does not come to its end is given up', async () => {

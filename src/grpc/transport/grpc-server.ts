@@ -1,8 +1,8 @@
-import type { Socket } from 'node:net';
 import type { Logger } from '../../observability/logger.ts';
 import type { Interceptor, Service } from './call.ts';
 import { Http2Front } from './http2-front.ts';
 import { listen } from './listener.ts';
+import { NewestSockets } from './newest-sockets.ts';
 import type { TransportLimits } from './limits.ts';
 import { PlainHttp, type HealthReport } from './plain-http.ts';
 import { sniffProtocol } from './protocol-sniffer.ts';
@@ -43,8 +43,13 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       logger.error('a call failed for a reason of ours', { operation: call.method, service: call.service, error: asError(error) });
     },
   });
-  const plain = new PlainHttp({ health: options.health, instance: options.instance, timeoutMs: limits.firstBytesTimeoutMs });
-  const unsniffed = new Set<Socket>();
+  const plain = new PlainHttp({
+    health: options.health,
+    instance: options.instance,
+    timeoutMs: limits.plainRequestTimeoutMs,
+    connectionsMax: limits.plainConnectionsMax,
+  });
+  const unsniffed = new NewestSockets(limits.undecidedConnectionsMax);
   const listener = await listen({
     host: options.host,
     port: options.port,
@@ -52,7 +57,6 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     connectionsPerAddressMax: limits.connectionsPerAddressMax,
     onSocket: (socket) => {
       unsniffed.add(socket);
-      socket.once('close', () => unsniffed.delete(socket));
       sniffProtocol(socket, limits.firstBytesTimeoutMs, (protocol) => {
         unsniffed.delete(socket);
         if (protocol === 'http2') grpc.accept(socket);
@@ -66,7 +70,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     stop: (graceMs) => {
       stopped ??= (async () => {
         await listener.close();
-        for (const socket of unsniffed) socket.destroy();
+        unsniffed.destroyAll();
         await grpc.stop(graceMs);
         plain.stop();
       })();

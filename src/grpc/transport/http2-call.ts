@@ -114,7 +114,6 @@ export class Http2Call implements Call {
   }
 
   #received(method: Method, reader: MessageReader): void {
-    this.#letGo();
     try {
       const { message, compressed: isCompressed } = reader.finish();
       if (!isCompressed) {
@@ -131,6 +130,8 @@ export class Http2Call implements Call {
 
   #handle(method: Method, request: Uint8Array): void {
     if (this.#ended) return;
+    // Until now it was kept: it came in, and may have waited for its turn to be decompressed.
+    this.#letGo();
     // Without a deadline the timer only guarded the request, which is here now.
     if (this.deadlineMs === Infinity) clearTimeout(this.#timer);
     if (method.kind === 'serverStream') {

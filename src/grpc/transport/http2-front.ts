@@ -91,10 +91,12 @@ export class Http2Front {
    * a while is closed with a GOAWAY, which clients take as a request to connect again when they need to.
    */
   #openSession(session: ServerHttp2Session): void {
-    const { pingIntervalMs, pingTimeoutMs, idleTimeoutMs } = this.#context.limits;
+    const { firstBytesTimeoutMs, pingIntervalMs, pingTimeoutMs, idleTimeoutMs } = this.#context.limits;
     const state: SessionState = { openCalls: 0, idleSinceMs: Date.now() };
     this.#sessions.set(session, state);
     session.on('error', () => {});
+    const noSettings = setTimeout(() => session.destroy(), firstBytesTimeoutMs);
+    session.once('remoteSettings', () => clearTimeout(noSettings));
     let unanswered: NodeJS.Timeout | undefined;
     const watch = setInterval(() => {
       if (session.destroyed || unanswered !== undefined) return;
@@ -111,6 +113,7 @@ export class Http2Front {
       if (sent) unanswered = setTimeout(() => session.destroy(), pingTimeoutMs);
     }, pingIntervalMs);
     session.on('close', () => {
+      clearTimeout(noSettings);
       clearInterval(watch);
       clearTimeout(unanswered);
       this.#sessions.delete(session);

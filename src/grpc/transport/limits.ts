@@ -4,8 +4,14 @@ export type TransportLimits = {
   readonly messageBytesMax: number;
   readonly connectionsMax: number;
   readonly connectionsPerAddressMax: number;
-  /** From accept until the first bytes tell HTTP/2 from HTTP/1. */
+  /** From accept until the first bytes tell HTTP/2 from HTTP/1, and from there until an HTTP/2 client has sent its settings. */
   readonly firstBytesTimeoutMs: number;
+  /** Connections whose first bytes are not here yet; over it, the oldest is closed. */
+  readonly undecidedConnectionsMax: number;
+  /** HTTP/1 connections; over it, the oldest is closed. */
+  readonly plainConnectionsMax: number;
+  /** One request and its answer over HTTP/1, from beginning to end. */
+  readonly plainRequestTimeoutMs: number;
   /** From the headers of a call until its whole request is here, for calls without a deadline. */
   readonly requestTimeoutMs: number;
   /** Workers hold many polls on one connection. */
@@ -34,6 +40,9 @@ export const defaultTransportLimits: TransportLimits = {
   connectionsMax: 2_000,
   connectionsPerAddressMax: 500,
   firstBytesTimeoutMs: 10_000,
+  undecidedConnectionsMax: 1_000,
+  plainConnectionsMax: 100,
+  plainRequestTimeoutMs: 10_000,
   requestTimeoutMs: 10_000,
   concurrentStreamsMax: 1_000,
   headerListBytesMax: 16 * 1024,

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { NewestSockets } from './newest-sockets.ts';
 
 /** The body of `GET /health`: 200 when `status` is SERVING, otherwise 503. */
 export type HealthReport = { readonly status: 'SERVING' | 'NOT_SERVING' } & Readonly<Record<string, unknown>>;
@@ -7,12 +8,19 @@ export type HealthReport = { readonly status: 'SERVING' | 'NOT_SERVING' } & Read
 /** What load balancers and people with curl ask the gRPC port: `GET /health` and `GET /health/live`. */
 export class PlainHttp {
   readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  readonly #sockets: NewestSockets;
   readonly #health: () => HealthReport;
   readonly #instance: string;
   readonly #timeoutMs: number;
 
-  constructor(options: { readonly health: () => HealthReport; readonly instance: string; readonly timeoutMs: number }) {
+  /** `timeoutMs`: from the socket's coming to its end, however it spends it. */
+  constructor(options: {
+    readonly health: () => HealthReport;
+    readonly instance: string;
+    readonly timeoutMs: number;
+    readonly connectionsMax: number;
+  }) {
+    this.#sockets = new NewestSockets(options.connectionsMax);
     this.#health = options.health;
     this.#instance = options.instance;
     this.#timeoutMs = options.timeoutMs;
@@ -23,14 +31,14 @@ export class PlainHttp {
   accept(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on('error', () => {});
-    socket.on('close', () => this.#sockets.delete(socket));
-    // The server never listens itself, so its own header timeout does not run.
-    socket.setTimeout(this.#timeoutMs, () => socket.destroy());
+    // The server never listens itself, so its own header timeout does not run; and an idle timeout begins anew with every byte.
+    const timer = setTimeout(() => socket.destroy(), this.#timeoutMs);
+    socket.once('close', () => clearTimeout(timer));
     this.#server.emit('connection', socket);
   }
 
   stop(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    this.#sockets.destroyAll();
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {

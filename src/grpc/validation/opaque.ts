@@ -71,17 +71,26 @@ const shapes = {
 } as const;
 export type OpaqueKind = keyof typeof shapes;
 
-const depthMax = 100;
+/**
+ * Readers of histories take 100 levels (prost's limit). An event and the answer that carries it put five around what a client sends, and
+ * the core wraps failures in further ones.
+ */
+const depthMax = 80;
 
+/** `kind` also names it in errors. */
 export function checkOpaque(bytes: Uint8Array | undefined, kind: OpaqueKind): void {
-  if (bytes !== undefined && bytes.length > 0) walk(bytes, 0, bytes.length, shapes[kind], 1);
+  if (bytes === undefined || bytes.length === 0) return;
+  walked = kind;
+  walk(bytes, 0, bytes.length, shapes[kind], 1);
 }
+
+let walked: OpaqueKind = 'payloads';
 
 /** What `varint` read last: it answers where the number ended, and this saves an object for the pair. */
 let value = 0;
 
 function walk(bytes: Uint8Array, start: number, end: number, shape: Shape, depth: number): void {
-  if (depth > depthMax) malformed(`messages are nested deeper than ${depthMax} levels`);
+  if (depth > depthMax) throw invalidArgument(`${walked} is nested deeper than ${depthMax} levels`);
   let at = start;
   while (at < end) {
     const tagAt = at;

@@ -25,7 +25,8 @@ import {
 } from '../../wire/generated/lean/workflow_service.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
-import { unary, type NamedMethod } from '../method.ts';
+import { taskUnary, unary, type NamedMethod } from '../method.ts';
+import type { ActivityTaskToken } from '../tokens/tokens.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
 import { checkWorkflowId, isUuid, runKeyOf } from '../validation/execution.ts';
@@ -46,11 +47,12 @@ export function activityTaskMethods(front: Front): readonly NamedMethod[] {
     unary('PollActivityTaskQueue', decodePollActivityTaskQueueRequest, encodePollActivityTaskQueueResponse, (request, call) =>
       poll(front, request, call),
     ),
-    unary(
+    taskUnary(
       'RespondActivityTaskCompleted',
+      (token) => front.tokens.readActivityTask(token),
       decodeRespondActivityTaskCompletedRequest,
       encodeRespondActivityTaskCompletedResponse,
-      async (request, call) => complete(front, await byToken(front, call, request), request, call),
+      async (request, token, call) => complete(front, await byToken(front, call, request.namespace, token), request, call),
     ),
     unary(
       'RespondActivityTaskCompletedById',
@@ -58,11 +60,12 @@ export function activityTaskMethods(front: Front): readonly NamedMethod[] {
       encodeRespondActivityTaskCompletedByIdResponse,
       async (request, call) => complete(front, await byId(front, call, request), request, call),
     ),
-    unary(
+    taskUnary(
       'RespondActivityTaskFailed',
+      (token) => front.tokens.readActivityTask(token),
       decodeRespondActivityTaskFailedRequest,
       encodeRespondActivityTaskFailedResponse,
-      async (request, call) => fail(front, await byToken(front, call, request), request, call),
+      async (request, token, call) => fail(front, await byToken(front, call, request.namespace, token), request, call),
     ),
     unary(
       'RespondActivityTaskFailedById',
@@ -70,11 +73,12 @@ export function activityTaskMethods(front: Front): readonly NamedMethod[] {
       encodeRespondActivityTaskFailedByIdResponse,
       async (request, call) => fail(front, await byId(front, call, request), request, call),
     ),
-    unary(
+    taskUnary(
       'RespondActivityTaskCanceled',
+      (token) => front.tokens.readActivityTask(token),
       decodeRespondActivityTaskCanceledRequest,
       encodeRespondActivityTaskCanceledResponse,
-      async (request, call) => cancel(front, await byToken(front, call, request), request, call),
+      async (request, token, call) => cancel(front, await byToken(front, call, request.namespace, token), request, call),
     ),
     unary(
       'RespondActivityTaskCanceledById',
@@ -82,11 +86,12 @@ export function activityTaskMethods(front: Front): readonly NamedMethod[] {
       encodeRespondActivityTaskCanceledByIdResponse,
       async (request, call) => cancel(front, await byId(front, call, request), request, call),
     ),
-    unary(
+    taskUnary(
       'RecordActivityTaskHeartbeat',
+      (token) => front.tokens.readActivityTask(token),
       decodeRecordActivityTaskHeartbeatRequest,
       encodeRecordActivityTaskHeartbeatResponse,
-      async (request, call) => heartbeat(front, await byToken(front, call, request), request, call),
+      async (request, token, call) => heartbeat(front, await byToken(front, call, request.namespace, token), request, call),
     ),
     unary(
       'RecordActivityTaskHeartbeatById',
@@ -127,13 +132,8 @@ async function poll(front: Front, request: PollActivityTaskQueueRequest, call: C
   return activityTaskAnswer(front, reply.task, namespace.name);
 }
 
-async function byToken(
-  front: Front,
-  call: Call,
-  request: { readonly taskToken: Uint8Array; readonly namespace: string; readonly identity: string },
-): Promise<ActivityRef> {
-  const token = front.tokens.readActivityTask(request.taskToken);
-  await front.namespaceOfToken(call, request.namespace, token.namespaceId);
+async function byToken(front: Front, call: Call, requestNamespace: string, token: ActivityTaskToken): Promise<ActivityRef> {
+  await front.namespaceOfToken(call, requestNamespace, token.namespaceId);
   return {
     key: { namespaceId: token.namespaceId, workflowId: token.workflowId, runId: token.runId },
     scheduledEventId: token.scheduledEventId,

@@ -25,8 +25,8 @@ import {
 } from '../../wire/generated/lean/workflow_service.ts';
 import { notBuilt } from '../errors/status-error.ts';
 import type { Front } from '../front.ts';
-import { unary, type NamedMethod } from '../method.ts';
-import type { WorkflowTaskToken } from '../tokens/tokens.ts';
+import { taskUnary, unary, type NamedMethod } from '../method.ts';
+import type { QueryTaskToken, WorkflowTaskToken } from '../tokens/tokens.ts';
 import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
 import { checkBound } from '../validation/bounds.ts';
@@ -45,18 +45,27 @@ export function workflowTaskMethods(front: Front): readonly NamedMethod[] {
     unary('PollWorkflowTaskQueue', decodePollWorkflowTaskQueueRequest, encodePollWorkflowTaskQueueResponse, (request, call) =>
       poll(front, request, call),
     ),
-    unary(
+    taskUnary(
       'RespondWorkflowTaskCompleted',
+      (token) => front.tokens.readWorkflowTask(token),
       decodeRespondWorkflowTaskCompletedRequest,
       encodeRespondWorkflowTaskCompletedResponse,
-      (request, call) => complete(front, request, call),
+      (request, token, call) => complete(front, request, token, call),
       completionLimits,
     ),
-    unary('RespondWorkflowTaskFailed', decodeRespondWorkflowTaskFailedRequest, encodeRespondWorkflowTaskFailedResponse, (request, call) =>
-      fail(front, request, call),
+    taskUnary(
+      'RespondWorkflowTaskFailed',
+      (token) => front.tokens.readWorkflowTask(token),
+      decodeRespondWorkflowTaskFailedRequest,
+      encodeRespondWorkflowTaskFailedResponse,
+      (request, token, call) => fail(front, request, token, call),
     ),
-    unary('RespondQueryTaskCompleted', decodeRespondQueryTaskCompletedRequest, encodeRespondQueryTaskCompletedResponse, (request, call) =>
-      answerQuery(front, request, call),
+    taskUnary(
+      'RespondQueryTaskCompleted',
+      (token) => front.tokens.readQueryTask(token),
+      decodeRespondQueryTaskCompletedRequest,
+      encodeRespondQueryTaskCompletedResponse,
+      (request, token, call) => answerQuery(front, request, token, call),
     ),
     unary('ResetStickyTaskQueue', decodeResetStickyTaskQueueRequest, encodeResetStickyTaskQueueResponse, (request, call) =>
       resetSticky(front, request, call),
@@ -99,9 +108,9 @@ async function poll(front: Front, request: PollWorkflowTaskQueueRequest, call: C
 async function complete(
   front: Front,
   request: RespondWorkflowTaskCompletedRequest,
+  token: WorkflowTaskToken,
   call: Call,
 ): Promise<RespondWorkflowTaskCompletedResponse> {
-  const token = front.tokens.readWorkflowTask(request.taskToken);
   const namespace = await front.namespaceOfToken(call, request.namespace, token.namespaceId);
   checkLength(request.identity, 'Identity', front.limits);
   refuseUnbuiltCompletion(request);
@@ -190,8 +199,12 @@ function boundedQueryResult(result: QueryResult, { blobBytesMax }: EdgeLimits): 
   return result;
 }
 
-async function fail(front: Front, request: RespondWorkflowTaskFailedRequest, call: Call): Promise<Record<string, never>> {
-  const token = front.tokens.readWorkflowTask(request.taskToken);
+async function fail(
+  front: Front,
+  request: RespondWorkflowTaskFailedRequest,
+  token: WorkflowTaskToken,
+  call: Call,
+): Promise<Record<string, never>> {
   await front.namespaceOfToken(call, request.namespace, token.namespaceId);
   checkLength(request.identity, 'Identity', front.limits);
   if (request.messages.length > 0) throw notBuilt('messages');
@@ -208,8 +221,12 @@ async function fail(front: Front, request: RespondWorkflowTaskFailedRequest, cal
   return {};
 }
 
-async function answerQuery(front: Front, request: RespondQueryTaskCompletedRequest, call: Call): Promise<Record<string, never>> {
-  const token = front.tokens.readQueryTask(request.taskToken);
+async function answerQuery(
+  front: Front,
+  request: RespondQueryTaskCompletedRequest,
+  token: QueryTaskToken,
+  call: Call,
+): Promise<Record<string, never>> {
   await front.namespaceOfToken(call, request.namespace, token.namespaceId);
   checkBound('RespondQueryTaskCompletedRequest.completed_type', request.completedType);
   const queue = {

@@ -1,0 +1,34 @@
+import type { Socket } from 'node:net';
+
+/**
+ * Sockets that are worth little: over the limit the oldest is closed, so that whoever opens many and lets them hang loses his own first,
+ * and a load balancer's question is answered.
+ */
+export class NewestSockets {
+  readonly #max: number;
+  /** In the order of their coming. */
+  readonly #sockets = new Set<Socket>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  add(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    if (this.#sockets.size <= this.#max) return;
+    const [oldest] = this.#sockets;
+    if (oldest === undefined) return;
+    this.#sockets.delete(oldest);
+    oldest.destroy();
+  }
+
+  /** It has become another's. */
+  delete(socket: Socket): void {
+    this.#sockets.delete(socket);
+  }
+
+  destroyAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
