@@ -12,6 +12,7 @@ import { isAskFailure } from './actors/asks.ts';
 import type { AskFailure } from './actors/asks.ts';
 import { Census } from './actors/census.ts';
 import { ClusterHost } from './actors/cluster-host.ts';
+import { CommandBudget } from './actors/command-budget.ts';
 import { HISTORY_CACHE_BYTES_MAX } from './actors/history-store.ts';
 import { HistoryShard } from './actors/history-shard.ts';
 import { LogError } from './actors/log.ts';
@@ -81,7 +82,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       new AnotherServerError(`${anotherServer(rival, prefix)} (it took ${partition} at epoch ${epoch}, offset ${offset})`),
   });
   const limits = defaultHistoryLimits;
-  const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger };
+  const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger, budget: new CommandBudget() };
 
   const cluster = new ClusterHost({
     ...common,

@@ -10,6 +10,7 @@ import type { ClusterCommand } from '../cluster/commands.ts';
 import type { ClusterRecord } from '../cluster/records.ts';
 import type { ClusterReply } from '../cluster/replies.ts';
 import type { Logger } from '../observability/logger.ts';
+import type { CommandBudget } from './command-budget.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { Log } from './log.ts';
 import type { RecordCodec } from './partition-core.ts';
@@ -29,7 +30,12 @@ export type ClusterHostOptions = {
   readonly random: Random;
   readonly logger: Logger;
   readonly onStatus: (status: PartitionStatus) => void;
+  /** Of the whole process; absent: one of its own. */
+  readonly budget?: CommandBudget;
 };
+
+/** Rare, and small. */
+const COMMAND_BYTES = 4096;
 
 export class ClusterHost implements Endpoint<ClusterCommand> {
   readonly #loop: PartitionLoop<ClusterCommand, ClusterReply, ClusterRecord, never>;
@@ -48,6 +54,8 @@ export class ClusterHost implements Endpoint<ClusterCommand> {
       random: options.random,
       logger: options.logger,
       onStatus: options.onStatus,
+      scale: { bytesOf: () => COMMAND_BYTES, finishesWork: () => false },
+      ...(options.budget === undefined ? {} : { budget: options.budget }),
     });
   }
 

@@ -9,6 +9,8 @@
  * commit itself, the mark of the read barrier that it must pass. Entries leave strictly from the head.
  */
 import { assert } from '../kernel/assert.ts';
+import { isReplyEffect } from '../kernel/handled.ts';
+import type { CommandBudget } from './command-budget.ts';
 import { Fifo } from './fifo.ts';
 import { NOBODY } from './asks.ts';
 import type { LogRecord } from './log.ts';
@@ -28,6 +30,8 @@ const MESSAGE_OVERHEAD_BYTES_MAX = 16 * 1024;
 export const RECORD_BYTES_MAX = MESSAGE_BYTES_MIN - MESSAGE_OVERHEAD_BYTES_MAX;
 /** Header names, lengths and numbers of one record, generously. */
 const RECORD_OVERHEAD_BYTES = 256;
+/** An answer that waits: what it shows is in memory anyway. */
+const ANSWER_BYTES = 256;
 
 const NO_MARK = -1;
 
@@ -39,13 +43,17 @@ type Held<Reply, Record, Effect> = {
   readonly record: Record | undefined;
   readonly reply: Reply | undefined;
   readonly effects: readonly Effect[];
+  /** What it takes of the budget. */
+  readonly bytes: number;
 };
 
 export class CommitWindow<Reply, Record, Effect> {
   readonly #barrier: ReadBarrier;
+  readonly #budget: CommandBudget;
   readonly #held = new Fifo<Held<Reply, Record, Effect>>();
   readonly #open = new Fifo<EncodedRecord>();
   #openBytes = 0;
+  #heldBytes = 0;
   #recorded = 0;
   #committed = 0;
   /** Mark of the youngest entry that waits at the barrier. */
@@ -54,8 +62,9 @@ export class CommitWindow<Reply, Record, Effect> {
   #batchFirst = 1;
   #batchBase = 0;
 
-  constructor(barrier: ReadBarrier) {
+  constructor(barrier: ReadBarrier, budget: CommandBudget) {
     this.#barrier = barrier;
+    this.#budget = budget;
   }
 
   get openBytes(): number {
@@ -84,15 +93,43 @@ export class CommitWindow<Reply, Record, Effect> {
   commit(askId: number, record: Record, encoded: EncodedRecord, reply: Reply | undefined, effects: readonly Effect[]): void {
     this.#recorded += 1;
     this.#open.push(encoded);
-    this.#openBytes += sizeOf(encoded);
-    this.#held.push({ rests: this.#recorded, mark: NO_MARK, askId, record, reply, effects });
+    const size = sizeOf(encoded);
+    this.#openBytes += size;
+    // Its events stand in memory twice: encoded one by one, and as the record.
+    this.#hold({ rests: this.#recorded, mark: NO_MARK, askId, record, reply, effects, bytes: 2 * size });
   }
 
   /** An answer or effects without a record: they leave once everything before them is committed and the barrier is passed. */
   hold(askId: number, reply: Reply | undefined, effects: readonly Effect[]): void {
     const mark = this.#barrier.mark();
     this.#youngestMark = mark;
-    this.#held.push({ rests: this.#recorded, mark, askId, record: undefined, reply, effects });
+    this.#hold({ rests: this.#recorded, mark, askId, record: undefined, reply, effects, bytes: ANSWER_BYTES });
+  }
+
+  #hold(held: Held<Reply, Record, Effect>): void {
+    this.#held.push(held);
+    this.#heldBytes += held.bytes;
+    this.#budget.add(held.bytes);
+  }
+
+  /** Whose answers wait here: theirs, or one that an effect brings. */
+  waitingAsks(): readonly number[] {
+    const asks: number[] = [];
+    for (let index = 0; index < this.#held.length; index++) {
+      const held = this.#held.at(index);
+      if (held === undefined) break;
+      if (held.reply !== undefined && held.askId !== NOBODY) asks.push(held.askId);
+      for (const effect of held.effects) if (isReplyEffect(effect)) asks.push(effect.askId);
+    }
+    return asks;
+  }
+
+  /** This memory is dropped, with all that waits. */
+  close(): void {
+    this.#budget.giveBack(this.#heldBytes);
+    this.#heldBytes = 0;
+    this.#held.clear();
+    this.#open.clear();
   }
 
   /** Closes the open batch, as much of it as one append takes, and stamps its records. */
@@ -125,6 +162,8 @@ export class CommitWindow<Reply, Record, Effect> {
       if (head.rests > this.#committed) return;
       if (head.mark !== NO_MARK && !this.#barrier.passed(head.mark)) return;
       this.#held.shift();
+      this.#heldBytes -= head.bytes;
+      this.#budget.giveBack(head.bytes);
       if (head.record !== undefined) {
         // A batch that counted is proof for every read before its last record, so no commit of an older batch is left behind.
         assert(head.rests >= this.#batchFirst, 'commits leave with their own batch');

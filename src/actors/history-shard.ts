@@ -13,12 +13,14 @@ import type { CommandIds } from '../kernel/handled.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
 import { HistoryCore, type HandledHistory } from '../history/history-core.ts';
 import type { HistoryCommand, RunKey, StartActivityTask, StartWorkflowTask, TaskQueue } from '../history/commands.ts';
+import { commandBytes, finishesWork } from '../history/command-bytes.ts';
 import type { DirectQuery, HistoryEffect } from '../history/effects.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { Fact, HistoryRecord } from '../history/record.ts';
 import type { HistoryReply, HistoryWire } from '../history/replies.ts';
 import type { QueryResult } from '../matching/tasks.ts';
 import type { Logger } from '../observability/logger.ts';
+import type { CommandBudget } from './command-budget.ts';
 import { type AskFailure, isAskFailure, NOBODY } from './asks.ts';
 import type { ClaimCodec } from './claim.ts';
 import { HistoryStore, type HistoryPage, type PageLimits } from './history-store.ts';
@@ -50,6 +52,8 @@ export type HistoryShardOptions = {
   readonly random: Random;
   readonly logger: Logger;
   readonly onStatus: (status: PartitionStatus) => void;
+  /** Of the whole process; absent: one of its own. */
+  readonly budget?: CommandBudget;
 };
 
 export type HistoryShardStatus = PartitionStatus & {
@@ -87,6 +91,8 @@ export class HistoryShard implements Endpoint<HistoryCommand> {
       random: options.random,
       logger: options.logger.with({ 'shard-id': options.shard }),
       onStatus: options.onStatus,
+      scale: { bytesOf: commandBytes, finishesWork },
+      ...(options.budget === undefined ? {} : { budget: options.budget }),
     });
   }
 

@@ -15,11 +15,13 @@ import type { StartActivityTask, StartWorkflowTask } from '../history/commands.t
 import type { Rejection } from '../history/replies.ts';
 import type { ForwardedPollOutcome, MatchingCommand, MatchingRequest, StartOutcome } from '../matching/commands.ts';
 import type { ForwardPoll, ForwardTask, MatchingEffect, StartTask, WithdrawActivityStart } from '../matching/effects.ts';
+import { commandBytes } from '../matching/command-bytes.ts';
 import { MatchingCore } from '../matching/matching-core.ts';
 import type { MatchingRecord } from '../matching/records.ts';
 import type { MatchingReply } from '../matching/replies.ts';
 import { matchingPartitionOf } from '../matching/task-queue.ts';
 import type { Logger } from '../observability/logger.ts';
+import type { CommandBudget } from './command-budget.ts';
 import { isAskFailure, NOBODY } from './asks.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { Log } from './log.ts';
@@ -46,6 +48,8 @@ export type MatchingHostOptions = {
   readonly random: Random;
   readonly logger: Logger;
   readonly onStatus: (status: PartitionStatus) => void;
+  /** Of the whole process; absent: one of its own. */
+  readonly budget?: CommandBudget;
 };
 
 type Command = MatchingCommand<StartedTask>;
@@ -84,6 +88,8 @@ export class MatchingHost implements Endpoint<MatchingRequest> {
       random: options.random,
       logger: options.logger.with({ 'matching-partition': options.partition }),
       onStatus: options.onStatus,
+      scale: { bytesOf: commandBytes, finishesWork: (command) => command.kind === 'answerQuery' || command.kind === 'shutdownWorker' },
+      ...(options.budget === undefined ? {} : { budget: options.budget }),
     });
   }
 

@@ -20,7 +20,8 @@
 import { assert, unreachable } from '../kernel/assert.ts';
 import { NOBODY } from './asks.ts';
 import { CommitWindow, RECORD_BYTES_MAX } from './commit-window.ts';
-import { Fifo } from './fifo.ts';
+import { CommandBudget } from './command-budget.ts';
+import { type CommandMail, type Mail, Mailbox } from './mailbox.ts';
 import { PartitionOwner } from './partition-owner.ts';
 import { Parking } from './prefetch.ts';
 import type { Handled } from '../kernel/handled.ts';
@@ -31,8 +32,8 @@ import type { LogPosition } from './effective.ts';
 import type { Log, PartitionId, StoredRecord } from './log.ts';
 import type { EncodedRecord, PartitionCore, PartitionHost, RecordCodec } from './partition-core.ts';
 import type { OwnedMemory, OwnerLimits, PartitionStatus } from './partition-owner.ts';
-import type { Clock, Random } from './ports.ts';
-import type { CommandMail, Mail, Prefetch } from './prefetch.ts';
+import type { Clock, Random, Timer } from './ports.ts';
+import type { Prefetch } from './prefetch.ts';
 
 /** The shell around a core, as the loop drives it. */
 export interface PartitionShell<Command, Reply, Record, Effect> extends PartitionHost<Reply, Record, Effect> {
@@ -67,6 +68,17 @@ export type PartitionLoopOptions<Command, Reply, Record, Effect> = {
   readonly witness?: () => LogPosition | undefined;
   readonly onStatus?: (status: PartitionStatus) => void;
   readonly limits?: Partial<PartitionLimits>;
+  /** Shared by all actors of the process; absent: one of its own. */
+  readonly budget?: CommandBudget;
+  readonly scale: CommandScale<Command>;
+};
+
+/** What commands weigh. */
+export type CommandScale<Command> = {
+  /** Of what waits in memory, roughly. Called for each command: cheap. */
+  readonly bytesOf: (command: Command) => number;
+  /** It ends or begins what is under way already: refused last. */
+  readonly finishesWork: (command: Command) => boolean;
 };
 
 export type PartitionLimits = OwnerLimits & {
@@ -81,6 +93,8 @@ export type PartitionLimits = OwnerLimits & {
   readonly heldMax: number;
   /** A larger record is not written. */
   readonly recordBytesMax: number;
+  /** When nothing could be let out for so long, whoever waits hears that the log does not answer, and so does whoever asks. */
+  readonly silenceMsMax: number;
 };
 
 export const defaultPartitionLimits: PartitionLimits = {
@@ -90,6 +104,8 @@ export const defaultPartitionLimits: PartitionLimits = {
   openRecordsMax: 20_000,
   heldMax: 50_000,
   recordBytesMax: RECORD_BYTES_MAX,
+  // Callers are promised the reason within 5 s.
+  silenceMsMax: 4_500,
   watchIntervalMs: 1_000,
   retryDelayMs: 50,
   retryDelayMsMax: 2_000,
@@ -99,7 +115,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   readonly #options: PartitionLoopOptions<Command, Reply, Record, Effect>;
   readonly #limits: PartitionLimits;
   readonly #logger: Logger;
-  readonly #mailbox = new Fifo<Mail<Command>>();
+  readonly #mailbox = new Mailbox<Command>();
   readonly #parking: Parking<Command>;
   /** Their state was loaded while nothing could be decided: before the mailbox, so that order per key is kept. */
   #unparked: CommandMail<Command>[] = [];
@@ -109,6 +125,14 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #memory: PartitionMemory<Command, Reply, Record, Effect> | undefined;
   #window: CommitWindow<Reply, Record, Effect>;
   #runScheduled = false;
+  readonly #budget: CommandBudget;
+  /** Of the budget: what waits to be decided. */
+  #mailBytes = 0;
+  /** Since when nothing was let out although something waits; Infinity: nothing waits. */
+  #waitingSinceMs = Infinity;
+  #silenceTimer: Timer | undefined;
+  /** Why nothing is accepted now, although the partition is ours; '' otherwise. */
+  #silence = '';
 
   constructor(options: PartitionLoopOptions<Command, Reply, Record, Effect>) {
     this.#options = options;
@@ -116,7 +140,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#logger = options.logger.with({ topic: options.partition.topic, partition: options.partition.partition });
     this.#owner = new PartitionOwner({ ...options, limits: this.#limits, logger: this.#logger }, this.#owned());
     this.#parking = new Parking(options.prefetch);
-    this.#window = new CommitWindow(this.#owner.barrier);
+    this.#budget = options.budget ?? new CommandBudget();
+    this.#window = new CommitWindow(this.#owner.barrier, this.#budget);
   }
 
   // ── For the router and the composition root ────────────────────────────────────────────────────────────────────────────────
@@ -129,18 +154,30 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   /** Undefined: accepted, the answer comes through the host. `NOBODY` asks when the command is the actor's own. */
   submit(askId: number, command: Command): AskFailure | undefined {
     if (!this.#owner.accepting) return { kind: 'unavailable', message: this.#owner.unavailable(), refused: true };
+    const own = askId === NOBODY;
+    if (this.#silence !== '' && !own) return { kind: 'unavailable', message: this.#silence, refused: true };
     if (this.#waiting >= this.#limits.mailboxCommandsMax) {
       return { kind: 'busy', message: `${this.#owner.name()} has ${this.#limits.mailboxCommandsMax} commands waiting` };
     }
-    this.#mailbox.push({ kind: 'command', askId, command });
+    const { scale } = this.#options;
+    const bytes = scale.bytesOf(command);
+    if (own) this.#budget.add(bytes);
+    else if (!this.#budget.admit(bytes, scale.finishesWork(command))) {
+      return { kind: 'busy', message: `commands of ${this.#budget.bytes} bytes wait in this server, it takes ${this.#budget.bytesMax}` };
+    }
+    this.#mailBytes += bytes;
+    this.#mailbox.pushCommand(askId, command, bytes);
+    if (!this.#owner.serving) this.#waitBegins();
     this.#wake();
     return undefined;
   }
 
-  /** The caller no longer waits. Keeps its place behind the command. */
+  /** The caller no longer waits. What is not decided leaves at once; else the core hears of it, behind the command. */
   cancel(askId: number): void {
     if (!this.#owner.accepting) return;
-    this.#mailbox.push({ kind: 'cancel', askId });
+    const undecided = this.#mailbox.take(askId) ?? this.#parking.take(askId);
+    if (undecided !== undefined) return this.#weighOut(undecided);
+    this.#mailbox.pushCancel(askId);
     this.#wake();
   }
 
@@ -179,7 +216,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       this.#takeUnparked();
       let decided = 0;
       while (this.#owner.serving && this.#mailbox.length > 0 && !this.#backlogged && decided < this.#limits.turnCommandsMax) {
-        this.#take(this.#mailbox.shift());
+        const mail = this.#mailbox.shift();
+        if (mail !== undefined) this.#take(mail);
         decided += 1;
       }
       if (this.#mailbox.length > 0 && !this.#backlogged && !this.#runScheduled) {
@@ -194,8 +232,16 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   #take(mail: Mail<Command>): void {
     if (mail.kind === 'cancel') {
-      if (!this.#parking.cancel(mail.askId)) this.#cancel(mail.askId);
+      const parked = this.#parking.take(mail.askId);
+      if (parked === undefined) this.#cancel(mail.askId);
+      else this.#weighOut(parked);
     } else this.#decide(mail);
+  }
+
+  /** It is decided, or will never be. */
+  #weighOut({ bytes }: CommandMail<Command>): void {
+    this.#mailBytes -= bytes;
+    this.#budget.giveBack(bytes);
   }
 
   /** The state that these commands waited for is in memory. */
@@ -217,6 +263,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     let encoded: EncodedRecord | undefined;
     try {
       if (this.#parking.park(mail, this.#unpark)) return;
+      this.#weighOut(mail);
       handled = this.#core.handle(command, this.#nowMs(), askId);
       encoded = this.#encode(handled);
       if (this.#isTooLarge(encoded)) {
@@ -279,13 +326,18 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
         assert(encoded !== undefined, 'a record is encoded before it is accepted');
         this.#owner.wrote(encoded.timeMs);
         this.#core.accept(handled);
-        return this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects);
+        this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects);
+        return this.#waitBegins();
       case 'answer':
         this.#core.accept(handled);
-        return this.#window.hold(askId, handled.reply, handled.effects);
+        this.#window.hold(askId, handled.reply, handled.effects);
+        return this.#waitBegins();
       case 'wait':
         this.#core.accept(handled);
-        if (handled.barrier) return this.#window.hold(NOBODY, undefined, handled.effects);
+        if (handled.barrier) {
+          this.#window.hold(NOBODY, undefined, handled.effects);
+          return this.#waitBegins();
+        }
         for (const effect of handled.effects) this.#host.act(effect);
         return;
       default:
@@ -301,12 +353,66 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #settleTurn(): void {
     if (!this.#owner.serving) return;
     this.#owner.append();
-    this.#window.release(this.#host, this.#owner.stopped);
+    this.#release(this.#owner.stopped);
     if (!this.#owner.serving) return;
     this.#owner.proveReads();
     if (this.#unparked.length > 0 || (this.#mailbox.length > 0 && !this.#backlogged)) this.#wake();
     this.#owner.endIfDrained();
   }
+
+  // ── A log that does not answer ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  #release(stopped: () => boolean): void {
+    const { held } = this.#window;
+    this.#window.release(this.#host, stopped);
+    if (stopped()) return;
+    if (this.#window.held === 0 && this.#owner.serving) this.#waitEnds();
+    else if (this.#window.held < held) {
+      this.#waitEnds();
+      this.#waitBegins();
+    }
+  }
+
+  #waitBegins(): void {
+    if (this.#waitingSinceMs !== Infinity) return;
+    this.#waitingSinceMs = this.#options.clock.monoMs();
+    if (this.#silenceTimer === undefined) this.#listenFor(this.#limits.silenceMsMax);
+  }
+
+  #waitEnds(): void {
+    this.#waitingSinceMs = Infinity;
+    this.#silence = '';
+  }
+
+  /** One timer for all that waits, and it is not moved while the log answers: a glance every few seconds under load. */
+  #listenFor(ms: number): void {
+    this.#silenceTimer = this.#options.clock.after(ms, () => {
+      this.#silenceTimer = undefined;
+      if (this.#waitingSinceMs === Infinity) return;
+      const leftMs = this.#waitingSinceMs + this.#limits.silenceMsMax - this.#options.clock.monoMs();
+      if (leftMs <= 0) this.#fallSilent();
+      this.#listenFor(leftMs <= 0 ? this.#limits.silenceMsMax : leftMs);
+    });
+  }
+
+  /**
+   * Memory stays, and what is decided is committed once the log answers: whoever waits for that cannot be told what will be. Whatever is
+   * not decided is refused, as is what is asked from now on. The actor's own commands wait.
+   */
+  #fallSilent(): void {
+    const seconds = Math.round((this.#options.clock.monoMs() - this.#waitingSinceMs) / 1000);
+    const trouble = this.#owner.trouble === '' ? '' : ` (${this.#owner.trouble})`;
+    this.#silence = `${this.#owner.name()} has had no answer from its log for ${seconds} s${trouble}`;
+    const message = this.#silence;
+    // The log itself tells people about its outages, for all partitions together.
+    this.#logger.debug('the log does not answer, whoever waits is told', { seconds });
+    for (const askId of this.#window.waitingAsks()) this.#options.asks.fail(askId, { kind: 'unavailable', message });
+    for (const mail of [...this.#mailbox.takeAsks(), ...this.#parking.takeAsks()]) {
+      this.#weighOut(mail);
+      this.#options.asks.fail(mail.askId, { kind: 'unavailable', message, refused: true });
+    }
+  }
+
   // ── For the owner of the journal ───────────────────────────────────────────────────────────────────────────────────────────
 
   #owned(): OwnedMemory {
@@ -317,7 +423,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       drop: (message) => this.#drop(message),
       seal: (epoch, sequence) => this.#window.seal(epoch, sequence),
       committed: (count, baseOffset) => this.#window.committed(count, baseOffset),
-      release: (stopped) => this.#window.release(this.#host, stopped),
+      release: (stopped) => this.#release(stopped),
       settleTurn: () => this.#settleTurn(),
       openRecords: () => this.#window.openRecords,
       waitingMark: () => this.#window.waitingMark,
@@ -337,7 +443,13 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#mailbox.clear();
     this.#parking.clear();
     this.#unparked = [];
-    this.#window = new CommitWindow(this.#owner.barrier);
+    this.#budget.giveBack(this.#mailBytes);
+    this.#mailBytes = 0;
+    this.#window.close();
+    this.#window = new CommitWindow(this.#owner.barrier, this.#budget);
+    this.#waitEnds();
+    this.#silenceTimer?.cancel();
+    this.#silenceTimer = undefined;
     memory?.host.deactivated();
     this.#options.asks.abandon(message);
   }

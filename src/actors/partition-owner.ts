@@ -177,6 +177,7 @@ export class PartitionOwner implements BatchSource {
   #activated = false;
   #watching = false;
   #reason = '';
+  #trouble = '';
   #rival: ClaimInLog | undefined;
   #onReleased: (() => void)[] = [];
 
@@ -212,6 +213,11 @@ export class PartitionOwner implements BatchSource {
   /** Commands are taken in. In doubt they wait in the mailbox: it is settled in two round trips. */
   get accepting(): boolean {
     return this.#life.state === 'active' || (this.#life.state === 'claiming' && this.#doubted !== undefined);
+  }
+
+  /** What is wrong with the log, as far as it has said; '' otherwise. */
+  get trouble(): string {
+    return this.#trouble;
   }
 
   /** Asks to append, if there is anything. */
@@ -326,6 +332,7 @@ export class PartitionOwner implements BatchSource {
 
   /** All records of the batch count, the first at `baseOffset`. */
   #confirm(sent: Pick<Sent, 'records' | 'asked'>, baseOffset: number): void {
+    this.#trouble = '';
     this.#memory.committed(sent.records.length, baseOffset);
     this.#position.confirm(sent.records.length, baseOffset);
     this.barrier.prove(sent.asked);
@@ -349,6 +356,7 @@ export class PartitionOwner implements BatchSource {
    * replicas in sync, a setting, rights) others mend, and until then memory, answers and order stay as they are.
    */
   #refused(sent: Sent, { reason, denied }: Refused): void {
+    this.#trouble = reason;
     const nowMs = this.#options.clock.monoMs();
     if (this.#refusals.count === 0) this.#refusals.sinceMs = nowMs;
     this.#refusals.count += 1;
@@ -525,6 +533,7 @@ export class PartitionOwner implements BatchSource {
 
   /** What was sent may be in the log, or may land later. Only a new epoch settles it: then nothing of the old one can count any more. */
   #doubt(reason: string): void {
+    this.#trouble = reason;
     this.#logger.warn('append in doubt', { reason, epoch: this.#cursor.epoch, offset: this.#cursor.offset });
     if (!this.#life.send('doubt')) {
       // Draining: whoever takes over reads what is there.
@@ -723,6 +732,7 @@ export class PartitionOwner implements BatchSource {
   }
 
   #activate(asked: number): void {
+    this.#trouble = '';
     const { epoch } = this.#cursor;
     assert(this.#life.send('claimed'), 'a claim is followed by service');
     this.#doubted = undefined;

@@ -6,6 +6,8 @@
  *
  * Commands of other keys overtake; those of one key never do.
  */
+import { NOBODY } from './asks.ts';
+import type { CommandMail } from './mailbox.ts';
 
 export interface Prefetch<Command> {
   /** The execution that a command is about. */
@@ -15,15 +17,13 @@ export interface Prefetch<Command> {
   load(key: string, done: () => void): void;
 }
 
-export type Mail<Command> =
-  | { readonly kind: 'command'; readonly askId: number; readonly command: Command }
-  | { readonly kind: 'cancel'; readonly askId: number };
-
-export type CommandMail<Command> = Extract<Mail<Command>, { kind: 'command' }>;
+/** Undefined: it has left. */
+type Place<Command> = { mail: CommandMail<Command> | undefined };
 
 export class Parking<Command> {
   readonly #prefetch: Prefetch<Command> | undefined;
-  readonly #parked = new Map<string, CommandMail<Command>[]>();
+  readonly #parked = new Map<string, Place<Command>[]>();
+  readonly #byAsk = new Map<number, Place<Command>>();
   #count = 0;
 
   constructor(prefetch: Prefetch<Command> | undefined) {
@@ -41,36 +41,60 @@ export class Parking<Command> {
     const key = prefetch.keyOf(mail.command);
     const waiting = this.#parked.get(key);
     if (waiting === undefined && prefetch.resident(key)) return false;
+    const place: Place<Command> = { mail };
     this.#count += 1;
+    if (mail.askId !== NOBODY) this.#byAsk.set(mail.askId, place);
     if (waiting !== undefined) {
-      waiting.push(mail);
+      waiting.push(place);
       return true;
     }
-    const mails = [mail];
-    this.#parked.set(key, mails);
+    const places = [place];
+    this.#parked.set(key, places);
     prefetch.load(key, () => {
-      if (this.#parked.get(key) !== mails) return;
+      if (this.#parked.get(key) !== places) return;
       this.#parked.delete(key);
-      this.#count -= mails.length;
-      unpark(mails);
+      unpark(this.#leave(places));
     });
     return true;
   }
 
-  /** True when the command was parked: it is forgotten, nothing of it happened. */
-  cancel(askId: number): boolean {
-    for (const mails of this.#parked.values()) {
-      const index = mails.findIndex((mail) => mail.askId === askId);
-      if (index === -1) continue;
-      mails.splice(index, 1);
-      this.#count -= 1;
-      return true;
+  #leave(places: readonly Place<Command>[]): readonly CommandMail<Command>[] {
+    const mails: CommandMail<Command>[] = [];
+    for (const { mail } of places) {
+      if (mail === undefined) continue;
+      this.#byAsk.delete(mail.askId);
+      mails.push(mail);
     }
-    return false;
+    this.#count -= mails.length;
+    return mails;
+  }
+
+  /** Takes out a command that was parked, so that nothing of it happens; undefined: it is not here. */
+  take(askId: number): CommandMail<Command> | undefined {
+    const place = this.#byAsk.get(askId);
+    const mail = place?.mail;
+    if (place === undefined || mail === undefined) return undefined;
+    place.mail = undefined;
+    this.#byAsk.delete(askId);
+    this.#count -= 1;
+    return mail;
+  }
+
+  /** Takes out everything that somebody waits for. */
+  takeAsks(): CommandMail<Command>[] {
+    const taken: CommandMail<Command>[] = [];
+    for (const place of this.#byAsk.values()) {
+      if (place.mail !== undefined) taken.push(place.mail);
+      place.mail = undefined;
+    }
+    this.#byAsk.clear();
+    this.#count -= taken.length;
+    return taken;
   }
 
   clear(): void {
     this.#parked.clear();
+    this.#byAsk.clear();
     this.#count = 0;
   }
 }

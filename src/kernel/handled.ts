@@ -13,5 +13,9 @@ export type Handled<Record, Reply, Effect> =
 /** The effect that every core has: the answer to an ask that was not answered in its own turn. */
 export type ReplyEffect<Reply> = { readonly kind: 'reply'; readonly askId: number; readonly reply: Reply };
 
+export function isReplyEffect(effect: unknown): effect is ReplyEffect<unknown> {
+  return typeof effect === 'object' && effect !== null && 'kind' in effect && effect.kind === 'reply';
+}
+
 /** What a command is about, for log lines: names and ids, never content. */
 export type CommandIds = { readonly command: string } & Readonly<Record<string, string | number | undefined>>;

@@ -12,6 +12,7 @@ import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import type { HistoryCommand } from '../../src/history/commands.ts';
 import type { HistoryEffect } from '../../src/history/effects.ts';
+import { commandBytes, finishesWork } from '../../src/history/command-bytes.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
 import type { HistoryRecord } from '../../src/history/record.ts';
 import type { HistoryReply } from '../../src/history/replies.ts';
@@ -51,6 +52,7 @@ export class LivePartition {
       },
       clock: { ...systemClock, wallMs: () => this.#nowMs },
       random: systemRandom,
+      scale: { bytesOf: commandBytes, finishesWork },
       logger: silentLogger,
       onStatus: (status) => this.#statusChanged(status),
     });

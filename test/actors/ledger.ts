@@ -4,7 +4,7 @@
  * A lost entry, one applied twice, an order that differs, a read of superseded state: all are seen by comparing lists.
  */
 import { NOBODY } from '../../src/actors/asks.ts';
-import type { PartitionMemory, PartitionShell } from '../../src/actors/partition-loop.ts';
+import type { CommandScale, PartitionMemory, PartitionShell } from '../../src/actors/partition-loop.ts';
 import type { EncodedRecord, PartitionCore, RecordCodec } from '../../src/actors/partition-core.ts';
 import type { CommandIds, Handled, ReplyEffect } from '../../src/kernel/handled.ts';
 
@@ -102,6 +102,11 @@ export class LedgerCore implements PartitionCore<LedgerCommand, LedgerReply, Led
     return { kind: 'wait', barrier: false, effects: [{ kind: 'reply', askId, reply: { kind: 'canceled' } }], waiting };
   }
 }
+
+export const ledgerScale: CommandScale<LedgerCommand> = {
+  bytesOf: (command) => 100 + ('size' in command ? (command.size ?? 0) : 0),
+  finishesWork: () => false,
+};
 
 export const ledgerCodec: RecordCodec<LedgerRecord> = {
   encode(record): EncodedRecord {

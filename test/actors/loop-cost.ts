@@ -94,6 +94,7 @@ const loop = new PartitionLoop<Command, number, number, never>({
     },
   }),
   asks: sink,
+  scale: { bytesOf: () => 1024, finishesWork: () => false },
   clock: systemClock,
   random: systemRandom,
   logger: silentLogger,

@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { NOBODY } from '../../src/actors/asks.ts';
+import { CommandBudget } from '../../src/actors/command-budget.ts';
 import { RECORD_BYTES_MAX } from '../../src/actors/commit-window.ts';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
 import { Router } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { createLogger, silentLogger } from '../../src/observability/logger.ts';
-import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory } from './ledger.ts';
+import { HandClock } from './hand-clock.ts';
+import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
 import type { AskFailure } from '../../src/actors/asks.ts';
+import type { Clock } from '../../src/actors/ports.ts';
 import type { PartitionLimits } from '../../src/actors/partition-loop.ts';
 import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
 import type { Logger } from '../../src/observability/logger.ts';
@@ -30,7 +33,14 @@ class Bench {
 
   constructor(
     log: MemoryLog,
-    options: { limits?: Partial<PartitionLimits>; prefetch?: Prefetch<LedgerCommand>; owner?: string; logger?: Logger } = {},
+    options: {
+      limits?: Partial<PartitionLimits>;
+      prefetch?: Prefetch<LedgerCommand>;
+      owner?: string;
+      logger?: Logger;
+      budget?: CommandBudget;
+      clock?: Clock;
+    } = {},
   ) {
     this.log = log;
     const sink = this.router.sink<LedgerReply>(address);
@@ -49,12 +59,14 @@ class Bench {
         );
       },
       asks: sink,
-      clock: systemClock,
+      scale: ledgerScale,
+      clock: options.clock ?? systemClock,
       random: systemRandom,
       logger: options.logger ?? silentLogger,
       onStatus: (status) => this.statuses.push(status),
       ...(options.prefetch === undefined ? {} : { prefetch: options.prefetch }),
       ...(options.limits === undefined ? {} : { limits: options.limits }),
+      ...(options.budget === undefined ? {} : { budget: options.budget }),
     });
     this.router.attach(address, this.loop);
     benches.push(this);
@@ -311,6 +323,123 @@ describe('a log that refuses appends', () => {
     bench.loop.start();
     await bench.until(() => bench.loop.status().state === 'failed');
     expect(bench.loop.status().reason).toContain('NOT_TODAY');
+  });
+});
+
+describe('a log that does not answer', () => {
+  const kib = 1024;
+
+  async function turns(count: number): Promise<void> {
+    for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  test('what callers send is bounded in bytes, whatever they were told meanwhile; afterwards all goes on', async () => {
+    const budget = new CommandBudget(8 * 1024 * kib, 2 * 1024 * kib);
+    const bench = await new Bench(new MemoryLog(), { budget, limits: { openBytesMax: 1024 * kib } }).start();
+    bench.log.held = true;
+    const kinds = new Map<string, number>();
+    let highest = 0;
+    for (let id = 0; id < 200; id++) {
+      const askId = bench.router.ask<LedgerCommand, LedgerReply>(
+        address,
+        { kind: 'add', id: `${id}`, size: 256 * kib },
+        Infinity,
+        (answer) => kinds.set(answer.kind, (kinds.get(answer.kind) ?? 0) + 1),
+      );
+      await turns(1);
+      highest = Math.max(highest, budget.bytes);
+      if (id % 3 === 0) bench.router.cancel(askId);
+    }
+    expect(highest).toBeGreaterThan(4 * 1024 * kib);
+    expect(highest).toBeLessThanOrEqual(8 * 1024 * kib);
+    expect(kinds.get('busy')).toBeGreaterThan(50);
+    bench.log.letGo();
+    expect(await bench.ask({ kind: 'add', id: 'later' }).then((answer) => answer.kind)).toMatch(/added|busy/);
+    await bench.until(() => bench.router.openAsks === 0);
+    expect(await bench.ask({ kind: 'add', id: 'last' })).toMatchObject({ kind: 'added' });
+    expect(budget.bytes).toBe(0);
+  });
+
+  test('what is given up before it is decided leaves at once, and does not happen', async () => {
+    const budget = new CommandBudget();
+    const bench = await new Bench(new MemoryLog(), { budget, limits: { openRecordsMax: 1 } }).start();
+    bench.log.held = true;
+    void bench.ask({ kind: 'add', id: 'first' });
+    await turns(2);
+    const before = budget.bytes;
+    const asked: number[] = [];
+    for (let index = 0; index < 5_000; index++) {
+      asked.push(bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'add', id: `${index}`, size: kib }, Infinity, () => {}));
+      if (index % 100 === 0) bench.loop.submit(NOBODY, { kind: 'refuse' });
+    }
+    expect(budget.bytes - before).toBeGreaterThan(5_000 * kib);
+    for (const askId of asked.filter((_, index) => index !== 77)) bench.router.cancel(askId);
+    expect(budget.bytes - before).toBeLessThan(10 * kib);
+    bench.log.letGo();
+    expect(await bench.ask({ kind: 'read' })).toEqual({ kind: 'entries', entries: ['first', '77'] });
+  });
+
+  test('whoever waits for it hears so within 5 s, and so does whoever asks; what was decided is committed once it answers', async () => {
+    const clock = new HandClock();
+    const bench = await new Bench(new MemoryLog(), { clock, limits: { openRecordsMax: 1 } }).start();
+    const waiting = bench.ask({ kind: 'await' });
+    bench.log.held = true;
+    const decided = bench.ask({ kind: 'add', id: 'decided' });
+    await turns(2);
+    const undecided = bench.ask({ kind: 'add', id: 'undecided' });
+    bench.loop.submit(NOBODY, { kind: 'add', id: 'own' });
+    const answers: Answer[] = [];
+    for (const ask of [waiting, decided, undecided]) void ask.then((answer) => answers.push(answer));
+    clock.advance(4_000);
+    await turns(5);
+    expect(answers).toEqual([]);
+    clock.advance(1_000);
+    await turns(5);
+    const message = expect.stringContaining('has had no answer from its log for 5 s');
+    expect(answers).toHaveLength(3);
+    expect(answers).toContainEqual({ kind: 'unavailable', message });
+    expect(answers).toContainEqual({ kind: 'unavailable', message, refused: true });
+    expect(await bench.ask({ kind: 'read' })).toEqual({ kind: 'unavailable', message, refused: true });
+    bench.log.letGo();
+    await bench.until(() => bench.core.entries.length === 2);
+    expect(await bench.ask({ kind: 'read' })).toEqual({ kind: 'entries', entries: ['decided', 'own'] });
+    expect(bench.loop.status().state).toBe('active');
+  });
+
+  test('a slow log that answers is no silent one', async () => {
+    const clock = new HandClock();
+    const bench = await new Bench(new MemoryLog(), { clock }).start();
+    for (let round = 0; round < 5; round++) {
+      bench.log.held = true;
+      const answer = bench.ask({ kind: 'add', id: `${round}` });
+      await turns(2);
+      clock.advance(3_000);
+      await turns(2);
+      bench.log.letGo();
+      expect(await answer).toMatchObject({ kind: 'added' });
+    }
+  });
+
+  test('in doubt it is the same, with the reason', async () => {
+    const clock = new HandClock();
+    const bench = await new Bench(new MemoryLog(), { clock }).start();
+    bench.log.unknown = true;
+    const decided = bench.ask({ kind: 'add', id: 'decided' });
+    await bench.until(() => bench.loop.status().state === 'claiming');
+    bench.log.held = true;
+    const later = bench.ask({ kind: 'read' });
+    clock.advance(5_000);
+    expect(await decided).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('as the test wants it') });
+    expect(await later).toMatchObject({ kind: 'unavailable', refused: true });
+    bench.log.unknown = false;
+    bench.log.letGo();
+    const settled = async (): Promise<boolean> => {
+      clock.advance(1_000);
+      await turns(5);
+      return (await bench.ask({ kind: 'read' })).kind === 'entries';
+    };
+    while (!(await settled()));
+    expect(bench.core.entries).toEqual(['decided']);
   });
 });
 

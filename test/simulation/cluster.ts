@@ -1,5 +1,5 @@
 /** Nodes on one simulated log, each running the production loop for every partition; and what was told to whom. */
-import { LedgerCore, jsonClaims, ledgerCodec, ledgerMemory } from '../actors/ledger.ts';
+import { LedgerCore, jsonClaims, ledgerCodec, ledgerMemory, ledgerScale } from '../actors/ledger.ts';
 import { isAskFailure } from '../../src/actors/asks.ts';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
 import { Router } from '../../src/actors/router.ts';
@@ -29,6 +29,7 @@ export const simLimits: PartitionLimits = {
   openRecordsMax: 12,
   heldMax: 30,
   recordBytesMax: 3_000,
+  silenceMsMax: 400,
   watchIntervalMs: 300,
   retryDelayMs: 10,
   retryDelayMsMax: 100,
@@ -119,6 +120,7 @@ export class Server {
         owner: this.node.name,
         create: () => this.#memory(partition, (askId, reply) => sink.answer(askId, reply)),
         asks: sink,
+        scale: ledgerScale,
         clock: this.node.clock,
         random: this.node.random,
         logger: cluster.logger,

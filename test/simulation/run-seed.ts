@@ -261,8 +261,11 @@ class Run {
   #command(): LedgerCommand {
     const { random } = this.#world;
     if (random.chance(this.#plan.readShare)) return { kind: random.pick(['read', 'read', 'refuse', 'await']) };
+    if (random.chance(0.02)) return { kind: random.pick(['throw', 'unwritable']) };
     this.#lastId += 1;
-    return { kind: 'add', id: `e${this.#lastId}`, size: random.pick([0, 0, 0, 1_500]) };
+    // More than `simLimits.recordBytesMax` now and then: refused, and whoever waits goes on waiting.
+    const size = random.chance(0.04) ? 5_000 : random.pick([0, 0, 0, 1_500]);
+    return { kind: 'add', id: `e${this.#lastId}`, size };
   }
 
   /** Tries until it is answered; the id makes trying again safe. Gives up reads early, additions late: then the outcome is open. */

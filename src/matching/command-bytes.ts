@@ -1,0 +1,10 @@
+/** What a command takes in memory while it waits, roughly. Tasks are ids; only queries and their answers can be large. */
+import type { MatchingCommand } from './commands.ts';
+
+const overheadBytes = 1024;
+
+export function commandBytes<T>(command: MatchingCommand<T>): number {
+  if (command.kind === 'dispatchQuery') return overheadBytes + command.query.length;
+  if (command.kind !== 'answerQuery' || !command.result.answered) return overheadBytes;
+  return overheadBytes + (command.result.answer?.length ?? 0);
+}
