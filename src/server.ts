@@ -10,7 +10,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
 import { isAskFailure } from './actors/asks.ts';
 import type { AskFailure } from './actors/asks.ts';
-import { Census } from './actors/census.ts';
+import { Census, type Concern } from './actors/census.ts';
 import { ClusterHost } from './actors/cluster-host.ts';
 import { CommandBudget } from './actors/command-budget.ts';
 import { HISTORY_CACHE_BYTES_MAX } from './actors/history-store.ts';
@@ -65,7 +65,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const instance = randomUUID();
   const machine = { name: hostname(), interfaces: networkInterfaces() };
   const claims = claimsOf({ instance, addresses: listenerAddresses(options.host, options.port, machine) });
-  const { log, topics: found } = await openLog(options, topics, fatal);
+  const { log, topics: found, watch } = await openLog(options, topics, fatal);
   const known = await inspectBeforeClaiming({ log, topics: found, prefix, claims, options }).catch(async (error: unknown) => {
     await log.close();
     throw error;
@@ -180,7 +180,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     };
     const started = summaryOf(options, prefix, census.recordsRead);
     census.serving();
-    return running({ host: options.host, front, census, started, endPolls, release });
+    const endWatch = watch((concerns) => census.concerned(concerns));
+    return running({ host: options.host, front, census, started, endWatch, endPolls, release });
   } catch (error) {
     census.stopping();
     await release();
@@ -199,14 +200,16 @@ type Parts = {
   readonly front: { readonly port: number; stop(graceMs: number): Promise<void> };
   readonly census: Census;
   readonly started: StartSummary;
+  readonly endWatch: () => void;
   readonly endPolls: () => void;
   readonly release: () => Promise<void>;
 };
 
-function running({ host, front, census, started, endPolls, release }: Parts): RunningServer {
+function running({ host, front, census, started, endWatch, endPolls, release }: Parts): RunningServer {
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     census.stopping();
+    endWatch();
     endPolls();
     await front.stop(STOP_GRACE_MS);
     await release();
@@ -220,13 +223,24 @@ function summaryOf(options: ServerOptions, prefix: string, records: number): Sta
   return { log: log.filename ?? 'memory', topicPrefix: '', historyShards, records };
 }
 
-type OpenLog = { readonly log: Log; readonly topics: readonly TopicSpec[] };
+type OpenLog = {
+  readonly log: Log;
+  /** With the partitions that they have. */
+  readonly topics: readonly TopicSpec[];
+  /** Looks now and then whether the log is as it should be; answers what ends that. */
+  readonly watch: (onLook: (concerns: readonly Concern[]) => void) => () => void;
+};
 
 async function openLog(options: ServerOptions, topics: readonly TopicSpec[], onFailure: (error: LogError) => void): Promise<OpenLog> {
   if (options.log.kind === 'kafka') {
     const { openKafkaLog } = await import('./topics/kafka/kafka-log.ts');
-    const log = await openKafkaLog({ kafka: options.log.kafka, topics, logger: options.logger });
-    return { log, topics: log.topics };
+    const { kafka } = options.log;
+    const log = await openKafkaLog({ kafka, topics, logger: options.logger });
+    const { watchTopics } = await import('./topics/kafka/topic-watch.ts');
+    const { logger, topicWatchIntervalMs: intervalMs } = options;
+    const watch: OpenLog['watch'] = (onLook) =>
+      watchTopics({ kafka, topics, logger, onLook, ...(intervalMs === undefined ? {} : { intervalMs }) });
+    return { log, topics: log.topics, watch };
   }
   const { openEmbeddedLog } = await import('./topics/embedded/embedded-log.ts');
   const { filename, sqlitePragmas } = options.log;
@@ -234,7 +248,7 @@ async function openLog(options: ServerOptions, topics: readonly TopicSpec[], onF
     if (!(error instanceof LogError) || error.code !== 'locked') throw error;
     throw new AnotherServerError(`another server serves ${filename}: stop one of them, or name another file`, { cause: error });
   });
-  return { log, topics };
+  return { log, topics, watch: () => () => {} };
 }
 
 /** First things first: identity and token key, then the namespaces and search attributes that the options name. Idempotent. */

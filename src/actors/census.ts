@@ -26,10 +26,22 @@ export type UnservedPartition = {
   readonly reason: string;
 };
 
-/** What of the server is not served, for health. */
+/** What people should mend while everything is served still. */
+export type Concern = {
+  /** What it is about: a topic. */
+  readonly subject: string;
+  /** `lost`: journals are gone, and a restart would show it. */
+  readonly severity: 'warning' | 'lost';
+  readonly message: string;
+  /** The command that mends it, where there is one. */
+  readonly mend?: string;
+};
+
+/** What of the server is not served, or will not be for long, for health. */
 export interface ServerCondition {
   unserved(): readonly UnservedPartition[];
-  /** Called when `unserved` may have changed. Answers how to stop watching. */
+  concerns(): readonly Concern[];
+  /** Called when either may have changed. Answers how to stop watching. */
   watch(changed: () => void): () => void;
 }
 
@@ -55,6 +67,7 @@ export class Census implements ServerCondition {
   readonly #entries: Entry[] = [];
   readonly #watchers = new Set<() => void>();
   readonly #settled = Promise.withResolvers<void>();
+  #concerns: readonly Concern[] = [];
   #isServing = false;
   #isStopping = false;
   #unservedBefore = 0;
@@ -98,6 +111,16 @@ export class Census implements ServerCondition {
   unserved(): readonly UnservedPartition[] {
     const nowMs = this.#options.clock.monoMs();
     return this.#entries.filter((entry) => isUnserved(entry, nowMs)).map(described);
+  }
+
+  concerns(): readonly Concern[] {
+    return this.#concerns;
+  }
+
+  /** What the log's topics give reason to worry about now, in place of what did before. */
+  concerned(concerns: readonly Concern[]): void {
+    this.#concerns = concerns;
+    for (const changed of this.#watchers) changed();
   }
 
   watch(changed: () => void): () => void {

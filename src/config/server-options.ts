@@ -29,6 +29,8 @@ export type ServerOptions = {
   /** Values as parsed from JSON or YAML; unknown keys are kept and mean nothing. */
   readonly dynamicConfig: ReadonlyMap<string, unknown>;
   readonly clusterName: string;
+  /** How often the topics on Kafka are compared with what they should be; a minute unless a test is in a hurry. */
+  readonly topicWatchIntervalMs?: number;
   readonly logger: Logger;
   /** The server serves no more: it failed, or AnotherServerError. The caller says so and exits. */
   readonly onFatal: (error: Error) => void;

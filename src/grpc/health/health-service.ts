@@ -17,7 +17,7 @@ const partitionsListedMax = 100;
  * How this server is, for `grpc.health.v1` and for `GET /health`. Two things that are not the same:
  *
  *     admitting   calls come in: from when the port serves until it stops
- *     serving     admitting, and every partition is served
+ *     serving     admitting, every partition is served, and no journal is lost
  */
 export class Health {
   readonly #services: ReadonlySet<string>;
@@ -43,9 +43,13 @@ export class Health {
 
   report(): HealthReport {
     const unserved = this.#condition.unserved();
-    if (this.#admitting && unserved.length === 0) return { status: 'SERVING' };
-    if (unserved.length === 0) return { status: 'NOT_SERVING' };
-    return { status: 'NOT_SERVING', partitionsNotServed: unserved.length, partitions: unserved.slice(0, partitionsListedMax) };
+    const concerns = this.#condition.concerns();
+    const lost = concerns.some(({ severity }) => severity === 'lost');
+    return {
+      status: this.#admitting && unserved.length === 0 && !lost ? 'SERVING' : 'NOT_SERVING',
+      ...(unserved.length === 0 ? {} : { partitionsNotServed: unserved.length, partitions: unserved.slice(0, partitionsListedMax) }),
+      ...(concerns.length === 0 ? {} : { concerns }),
+    };
   }
 
   statusOf(service: string): number {

@@ -11,10 +11,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { LogError } from '../../actors/log.ts';
 import { topicSettings } from '../catalogue.ts';
-import { clientConfig } from './client-options.ts';
+import { kafkaTypes, withAdmin } from './admin.ts';
 import { createCommand, deleteCommand, grantCommand } from './commands.ts';
-import { codeOf, rootOf } from './kafka-failure.ts';
-import { loadKafkajs } from './load-kafkajs.ts';
 import { startFailure } from './start-failure.ts';
 import { describeWrong, findWrongSettings, mendingCommands } from './topic-settings.ts';
 import type { Admin, ITopicMetadata } from 'kafkajs';
@@ -24,9 +22,6 @@ import type { TopicSpec } from '../catalogue.ts';
 
 export type ProvisionOptions = { readonly kafka: KafkaOptions; readonly topics: readonly TopicSpec[]; readonly logger: Logger };
 
-const requestTimeoutMs = 15_000;
-/** About three seconds until a cluster that does not answer is given up. */
-const retry = { initialRetryTime: 100, retries: 5 } as const;
 const leadersTimeoutMs = 30_000;
 const pollMs = 50;
 const secondLookMs = 300;
@@ -100,21 +95,6 @@ export async function partitionCount(options: Omit<ProvisionOptions, 'topics'>, 
   });
 }
 
-async function withAdmin<T>({ kafka, logger }: Omit<ProvisionOptions, 'topics'>, use: (admin: Admin) => Promise<T>): Promise<T> {
-  const { Kafka } = loadKafkajs();
-  const admin = new Kafka({ ...clientConfig({ kafka, logger, requestTimeoutMs }), retry }).admin({ retry });
-  try {
-    await admin.connect();
-    return await use(admin);
-  } catch (error) {
-    const refused = kafkaTypes(rootOf(error)).find((type) => type.endsWith('AUTHORIZATION_FAILED'));
-    if (refused !== undefined) throw noRights(kafka, refused, error);
-    throw await startFailure(error, kafka, `looking at the topics on Kafka at ${kafka.brokers.join(', ')}`);
-  } finally {
-    await admin.disconnect().catch(() => {});
-  }
-}
-
 async function createTopics(admin: Admin, options: ProvisionOptions, missing: readonly TopicSpec[]): Promise<void> {
   const { kafka, logger } = options;
   if (!kafka.autoCreateTopics) {
@@ -155,23 +135,11 @@ async function whyNotCreated(error: unknown, admin: Admin, kafka: KafkaOptions, 
   return await startFailure(error, kafka, 'creating topics');
 }
 
-function noRights(kafka: KafkaOptions, refused: string, cause: unknown): LogError {
-  const who = kafka.sasl === undefined ? 'this client' : `user "${kafka.sasl.username}"`;
-  const words = `${who} lacks rights on the topics ${kafka.topicPrefix}.* (${refused}). Give it its rights with:`;
-  return new LogError('misconfigured', `${words}\n${grantCommand(kafka)}`, { cause });
-}
-
 function invisible(kafka: KafkaOptions, topic: string): LogError {
   return new LogError(
     'misconfigured',
     `topic ${topic} exists, but this user may not see it. Give it its rights with:\n${grantCommand(kafka)}`,
   );
-}
-
-/** kafkajs puts one error per topic into an aggregate. */
-function kafkaTypes(error: unknown): readonly string[] {
-  const inner: readonly unknown[] = error instanceof Error && 'errors' in error && Array.isArray(error.errors) ? error.errors : [error];
-  return inner.map((one) => codeOf(one, 'type')).filter((type) => type !== undefined);
 }
 
 function missingTopics(kafka: KafkaOptions, missing: readonly TopicSpec[], why: string): LogError {

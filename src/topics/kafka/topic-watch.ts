@@ -1,0 +1,127 @@
+/**
+ * The topics while we serve: once a minute their settings are compared with what the journals need, and their beginnings looked at. Both
+ * are people's doing, and both take long to show otherwise: with a retention limit Kafka deletes a journal hours later, and only the next
+ * start would find that it is gone.
+ *
+ *     a setting differs          warning: mend it now, nothing is lost yet
+ *     a journal's start moved    lost: this server still has in memory what was there, its next start will not
+ *     a topic is missing         warning, and lost at the next look: rights that are being changed hide topics for a moment
+ */
+import { LogError } from '../../actors/log.ts';
+import { withAdmin, type AdminOptions } from './admin.ts';
+import { describeWrong, findWrongSettings, mendingCommands } from './topic-settings.ts';
+import type { Admin } from 'kafkajs';
+import type { Concern } from '../../actors/census.ts';
+import type { TopicSpec } from '../catalogue.ts';
+
+export type TopicWatchOptions = AdminOptions & {
+  /** With the partitions that are served. */
+  readonly topics: readonly TopicSpec[];
+  /** What there is to worry about after each look; empty when all is well. */
+  readonly onLook: (concerns: readonly Concern[]) => void;
+  readonly intervalMs?: number;
+};
+
+const intervalMsDefault = 60_000;
+
+/** Answers what ends it. */
+export function watchTopics(options: TopicWatchOptions): () => void {
+  const watch = new TopicWatch(options);
+  watch.lookLater();
+  return () => watch.stop();
+}
+
+class TopicWatch {
+  readonly #options: TopicWatchOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+  #concerned = false;
+  #missing: ReadonlySet<string> = new Set();
+
+  constructor(options: TopicWatchOptions) {
+    this.#options = options;
+  }
+
+  lookLater(): void {
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => void this.#look().then(() => this.lookLater()), this.#options.intervalMs ?? intervalMsDefault);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    const { logger, onLook } = this.#options;
+    try {
+      const concerns = await withAdmin(this.#options, (admin) => this.#findConcerns(admin));
+      if (this.#stopped) return;
+      for (const { subject, severity, message, mend } of concerns) logger.warn(message, { topic: subject, severity, mend });
+      if (concerns.length === 0 && this.#concerned) logger.info('the topics are as they should be again');
+      this.#concerned = concerns.length > 0;
+      onLook(concerns);
+    } catch (error) {
+      // An outage is told by those whom it stops; a right that was taken away is nobody else's business.
+      const level = error instanceof LogError && error.code === 'misconfigured' ? 'warn' : 'debug';
+      if (!this.#stopped) logger[level]('the settings of the topics could not be looked at', { error: messageOf(error) });
+    }
+  }
+
+  async #findConcerns(admin: Admin): Promise<readonly Concern[]> {
+    const { topics, kafka } = this.#options;
+    const existing = new Set(await admin.listTopics());
+    const missing = topics.filter(({ name }) => !existing.has(name));
+    const concerns = missing.map((topic) => missingTopic(topic, this.#missing.has(topic.name)));
+    this.#missing = new Set(missing.map(({ name }) => name));
+    const there = topics.filter(({ name }) => existing.has(name));
+    if (there.length === 0) return concerns;
+    const { topics: metadata } = await admin.fetchTopicMetadata({ topics: there.map(({ name }) => name) });
+    const wrong = Map.groupBy(await findWrongSettings(admin, metadata), ({ topic }) => topic);
+    for (const [topic, list] of wrong) {
+      const message = list.map(describeWrong).join('; ');
+      concerns.push({ subject: topic, severity: 'warning', message, mend: mendingCommands(list, kafka).join('\n') });
+    }
+    for (const topic of there) {
+      const cut = await cutPartitions(admin, topic);
+      if (cut.length > 0) concerns.push(cutTopic(topic, cut, wrong.has(topic.name)));
+    }
+    return concerns;
+  }
+}
+
+type CutPartition = { readonly partition: number; readonly start: number };
+
+/** Until there are checkpoints every journal is needed from its beginning. */
+async function cutPartitions(admin: Admin, { name, partitions }: TopicSpec): Promise<readonly CutPartition[]> {
+  const offsets = await admin.fetchTopicOffsets(name);
+  return offsets
+    .map(({ partition, low }) => ({ partition, start: Number(low) }))
+    .filter(({ partition, start }) => partition < partitions && start > 0)
+    .toSorted((a, b) => a.partition - b.partition);
+}
+
+function missingTopic({ name, purpose }: TopicSpec, again: boolean): Concern {
+  return {
+    subject: name,
+    severity: again ? 'lost' : 'warning',
+    message: `topic ${name} is gone (${purpose}), or this user may no longer see it: what stood there is only in the memory of this server`,
+  };
+}
+
+function cutTopic({ name }: TopicSpec, cut: readonly CutPartition[], settingsAreWrong: boolean): Concern {
+  const starts = cut.map(({ partition, start }) => `partition ${partition} starts at ${start}`).join(', ');
+  const cause = settingsAreWrong ? 'mend its settings first' : 'its settings are right, so somebody called DeleteRecords';
+  return {
+    subject: name,
+    severity: 'lost',
+    message:
+      `topic ${name} has lost the beginning of journals (${starts}): ${cause}. This server goes on with what it has in memory; its next ` +
+      'start will refuse these partitions',
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
