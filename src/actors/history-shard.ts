@@ -16,6 +16,7 @@ import type { HistoryCommand, RunKey, StartActivityTask, StartWorkflowTask, Task
 import { commandBytes, finishesWork } from '../history/command-bytes.ts';
 import type { DirectQuery, HistoryEffect } from '../history/effects.ts';
 import type { HistoryLimits } from '../history/limits.ts';
+import type { RetentionOf } from '../history/outbox.ts';
 import type { Fact, HistoryRecord } from '../history/record.ts';
 import type { HistoryReply, HistoryWire } from '../history/replies.ts';
 import type { QueryResult } from '../matching/tasks.ts';
@@ -44,6 +45,8 @@ export type HistoryShardOptions = {
   readonly claims: ClaimCodec;
   readonly wire: HistoryWire;
   readonly limits: HistoryLimits;
+  /** As the cluster's namespaces say now. */
+  readonly retentionOf: RetentionOf;
   readonly cacheBytesMax: number;
   readonly layout: ClusterLayout;
   readonly router: Asker;
@@ -180,7 +183,7 @@ class HistoryMemory
       shard: {
         shard: options.shard,
         isPending: (taskId) => core.transferTask(taskId) !== undefined,
-        outboxCommand: (taskId) => core.outboxCommand(taskId, options.random.nonce()),
+        outboxCommand: (taskId) => core.outboxCommand(taskId, options.random.nonce(), options.retentionOf),
         submit: (command) => this.#submit(command),
         putAside: (task, reason) => this.#putAside(task.key, task.kind, task.taskId, reason),
       },

@@ -12,11 +12,12 @@
 import { unreachable } from '../kernel/assert.ts';
 import { historyShardOf } from '../kernel/shard.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
-import type { HistoryCommand, TaskQueue } from '../history/commands.ts';
-import { outboxOutcome } from '../history/outbox.ts';
+import type { HistoryCommand, OutboxOutcome, TaskQueue } from '../history/commands.ts';
+import { outboxOutcome, outboxTooLarge } from '../history/outbox.ts';
+import type { HistoryReply } from '../history/replies.ts';
 import type { TransferTask } from '../history/tasks.ts';
 import type { Logger } from '../observability/logger.ts';
-import { isAskFailure } from './asks.ts';
+import { type AskFailure, isAskFailure } from './asks.ts';
 import { OWN_COMMAND_ATTEMPTS_MAX } from './own-commands.ts';
 import type { Clock, Random, Timer } from './ports.ts';
 import type { Asker } from './router.ts';
@@ -182,10 +183,11 @@ export class TransferQueue {
     const target = historyShardOf(outgoing.targetNamespaceId, outgoing.targetWorkflowId, layout.historyShards);
     router.askHistory(target, outgoing.command, this.#deadlineMs(), (reply) => {
       if (this.#closed) return;
-      if (reply.kind === 'internal' || reply.kind === 'tooLarge') return this.#hopeless(task, attempt, whyNot(reply));
+      if (reply.kind === 'internal') return this.#hopeless(task, attempt, whyNot(reply));
       try {
-        const outcome = isAskFailure(reply) ? undefined : outboxOutcome(task.kind, reply);
-        if (outcome === undefined) this.#retry(task, attempt, whyNot(reply));
+        const outcome = outcomeOf(task, reply);
+        if (outcome === undefined && reply.kind === 'tooLarge') this.#hopeless(task, attempt, whyNot(reply));
+        else if (outcome === undefined) this.#retry(task, attempt, whyNot(reply));
         else shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome });
       } catch (error) {
         this.#failed(task, attempt, error);
@@ -225,6 +227,11 @@ export class TransferQueue {
   #deadlineMs(): number {
     return this.#options.clock.monoMs() + DELIVERY_TIMEOUT_MS;
   }
+}
+
+function outcomeOf(task: OutboxTask, reply: HistoryReply | AskFailure): OutboxOutcome | undefined {
+  if (reply.kind === 'tooLarge') return outboxTooLarge(task.kind);
+  return isAskFailure(reply) ? undefined : outboxOutcome(task.kind, reply);
 }
 
 function whyNot(reply: { readonly kind: string; readonly message?: string; readonly rejection?: { readonly message: string } }): string {

@@ -202,6 +202,8 @@ export type CompleteWorkflowTask = {
   readonly newRunId: string;
   /** Poll request id of an inline task. */
   readonly pollRequestId: string;
+  /** How long a run that continues this one is kept once it is closed, as its namespace says now; absent: as this one. */
+  readonly retentionMs?: number;
   /** Custom and system search attributes of the namespace: name -> IndexedValueType. */
   readonly searchAttributeTypes: ReadonlyMap<string, number>;
   /** Uniform in [0, 1). */

@@ -26,7 +26,7 @@ import { evolve } from './evolve.ts';
 import { failWorkflowTask, resetStickyTaskQueue } from './fail-workflow-task.ts';
 import { defaultHistoryLimits, type HistoryLimits } from './limits.ts';
 import { keepWithinLimits } from './keep-within-limits.ts';
-import { finishOutboxTask, outboxCommand, type OutboxCommand } from './outbox.ts';
+import { finishOutboxTask, outboxCommand, type OutboxCommand, type RetentionOf } from './outbox.ts';
 import { putAside } from './put-aside.ts';
 import { queryWorkflow, releaseQueries } from './query.ts';
 import type { HistoryRecord } from './record.ts';
@@ -126,9 +126,9 @@ export class HistoryCore {
     return this.#shard.aside.size;
   }
 
-  /** undefined: nothing to ask (any more), finish the task as done. `newRunId` is used only if a child is to be made. */
-  outboxCommand(taskId: number, newRunId: string): OutboxCommand | undefined {
-    return outboxCommand(this.#shard, taskId, newRunId);
+  /** undefined: nothing to ask (any more), finish the task as done. `newRunId` and `retentionOf` are for a child that may be made. */
+  outboxCommand(taskId: number, newRunId: string, retentionOf?: RetentionOf): OutboxCommand | undefined {
+    return outboxCommand(this.#shard, taskId, newRunId, retentionOf);
   }
 
   /** Tasks that are finished but not yet journaled: worth a `flushFinishedTasks` when nothing else is written. */

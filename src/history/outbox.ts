@@ -17,8 +17,11 @@ import { idConflictPolicy, idReusePolicy, parentClosePolicy } from './wire-enums
 
 export type OutboxCommand = { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: HistoryCommand };
 
-/** undefined: there is nothing to ask (any more), finish the task as done. `newRunId`: for a child that may be made. */
-export function outboxCommand(shard: ShardState, taskId: number, newRunId: string): OutboxCommand | undefined {
+/** How long closed runs of a namespace are kept, in milliseconds; undefined: not known here and now. */
+export type RetentionOf = (namespaceId: string) => number | undefined;
+
+/** undefined: there is nothing to ask (any more), finish the task as done. `newRunId`, `retentionOf`: for a child that may be made. */
+export function outboxCommand(shard: ShardState, taskId: number, newRunId: string, retentionOf?: RetentionOf): OutboxCommand | undefined {
   const task = shard.transfers.get(taskId);
   const run = task === undefined ? undefined : shard.runs.get(task.key.runId);
   if (task === undefined || run === undefined) return undefined;
@@ -27,7 +30,7 @@ export function outboxCommand(shard: ShardState, taskId: number, newRunId: strin
       // Closed meanwhile, it starts nothing any more; but what it has started, with an answer that was lost, must not be left alone.
       if (!isRunning(run)) return to(task.target, { kind: 'findChild', key: task.target, parent: linkTo(run, task.initiatedEventId) });
       const child = run.children.get(task.initiatedEventId);
-      return child === undefined ? undefined : to(task.target, startChild(run, child, newRunId));
+      return child === undefined ? undefined : to(task.target, startChild(run, child, newRunId, retentionOf));
     }
     case 'scheduleChildFirstTask':
       return to(task.child, { kind: 'scheduleFirstWorkflowTask', key: task.child });
@@ -109,8 +112,9 @@ function linkTo(run: Run, initiatedEventId: number): ParentLink {
   };
 }
 
-function startChild(run: Run, child: Child, newRunId: string): HistoryCommand {
+function startChild(run: Run, child: Child, newRunId: string, retentionOf: RetentionOf | undefined): HistoryCommand {
   const a = child.attributes;
+  const ownRetentionMs = a.namespaceId === run.key.namespaceId ? run.retentionMs : 0;
   const terminates = a.workflowIdReusePolicy === idReusePolicy.terminateIfRunning;
   return {
     kind: 'startWorkflow',
@@ -139,6 +143,7 @@ function startChild(run: Run, child: Child, newRunId: string): HistoryCommand {
       conflictPolicy: terminates ? idConflictPolicy.terminateExisting : idConflictPolicy.fail,
     },
     parent: linkTo(run, child.initiatedEventId),
+    retentionMs: retentionOf?.(a.namespaceId) ?? ownRetentionMs,
     onConflict: undefined,
   };
 }
@@ -180,6 +185,15 @@ export function outboxOutcome(kind: TransferTask['kind'], reply: HistoryReply): 
   if (reason === 'busy-workflow') return undefined;
   if (kind !== 'signalExternal' && kind !== 'cancelExternal') return { kind: 'done' };
   return { kind: 'externalFailed', cause: reason === 'invalid-argument' ? 'signal-count-limit-exceeded' : 'not-found' };
+}
+
+/** What it means that the target cannot write what it is asked for; undefined: the protocol has no such answer. */
+export function outboxTooLarge(kind: TransferTask['kind']): OutboxOutcome | undefined {
+  // A start alone always fits. Too large is only one that ends another run in the same record: so the id is taken, and stays so.
+  if (kind === 'startChild') return { kind: 'childStartFailed', cause: 'already-exists' };
+  // The nearest that there is: a limit of the target keeps it from having this signal.
+  if (kind === 'signalExternal') return { kind: 'externalFailed', cause: 'signal-count-limit-exceeded' };
+  return undefined;
 }
 
 export function finishOutboxTask(draft: Draft, command: FinishOutboxTask): HistoryReply {

@@ -69,6 +69,7 @@ class Bench {
       claims: jsonClaims,
       wire,
       limits: defaultHistoryLimits,
+      retentionOf: () => undefined,
       cacheBytesMax,
       layout,
       router: this.router,

@@ -1,5 +1,6 @@
 /** Two shards in one process: what becomes of a parent and its child when an answer between them is lost, and after a crash. */
 import { afterEach, describe, expect, test } from 'vitest';
+import type { AskFailure } from '../../src/actors/asks.ts';
 import { HistoryShard } from '../../src/actors/history-shard.ts';
 import type { Endpoint, HistoryAnswer } from '../../src/actors/router.ts';
 import { Router } from '../../src/actors/router.ts';
@@ -38,6 +39,10 @@ class Process {
   readonly offered: MatchingTask[] = [];
   losesAnswersTo: HistoryCommand['kind'] | undefined;
   lost = 0;
+  /** What the caller gets in the place of a lost answer. */
+  failure: AskFailure = { kind: 'unavailable', message: 'the answer was lost' };
+  /** Of the only namespace. */
+  retentionMs = 5_000;
 
   constructor(log: MemoryLog) {
     const matching = this.router.sink({ kind: 'matching', partition: 0 });
@@ -68,6 +73,7 @@ class Process {
       claims: jsonClaims,
       wire: historyWire,
       limits: defaultHistoryLimits,
+      retentionOf: () => this.retentionMs,
       cacheBytesMax: 1024 * 1024,
       layout,
       router: this.router,
@@ -76,7 +82,7 @@ class Process {
         answer: (askId, reply) => {
           if (!losing.delete(askId)) return sink.answer(askId, reply);
           this.lost += 1;
-          sink.fail(askId, { kind: 'unavailable', message: 'the answer was lost' });
+          sink.fail(askId, this.failure);
           return false;
         },
       },
@@ -240,4 +246,31 @@ describe('a child whose parent closed before it heard of the start', () => {
     process.losesAnswersTo = undefined;
     await process.untilChild(({ status }) => status === 5);
   });
+});
+
+test('a child that its shard cannot write fails its start, and the parent hears of it', async () => {
+  const process = await boot();
+  await process.startParent();
+  process.losesAnswersTo = 'startWorkflow';
+  process.failure = { kind: 'tooLarge', message: 'the record would be too large' };
+  await process.work(parentKey, [startChild({ workflowId: childKey.workflowId, namespaceId })]);
+  await until(() => process.offered.some(({ key }) => key.workflowId === parentKey.workflowId));
+  const { pendingChildren, historyLength } = await process.describe(1, parentKey);
+  expect(pendingChildren).toEqual([]);
+  // Started, three of a workflow task, Initiated, StartFailed, Scheduled.
+  expect(historyLength).toBe(7);
+  expect(process.lost).toBe(1);
+});
+
+test('a child is kept as long as its namespace says, not as long as closed runs are by default', async () => {
+  const process = await boot();
+  await process.startParent();
+  await process.work(parentKey, [startChild({ workflowId: childKey.workflowId, namespaceId })]);
+  await process.work(childKey, [completeWorkflow()]);
+  process.clock.advance(process.retentionMs - 1);
+  await turns(20);
+  expect((await process.describe(2, childKey)).status).toBe(2);
+  process.clock.advance(1);
+  await turns(20);
+  expect(await process.ask(2, { kind: 'describeWorkflow', key: childKey })).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
 });

@@ -645,6 +645,20 @@ describe('continue as new', () => {
     expect(shard.describe()).toMatchObject({ status: 1, firstRunId: first });
   });
 
+  test('takes the retention that its namespace has by then', () => {
+    const shard = new ShardUnderTest();
+    shard.start({ retentionMs: 9000 });
+    shard.advance(2000);
+    shard.complete(shard.pollWorkflowTask(), [continueAsNew()], { retentionMs: 4000 });
+    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+    shard.advance(3999);
+    shard.fireDueTimers();
+    expect(shard.core.has(key)).toBe(true);
+    shard.advance(1);
+    shard.fireDueTimers();
+    expect(shard.core.has(key), 'of the old run too nothing else is known under this id').toBe(false);
+  });
+
   test.each([
     { livedMs: 0, wantedMs: 0, backoffMs: 1000 },
     { livedMs: 400, wantedMs: 0, backoffMs: 600 },

@@ -142,6 +142,7 @@ async function complete(
     binaryChecksum: request.binaryChecksum,
     newRunId: front.ports.newId(),
     pollRequestId: front.ports.newId(),
+    retentionMs: namespace.retentionMs,
     searchAttributeTypes: namespace.searchAttributeTypes,
     jitter: front.ports.random(),
   });

@@ -99,7 +99,7 @@ export function continueAsNewWorkflowExecution(
     key: { ...old.key, runId: request.newRunId },
     namespace: old.namespace,
     requestId: request.newRunId,
-    retentionMs: old.retentionMs,
+    retentionMs: request.retentionMs ?? old.retentionMs,
     workflowType,
     taskQueue,
     input: a.input,
