@@ -14,8 +14,17 @@ import { partitionCount } from '../src/topics/kafka/provision.ts';
 import type { Log, StoredRecord } from '../src/actors/log.ts';
 import type { TopicSpec } from '../src/topics/catalogue.ts';
 
-const usage =
-  'usage: show-topic.ts (--brokers <host:port,…> --topic <name> | --file <file> [--topic <name>]) [--partition <n>] [--limit <n>]';
+const usage = `Prints the records of a topic in a line each: what happened to which workflow, without decoding any value.
+
+  node scripts/show-topic.ts --brokers localhost:9092 --topic perdure.history
+  node scripts/show-topic.ts --file perdure.db               with the server stopped: it holds the file's lock
+
+  --brokers    host:port of a broker; several with commas (no TLS, no login)
+  --file       the file of a server without Kafka
+  --topic      which topic; with --file default: all
+  --partition  which partition; default: all
+  --limit      lines of each partition; default: all
+`;
 const pageBytes = 1024 * 1024;
 
 type Opened = { readonly log: Log; readonly topics: readonly Pick<TopicSpec, 'name' | 'partitions'>[] };
@@ -28,8 +37,10 @@ async function main(): Promise<void> {
       topic: { type: 'string' },
       partition: { type: 'string' },
       limit: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
     },
   });
+  if (values.help === true) return void process.stdout.write(usage);
   const opened = await open(values);
   const limit = values.limit === undefined ? Infinity : Number(values.limit);
   try {
@@ -44,12 +55,15 @@ async function main(): Promise<void> {
   }
 }
 
-async function open({ brokers, file, topic }: Readonly<Partial<Record<'brokers' | 'file' | 'topic', string>>>): Promise<Opened> {
+type Source = { readonly brokers?: string; readonly file?: string; readonly topic?: string };
+
+async function open({ brokers, file, topic }: Source): Promise<Opened> {
   if (file !== undefined) {
     const topics = storedTopics(file);
     return { log: await openEmbeddedLog({ filename: file, topics }), topics };
   }
-  if (brokers === undefined || topic === undefined) throw new LogError('misconfigured', usage);
+  if (brokers === undefined || topic === undefined)
+    throw new LogError('misconfigured', `name --file, or --brokers and --topic\n\n${usage}`);
   const kafka = {
     brokers: brokers.split(','),
     topicPrefix: '',

@@ -21,7 +21,7 @@ import { MatchingHost } from './actors/matching-host.ts';
 import { Router } from './actors/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/transfer-queue.ts';
-import { indexedValueTypeNamed } from './cluster/search-attributes.ts';
+import { indexedValueTypeName, indexedValueTypeNamed } from './cluster/search-attributes.ts';
 import type { ClusterCommand } from './cluster/commands.ts';
 import type { ClusterReply } from './cluster/replies.ts';
 import { AnotherServerError } from './config/another-server.ts';
@@ -284,6 +284,12 @@ async function setUpCluster(router: Router, cluster: ClusterHost, options: Serve
   for (const [name, typeName] of options.searchAttributes) {
     const type = indexedValueTypeNamed(typeName);
     if (type === undefined) throw new Error(`search attribute ${name}: unknown type ${typeName}`);
+    const known = cluster.view.clusterSearchAttributes.get(name);
+    if (known !== undefined && known !== type) {
+      throw new Error(
+        `search attribute ${name} exists with type ${indexedValueTypeName(known)}, asked for is ${typeName}: a type never changes; choose another name`,
+      );
+    }
     attributes.set(name, type);
   }
   const reply = await ask({ kind: 'addSearchAttributes', namespaceId: '', attributes });

@@ -3,10 +3,11 @@
  *
  *     npm run hello                                    against localhost:7233
  *     TEMPORAL_ADDRESS=10.0.0.7:7233 npm run hello     against any other Temporal-compatible server
+ *     TEMPORAL_NAMESPACE=orders npm run hello          in another namespace, which must exist
  */
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, isGrpcServiceError } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import * as activities from './activities.ts';
 import { hello } from './workflows.ts';
@@ -14,11 +15,14 @@ import { hello } from './workflows.ts';
 const address = process.env['TEMPORAL_ADDRESS'] ?? 'localhost:7233';
 const namespace = process.env['TEMPORAL_NAMESPACE'] ?? 'default';
 const taskQueue = 'hello';
+/** As gRPC counts. */
+const NOT_FOUND = 5;
 
 async function main(): Promise<void> {
   // The greeting should not drown in the worker's own notes.
   Runtime.install({ logger: new DefaultLogger('WARN') });
   const connection = await Connection.connect({ address, connectTimeout: '3 seconds' });
+  await connection.workflowService.describeNamespace({ namespace });
   const nativeConnection = await NativeConnection.connect({ address });
   try {
     const worker = await Worker.create({
@@ -43,6 +47,13 @@ try {
   await main();
 } catch (error) {
   console.error(error instanceof Error ? `hello: ${error.message}` : error);
-  console.error(`Is a server running on ${address}? Start one with: npm start`);
+  // A worker would go on asking for tasks of a namespace that may come into being.
+  if (isGrpcServiceError(error) && error.code === NOT_FOUND) {
+    console.error(
+      `Create the namespace, temporal operator namespace create ${namespace}, or start the server with --namespace ${namespace}`,
+    );
+  } else {
+    console.error(`Is a server running on ${address}? Start one with: npm start`);
+  }
   process.exitCode = 1;
 }

@@ -65,3 +65,9 @@ export function indexedValueTypeNamed(name: string): number | undefined {
   for (const [known, type] of Object.entries(indexedValueType)) if (known.toLowerCase() === wanted) return type;
   return undefined;
 }
+
+/** As people write it: `Keyword`, `KeywordList`. */
+export function indexedValueTypeName(type: number): string {
+  const [name = `type ${type}`] = Object.entries(indexedValueType).find(([, known]) => known === type) ?? [];
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}

@@ -89,11 +89,11 @@ describe('TestWorkflowEnvironment.createLocal starts bin/perdure', () => {
     });
     expect(line).toContain('--dynamic-config-value');
     const server = new Child(perdure, line);
-    await server.seen('out', /^Persistence:.*$/m);
+    await server.seen('out', /--workflow-id ID$/m);
     server.process.kill('SIGTERM');
     expect(await server.exit).toEqual({ code: 0, signal: null });
     expect(server.err).toBe('');
-    expect(server.out.trimEnd().split('\n')).toHaveLength(4);
+    expect(server.out.trimEnd().split('\n')).toHaveLength(7);
   });
 
   test('ten times in a row, each on the port that the one before just left', async () => {

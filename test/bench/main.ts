@@ -22,7 +22,8 @@ const usage = `Measures a server that speaks Temporal's API: one activity a work
   --perdure  memory, file, kafka: our server on these logs; Kafka's broker is started (or KAFKA_BROKERS is used)
   --temporal path of the "temporal" program; --temporal-modes memory,raised,file says how (default: memory,raised)
   --server   any other command, {port} being a free port and {folder} an empty folder; "name=command" names it
-  --address  a server that is running; with --pid its process (several: broker, database) for the CPU figures
+  --address  a server that is running; with --pid its process (several: broker, database) for the CPU figures,
+             which without it are not measured
              Several servers are measured alternately, round by round, and compared with the last one.
   --scenario raw, one, sdk, signal, timer, start; several with commas; default: all (start needs a command)
   --users 16  --warm-up 3  --window 10  --rounds 3  (seconds)  --namespace default  --json FILE (or - for the output)
@@ -159,7 +160,8 @@ function printJson(results: ReadonlyMap<string, readonly Figure[]>, file: string
 }
 
 function shown(figure: Figure | undefined): string {
-  if (figure === undefined || Number.isNaN(figure.value)) return '–';
+  if (figure === undefined) return '–';
+  if (Number.isNaN(figure.value)) return 'not measured';
   const digits = figure.value >= 100 ? 0 : figure.value >= 10 ? 1 : 2;
   return `${figure.value.toFixed(digits)} ${figure.unit}`;
 }

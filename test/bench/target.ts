@@ -11,15 +11,17 @@ export type Target = {
 
 const ticksPerSecond = 100;
 
-/** CPU time, user and system, that a set of process trees has used so far. */
+/** CPU time, user and system, that a set of process trees has used so far. NaN: nobody said which, or none of them lives. */
 export function cpuMsOf(pids: readonly number[]): number {
+  if (!pids.some((pid) => statOf(pid) !== undefined)) return Number.NaN;
   let ticks = 0;
   for (const pid of withChildren(pids)) ticks += statOf(pid)?.ticks ?? 0;
   return (ticks / ticksPerSecond) * 1000;
 }
 
-/** Resident memory of a set of process trees. */
+/** Resident memory of a set of process trees; NaN as above. */
 export function residentMiBOf(pids: readonly number[]): number {
+  if (!pids.some((pid) => statOf(pid) !== undefined)) return Number.NaN;
   let kib = 0;
   for (const pid of withChildren(pids)) {
     const line = readOrUndefined(`/proc/${pid}/status`)?.match(/^VmRSS:\s+(\d+) kB$/m);

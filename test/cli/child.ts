@@ -25,6 +25,11 @@ export class Child {
     });
   }
 
+  async stop(): Promise<Exit> {
+    this.process.kill('SIGTERM');
+    return await this.exit;
+  }
+
   #note(stream: 'out' | 'err', text: string): void {
     this[stream] += text;
     for (const wake of this.#waiters) wake();

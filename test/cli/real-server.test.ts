@@ -1,5 +1,5 @@
 /** `bin/perdure` with the whole server behind it, as users and SDK test environments start it. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -92,6 +92,35 @@ describe('perdure server start-dev', () => {
     expect(second.out).toBe('');
   });
 
+  test('refuses a search attribute that exists with another type', async () => {
+    const flags = ['--db-filename', join(folder, 'attributes.db'), '--search-attribute'];
+    await startDev(...flags, 'City=Keyword');
+    await children[0]?.stop();
+    const again = new Child(bin, ['server', 'start-dev', '--port', '0', ...flags, 'City=Int']);
+    children.push(again);
+    expect(await again.exit).toEqual({ code: 1, signal: null });
+    expect(again.err).toBe(
+      'perdure: search attribute City exists with type Keyword, asked for is Int: a type never changes; choose another name\n',
+    );
+  });
+
+  test('says of a file that it may only read that it is read-only', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'perdure-read-only-'));
+    const filename = join(home, 'kept.db');
+    await startDev('--db-filename', filename);
+    await children[0]?.stop();
+    chmodSync(home, 0o755);
+    chmodSync(filename, 0o444);
+    // Root may write everywhere.
+    const asNobody = process.getuid?.() === 0 ? ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'] : [];
+    const line = [...asNobody, bin, 'server', 'start-dev', '--port', '0', '--db-filename', filename];
+    const child = new Child(line[0] ?? bin, line.slice(1));
+    children.push(child);
+    expect(await child.exit).toEqual({ code: 1, signal: null });
+    expect(child.err).toContain(`perdure: ${filename} cannot be written: it, or its folder, is read-only for this user\n`);
+    rmSync(home, { recursive: true });
+  });
+
   test('refuses a file that is no database of ours', async () => {
     const second = new Child(bin, ['server', 'start-dev', '--port', '0', '--db-filename', bin]);
     children.push(second);
@@ -168,6 +197,26 @@ describe('memory', () => {
       const seen = child.seen('err', /WARN .*the heap is nearly full.*heap-limit-mib=\d+/).then(() => (warned = true));
       await Promise.all([seen, ...Array.from({ length: 8 }, (_, worker) => filling(worker))]);
     });
+  });
+});
+
+describe('npm run hello', () => {
+  const hello = fileURLToPath(new URL('../../examples/hello/hello.ts', import.meta.url));
+
+  test('runs in a namespace that exists, and says what to do about one that does not', async () => {
+    const { address } = await startDev('--namespace', 'orders');
+    const run = async (namespace: string): Promise<Child> => {
+      const child = new Child(process.execPath, [hello], { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
+      children.push(child);
+      await child.exit;
+      return child;
+    };
+    const unknown = await run('nowhere');
+    expect(unknown.process.exitCode).toBe(1);
+    expect(unknown.err).toContain(
+      'Create the namespace, temporal operator namespace create nowhere, or start the server with --namespace nowhere\n',
+    );
+    expect((await run('orders')).out).toContain('Hello, Perdure!\n');
   });
 });
 

@@ -29,9 +29,18 @@ const dev = ['server', 'start-dev', '--port', '0'];
 describe('server start-dev', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('serves, prints its banner once and stops with 0 at %s', async (signal) => {
     const child = start(dev);
-    await child.seen('out', /Persistence:.*\n/);
+    await child.seen('out', /workflow-id ID\n/);
     const [, port] = /^Server: {15}localhost:(\d+)$/m.exec(child.out) ?? [];
-    expect(child.out).toMatch(/^Perdure \S+ \(Temporal API 1\.63, Node \S+\)\n\nServer: {15}localhost:\d+\nPersistence: {10}in-memory\n$/);
+    expect(child.out.split('\n')).toEqual([
+      expect.stringMatching(/^Perdure \S+ \(Temporal API 1\.63, Node \S+\)$/),
+      '',
+      `Server:               localhost:${port}`,
+      'Persistence:          in-memory, gone when the server stops; --db-filename FILE keeps it',
+      '',
+      `Try it:               TEMPORAL_ADDRESS=localhost:${port} npm run hello`,
+      `See what happened:    temporal workflow show --address localhost:${port} --workflow-id ID`,
+      '',
+    ]);
     await answers(Number(port));
     child.process.kill(signal);
     expect(await child.exit).toEqual({ code: 0, signal: null });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { banner, hostPort } from '../../src/cli/server/banner.ts';
 import type { ServerOptions } from '../../src/config/server-options.ts';
+import { sqlitePragmas } from '../../src/config/sqlite-pragmas.ts';
 import { run } from './capture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-cli-'));
@@ -39,6 +40,12 @@ describe('server start-dev', () => {
     const flags = ['--dynamic-config-value', 'frontend.enableServerVersionCheck=false', '--dynamic-config-value', 'limit.blobSize.error=7'];
     const { err } = await run(['server', 'start-dev', '--port', '0', ...flags]);
     expect(err.match(/key=\S+/g)).toEqual(['key=limit.blobSize.error']);
+  });
+
+  test('says when nobody will answer on a port that was asked for', async () => {
+    const { err } = await run(['server', 'start-dev', '--port', '0', '--metrics-port', '9090', '--ui-port', '8233', '--headless']);
+    expect(err).toMatch(/WARN .*nothing is served on these ports yet.*flags="--metrics-port, --ui-port"\n/);
+    expect((await run(['server', 'start-dev', '--port', '0', '--headless'])).err).toBe('perdure: the test wants no server\n');
   });
 
   test('starts as SDK test environments start it', async () => {
@@ -162,9 +169,19 @@ describe('a flag that makes no sense is refused before anything starts', () => {
     },
     { flags: ['--dynamic-config-value', '=1'], code: 2, err: 'perdure: --dynamic-config-value: expected KEY=JSON, got "=1"\n' },
     {
+      flags: ['--sqlite-pragma', 'cache_sise=1'],
+      code: 2,
+      err: `perdure: --sqlite-pragma: unknown pragma "cache_sise"\nDid you mean cache_size?\nAccepted are ${[...sqlitePragmas.keys()].join(', ')}.\n`,
+    },
+    {
       flags: ['--sqlite-pragma', 'a;b=1'],
       code: 2,
-      err: 'perdure: --sqlite-pragma: expected NAME=VALUE of letters, digits and underscores, got "a;b=1"\n',
+      err: `perdure: --sqlite-pragma: unknown pragma "a;b"\nAccepted are ${[...sqlitePragmas.keys()].join(', ')}.\n`,
+    },
+    {
+      flags: ['--sqlite-pragma', 'synchronous=norml'],
+      code: 2,
+      err: 'perdure: --sqlite-pragma synchronous: SQLite has no value "norml" for it\n',
     },
     {
       flags: ['--db-filename='],
@@ -207,13 +224,27 @@ describe('the banner', () => {
   test('pads labels to 21 columns and one blank', () => {
     const lines = banner({ host: 'localhost', log: embedded(undefined) }, 7233).split('\n');
     expect(lines[0]).toMatch(/^Perdure \d+\.\d+\.\d+ \(Temporal API 1\.63, Node \d+\.\d+\)$/);
-    expect(lines.slice(1)).toEqual(['', 'Server:               localhost:7233', 'Persistence:          in-memory', '']);
+    expect(lines.slice(1)).toEqual([
+      '',
+      'Server:               localhost:7233',
+      'Persistence:          in-memory, gone when the server stops; --db-filename FILE keeps it',
+      '',
+      'Try it:               npm run hello',
+      'See what happened:    temporal workflow show --workflow-id ID',
+      '',
+    ]);
   });
 
   test('names the file', () => {
     expect(banner({ host: '0.0.0.0', log: embedded('perdure.db') }, 1)).toContain(
       '\nServer:               0.0.0.0:1\nPersistence:          perdure.db\n',
     );
+  });
+
+  test('what it tells to try reaches this server', () => {
+    const shown = banner({ host: '0.0.0.0', log: embedded('perdure.db') }, 7300);
+    expect(shown).toContain('TEMPORAL_ADDRESS=localhost:7300 npm run hello');
+    expect(banner({ host: '10.0.0.7', log: embedded(undefined) }, 7233)).toContain('show --address 10.0.0.7:7233 --workflow-id');
   });
 
   test.each([

@@ -8,14 +8,27 @@ import { versionLine } from '../version.ts';
  *     Perdure 0.1.0 (Temporal API 1.63, Node 24.21)
  *
  *     Server:               localhost:7233
- *     Persistence:          in-memory
+ *     Persistence:          in-memory, gone when the server stops; --db-filename FILE keeps it
+ *
+ *     Try it:               npm run hello
+ *     See what happened:    temporal workflow show --workflow-id ID
  */
 export function banner(settings: Pick<ServerSettings, 'host' | 'log'>, port: number): string {
+  const address = reachable(settings.host, port);
+  const elsewhere = address !== 'localhost:7233';
   const lines = [
     ['Server:', hostPort(settings.host, port)],
     ['Persistence:', persistence(settings.log)],
+    ['', ''],
+    ['Try it:', `${elsewhere ? `TEMPORAL_ADDRESS=${address} ` : ''}npm run hello`],
+    ['See what happened:', `temporal workflow show${elsewhere ? ` --address ${address}` : ''} --workflow-id ID`],
   ] as const;
-  return `${versionLine()}\n\n${lines.map(([label, value]) => `${label.padEnd(21)} ${value}\n`).join('')}`;
+  return `${versionLine()}\n\n${lines.map(([label, value]) => (label === '' ? '\n' : `${label.padEnd(21)} ${value}\n`)).join('')}`;
+}
+
+/** Where a client on this machine finds the server: an address that stands for all cannot be dialled everywhere. */
+function reachable(host: string, port: number): string {
+  return hostPort(host === '0.0.0.0' || host === '::' ? 'localhost' : host, port);
 }
 
 /** `localhost:7233`; a loopback address by its name, another IPv6 address in brackets. */
@@ -26,5 +39,5 @@ export function hostPort(host: string, port: number): string {
 
 function persistence(log: ServerSettings['log']): string {
   if (log.kind === 'kafka') return `kafka ${log.kafka.brokers.join(',')}`;
-  return log.filename ?? 'in-memory';
+  return log.filename ?? 'in-memory, gone when the server stops; --db-filename FILE keeps it';
 }

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { searchAttributeType, searchAttributeTypes } from '../../config/search-attributes.ts';
 import type { ServerSettings } from '../../config/settings.ts';
+import { sqlitePragmas } from '../../config/sqlite-pragmas.ts';
 import { suggest } from '../../config/suggest.ts';
 import { failure, usageError } from '../cli-error.ts';
 import type { FlagValues } from '../command.ts';
@@ -96,10 +97,17 @@ function readDynamicConfig(pairs: readonly string[]): ReadonlyMap<string, unknow
   return values;
 }
 
-/** A pragma's name goes into a statement as it is. */
 function checkPragma([name, value]: readonly [string, string]): readonly [string, string] {
-  if (/^[A-Za-z_]+$/.test(name) && /^[A-Za-z0-9_.+-]*$/.test(value)) return [name, value];
-  throw usageError(`--sqlite-pragma: expected NAME=VALUE of letters, digits and underscores, got "${name}=${value}"`);
+  const values = sqlitePragmas.get(name.toLowerCase());
+  if (values === undefined) {
+    const meant = suggest(name, sqlitePragmas.keys());
+    throw usageError(`--sqlite-pragma: unknown pragma "${name}"`, {
+      why: meant === undefined ? undefined : `Did you mean ${meant}?`,
+      next: `Accepted are ${[...sqlitePragmas.keys()].join(', ')}.`,
+    });
+  }
+  if (values.test(value)) return [name, value];
+  throw usageError(`--sqlite-pragma ${name}: SQLite has no value "${value}" for it`);
 }
 
 function splitPair(flag: string, pair: string, form: string): readonly [string, string] {

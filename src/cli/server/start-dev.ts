@@ -1,5 +1,5 @@
 import { createLogger, type Logger } from '../../observability/logger.ts';
-import type { Invocation } from '../command.ts';
+import type { FlagValues, Invocation } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { banner } from './banner.ts';
 import { lastWords } from './last-words.ts';
@@ -12,6 +12,7 @@ export async function runStartDev({ flags, io }: Invocation): Promise<ExitCode> 
   const format = readLogFormat(flags.one('log-format'));
   const logger = createLogger({ level, format, write: io.err, nowMs: () => Date.now() });
   const settings = readStartDevSettings(flags);
+  warnOfUnserved(flags, logger);
   if (flags.switched('log-config') === true) {
     const { effectiveStartDev, toYaml } = await import('../../config/effective.ts');
     io.err(toYaml(effectiveStartDev(settings)));
@@ -36,6 +37,14 @@ const askedByEverySdk: ReadonlyMap<string, unknown> = new Map([
   ['frontend.enableUpdateWorkflowExecution', true],
   ['frontend.enableUpdateWorkflowExecutionAsyncAccepted', true],
 ]);
+
+/** Who names a port expects somebody there. What merely adorns a console that does not exist is not worth a line. */
+function warnOfUnserved(flags: FlagValues, logger: Logger): void {
+  const asked = ['metrics-port', 'http-port', 'ui-port'].filter((name) => flags.one(name) !== undefined);
+  if (asked.length === 0) return;
+  const named = asked.map((name) => `--${name}`).join(', ');
+  logger.warn('nothing is served on these ports yet: metrics, HTTP API and web console are not built', { flags: named });
+}
 
 function warnOfUnread(dynamicConfig: ReadonlyMap<string, unknown>, logger: Logger): void {
   for (const [key, value] of dynamicConfig) {
