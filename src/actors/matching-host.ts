@@ -14,7 +14,7 @@ import type { CommandIds, Handled } from '../kernel/handled.ts';
 import type { StartActivityTask, StartWorkflowTask } from '../history/commands.ts';
 import type { Rejection } from '../history/replies.ts';
 import type { ForwardedPollOutcome, MatchingCommand, MatchingRequest, StartOutcome } from '../matching/commands.ts';
-import type { ForwardPoll, ForwardTask, MatchingEffect, StartTask, WithdrawActivityStart } from '../matching/effects.ts';
+import type { Broken, ForwardPoll, ForwardTask, MatchingEffect, StartTask, WithdrawActivityStart } from '../matching/effects.ts';
 import { commandBytes } from '../matching/command-bytes.ts';
 import { MatchingCore } from '../matching/matching-core.ts';
 import type { MatchingRecord } from '../matching/records.ts';
@@ -231,6 +231,8 @@ class MatchingMemory
     switch (effect.kind) {
       case 'reply':
         return this.answer(effect.askId, effect.reply);
+      case 'broken':
+        return this.#broken(effect);
       case 'startTask':
         return this.#startTask(effect);
       case 'withdrawActivityStart':
@@ -244,6 +246,17 @@ class MatchingMemory
       default:
         return unreachable(effect);
     }
+  }
+
+  #broken({ askId, what, queue, error }: Broken): void {
+    const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    this.#options.logger.error('a task queue met an error', {
+      command: what,
+      namespaceId: queue?.namespaceId,
+      taskQueue: queue?.name,
+      error: error instanceof Error ? error : reason,
+    });
+    if (askId !== NOBODY) this.#options.sink.fail(askId, { kind: 'internal', message: `internal error, see the server's log: ${reason}` });
   }
 
   /** What the core must learn. A full mailbox delays it; with the memory gone nobody needs it. */

@@ -42,10 +42,22 @@ export type ForwardTask = {
   readonly command: AddWorkflowTask | AddActivityTask;
 };
 
+/** A bug of ours met one command, or one entry whose time had come: whoever asked gets no other answer, people are told, the rest goes on. */
+export type Broken = {
+  readonly kind: 'broken';
+  /** 0: nobody asked. */
+  readonly askId: number;
+  /** Kind of the command, or of the entry. */
+  readonly what: string;
+  readonly queue: TaskQueuePartition | undefined;
+  readonly error: unknown;
+};
+
 export type MatchingEffect<T> =
   | ReplyEffect<MatchingReply<T>>
   | StartTask
   | WithdrawActivityStart
   | ForwardPoll
   | CancelForwardedPoll
+  | Broken
   | ForwardTask;

@@ -89,6 +89,15 @@ export class MatchingCore<T> {
 
   handle(command: MatchingCommand<T>, nowMs: number, askId: number): MatchingHandled<T> {
     this.#begin(nowMs);
+    try {
+      this.#decide(command, askId);
+    } catch (error) {
+      this.#broke(command, askId, error);
+    }
+    return this.#end();
+  }
+
+  #decide(command: MatchingCommand<T>, askId: number): void {
     switch (command.kind) {
       case 'pollWorkflowTask':
       case 'pollActivityTask':
@@ -133,7 +142,6 @@ export class MatchingCore<T> {
       default:
         unreachable(command);
     }
-    return this.#end();
   }
 
   evolve(record: MatchingRecord): void {
@@ -143,8 +151,12 @@ export class MatchingCore<T> {
   cancel(askId: number, nowMs: number): MatchingHandled<T> {
     this.#begin(nowMs);
     const poll = this.#asks.get(askId);
-    if (poll === undefined) this.#queries.cancel(askId);
-    else this.#abandonPoll(poll);
+    try {
+      if (poll === undefined) this.#queries.cancel(askId);
+      else this.#abandonPoll(poll);
+    } catch (error) {
+      this.#turn.act({ kind: 'broken', askId: 0, what: 'cancel', queue: poll?.queue.queue, error });
+    }
     return this.#end();
   }
 
@@ -173,10 +185,36 @@ export class MatchingCore<T> {
     let first = this.#deadlines.first();
     while (first !== undefined && first.dueMs <= nowMs) {
       this.#deadlines.remove(first);
-      this.#due(first);
+      try {
+        this.#due(first);
+      } catch (error) {
+        const queue = first.node === 'queue' ? first.queue : first.queue.queue;
+        this.#turn.act({ kind: 'broken', askId: 0, what: first.node, queue, error });
+        if (first.node === 'poll') this.#giveUp(first);
+        else this.#deadlines.set(first, nowMs + this.#limits.brokenRetryMs);
+      }
       first = this.#deadlines.first();
     }
     if (this.#flushDueMs !== 0 && this.#flushDueMs <= nowMs) this.#flush = true;
+  }
+
+  /** What it has half done stays so; whoever asked is told, and what was decided for others beside it is done. */
+  #broke(command: MatchingCommand<T>, askId: number, error: unknown): void {
+    this.#turn.act({ kind: 'broken', askId, what: command.kind, queue: 'queue' in command ? command.queue : undefined, error });
+    const poll = this.#asks.get(askId);
+    if (poll === undefined) return;
+    try {
+      this.#abandonPoll(poll);
+    } catch {
+      this.#giveUp(poll);
+    }
+  }
+
+  /** No task must meet a poll whose caller is gone, whatever else cannot be done for it. */
+  #giveUp(poll: Poll): void {
+    poll.state = 'gone';
+    this.#asks.delete(poll.askId);
+    if (poll.linked) poll.queue.waitingPolls.remove(poll);
   }
 
   /** Removals travel with whatever is stored, or alone when they have waited long enough. */
