@@ -18,6 +18,7 @@ import { HistoryShard } from './actors/history-shard.ts';
 import { LogError } from './actors/log.ts';
 import type { Log } from './actors/log.ts';
 import { MatchingHost } from './actors/matching-host.ts';
+import { ReplayTurns } from './actors/replay-turns.ts';
 import { Router } from './actors/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/transfer-queue.ts';
@@ -78,11 +79,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     logger,
     clusterTopic: clusterTopic(prefix),
     onFatal: fatal,
+    onMoved: () => options.onProgress?.(),
     takenOver: (partition, { owner: rival, epoch, offset }) =>
       new AnotherServerError(`${anotherServer(rival, prefix)} (it took ${partition} at epoch ${epoch}, offset ${offset})`),
   });
   const limits = defaultHistoryLimits;
-  const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger, budget: new CommandBudget() };
+  const shared = { budget: new CommandBudget(), turns: new ReplayTurns(systemClock) };
+  const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger, ...shared };
 
   const cluster = new ClusterHost({
     ...common,

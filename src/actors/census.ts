@@ -52,6 +52,8 @@ export type CensusOptions = {
   readonly clusterTopic: string;
   /** A rival took a partition: what that is called. */
   readonly takenOver: (partition: string, rival: ClaimInLog) => Error;
+  /** A partition is in another state, or has read on in its journal. */
+  readonly onMoved?: () => void;
   /** The process must end. */
   readonly onFatal: (error: Error) => void;
 };
@@ -131,6 +133,7 @@ export class Census implements ServerCondition {
   #changed(entry: Entry, status: PartitionStatus): void {
     if (status.state === 'active' || entry.status?.state === 'active') entry.inactiveSinceMs = this.#options.clock.monoMs();
     entry.status = status;
+    this.#options.onMoved?.();
     if (this.#isStopping) return;
     if (status.rival !== undefined) {
       const error = this.#options.takenOver(entry.name, status.rival);

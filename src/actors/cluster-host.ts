@@ -16,6 +16,7 @@ import type { Log } from './log.ts';
 import type { RecordCodec } from './partition-core.ts';
 import { PartitionLoop, type PartitionShell } from './partition-loop.ts';
 import type { PartitionStatus } from './partition-owner.ts';
+import type { ReplayTurns } from './replay-turns.ts';
 import type { Clock, Random } from './ports.ts';
 import type { Endpoint, ReplySink } from './router.ts';
 
@@ -32,6 +33,7 @@ export type ClusterHostOptions = {
   readonly onStatus: (status: PartitionStatus) => void;
   /** Of the whole process; absent: one of its own. */
   readonly budget?: CommandBudget;
+  readonly turns?: ReplayTurns;
 };
 
 /** Rare, and small. */
@@ -56,6 +58,7 @@ export class ClusterHost implements Endpoint<ClusterCommand> {
       onStatus: options.onStatus,
       scale: { bytesOf: () => COMMAND_BYTES, finishesWork: () => false },
       ...(options.budget === undefined ? {} : { budget: options.budget }),
+      ...(options.turns === undefined ? {} : { turns: options.turns }),
     });
   }
 

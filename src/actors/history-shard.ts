@@ -30,6 +30,7 @@ import { OWN_COMMAND_ATTEMPTS_MAX, OwnCommands } from './own-commands.ts';
 import type { PartitionCore, RecordCodec } from './partition-core.ts';
 import { PartitionLoop, type PartitionMemory, type PartitionShell } from './partition-loop.ts';
 import type { PartitionStatus } from './partition-owner.ts';
+import type { ReplayTurns } from './replay-turns.ts';
 import type { Clock, Random, Timer } from './ports.ts';
 import type { Asker, Endpoint, ReplySink } from './router.ts';
 import { type ClusterLayout, TransferQueue } from './transfer-queue.ts';
@@ -57,6 +58,7 @@ export type HistoryShardOptions = {
   readonly onStatus: (status: PartitionStatus) => void;
   /** Of the whole process; absent: one of its own. */
   readonly budget?: CommandBudget;
+  readonly turns?: ReplayTurns;
 };
 
 export type HistoryShardStatus = PartitionStatus & {
@@ -96,6 +98,7 @@ export class HistoryShard implements Endpoint<HistoryCommand> {
       onStatus: options.onStatus,
       scale: { bytesOf: commandBytes, finishesWork },
       ...(options.budget === undefined ? {} : { budget: options.budget }),
+      ...(options.turns === undefined ? {} : { turns: options.turns }),
     });
   }
 

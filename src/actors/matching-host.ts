@@ -28,6 +28,7 @@ import type { Log } from './log.ts';
 import type { PartitionCore, RecordCodec } from './partition-core.ts';
 import { PartitionLoop, type PartitionMemory, type PartitionShell } from './partition-loop.ts';
 import type { PartitionStatus } from './partition-owner.ts';
+import type { ReplayTurns } from './replay-turns.ts';
 import type { Clock, Random, Timer } from './ports.ts';
 import type { Asker, Endpoint, HistoryAnswer, MatchingAnswer, ReplySink, StartedTask } from './router.ts';
 import { WallAlarm } from './wall-alarm.ts';
@@ -50,6 +51,7 @@ export type MatchingHostOptions = {
   readonly onStatus: (status: PartitionStatus) => void;
   /** Of the whole process; absent: one of its own. */
   readonly budget?: CommandBudget;
+  readonly turns?: ReplayTurns;
 };
 
 type Command = MatchingCommand<StartedTask>;
@@ -90,6 +92,7 @@ export class MatchingHost implements Endpoint<MatchingRequest> {
       onStatus: options.onStatus,
       scale: { bytesOf: commandBytes, finishesWork: (command) => command.kind === 'answerQuery' || command.kind === 'shutdownWorker' },
       ...(options.budget === undefined ? {} : { budget: options.budget }),
+      ...(options.turns === undefined ? {} : { turns: options.turns }),
     });
   }
 

@@ -34,6 +34,7 @@ import type { EncodedRecord, PartitionCore, PartitionHost, RecordCodec } from '.
 import type { OwnedMemory, OwnerLimits, PartitionStatus } from './partition-owner.ts';
 import type { Clock, Random, Timer } from './ports.ts';
 import type { Prefetch } from './prefetch.ts';
+import type { ReplayTurns } from './replay-turns.ts';
 
 /** The shell around a core, as the loop drives it. */
 export interface PartitionShell<Command, Reply, Record, Effect> extends PartitionHost<Reply, Record, Effect> {
@@ -68,6 +69,8 @@ export type PartitionLoopOptions<Command, Reply, Record, Effect> = {
   readonly witness?: () => LogPosition | undefined;
   readonly onStatus?: (status: PartitionStatus) => void;
   readonly limits?: Partial<PartitionLimits>;
+  /** Shared by all partitions of a process. */
+  readonly turns?: ReplayTurns;
   /** Shared by all actors of the process; absent: one of its own. */
   readonly budget?: CommandBudget;
   readonly scale: CommandScale<Command>;

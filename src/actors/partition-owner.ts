@@ -31,6 +31,8 @@ import { OwnerPosition } from './owner-position.ts';
 import { PartitionLife } from './partition-machine.ts';
 import { Patience } from './patience.ts';
 import { ReadBarrier } from './read-barrier.ts';
+import { ReplayProgress, type Replayed } from './replay-progress.ts';
+import { ReplayTurns } from './replay-turns.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Claim, ClaimCodec } from './claim.ts';
 import type { LogPosition } from './effective.ts';
@@ -85,6 +87,8 @@ export type PartitionOwnerOptions = {
   readonly witness?: () => LogPosition | undefined;
   readonly onStatus?: (status: PartitionStatus) => void;
   readonly limits: OwnerLimits;
+  /** Shared by all partitions of a process. */
+  readonly turns?: ReplayTurns;
 };
 
 export type PartitionStatus = {
@@ -101,6 +105,8 @@ export type PartitionStatus = {
   readonly rival: ClaimInLog | undefined;
   /** How often memory was dropped and folded again, because others had written what counts. */
   readonly refolds: number;
+  /** What was read of the journal in this process, in all replays together. */
+  readonly replayed: Replayed;
   /** Records in the journal that Perdure did not write: ignored. */
   readonly foreignRecords: number;
   /** Records of ours that cannot count, because others before them have vanished. */
@@ -120,7 +126,8 @@ type Settled = Exclude<AppendOutcome, Refused>;
 
 type OwnClaim = { readonly epoch: number; readonly claim: Claim };
 
-const READ_BYTES = 1024 * 1024;
+/** Decoded in one go, in the turn in which it comes. */
+const READ_BYTES = 512 * 1024;
 /** What may come in thousands is said this often. */
 const SAY_EVERY_MS = 10_000;
 /** A log that refuses for longer than this does not hold up a shutdown. */
@@ -134,6 +141,8 @@ export class PartitionOwner implements BatchSource {
   readonly #life = new PartitionLife();
   readonly #patience: Patience;
   readonly #position = new OwnerPosition();
+  readonly #turns: ReplayTurns;
+  readonly #progress: ReplayProgress;
   readonly barrier: ReadBarrier;
   readonly stopped = (): boolean => !this.#serving;
 
@@ -190,6 +199,8 @@ export class PartitionOwner implements BatchSource {
     const { clock, random, logger } = options;
     this.#patience = new Patience({ clock, random, logger, retryDelayMs, retryDelayMsMax });
     this.barrier = new ReadBarrier(options.log.exclusive);
+    this.#turns = options.turns ?? new ReplayTurns(clock);
+    this.#progress = new ReplayProgress(clock, logger, () => this.#statusChanged());
     this.#foreignSaid = new NowAndThen(clock, SAY_EVERY_MS);
     this.#strandedSaid = new NowAndThen(clock, SAY_EVERY_MS);
   }
@@ -247,6 +258,7 @@ export class PartitionOwner implements BatchSource {
       reason: this.#reason,
       rival: this.#rival,
       refolds: this.#refolds,
+      replayed: this.#progress.replayed,
       foreignRecords: this.#foreignRecords,
       strandedRecords: this.#strandedRecords,
     };
@@ -664,23 +676,38 @@ export class PartitionOwner implements BatchSource {
     this.#statusChanged();
   }
 
-  /** Reads on to `until` and applies what counts. */
+  /** Reads on to `until` and applies what counts, in slices of the event loop. */
   async #fold(until: number): Promise<void> {
     const turn = this.#turn;
     const { log, partition } = this.#options;
+    this.#progress.begin(this.#cursor.offset, until);
     for (let attempt = 0; this.#cursor.offset < until;) {
-      const records = await this.#patience.persist(() => log.read(partition, this.#cursor.offset, READ_BYTES));
+      const read = (): Promise<readonly StoredRecord[]> => log.read(partition, this.#cursor.offset, READ_BYTES);
+      const records = await this.#patience.persist(() => this.#turns.reading(read));
       if (turn !== this.#turn || records === undefined) return;
       attempt = records.length === 0 ? attempt + 1 : 0;
       if (attempt > 0) await this.#patience.backOff(attempt);
-      for (const record of records) {
-        if (turn !== this.#turn || record.offset >= until) break;
-        const contradiction = this.#position.contradiction(record.offset);
-        if (contradiction !== undefined) return this.#vanished(contradiction);
-        this.#foldOne(record);
-      }
+      else await this.#foldAll(records, until);
       if (turn !== this.#turn) return;
     }
+    this.#progress.end();
+  }
+
+  async #foldAll(records: readonly StoredRecord[], until: number): Promise<void> {
+    const turn = this.#turn;
+    await this.#turns.slice();
+    for (const record of records) {
+      if (this.#turns.over()) {
+        this.#progress.tick();
+        await this.#turns.slice();
+      }
+      if (turn !== this.#turn || record.offset >= until) return;
+      const contradiction = this.#position.contradiction(record.offset);
+      if (contradiction !== undefined) return this.#vanished(contradiction);
+      this.#foldOne(record);
+      this.#progress.folded(record);
+    }
+    this.#progress.tick();
   }
 
   #foldOne(record: StoredRecord): void {
@@ -790,6 +817,7 @@ export class PartitionOwner implements BatchSource {
     this.#ownNonces.clear();
     this.#stopResting();
     this.#stopJudging();
+    this.#progress.end();
     this.#endAsked = 0;
     this.#watching = false;
     this.#attachment?.detach();

@@ -32,6 +32,8 @@ export type ServerOptions = {
   /** How often the topics on Kafka are compared with what they should be; a minute unless a test is in a hurry. */
   readonly topicWatchIntervalMs?: number;
   readonly logger: Logger;
+  /** A start has come a step further: called about once a second while journals are read. */
+  readonly onProgress?: () => void;
   /** The server serves no more: it failed, or AnotherServerError. The caller says so and exits. */
   readonly onFatal: (error: Error) => void;
 };

@@ -121,6 +121,16 @@ describe('server start', () => {
 
   const log = 'persistence: {datastores: {default: {sql: {pluginName: sqlite, databaseName: perdure.db}}}}\n';
 
+  test('a start may take as long as it moves, and no longer', async () => {
+    const short = `global: {membership: {maxJoinDuration: 400ms}}\nservices: {frontend: {rpc: {grpcPort: 0}}}\n${log}`;
+    const config = file('short.yaml', short);
+    const moving = start(['server', 'start', '--config', config], 'long-replay');
+    await moving.seen('err', /"serving"/);
+    const stuck = start(['server', 'start', '--config', config], 'slow-start');
+    expect(await stuck.exit).toEqual({ code: 1, signal: null });
+    expect(stuck.err).toContain('nothing has moved for 0.4 s');
+  });
+
   test('serves as the file says and logs JSON', async () => {
     const config = file('a.yaml', `services: {frontend: {whatever: 1, rpc: {grpcPort: 0}}}\narchival: {}\n${log}`);
     const child = start(['server', 'start', '--config', config]);

@@ -1,8 +1,9 @@
 /**
  * The command line in a process of its own, over a server that only listens. How it behaves stands in STUB:
- * `serve`, `slow-start`, `slow-stop`, `fatal`, `fenced` and `bug` (soon after the start), `refuse` and `taken` (fail to start).
+ * `serve`, `slow-start`, `long-replay` (a second, in which it moves), `slow-stop`, `fatal`, `fenced` and `bug` (soon after the start), `refuse` and `taken` (fail to start).
  */
 import { createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { runCli } from '../../src/cli/run.ts';
 import { AnotherServerError } from '../../src/config/another-server.ts';
 import type { RunningServer, ServerOptions } from '../../src/config/server-options.ts';
@@ -12,6 +13,12 @@ async function startServer(options: ServerOptions): Promise<RunningServer> {
   if (how === 'slow-start') {
     process.stderr.write('starting\n');
     await new Promise<never>(() => void setInterval(() => {}, 1_000));
+  }
+  if (how === 'long-replay') {
+    for (let step = 0; step < 50; step++) {
+      options.onProgress?.();
+      await pause(20);
+    }
   }
   if (how === 'refuse') throw new Error('the log is locked', { cause: new Error('another process has it') });
   if (how === 'taken') throw new AnotherServerError('another server serves it');

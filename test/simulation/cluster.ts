@@ -2,6 +2,7 @@
 import { LedgerCore, jsonClaims, ledgerCodec, ledgerMemory, ledgerScale } from '../actors/ledger.ts';
 import { isAskFailure } from '../../src/actors/asks.ts';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
+import { ReplayTurns } from '../../src/actors/replay-turns.ts';
 import { Router } from '../../src/actors/router.ts';
 import { Projection } from './projection.ts';
 import { SimLog } from './sim-log.ts';
@@ -109,6 +110,7 @@ export class Server {
     const { world, projections, partitions } = cluster;
     this.log = new SimLog(cluster.broker, this.node);
     const { log } = this;
+    const turns = new ReplayTurns(this.node.clock);
     this.loops = [];
     for (let partition = 0; partition < partitions; partition++) {
       const sink = this.router.sink<LedgerReply>(addressOf(partition));
@@ -133,6 +135,7 @@ export class Server {
           cluster.onStatus(this, partition, status);
         },
         limits: simLimits,
+        turns,
       });
       this.router.attach(addressOf(partition), loop);
       this.loops.push(loop);

@@ -32,8 +32,10 @@ export const plants: readonly Plant[] = [
   {
     name: 'acts before the commit',
     file: LOOP,
-    search: 'this.#window.commit(askId, record, encoded, reply, effects);',
-    replace: 'this.#window.commit(askId, record, encoded, reply, []); for (const effect of effects) this.#host.act(effect);',
+    search: 'this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects);',
+    replace:
+      'this.#window.commit(askId, handled.record, encoded, handled.reply, []);' +
+      ' for (const effect of handled.effects) this.#host.act(effect);',
     caughtBy: 'seeds',
   },
   {

@@ -16,7 +16,7 @@ export type ServeRequest = {
   readonly settings: ServerSettings;
   readonly logger: Logger;
   readonly io: Io;
-  /** A start that takes longer has failed. */
+  /** A start in which nothing moves for longer has failed. Reading journals may take as long as it takes. */
   readonly startMsMax: number;
   readonly lastWords: LastWords;
   readonly onServing: (server: RunningServer) => void;
@@ -101,12 +101,20 @@ async function start({ settings, logger, io, startMsMax }: ServeRequest, onFatal
   // A busy port is told before a database file is made or a topic created.
   await checkPort(settings);
   const { startServer } = await loading;
-  const timer = setTimeout(() => onFatal(new Error(`the server did not start within ${startMsMax / 1000} s`)), startMsMax);
+  const stuck = (): void => onFatal(new Error(`the server did not start: nothing has moved for ${startMsMax / 1000} s`));
+  let timer = setTimeout(stuck, startMsMax);
+  let starting = true;
+  const onProgress = (): void => {
+    if (!starting) return;
+    clearTimeout(timer);
+    timer = setTimeout(stuck, startMsMax);
+  };
   try {
-    return await startServer({ ...settings, logger, onFatal });
+    return await startServer({ ...settings, logger, onFatal, onProgress });
   } catch (error) {
     throw startFailure(error, settings);
   } finally {
+    starting = false;
     clearTimeout(timer);
   }
 }
