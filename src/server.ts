@@ -27,6 +27,7 @@ import type { ClusterCommand } from './cluster/commands.ts';
 import type { ClusterReply } from './cluster/replies.ts';
 import { AnotherServerError } from './config/another-server.ts';
 import type { KafkaOptions } from './config/kafka-options.ts';
+import { configuredLimits } from './config/limits.ts';
 import type { BrokerProbe, RunningServer, ServerOptions, StartSummary } from './config/server-options.ts';
 import { startFrontend } from './grpc/frontend.ts';
 import { defaultHistoryLimits } from './history/limits.ts';
@@ -83,7 +84,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     takenOver: (partition, { owner: rival, epoch, offset }) =>
       new AnotherServerError(`${anotherServer(rival, prefix)} (it took ${partition} at epoch ${epoch}, offset ${offset})`),
   });
-  const limits = defaultHistoryLimits;
+  const limits = { ...defaultHistoryLimits, ...configuredLimits(options.dynamicConfig) };
   const shared = { budget: new CommandBudget(), turns: new ReplayTurns(systemClock) };
   const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger, ...shared };
 

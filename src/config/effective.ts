@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import { formatDurationMs } from './duration.ts';
+import { isLimit } from './limits.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import type { FileSettings, ServerSettings } from './settings.ts';
 
@@ -18,8 +19,17 @@ export function effectiveConfig(server: ServerSettings, file?: Omit<FileSettings
     },
     persistence: { numHistoryShards: server.historyShards, ...(server.log.kind === 'embedded' ? embeddedStore(server.log.filename) : {}) },
     clusterMetadata: { currentClusterName: server.clusterName },
-    ...(server.log.kind === 'kafka' ? { perdure: { kafka: effectiveKafka(server.log.kafka) } } : {}),
+    ...perdureKeys(server),
   };
+}
+
+function perdureKeys({ log, dynamicConfig }: ServerSettings): object {
+  const limits = Object.fromEntries([...dynamicConfig].filter(([key]) => isLimit(key)));
+  const perdure = {
+    ...(log.kind === 'kafka' ? { kafka: effectiveKafka(log.kafka) } : {}),
+    ...(Object.keys(limits).length > 0 ? { dynamicConfig: limits } : {}),
+  };
+  return Object.keys(perdure).length > 0 ? { perdure } : {};
 }
 
 /** What only the flags of start-dev can say. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defaults } from './defaults.ts';
+import { limitKeys } from './limits.ts';
 import {
   duration,
   flag,
@@ -176,6 +177,10 @@ const log = group({
   development: unused(),
 });
 
+const limits = group(
+  Object.fromEntries(Object.entries(limitKeys).map(([name, { min, max, about }]) => [name, key(whole(min, max), about, { default: max })])),
+);
+
 export const fileSchema = group({
   log: key(log, 'What the server writes about itself.'),
   global: key(global, 'What holds for all roles.'),
@@ -220,6 +225,7 @@ export const fileSchema = group({
   perdure: key(
     group({
       kafka: key(kafka, 'The Kafka cluster that holds the journals.'),
+      dynamicConfig: key(limits, 'Limits, by the names of Temporal’s dynamic configuration. They can be lowered, not raised.'),
       postgres: refused('the PostgreSQL projections are not available yet; the journals hold everything'),
       health: refused('a health port of its own is not available yet; GET /health answers on the gRPC port'),
     }),

@@ -26,7 +26,7 @@ export type ServerOptions = {
   readonly namespaces: readonly string[];
   /** Name → type (`Keyword`, `Text`, …), usable at once in every namespace. */
   readonly searchAttributes: ReadonlyMap<string, string>;
-  /** Values as parsed from JSON or YAML; unknown keys are kept and mean nothing. */
+  /** Values as parsed from JSON or YAML. Limits are read (limits.ts); other keys are kept and mean nothing. */
   readonly dynamicConfig: ReadonlyMap<string, unknown>;
   readonly clusterName: string;
   /** How often the topics on Kafka are compared with what they should be; a minute unless a test is in a hurry. */

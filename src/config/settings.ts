@@ -57,7 +57,7 @@ export function settingsOf(
     taskQueuePartitions: sizes.taskQueuePartitions,
     namespaces: ['default'],
     searchAttributes: new Map(),
-    dynamicConfig: new Map(),
+    dynamicConfig: new Map(Object.entries(config.perdure?.dynamicConfig ?? {}).filter(([, value]) => value !== undefined)),
     clusterName: config.clusterMetadata?.currentClusterName ?? defaults.clusterName,
   };
   const settings: FileSettings = {

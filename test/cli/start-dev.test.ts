@@ -37,9 +37,16 @@ describe('server start-dev', () => {
   });
 
   test('says which dynamic configuration it does not heed, and is silent where it is so anyway', async () => {
-    const flags = ['--dynamic-config-value', 'frontend.enableServerVersionCheck=false', '--dynamic-config-value', 'limit.blobSize.error=7'];
+    const flags = [
+      '--dynamic-config-value',
+      'frontend.enableServerVersionCheck=false',
+      '--dynamic-config-value',
+      'matching.rps=7',
+      '--dynamic-config-value',
+      'limit.blobSize.error=2048',
+    ];
     const { err } = await run(['server', 'start-dev', '--port', '0', ...flags]);
-    expect(err.match(/key=\S+/g)).toEqual(['key=limit.blobSize.error']);
+    expect(err.match(/key=\S+/g)).toEqual(['key=matching.rps']);
   });
 
   test('says when nobody will answer on a port that was asked for', async () => {
@@ -166,6 +173,11 @@ describe('a flag that makes no sense is refused before anything starts', () => {
       flags: ['--dynamic-config-value', 'a=b'],
       code: 2,
       err: 'perdure: --dynamic-config-value a: expected a JSON value, got b\nA string needs its quotes, also against the shell.\nWrite --dynamic-config-value \'a="b"\' for the string.\n',
+    },
+    {
+      flags: ['--dynamic-config-value', 'limit.blobSize.error="2 MB"'],
+      code: 2,
+      err: 'perdure: --dynamic-config-value limit.blobSize.error: expected a whole number from 1024 to 2097152, got "2 MB"\n',
     },
     { flags: ['--dynamic-config-value', '=1'], code: 2, err: 'perdure: --dynamic-config-value: expected KEY=JSON, got "=1"\n' },
     {

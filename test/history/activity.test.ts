@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { FailureFacts, RetryPolicy } from '../../src/history/commands.ts';
+import type { FailureFacts, HistoryCommand, RetryPolicy } from '../../src/history/commands.ts';
 import { normalisedTimeouts } from '../../src/history/commands/schedule-activity.ts';
-import type { StartedActivityTask } from '../../src/history/replies.ts';
+import { HistoryCore } from '../../src/history/history-core.ts';
+import type { HistoryRecord } from '../../src/history/record.ts';
+import type { HistoryReply, StartedActivityTask } from '../../src/history/replies.ts';
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { decodeFailure, emptyFailure, encodeFailure, type Failure } from '../../src/wire/generated/lean/failure.ts';
 import { activityRef, bytes, cancelActivity, completeWorkflow, key, scheduleActivity, ShardUnderTest } from './shard-under-test.ts';
 
@@ -185,6 +188,56 @@ describe('retries', () => {
     expect(causeOf(kept)).toMatchObject({ message: 'x'.repeat(1000), applicationFailureInfo: { type: 'Oops' } });
   });
 });
+
+test.each([Number.NaN, -3, Infinity])(
+  'a policy of an old journal with coefficient %d retries after its longest interval',
+  (coefficient) => {
+    const shard = scheduled();
+    const attempt = shard.pollActivityTask();
+    const old = new HistoryCore({ wire: historyWire });
+    for (const record of shard.records) old.evolve(withCoefficient(record, coefficient));
+    let reply: HistoryReply | undefined;
+    for (let failures = 1; failures <= 2; failures++) {
+      const facts: FailureFacts = { kind: 'application', type: 'Oops', nonRetryable: false, nextRetryDelayMs: 0, message: 'oops' };
+      const activity = { ...activityRef(attempt), attempt: failures };
+      const failure = { facts, bytes: failureOf(failures) };
+      const failing = { kind: 'failActivityTask', activity, failure, lastHeartbeatDetails: undefined, identity: 'w' } as const;
+      reply = handled(old, failing, shard.nowMs);
+      if (failures === 2) break;
+      const due = old.nextTimer();
+      if (due === undefined) throw new Error('no retry is armed');
+      shard.nowMs = due.fireTimeMs;
+      handled(old, { kind: 'fireTimer', ...due, newRunId: '', jitter: 0 }, shard.nowMs);
+      const [task] = [...old.pendingTransferTasks()];
+      if (task?.kind !== 'activityTask') throw new Error('the next attempt is not offered');
+      const { key: taskKey, scheduledEventId, stamp } = task;
+      const poll = { kind: 'startActivityTask', key: taskKey, scheduledEventId, stamp, pollRequestId: 'p', identity: 'w' } as const;
+      handled(old, { ...poll, workerVersion: undefined }, shard.nowMs);
+    }
+    expect(reply).toEqual({ kind: 'done' });
+    const longestMs = 100_000;
+    expect((old.nextTimer()?.fireTimeMs ?? 0) - shard.nowMs).toBe(longestMs);
+  },
+);
+
+function withCoefficient(record: HistoryRecord, backoffCoefficient: number): HistoryRecord {
+  const runs = record.runs.map((change) => ({
+    ...change,
+    events: change.events.map((entry) => {
+      const { event } = entry;
+      if (event.type !== 'activityTaskScheduled' || event.attributes.retryPolicy === undefined) return entry;
+      const retryPolicy = { ...event.attributes.retryPolicy, backoffCoefficient };
+      return { ...entry, event: { ...event, attributes: { ...event.attributes, retryPolicy } } };
+    }),
+  }));
+  return { ...record, runs };
+}
+
+function handled(core: HistoryCore, command: HistoryCommand, nowMs: number): HistoryReply | undefined {
+  const answer = core.handle(command, nowMs, 1);
+  core.accept(answer);
+  return answer.kind === 'wait' ? undefined : answer.reply;
+}
 
 describe('timeouts', () => {
   function timedOut(shard: ShardUnderTest) {

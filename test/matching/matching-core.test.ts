@@ -538,6 +538,24 @@ describe('rate limit', () => {
     expect(host.takeStarts()).toHaveLength(1);
   });
 
+  test.each([Infinity, Number.MAX_VALUE, 1e9])('a rate of %d counts as the highest', (rate) => {
+    host.ask(poll('p1', { maxTasksPerSecond: rate }));
+    const described = host.ask({ kind: 'describeTaskQueue', queue: poll('p1').queue });
+    expect(host.replies.get(described)).toMatchObject({ ratePerSecond: 100_000 });
+    host.ask(add(task('a')));
+    expect(host.takeStarts()).toHaveLength(1);
+  });
+
+  test('a rate next to nothing lets one through and then waits, for as long as it takes', () => {
+    host.ask(poll('p1', { maxTasksPerSecond: Number.MIN_VALUE }));
+    host.ask(poll('p2', { maxTasksPerSecond: Number.MIN_VALUE }));
+    host.ask(add(task('a')));
+    host.ask(add(task('b')));
+    expect(host.takeStarts()).toHaveLength(1);
+    host.advanceTo(1_000_000_000);
+    expect(host.takeStarts()).toHaveLength(0);
+  });
+
   test('an obsolete task costs no token', () => {
     host.ask(poll('p1', { maxTasksPerSecond: 1 }));
     host.ask(add(task('a')));

@@ -21,7 +21,12 @@ export const startDevFlags: readonly Flag[] = [
     repeat: true,
     help: 'Search attribute, usable at once: Text, Keyword, Int, Double, Bool, Datetime, KeywordList',
   },
-  { name: 'dynamic-config-value', value: 'KEY=JSON', repeat: true, help: 'Dynamic configuration value. Accepted; none are read yet.' },
+  {
+    name: 'dynamic-config-value',
+    value: 'KEY=JSON',
+    repeat: true,
+    help: 'Dynamic configuration value. Limits are read (docs/configuration.md).',
+  },
   { name: 'sqlite-pragma', value: 'NAME=VALUE', repeat: true, help: 'SQLite pragma for the database of --db-filename' },
   { name: 'log-config', help: 'Print the effective configuration on stderr, secrets masked' },
   logLevelFlag,

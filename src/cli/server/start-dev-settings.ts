@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { limitProblem } from '../../config/limits.ts';
 import { searchAttributeType, searchAttributeTypes } from '../../config/search-attributes.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import { sqlitePragmas } from '../../config/sqlite-pragmas.ts';
@@ -93,6 +94,8 @@ function readDynamicConfig(pairs: readonly string[]): ReadonlyMap<string, unknow
         next: `Write --dynamic-config-value '${key}=${JSON.stringify(json)}' for the string.`,
       });
     }
+    const problem = limitProblem(key, values.get(key));
+    if (problem !== undefined) throw usageError(`--dynamic-config-value ${key}: ${problem}, got ${json}`);
   }
   return values;
 }

@@ -1,3 +1,4 @@
+import { isLimit, isRaised } from '../../config/limits.ts';
 import { createLogger, type Logger } from '../../observability/logger.ts';
 import type { FlagValues, Invocation } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
@@ -48,6 +49,9 @@ function warnOfUnserved(flags: FlagValues, logger: Logger): void {
 
 function warnOfUnread(dynamicConfig: ReadonlyMap<string, unknown>, logger: Logger): void {
   for (const [key, value] of dynamicConfig) {
-    if (askedByEverySdk.get(key) !== value) logger.warn('this dynamic configuration value has no effect: none are read yet', { key });
+    if (isRaised(key, value)) logger.warn('this limit can be lowered, not raised: the default holds', { key, value: Number(value) });
+    if (!isLimit(key) && askedByEverySdk.get(key) !== value) {
+      logger.warn('this dynamic configuration value has no effect: only limits are read yet', { key });
+    }
   }
 }

@@ -10,7 +10,6 @@ export type EdgeLimits = Pick<
   | 'blobBytesMax'
   | 'memoBytesMax'
   | 'memoKeysMax'
-  | 'historyEventsMax'
   | 'searchAttributeKeysMax'
   | 'searchAttributeValueBytesMax'
   | 'searchAttributesBytesMax'

@@ -4,7 +4,7 @@ import type { StartWorkflowExecutionRequest } from '../../wire/generated/lean/wo
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { checkBound } from './bounds.ts';
-import { checkBlob, checkMemo, type EdgeLimits, isTooLong } from './lengths.ts';
+import { checkBlob, checkLength, checkMemo, type EdgeLimits, isTooLong } from './lengths.ts';
 import { checkOpaque } from './opaque.ts';
 import { checkPriority } from './priority.ts';
 import { checkSearchAttributes, withTypes } from './search-attributes.ts';
@@ -41,8 +41,8 @@ const linkBytesMax = 4_000;
 /** A signal-with-start says the same things in other words. */
 type StartTexts = {
   readonly noType: string;
-  readonly longType: (bytes: number) => string;
-  readonly longRequestId: (bytes: number) => string;
+  readonly longType: (bytes: number, bytesMax: number) => string;
+  readonly longRequestId: (bytes: number, bytesMax: number) => string;
 };
 
 const startTexts: StartTexts = {
@@ -53,8 +53,8 @@ const startTexts: StartTexts = {
 
 export const signalWithStartTexts: StartTexts = {
   noType: 'workflow type not set',
-  longType: (bytes) => `workflow type name exceeds maximum allowed length (${bytes}/1000)`,
-  longRequestId: (bytes) => `Request ID exceeds maximum allowed length (${bytes}/1000)`,
+  longType: (bytes, bytesMax) => `workflow type name exceeds maximum allowed length (${bytes}/${bytesMax})`,
+  longRequestId: (bytes, bytesMax) => `Request ID exceeds maximum allowed length (${bytes}/${bytesMax})`,
 };
 
 /** The checks of a start, in the order in which clients know them, and what is left for the shard. */
@@ -66,7 +66,7 @@ export function startAttributes(
 ): StartAttributes {
   if (request.workflowId === '') throw invalidArgument('WorkflowId is not set on request.');
   if (isTooLong(request.workflowId, limits)) {
-    throw invalidArgument(`WorkflowId exceeds maximum allowed length (${Buffer.byteLength(request.workflowId)}/1000)`);
+    throw invalidArgument(`WorkflowId exceeds maximum allowed length (${Buffer.byteLength(request.workflowId)}/${limits.idBytesMax})`);
   }
   checkBound('StartWorkflowExecutionRequest.workflow_start_delay', request.workflowStartDelayMs);
   if (request.cronSchedule !== '' && request.workflowStartDelayMs !== 0) {
@@ -74,12 +74,14 @@ export function startAttributes(
   }
   const workflowType = request.workflowType?.name ?? '';
   if (workflowType === '') throw invalidArgument(texts.noType);
-  if (isTooLong(workflowType, limits)) throw invalidArgument(texts.longType(Buffer.byteLength(workflowType)));
+  if (isTooLong(workflowType, limits)) throw invalidArgument(texts.longType(Buffer.byteLength(workflowType), limits.idBytesMax));
   const taskQueue = requireTaskQueue(request.taskQueue, limits);
   checkBound('StartWorkflowExecutionRequest.workflow_execution_timeout', request.workflowExecutionTimeoutMs);
   checkBound('StartWorkflowExecutionRequest.workflow_run_timeout', request.workflowRunTimeoutMs);
   checkBound('StartWorkflowExecutionRequest.workflow_task_timeout', request.workflowTaskTimeoutMs);
-  if (isTooLong(request.requestId, limits)) throw invalidArgument(texts.longRequestId(Buffer.byteLength(request.requestId)));
+  if (isTooLong(request.requestId, limits))
+    throw invalidArgument(texts.longRequestId(Buffer.byteLength(request.requestId), limits.idBytesMax));
+  checkLength(request.identity, 'Identity', limits);
   checkLinks(request.links);
   refuseUnbuilt(request);
   checkBlob(request.input, 'payloads', limits);

@@ -221,6 +221,7 @@ async function heartbeat(
   { details, identity }: Details,
   call: Call,
 ): Promise<RecordActivityTaskHeartbeatResponse> {
+  checkLength(identity, 'Identity', front.limits);
   checkOpaque(details, 'payloads');
   if (isOversize(details, front.limits)) {
     await failInstead(front, activity, identity, 'Heartbeat details exceed size limit.', call);

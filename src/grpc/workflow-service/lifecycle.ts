@@ -47,6 +47,7 @@ async function signal(front: Front, request: SignalWorkflowExecutionRequest, cal
   if (request.signalName === '') throw invalidArgument('SignalName is not set on request.');
   checkLength(request.signalName, 'SignalName', front.limits);
   checkLength(request.requestId, 'RequestId', front.limits);
+  checkLength(request.identity, 'Identity', front.limits);
   checkLinks(request.links);
   checkBlob(request.input, 'payloads', front.limits);
   checkBlob(request.header, 'fields', front.limits);
@@ -71,6 +72,8 @@ async function signal(front: Front, request: SignalWorkflowExecutionRequest, cal
 async function requestCancel(front: Front, request: RequestCancelWorkflowExecutionRequest, call: Call): Promise<Record<string, never>> {
   const namespace = await front.namespace(call, request.namespace);
   const key = inChain(runKey(namespace.id, request.workflowExecution), request.firstExecutionRunId);
+  checkLength(request.requestId, 'RequestId', front.limits);
+  checkLength(request.identity, 'Identity', front.limits);
   checkLinks(request.links);
   await front.history(call, key, {
     kind: 'requestCancelWorkflow',
@@ -89,6 +92,7 @@ async function requestCancel(front: Front, request: RequestCancelWorkflowExecuti
 async function terminate(front: Front, request: TerminateWorkflowExecutionRequest, call: Call): Promise<Record<string, never>> {
   const namespace = await front.namespace(call, request.namespace);
   const key = inChain(runKey(namespace.id, request.workflowExecution), request.firstExecutionRunId);
+  checkLength(request.identity, 'Identity', front.limits);
   checkLinks(request.links);
   checkBlob(request.details, 'payloads', front.limits);
   await front.history(call, key, {

@@ -28,7 +28,7 @@ export function checkPollDeadline(call: Call, nowMs: number): void {
 export function pollDeadline(front: Front, call: Call): number | undefined {
   const nowMs = front.nowMs();
   if (call.deadlineMs - nowMs < pollTailMs) return undefined;
-  return Math.min(nowMs + pollWaitMsMax - front.ports.random() * pollJitterMsMax, call.deadlineMs - pollTailMs);
+  return Math.min(nowMs + pollWaitMsMax - Math.floor(front.ports.random() * pollJitterMsMax), call.deadlineMs - pollTailMs);
 }
 
 type PollFields = {

@@ -88,7 +88,9 @@ async function signalWithStart(
   const namespace = await front.namespace(call, request.namespace);
   if (request.signalName === '') throw invalidArgument('signal not set');
   if (isTooLong(request.signalName, front.limits)) {
-    throw invalidArgument(`signal name exceeds maximum allowed length (${Buffer.byteLength(request.signalName)}/1000)`);
+    throw invalidArgument(
+      `signal name exceeds maximum allowed length (${Buffer.byteLength(request.signalName)}/${front.limits.idBytesMax})`,
+    );
   }
   const attributes = startAttributes(request, namespace, front.limits, signalWithStartTexts);
   checkBlob(request.signalInput, 'payloads', front.limits);

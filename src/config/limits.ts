@@ -1,0 +1,100 @@
+/**
+ * The limits that an operator can lower, by the names that Temporal's dynamic configuration has for them. None can be raised: records,
+ * messages and the work of one decision are made for the defaults.
+ */
+type LimitKey = {
+  /** As `HistoryLimits` calls it; edge and core work with the same. */
+  readonly limit: string;
+  readonly min: number;
+  /** The default too. */
+  readonly max: number;
+  readonly about: string;
+};
+
+const kib = 1024;
+const mib = 1024 * kib;
+
+export const limitKeys = {
+  'limit.blobSize.error': { limit: 'blobBytesMax', min: kib, max: 2 * mib, about: 'Bytes of an input, a result, details or a failure.' },
+  'limit.memoSize.error': { limit: 'memoBytesMax', min: kib, max: 2 * mib, about: 'Bytes of a memo.' },
+  'limit.maxIDLength': { limit: 'idBytesMax', min: 36, max: 1_000, about: 'Bytes of an id or a name.' },
+  'limit.historySize.error': {
+    limit: 'historyBytesMax',
+    min: mib,
+    max: 50 * mib,
+    about: 'Bytes of a history; beyond it the run is terminated.',
+  },
+  'limit.historySize.suggestContinueAsNew': {
+    limit: 'historyBytesSuggest',
+    min: kib,
+    max: 4 * mib,
+    about: 'Bytes of a history from which workers are told to continue as new.',
+  },
+  'limit.historyCount.error': {
+    limit: 'historyEventsMax',
+    min: 100,
+    max: 51_200,
+    about: 'Events of a history; beyond it the run is terminated.',
+  },
+  'limit.historyCount.suggestContinueAsNew': {
+    limit: 'historyEventsSuggest',
+    min: 10,
+    max: 4_096,
+    about: 'Events of a history from which workers are told to continue as new.',
+  },
+  'limit.numPendingActivities.error': { limit: 'pendingActivitiesMax', min: 1, max: 2_000, about: 'Activities of a run at a time.' },
+  'limit.numPendingChildExecutions.error': { limit: 'pendingChildrenMax', min: 1, max: 2_000, about: 'Children of a run at a time.' },
+  'limit.numPendingSignals.error': {
+    limit: 'pendingExternalSignalsMax',
+    min: 1,
+    max: 2_000,
+    about: 'Signals of a run to other workflows that are on their way.',
+  },
+  'limit.numPendingCancelRequests.error': {
+    limit: 'pendingExternalCancelsMax',
+    min: 1,
+    max: 2_000,
+    about: 'Cancel requests of a run to other workflows that are on their way.',
+  },
+  'history.maximumSignalsPerExecution': { limit: 'signalsPerRunMax', min: 1, max: 10_000, about: 'Signals that a run takes.' },
+  'history.maximumBufferedEventsBatch': {
+    limit: 'bufferedEventsMax',
+    min: 1,
+    max: 100,
+    about: 'Events that wait while a worker has the workflow task.',
+  },
+  'history.maximumBufferedEventsSizeInBytes': { limit: 'bufferedBytesMax', min: kib, max: 2 * mib, about: 'The same, in bytes.' },
+} as const satisfies Readonly<Record<string, LimitKey>>;
+
+export type LimitName = (typeof limitKeys)[keyof typeof limitKeys]['limit'];
+
+function limitKey(key: string): LimitKey | undefined {
+  return Object.hasOwn(limitKeys, key) ? limitKeys[key as keyof typeof limitKeys] : undefined;
+}
+
+export function isLimit(key: string): boolean {
+  return limitKey(key) !== undefined;
+}
+
+/** What was expected instead; undefined = a value for that key, or a key that is no limit. */
+export function limitProblem(key: string, value: unknown): string | undefined {
+  const known = limitKey(key);
+  if (known === undefined || (typeof value === 'number' && Number.isInteger(value) && value >= known.min)) return undefined;
+  return `expected a whole number from ${known.min} to ${known.max}`;
+}
+
+/** A value over the default counts as the default: whoever raises a limit for Temporal's server can start this one all the same. */
+export function isRaised(key: string, value: unknown): boolean {
+  const known = limitKey(key);
+  return known !== undefined && typeof value === 'number' && value > known.max;
+}
+
+/** The limits among checked values. */
+export function configuredLimits(dynamicConfig: ReadonlyMap<string, unknown>): Partial<Record<LimitName, number>> {
+  const limits: Partial<Record<string, number>> = {};
+  for (const [key, value] of dynamicConfig) {
+    const known = limitKey(key);
+    if (known !== undefined && limitProblem(key, value) === undefined) limits[known.limit] = Math.min(value as number, known.max);
+  }
+  return limits;
+}

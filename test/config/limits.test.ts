@@ -1,0 +1,98 @@
+/** Limits have one source: what an operator lowers holds at the edge, in the core and in what clients are told. */
+import { afterEach, expect, test } from 'vitest';
+import { configuredLimits, isRaised, limitKeys, limitProblem } from '../../src/config/limits.ts';
+import { defaultHistoryLimits } from '../../src/history/limits.ts';
+import { silentLogger } from '../../src/observability/logger.ts';
+import { startServer } from '../../src/server.ts';
+import {
+  decodeDescribeNamespaceResponse,
+  emptyDescribeNamespaceRequest,
+  encodeDescribeNamespaceRequest,
+} from '../../src/wire/generated/lean/namespace_service.ts';
+import {
+  emptySignalWorkflowExecutionRequest,
+  emptyStartWorkflowExecutionRequest,
+  encodeSignalWorkflowExecutionRequest,
+  encodeStartWorkflowExecutionRequest,
+} from '../../src/wire/generated/lean/workflow_service.ts';
+import { payloadsOf } from '../grpc/started-tasks.ts';
+import { RawClient } from '../grpc/raw-client.ts';
+
+const cleanups: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+test('every key names a limit of the core, and its default', () => {
+  const defaults: Readonly<Record<string, number>> = defaultHistoryLimits;
+  expect(Object.values(limitKeys).map(({ limit, max }) => [limit, max])).toEqual(
+    Object.values(limitKeys).map(({ limit }) => [limit, defaults[limit]]),
+  );
+});
+
+test('values are checked, and none raises a limit', () => {
+  expect(limitProblem('limit.blobSize.error', 2048)).toBeUndefined();
+  for (const value of [0, -1, 1.5, Number.NaN, '2048', null])
+    expect(limitProblem('limit.blobSize.error', value)).toBe('expected a whole number from 1024 to 2097152');
+  expect(limitProblem('constructor', 'x'), 'no limit').toBeUndefined();
+  expect(isRaised('limit.blobSize.error', 2 ** 30)).toBe(true);
+  const values = new Map<string, unknown>([
+    ['limit.blobSize.error', 2 ** 30],
+    ['history.maximumSignalsPerExecution', 3],
+    ['matching.rps', 7],
+  ]);
+  expect(configuredLimits(values)).toEqual({ blobBytesMax: 2 * 1024 * 1024, signalsPerRunMax: 3 });
+});
+
+test('a lowered limit holds everywhere', async () => {
+  const server = await startServer({
+    host: '127.0.0.1',
+    port: 0,
+    log: { kind: 'embedded', filename: undefined, sqlitePragmas: [] },
+    historyShards: 1,
+    matchingPartitions: 1,
+    taskQueuePartitions: 1,
+    namespaces: ['default'],
+    searchAttributes: new Map(),
+    dynamicConfig: new Map([
+      ['limit.blobSize.error', 2048],
+      ['limit.maxIDLength', 40],
+      ['history.maximumSignalsPerExecution', 2],
+    ]),
+    clusterName: 'active',
+    logger: silentLogger,
+    onFatal: (reason) => {
+      throw reason instanceof Error ? reason : new Error(String(reason));
+    },
+  });
+  cleanups.push(() => server.stop());
+  const client = new RawClient(server.address);
+  cleanups.push(() => client.close());
+  const start = (workflowId: string, bytes: number): Uint8Array =>
+    encodeStartWorkflowExecutionRequest({
+      ...emptyStartWorkflowExecutionRequest(),
+      namespace: 'default',
+      workflowId,
+      workflowType: { name: 't' },
+      taskQueue: { name: 'q', kind: 1, normalName: '' },
+      input: payloadsOf(bytes),
+    });
+  expect((await client.refusal('StartWorkflowExecution', start('w', 2048))).details).toBe('Blob data size exceeds limit.');
+  const longId = 'w'.repeat(41);
+  expect((await client.refusal('StartWorkflowExecution', start(longId, 10))).details).toBe(
+    'WorkflowId exceeds maximum allowed length (41/40)',
+  );
+  await client.call('StartWorkflowExecution', start('w', 10));
+  const signal = encodeSignalWorkflowExecutionRequest({
+    ...emptySignalWorkflowExecutionRequest(),
+    namespace: 'default',
+    workflowExecution: { workflowId: 'w', runId: '' },
+    signalName: 's',
+  });
+  for (let sent = 0; sent < 2; sent++) await client.call('SignalWorkflowExecution', signal);
+  expect((await client.refusal('SignalWorkflowExecution', signal)).details).toBe('exceeded workflow execution limit for signal events');
+  const described = decodeDescribeNamespaceResponse(
+    await client.call('DescribeNamespace', encodeDescribeNamespaceRequest({ ...emptyDescribeNamespaceRequest(), namespace: 'default' })),
+  );
+  expect(described.namespaceInfo?.limits?.blobSizeLimitError).toBe(2048);
+});
