@@ -72,7 +72,7 @@ export function failActivityTask(draft: Draft, command: FailActivityTask): Histo
   const changing = draft.about(found.run);
   const { scheduledEventId } = found.activity;
   const tooLarge = command.failure !== undefined && command.failure.bytes.length > draft.limits.blobBytesMax;
-  const failure = tooLarge ? serverFailure(draft, 'Failure exceeds size limit.') : command.failure;
+  const failure = tooLarge ? serverFailure(draft, 'Failure exceeds size limit.') : withFewCauses(draft, command.failure);
   failOrRetry(changing, scheduledEventId, failure, command.identity, command.lastHeartbeatDetails);
   return { kind: 'done' };
 }
@@ -123,6 +123,12 @@ const noFacts: FailureFacts = { kind: 'none', type: '', nonRetryable: false, nex
 function serverFailure(draft: Draft, message: string): OpaqueFailure {
   const bytes = draft.wire.encodeFailure({ message, cause: undefined, info: { kind: 'server', nonRetryable: true } });
   return { facts: { ...noFacts, kind: 'server', nonRetryable: true, message }, bytes };
+}
+
+function withFewCauses(draft: Draft, failure: OpaqueFailure | undefined): OpaqueFailure | undefined {
+  if (failure === undefined) return undefined;
+  const bytes = draft.wire.limitCauses(failure.bytes, draft.limits.failureCausesMax);
+  return bytes === failure.bytes ? failure : { facts: failure.facts, bytes };
 }
 
 /** `lastDetails`: for the next attempt, if there is one. */

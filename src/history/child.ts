@@ -110,8 +110,12 @@ function writeChildClosed(run: RunDraft, initiatedEventId: number, command: Reco
   switch (close.kind) {
     case 'completed':
       return run.addOrBuffer('childWorkflowExecutionCompleted', { ...common, result: close.result });
-    case 'failed':
-      return run.addOrBuffer('childWorkflowExecutionFailed', { ...common, failure: close.failure, retryState: close.retryState });
+    case 'failed': {
+      const { wire, limits } = run.draft;
+      // It has grown by a level with every generation that passed it on.
+      const failure = close.failure === undefined ? undefined : wire.limitCauses(close.failure, limits.failureCausesMax);
+      return run.addOrBuffer('childWorkflowExecutionFailed', { ...common, failure, retryState: close.retryState });
+    }
     case 'canceled':
       return run.addOrBuffer('childWorkflowExecutionCanceled', { ...common, details: close.details });
     case 'timedOut':

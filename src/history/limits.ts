@@ -20,6 +20,8 @@ export type HistoryLimits = {
   readonly bufferedBytesMax: number;
   readonly bufferedQueriesMax: number;
   readonly activityFailureBytesMax: number;
+  /** Causes of a failure that a workflow hears of. Workflows wrap it and pass it on, and no reader takes more than 100 levels. */
+  readonly failureCausesMax: number;
   readonly searchAttributeKeysMax: number;
   readonly searchAttributeValueBytesMax: number;
   readonly searchAttributesBytesMax: number;
@@ -68,6 +70,7 @@ export const defaultHistoryLimits: HistoryLimits = {
   bufferedBytesMax: 2 * mib,
   bufferedQueriesMax: 1,
   activityFailureBytesMax: 4 * kib,
+  failureCausesMax: 40,
   searchAttributeKeysMax: 100,
   searchAttributeValueBytesMax: 2 * kib,
   searchAttributesBytesMax: 40 * kib,

@@ -243,6 +243,8 @@ export type HistoryReplyTo = {
 export interface HistoryWire extends SearchAttributeWire {
   encodeEvent(event: HistoryEvent): Uint8Array;
   encodeFailure(failure: FailureSpec): Uint8Array;
+  /** The same failure with at most `causesMax` causes below it; the last of them says how many were cut off. */
+  limitCauses(failure: Uint8Array, causesMax: number): Uint8Array;
   /** Payloads of one JSON value each. */
   encodePayloads(jsonTexts: readonly string[]): Uint8Array;
   encodeFields(fields: ReadonlyMap<string, Uint8Array>): Uint8Array;

@@ -415,6 +415,13 @@ export class Writer {
     this.#pos = at;
   }
 
+  /** Fields that are encoded already. */
+  raw(fields: Uint8Array): void {
+    this.#reserve(fields.length);
+    this.#buffer.set(fields, this.#pos);
+    this.#pos += fields.length;
+  }
+
   bytes(tag: number, value: Uint8Array): void {
     if (value.length !== 0) this.bytesAlways(tag, value);
   }

@@ -1,8 +1,10 @@
 /** Several workflows of one shard; between shards the outbox carries the very same commands. */
 import { describe, expect, test } from 'vitest';
 import type { RunKey, WorkflowCommand } from '../../src/history/commands.ts';
+import { defaultHistoryLimits } from '../../src/history/limits.ts';
 import { outboxOutcome } from '../../src/history/outbox.ts';
 import type { StartedWorkflowTask } from '../../src/history/replies.ts';
+import { decodeFailure, emptyFailure, encodeFailure } from '../../src/wire/generated/lean/failure.ts';
 import {
   bytes,
   completeWorkflow,
@@ -41,6 +43,10 @@ function poll(shard: ShardUnderTest, workflowId: string): StartedWorkflowTask {
   });
   if (reply?.kind !== 'workflowTask') throw new Error('not started');
   return reply;
+}
+
+function levelsOf(failure: Uint8Array | undefined): number {
+  return failure === undefined ? 0 : 1 + levelsOf(decodeFailure(failure).cause);
 }
 
 function childHistory(shard: ShardUnderTest): readonly string[] {
@@ -303,6 +309,25 @@ describe('close of a child', () => {
       workflowType: { name: 'ChildType' },
     });
     expect(shard.pendingTasks()).toEqual(['workflowTask']);
+  });
+
+  test('a failure that has come through many generations is cut to what its parent can pass on', () => {
+    let failure: Uint8Array | undefined;
+    const generations = [];
+    for (let generation = 1; generation <= 100; generation++) {
+      // As an SDK does it: what the child failed with is the cause of what its parent fails with.
+      failure = encodeFailure({ ...emptyFailure(), message: `generation ${generation}`, cause: failure });
+      const shard = parentWithChild();
+      shard.pumpOutbox();
+      const facts = { kind: 'application', type: '', nonRetryable: false, nextRetryDelayMs: 0, message: '' } as const;
+      const attributes = { failure: { facts, bytes: failure } };
+      shard.complete(poll(shard, 'child'), [{ type: 'failWorkflowExecution', userMetadata: undefined, attributes }]);
+      shard.pumpOutbox();
+      failure = shard.lastEvent('childWorkflowExecutionFailed').attributes.failure;
+      generations.push(levelsOf(failure));
+    }
+    expect(generations.slice(0, 3)).toEqual([1, 2, 3]);
+    expect(Math.max(...generations)).toBe(defaultHistoryLimits.failureCausesMax + 1);
   });
 
   test('before its start is known there: a start is made up', () => {

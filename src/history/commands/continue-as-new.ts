@@ -117,7 +117,7 @@ export function continueAsNewWorkflowExecution(
     continuedRunId: old.key.runId,
     initiator: a.initiator === 0 ? continueAsNewInitiator.workflow : a.initiator,
     lastCompletionResult: a.lastCompletionResult,
-    continuedFailure: a.failure,
+    continuedFailure: a.failure === undefined ? undefined : draft.wire.limitCauses(a.failure, limits.failureCausesMax),
     parent: start.parent,
     root: start.parent === undefined ? undefined : start.root,
     meta: { links: start.links },

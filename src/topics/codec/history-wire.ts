@@ -10,7 +10,7 @@ import {
   writeTerminatedFailureInfo,
   writeTimeoutFailureInfo,
 } from '../../wire/generated/lean/failure.ts';
-import { encodeWith, type Writer } from '../../wire/runtime.ts';
+import { encodeWith, ownLimits, Reader, WireError, type Writer } from '../../wire/runtime.ts';
 import { encodeEvent } from './event-codec.ts';
 
 const utf8 = new TextEncoder();
@@ -20,6 +20,8 @@ export const historyWire: HistoryWire = {
   encodeEvent,
 
   encodeFailure: (failure) => encodeWith(writeFailure, failure),
+
+  limitCauses,
 
   encodePayloads: (jsonTexts) =>
     encodePayloads({
@@ -33,6 +35,73 @@ export const historyWire: HistoryWire = {
   isEmptyPayload,
   payloadValue,
 };
+
+/** `Failure.cause` */
+const causeTag = 34;
+/** Where a failure and its cause stand in the bytes of the outermost one. The cause's tag is at `causeAt`, its body from there on. */
+type FailureSpan = { readonly start: number; readonly causeAt: number; readonly causeEnd: number; readonly end: number };
+
+/**
+ *   failure 0 ─ … ─ failure causesMax−1 ─┬─ failure causesMax ─ … ─ failure n       as it came
+ *                                        └─ "(n − causesMax + 1) more causes …"     as it is kept
+ */
+function limitCauses(failure: Uint8Array, causesMax: number): Uint8Array {
+  const spans = readableSpans(failure);
+  if (spans.length <= causesMax) return failure;
+  const kept = spans.slice(0, causesMax);
+  const message = `${spans.length - causesMax + 1} more causes were cut off: failures are kept with at most ${causesMax} of them.`;
+  let inner: Uint8Array = encodeWith(writeFailure, { message, cause: undefined, info: { kind: 'server', nonRetryable: false } });
+  for (const { start, causeAt, causeEnd, end } of kept.toReversed()) {
+    const cause = inner;
+    inner = encodeWith((w) => {
+      w.raw(failure.subarray(start, causeAt));
+      w.bytesAlways(causeTag, cause);
+      w.raw(failure.subarray(causeEnd, end));
+    }, undefined);
+  }
+  return inner;
+}
+
+/** The core looks into no failure: one that is malformed after all is passed on like any other, and fails nobody's decision. */
+function readableSpans(failure: Uint8Array): readonly FailureSpan[] {
+  try {
+    return failureSpans(failure);
+  } catch (error) {
+    if (error instanceof WireError) return [];
+    throw error;
+  }
+}
+
+/** Of the failure and all causes but the last, which has none itself. */
+function failureSpans(failure: Uint8Array): readonly FailureSpan[] {
+  const spans: FailureSpan[] = [];
+  const r = new Reader(failure, ownLimits);
+  for (;;) {
+    const start = r.pos;
+    const { end } = r;
+    let causeAt = -1;
+    let causeStart = 0;
+    let causeEnd = 0;
+    while (r.pos < r.end) {
+      const at = r.pos;
+      const tag = r.tag();
+      if (tag !== causeTag) {
+        r.skip(tag);
+        continue;
+      }
+      const outer = r.enter();
+      causeAt = at;
+      causeStart = r.pos;
+      causeEnd = r.end;
+      r.pos = r.end;
+      r.leave(outer);
+    }
+    if (causeAt < 0) return spans;
+    spans.push({ start, causeAt, causeEnd, end });
+    r.pos = causeStart;
+    r.end = causeEnd;
+  }
+}
 
 function writeFailure(w: Writer, { message, cause, info }: FailureSpec): void {
   w.string(10, message);
