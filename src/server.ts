@@ -79,6 +79,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     clock: systemClock,
     logger,
     clusterTopic: clusterTopic(prefix),
+    runsPutAside: () => shards.reduce((sum, shard) => sum + shard.status().runsAside, 0),
     onFatal: fatal,
     onMoved: () => options.onProgress?.(),
     takenOver: (partition, { owner: rival, epoch, offset }) =>

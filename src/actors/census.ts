@@ -41,7 +41,9 @@ export type Concern = {
 export interface ServerCondition {
   unserved(): readonly UnservedPartition[];
   concerns(): readonly Concern[];
-  /** Called when either may have changed. Answers how to stop watching. */
+  /** Workflows that their shards put aside: each wants a person, all others go on. */
+  runsPutAside(): number;
+  /** Called when the first two may have changed. Answers how to stop watching. */
   watch(changed: () => void): () => void;
 }
 
@@ -50,6 +52,7 @@ export type CensusOptions = {
   readonly logger: Logger;
   /** Topic of the partition without which nothing can be served. */
   readonly clusterTopic: string;
+  readonly runsPutAside: () => number;
   /** A rival took a partition: what that is called. */
   readonly takenOver: (partition: string, rival: ClaimInLog) => Error;
   /** A partition is in another state, or has read on in its journal. */
@@ -123,6 +126,10 @@ export class Census implements ServerCondition {
   concerned(concerns: readonly Concern[]): void {
     this.#concerns = concerns;
     for (const changed of this.#watchers) changed();
+  }
+
+  runsPutAside(): number {
+    return this.#options.runsPutAside();
   }
 
   watch(changed: () => void): () => void {

@@ -110,7 +110,7 @@ export class Front {
   /** At once when this process knows the namespace; otherwise it first makes sure that it knows everything. */
   namespace(call: Call, name: string): Namespace | Promise<Namespace> {
     const known = this.ports.cluster.namespaceByName(name);
-    if (known !== undefined && known.state !== 'deleted') return known;
+    if (known !== undefined && known.state !== 'deleted') return noted(call, known);
     if (name === '') throw invalidArgument('Namespace is empty.');
     checkLength(name, 'Namespace', this.limits);
     return this.#namespaceAfterSync(call, name, () => this.ports.cluster.namespaceByName(name));
@@ -118,7 +118,7 @@ export class Front {
 
   namespaceById(call: Call, id: string): Namespace | Promise<Namespace> {
     const known = this.ports.cluster.namespaceById(id);
-    if (known !== undefined && known.state !== 'deleted') return known;
+    if (known !== undefined && known.state !== 'deleted') return noted(call, known);
     checkLength(id, 'Namespace', this.limits);
     return this.#namespaceAfterSync(call, id, () => this.ports.cluster.namespaceById(id));
   }
@@ -173,7 +173,7 @@ export class Front {
     await this.cluster(call, { kind: 'syncCluster' }, wanted);
     const found = lookUp();
     if (found === undefined || found.state === 'deleted') throw namespaceNotFound(wanted);
-    return found;
+    return noted(call, found);
   }
 
   /** An ask never settles in its own turn, so its id is known before anything can end it. */
@@ -213,6 +213,11 @@ export class Front {
       });
     });
   }
+}
+
+function noted(call: Call, namespace: Namespace): Namespace {
+  call.notes.namespace = namespace.name;
+  return namespace;
 }
 
 function isRejected(answer: { readonly kind: string }): answer is Rejected {

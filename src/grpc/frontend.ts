@@ -43,7 +43,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     host: options.host,
     port: options.port,
     services: [workflowService(front), operatorService(front), healthService(health)],
-    interceptors: [clientVersions(ports.server.version), servingGate(health), callLog(ports.logger)],
+    interceptors: [clientVersions(ports.server.version), servingGate(health), callLog(ports.logger, ports.clock)],
     limits: options.limits ?? defaultTransportLimits,
     logger: ports.logger,
     health: () => health.report(),

@@ -18,7 +18,14 @@ beforeEach(() => {
   fatal = [];
   const write = (line: string): void => void lines.push(line.slice(26).trimEnd());
   const logger = createLogger({ level: 'info', format: 'text', write, nowMs: () => clock.wallMs() });
-  census = new Census({ clock, logger, clusterTopic: 'p.cluster', takenOver, onFatal: ({ message }) => fatal.push(message) });
+  census = new Census({
+    clock,
+    logger,
+    clusterTopic: 'p.cluster',
+    runsPutAside: () => 0,
+    takenOver,
+    onFatal: ({ message }) => fatal.push(message),
+  });
   changes = { cluster: partition('p.cluster'), history: partition('p.history'), matching: partition('p.matching') };
 });
 

@@ -128,6 +128,12 @@ test('a server that is not ready says so everywhere', async () => {
   await frontend.stop(0);
 });
 
+test('what wants a person and stops nobody stands in GET /health, which stays 200', async () => {
+  const { address } = await bench({ condition: { unserved: () => [], concerns: () => [], runsPutAside: () => 2, watch: () => () => {} } });
+  const answer = await fetch(`http://${address}/health`);
+  expect([answer.status, await answer.json()]).toEqual([200, { status: 'SERVING', runsPutAside: 2 }]);
+});
+
 describe('grpc.health.v1', () => {
   test.each([
     '',

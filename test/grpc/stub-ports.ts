@@ -74,7 +74,7 @@ export class StubServer {
       logger: silentLogger,
       limits: defaultHistoryLimits,
       server: { version: '1.32.0', clusterId: 'cluster-id', clusterName: 'active', historyShards: 4, persistenceStore: 'embedded' },
-      condition: { unserved: () => [], concerns: () => [], watch: () => () => {} },
+      condition: { unserved: () => [], concerns: () => [], runsPutAside: () => 0, watch: () => () => {} },
       asker,
       historyShardOf: () => 1,
       matchingPartitionOf: () => 0,

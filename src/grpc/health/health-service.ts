@@ -44,11 +44,13 @@ export class Health {
   report(): HealthReport {
     const unserved = this.#condition.unserved();
     const concerns = this.#condition.concerns();
+    const runsPutAside = this.#condition.runsPutAside();
     const lost = concerns.some(({ severity }) => severity === 'lost');
     return {
       status: this.#admitting && unserved.length === 0 && !lost ? 'SERVING' : 'NOT_SERVING',
       ...(unserved.length === 0 ? {} : { partitionsNotServed: unserved.length, partitions: unserved.slice(0, partitionsListedMax) }),
       ...(concerns.length === 0 ? {} : { concerns }),
+      ...(runsPutAside === 0 ? {} : { runsPutAside }),
     };
   }
 

@@ -1,18 +1,86 @@
 import type { Logger } from '../../observability/logger.ts';
-import type { Interceptor } from '../transport/call.ts';
+import { statusCode } from '../errors/status-code.ts';
+import type { Call, Interceptor } from '../transport/call.ts';
 
-/** One debug record for each call that ended. Never a payload, a token or a header. */
-export function callLog(logger: Logger): Interceptor {
+type Outcome = { readonly code: number; readonly message: string; readonly durationMs: number };
+
+/** One remark a minute for each method, namespace and kind; the next one says how many it stands for. */
+const remarkIntervalMs = 60_000;
+/** Namespaces are known ones, so this is seldom reached; then the oldest are forgotten. */
+const remarksKeptMax = 1_000;
+
+/** Refusals that somebody should look into, by their names. Not found, exists already, too late: everyday answers. */
+const remarkable: ReadonlyMap<number, string> = new Map([
+  [statusCode.invalidArgument, 'INVALID_ARGUMENT'],
+  [statusCode.permissionDenied, 'PERMISSION_DENIED'],
+  [statusCode.resourceExhausted, 'RESOURCE_EXHAUSTED'],
+  [statusCode.unauthenticated, 'UNAUTHENTICATED'],
+  [statusCode.unimplemented, 'UNIMPLEMENTED'],
+]);
+
+/** One debug record for each call that ended, and a warning for what was refused or replaced. Never a payload, a token or a header. */
+export function callLog(logger: Logger, clock: { monoMs(): number }): Interceptor {
+  const remarks = new Remarks(logger, clock);
   return {
     after: (call, outcome) => {
+      if (outcome.code !== statusCode.ok || call.notes.oversized !== '') remarks.about(call, outcome);
       if (!logger.enabled('debug')) return;
       logger.debug('call', {
         operation: call.method,
         service: call.service,
+        namespace: call.notes.namespace === '' ? undefined : call.notes.namespace,
         code: outcome.code,
         error: outcome.message === '' ? undefined : outcome.message,
         'duration-ms': Math.round(outcome.durationMs * 1_000) / 1_000,
       });
     },
   };
+}
+
+class Remarks {
+  readonly #logger: Logger;
+  readonly #clock: { monoMs(): number };
+  /** Oldest first. */
+  readonly #made = new Map<string, { readonly madeMs: number; keptBack: number }>();
+
+  constructor(logger: Logger, clock: { monoMs(): number }) {
+    this.#logger = logger;
+    this.#clock = clock;
+  }
+
+  about(call: Call, { code, message }: Outcome): void {
+    const { namespace, oversized } = call.notes;
+    const common = { operation: call.method, namespace: namespace === '' ? undefined : namespace };
+    if (oversized !== '') {
+      const times = this.#times(`oversized ${call.path} ${namespace}`);
+      if (times > 0) this.#logger.warn('a message over its size limit was replaced', { ...common, what: oversized, times });
+    }
+    const name = remarkable.get(code);
+    if (name === undefined || isEveryday(call, code, message)) return;
+    const times = this.#times(`${code} ${call.path} ${namespace}`);
+    if (times === 0) return;
+    const fields = { ...common, code: name, error: message, times };
+    // SDKs try what a server may lack, and do without.
+    if (code === statusCode.unimplemented) this.#logger.info('call refused: not built', fields);
+    else this.#logger.warn('call refused', fields);
+  }
+
+  /** For how many the remark stands that is due now; 0 = not yet. */
+  #times(key: string): number {
+    const nowMs = this.#clock.monoMs();
+    const last = this.#made.get(key);
+    if (last !== undefined && nowMs - last.madeMs < remarkIntervalMs) {
+      last.keptBack += 1;
+      return 0;
+    }
+    this.#made.delete(key);
+    this.#made.set(key, { madeMs: nowMs, keptBack: 0 });
+    if (this.#made.size > remarksKeptMax) this.#made.delete(this.#made.keys().next().value ?? key);
+    return (last?.keptBack ?? 0) + 1;
+  }
+}
+
+/** A query that its workflow refuses, and a completion that a new event overtook, are the program's own affairs. */
+function isEveryday(call: Call, code: number, message: string): boolean {
+  return code === statusCode.invalidArgument && (call.method === 'QueryWorkflow' || message.startsWith('UnhandledCommand'));
 }

@@ -12,11 +12,20 @@ export interface Call {
   readonly deadlineMs: number;
   /** The client went away, or its deadline passed: an answer would reach nobody. */
   readonly cancelled: boolean;
+  /** What handlers found out, for the log. */
+  readonly notes: CallNotes;
   /** A request header by its lower-case name; '' when it is absent. */
   header(name: string): string;
   /** Called once, when `cancelled` becomes true. One listener: a second replaces the first. */
   onCancel(listener: () => void): void;
 }
+
+export type CallNotes = {
+  /** The name of a namespace that exists; '' before it is known. */
+  namespace: string;
+  /** What was over its size limit and therefore taken in another form than it came; '' = nothing. */
+  oversized: string;
+};
 
 export type UnaryMethod = {
   readonly kind: 'unary';

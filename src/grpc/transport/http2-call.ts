@@ -1,7 +1,7 @@
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
-import type { Call, Interceptor, Method } from './call.ts';
+import type { Call, CallNotes, Interceptor, Method } from './call.ts';
 import { compressed, decompressed } from './compression.ts';
 import type { TransportLimits } from './limits.ts';
 import type { KeptBytes } from './kept-bytes.ts';
@@ -33,6 +33,7 @@ export class Http2Call implements Call {
   readonly method: string;
   readonly deadlineMs: number;
   cancelled = false;
+  readonly notes: CallNotes = { namespace: '', oversized: '' };
 
   readonly #stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;

@@ -195,6 +195,7 @@ async function fail(front: Front, activity: ActivityRef, report: FailureReport, 
   if (detailsDropped) failures.push(serverFailure('Heartbeat details exceed size limit.').bytes);
   const bounded = failure === undefined ? undefined : boundedFailure(failure, 'Failure exceeds size limit.', front.limits);
   if (bounded !== undefined && bounded.bytes !== failure) failures.push(bounded.bytes);
+  if (failures.length > 0) call.notes.oversized = detailsDropped ? 'heartbeat details' : 'failure';
   await front.history(call, activity.key, {
     kind: 'failActivityTask',
     activity,
@@ -233,6 +234,7 @@ async function heartbeat(
 
 /** A worker cannot mend what is too large: its activity fails for good, and its call succeeds. */
 async function failInstead(front: Front, activity: ActivityRef, identity: string, message: string, call: Call): Promise<void> {
+  call.notes.oversized = message;
   await front.history(call, activity.key, {
     kind: 'failActivityTask',
     activity,

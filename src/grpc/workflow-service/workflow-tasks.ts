@@ -1,4 +1,4 @@
-import type { QueryResult, WorkflowTaskRef } from '../../history/commands.ts';
+import type { OpaqueFailure, QueryResult, WorkflowTaskRef } from '../../history/commands.ts';
 import { QueryResultType, TaskQueueKind, TaskQueueType } from '../../wire/generated/lean/enums.ts';
 import type { WorkflowQueryResult } from '../../wire/generated/lean/taskqueue.ts';
 import {
@@ -135,7 +135,7 @@ async function complete(
           },
     returnNewWorkflowTask: request.returnNewWorkflowTask,
     forceCreateNewWorkflowTask: request.forceCreateNewWorkflowTask,
-    queryResults: queryResults(request.queryResults, front.limits),
+    queryResults: queryResults(request.queryResults, front.limits, call),
     sdkMetadata: request.sdkMetadata,
     meteringMetadata: request.meteringMetadata,
     workerVersion: request.workerVersionStamp,
@@ -171,7 +171,7 @@ function refuseUnbuiltCompletion(request: RespondWorkflowTaskCompletedRequest): 
 
 const noQueryResults: ReadonlyMap<string, QueryResult> = new Map();
 
-function queryResults(results: ReadonlyMap<string, WorkflowQueryResult>, limits: EdgeLimits): ReadonlyMap<string, QueryResult> {
+function queryResults(results: ReadonlyMap<string, WorkflowQueryResult>, limits: EdgeLimits, call: Call): ReadonlyMap<string, QueryResult> {
   if (results.size === 0) return noQueryResults;
   return new Map(
     [...results].map(([id, result]) => [
@@ -184,16 +184,18 @@ function queryResults(results: ReadonlyMap<string, WorkflowQueryResult>, limits:
           failure: result.failure,
         },
         limits,
+        call,
       ),
     ]),
   );
 }
 
 /** An answer over the limit becomes a failed query. */
-function boundedQueryResult(result: QueryResult, { blobBytesMax }: EdgeLimits): QueryResult {
+function boundedQueryResult(result: QueryResult, { blobBytesMax }: EdgeLimits, call: Call): QueryResult {
   checkOpaque(result.answer, 'payloads');
   checkOpaque(result.failure, 'failure');
   if ((result.answer?.length ?? 0) > blobBytesMax) {
+    call.notes.oversized = 'query result';
     return { answered: false, answer: undefined, errorMessage: 'Query result exceeds size limit.', failure: undefined };
   }
   if ((result.failure?.length ?? 0) > blobBytesMax) return { ...result, failure: undefined };
@@ -214,12 +216,19 @@ async function fail(
     kind: 'failWorkflowTask',
     task,
     cause: request.cause,
-    failure: request.failure === undefined ? undefined : boundedFailure(request.failure, 'Failure exceeds size limit.', front.limits),
+    failure: failureOf(request.failure, front, call),
     identity: request.identity,
     binaryChecksum: request.binaryChecksum,
     jitter: front.ports.random(),
   });
   return {};
+}
+
+function failureOf(failure: Uint8Array | undefined, front: Front, call: Call): OpaqueFailure | undefined {
+  if (failure === undefined) return undefined;
+  const bounded = boundedFailure(failure, 'Failure exceeds size limit.', front.limits);
+  if (bounded.bytes !== failure) call.notes.oversized = 'failure';
+  return bounded;
 }
 
 async function answerQuery(
@@ -250,6 +259,7 @@ async function answerQuery(
         failure: request.failure,
       },
       front.limits,
+      call,
     ),
   });
   return {};

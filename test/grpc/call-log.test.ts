@@ -1,0 +1,88 @@
+/** What an operator reads about calls: the refused ones and what was too large, not a line for each. */
+import proto from '@temporalio/proto';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createLogger, type LogLevel } from '../../src/observability/logger.ts';
+import {
+  emptyDescribeWorkflowExecutionRequest,
+  emptyRespondActivityTaskCompletedByIdRequest,
+  emptyStartWorkflowExecutionRequest,
+  encodeDescribeWorkflowExecutionRequest,
+  encodeRespondActivityTaskCompletedByIdRequest,
+  encodeStartWorkflowExecutionRequest,
+} from '../../src/wire/generated/lean/workflow_service.ts';
+import { openBench, type Bench } from './frontend-bench.ts';
+
+const { Payloads } = proto.temporal.api.common.v1;
+
+let bench: Bench;
+let lines: string[];
+let nowMs: number;
+
+async function openAt(level: LogLevel): Promise<void> {
+  const write = (line: string): void => void lines.push(line.slice(26).trimEnd());
+  const logger = createLogger({ level, format: 'text', write, nowMs: () => 0 });
+  bench = await openBench({ logger, clock: { wallMs: Date.now, monoMs: () => nowMs } });
+}
+
+beforeEach(() => {
+  lines = [];
+  nowMs = 0;
+});
+afterEach(() => bench.close());
+
+function start(namespace: string): Promise<unknown> {
+  return bench.client.refusal(
+    'StartWorkflowExecution',
+    encodeStartWorkflowExecutionRequest({ ...emptyStartWorkflowExecutionRequest(), namespace }),
+  );
+}
+
+describe('a refused call', () => {
+  test('is a warning with namespace and reason, once a minute for each method and namespace, with how many it stands for', async () => {
+    await openAt('warn');
+    for (let count = 0; count < 5; count++) await start('default');
+    await start('other');
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^WARN {2}call refused {2}operation=StartWorkflowExecution namespace=default code=INVALID_ARGUMENT error=".+" times=1$/,
+      ),
+      expect.stringMatching(/namespace=other .* times=1$/),
+    ]);
+    nowMs = 60_000;
+    await start('default');
+    expect(lines.slice(2)).toEqual([expect.stringMatching(/namespace=default .* times=5$/)]);
+  });
+
+  test('of a namespace that nobody knows names none: whoever makes names up writes one line', async () => {
+    await openAt('warn');
+    for (let count = 0; count < 20; count++) await start('x'.repeat(2_000 + count));
+    expect(lines).toEqual([expect.stringMatching(/^WARN {2}call refused {2}operation=StartWorkflowExecution code=INVALID_ARGUMENT /)]);
+  });
+
+  test('is no warning when it is an everyday answer, or when SDKs only try', async () => {
+    await openAt('info');
+    const execution = { workflowId: 'w', runId: '' };
+    const describeNothing = encodeDescribeWorkflowExecutionRequest({
+      ...emptyDescribeWorkflowExecutionRequest(),
+      namespace: 'default',
+      execution,
+    });
+    await bench.client.refusal('DescribeWorkflowExecution', describeNothing);
+    expect(lines).toEqual([]);
+    for (let count = 0; count < 3; count++) await bench.client.refusal('ListSchedules', new Uint8Array(0));
+    expect(lines).toEqual([expect.stringMatching(/^INFO {2}call refused: not built {2}operation=ListSchedules code=UNIMPLEMENTED /)]);
+  });
+});
+
+test('a result over its size limit is told, although its call succeeds', async () => {
+  await openAt('warn');
+  bench.stub.answers.history = () => ({ kind: 'done' });
+  const result = Payloads.encode({ payloads: [{ data: new Uint8Array(2 * 1024 * 1024 + 1) }] }).finish();
+  const request = { ...emptyRespondActivityTaskCompletedByIdRequest(), namespace: 'default', workflowId: 'w', activityId: 'a', result };
+  for (let count = 0; count < 2; count++) {
+    await bench.client.call('RespondActivityTaskCompletedById', encodeRespondActivityTaskCompletedByIdRequest(request));
+  }
+  expect(lines).toEqual([
+    'WARN  a message over its size limit was replaced  operation=RespondActivityTaskCompletedById namespace=default what="Complete result exceeds size limit." times=1',
+  ]);
+});
