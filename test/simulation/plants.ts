@@ -305,6 +305,66 @@ export const plants: readonly Plant[] = [
     replace: '',
     caughtBy: 'scenarios',
   },
+  {
+    name: 'does what a refused record had staged for those who wait',
+    file: LOOP,
+    search: 'if (instead === undefined || this.#isTooLarge(encodedInstead)) return this.#refuse(mail, encoded);',
+    replace:
+      'if (instead === undefined || this.#isTooLarge(encodedInstead)) {' +
+      " this.#core.accept({ ...handled, kind: 'wait', barrier: false, effects: [] } as never); return this.#refuse(mail, encoded); }",
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'fails the partition over a command that throws',
+    file: LOOP,
+    search: "this.#logger.error('a command could not be decided', {",
+    replace: "this.#owner.fail(reason, error); this.#logger.error('a command could not be decided', {",
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'forgets whoever asked for a command that throws',
+    file: LOOP,
+    search: "if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'internal',",
+    replace: "if (askId < NOBODY) this.#options.asks.fail(askId, { kind: 'internal',",
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'answers those who wait while it only decides',
+    file: 'src/history/history-core.ts',
+    search: 'const reply = decide(draft, command);\n    return this.#handled(draft, reply);',
+    replace:
+      'const reply = decide(draft, command);\n    const handled = this.#handled(draft, reply);' +
+      ' for (const change of handled.changes) changeVolatile(this.#volatile, change); return handled;',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'makes a speculative task real by looking at its run',
+    file: 'src/history/draft.ts',
+    search: 'this.runs.push(opened);\n    return opened;\n  }\n\n  /** A new run',
+    replace: 'this.runs.push(opened);\n    opened.write();\n    return opened;\n  }\n\n  /** A new run',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'lets the later tasks of a run that is put aside into the queues',
+    file: 'src/history/evolve.ts',
+    search: 'if (waitsAside(shard, task)) shard.tasksAside.set(task.taskId, task);\n  else if',
+    replace: 'if',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'leaves a closed run aside',
+    file: 'src/history/close.ts',
+    search: "if (draft.shard.aside.has(run.run.key.runId)) run.noteInShard({ kind: 'runTakenBack' });",
+    replace: '',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'leaves a child alone whose start nobody heard of',
+    file: 'src/history/child.ts',
+    search: "if (outcome.kind === 'childStarted') followClosePolicy(run, task, outcome.runId);",
+    replace: '',
+    caughtBy: 'scenarios',
+  },
 ];
 
 /** A patch for a source that has moved on: running it must fail. */

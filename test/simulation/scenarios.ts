@@ -4,6 +4,13 @@
  */
 import { effective, mayReplace } from '../../src/actors/effective.ts';
 import { jsonClaims, ledgerCodec } from '../actors/ledger.ts';
+import {
+  closedIsTakenBack,
+  irrelevantTimerLeavesNoTrace,
+  lostStartIsNoOrphan,
+  putAsideWaits,
+  refusedRecordKeepsWaits,
+} from './history-scenarios.ts';
 import { Cluster, partitionId, simLimits } from './cluster.ts';
 import { checkJournal, checkMemory, checkObservations, check, entriesThatCount } from './oracle.ts';
 import { Prng } from './prng.ts';
@@ -165,6 +172,11 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'T9', name: 'in doubt nothing is sent again in its epoch', run: neverResent },
   { rule: 'T10', name: 'an idle owner notices its successor, and its long polls fail', run: idleFenced },
   { rule: 'T11', name: 'a fenced owner does not overwrite what its successor derived', run: guardedProjection },
+  { rule: 'I7', name: 'a record that is refused for its size leaves everybody waiting', run: scenario(refusedRecordKeepsWaits) },
+  { rule: 'I7', name: 'a timer that turns out irrelevant leaves no trace', run: scenario(irrelevantTimerLeavesNoTrace) },
+  { rule: 'I7', name: 'what is put aside waits, whatever follows', run: scenario(putAsideWaits) },
+  { rule: 'I7', name: 'what was put aside and closes is taken back', run: scenario(closedIsTakenBack) },
+  { rule: 'I7', name: 'a child whose start was answered into the void is no orphan', run: scenario(lostStartIsNoOrphan) },
 ];
 
 async function tieOfClaims(): Promise<void> {
@@ -679,4 +691,8 @@ async function guardedProjection(): Promise<void> {
   same(stage.status(stage.a).state, 'active', 'the fenced owner still believes');
   same(project(stage.a), false, 'and is refused');
   same(stored?.epoch, 2, 'stored epoch');
+}
+
+function scenario(run: () => void): () => Promise<void> {
+  return async () => run();
 }

@@ -1,0 +1,99 @@
+/** Promises of the history core that no fault of a log puts to the test: plain functions that throw, for the planted bugs as well. */
+import assert from 'node:assert/strict';
+import {
+  activityRef,
+  bytes,
+  completeWorkflow,
+  key,
+  namespaceId,
+  scheduleActivity,
+  ShardUnderTest,
+  startChild,
+  startTimer,
+} from '../history/shard-under-test.ts';
+
+/** Without the looks that a shard under test takes at every step: what is planted here must show in what users would notice. */
+function unwatched(): ShardUnderTest {
+  const shard = new ShardUnderTest();
+  shard.checks = false;
+  return shard;
+}
+
+/** A long poll, a query, and a completion whose record is refused for its size. */
+export function refusedRecordKeepsWaits(): void {
+  const shard = unwatched();
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [startTimer('t1', 60_000)]);
+  shard.signal();
+  shard.ask({ kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: true });
+  const poll = shard.lastAskId;
+  shard.ask({ kind: 'queryWorkflow', key, queryId: 'q', query: bytes('q'), rejectCondition: 1, deadlineMs: shard.nowMs + 1000 });
+  const query = shard.lastAskId;
+  const task = shard.pollWorkflowTask();
+  const completion = shard.completion(task, [completeWorkflow()]);
+  assert.equal(shard.decide(completion).kind, 'commit');
+  shard.ask(completion);
+  assert.deepEqual(
+    shard.effects.map(({ askId }) => askId).toSorted((a, b) => a - b),
+    [poll, query],
+    'both are answered by the record that is accepted',
+  );
+}
+
+/** A heartbeat has moved the timeout that calls. */
+export function irrelevantTimerLeavesNoTrace(): void {
+  const shard = unwatched();
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [scheduleActivity({ heartbeatTimeoutMs: 2000, startToCloseTimeoutMs: 60_000 })]);
+  const activity = activityRef(shard.pollActivityTask());
+  shard.advance(1500);
+  shard.ask({ kind: 'recordActivityHeartbeat', activity, details: undefined, identity: 'worker' });
+  shard.core.offerSpeculativeWorkflowTask(key, shard.nowMs);
+  const written = shard.history();
+  shard.advance(500);
+  shard.fireDueTimers();
+  assert.deepEqual(shard.history(), written, 'a timer that has nothing to do writes nothing');
+}
+
+export function putAsideWaits(): void {
+  const shard = unwatched();
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [startTimer('t1', 1000)]);
+  const { key: run } = shard.describe();
+  shard.ask({ kind: 'putAside', key: run, failedCommand: 'fireTimer', taskId: 0, reason: 'planted' });
+  shard.signal();
+  assert.deepEqual(shard.pendingTasks(), [], 'what follows waits aside');
+  shard.advance(10_000);
+  shard.fireDueTimers();
+  assert.equal(shard.history().includes('timerFired'), false, 'its timers do not fire');
+}
+
+export function closedIsTakenBack(): void {
+  const shard = unwatched();
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [startChild({ parentClosePolicy: 1 })]);
+  shard.carry(shard.pendingTask('startChild'));
+  const child = { namespaceId, workflowId: 'child', runId: '' };
+  shard.carry(shard.pendingTask('scheduleChildFirstTask'));
+  const { key: run } = shard.describe(child);
+  shard.ask({ kind: 'putAside', key: run, failedCommand: 'fireTimer', taskId: 0, reason: 'planted' });
+  const end = { key: child, firstExecutionRunId: '', reason: 'r', details: undefined, identity: 'c', links: [], childOf: undefined };
+  shard.ask({ kind: 'terminateWorkflow', ...end });
+  shard.pumpOutbox();
+  assert.equal(shard.history().includes('childWorkflowExecutionTerminated'), true, 'the parent hears of it');
+  assert.equal(shard.core.runsAside, 0);
+}
+
+/** The answer to a child's start is lost, and the parent closes. */
+export function lostStartIsNoOrphan(): void {
+  const shard = unwatched();
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [startChild({ parentClosePolicy: 1 })]);
+  const { taskId } = shard.pendingTask('startChild');
+  const outbox = shard.core.outboxCommand(taskId, shard.newRunId());
+  assert.equal(outbox === undefined ? '' : shard.ask(outbox.command)?.kind, 'started');
+  const end = { key, firstExecutionRunId: '', reason: 'r', details: undefined, identity: 'c', links: [], childOf: undefined };
+  shard.ask({ kind: 'terminateWorkflow', ...end });
+  shard.pumpOutbox();
+  assert.equal(shard.describe({ namespaceId, workflowId: 'child', runId: '' }).status, 5, 'the child follows its close policy');
+}
