@@ -427,7 +427,7 @@ class HistoryMemory
 }
 
 function unlessOutOfReach(error: unknown): undefined {
-  if (!(error instanceof LogError && (error.recoverable || error.code === 'closed'))) throw error;
+  if (!(error instanceof LogError && (error.recoverable || error.code === 'denied' || error.code === 'closed'))) throw error;
 }
 
 function queryReply(result: QueryResult): HistoryReply {

@@ -105,9 +105,12 @@ export function missingOffsets({ topic, partition }: PartitionId, from: number, 
   );
 }
 
-export type LogErrorCode = 'out-of-range' | 'unavailable' | 'misconfigured' | 'locked' | 'corrupt' | 'closed';
+export type LogErrorCode = 'out-of-range' | 'unavailable' | 'denied' | 'misconfigured' | 'locked' | 'corrupt' | 'closed';
 
-/** What the outside world did to the log. `recoverable`: trying again later may help. */
+/**
+ * What the outside world did to the log. `recoverable`: trying again later may help. `denied`: our rights do not suffice; whether a person is
+ * mending that knows who has been served before.
+ */
 export class LogError extends Error {
   override readonly name = 'LogError';
   readonly code: LogErrorCode;

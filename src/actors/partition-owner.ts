@@ -197,7 +197,8 @@ export class PartitionOwner implements BatchSource {
     this.#memory = memory;
     const { retryDelayMs, retryDelayMsMax } = this.#limits;
     const { clock, random, logger } = options;
-    this.#patience = new Patience({ clock, random, logger, retryDelayMs, retryDelayMsMax });
+    const mayPass = (error: LogError): boolean => this.#mayPass(error);
+    this.#patience = new Patience({ clock, random, logger, retryDelayMs, retryDelayMsMax, mayPass });
     this.barrier = new ReadBarrier(options.log.exclusive);
     this.#turns = options.turns ?? new ReplayTurns(clock);
     this.#progress = new ReplayProgress(clock, logger, () => this.#statusChanged());
@@ -442,7 +443,7 @@ export class PartitionOwner implements BatchSource {
     try {
       return await this.#readStretch(until, batch);
     } catch (error) {
-      if (error instanceof LogError && (error.recoverable || error.code === 'out-of-range')) {
+      if (error instanceof LogError && (this.#mayPass(error) || error.code === 'out-of-range')) {
         this.#logger.warn('the log cannot be read back', { error });
         return undefined;
       }
@@ -516,7 +517,7 @@ export class PartitionOwner implements BatchSource {
       },
       (error: unknown) => {
         if (turn !== this.#turn) return;
-        if (error instanceof LogError && !error.recoverable) return this.fail(`the log cannot be asked: ${describe(error)}`, error);
+        if (error instanceof LogError && !this.#mayPass(error)) return this.fail(`the log cannot be asked: ${describe(error)}`, error);
         this.#patience.after(this.#limits.retryDelayMs, () => {
           this.#endAsked = 0;
           if (this.#serving) this.proveReads();
@@ -841,6 +842,11 @@ export class PartitionOwner implements BatchSource {
     this.#endPending = undefined;
   }
   // ── Helpers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Who has served had the rights, and somebody may be mending them; at a first start nobody knows that they are missing. */
+  #mayPass(error: LogError): boolean {
+    return error.recoverable || (error.code === 'denied' && this.#served);
+  }
 
   get #cursor(): LogPosition {
     return this.#position.cursor;

@@ -12,6 +12,8 @@ export type PatienceOptions = {
   readonly logger: Logger;
   readonly retryDelayMs: number;
   readonly retryDelayMsMax: number;
+  /** Trying again may help. */
+  readonly mayPass: (error: LogError) => boolean;
 };
 
 export class Patience {
@@ -60,8 +62,9 @@ export class Patience {
       try {
         return await attempt();
       } catch (error) {
-        if (!(error instanceof LogError) || !error.recoverable) throw error;
-        this.#options.logger.warn('the log cannot be read, trying again', { error, failures });
+        if (!(error instanceof LogError) || !this.#options.mayPass(error)) throw error;
+        // The log itself tells people about its outages, for all partitions together.
+        this.#options.logger.debug('the log cannot be read, trying again', { error, failures });
         await this.backOff(failures);
       }
     }

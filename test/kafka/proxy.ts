@@ -4,9 +4,12 @@
  *
  *     client ──▶ proxy ──▶ broker        silence('answers'): the broker still hears us, we no longer hear the broker
  *            ◀── ····· ◀──               silence('all'):     nobody hears anybody
+ *
+ * Or one that resets connections under way: `resetShare` of what clients send is the last of its connection, and arrives or not.
  */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
+import { Transform } from 'node:stream';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
 type Pair = { readonly client: Socket; readonly broker: Socket };
@@ -15,6 +18,8 @@ export class SilencingProxy {
   readonly port: number;
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
+  resetShare = 0;
+  resets = 0;
 
   static async start(brokerPort: () => number, port = 0): Promise<SilencingProxy> {
     const server = createServer();
@@ -31,7 +36,15 @@ export class SilencingProxy {
   #join(client: Socket, broker: Socket): void {
     const pair = { client, broker };
     this.#pairs.add(pair);
-    client.pipe(broker);
+    const gate = new Transform({
+      transform: (chunk: Buffer, _encoding, done) => {
+        if (Math.random() >= this.resetShare) return done(null, chunk);
+        this.resets += 1;
+        if (Math.random() < 0.5) broker.end(chunk);
+        client.resetAndDestroy();
+      },
+    });
+    client.pipe(gate).pipe(broker);
     broker.pipe(client);
     const end = (): void => {
       this.#pairs.delete(pair);
@@ -46,7 +59,7 @@ export class SilencingProxy {
       broker.unpipe(client);
       broker.resume();
       if (what === 'answers') continue;
-      client.unpipe(broker);
+      client.unpipe();
       client.resume();
     }
   }

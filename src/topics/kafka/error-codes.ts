@@ -65,8 +65,3 @@ export function isDenial(code: number): boolean {
 export function isStaleLeader(code: number): boolean {
   return staleLeader.has(code);
 }
-
-/** Passes by itself; asking again is right. */
-export function isPassing(code: number): boolean {
-  return staleLeader.has(code) || code === 7 || code === 78;
-}

@@ -13,7 +13,7 @@ import { LogError, missingOffsets } from '../../actors/log.ts';
 import { AppendLane, LaneSlot } from '../append-lane.ts';
 import { DataPlane } from './data-plane.ts';
 import { EndBarrier } from './end-barrier.ts';
-import { errorName, isDenial, isPassing, isRefusal, isStaleLeader, noError, offsetOutOfRange } from './error-codes.ts';
+import { errorName, isDenial, isRefusal, isStaleLeader, noError, offsetOutOfRange } from './error-codes.ts';
 import { kafkaFailure } from './kafka-failure.ts';
 import { OutageReport } from './outage-report.ts';
 import { provisionTopics } from './provision.ts';
@@ -358,10 +358,9 @@ class KafkaLog implements OpenKafkaLog {
           return result.done;
         }
         const code = result.retry;
-        const passing = code === undefined || code === offsetOutOfRange || isPassing(code);
         if (code !== undefined && isStaleLeader(code)) this.#plane.forget(id);
         const what = code === undefined ? 'an empty answer' : errorName(code);
-        failure = new LogError('unavailable', `${doing}: ${what}`, { recoverable: passing });
+        failure = new LogError(code !== undefined && isDenial(code) ? 'denied' : 'unavailable', `${doing}: ${what}`);
       } catch (error) {
         failure = this.#closed ? new LogError('closed', 'the log is closed', { cause: error }) : kafkaFailure(error, doing);
       }

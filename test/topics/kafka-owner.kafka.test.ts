@@ -1,0 +1,250 @@
+/** An owner on a real broker while people and networks do what they do: memory stays, and nothing is lost or counted twice. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, Kafka, logLevel, ResourcePatternTypes } from 'kafkajs';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { PartitionLoop } from '../../src/actors/partition-loop.ts';
+import { Router } from '../../src/actors/router.ts';
+import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import { createLogger } from '../../src/observability/logger.ts';
+import { openKafkaLog } from '../../src/topics/kafka/kafka-log.ts';
+import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale } from '../actors/ledger.ts';
+import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
+import { freePorts } from '../kafka/local-broker.ts';
+import { SilencingProxy } from '../kafka/proxy.ts';
+import type { AclEntry, Admin } from 'kafkajs';
+import type { AskFailure } from '../../src/actors/asks.ts';
+import type { Log } from '../../src/actors/log.ts';
+import type { Address } from '../../src/actors/router.ts';
+import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply } from '../actors/ledger.ts';
+import type { LocalBroker } from '../kafka/local-broker.ts';
+
+const address: Address = { kind: 'history', shard: 1 };
+
+/** One owner of one partition, and a client that adds entries, one after another, each until it is told that it is there. */
+class Owner {
+  readonly topic = `test.${randomUUID()}`;
+  readonly router = new Router(systemClock);
+  readonly lines: string[] = [];
+  readonly cores: LedgerCore[] = [];
+  readonly acknowledged: string[] = [];
+  log!: Log;
+  loop!: PartitionLoop<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect>;
+  #adding: Promise<void> | undefined;
+  #stopAdding = false;
+
+  async start(port: number): Promise<this> {
+    const logger = createLogger({ level: 'info', format: 'text', write: (line) => void this.lines.push(line), nowMs: Date.now });
+    this.log = await openKafkaLog({
+      kafka: {
+        brokers: [`127.0.0.1:${port}`],
+        topicPrefix: 'test',
+        replicationFactor: 1,
+        tls: undefined,
+        sasl: undefined,
+        autoCreateTopics: true,
+      },
+      topics: [{ name: this.topic, partitions: 1, purpose: 'a test' }],
+      logger,
+      requestTimeoutMs: 1_000,
+    });
+    const sink = this.router.sink<LedgerReply>(address);
+    this.loop = new PartitionLoop({
+      partition: { topic: this.topic, partition: 0 },
+      log: this.log,
+      scale: ledgerScale,
+      codec: ledgerCodec,
+      claims: jsonClaims,
+      owner: 'owner',
+      create: () => {
+        const core = new LedgerCore();
+        this.cores.push(core);
+        return ledgerMemory(
+          (askId, reply) => sink.answer(askId, reply),
+          () => {},
+          core,
+        );
+      },
+      asks: sink,
+      clock: systemClock,
+      random: systemRandom,
+      logger,
+    });
+    this.router.attach(address, this.loop);
+    this.loop.start();
+    while (this.loop.status().state !== 'active') await pause(5);
+    return this;
+  }
+
+  ask(command: LedgerCommand): Promise<LedgerReply | AskFailure> {
+    const deadlineMs = systemClock.monoMs() + 30_000;
+    return new Promise((resolve) => this.router.ask<LedgerCommand, LedgerReply>(address, command, deadlineMs, resolve));
+  }
+
+  add(size: number): void {
+    this.#stopAdding = false;
+    this.#adding = this.#addAll(size);
+  }
+
+  async #addAll(size: number): Promise<void> {
+    while (!this.#stopAdding) {
+      const id = `e${this.acknowledged.length}`;
+      let answer = await this.ask({ kind: 'add', id, size });
+      while (answer.kind !== 'added') {
+        await pause(20);
+        answer = await this.ask({ kind: 'add', id, size });
+      }
+      expect(answer.place).toBe(this.acknowledged.length);
+      this.acknowledged.push(id);
+    }
+  }
+
+  async added(count: number): Promise<void> {
+    const wanted = this.acknowledged.length + count;
+    while (this.acknowledged.length < wanted) await pause(5);
+  }
+
+  async said(pattern: RegExp): Promise<string> {
+    for (;;) {
+      const line = this.lines.find((each) => pattern.test(each));
+      if (line !== undefined) return line;
+      await pause(20);
+    }
+  }
+
+  /** Memory was never dropped, and another owner folds what was acknowledged. */
+  async check(): Promise<void> {
+    this.#stopAdding = true;
+    await this.#adding;
+    expect(this.loop.status()).toMatchObject({ state: 'active', refolds: 0 });
+    expect(this.cores).toHaveLength(1);
+    expect(this.cores[0]?.entries).toEqual(this.acknowledged);
+    this.loop.close();
+    this.loop.start();
+    while (this.loop.status().state !== 'active') await pause(5);
+    expect(this.cores[1]?.entries).toEqual(this.acknowledged);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopAdding = true;
+    this.loop.close();
+    this.router.close();
+    await this.log.close();
+  }
+}
+
+describe.skipIf(!(await canStartLocalKafka('an owner on Kafka')))('an owner on Kafka', () => {
+  let proxy: SilencingProxy;
+  let broker: LocalBroker;
+  let admin: Admin;
+  const owners: Owner[] = [];
+
+  beforeAll(async () => {
+    const [port = 0, controller = 0] = await freePorts(2);
+    proxy = await SilencingProxy.start(() => port);
+    const settings = {
+      'advertised.listeners': `PLAINTEXT://127.0.0.1:${proxy.port}`,
+      'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+      'allow.everyone.if.no.acl.found': 'true',
+    };
+    broker = await startLocalKafka({ ports: [port, controller], settings });
+    admin = new Kafka({ brokers: [`127.0.0.1:${proxy.port}`], logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+  });
+  afterEach(async () => {
+    proxy.resetShare = 0;
+    for (const owner of owners.splice(0)) await owner.stop();
+  });
+  afterAll(async () => {
+    await admin?.disconnect();
+    await proxy?.close();
+    await broker?.stop();
+  });
+
+  async function own(): Promise<Owner> {
+    const owner = new Owner();
+    owners.push(owner);
+    return await owner.start(proxy.port);
+  }
+
+  test('one in a hundred requests resets its connection: doubt is settled again and again, memory stays', async () => {
+    const owner = await own();
+    owner.add(100);
+    proxy.resetShare = 0.01;
+    const before = proxy.resets;
+    while (proxy.resets < before + 40) await pause(20);
+    proxy.resetShare = 0;
+    await owner.added(10);
+    expect(owner.loop.status().epoch).toBeGreaterThan(5);
+    await owner.check();
+  }, 120_000);
+
+  test('max.message.bytes is lowered for a while: what is refused waits and goes again', async () => {
+    const owner = await own();
+    owner.add(20_000);
+    await owner.added(10);
+    const set = (value: string): Promise<unknown> =>
+      admin.alterConfigs({
+        validateOnly: false,
+        resources: [{ type: 2, name: owner.topic, configEntries: [{ name: 'max.message.bytes', value }] }],
+      });
+    await set('10000');
+    await owner.said(/MESSAGE_TOO_LARGE/);
+    const { epoch } = owner.loop.status();
+    await set('8388608');
+    await owner.added(10);
+    expect(owner.loop.status().epoch).toBe(epoch);
+    await owner.check();
+  }, 60_000);
+
+  test.each([
+    ['write', [AclOperationTypes.WRITE]],
+    ['do anything', [AclOperationTypes.ALL]],
+  ])(
+    'the right to %s is missing for a while: it is said, and then all goes on',
+    async (_, operations) => {
+      const owner = await own();
+      owner.add(10);
+      await owner.added(10);
+      const acl = operations.map((operation): AclEntry => ({
+        resourceType: AclResourceTypes.TOPIC,
+        resourceName: owner.topic,
+        resourcePatternType: ResourcePatternTypes.LITERAL,
+        principal: 'User:ANONYMOUS',
+        host: '*',
+        operation,
+        permissionType: AclPermissionTypes.DENY,
+      }));
+      await admin.createAcls({ acl });
+      await owner.said(/TOPIC_AUTHORIZATION_FAILED/);
+      // Past the patience of reads, and past several tries of the append.
+      await pause(3_000);
+      expect(owner.loop.status().state).not.toBe('failed');
+      await admin.deleteAcls({ filters: acl });
+      await owner.added(10);
+      await owner.check();
+    },
+    120_000,
+  );
+
+  test('a stranger writes into the journal, compressed and not, and claims it with garbage', async () => {
+    const owner = await own();
+    owner.add(10);
+    await owner.added(3);
+    const producer = new Kafka({ brokers: [`127.0.0.1:${proxy.port}`], logLevel: logLevel.NOTHING }).producer();
+    await producer.connect();
+    const headers = (epoch: string): Record<string, string> => ({ 'perdure.schema': '1', 'perdure.epoch': epoch, 'perdure.sequence': '0' });
+    const messages = [
+      { key: 'hello', value: 'world' },
+      { key: '@claim', value: 'garbage', headers: headers('2') },
+      { key: '@claim', value: '{"ownerNonce":"n","owner":"nobody"}', headers: headers(String(2 ** 53 - 1)) },
+    ];
+    await producer.send({ topic: owner.topic, messages });
+    await producer.send({ topic: owner.topic, messages, compression: 1 });
+    await producer.disconnect();
+    await owner.added(3);
+    await owner.check();
+    expect(owner.loop.status().foreignRecords).toBe(6);
+    await owner.said(/a record that Perdure did not write/);
+  }, 60_000);
+});
