@@ -19,7 +19,7 @@ import { invalidArgument } from '../errors/status-error.ts';
  *
  * What holds for all of a kind, and is therefore said once, is decided where numbers are read (`src/wire/runtime.ts`):
  *
- *   duration   over 250 years          counts as 250 years, as in Temporal; so does what it is multiplied to
+ *   duration   over 100 years          counts as 100 years, as in Temporal; so does what it is multiplied to
  *              signs of its parts      differ: INVALID_ARGUMENT `<field>: duration has seconds and nanos with different signs`
  *   int64      outside ±2^53           INVALID_ARGUMENT `<field> is outside ±2^53`
  *   list, map  elements                10,000; commands 51,200: RESOURCE_EXHAUSTED `grpc: received message larger than max (…)`
