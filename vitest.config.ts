@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 /** Suites that share one real Kafka broker; the others must not wait for it. */
 const onKafka = ['test/**/*.kafka.test.ts', 'test/**/*.sdk.test.ts', 'test/**/*.crash.test.ts'];
 const simulation = 'test/**/*.sim.test.ts';
+/** Minutes against a server of its own. */
+const fuzz = 'test/**/*.fuzz.test.ts';
 
 export default defineConfig({
   test: {
@@ -13,12 +15,13 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...onKafka, simulation],
+          exclude: [...onKafka, simulation, fuzz],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
       },
       { test: { name: 'simulation', include: [simulation], testTimeout: 300_000, hookTimeout: 60_000 } },
+      { test: { name: 'fuzz', include: [fuzz], testTimeout: 600_000 } },
       {
         test: {
           name: 'kafka',

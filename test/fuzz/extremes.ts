@@ -71,8 +71,9 @@ const nanos = [0, 1, -1, 999_999, 1_000_000, 999_999_999, 1_000_000_000, -999_99
 const seconds = [...int64s, 3_600, 10, 315_576_000_000, 315_576_000_001, -315_576_000_000, '9007199254740', '9223372036', '9223372037'];
 const timestampSeconds = [...int64s, 1_700_000_000, 253_402_300_799, 253_402_300_800, -62_135_596_800, -62_135_596_801];
 
-/** What costs the sender much is drawn this seldom. */
+/** What costs the sender much is drawn seldom. */
 const hugeChance = 0.02;
+const elementCountHugeChance = 0.06;
 
 export const extremes = {
   scalar(type: string, prng: Prng): unknown {
@@ -110,7 +111,7 @@ export const extremes = {
   duration: (prng: Prng): object => ({ seconds: prng.pick(seconds), nanos: prng.pick(nanos) }),
   timestamp: (prng: Prng): object => ({ seconds: prng.pick(timestampSeconds), nanos: prng.pick(nanos) }),
   key: (prng: Prng): string => prng.pick(strings),
-  elementCount: (prng: Prng): number => (prng.chance(hugeChance) ? elementCountHuge : prng.pick(elementCounts)),
+  elementCount: (prng: Prng): number => (prng.chance(elementCountHugeChance) ? elementCountHuge : prng.pick(elementCounts)),
   levels: (prng: Prng): number => prng.pick(levels),
 };
 

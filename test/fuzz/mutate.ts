@@ -4,12 +4,14 @@
  */
 import { Enum, MapField, Type, type Field } from 'protobufjs';
 import type { Prng } from '../simulation/prng.ts';
+import { encodeMessage } from './descriptors.ts';
 import { extremes, noise } from './extremes.ts';
 
 /** As protobufjs' `fromObject` takes it. */
 export type Plain = Record<string, unknown>;
 
 const depthMax = 8;
+const manyElements = 10_000;
 
 /** A value for a field of that name that means something to the server; undefined: any will do. */
 export type Names = (field: string, prng: Prng) => string | undefined;
@@ -65,8 +67,10 @@ export class Mutator {
     const prng = this.#prng;
     const elements = [...((now as readonly unknown[] | undefined) ?? [])];
     if (prng.chance(0.15)) {
+      const count = extremes.elementCount(prng);
       const element = elements[0] ?? simplest(field);
-      return Array.from({ length: extremes.elementCount(prng) }, () => element);
+      const repeated = count > manyElements && !isSmall(field, element) ? simplest(field) : element;
+      return Array.from({ length: count }, () => repeated);
     }
     if (field.resolvedType instanceof Type && elements.length > 0 && prng.chance(0.8)) {
       this.mutate(field.resolvedType, prng.pick(elements) as Plain, depth + 1);
@@ -111,7 +115,7 @@ export function damaged(bytes: Uint8Array, prng: Prng): Uint8Array {
     case 3:
       return concat(bytes, nestedField(prng));
     default: {
-      const edited = Uint8Array.from(bytes);
+      const edited = bytes.slice();
       for (let edits = prng.int(1, 4); edits > 0 && edited.length > 0; edits--) edited[prng.int(0, edited.length - 1)] = prng.int(0, 255);
       return edited;
     }
@@ -131,6 +135,11 @@ function chain(type: Type, field: Field, innermost: Plain, levels: number): Plai
   return type.fields['message'] === undefined ? message : { message: 'outermost', ...message };
 }
 
+/** So many of them still fit into one request. */
+function isSmall({ resolvedType }: Field, element: unknown): boolean {
+  return resolvedType instanceof Type && encodeMessage(resolvedType, element as Plain).length <= 30;
+}
+
 function simplest(field: Field): unknown {
   if (field.resolvedType instanceof Type) return {};
   if (field.resolvedType instanceof Enum) return 1;
@@ -138,7 +147,7 @@ function simplest(field: Field): unknown {
 }
 
 function concat(...parts: readonly Uint8Array[]): Uint8Array {
-  return Uint8Array.from(Buffer.concat(parts));
+  return new Uint8Array(Buffer.concat(parts));
 }
 
 /** Field 15 with any wire type, also those that do not exist, and a number that lies about what follows. */

@@ -27,7 +27,7 @@ const weights: Readonly<Record<string, number>> = {
   RespondWorkflowTaskFailed: 2,
   PollWorkflowTaskQueue: 0.5,
   PollActivityTaskQueue: 0.7,
-  QueryWorkflow: 0.7,
+  QueryWorkflow: 1,
 };
 
 const commandType = messageType('temporal.api.command.v1.Command');

@@ -89,7 +89,7 @@ export const commandTemplates = {
     namespace: prng.pick(['', namespace, otherFuzzedNamespace]),
     ...world.execution(),
   }),
-  RECORD_MARKER: (prng) => ({ markerName: 'm', details: { data: payloads(prng) } }),
+  RECORD_MARKER: (prng) => ({ markerName: 'm', ...maybe(prng, 0.6, () => ({ details: { data: payloads(prng) } })) }),
   CONTINUE_AS_NEW_WORKFLOW_EXECUTION: (prng, world) => ({
     workflowType,
     taskQueue: taskQueue(prng, world),
@@ -156,7 +156,12 @@ export function commands(prng: Prng, world: World): Plain[] {
   return kinds.map((kind) => command(kind, prng, world));
 }
 
-const activityById: Template = (prng, world) => ({ namespace, ...world.execution(), activityId: activityId(prng), identity: 'fuzz' });
+const activityById: Template = (prng, world) => ({
+  namespace,
+  ...world.executionWithActivity(),
+  activityId: prng.chance(0.8) ? 'a0' : activityId(prng),
+  identity: 'fuzz',
+});
 const activityByToken: Template = (prng, world) => ({ namespace, taskToken: world.takeActivityToken(), identity: 'fuzz' });
 const named: Template = (prng, world) => ({ namespace, execution: world.execution() });
 const workflow: Template = (prng, world) => ({ namespace, workflowExecution: world.execution(), identity: 'fuzz' });
@@ -180,7 +185,8 @@ export const templates: Readonly<Record<string, Template>> = {
   DescribeWorkflowExecution: named,
   ResetStickyTaskQueue: named,
   QueryWorkflow: (prng, world) => ({
-    ...named(prng, world),
+    namespace,
+    execution: world.executionWithActivity(),
     query: { queryType: 'q', queryArgs: payloads(prng) },
     queryRejectCondition: prng.int(0, 3),
   }),

@@ -7,12 +7,9 @@ import { Prng } from '../simulation/prng.ts';
 export const fuzzedNamespace = 'fuzz';
 export const otherFuzzedNamespace = 'fuzz-other';
 
-export type WorkflowTask = {
-  readonly token: Uint8Array;
-  readonly workflowId: string;
-  readonly runId: string;
-  readonly lastEventId: number;
-};
+export type WorkflowTask = { readonly token: Uint8Array; readonly startedEventId: number };
+
+export type Execution = { readonly workflowId: string; readonly runId: string };
 
 /** Older ones than this are forgotten: most are used up by then. */
 const remembered = 200;
@@ -28,11 +25,18 @@ export class World {
   readonly activityTokens: Uint8Array[] = [];
   readonly queryTokens: Uint8Array[] = [];
   readonly #usedTokens: Uint8Array[] = [];
+  readonly #usedActivityTokens: Uint8Array[] = [];
   readonly #pageTokens: Uint8Array[] = [];
-  readonly #runs: { readonly workflowId: string; readonly runId: string }[] = [];
+  readonly #runs: Execution[] = [];
+  /** Those that have, or had, an activity with a worker. */
+  readonly #withActivity: Execution[] = [];
 
-  noteRun(workflowId: string, runId: string): void {
+  noteRun({ workflowId, runId }: Execution): void {
     keep(this.#runs, { workflowId, runId });
+  }
+
+  noteActivity({ workflowId, runId }: Execution): void {
+    keep(this.#withActivity, { workflowId, runId });
   }
 
   notePageToken(token: Uint8Array): void {
@@ -47,10 +51,12 @@ export class World {
     return task;
   }
 
+  /** An activity can be answered once, but heartbeat often. */
   takeActivityToken(): Uint8Array {
-    const token = (this.draws.chance(0.7) ? this.activityTokens.shift() : this.activityTokens.at(0)) ?? this.usedToken();
-    keep(this.#usedTokens, token);
-    return token;
+    const fresh = this.draws.chance(0.7) ? this.activityTokens.shift() : this.activityTokens.at(0);
+    if (fresh === undefined) return this.#usedActivityTokens.length === 0 ? this.usedToken() : this.draws.pick(this.#usedActivityTokens);
+    keep(this.#usedActivityTokens, fresh);
+    return fresh;
   }
 
   takeQueryToken(): Uint8Array {
@@ -78,12 +84,18 @@ export class World {
   }
 
   /** The current run of a workflow, or one that is or was, or one that never was. */
-  execution(): { readonly workflowId: string; readonly runId: string } {
+  execution(): Execution {
     const drawn = this.draws.fraction();
     if (drawn < 0.3 || this.#runs.length === 0) return { workflowId: this.workflowId(), runId: '' };
     if (drawn < 0.6) return { ...this.draws.pick(this.#runs), runId: '' };
     if (drawn < 0.95) return this.draws.pick(this.#runs);
     return { workflowId: this.workflowId(), runId: '0e8f3f04-5ff4-4c9b-8a58-5d0f0f8a0c55' };
+  }
+
+  /** Mostly the latest. */
+  executionWithActivity(): Execution {
+    const latest = this.#withActivity.at(-this.draws.int(1, 20));
+    return latest === undefined || this.draws.chance(0.2) ? this.execution() : latest;
   }
 }
 

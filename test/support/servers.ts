@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, ServerProcess } from './server-process.ts';
 
-/** `perdure server start-dev`; without a file it keeps its journals in memory. */
-export async function embeddedServer(database?: string): Promise<ServerProcess> {
+/** `perdure server start-dev`; without a file it keeps its journals in memory. `flags` follow the others. */
+export async function embeddedServer(database?: string, flags: readonly string[] = []): Promise<ServerProcess> {
   const port = await freePort();
   const where = database === undefined ? [] : ['--db-filename', database];
   const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--headless', '--log-level', 'error'];
-  return new ServerProcess(port, [...args, ...where]);
+  return new ServerProcess(port, [...args, ...where, ...flags]);
 }
 
 /** `perdure server start --config`, `count` of them on the same topics. The config files go into `folder`. */
