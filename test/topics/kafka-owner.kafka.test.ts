@@ -104,6 +104,11 @@ class Owner {
     while (this.acknowledged.length < wanted) await pause(5);
   }
 
+  async stopAdding(): Promise<void> {
+    this.#stopAdding = true;
+    await this.#adding;
+  }
+
   async said(pattern: RegExp): Promise<string> {
     for (;;) {
       const line = this.lines.find((each) => pattern.test(each));
@@ -114,8 +119,7 @@ class Owner {
 
   /** Memory was never dropped, and another owner folds what was acknowledged. */
   async check(): Promise<void> {
-    this.#stopAdding = true;
-    await this.#adding;
+    await this.stopAdding();
     expect(this.loop.status()).toMatchObject({ state: 'active', refolds: 0 });
     expect(this.cores).toHaveLength(1);
     expect(this.cores[0]?.entries).toEqual(this.acknowledged);
@@ -146,6 +150,7 @@ describe.skipIf(!(await canStartLocalKafka('an owner on Kafka')))('an owner on K
       'advertised.listeners': `PLAINTEXT://127.0.0.1:${proxy.port}`,
       'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
       'allow.everyone.if.no.acl.found': 'true',
+      'log.cleaner.backoff.ms': '100',
     };
     broker = await startLocalKafka({ ports: [port, controller], settings });
     admin = new Kafka({ brokers: [`127.0.0.1:${proxy.port}`], logLevel: logLevel.NOTHING }).admin();
@@ -217,8 +222,8 @@ describe.skipIf(!(await canStartLocalKafka('an owner on Kafka')))('an owner on K
       }));
       await admin.createAcls({ acl });
       await owner.said(/TOPIC_AUTHORIZATION_FAILED/);
-      // Past the patience of reads, and past several tries of the append.
-      await pause(3_000);
+      // It has lasted long enough that callers are told, after several tries of everything.
+      expect((await owner.ask({ kind: 'read' })).kind).toBe('unavailable');
       expect(owner.loop.status().state).not.toBe('failed');
       await admin.deleteAcls({ filters: acl });
       await owner.added(10);
@@ -226,6 +231,32 @@ describe.skipIf(!(await canStartLocalKafka('an owner on Kafka')))('an owner on K
     },
     120_000,
   );
+
+  test('the topic was compacted for a while: the journal is damaged, and nobody serves from what is left', async () => {
+    const owner = await own();
+    const at = { topic: owner.topic, partition: 0 };
+    owner.add(10);
+    const set = (settings: Readonly<Record<string, string>>): Promise<unknown> => {
+      const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
+      return admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name: owner.topic, configEntries }] });
+    };
+    await set({ 'cleanup.policy': 'compact', 'segment.ms': '50', 'min.cleanable.dirty.ratio': '0.001' });
+    // A later claim replaces the first, as compaction sees it.
+    owner.loop.close();
+    owner.loop.start();
+    const holes = async (): Promise<boolean> => {
+      const records = await owner.log.read(at, 0, 1_000_000);
+      return records.some(({ offset }, index) => offset !== index);
+    };
+    while (!(await holes())) await pause(100);
+    await owner.stopAdding();
+    await set({ 'cleanup.policy': 'delete', 'segment.ms': '604800000' });
+    owner.loop.close();
+    owner.loop.start();
+    while (owner.loop.status().state !== 'failed') await pause(5);
+    expect(owner.loop.status().reason).toMatch(/test\.\S+\/0 is damaged: offsets? 0 .*cleanup\.policy=compact/);
+    expect((await owner.ask({ kind: 'read' })).kind).toBe('unavailable');
+  }, 90_000);
 
   test('a stranger writes into the journal, compressed and not, and claims it with garbage', async () => {
     const owner = await own();
