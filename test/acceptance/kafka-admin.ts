@@ -1,11 +1,14 @@
 /** A plain Kafka client, as an operator or another team has one: it shares no code with Perdure. */
-import { ConfigResourceTypes, Kafka, logLevel } from 'kafkajs';
-import type { Admin, KafkaConfig, KafkaMessage } from 'kafkajs';
+import kafkajs from 'kafkajs';
+import type { Admin, Kafka, KafkaConfig, KafkaMessage } from 'kafkajs';
+
+// Node itself finds no named exports in this package; the test runner would.
+const { ConfigResourceTypes, logLevel } = kafkajs;
 
 export type ConsumedRecord = { readonly partition: number; readonly message: KafkaMessage };
 
 export function kafkaClient(brokers: readonly string[], more: Partial<KafkaConfig> = {}): Kafka {
-  return new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING, ...more });
+  return new kafkajs.Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING, ...more });
 }
 
 export async function withAdmin<T>(kafka: Kafka, use: (admin: Admin) => Promise<T>): Promise<T> {

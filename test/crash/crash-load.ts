@@ -64,6 +64,8 @@ export type CrashLoadOptions = {
   readonly namespace: string;
   readonly clients: number;
   readonly pollers: number;
+  /** How long a worker waits for a task, and how long the end of a run waits for its workers. */
+  readonly pollTimeoutMs?: number;
   /** Uniform in [0, 1), seeded. */
   readonly random: () => number;
 };
@@ -72,13 +74,14 @@ export type CrashLoadOptions = {
 const WORKFLOW_TASK_TIMEOUT_MS = 2_000;
 const ACTIVITY_TIMEOUT_MS = 2_000;
 const CALL_TIMEOUT_MS = 3_000;
-const POLL_TIMEOUT_MS = 8_000;
+const POLL_TIMEOUT_MS_DEFAULT = 8_000;
 const RETRY_PAUSE_MS = 50;
 const FINAL_READERS = 8;
 
 export class CrashLoad {
   readonly recorder = new Recorder();
   readonly #options: CrashLoadOptions;
+  readonly #pollTimeoutMs: number;
   readonly #taskQueue = `crash-${randomUUID()}`;
   readonly #clients: readonly ServiceClient[];
   readonly #workflowIds: string[] = [];
@@ -86,9 +89,11 @@ export class CrashLoad {
   #current = 0;
   #starting = true;
   #working = true;
+  #abandoned = false;
 
   constructor(options: CrashLoadOptions) {
     this.#options = options;
+    this.#pollTimeoutMs = options.pollTimeoutMs ?? POLL_TIMEOUT_MS_DEFAULT;
     this.#clients = options.addresses.map((address) => new ServiceClient(address));
   }
 
@@ -121,6 +126,27 @@ export class CrashLoad {
     const { finals } = await this.#finalRuns(open, () => true);
     for (const client of this.#clients) client.close();
     return [...closed, ...finals];
+  }
+
+  /** Of the first acknowledged workflows those that the server says do not exist. */
+  async absent(): Promise<readonly string[]> {
+    const absent: string[] = [];
+    const acknowledged = this.recorder.entries.filter(({ type, operation }) => type === 'ok' && operation.f === 'start');
+    for (const { operation } of acknowledged.slice(0, 40)) {
+      if (operation.f !== 'start') continue;
+      const read = await this.#readHistory(operation.workflowId, '');
+      if (read.kind === 'fail') absent.push(operation.workflowId);
+    }
+    return absent;
+  }
+
+  /** Ends all that is under way, for a run that has failed already or a server that will not come back. */
+  async abandon(): Promise<void> {
+    this.#abandoned = true;
+    this.#starting = false;
+    this.#working = false;
+    for (const client of this.#clients) client.close();
+    await Promise.all(this.#loops);
   }
 
   /** Reads them all; those that were never started are in neither list. */
@@ -250,7 +276,7 @@ export class CrashLoad {
         taskQueue: { name: this.#taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
         identity: 'crash-worker',
       };
-      const poll = await this.#call(methods.pollWorkflow, request, POLL_TIMEOUT_MS);
+      const poll = await this.#call(methods.pollWorkflow, request, this.#pollTimeoutMs);
       if (poll.kind === 'ok' && poll.response.taskToken.length > 0) await this.#playWorkflowTask(process, poll.response);
     }
   }
@@ -282,7 +308,7 @@ export class CrashLoad {
         taskQueue: { name: this.#taskQueue, kind: TaskQueueKind.NORMAL, normalName: '' },
         identity: 'crash-worker',
       };
-      const poll = await this.#call(methods.pollActivity, request, POLL_TIMEOUT_MS);
+      const poll = await this.#call(methods.pollActivity, request, this.#pollTimeoutMs);
       if (poll.kind === 'ok' && poll.response.taskToken.length > 0) await this.#playActivity(process, poll.response);
     }
   }
@@ -336,6 +362,7 @@ export class CrashLoad {
   }
 
   async #call<Request, Response>(method: Method<Request, Response>, request: Request, timeoutMs: number): Promise<CallOutcome<Response>> {
+    if (this.#abandoned) return { kind: 'fail', code: 1, message: 'abandoned' };
     const index = this.#current;
     const outcome = await this.#clients[index]!.call(method, request, timeoutMs);
     if (outcome.kind === 'unknown') {

@@ -55,17 +55,17 @@ export async function canStartLocalKafka(suite: string): Promise<boolean> {
 
 /** A broker of the test's own, which it may pause and kill. */
 export async function startLocalKafka(options: Omit<LocalBrokerOptions, 'libs'> = {}): Promise<LocalBroker> {
-  const tools = await findTools();
+  const tools = await findTools(options.version);
   if ('reason' in tools) throw new Error(tools.reason);
   return await LocalBroker.start({ libs: tools.libs, ...options });
 }
 
-async function findTools(): Promise<{ readonly libs: string } | { readonly reason: string }> {
+async function findTools(version?: string): Promise<{ readonly libs: string } | { readonly reason: string }> {
   const java = await run('java', ['-version']).then(
     () => true,
     () => false,
   );
   if (!java) return { reason: 'there is no java on the path' };
-  const libs = await findKafkaLibs();
+  const libs = await findKafkaLibs(version);
   return 'missing' in libs ? { reason: libs.missing } : { libs: libs.folder };
 }

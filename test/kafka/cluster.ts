@@ -29,6 +29,13 @@ export class LocalCluster {
     return this.nodes.flatMap(({ brokers }) => brokers);
   }
 
+  /** The node that listens on this port. */
+  node(port: number): LocalBroker {
+    const found = this.nodes.find(({ brokers }) => brokers.some((address) => address.endsWith(`:${port}`)));
+    if (found === undefined) throw new Error(`no broker of this cluster listens on ${port}`);
+    return found;
+  }
+
   async stop(): Promise<void> {
     for (const node of this.nodes) node.resume();
     await Promise.all(this.nodes.map((node) => node.stop()));

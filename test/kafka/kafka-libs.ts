@@ -12,15 +12,15 @@ export const cacheFolder = fileURLToPath(new URL('../../.cache/', import.meta.ur
 
 export type Found = { readonly folder: string } | { readonly missing: string };
 
-/** `KAFKA_LIBS`, else the cache, else Maven Central (43 MB, once). */
-export async function findKafkaLibs(): Promise<Found> {
-  const named = process.env['KAFKA_LIBS'];
+/** `KAFKA_LIBS`, else the cache, else Maven Central (43 MB, once). Another version than ours: the cache or Maven Central. */
+export async function findKafkaLibs(version = kafkaVersion): Promise<Found> {
+  const named = version === kafkaVersion ? process.env['KAFKA_LIBS'] : undefined;
   if (named !== undefined && named !== '') {
     return (await holdsKafka(named)) ? { folder: named } : { missing: `KAFKA_LIBS=${named} holds no kafka_2.13 jar` };
   }
-  const cached = join(cacheFolder, `kafka-libs-${kafkaVersion}`);
+  const cached = join(cacheFolder, `kafka-libs-${version}`);
   if (await holdsKafka(cached)) return { folder: cached };
-  return await fetchLibs(cached);
+  return await fetchLibs(cached, version);
 }
 
 async function holdsKafka(folder: string): Promise<boolean> {
@@ -28,11 +28,11 @@ async function holdsKafka(folder: string): Promise<boolean> {
   return names.some((name) => /^kafka_2\.13-.*\.jar$/.test(name));
 }
 
-async function fetchLibs(folder: string): Promise<Found> {
+async function fetchLibs(folder: string, version: string): Promise<Found> {
   const work = `${folder}.${process.pid}`;
   try {
     await mkdir(work, { recursive: true });
-    await writeFile(join(work, 'pom.xml'), pom);
+    await writeFile(join(work, 'pom.xml'), pom(version));
     await run('mvn', ['-q', '-B', 'dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${join(work, 'libs')}`], {
       cwd: work,
       timeout: 300_000,
@@ -49,11 +49,11 @@ async function fetchLibs(folder: string): Promise<Found> {
   }
 }
 
-const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+const pom = (version: string): string => `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>perdure</groupId><artifactId>kafka-for-tests</artifactId><version>1</version><packaging>pom</packaging>
   <dependencies>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${kafkaVersion}</version></dependency>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${version}</version></dependency>
   </dependencies>
 </project>
 `;

@@ -18,6 +18,8 @@ const run = promisify(execFile);
 
 export type LocalBrokerOptions = {
   readonly libs: string;
+  /** Of Kafka, where it is not the one that the tests usually run on. */
+  readonly version?: string;
   /** Lines that replace or join the settings below: `name=value`. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Broker and controller port; free ones otherwise. */
@@ -34,13 +36,14 @@ export class LocalBroker {
   readonly brokers: readonly string[];
   readonly folder: string;
   readonly #libs: string;
+  readonly #version: string;
   readonly #port: number;
   #child: ChildProcess | undefined;
 
   static async start(options: LocalBrokerOptions): Promise<LocalBroker> {
     const folder = await mkdtemp(join(tmpdir(), 'perdure-kafka-'));
     const [port = 0, controllerPort = 0] = options.ports ?? (await freePorts(2));
-    const broker = new LocalBroker(options.libs, folder, port);
+    const broker = new LocalBroker(options.libs, options.version ?? kafkaVersion, folder, port);
     const settings = { ...brokerSettings(folder, port, controllerPort), ...options.settings };
     await writeFile(
       broker.#properties,
@@ -49,13 +52,22 @@ export class LocalBroker {
         .join(''),
     );
     const format = ['-t', 'AAAAAAAAQACAAAAAAAAAAQ', '-c', broker.#properties, ...(options.formatArguments ?? [])];
-    await run('java', [...jvm, ...(await sharedArchive()), '-cp', `${options.libs}/*`, 'kafka.tools.StorageTool', 'format', ...format]);
+    await run('java', [
+      ...jvm,
+      ...(await sharedArchive(broker.#version)),
+      '-cp',
+      `${options.libs}/*`,
+      'kafka.tools.StorageTool',
+      'format',
+      ...format,
+    ]);
     await broker.#launch();
     return broker;
   }
 
-  private constructor(libs: string, folder: string, port: number) {
+  private constructor(libs: string, version: string, folder: string, port: number) {
     this.#libs = libs;
+    this.#version = version;
     this.folder = folder;
     this.#port = port;
     this.brokers = [`127.0.0.1:${port}`];
@@ -68,6 +80,23 @@ export class LocalBroker {
   /** SIGKILL: nothing is flushed, nothing says goodbye. */
   async kill9(): Promise<void> {
     await this.#end('SIGKILL');
+  }
+
+  /** When it ends by itself. */
+  async exited(): Promise<void> {
+    const child = this.#child;
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  }
+
+  /** When compaction went through the first partitions of a topic: the cleaner keeps a list of how far it came. */
+  async cleaned(topic: string, partitions: number): Promise<void> {
+    const listed = async (): Promise<string> =>
+      await readFile(join(this.folder, 'log', 'cleaner-offset-checkpoint'), 'utf8').catch(() => '');
+    const cleanedAll = (list: string): boolean =>
+      Array.from({ length: partitions }, (_, partition) => new RegExp(`^${topic} ${partition} [1-9]`, 'm')).every((line) =>
+        line.test(list),
+      );
+    while (!cleanedAll(await listed())) await pause(50);
   }
 
   /** Starts the killed or stopped broker again, on its ports and its data. */
@@ -87,13 +116,13 @@ export class LocalBroker {
   async stop(): Promise<void> {
     this.resume();
     await this.#end('SIGTERM');
-    await keepArchive(this.folder);
+    await keepArchive(this.folder, this.#version);
     await rm(this.folder, { recursive: true, force: true });
   }
 
   async #launch(): Promise<void> {
     const output = await open(join(this.folder, 'broker.log'), 'a');
-    const archive = await sharedArchive();
+    const archive = await sharedArchive(this.#version);
     const flags = archive.length > 0 ? archive : [`-XX:ArchiveClassesAtExit=${join(this.folder, 'kafka.jsa')}`];
     const child = spawn('java', [...jvm, ...flags, '-cp', `${this.#libs}/*`, 'kafka.Kafka', this.#properties], {
       stdio: ['ignore', output.fd, output.fd],
@@ -175,14 +204,14 @@ function brokerSettings(folder: string, port: number, controllerPort: number): R
 }
 
 /** An archive fits one Java and one Kafka only. */
-async function archivePath(): Promise<string> {
+async function archivePath(kafka: string): Promise<string> {
   const { stderr } = await run('java', ['-version']);
-  const version = /version "([^"]+)"/.exec(stderr)?.[1] ?? 'unknown';
-  return join(cacheFolder, `kafka-${kafkaVersion}-java-${version}.jsa`);
+  const java = /version "([^"]+)"/.exec(stderr)?.[1] ?? 'unknown';
+  return join(cacheFolder, `kafka-${kafka}-java-${java}.jsa`);
 }
 
-async function sharedArchive(): Promise<readonly string[]> {
-  const path = await archivePath();
+async function sharedArchive(kafka: string): Promise<readonly string[]> {
+  const path = await archivePath(kafka);
   // An archive that does not fit its jars (another KAFKA_LIBS) is passed over with a warning, no more.
   return await access(path).then(
     () => [`-XX:SharedArchiveFile=${path}`, '-Xlog:cds=off', '-Xlog:cds+dynamic=off'],
@@ -190,9 +219,9 @@ async function sharedArchive(): Promise<readonly string[]> {
   );
 }
 
-async function keepArchive(folder: string): Promise<void> {
+async function keepArchive(folder: string, kafka: string): Promise<void> {
   await mkdir(cacheFolder, { recursive: true });
-  const path = await archivePath();
+  const path = await archivePath(kafka);
   const copy = `${path}.${process.pid}`;
   try {
     await writeFile(copy, await readFile(join(folder, 'kafka.jsa')));

@@ -1,67 +1,79 @@
 /**
- * A TCP proxy between us and a broker that can make the connections of a moment go silent, as a firewall does that forgot them: nothing is
- * closed, nothing arrives. Connections made later work.
+ * A TCP proxy between us and a broker, for everything that networks do:
  *
  *     client ──▶ proxy ──▶ broker        silence('answers'): the broker still hears us, we no longer hear the broker
- *            ◀── ····· ◀──               silence('all'):     nobody hears anybody
+ *            ◀── ····· ◀──               silence('all'):     nobody hears anybody; nothing is closed, as with a firewall that forgot
  *
- * Or one that resets connections under way: `resetShare` of what clients send is the last of its connection, and arrives or not.
+ * Silence is for the connections of that moment: those made later work. Delays and resets are for all, until they are set to 0.
  */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import { Transform } from 'node:stream';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
-type Pair = { readonly client: Socket; readonly broker: Socket };
+type Pair = { readonly client: Socket; readonly broker: Socket; silent: 'no' | 'answers' | 'all' };
 
-export class SilencingProxy {
+export class FaultyProxy {
   readonly port: number;
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
+  readonly #random: () => number;
+  readonly #waiting = new WeakMap<Socket, Buffer[]>();
+  /** In each direction. */
+  delayMs = 0;
+  /** Of the pieces that a client sends: how many are the last of their connection. Half of those arrive. */
   resetShare = 0;
   resets = 0;
 
-  static async start(brokerPort: () => number, port = 0): Promise<SilencingProxy> {
+  static async start(brokerPort: () => number, port = 0, random: () => number = Math.random): Promise<FaultyProxy> {
     const server = createServer();
     await once(server.listen(port, '127.0.0.1'), 'listening');
-    return new SilencingProxy(server, brokerPort);
+    return new FaultyProxy(server, brokerPort, random);
   }
 
-  private constructor(server: Server, brokerPort: () => number) {
+  private constructor(server: Server, brokerPort: () => number, random: () => number) {
     this.#server = server;
+    this.#random = random;
     this.port = (server.address() as AddressInfo).port;
     server.on('connection', (client) => this.#join(client, connect(brokerPort(), '127.0.0.1')));
   }
 
   #join(client: Socket, broker: Socket): void {
-    const pair = { client, broker };
+    const pair: Pair = { client, broker, silent: 'no' };
     this.#pairs.add(pair);
-    const gate = new Transform({
-      transform: (chunk: Buffer, _encoding, done) => {
-        if (Math.random() >= this.resetShare) return done(null, chunk);
+    for (const socket of [client, broker]) socket.setNoDelay(true);
+    client.on('data', (bytes: Buffer) => {
+      if (this.#random() < this.resetShare) {
         this.resets += 1;
-        if (Math.random() < 0.5) broker.end(chunk);
+        if (this.#random() < 0.5) broker.end(bytes);
         client.resetAndDestroy();
-      },
+      } else if (pair.silent !== 'all') this.#pass(bytes, broker);
     });
-    client.pipe(gate).pipe(broker);
-    broker.pipe(client);
+    broker.on('data', (bytes: Buffer) => {
+      if (pair.silent === 'no') this.#pass(bytes, client);
+    });
     const end = (): void => {
       this.#pairs.delete(pair);
       client.destroy();
-      broker.destroy();
+      // What was passed on before still arrives.
+      broker.destroySoon();
     };
     for (const socket of [client, broker]) socket.on('error', end).on('close', end);
   }
 
-  silence(what: 'answers' | 'all'): void {
-    for (const { client, broker } of this.#pairs) {
-      broker.unpipe(client);
-      broker.resume();
-      if (what === 'answers') continue;
-      client.unpipe();
-      client.resume();
+  /** Each timer passes on the oldest piece, so that they keep their order when the delay changes. */
+  #pass(bytes: Buffer, to: Socket): void {
+    const waiting = this.#waiting.get(to) ?? [];
+    if (this.delayMs === 0 && waiting.length === 0) {
+      to.write(bytes);
+      return;
     }
+    waiting.push(bytes);
+    this.#waiting.set(to, waiting);
+    setTimeout(() => to.write(waiting.shift() ?? ''), this.delayMs);
+  }
+
+  silence(what: 'answers' | 'all'): void {
+    for (const pair of this.#pairs) pair.silent = what;
   }
 
   async close(): Promise<void> {

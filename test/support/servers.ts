@@ -20,21 +20,38 @@ export async function kafkaServers(
   count: number,
 ): Promise<readonly ServerProcess[]> {
   const servers: ServerProcess[] = [];
-  for (let i = 0; i < count; i++) {
-    const port = await freePort();
-    const config = join(folder, `server-${i}.yaml`);
-    await writeFile(config, kafkaServerConfig(port, brokers, topicPrefix));
-    servers.push(new ServerProcess(port, ['server', 'start', '--config', config, '--allow-no-auth']));
-  }
+  for (let i = 0; i < count; i++) servers.push(await kafkaServer(folder, { brokers, topicPrefix }));
   return servers;
 }
 
-function kafkaServerConfig(port: number, brokers: readonly string[], topicPrefix: string): string {
+export type KafkaServerSettings = {
+  readonly brokers: readonly string[];
+  readonly topicPrefix: string;
+  readonly replicationFactor?: number;
+  /** As it stands in the file. */
+  readonly sasl?: string;
+  readonly logLevel?: 'info' | 'error';
+};
+
+/** The port may be given, for a server with other settings at an address that clients know. */
+export async function kafkaServer(folder: string, settings: KafkaServerSettings, port?: number): Promise<ServerProcess> {
+  const grpcPort = port ?? (await freePort());
+  const config = join(folder, `server-${grpcPort}.yaml`);
+  await writeFile(config, kafkaServerConfig(grpcPort, settings));
+  return new ServerProcess(grpcPort, ['server', 'start', '--config', config, '--allow-no-auth']);
+}
+
+function kafkaServerConfig(port: number, { brokers, topicPrefix, replicationFactor, sasl, logLevel }: KafkaServerSettings): string {
   return [
-    'log: { level: error, format: json }',
+    `log: { level: ${logLevel ?? 'error'}, format: json }`,
     'persistence: { numHistoryShards: 4 }',
     `services: { frontend: { rpc: { grpcPort: ${port}, bindOnIP: 127.0.0.1 } } }`,
-    `perdure: { kafka: { brokers: [${brokers.map((broker) => `"${broker}"`).join(', ')}], topicPrefix: "${topicPrefix}", replicationFactor: 1 } }`,
+    'perdure:',
+    '  kafka:',
+    `    brokers: [${brokers.map((broker) => `"${broker}"`).join(', ')}]`,
+    `    topicPrefix: "${topicPrefix}"`,
+    `    replicationFactor: ${replicationFactor ?? 1}`,
+    ...(sasl === undefined ? [] : [`    sasl: ${sasl}`]),
     '',
   ].join('\n');
 }

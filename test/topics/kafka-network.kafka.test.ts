@@ -6,7 +6,7 @@ import { openKafkaLog } from '../../src/topics/kafka/kafka-log.ts';
 import { baseOf, LogWriter, readAll, record } from '../contract/log-writer.ts';
 import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import { freePorts } from '../kafka/local-broker.ts';
-import { SilencingProxy } from '../kafka/proxy.ts';
+import { FaultyProxy } from '../kafka/proxy.ts';
 import { kafkaConfigs } from '../kafka/tools.ts';
 import type { LocalBroker } from '../kafka/local-broker.ts';
 import type { Log } from '../../src/actors/log.ts';
@@ -15,14 +15,14 @@ import type { Logger } from '../../src/observability/logger.ts';
 const requestTimeoutMs = 1_000;
 
 describe.skipIf(!(await canStartLocalKafka('Kafka over a network that forgets connections')))('a network that forgets connections', () => {
-  let proxy: SilencingProxy;
+  let proxy: FaultyProxy;
   let broker: LocalBroker;
   let port: number;
 
   beforeAll(async () => {
     let controller: number;
     [port = 0, controller = 0] = await freePorts(2);
-    proxy = await SilencingProxy.start(() => port);
+    proxy = await FaultyProxy.start(() => port);
     const settings = { 'advertised.listeners': `PLAINTEXT://127.0.0.1:${proxy.port}` };
     broker = await startLocalKafka({ ports: [port, controller], settings });
   });
@@ -133,7 +133,7 @@ describe.skipIf(!(await canStartLocalKafka('Kafka over a network that forgets co
     expect(line).toContain(`brokers="1 at 127.0.0.1:${advertised}"`);
     expect(line).toContain(`broker 1 at 127.0.0.1:${advertised}, the listener that it advertises (told by 127.0.0.1:${port})`);
     expect(line).toContain('ECONNREFUSED');
-    proxy = await SilencingProxy.start(() => port, advertised);
+    proxy = await FaultyProxy.start(() => port, advertised);
     await appended;
     expect(await seen(/Kafka serves all partitions again/)).toContain(' INFO ');
     await log.close();

@@ -11,7 +11,7 @@ import { openKafkaLog } from '../../src/topics/kafka/kafka-log.ts';
 import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale } from '../actors/ledger.ts';
 import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import { freePorts } from '../kafka/local-broker.ts';
-import { SilencingProxy } from '../kafka/proxy.ts';
+import { FaultyProxy } from '../kafka/proxy.ts';
 import type { AclEntry, Admin } from 'kafkajs';
 import type { AskFailure } from '../../src/actors/asks.ts';
 import type { Log } from '../../src/actors/log.ts';
@@ -138,14 +138,14 @@ class Owner {
 }
 
 describe.skipIf(!(await canStartLocalKafka('an owner on Kafka')))('an owner on Kafka', () => {
-  let proxy: SilencingProxy;
+  let proxy: FaultyProxy;
   let broker: LocalBroker;
   let admin: Admin;
   const owners: Owner[] = [];
 
   beforeAll(async () => {
     const [port = 0, controller = 0] = await freePorts(2);
-    proxy = await SilencingProxy.start(() => port);
+    proxy = await FaultyProxy.start(() => port);
     const settings = {
       'advertised.listeners': `PLAINTEXT://127.0.0.1:${proxy.port}`,
       'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',

@@ -84,6 +84,7 @@ describe('an outage', () => {
     report.failed('append', partition(0), 'no leader');
     live(60, () => report.tick());
     expect(lines.map(({ level }) => level)).toEqual(['warn', 'warn', 'info']);
+    expect(lines[2]?.msg).toBe('no partition asks Kafka any more');
   });
 });
 

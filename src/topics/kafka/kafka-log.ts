@@ -364,7 +364,8 @@ class KafkaLog implements OpenKafkaLog {
       } catch (error) {
         failure = this.#closed ? new LogError('closed', 'the log is closed', { cause: error }) : kafkaFailure(error, doing);
       }
-      if (!this.#closed) this.#outages.failed('read', id, failure.message);
+      // What asking again cannot mend fails its partition, which says so itself.
+      if (!this.#closed && failure.recoverable) this.#outages.failed('read', id, failure.message);
       if (!failure.recoverable || Date.now() + waitMs > deadline) throw failure;
       await pause(waitMs);
     }

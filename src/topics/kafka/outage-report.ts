@@ -46,7 +46,7 @@ export class OutageReport {
   /** Called for everything that works: costs nothing while nothing fails. */
   worked(doing: Doing, { topic, partition }: PartitionId): void {
     if (this.#waiting.size === 0 || !this.#waiting.delete(`${doing} ${topic}/${partition}`)) return;
-    if (this.#waiting.size === 0) this.#over();
+    if (this.#waiting.size === 0) this.#over('Kafka serves all partitions again');
   }
 
   /** To be called about twice a second. */
@@ -54,7 +54,7 @@ export class OutageReport {
     if (this.#waiting.size === 0) return;
     const nowMs = this.#options.nowMs();
     for (const [key, { lastMs }] of this.#waiting) if (nowMs - lastMs > abandonedAfterMs) this.#waiting.delete(key);
-    if (this.#waiting.size === 0) return this.#over();
+    if (this.#waiting.size === 0) return this.#over('no partition asks Kafka any more');
     const nextMs = this.#saidMs === undefined ? this.#sinceMs + quietMs : this.#saidMs + reportIntervalMs;
     if (nowMs < nextMs) return;
     this.#saidMs = nowMs;
@@ -69,10 +69,10 @@ export class OutageReport {
     });
   }
 
-  #over(): void {
+  #over(how: string): void {
     if (this.#saidMs !== undefined) {
       const seconds = Math.round((this.#options.nowMs() - this.#sinceMs) / 1000);
-      this.#options.logger.info('Kafka serves all partitions again', { seconds, partitions: this.#partitionsMax });
+      this.#options.logger.info(how, { seconds, partitions: this.#partitionsMax });
     }
     this.#saidMs = undefined;
     this.#partitionsMax = 0;

@@ -1,0 +1,221 @@
+/**
+ * One row: a server under a small load of workflows, something is done to its Kafka, and then
+ *
+ *     no acknowledged start, signal or completion is lost or applied twice, every workflow comes to its end (test/crash/checker.ts);
+ *     the same process serves on all shards again, unless the row says what becomes of it; it says what is wrong while it is wrong
+ *
+ * What is measured: the time to serve again, counted from the moment when the trouble is over, or from its beginning where a cluster has
+ * to help itself; the longest time without an answer from one shard; how often a partition dropped its memory and folded its journal again.
+ */
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { check } from '../../crash/checker.ts';
+import { CrashLoad } from '../../crash/crash-load.ts';
+import { Prng } from '../../simulation/prng.ts';
+import { healthOf } from '../../support/grpc-health.ts';
+import { kafkaServer, withFolder } from '../../support/servers.ts';
+import { ShardProbe } from './shard-probe.ts';
+import type { Site, SiteKind } from './sites.ts';
+import type { ServerProcess } from '../../support/server-process.ts';
+
+export type RowReport = {
+  readonly row: string;
+  readonly did: string;
+  /** Undefined when it does not serve again, and should not. */
+  readonly served?: {
+    readonly againMs: number;
+    readonly longestWaitMs: number;
+    readonly callsAnswered: number;
+    readonly callsUnanswered: number;
+  };
+  readonly refolds: number;
+  readonly workflows: number;
+  readonly violations: readonly string[];
+};
+
+export type Scenario<S extends Site> = {
+  readonly name: string;
+  /** What was done, for the table. */
+  readonly did: string;
+  readonly refoldsMax?: number;
+  /** Records are lost: the server says this, is not healthy, and calls nothing absent that it cannot know. */
+  readonly lossSays?: RegExp;
+  readonly act: (hands: Hands, site: S) => Promise<void>;
+};
+
+export type Row = { readonly name: string; readonly did: string; run(sites: Sites, seed: number): Promise<RowReport> };
+
+export function row<S extends Site>(kind: SiteKind<S>, scenario: Scenario<S>): Row {
+  const { name, did } = scenario;
+  return {
+    name,
+    did,
+    run: async (sites, seed) => await withFolder(async (folder) => await play(await sites.get(kind), scenario, seed, folder)),
+  };
+}
+
+/** Started when first asked for, ended together. */
+export class Sites {
+  readonly #started = new Map<string, Promise<Site>>();
+
+  async get<S extends Site>(kind: SiteKind<S>): Promise<S> {
+    const site = this.#started.get(kind.name) ?? kind.start();
+    this.#started.set(kind.name, site);
+    return (await site) as S;
+  }
+
+  async stop(): Promise<void> {
+    for (const site of this.#started.values()) await (await site.catch(() => undefined))?.stop();
+  }
+}
+
+const warmUpWorkflows = 15;
+const serveAgainTimeoutMs = 60_000;
+const saidTimeoutMs = 30_000;
+const quiescencePatienceMs = 30_000;
+
+async function play<S extends Site>(site: S, scenario: Scenario<S>, seed: number, folder: string): Promise<RowReport> {
+  const hands = await Hands.start(site, seed, folder);
+  try {
+    const beganMs = Date.now();
+    await scenario.act(hands, site);
+    if (scenario.lossSays !== undefined) return await hands.judgeLoss(scenario, scenario.lossSays);
+    await hands.servesAgain(beganMs);
+    const report = await hands.judge(scenario, beganMs);
+    assert.deepEqual(report.violations, [], `${scenario.name}: ${hands.server.output.slice(-6_000)}`);
+    if (scenario.refoldsMax !== undefined) assert.ok(report.refolds <= scenario.refoldsMax, `${report.refolds} refolds`);
+    return report;
+  } finally {
+    await hands.stop();
+  }
+}
+
+/** What a row has at hand. */
+export class Hands {
+  readonly topicPrefix: string;
+  server: ServerProcess;
+  readonly load: CrashLoad;
+  readonly probe: ShardProbe;
+  readonly random: () => number;
+  readonly #site: Site;
+  readonly #folder: string;
+  #earlierOutput = '';
+  #countedFromMs: number | undefined;
+
+  static async start(site: Site, seed: number, folder: string): Promise<Hands> {
+    const topicPrefix = `hands-${crypto.randomUUID()}`;
+    const server = await kafkaServer(folder, { ...site, topicPrefix, logLevel: 'info' });
+    await server.start();
+    const hands = new Hands(site, topicPrefix, server, seed, folder);
+    try {
+      await hands.probe.start();
+      hands.load.run();
+      await hands.moreWorkflows(warmUpWorkflows);
+      return hands;
+    } catch (error) {
+      await hands.stop();
+      throw error;
+    }
+  }
+
+  private constructor(site: Site, topicPrefix: string, server: ServerProcess, seed: number, folder: string) {
+    this.#site = site;
+    this.#folder = folder;
+    this.topicPrefix = topicPrefix;
+    this.server = server;
+    const prng = new Prng(seed);
+    this.random = () => prng.fraction();
+    this.probe = new ShardProbe(server.address);
+    const addresses = [server.address];
+    this.load = new CrashLoad({ addresses, namespace: 'default', clients: 3, pollers: 3, pollTimeoutMs: 2_000, random: this.random });
+  }
+
+  topic(name: 'history' | 'matching' | 'cluster'): string {
+    return `${this.topicPrefix}.${name}`;
+  }
+
+  /** The trouble is over, or begins where a cluster has to help itself: what follows is the time to serve again. */
+  countFromNow(): void {
+    this.#countedFromMs = Date.now();
+  }
+
+  async moreWorkflows(count: number): Promise<void> {
+    const wanted = this.load.startedCount + count;
+    await this.#until(() => this.load.startedCount >= wanted, serveAgainTimeoutMs, `${count} more workflows`);
+  }
+
+  /** The server wrote such a line. */
+  async said(pattern: RegExp): Promise<void> {
+    await this.#until(() => pattern.test(this.output), saidTimeoutMs, `a line like ${pattern}`);
+  }
+
+  get output(): string {
+    return this.#earlierOutput + this.server.output;
+  }
+
+  /** A stop as an operator does it, and a start with the login of now. */
+  async restartServer(exitCode = 0): Promise<void> {
+    await this.server.stop();
+    assert.equal(await this.server.exitCode(0), exitCode, this.server.output.slice(-3_000));
+    this.#earlierOutput += this.server.output;
+    const port = Number(this.server.address.split(':')[1]);
+    this.server = await kafkaServer(this.#folder, { ...this.#site, topicPrefix: this.topicPrefix, logLevel: 'info' }, port);
+    await this.server.start();
+  }
+
+  async servesAgain(beganMs: number): Promise<void> {
+    const sinceMs = this.#countedFromMs ?? beganMs;
+    await this.#until(() => this.probe.servesSince(sinceMs), serveAgainTimeoutMs, 'an answer of every shard');
+    await this.moreWorkflows(warmUpWorkflows);
+  }
+
+  async judge({ name, did }: Scenario<never>, beganMs: number): Promise<RowReport> {
+    await this.probe.stop();
+    const finalRuns = await this.load.finish(quiescencePatienceMs);
+    const { entries } = this.load.recorder;
+    const count = (type: string): number => entries.filter((entry) => entry.type === type).length;
+    const violations = check({ entries, finalRuns }).map(({ invariant, message }) => `${invariant}: ${message}`);
+    if ((await healthOf(this.server.address)) !== 'SERVING') violations.push('health: NOT_SERVING at the end');
+    return {
+      row: name,
+      did,
+      served: {
+        againMs: this.probe.serveAgainMs(this.#countedFromMs ?? beganMs),
+        longestWaitMs: this.probe.longestWaitMs(beganMs),
+        callsAnswered: count('ok') + count('fail'),
+        callsUnanswered: count('info'),
+      },
+      refolds: this.#refolds,
+      workflows: finalRuns.length,
+      violations,
+    };
+  }
+
+  async judgeLoss({ name, did }: Scenario<never>, says: RegExp): Promise<RowReport> {
+    await this.said(says);
+    assert.equal(await healthOf(this.server.address), 'NOT_SERVING');
+    const workflows = this.load.startedCount;
+    assert.deepEqual(await this.load.absent(), [], 'no workflow is called absent');
+    return { row: name, did, refolds: this.#refolds, workflows, violations: [] };
+  }
+
+  get #refolds(): number {
+    return this.output.match(/memory is folded again/g)?.length ?? 0;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.probe.stop(), this.load.abandon()]);
+    await this.server.stop();
+  }
+
+  async #until(reached: () => boolean, timeoutMs: number, what: string): Promise<void> {
+    const deadlineMs = Date.now() + timeoutMs;
+    while (!reached()) {
+      const code = await this.server.exitCode(0);
+      if (code !== undefined && this.server.pid !== undefined)
+        throw new Error(`the server ended with ${code}:\n${this.output.slice(-4_000)}`);
+      if (Date.now() > deadlineMs) throw new Error(`no ${what} within ${timeoutMs} ms; the server wrote:\n${this.output.slice(-6_000)}`);
+      await delay(20);
+    }
+  }
+}

@@ -1,0 +1,315 @@
+/** What people, machines and networks do to Kafka while a server works, row by row. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { setTopic, withAdmin } from '../kafka-admin.ts';
+import { type Hands, type Row, row } from './hands.ts';
+import { loginBroker, oneBroker, oneBrokerOfVersion, smallDisk, threeBrokers } from './sites.ts';
+import type { ThreeBrokers } from './sites.ts';
+import { writeClaims, writeCompressed, writeTombstones, writeTransactions } from './strangers.ts';
+
+const historyPartitions = 4;
+const outageSaid = /partitions wait for Kafka/;
+const outageOver = /Kafka serves all partitions again/;
+
+// ── Brokers that stop, die and freeze ────────────────────────────────────────────────────────────────────────────────────────────
+
+const brokers: readonly Row[] = [
+  row(threeBrokers, {
+    name: 'rolling restart of three brokers',
+    did: 'SIGTERM and start again, one after another, each when the others hold everything',
+    act: async (hands, { cluster, kafka }) => {
+      for (const node of cluster.nodes) {
+        await inSync(kafka, hands);
+        await node.restart();
+      }
+      await inSync(kafka, hands);
+    },
+  }),
+  row(threeBrokers, {
+    name: 'kill -9 of a leader, three brokers',
+    did: 'the leader of a shard is killed; started again once all shards serve without it',
+    act: async (hands, { cluster, kafka }) => {
+      const leader = cluster.node(await leaderPort(kafka, hands));
+      hands.countFromNow();
+      await leader.kill9();
+      await hands.servesAgain(Date.now());
+      await leader.restart();
+      await inSync(kafka, hands);
+    },
+  }),
+  row(threeBrokers, {
+    name: 'kill -9 of two of three brokers',
+    did: 'two are killed at once for 4 s: too few replicas are left, nothing may be acknowledged',
+    act: async (hands, { cluster, kafka }) => {
+      const victims = cluster.nodes.slice(0, 2);
+      await Promise.all(victims.map((node) => node.kill9()));
+      await delay(4_000);
+      await Promise.all(victims.map((node) => node.restart()));
+      hands.countFromNow();
+      await inSync(kafka, hands);
+    },
+  }),
+  row(threeBrokers, {
+    name: 'a frozen broker of three',
+    did: 'SIGSTOP of the leader of a shard for 12 s (session timeout of the cluster: 2 s)',
+    act: async (hands, { cluster, kafka }) => {
+      const leader = cluster.node(await leaderPort(kafka, hands));
+      hands.countFromNow();
+      leader.pause();
+      await delay(12_000);
+      leader.resume();
+      await inSync(kafka, hands);
+    },
+  }),
+  row(oneBroker, {
+    name: 'the only broker freezes',
+    did: 'SIGSTOP for 7 s, longer than a request may take',
+    act: async (hands, { broker }) => {
+      broker.pause();
+      await delay(7_000);
+      broker.resume();
+      hands.countFromNow();
+      await hands.said(outageSaid);
+    },
+  }),
+  row(oneBroker, {
+    name: 'the only broker dies',
+    did: 'kill -9, started again after 3 s',
+    act: async (hands, { broker }) => {
+      await broker.kill9();
+      await delay(3_000);
+      await broker.restart();
+      hands.countFromNow();
+      await hands.said(outageSaid);
+      await hands.said(outageOver);
+    },
+  }),
+  row(oneBroker, {
+    name: 'the server freezes',
+    did: 'SIGSTOP of Perdure for 6 s',
+    act: async (hands) => {
+      hands.server.pause();
+      await delay(6_000);
+      hands.server.resume();
+      hands.countFromNow();
+    },
+  }),
+];
+
+const disk: readonly Row[] = [
+  row(smallDisk, {
+    name: 'the disk is full',
+    did: 'a broker whose disk fills up and which ends itself; space again and a start after 2 s',
+    act: async (hands, { broker, fill, free }) => {
+      await fill();
+      await broker.exited();
+      await delay(2_000);
+      await free();
+      await broker.restart();
+      hands.countFromNow();
+    },
+  }),
+];
+
+// ── The network ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const network: readonly Row[] = [
+  row(oneBroker, {
+    name: '50 ms of latency',
+    did: '25 ms in each direction, for 4 s',
+    refoldsMax: 0,
+    act: async (_, { proxy }) => {
+      proxy.delayMs = 25;
+      await delay(4_000);
+      proxy.delayMs = 0;
+    },
+  }),
+  row(oneBroker, {
+    name: 'half-open connections',
+    did: 'all connections go silent, as with a firewall that forgot them; new ones work',
+    act: async (hands, { proxy }) => {
+      hands.countFromNow();
+      proxy.silence('all');
+    },
+  }),
+  row(oneBroker, {
+    name: 'lost replies',
+    did: 'three times: the broker hears us, we do not hear the broker',
+    act: async (hands, { proxy }) => {
+      for (let round = 0; round < 3; round++) {
+        const begunMs = Date.now();
+        proxy.silence('answers');
+        await hands.servesAgain(begunMs);
+      }
+    },
+  }),
+  row(oneBroker, {
+    name: '1 % connection resets',
+    did: 'of what is sent to the broker one piece in a hundred ends its connection, for 8 s',
+    refoldsMax: 0,
+    act: async (hands, { proxy }) => {
+      proxy.resetShare = 0.01;
+      await delay(8_000);
+      proxy.resetShare = 0;
+      hands.countFromNow();
+    },
+  }),
+];
+
+// ── What people set ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const settings: readonly Row[] = [
+  row(oneBroker, {
+    name: 'max.message.bytes too small',
+    did: 'lowered to 600 bytes on .history for 6 s',
+    refoldsMax: 0,
+    act: async (hands, { kafka }) => {
+      await set(kafka, hands, { 'max.message.bytes': '600' });
+      await delay(6_000);
+      await set(kafka, hands, { 'max.message.bytes': '8388608' });
+      hands.countFromNow();
+      await hands.said(outageSaid);
+    },
+  }),
+  row(loginBroker, {
+    name: 'logging in again',
+    did: 'sessions end after 12 s: every connection logs in again while it is used, for 8 s',
+    refoldsMax: 0,
+    act: async () => await delay(8_000),
+  }),
+  row(loginBroker, {
+    name: 'password rotation',
+    did: 'another password at the broker; the server goes on until its session ends, and is started with the new one',
+    act: async (hands, { setPassword }) => {
+      await setPassword(`secret-${crypto.randomUUID()}`);
+      await hands.said(/partitions wait for Kafka.*authentication failed/);
+      // Nothing can be committed any more: it says so and leaves without draining.
+      await hands.restartServer(1);
+      hands.countFromNow();
+    },
+  }),
+  row(loginBroker, {
+    name: 'rights are missing',
+    did: 'the right to the topics is taken away for 4 s',
+    act: async (hands, { allow, deny }) => {
+      await deny();
+      await delay(4_000);
+      await allow();
+      hands.countFromNow();
+      await hands.said(/TOPIC_AUTHORIZATION_FAILED/);
+    },
+  }),
+];
+
+// ── What strangers write ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Write = typeof writeTransactions;
+const written = (name: string, did: string, write: Write): Row =>
+  row(oneBroker, {
+    name,
+    did: `${did}; then a restart, which reads them`,
+    refoldsMax: 0,
+    act: async (hands, { kafka }) => {
+      await write(kafka, hands.topic('history'), historyPartitions);
+      await hands.servesAgain(Date.now());
+      await hands.restartServer();
+    },
+  });
+
+const strangers: readonly Row[] = [
+  written("strangers' transactions", 'one committed and one aborted in every partition', writeTransactions),
+  written("strangers' tombstones", 'for 20 keys of the journal in every partition', writeTombstones),
+  written('compressed batches', 'gzip, snappy and lz4 in every partition', writeCompressed),
+  written('claims that are none', 'claims with garbage, and with epoch 2^53 − 1, in every partition', writeClaims),
+];
+
+// ── Versions ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function onVersion(version: string): Row {
+  return row(oneBrokerOfVersion(version), {
+    name: `Kafka ${version}`,
+    did: 'the broker is killed with -9 and frozen for 2 s, the server is restarted',
+    act: async (hands, { broker }) => {
+      await broker.kill9();
+      await broker.restart();
+      await hands.servesAgain(Date.now());
+      broker.pause();
+      await delay(2_000);
+      broker.resume();
+      await hands.restartServer();
+    },
+  });
+}
+
+// ── What loses records: it is said, and nothing is answered as if it were all there ──────────────────────────────────────────────
+
+const losses: readonly Row[] = [
+  row(oneBroker, {
+    name: 'compacted, then restarted',
+    did: 'cleanup.policy=compact on .history until the cleaner ran, set back to delete, and a restart',
+    lossSays: /compact/,
+    act: async (hands, { broker, kafka }) => {
+      await hands.moreWorkflows(100);
+      const compact = { 'cleanup.policy': 'compact', 'segment.ms': '200', 'min.cleanable.dirty.ratio': '0.001' };
+      await set(kafka, hands, compact);
+      await broker.cleaned(hands.topic('history'), historyPartitions);
+      await set(kafka, hands, { 'cleanup.policy': 'delete', 'segment.ms': '604800000' });
+      await hands.restartServer();
+    },
+  }),
+  row(oneBroker, {
+    name: 'deleted and made anew while serving',
+    did: '.history deleted and created again, empty',
+    lossSays: /acknowledged records vanished/,
+    act: async (hands, { kafka }) => {
+      const topic = hands.topic('history');
+      await withAdmin(kafka, async (admin) => {
+        await admin.deleteTopics({ topics: [topic] });
+        while ((await admin.listTopics()).includes(topic)) await delay(50);
+        await admin.createTopics({ topics: [{ topic, numPartitions: historyPartitions }], waitForLeaders: false });
+      });
+    },
+  }),
+];
+
+export type RowChoice = {
+  /** A file system in memory can be mounted. */
+  readonly withDisk: boolean;
+  /** Of Kafka, beside the one that all rows run on. */
+  readonly versions: readonly string[];
+};
+
+export function chosenRows({ withDisk, versions }: RowChoice): readonly Row[] {
+  return [...brokers, ...(withDisk ? disk : []), ...network, ...settings, ...strangers, ...losses, ...versions.map(onVersion)];
+}
+
+type Admin = Parameters<Parameters<typeof withAdmin>[1]>[0];
+type KafkaClient = ThreeBrokers['kafka'];
+
+async function set(kafka: KafkaClient, hands: Hands, values: Readonly<Record<string, string>>): Promise<void> {
+  await withAdmin(kafka, (admin) => setTopic(admin, hands.topic('history'), new Map(Object.entries(values))));
+}
+
+/** The port of the broker that leads the first shard. */
+async function leaderPort(kafka: KafkaClient, hands: Hands): Promise<number> {
+  return await withAdmin(kafka, async (admin) => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [hands.topic('history')] });
+    const { brokers: nodes } = await admin.describeCluster();
+    const leader = topics[0]?.partitions.find(({ partitionId }) => partitionId === 0)?.leader;
+    const port = nodes.find(({ nodeId }) => nodeId === leader)?.port;
+    if (port === undefined) throw new Error('the first shard has no leader');
+    return port;
+  });
+}
+
+/** Every replica holds everything: the next failure leaves enough of them. */
+async function inSync(kafka: KafkaClient, hands: Hands): Promise<void> {
+  const topics = (['history', 'matching', 'cluster'] as const).map((name) => hands.topic(name));
+  const whole = async (admin: Admin): Promise<boolean> => {
+    const found = await admin.fetchTopicMetadata({ topics }).catch(() => ({ topics: [] }));
+    const partitions = found.topics.flatMap((topic) => topic.partitions);
+    return found.topics.length === topics.length && partitions.every(({ isr, leader }) => isr.length === 3 && leader > 0);
+  };
+  await withAdmin(kafka, async (admin) => {
+    while (!(await whole(admin))) await delay(50);
+  });
+}

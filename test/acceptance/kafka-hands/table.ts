@@ -1,0 +1,18 @@
+import type { RowReport } from './hands.ts';
+
+/** Markdown. */
+export function tableOf(reports: readonly RowReport[]): string {
+  const seconds = (ms: number): string => (ms / 1000).toFixed(1);
+  const lines = reports.map(({ row, did, served, refolds, workflows, violations }) => {
+    const figures =
+      served === undefined
+        ? ['says what is lost, does not serve', '–', '–']
+        : [seconds(served.againMs), seconds(served.longestWaitMs), `${served.callsAnswered} / ${served.callsUnanswered}`];
+    return `| ${[row, did, ...figures, refolds, workflows, violations.length].join(' | ')} |`;
+  });
+  return [
+    '| row | what was done | serves again after (s) | longest wait (s) | calls answered / not | refolds | workflows | violations |',
+    '|---|---|---|---|---|---|---|---|',
+    ...lines,
+  ].join('\n');
+}
