@@ -252,7 +252,9 @@ async function openLog(options: ServerOptions, topics: readonly TopicSpec[], onF
   const { filename, sqlitePragmas } = options.log;
   const log = await openEmbeddedLog({ filename, topics, pragmas: sqlitePragmas, onFailure }).catch((error: unknown) => {
     if (!(error instanceof LogError) || error.code !== 'locked') throw error;
-    throw new AnotherServerError(`another server serves ${filename}: stop one of them, or name another file`, { cause: error });
+    throw new AnotherServerError(`another server serves ${filename}, or a tool has it open: stop one of them, or name another file`, {
+      cause: error,
+    });
   });
   return { log, topics, watch: () => () => {} };
 }

@@ -9,7 +9,7 @@
  *     4           8             any           refused: the number decides which partition owns a workflow
  */
 import { LogError } from '../actors/log.ts';
-import { historyTopic, matchingTopic, type TopicSpec } from '../topics/catalogue.ts';
+import { clusterTopic, historyTopic, matchingTopic, type TopicSpec } from '../topics/catalogue.ts';
 import type { ClusterIdentity } from '../cluster/cluster-state.ts';
 
 export type LayoutQuestion = {
@@ -30,6 +30,7 @@ export function ignoredPartitions(question: LayoutQuestion): readonly IgnoredPar
   return [
     checkTopic(question, historyTopic(prefix), configured.historyShards, 'history shards (persistence.numHistoryShards)'),
     checkTopic(question, matchingTopic(prefix), configured.matchingPartitions, 'matching partitions'),
+    checkTopic(question, clusterTopic(prefix), 1, 'partition, always'),
   ].filter((ignored) => ignored !== undefined);
 }
 
@@ -58,8 +59,7 @@ function checkTopic({ identity, topics }: LayoutQuestion, topic: string, served:
   if (identity === undefined) {
     throw new LogError(
       'misconfigured',
-      `topic ${topic} has ${found} partitions, asked for are ${served} ${what}: nothing is written yet, so delete the topic and let ` +
-        `Perdure make it, or ask for ${found}`,
+      `topic ${topic} has ${found} partitions, needed are ${served} (${what}): nothing is written yet, so delete the topic and let Perdure make it`,
     );
   }
   if (found > served) return { topic, found, served };

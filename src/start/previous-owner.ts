@@ -11,7 +11,7 @@ import { get } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AnotherServerError } from '../config/another-server.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { ServerContact } from './server-contact.ts';
+import { addressesMax, type ServerContact } from './server-contact.ts';
 
 export type PreviousOwner = ServerContact & { readonly owner: string };
 
@@ -46,7 +46,7 @@ export function anotherServer(owner: string, prefix: string): string {
 
 async function answers({ instance, addresses }: ServerContact, timeoutMs: number): Promise<boolean> {
   if (instance === '') return false;
-  const found = await Promise.all(addresses.map((address) => instanceAt(address, timeoutMs)));
+  const found = await Promise.all(addresses.slice(0, addressesMax).map((address) => instanceAt(address, timeoutMs)));
   return found.includes(instance);
 }
 

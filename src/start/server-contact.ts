@@ -18,7 +18,7 @@ export function claimsOf({ instance, addresses }: ServerContact): ClaimCodec {
   return { encode: (claim) => encodeClaim({ ...emptyClaim(), ...claim, instance, addresses }), decode: decodeClaim };
 }
 
-const addressesMax = 8;
+export const addressesMax = 8;
 
 /** Where a listener on `host` may be reached, from this machine and from others. None for port 0, which is drawn later. */
 export function listenerAddresses(host: string, port: number, machine: Machine): readonly string[] {

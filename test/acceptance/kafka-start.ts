@@ -19,14 +19,15 @@ export type StartSettings = {
   readonly replicationFactor?: number;
   readonly sasl?: string;
   readonly clusterName?: string;
+  readonly logFormat?: 'json' | 'console';
 };
 
 function configOf(
   port: number,
-  { brokers, prefix, shards = 4, replicationFactor = 1, sasl, clusterName = 'active' }: StartSettings,
+  { brokers, prefix, shards = 4, replicationFactor = 1, sasl, clusterName = 'active', logFormat = 'json' }: StartSettings,
 ): string {
   return [
-    'log: { level: warn, format: json }',
+    `log: { level: warn, format: ${logFormat} }`,
     `persistence: { numHistoryShards: ${shards} }`,
     `clusterMetadata: { currentClusterName: ${clusterName} }`,
     `services: { frontend: { rpc: { grpcPort: ${port}, bindOnIP: 127.0.0.1 } } }`,
@@ -50,7 +51,8 @@ export async function writeConfig(folder: string, settings: StartSettings): Prom
 /** What it wrote before it gave up. */
 export async function refusedStart(settings: StartSettings, flags: readonly string[] = []): Promise<string> {
   return withFolder(async (folder) => {
-    const { file } = await writeConfig(folder, settings);
+    // In a text log people find the commands one per line.
+    const { file } = await writeConfig(folder, { ...settings, logFormat: 'console' });
     const child = new Child(perdure, ['server', 'start', '--config', file, '--allow-no-auth', ...flags]);
     expect({ ...(await child.exit), out: child.out }).toEqual({ code: 1, signal: null, out: '' });
     expect(child.err).toMatch(/^perdure: /);

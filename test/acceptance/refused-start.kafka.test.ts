@@ -118,6 +118,20 @@ describe.skipIf(!(await canStartLocalKafka('a Kafka that forbids to create topic
     expect(output).toContain('--operation DescribeConfigs --operation Delete --topic hidden. --resource-pattern-type prefixed');
   });
 
+  test('is told when topics exist that it may not see', async () => {
+    await withAdmin(asOperator, async (admin) => {
+      await admin.createTopics({
+        topics: topicNames.map((name) => ({ topic: `unseen.${name}`, numPartitions: 1 })),
+        waitForLeaders: false,
+      });
+      await allow(admin, ['CREATE'], 'unseen.');
+    });
+    const output = await refusedStart({ ...login, prefix: 'unseen' });
+    expect(output).toMatch(
+      /^perdure: topic unseen\.history exists, but this user may not see it\. Give it its rights with:\nkafka-acls\.sh /,
+    );
+  });
+
   test('a wrong password is told apart', async () => {
     const output = await refusedStart({ ...login, sasl: '{ mechanism: plain, username: perdure, password: guess-work }' });
     expect(output).toMatch(
@@ -127,7 +141,7 @@ describe.skipIf(!(await canStartLocalKafka('a Kafka that forbids to create topic
 
   async function allow(
     admin: Admin,
-    operations: readonly ('READ' | 'WRITE' | 'DESCRIBE' | 'DESCRIBE_CONFIGS' | 'DELETE')[],
+    operations: readonly ('READ' | 'WRITE' | 'DESCRIBE' | 'DESCRIBE_CONFIGS' | 'DELETE' | 'CREATE')[],
     prefix = 'guarded.',
   ): Promise<void> {
     const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = await import('kafkajs');

@@ -59,7 +59,7 @@ test('two servers on one file', async () => {
     const second = await embeddedServer(file);
     try {
       await first.start();
-      await refused(second, new RegExp(`another server serves ${file}: stop one of them, or name another file`));
+      await refused(second, new RegExp(`another server serves ${file}, or a tool has it open: stop one of them, or name another file`));
       await serves(first);
     } finally {
       await first.stop();

@@ -88,7 +88,9 @@ describe('perdure server start-dev', () => {
     const second = new Child(bin, ['server', 'start-dev', '--port', '0', '--db-filename', filename]);
     children.push(second);
     expect(await second.exit).toEqual({ code: 3, signal: null });
-    expect(second.err).toMatch(/^perdure: another server serves \S*locked\.db: stop one of them, or name another file\n$/);
+    expect(second.err).toMatch(
+      /^perdure: another server serves \S*locked\.db, or a tool has it open: stop one of them, or name another file\n$/,
+    );
     expect(second.out).toBe('');
   });
 

@@ -22,7 +22,8 @@ import type { TopicSpec } from '../catalogue.ts';
 
 export type ProvisionOptions = { readonly kafka: KafkaOptions; readonly topics: readonly TopicSpec[]; readonly logger: Logger };
 
-const leadersTimeoutMs = 30_000;
+/** Shorter than a start may take: what is missing is worth more than that it took too long. */
+const leadersTimeoutMs = 15_000;
 const pollMs = 50;
 const secondLookMs = 300;
 
@@ -159,7 +160,7 @@ async function leaders(admin: Admin, topics: readonly TopicSpec[]): Promise<read
       (error: unknown) => passing(error, deadline),
     );
     if (found !== undefined && topics.every((topic) => led(topic, found))) return found;
-    if (Date.now() > deadline) throw new LogError('unavailable', 'some partitions have no leader');
+    if (Date.now() > deadline) throw leaderless(topics, found ?? []);
     await pause(pollMs);
   }
 }
@@ -168,6 +169,16 @@ async function leaders(admin: Admin, topics: readonly TopicSpec[]): Promise<read
 function passing(error: unknown, deadline: number): undefined {
   const types = kafkaTypes(error);
   if (Date.now() > deadline || !types.some((type) => type === 'UNKNOWN_TOPIC_OR_PARTITION' || type === 'LEADER_NOT_AVAILABLE')) throw error;
+}
+
+function leaderless(topics: readonly TopicSpec[], found: readonly ITopicMetadata[]): LogError {
+  const names = topics
+    .filter((topic) => !led(topic, found))
+    .flatMap(({ name }) => {
+      const partitions = found.find((topic) => topic.name === name)?.partitions.filter(({ leader }) => leader < 0) ?? [];
+      return partitions.length === 0 ? [name] : partitions.map(({ partitionId }) => `${name}/${partitionId}`);
+    });
+  return new LogError('unavailable', `no broker leads ${names.join(', ')}: start the brokers that hold their replicas`);
 }
 
 function led(topic: TopicSpec, found: readonly ITopicMetadata[]): boolean {
