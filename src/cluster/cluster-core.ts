@@ -15,11 +15,14 @@ import type {
 } from './commands.ts';
 import type { ClusterRecord } from './records.ts';
 import type { ClusterRejection, ClusterReply } from './replies.ts';
+import { utf8Bytes } from '../kernel/utf8.ts';
 import { isIndexedValueType, isReservedSearchAttribute, systemSearchAttributes } from './search-attributes.ts';
 
 export const clusterLimits = {
   namespacesMax: 10_000,
   customSearchAttributesMax: 100,
+  /** Description, owner and data of a namespace together. Every process holds all of them. */
+  namespaceTextBytesMax: 64 * 1024,
   searchAttributeNameCharsMax: 255,
   retentionMsMin: 3_600_000,
   tokenKeyBytesMin: 32,
@@ -87,6 +90,8 @@ export class ClusterCore {
   #register(command: RegisterNamespace, timeMs: number): Result {
     const { id, name, description, ownerEmail, data, retentionMs } = command;
     if (name === '') return invalid('Namespace not set on request.');
+    const problem = textProblem(description, ownerEmail, data);
+    if (problem !== undefined) return invalid(problem);
     if (retentionMs < clusterLimits.retentionMsMin) return invalid('A valid retention period is not set on request.');
     if (name === systemNamespaceName || this.#state.namespaceByName(name) !== undefined || this.#state.namespaceById(id) !== undefined) {
       return rejected('namespace-exists', `Namespace "${name}" already exists`);
@@ -103,15 +108,12 @@ export class ClusterCore {
     if (known.state === 'deleted') return rejected('failed-precondition', `Namespace ${known.name} is deleted.`);
     const retentionMs = command.retentionMs ?? known.retentionMs;
     if (retentionMs < clusterLimits.retentionMsMin) return invalid('A valid retention period is not set on request.');
-    return commit({
-      kind: 'namespaceUpdated',
-      timeMs,
-      id: known.id,
-      description: command.description ?? known.description,
-      ownerEmail: command.ownerEmail ?? known.ownerEmail,
-      data: command.data === undefined ? known.data : new Map([...known.data, ...command.data]),
-      retentionMs,
-    });
+    const description = command.description ?? known.description;
+    const ownerEmail = command.ownerEmail ?? known.ownerEmail;
+    const data = command.data === undefined ? known.data : new Map([...known.data, ...command.data]);
+    const problem = textProblem(description, ownerEmail, data);
+    if (problem !== undefined) return invalid(problem);
+    return commit({ kind: 'namespaceUpdated', timeMs, id: known.id, description, ownerEmail, data, retentionMs });
   }
 
   #addSearchAttributes(command: AddSearchAttributes, timeMs: number): Result {
@@ -182,4 +184,11 @@ function invalid(message: string): Result {
 
 function namespaceNotFound(id: string): Result {
   return rejected('namespace-not-found', `Namespace ${id} is not found.`);
+}
+
+function textProblem(description: string, ownerEmail: string, data: ReadonlyMap<string, string>): string | undefined {
+  let bytes = utf8Bytes(description) + utf8Bytes(ownerEmail);
+  for (const [name, value] of data) bytes += utf8Bytes(name) + utf8Bytes(value);
+  if (bytes <= clusterLimits.namespaceTextBytesMax) return undefined;
+  return `Namespace description, owner and data take ${bytes} bytes, more than the limit of ${clusterLimits.namespaceTextBytesMax}.`;
 }

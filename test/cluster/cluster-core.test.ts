@@ -66,6 +66,35 @@ describe('namespaces', () => {
     expect(core.canonicalState()).toBe(before);
   });
 
+  test('texts have a limit together, at first and by updates', () => {
+    const core = new ClusterCore();
+    const text = 'ü'.repeat(16_000);
+    const refusal = {
+      reason: 'invalid-argument',
+      message: 'Namespace description, owner and data take 96004 bytes, more than the limit of 65536.',
+    };
+    const large = register('a', {
+      description: text,
+      ownerEmail: text,
+      data: new Map([
+        ['b1', text],
+        ['b2', ''],
+      ]),
+    });
+    expect(core.handle(large, 1, 1)).toMatchObject({ reply: { kind: 'rejected', rejection: refusal } });
+    const fitting = register('a', { description: text, ownerEmail: '', data: new Map() });
+    core.accept(core.handle(fitting, 1, 1));
+    const growing = {
+      kind: 'updateNamespace',
+      id: fitting.id,
+      description: undefined,
+      ownerEmail: undefined,
+      retentionMs: undefined,
+    } as const;
+    core.accept(core.handle({ ...growing, data: new Map([['k', text]]) }, 2, 2));
+    expect(core.handle({ ...growing, data: new Map([['l', text]]) }, 3, 3)).toMatchObject({ reply: { kind: 'rejected' } });
+  });
+
   test('a refusal waits for the commits that it rests on', () => {
     expect(core.handle(register(''), 1, 1).kind).toBe('answer');
     expect(core.handle({ kind: 'syncCluster' }, 1, 1)).toEqual({ kind: 'answer', reply: done, effects: [] });

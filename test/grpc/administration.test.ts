@@ -18,6 +18,7 @@ import {
 } from '../../src/wire/generated/lean/operator_service.ts';
 import { firstDetail } from './details.ts';
 import { openBench, type Bench } from './frontend-bench.ts';
+import { namespace } from './stub-ports.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -112,6 +113,28 @@ describe('RegisterNamespace', () => {
     expect([error.details, error.code]).toEqual([message, code]);
     expect(bench.stub.clusterCommands).toEqual([]);
   });
+});
+
+test('a page of ListNamespaces is short where the texts are long', async () => {
+  const long = 'x'.repeat(60_000);
+  const added = Array.from({ length: 60 }, (_, at) => ({ ...namespace(`p-${String(at).padStart(2, '0')}`), description: long }));
+  bench.stub.namespaces.push(...added);
+  try {
+    const names: string[] = [];
+    let nextPageToken: Uint8Array = new Uint8Array(0);
+    do {
+      const request = encodeListNamespacesRequest({ pageSize: 1_000, nextPageToken, namespaceFilter: undefined });
+      const answer = await bench.client.call('ListNamespaces', request);
+      expect(answer.length).toBeLessThan(4 * 1024 * 1024);
+      const page = decodeListNamespacesResponse(answer);
+      names.push(...page.namespaces.map((each) => each.namespaceInfo?.name ?? ''));
+      nextPageToken = page.nextPageToken;
+    } while (nextPageToken.length > 0);
+    expect(names).toEqual(expect.arrayContaining(added.map(({ name }) => name)));
+    expect(new Set(names).size).toBe(names.length);
+  } finally {
+    bench.stub.namespaces.splice(-added.length);
+  }
 });
 
 test('ListNamespaces in pages', async () => {

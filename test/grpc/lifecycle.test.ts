@@ -345,6 +345,15 @@ test('describe, read by the public API', async () => {
       requestIdInfos: { r: { eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_STARTED', eventId: '1' } },
     },
   });
+
+  // As many as a run may have could not be sent: the first are shown with what their workers said last.
+  const large = description.pendingActivities.map((activity) => ({ ...activity, heartbeatDetails: payloadsOf(1_500_000) }));
+  bench.stub.answers.history = () => ({ ...description, pendingActivities: Array.from({ length: 50 }, () => large).flat() });
+  const cut = proto.temporal.api.workflowservice.v1.DescribeWorkflowExecutionResponse.decode(
+    await bench.client.call('DescribeWorkflowExecution', encodeDescribeWorkflowExecutionRequest({ namespace: 'default', execution })),
+  ).pendingActivities;
+  expect(cut).toHaveLength(50 * large.length);
+  expect(cut.filter(({ heartbeatDetails }) => (heartbeatDetails?.payloads?.length ?? 0) > 0)).toHaveLength(2);
 });
 
 describe('DescribeTaskQueue', () => {

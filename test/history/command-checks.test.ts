@@ -316,6 +316,15 @@ test('a command passes on its user metadata', () => {
   expect(shard.lastEvent('timerStarted').userMetadata).toEqual(bytes('summary'));
 });
 
+test('an id that is too long is not written down whole', () => {
+  const shard = new ShardUnderTest();
+  shard.start();
+  const rejection = shard.completeBadly(shard.pollWorkflowTask(), [startTimer('t'.repeat(3_000_000))]);
+  expect(rejection.message).toMatch(/^BadStartTimerAttributes: TimerId on StartTimerCommand exceeds length limit\. TimerId=t+\.\.\.$/);
+  expect(rejection.message.length).toBeLessThan(5_000);
+  expect(shard.lastEvent('workflowTaskFailed').attributes.failure?.length).toBeLessThan(5_000);
+});
+
 test('memo and search attributes are merged by key; an empty value deletes its key', () => {
   const shard = new ShardUnderTest();
   shard.start({ start: { memo: fields({ a: '1', b: '2' }), searchAttributes: fields({ CustomKeywordField: '"old"' }) } });

@@ -45,7 +45,7 @@ async function describe(front: Front, request: DescribeWorkflowExecutionRequest,
       userMetadata: found.userMetadata,
     },
     workflowExecutionInfo: executionInfo(found),
-    pendingActivities: found.pendingActivities.map(pendingActivity),
+    pendingActivities: withoutTooManyDetails(found.pendingActivities).map(pendingActivity),
     pendingChildren: found.pendingChildren.map((child) => ({
       workflowId: child.workflowId,
       runId: child.runId,
@@ -127,6 +127,17 @@ function extendedInfo(found: Description): WorkflowExecutionExtendedInfo {
       ]),
     ),
   };
+}
+
+/** Of all heartbeats in one description. A run may have 2,000 activities, and 2 MiB in the heartbeat of each. */
+const heartbeatDetailsBytesMax = 4 * 1024 * 1024;
+
+function withoutTooManyDetails(activities: readonly PendingActivityDescription[]): readonly PendingActivityDescription[] {
+  let bytes = 0;
+  return activities.map((activity) => {
+    bytes += activity.heartbeatDetails?.length ?? 0;
+    return bytes > heartbeatDetailsBytesMax ? { ...activity, heartbeatDetails: undefined } : activity;
+  });
 }
 
 function pendingActivity(activity: PendingActivityDescription): PendingActivityInfo {

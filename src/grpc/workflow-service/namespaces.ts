@@ -1,3 +1,4 @@
+import { utf8Bytes } from '../../kernel/utf8.ts';
 import { ArchivalState, NamespaceState, ReplicationState } from '../../wire/generated/lean/enums.ts';
 import {
   decodeDescribeNamespaceRequest,
@@ -26,6 +27,7 @@ import { checkLength } from '../validation/lengths.ts';
 
 const pageSizeDefault = 100;
 const pageSizeMax = 1_000;
+const pageTextBytesMax = 2 * 1024 * 1024;
 
 /** Namespaces: a worker's second call, and their administration. */
 export function namespaceMethods(front: Front): readonly NamedMethod[] {
@@ -82,13 +84,31 @@ async function list(front: Front, request: ListNamespacesRequest, call: Call): P
   const afterName = request.nextPageToken.length === 0 ? '' : front.tokens.readNamespacePage(request.nextPageToken).afterName;
   const deletedToo = request.namespaceFilter?.includeDeleted === true;
   const rest = front.ports.cluster.namespaces().filter(({ name, state }) => name > afterName && (deletedToo || state !== 'deleted'));
-  const page = rest.slice(0, pageSize);
+  const page = pageOf(rest, pageSize);
   const last = page.at(-1);
   return {
     namespaces: page.map((namespace) => description(front, namespace)),
     nextPageToken:
       last === undefined || rest.length === page.length ? new Uint8Array(0) : front.tokens.namespacePage({ afterName: last.name }),
   };
+}
+
+/** At least one; shorter where the texts are long, so that a client can receive it. */
+function pageOf(namespaces: readonly Namespace[], pageSize: number): readonly Namespace[] {
+  let bytes = 0;
+  let count = 0;
+  while (count < namespaces.length && count < pageSize) {
+    bytes += textBytes(namespaces[count] as Namespace);
+    if (count > 0 && bytes > pageTextBytesMax) break;
+    count++;
+  }
+  return namespaces.slice(0, count);
+}
+
+function textBytes({ description: text, ownerEmail, data }: Namespace): number {
+  let bytes = utf8Bytes(text) + utf8Bytes(ownerEmail);
+  for (const [name, value] of data) bytes += utf8Bytes(name) + utf8Bytes(value);
+  return bytes;
 }
 
 /** Nothing that is not built is advertised: workers change their behaviour by what stands here. */

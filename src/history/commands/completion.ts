@@ -31,8 +31,13 @@ export function tooLarge(cause: FailedCauseName, detail: string): CommandFailure
   return { cause, detail, terminate: true };
 }
 
+/** It names ids and types of the worker's, which may be too long to be written down once more. */
+const detailCharsMax = 4_000;
+
 export function failureMessage(failure: CommandFailure): string {
-  return failure.detail === '' ? pascalCase(failure.cause) : `${pascalCase(failure.cause)}: ${failure.detail}`;
+  if (failure.detail === '') return pascalCase(failure.cause);
+  const cut = failure.detail.length > detailCharsMax ? `${failure.detail.slice(0, detailCharsMax)}...` : failure.detail;
+  return `${pascalCase(failure.cause)}: ${cut}`;
 }
 
 export function commandMeta(command: WorkflowCommand): EventMeta {
