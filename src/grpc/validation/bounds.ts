@@ -117,7 +117,7 @@ export const bounds = {
   'StartChildWorkflowExecutionCommandAttributes.parent_close_policy': within('core', 3, 'Invalid ParentClosePolicy on'),
   'StartChildWorkflowExecutionCommandAttributes.workflow_id_reuse_policy': within('core', 4, 'Invalid WorkflowIdReusePolicy on'),
 
-  'StickyExecutionAttributes.schedule_to_start_timeout': anything('0 or less: none'),
+  'StickyExecutionAttributes.schedule_to_start_timeout': anything('0 or less: the default of the core, which also has a largest'),
   'WorkflowQueryResult.result_type': anything('all but ANSWERED count as FAILED'),
   'RespondWorkflowTaskCompletedRequest.versioning_behavior': {
     by: 'edge',
