@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { decodeBatch, encodeBatch } from '../../src/topics/embedded/batch-codec.ts';
 import { crc32c } from '../../src/topics/kafka/crc32c.ts';
 import { decodeRecordBatches, encodeRecordBatch } from '../../src/topics/kafka/record-batch.ts';
+import { atOnce, inSlices } from '../../src/topics/in-slices.ts';
 import { batchBytesMax, sealedBytes } from '../../src/topics/limits.ts';
 import { record } from '../contract/log-writer.ts';
 import type { LogRecord, StoredRecord } from '../../src/actors/log.ts';
@@ -39,7 +40,7 @@ test('property: Kafka batches come back as they were, from any offset on', () =>
     fc.property(anyBatch, anyBatch, fc.integer({ min: 0, max: 2 ** 40 }), fc.nat(45), (first, second, base, from) => {
       const bytes = Buffer.concat([placed(encodeRecordBatch(first), base), placed(encodeRecordBatch(second), base + first.length)]);
       const expected = numbered([...first, ...second], base).filter(({ offset }) => offset >= base + from);
-      expect(decodeRecordBatches(bytes, base + from, 't/0').records).toEqual(expected);
+      expect(atOnce(decodeRecordBatches(bytes, base + from, 't/0')).records).toEqual(expected);
     }),
     { numRuns: 200 },
   );
@@ -50,7 +51,7 @@ test('property: embedded batches come back as they were, from any offset on', ()
     fc.property(anyBatch, fc.maxSafeNat(), fc.nat(25), (records, large, from) => {
       const base = Math.min(large, 2 ** 52);
       const into: StoredRecord[] = [];
-      decodeBatch(encodeBatch(records), base, base + from, into);
+      atOnce(decodeBatch(encodeBatch(records), base, base + from, into));
       expect(into).toEqual(numbered(records, base).filter(({ offset }) => offset >= base + from));
     }),
     { numRuns: 200 },
@@ -72,7 +73,7 @@ test('a batch that a fetch cut off anywhere is left for the next fetch', () => {
   const second = placed(encodeRecordBatch([record(3)]), 2);
   const both = Buffer.concat([first, second]);
   for (let length = 0; length < both.length; length++) {
-    const found = decodeRecordBatches(both.subarray(0, length), 0, 't/0').records.length;
+    const found = atOnce(decodeRecordBatches(both.subarray(0, length), 0, 't/0')).records.length;
     expect(found).toBe(length < first.length ? 0 : 2);
   }
 });
@@ -103,7 +104,7 @@ test('what cannot be read as ours takes its offsets, and is nobody’s', () => {
     ['an older format', old],
   ];
   for (const [name, batch] of odd) {
-    const { records, nextOffset } = decodeRecordBatches(around(batch), 4, 't/0');
+    const { records, nextOffset } = atOnce(decodeRecordBatches(around(batch), 4, 't/0'));
     const epochs = records.map(({ offset, epoch }) => [offset, epoch]);
     expect(epochs, name).toEqual([
       [4, 1],
@@ -122,7 +123,7 @@ test('a batch that compaction emptied is seen as numbers without records', () =>
   empty.writeInt32BE(61 - 12, 8);
   empty.writeInt32BE(2, 23);
   empty.writeInt32BE(0, 57);
-  expect(decodeRecordBatches(attributed(empty, 0), 5, 't/0')).toEqual({ records: [], nextOffset: 8 });
+  expect(atOnce(decodeRecordBatches(attributed(empty, 0), 5, 't/0'))).toEqual({ records: [], nextOffset: 8 });
 });
 
 test('a flipped bit anywhere behind the checksum is corruption, on either log', () => {
@@ -130,13 +131,13 @@ test('a flipped bit anywhere behind the checksum is corruption, on either log', 
   for (let at = 17; at < kafka.length; at++) {
     const broken = Buffer.from(kafka);
     broken[at] = (broken[at] ?? 0) ^ 0x10;
-    expect(() => decodeRecordBatches(broken, 0, 't/0'), `byte ${at}`).toThrow(/checksum/);
+    expect(() => atOnce(decodeRecordBatches(broken, 0, 't/0')), `byte ${at}`).toThrow(/checksum/);
   }
   const embedded = encodeBatch([record(1), record(2)]);
   for (let at = 0; at < embedded.length; at++) {
     const broken = embedded.slice();
     broken[at] = (broken[at] ?? 0) ^ 0x10;
-    expect(() => decodeBatch(broken, 0, 0, []), `byte ${at}`).toThrow(/checksum/);
+    expect(() => atOnce(decodeBatch(broken, 0, 0, [])), `byte ${at}`).toThrow(/checksum/);
   }
 });
 
@@ -159,4 +160,26 @@ test('a legal batch fits into what the topics allow', () => {
   const largest = [record(1, { value: new Uint8Array(batchBytesMax - 400) })];
   expect(sealedBytes({ generation: 1, records: largest })).toBeLessThanOrEqual(batchBytesMax);
   expect(encodeRecordBatch(largest).length).toBeLessThan(8 * 1024 * 1024);
+});
+
+test('a large batch is decoded in more than one turn of the event loop, and comes out whole', async () => {
+  const records = Array.from({ length: 20_000 }, (_, index) => record(index + 1, { value: new Uint8Array(20) }));
+  for (const decoding of [
+    () => inSlices(decodeRecordBatches(encodeRecordBatch(records), 0, 't/0')).then((decoded) => decoded.records),
+    async () => {
+      const into: StoredRecord[] = [];
+      await inSlices(decodeBatch(encodeBatch(records), 0, 0, into));
+      return into;
+    },
+  ]) {
+    let turns = 0;
+    let done = false;
+    const decoded = decoding().finally(() => (done = true));
+    while (!done) {
+      turns += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect((await decoded).map(({ offset }) => offset)).toEqual(records.map((_, index) => index));
+    expect(turns).toBeGreaterThan(1);
+  }
 });

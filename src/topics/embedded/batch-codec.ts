@@ -30,8 +30,10 @@ export function encodeBatch(records: readonly LogRecord[]): Uint8Array<ArrayBuff
   return new Uint8Array(bytes.buffer);
 }
 
-/** The records from `fromOffset` on of the batch at `base`; values are copies. */
-export function decodeBatch(data: Uint8Array, base: number, fromOffset: number, into: StoredRecord[]): number {
+const recordsPerStep = 256;
+
+/** The records from `fromOffset` on of the batch at `base`; values are copies. Yields every now and then, for `inSlices`. */
+export function* decodeBatch(data: Uint8Array, base: number, fromOffset: number, into: StoredRecord[]): Generator<void, void> {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   if (bytes.length < headBytes || crc32(bytes.subarray(4)) !== bytes.readUInt32LE(0)) {
     throw new LogError('corrupt', `the batch at offset ${base} fails its checksum`);
@@ -40,14 +42,11 @@ export function decodeBatch(data: Uint8Array, base: number, fromOffset: number, 
   if (found !== format) throw new LogError('corrupt', `the batch at offset ${base} has format ${found}; this version reads ${format}`);
   const count = bytes.readUInt32LE(5);
   const reader = { bytes, at: headBytes };
-  let decoded = 0;
   for (let index = 0; index < count; index++) {
     const record = readRecord(reader, base + index);
-    if (record.offset < fromOffset) continue;
-    into.push(record);
-    decoded += record.value.byteLength;
+    if (record.offset >= fromOffset) into.push(record);
+    if (index % recordsPerStep === recordsPerStep - 1) yield;
   }
-  return decoded;
 }
 
 function recordSize(record: LogRecord): number {

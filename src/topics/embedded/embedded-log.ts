@@ -10,12 +10,13 @@
 import { LogError, missingOffsets } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import { AppendLane, LaneSlot } from '../append-lane.ts';
+import { inSlices } from '../in-slices.ts';
 import { decodeBatch, encodeBatch } from './batch-codec.ts';
 import { openJournalBackend } from './journal-backend.ts';
 import type { AppendOutcome, BatchSource, Log, LogAttachment, LogBounds, PartitionId, StoredRecord } from '../../actors/log.ts';
 import type { BatchUnderWay } from '../append-lane.ts';
 import type { TopicSpec } from '../catalogue.ts';
-import type { JournalAppend, JournalEntry } from './journal-db.ts';
+import type { JournalAppend, JournalEntry, JournalRow } from './journal-db.ts';
 import type { JournalBackend } from './journal-backend.ts';
 
 export type EmbeddedLogOptions = {
@@ -67,10 +68,7 @@ class EmbeddedLog implements Log {
     this.#check();
     if (fromOffset < partition.start || fromOffset > partition.end) throw outOfRange(id, fromOffset, partition);
     if (fromOffset === partition.end) return [];
-    const records: StoredRecord[] = [];
-    for (const row of await this.#backend.read(partition.index, fromOffset, maxBytes)) {
-      decodeBatch(row.data, row.base, fromOffset, records);
-    }
+    const records = await inSlices(decodeRows(await this.#backend.read(partition.index, fromOffset, maxBytes), fromOffset));
     if (records.length === 0) throw missingOffsets(id, fromOffset, partition.end - 1);
     return records;
   }
@@ -148,6 +146,15 @@ function outcomeOf(result: JournalAppend, generation: number, entry: JournalEntr
   assert(entry !== undefined, 'one entry per batch');
   if (result.ok) return { kind: 'appended', generation, baseOffset: entry.base };
   return { kind: result.certain ? 'refused' : 'unknown', generation, reason: result.reason };
+}
+
+function* decodeRows(rows: readonly JournalRow[], fromOffset: number): Generator<void, readonly StoredRecord[]> {
+  const records: StoredRecord[] = [];
+  for (const { data, base } of rows) {
+    yield* decodeBatch(data, base, fromOffset, records);
+    yield;
+  }
+  return records;
 }
 
 function outOfRange(id: PartitionId, offset: number, { start, end }: Partition): LogError {

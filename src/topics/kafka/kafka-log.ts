@@ -11,6 +11,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { LogError, missingOffsets } from '../../actors/log.ts';
 import { AppendLane, LaneSlot } from '../append-lane.ts';
+import { inSlices } from '../in-slices.ts';
 import { DataPlane } from './data-plane.ts';
 import { EndBarrier } from './end-barrier.ts';
 import { errorName, isDenial, isRefusal, isStaleLeader, noError, offsetOutOfRange } from './error-codes.ts';
@@ -109,7 +110,7 @@ class KafkaLog implements OpenKafkaLog {
       const fetched = requests.fetchResponse(answer);
       if (fetched?.errorCode === offsetOutOfRange) return await this.#outOfRange(id, fromOffset);
       if (fetched === undefined || fetched.errorCode !== noError) return { retry: fetched?.errorCode };
-      const { records, nextOffset } = decodeRecordBatches(fetched.records, fromOffset, describe(id));
+      const { records, nextOffset } = await inSlices(decodeRecordBatches(fetched.records, fromOffset, describe(id)));
       if (records.length > 0) return { done: records };
       if (nextOffset > fromOffset) throw missingOffsets(id, fromOffset, nextOffset - 1);
       return fromOffset < fetched.highWatermark ? { retry: undefined } : { done: records };

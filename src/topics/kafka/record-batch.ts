@@ -101,8 +101,9 @@ export type DecodedBatches = {
 /**
  * The records at or above `fromOffset` of all complete batches in `bytes`; a fetch cuts the last one off anywhere. What others wrote
  * (transaction markers, records without our headers, what cannot be read at all) comes out with epoch 0, one record for each offset.
+ * Yields every now and then, for `inSlices`.
  */
-export function decodeRecordBatches(bytes: Buffer, fromOffset: number, where: string): DecodedBatches {
+export function* decodeRecordBatches(bytes: Buffer, fromOffset: number, where: string): Generator<void, DecodedBatches> {
   const records: StoredRecord[] = [];
   const reader = new WireReader(bytes);
   let nextOffset = fromOffset;
@@ -111,7 +112,8 @@ export function decodeRecordBatches(bytes: Buffer, fromOffset: number, where: st
     const length = reader.int32();
     if (length > reader.left) break;
     const batch = new WireReader(reader.view(length));
-    nextOffset = Math.max(nextOffset, decodeBatch(batch, { base, nextOffset, fromOffset, where }, records));
+    nextOffset = Math.max(nextOffset, yield* decodeBatch(batch, { base, nextOffset, fromOffset, where }, records));
+    yield;
   }
   return { records, nextOffset };
 }
@@ -120,7 +122,7 @@ export function decodeRecordBatches(bytes: Buffer, fromOffset: number, where: st
 type BatchPlace = { readonly base: number; readonly nextOffset: number; readonly fromOffset: number; readonly where: string };
 
 /** Answers the offset behind the batch. */
-function decodeBatch(batch: WireReader, place: BatchPlace, into: StoredRecord[]): number {
+function* decodeBatch(batch: WireReader, place: BatchPlace, into: StoredRecord[]): Generator<void, number> {
   const { base, fromOffset, where } = place;
   batch.int32();
   // An older format, which we never wrote; its offset is that of its last record.
@@ -133,8 +135,8 @@ function decodeBatch(batch: WireReader, place: BatchPlace, into: StoredRecord[])
   const baseTime = batch.int64();
   batch.at += 8 + 8 + 2 + 4;
   const count = batch.int32();
-  const own =
-    (attributes & controlBatch) === 0 ? decodeRecords(batch, attributes & codecBits, { base, baseTime, fromOffset, count }) : undefined;
+  const numbered = { base, baseTime, fromOffset, count };
+  const own = (attributes & controlBatch) === 0 ? yield* decodeRecords(batch, attributes & codecBits, numbered) : undefined;
   if (own === undefined) return foreignRecords(base, last, fromOffset, baseTime, into);
   for (const record of own) into.push(record);
   return last + 1;
@@ -143,17 +145,21 @@ function decodeBatch(batch: WireReader, place: BatchPlace, into: StoredRecord[])
 const format = 2;
 const controlBatch = 0x20;
 const codecBits = 7;
+const recordsPerStep = 256;
 
 type RecordsPlace = { readonly base: number; readonly baseTime: number; readonly fromOffset: number; readonly count: number };
 
 /** Undefined when they cannot be read, though the checksum is right: so they were written, and not by us. */
-function decodeRecords(batch: WireReader, codec: number, place: RecordsPlace): readonly StoredRecord[] | undefined {
+function* decodeRecords(batch: WireReader, codec: number, place: RecordsPlace): Generator<void, readonly StoredRecord[] | undefined> {
   const bytes = decompress(batch.view(batch.left), codec);
   if (bytes === undefined) return undefined;
   const reader = new WireReader(bytes);
   const records: StoredRecord[] = [];
   try {
-    for (let index = 0; index < place.count; index++) decodeRecord(reader, place, records);
+    for (let index = 0; index < place.count; index++) {
+      decodeRecord(reader, place, records);
+      if (index % recordsPerStep === recordsPerStep - 1) yield;
+    }
   } catch (error) {
     if (error instanceof LogError) return undefined;
     throw error;

@@ -1,0 +1,22 @@
+/**
+ * Decoding a large batch takes tens of milliseconds, in which nobody else would be served. So decoders are generators that yield every few
+ * hundred records; whoever runs them decides what to do then.
+ */
+
+/** Two reads and the slice of a fold may meet in one turn of the event loop. */
+const sliceMs = 4;
+
+/** Lets others have a turn whenever a slice is used up. */
+export async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
+  let startMs = performance.now();
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done === true) return step.value;
+    if (performance.now() - startMs < sliceMs) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    startMs = performance.now();
+  }
+}
+
+export function atOnce<T>(steps: Generator<void, T>): T {
+  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
+}
