@@ -2,7 +2,7 @@
  * Crash campaigns: load runs through all rounds, servers die or freeze under it, at the end every history is judged by the checker.
  *
  *   file, kafka   kill -9 at a random moment, start again on the same data
- *   zombie        SIGSTOP one owner, start a second one on the same topics (its claims fence the first), SIGCONT: the first must exit
+ *   zombie        SIGSTOP one owner, start a second one on the same topics (its claims fence the first), SIGCONT: the first must exit with 3
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
