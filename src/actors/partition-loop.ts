@@ -238,7 +238,21 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       const parked = this.#parking.take(mail.askId);
       if (parked === undefined) this.#cancel(mail.askId);
       else this.#weighOut(parked);
-    } else this.#decide(mail);
+    } else if (!this.#park(mail)) {
+      this.#weighOut(mail);
+      this.#decide(mail);
+    }
+  }
+
+  /** True: it waits for its state, or is done with. */
+  #park(mail: CommandMail<Command>): boolean {
+    try {
+      return this.#parking.park(mail, this.#unpark);
+    } catch (error) {
+      this.#weighOut(mail);
+      this.#undecided(mail, error);
+      return true;
+    }
   }
 
   /** It is decided, or will never be. */
@@ -265,8 +279,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     let handled: Handled<Record, Reply, Effect>;
     let encoded: EncodedRecord | undefined;
     try {
-      if (this.#parking.park(mail, this.#unpark)) return;
-      this.#weighOut(mail);
       handled = this.#core.handle(command, this.#nowMs(), askId);
       encoded = this.#encode(handled);
       if (this.#isTooLarge(encoded)) {
