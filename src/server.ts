@@ -80,6 +80,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     logger,
     clusterTopic: clusterTopic(prefix),
     runsPutAside: () => shards.reduce((sum, shard) => sum + shard.status().runsAside, 0),
+    stalledMsMax: options.startMsMax / 2,
     onFatal: fatal,
     onMoved: () => options.onProgress?.(),
     takenOver: (partition, { owner: rival, epoch, offset }) =>
@@ -184,7 +185,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const endPolls = (): void => {
       for (const host of hosts) host.endPolls();
     };
-    const started = summaryOf(options, prefix, census.recordsRead);
+    const started = summaryOf(options, prefix, census);
     census.serving();
     const endWatch = watch((concerns) => census.concerned(concerns));
     return running({ host: options.host, front, census, started, endWatch, endPolls, release });
@@ -223,10 +224,10 @@ function running({ host, front, census, started, endWatch, endPolls, release }: 
   return { address: `${host}:${front.port}`, port: front.port, started, stop: () => (stopped ??= stop()) };
 }
 
-function summaryOf(options: ServerOptions, prefix: string, records: number): StartSummary {
+function summaryOf(options: ServerOptions, prefix: string, { recordsRead: records, bytesRead: bytes }: Census): StartSummary {
   const { log, historyShards } = options;
-  if (log.kind === 'kafka') return { log: `kafka ${log.kafka.brokers.join(',')}`, topicPrefix: prefix, historyShards, records };
-  return { log: log.filename ?? 'memory', topicPrefix: '', historyShards, records };
+  if (log.kind === 'kafka') return { log: `kafka ${log.kafka.brokers.join(',')}`, topicPrefix: prefix, historyShards, records, bytes };
+  return { log: log.filename ?? 'memory', topicPrefix: '', historyShards, records, bytes };
 }
 
 type OpenLog = {

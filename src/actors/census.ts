@@ -22,8 +22,10 @@ export type UnservedPartition = {
   /** `<topic>/<partition>` */
   readonly partition: string;
   readonly state: PartitionState;
-  /** Why it is unassigned or failed; '' otherwise. */
+  /** Why it failed, was lost or waits, as far as that is known; '' otherwise. */
   readonly reason: string;
+  /** While its journal is read. */
+  readonly replayed?: { readonly records: number; readonly bytes: number };
 };
 
 /** What people should mend while everything is served still. */
@@ -53,6 +55,8 @@ export type CensusOptions = {
   /** Topic of the partition without which nothing can be served. */
   readonly clusterTopic: string;
   readonly runsPutAside: () => number;
+  /** A start goes on without partitions that have not moved for so long. */
+  readonly stalledMsMax: number;
   /** A rival took a partition: what that is called. */
   readonly takenOver: (partition: string, rival: ClaimInLog) => Error;
   /** A partition is in another state, or has read on in its journal. */
@@ -92,7 +96,10 @@ export class Census implements ServerCondition {
     return (status) => this.#changed(entry, status);
   }
 
-  /** Once every partition is active or failed. Rejects when the cluster's failed, or when a rival took one. */
+  /**
+   * Once every partition is active or failed; or once nothing has moved for `stalledMsMax` and the cluster's at least is active: those that
+   * wait for their broker join when it is back. Rejects when the cluster's failed, or when a rival took one.
+   */
   settled(): Promise<void> {
     return this.#settled.promise;
   }
@@ -100,6 +107,10 @@ export class Census implements ServerCondition {
   /** Records of all journals, without the claims of this start. */
   get recordsRead(): number {
     return this.#entries.reduce((sum, { status }) => sum + Math.max(0, (status?.offset ?? 0) - 1), 0);
+  }
+
+  get bytesRead(): number {
+    return this.#entries.reduce((sum, { status }) => sum + (status?.replayed.bytes ?? 0), 0);
   }
 
   /** The port is open: from now on people are told, once a minute, what is not served. */
@@ -152,6 +163,13 @@ export class Census implements ServerCondition {
   }
 
   #settle(entry: Entry, status: PartitionStatus): void {
+    const { clock, stalledMsMax } = this.#options;
+    this.#timer?.cancel();
+    this.#timer = clock.after(stalledMsMax, () => {
+      if (this.#entries.some(({ topic, status: each }) => topic === this.#options.clusterTopic && each?.state === 'active')) {
+        this.#settled.resolve();
+      }
+    });
     if (status.state === 'failed' && entry.topic === this.#options.clusterTopic) {
       this.#settled.reject(withoutCluster(entry.name, new Error(status.reason)));
     }
@@ -216,5 +234,8 @@ function isUnserved({ status, inactiveSinceMs }: Entry, nowMs: number): boolean 
 }
 
 function described({ name, status }: Entry): UnservedPartition {
-  return { partition: name, state: status?.state ?? 'unassigned', reason: status?.reason ?? '' };
+  if (status === undefined) return { partition: name, state: 'unassigned', reason: '' };
+  const { state, reason, replayed } = status;
+  if (state !== 'replaying') return { partition: name, state, reason };
+  return { partition: name, state, reason, replayed: { records: replayed.records, bytes: replayed.bytes } };
 }

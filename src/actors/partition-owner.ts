@@ -99,7 +99,7 @@ export type PartitionStatus = {
   readonly sequence: number;
   /** Everything below is confirmed. */
   readonly offset: number;
-  /** Why it is unassigned or failed; '' otherwise. */
+  /** Why it is unassigned, failed or not active yet, as far as that is known; '' otherwise. */
   readonly reason: string;
   /** Who took the partition from us. */
   readonly rival: ClaimInLog | undefined;
@@ -256,7 +256,8 @@ export class PartitionOwner implements BatchSource {
       epoch,
       sequence,
       offset,
-      reason: this.#reason,
+      // What keeps it from being active may be the log.
+      reason: this.#reason === '' && this.#life.state !== 'active' ? this.#trouble : this.#reason,
       rival: this.#rival,
       refolds: this.#refolds,
       replayed: this.#progress.replayed,

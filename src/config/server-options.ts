@@ -32,6 +32,8 @@ export type ServerOptions = {
   /** How often the topics on Kafka are compared with what they should be; a minute unless a test is in a hurry. */
   readonly topicWatchIntervalMs?: number;
   readonly logger: Logger;
+  /** A start in which nothing moves for so long fails; from half of it on it goes on without partitions that wait, if it can. */
+  readonly startMsMax: number;
   /** A start has come a step further: called about once a second while journals are read. */
   readonly onProgress?: () => void;
   /** The server serves no more: it failed, or AnotherServerError. The caller says so and exits. */
@@ -55,6 +57,7 @@ export type StartSummary = {
   readonly historyShards: number;
   /** Read from the journals. */
   readonly records: number;
+  readonly bytes: number;
 };
 
 /** What a broker of the server file said when it was tried. */

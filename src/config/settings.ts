@@ -10,7 +10,7 @@ import type { Locate } from './read-file.ts';
 import type { LogOptions, ServerOptions } from './server-options.ts';
 
 /** What the composition root needs, without what only a running process has. */
-export type ServerSettings = Omit<ServerOptions, 'logger' | 'onFatal'>;
+export type ServerSettings = Omit<ServerOptions, 'logger' | 'startMsMax' | 'onFatal'>;
 
 export type LogSettings = {
   readonly level: LogLevel;

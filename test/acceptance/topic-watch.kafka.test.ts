@@ -43,6 +43,7 @@ function topicWatch(brokers: readonly string[]): void {
       clusterName: 'active',
       topicWatchIntervalMs: 200,
       logger: createLogger({ level: 'info', format: 'json', write: (line) => void lines.push(line), nowMs: Date.now }),
+      startMsMax: 30_000,
       onFatal: (error) => void fatal.push(error),
     });
   });

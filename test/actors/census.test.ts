@@ -23,6 +23,7 @@ beforeEach(() => {
     logger,
     clusterTopic: 'p.cluster',
     runsPutAside: () => 0,
+    stalledMsMax: 15_000,
     takenOver,
     onFatal: ({ message }) => fatal.push(message),
   });
@@ -42,6 +43,7 @@ function partition(topic: string): Change {
     offset: 1,
     reason: '',
     rival: undefined,
+    replayed: { records: 12, bytes: 345, ms: 6 },
   } as const;
   return (change) => report({ ...base, ...change } as PartitionStatus);
 }
@@ -71,6 +73,28 @@ test('without the cluster’s partition a start fails, with the reason', async (
     message: expect.stringMatching(/^nothing can be served without p\.cluster\/0/),
     cause: { message: 'a record is damaged' },
   });
+});
+
+test('a start goes on without partitions that have not moved for long, once the cluster’s is there', async () => {
+  let settled = false;
+  void census.settled().then(() => (settled = true));
+  changes.history({ state: 'active' });
+  clock.advance(20_000);
+  await Promise.resolve();
+  expect(settled).toBe(false);
+  changes.cluster({ state: 'active' });
+  clock.advance(14_999);
+  // Movement of any of them: another while.
+  changes.matching({ state: 'replaying' });
+  clock.advance(14_999);
+  await Promise.resolve();
+  expect(settled).toBe(false);
+  clock.advance(1);
+  await census.settled();
+  census.serving();
+  expect(census.unserved()).toEqual([{ partition: 'p.matching/0', state: 'replaying', reason: '', replayed: { records: 12, bytes: 345 } }]);
+  changes.matching({ state: 'active' });
+  expect([census.unserved(), lines.at(-1)]).toEqual([[], 'INFO  all partitions are served again']);
 });
 
 describe('while serving', () => {

@@ -61,6 +61,7 @@ test('a lowered limit holds everywhere', async () => {
     ]),
     clusterName: 'active',
     logger: silentLogger,
+    startMsMax: 30_000,
     onFatal: (reason) => {
       throw reason instanceof Error ? reason : new Error(String(reason));
     },

@@ -80,6 +80,7 @@ async function lifeOf(request: ServeRequest, end: PromiseWithResolvers<End>, sec
     'topic-prefix': started.started.topicPrefix === '' ? undefined : started.started.topicPrefix,
     shards: started.started.historyShards,
     records: started.started.records,
+    'journal-mib': Math.round(started.started.bytes / 2 ** 20),
     seconds: secondsSince(beganMs),
     'start-heap-mib': heap.usedMiB - heapBefore.usedMiB,
     'heap-mib': heap.usedMiB,
@@ -110,7 +111,7 @@ async function start({ settings, logger, io, startMsMax }: ServeRequest, onFatal
     timer = setTimeout(stuck, startMsMax);
   };
   try {
-    return await startServer({ ...settings, logger, onFatal, onProgress });
+    return await startServer({ ...settings, logger, startMsMax, onFatal, onProgress });
   } catch (error) {
     throw startFailure(error, settings);
   } finally {
