@@ -9,6 +9,7 @@
  *
  * A claim is valid if its epoch is greater than that of the last valid claim; it has sequence 0 of its epoch. A record counts if its
  * epoch is that of the last valid claim and its sequence is the next one. Of two claims of one epoch the first in the log wins (T1).
+ * The key alone makes no claim: records are named by people, and one may name a namespace `@claim`.
  *
  * Nothing else counts, but not everything else is harmless. A fenced owner's records and duplicates are *void*: every takeover may leave
  * some. What Perdure cannot have written is *foreign*: no stamp, a claim that cannot be read, an epoch out of all proportion; were it to
@@ -44,7 +45,7 @@ export function effective(cursor: LogCursor, record: Stamped, claims: Pick<Claim
   if (record.offset > cursor.offset) return 'hole';
   cursor.offset = record.offset + 1;
   if (record.epoch === 0 || record.epoch > cursor.epoch + EPOCH_JUMP_MAX) return 'foreign';
-  if (record.key === CLAIM_KEY) return judgeClaim(cursor, record, claims);
+  if (record.key === CLAIM_KEY && record.sequence === 0) return judgeClaim(cursor, record, claims);
   if (record.epoch < cursor.epoch) return 'void';
   if (record.epoch > cursor.epoch || record.sequence > cursor.sequence + 1) return 'gap';
   if (record.sequence !== cursor.sequence + 1) return 'void';

@@ -28,6 +28,7 @@ describe('effective', () => {
     ],
     ['an epoch that nobody claimed', ['claim 1', '2.1', '1.1'], ['claim', 'gap', 'record']],
     ['a duplicate', ['claim 1', '1.1', '1.1', '1.2', '1.1'], ['claim', 'record', 'void', 'record', 'void']],
+    ['a record that is named like a claim', ['claim 1', '1.1', 'claim 1.2', '1.3'], ['claim', 'record', 'record', 'record']],
     ['a sequence left out', ['claim 1', '1.1', '1.3', '1.4', '1.2'], ['claim', 'record', 'gap', 'gap', 'record']],
     ['no stamp', ['claim 1', '0.0', '0.1', 'claim 0', '1.1'], ['claim', 'foreign', 'foreign', 'foreign', 'record']],
     ['a claim that cannot be read', ['claim 1', 'garbage 2', 'nameless 2', '1.1'], ['claim', 'foreign', 'foreign', 'record']],
