@@ -57,7 +57,9 @@ export class Draft {
   effects: HistoryEffect[] = [];
   /** Made with the first change: most commands have none. */
   #changes: VolatileChange[] | undefined;
-  #tasks: Task[] = [];
+  /** In the order of their ids, which follow the shard's last one; undefined: finished by this very draft. */
+  #tasks: (Task | undefined)[] = [];
+  #tasksDropped = 0;
   readonly #finished = new Set<number>();
   #taskIdLast: number;
 
@@ -94,6 +96,7 @@ export class Draft {
     this.effects = [];
     this.#changes = undefined;
     this.#tasks = [];
+    this.#tasksDropped = 0;
     this.#finished.clear();
     this.#taskIdLast = this.shard.taskIdLast;
   }
@@ -123,18 +126,22 @@ export class Draft {
 
   addTask(task: Task): void {
     this.#tasks.push(task);
+    assert(task.taskId === this.shard.taskIdLast + this.#tasks.length, 'tasks are added in the order of their ids');
   }
 
   /** 0 = there is no such task. One that this draft has made is not written at all. */
   finishTask(taskId: number): void {
     if (taskId === 0) return;
-    const own = taskId > this.shard.taskIdLast ? this.#tasks.findIndex((task) => task.taskId === taskId) : -1;
-    if (own >= 0) this.#tasks.splice(own, 1);
-    else this.#finished.add(taskId);
+    const own = taskId - this.shard.taskIdLast - 1;
+    if (own < 0) this.#finished.add(taskId);
+    else if (this.#tasks[own] !== undefined) {
+      this.#tasks[own] = undefined;
+      this.#tasksDropped++;
+    }
   }
 
   get isEmpty(): boolean {
-    if (this.#tasks.length > 0 || this.#finished.size > 0) return false;
+    if (this.#tasks.length > this.#tasksDropped || this.#finished.size > 0) return false;
     for (const run of this.runs) if (run.changed) return false;
     return true;
   }
@@ -153,10 +160,14 @@ export class Draft {
       workflowId: about?.run.key.workflowId ?? '',
       runId: about?.run.key.runId ?? '',
       runs,
-      tasks: this.#tasks,
+      tasks: this.#tasks.filter(isKept),
       finishedTaskIds: [...this.#finished],
     };
   }
+}
+
+function isKept(task: Task | undefined): task is Task {
+  return task !== undefined;
 }
 
 function recordType(runs: readonly RunChange[]): string {
