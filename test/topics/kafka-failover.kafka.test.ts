@@ -33,6 +33,15 @@ describe.skipIf(!(await canStartLocalKafka('three Kafka brokers, one of which fa
     });
   }
 
+  test('twenty first starts: not every broker knows at once what was just made', async () => {
+    const brokers = { brokers: cluster.brokers, topicPrefix: 'test', replicationFactor: 3, tls: undefined, sasl: undefined };
+    for (let start = 1; start <= 20; start++) {
+      const topics = [{ name: `test.first-start-${start}`, partitions, purpose: 'a test' }];
+      const fresh = await openKafkaLog({ kafka: { ...brokers, autoCreateTopics: true }, topics, logger: silentLogger });
+      await fresh.close();
+    }
+  });
+
   test('a frozen leader is left as soon as the cluster has another one, however long a request may take', async () => {
     const patient = await open(5 * 60_000);
     const writers = Array.from({ length: partitions }, (_, partition) => new LogWriter(patient, { topic, partition }));

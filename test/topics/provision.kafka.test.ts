@@ -64,7 +64,7 @@ describe.skipIf(brokers.length === 0)('topics at start', () => {
       `kafka-topics.sh --bootstrap-server ${brokers.join(',')} --create --topic ${using.topicPrefix}.history --partitions 3` +
         ' --replication-factor 1 --config cleanup.policy=delete --config retention.ms=-1 --config retention.bytes=-1' +
         ' --config max.message.bytes=8388608 --config unclean.leader.election.enable=false' +
-        ' --config message.timestamp.after.max.ms=9223372036854775807 --config compression.type=producer',
+        ' --config message.timestamp.after.max.ms=9223372036854775807',
     );
     // What an operator does with them: then the start goes through.
     for (const command of commands) await obey(admin, command);

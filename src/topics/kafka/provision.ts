@@ -15,6 +15,7 @@ import { kafkaTypes, withAdmin } from './admin.ts';
 import { createCommand, deleteCommand, grantCommand } from './commands.ts';
 import { startFailure } from './start-failure.ts';
 import { describeWrong, findWrongSettings, mendingCommands } from './topic-settings.ts';
+import { rootOf } from './kafka-failure.ts';
 import type { Admin, ITopicMetadata } from 'kafkajs';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -70,7 +71,7 @@ async function missingOf(admin: Admin, topics: readonly TopicSpec[]): Promise<re
 
 async function holdsRecords(admin: Admin, topic: TopicSpec): Promise<boolean> {
   await leaders(admin, [topic]);
-  const offsets = await admin.fetchTopicOffsets(topic.name);
+  const offsets = await onceKnown(Date.now() + leadersTimeoutMs, () => admin.fetchTopicOffsets(topic.name));
   return offsets.some(({ high }) => high !== '0');
 }
 
@@ -155,20 +156,25 @@ function missingTopics(kafka: KafkaOptions, missing: readonly TopicSpec[], why: 
 async function leaders(admin: Admin, topics: readonly TopicSpec[]): Promise<readonly ITopicMetadata[]> {
   const deadline = Date.now() + leadersTimeoutMs;
   for (;;) {
-    const found = await admin.fetchTopicMetadata({ topics: topics.map(({ name }) => name) }).then(
-      (metadata) => metadata.topics,
-      (error: unknown) => passing(error, deadline),
-    );
-    if (found !== undefined && topics.every((topic) => led(topic, found))) return found;
-    if (Date.now() > deadline) throw leaderless(topics, found ?? []);
+    const { topics: found } = await onceKnown(deadline, () => admin.fetchTopicMetadata({ topics: topics.map(({ name }) => name) }));
+    if (topics.every((topic) => led(topic, found))) return found;
+    if (Date.now() > deadline) throw leaderless(topics, found);
     await pause(pollMs);
   }
 }
 
-/** Just after a topic was made, not every broker knows it. */
-function passing(error: unknown, deadline: number): undefined {
-  const types = kafkaTypes(error);
-  if (Date.now() > deadline || !types.some((type) => type === 'UNKNOWN_TOPIC_OR_PARTITION' || type === 'LEADER_NOT_AVAILABLE')) throw error;
+/** Just after a topic was made, not every broker knows it, and each request may go to another one. */
+async function onceKnown<T>(deadline: number, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      const types = [...kafkaTypes(error), ...kafkaTypes(rootOf(error))];
+      const passing = types.some((type) => type === 'UNKNOWN_TOPIC_OR_PARTITION' || type === 'LEADER_NOT_AVAILABLE');
+      if (Date.now() > deadline || !passing) throw error;
+      await pause(pollMs);
+    }
+  }
 }
 
 function leaderless(topics: readonly TopicSpec[], found: readonly ITopicMetadata[]): LogError {
@@ -187,7 +193,7 @@ function led(topic: TopicSpec, found: readonly ITopicMetadata[]): boolean {
 }
 
 async function checkSettings(admin: Admin, metadata: readonly ITopicMetadata[], kafka: KafkaOptions): Promise<void> {
-  const wrong = await findWrongSettings(admin, metadata);
+  const wrong = await onceKnown(Date.now() + leadersTimeoutMs, () => findWrongSettings(admin, metadata));
   if (wrong.length === 0) return;
   const lines = [...wrong.map(describeWrong), 'Mend it with:', ...mendingCommands(wrong, kafka)];
   throw new LogError('misconfigured', lines.join('\n'));

@@ -1,7 +1,7 @@
 /** What people, machines and networks do to Kafka while a server works, row by row. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { setTopic, withAdmin } from '../kafka-admin.ts';
-import { type Hands, type Row, row } from './hands.ts';
+import { type Hands, type Row, row } from './row.ts';
 import { loginBroker, oneBroker, oneBrokerOfVersion, smallDisk, threeBrokers } from './sites.ts';
 import type { ThreeBrokers } from './sites.ts';
 import { writeClaims, writeCompressed, writeTombstones, writeTransactions } from './strangers.ts';
@@ -58,6 +58,20 @@ const brokers: readonly Row[] = [
       await delay(12_000);
       leader.resume();
       await inSync(kafka, hands);
+    },
+  }),
+  row(oneBroker, {
+    name: 'the only broker blinks',
+    did: 'three times SIGSTOP for a moment that a request survives, at most 1.5 s',
+    refoldsMax: 0,
+    act: async (hands, { broker }) => {
+      for (let blink = 0; blink < 3; blink++) {
+        broker.pause();
+        await delay(hands.random() * 1_500);
+        broker.resume();
+        await hands.moreWorkflows(5);
+      }
+      hands.countFromNow();
     },
   }),
   row(oneBroker, {

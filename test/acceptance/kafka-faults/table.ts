@@ -1,4 +1,4 @@
-import type { RowReport } from './hands.ts';
+import type { RowReport } from './row.ts';
 
 /** Markdown. */
 export function tableOf(reports: readonly RowReport[]): string {

@@ -1,13 +1,13 @@
 /**
- * All rows, as a table for people: `npm run kafka-hands -- [--seed N] [--versions 3.9.2,4.3.1] [part of a row's name …]`
- * Exits with 1 when a row failed. CI runs the same rows (`kafka-hands.crash.test.ts`).
+ * All rows, as a table for people: `npm run kafka-faults -- [--seed N] [--versions 3.9.2,4.3.1] [part of a row's name …]`
+ * Exits with 1 when a row failed. CI runs the same rows (`kafka-faults.crash.test.ts`).
  */
 import { parseArgs } from 'node:util';
-import { Sites } from './hands.ts';
+import { Sites } from './row.ts';
 import { chosenRows } from './rows.ts';
 import { canMount } from './sites.ts';
 import { tableOf } from './table.ts';
-import type { RowReport } from './hands.ts';
+import type { RowReport } from './row.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,11 +1,11 @@
-/** The rows of `rows.ts` on real brokers. As a table: `npm run kafka-hands`. */
+/** The rows of `rows.ts` on real brokers. As a table: `npm run kafka-faults`. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { canStartLocalKafka } from '../../kafka/broker.ts';
-import { Sites } from './hands.ts';
+import { Sites } from './row.ts';
 import { chosenRows } from './rows.ts';
 import { canMount } from './sites.ts';
 import { tableOf } from './table.ts';
-import type { RowReport } from './hands.ts';
+import type { RowReport } from './row.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? 20_261);
 /** Other versions are fetched through Maven, 43 MB each. */
