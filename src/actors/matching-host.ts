@@ -63,8 +63,10 @@ type Loop = PartitionLoop<Command, Reply, MatchingRecord, Effect>;
 const START_TIMEOUT_MS = 10_000;
 const FORWARD_TIMEOUT_MS = 10_000;
 const WITHDRAW_TIMEOUT_MS = 10_000;
-const WITHDRAW_ATTEMPTS_MAX = 20;
 const WITHDRAW_RETRY_MS = 250;
+const WITHDRAW_RETRY_MS_MAX = 10_000;
+/** Only what history cannot decide or write is given up. */
+const WITHDRAW_FAILURES_MAX = 20;
 /** The mailbox was full. */
 const RESUBMIT_MS = 20;
 /** Each memory counts its correlations from a start of its own. */
@@ -227,7 +229,7 @@ class MatchingMemory
   answer(askId: number, reply: Reply): void {
     const delivered = this.#options.sink.answer(askId, reply);
     // The caller left while this answer was on its way: the core believes the poll ended well, so nobody else takes the start back.
-    if (!delivered && reply.kind === 'task') this.#takeBack(reply.task, reply.origin, reply.pollRequestId, 1);
+    if (!delivered && reply.kind === 'task') this.#takeBack(reply.task, reply.origin, reply.pollRequestId);
   }
 
   act(effect: Effect): void {
@@ -239,7 +241,7 @@ class MatchingMemory
       case 'startTask':
         return this.#startTask(effect);
       case 'withdrawActivityStart':
-        return this.#withdraw(effect, 1);
+        return this.#withdraw(effect);
       case 'forwardPoll':
         return this.#forwardPoll(effect);
       case 'cancelForwardedPoll':
@@ -311,24 +313,32 @@ class MatchingMemory
   #started(start: StartTask, answer: HistoryAnswer<StartWorkflowTask> | HistoryAnswer<StartActivityTask>): void {
     if (!this.#active && !isAskFailure(answer) && answer.kind !== 'rejected') {
       // Whatever answer this memory could have given is lost with it.
-      return this.#takeBack(answer, start.task, start.pollRequestId, WITHDRAW_ATTEMPTS_MAX);
+      return this.#takeBack(answer, start.task, start.pollRequestId);
     }
     this.#submit({ kind: 'taskStartAnswered', correlation: start.correlation, outcome: startOutcome(answer) });
   }
 
   /** Only activities can be taken back; a workflow task waits for its timeout. */
-  #takeBack(task: StartedTask, origin: StartTask['task'], pollRequestId: string, attempt: number): void {
+  #takeBack(task: StartedTask, origin: StartTask['task'], pollRequestId: string): void {
     if (task.kind !== 'activityTask') return;
     const { historyShard, key, scheduledEventId } = origin;
-    this.#withdraw({ kind: 'withdrawActivityStart', historyShard, key, scheduledEventId, pollRequestId }, attempt);
+    this.#withdraw({ kind: 'withdrawActivityStart', historyShard, key, scheduledEventId, pollRequestId });
   }
 
-  #withdraw(withdrawal: WithdrawActivityStart, attempt: number): void {
+  /**
+   * For as long as history is out of reach: the start that it has decided is committed when its log answers, and an activity that nobody
+   * has would wait for its timeout, which may be days.
+   */
+  #withdraw(withdrawal: WithdrawActivityStart, attempt = 1): void {
     const { historyShard, key, scheduledEventId, pollRequestId } = withdrawal;
     const command = { kind: 'withdrawActivityStart', key, scheduledEventId, pollRequestId } as const;
     this.#options.router.askHistory(historyShard, command, this.#deadlineIn(WITHDRAW_TIMEOUT_MS), (answer) => {
       if (!isAskFailure(answer)) return;
-      if (attempt < WITHDRAW_ATTEMPTS_MAX) return this.#later(WITHDRAW_RETRY_MS, () => this.#withdraw(withdrawal, attempt + 1));
+      const mayPass = (answer.kind !== 'internal' && answer.kind !== 'tooLarge') || attempt < WITHDRAW_FAILURES_MAX;
+      if (this.#active && mayPass) {
+        const delayMs = Math.min(WITHDRAW_RETRY_MS * 2 ** (attempt - 1), WITHDRAW_RETRY_MS_MAX);
+        return this.#later(delayMs, () => this.#withdraw(withdrawal, attempt + 1));
+      }
       const { namespaceId, workflowId, runId } = key;
       this.#options.logger.warn('an activity start was not withdrawn and waits for its timeout', {
         namespaceId,

@@ -303,6 +303,29 @@ describe('a poll whose caller leaves', () => {
     await until(() => bench.shard.asked.length === 1);
     expect(bench.shard.asked[0]?.command.kind).toBe('withdrawActivityStart');
   });
+
+  test('is withdrawn however long history is out of reach: what it had decided is committed in the end', async () => {
+    await bench.stop();
+    const clock = new HandClock();
+    bench = await new Bench(new MemoryLog(), clock).started();
+    const polled = bench.ask(poll('p1', { deadlineMs: clock.wallMs() + 600_000 }));
+    bench.ask(add(task('a')));
+    await until(() => bench.shard.asked.length === 1);
+    bench.router.cancel(polled.askId);
+    bench.shard.answer(started);
+    for (let second = 0; second < 600; second++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(1_000);
+      await new Promise((resolve) => setImmediate(resolve));
+      if (bench.shard.asked.length > 0) bench.shard.answer({ kind: 'unavailable', message: 'its log does not answer', refused: true });
+    }
+    for (let second = 0; second < 10 && bench.shard.asked.length === 0; second++) {
+      clock.advance(1_000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(bench.shard.asked[0]?.command).toMatchObject({ kind: 'withdrawActivityStart', pollRequestId: 'p1' });
+    bench.shard.answer({ kind: 'done' });
+  });
 });
 
 describe('partitions of one queue', () => {
