@@ -7,7 +7,8 @@
  *     the others (the outbox)    ──▶ the target's shard; its answer becomes finishOutboxTask here.
  *
  * What cannot be delivered now is tried again, with a growing pause, for as long as the task is pending. What cannot be built, or is
- * refused because of what it is (its target cannot decide or write it), is tried a few times; then the task's run is put aside.
+ * refused because of what it is (its target cannot decide or write it), has failed; after a few failures the task's run is put aside.
+ * Attempts that met nobody (a target that moves, a log that does not answer) are no failures, however many they are.
  */
 import { unreachable } from '../kernel/assert.ts';
 import { historyShardOf } from '../kernel/shard.ts';
@@ -55,6 +56,10 @@ export type TransferQueueOptions = {
 type DispatchTask = Extract<TransferTask, { readonly kind: 'workflowTask' | 'activityTask' }>;
 type OutboxTask = Exclude<TransferTask, DispatchTask>;
 
+/** `failures`: attempts that will hardly end otherwise next time. */
+type Tries = { readonly attempt: number; readonly failures: number };
+const firstTry: Tries = { attempt: 1, failures: 0 };
+
 const DELIVERY_TIMEOUT_MS = 10_000;
 const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MS_MAX = 5_000;
@@ -75,7 +80,7 @@ export class TransferQueue {
   }
 
   run(task: TransferTask): void {
-    this.#run(task, 1);
+    this.#run(task, firstTry);
   }
 
   /** This memory is dropped: whoever takes over runs what is pending. */
@@ -85,48 +90,56 @@ export class TransferQueue {
     this.#retries.clear();
   }
 
-  #run(task: TransferTask, attempt: number): void {
+  #run(task: TransferTask, tries: Tries): void {
     if (this.#closed || !this.#options.shard.isPending(task.taskId)) return;
     try {
-      this.#send(task, attempt);
+      this.#send(task, tries);
     } catch (error) {
-      this.#failed(task, attempt, error);
+      this.#failed(task, tries, error);
     }
   }
 
   /** A bug of ours that meets this task is this task's trouble alone. */
-  #failed(task: TransferTask, attempt: number, error: unknown): void {
+  #failed(task: TransferTask, tries: Tries, error: unknown): void {
     const { namespaceId, workflowId, runId } = task.key;
     const { kind, taskId } = task;
     const problem = error instanceof Error ? error : new Error(String(error));
-    this.#options.logger.error('a task cannot be run', { task: kind, taskId, namespaceId, workflowId, runId, attempt, error: problem });
-    this.#hopeless(task, attempt, `${problem.name}: ${problem.message}`);
+    this.#options.logger.error('a task cannot be run', {
+      task: kind,
+      taskId,
+      namespaceId,
+      workflowId,
+      runId,
+      attempt: tries.attempt,
+      error: problem,
+    });
+    this.#hopeless(task, failedOnceMore(tries), `${problem.name}: ${problem.message}`);
   }
 
   /** It will hardly be otherwise next time. */
-  #hopeless(task: TransferTask, attempt: number, reason: string): void {
-    if (attempt >= OWN_COMMAND_ATTEMPTS_MAX) this.#options.shard.putAside(task, reason);
-    else this.#retry(task, attempt, reason);
+  #hopeless(task: TransferTask, tries: Tries, reason: string): void {
+    if (tries.failures >= OWN_COMMAND_ATTEMPTS_MAX) this.#options.shard.putAside(task, reason);
+    else this.#retry(task, tries, reason);
   }
 
-  #send(task: TransferTask, attempt: number): void {
+  #send(task: TransferTask, tries: Tries): void {
     switch (task.kind) {
       case 'workflowTask':
       case 'activityTask':
-        return this.#dispatch(task, task.taskQueue, attempt);
+        return this.#dispatch(task, task.taskQueue, tries);
       case 'startChild':
       case 'scheduleChildFirstTask':
       case 'signalExternal':
       case 'cancelExternal':
       case 'notifyParent':
       case 'closeChild':
-        return this.#deliver(task, attempt);
+        return this.#deliver(task, tries);
       default:
         return unreachable(task);
     }
   }
 
-  #dispatch(task: DispatchTask, taskQueue: TaskQueue, attempt: number): void {
+  #dispatch(task: DispatchTask, taskQueue: TaskQueue, tries: Tries): void {
     const { router, layout, shard } = this.#options;
     const queue = this.#partitionFor(task, taskQueue);
     router.askMatching(
@@ -149,19 +162,19 @@ export class TransferQueue {
       (reply) => {
         if (reply.kind === 'done') return;
         try {
-          if (reply.kind === 'stickyUnavailable') this.#dispatchToNormalQueue(task, attempt);
-          else this.#retry(task, attempt, whyNot(reply));
+          if (reply.kind === 'stickyUnavailable') this.#dispatchToNormalQueue(task, tries);
+          else this.#retry(task, tries, whyNot(reply));
         } catch (error) {
-          this.#failed(task, attempt, error);
+          this.#failed(task, tries, error);
         }
       },
     );
   }
 
   /** Nobody polls the sticky queue: any worker may have the task, with its whole history, at once. */
-  #dispatchToNormalQueue(task: DispatchTask, attempt: number): void {
+  #dispatchToNormalQueue(task: DispatchTask, tries: Tries): void {
     if (this.#closed || !this.#options.shard.isPending(task.taskId)) return;
-    this.#dispatch(task, { name: task.taskQueue.normalName, kind: 1, normalName: '' }, attempt);
+    this.#dispatch(task, { name: task.taskQueue.normalName, kind: 1, normalName: '' }, tries);
   }
 
   #partitionFor(task: DispatchTask, taskQueue: TaskQueue): TaskQueuePartition {
@@ -176,33 +189,34 @@ export class TransferQueue {
     };
   }
 
-  #deliver(task: OutboxTask, attempt: number): void {
+  #deliver(task: OutboxTask, tries: Tries): void {
     const { router, layout, shard } = this.#options;
     const outgoing = shard.outboxCommand(task.taskId);
     if (outgoing === undefined) return shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome: { kind: 'done' } });
     const target = historyShardOf(outgoing.targetNamespaceId, outgoing.targetWorkflowId, layout.historyShards);
     router.askHistory(target, outgoing.command, this.#deadlineMs(), (reply) => {
       if (this.#closed) return;
-      if (reply.kind === 'internal') return this.#hopeless(task, attempt, whyNot(reply));
+      if (reply.kind === 'internal') return this.#hopeless(task, failedOnceMore(tries), whyNot(reply));
       try {
         const outcome = outcomeOf(task, reply);
-        if (outcome === undefined && reply.kind === 'tooLarge') this.#hopeless(task, attempt, whyNot(reply));
-        else if (outcome === undefined) this.#retry(task, attempt, whyNot(reply));
+        if (outcome === undefined && reply.kind === 'tooLarge') this.#hopeless(task, failedOnceMore(tries), whyNot(reply));
+        else if (outcome === undefined) this.#retry(task, tries, whyNot(reply));
         else shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome });
       } catch (error) {
-        this.#failed(task, attempt, error);
+        this.#failed(task, tries, error);
       }
     });
   }
 
-  #retry(task: TransferTask, attempt: number, reason: string): void {
+  #retry(task: TransferTask, tries: Tries, reason: string): void {
     if (this.#closed) return;
+    const { attempt, failures } = tries;
     if (attempt >= WARN_ATTEMPT) this.#warn(task, attempt, reason);
     const delayMsMax = Math.max(RETRY_DELAY_MS_MAX, this.#retries.size * RETRY_DELAY_MS_PER_TASK);
     const delayMs = Math.min(RETRY_DELAY_MS * 2 ** (attempt - 1), delayMsMax) * (0.8 + 0.4 * this.#options.random.fraction());
     const timer = this.#options.clock.after(delayMs, () => {
       this.#retries.delete(timer);
-      this.#run(task, attempt + 1);
+      this.#run(task, { attempt: attempt + 1, failures });
     });
     this.#retries.add(timer);
   }
@@ -227,6 +241,10 @@ export class TransferQueue {
   #deadlineMs(): number {
     return this.#options.clock.monoMs() + DELIVERY_TIMEOUT_MS;
   }
+}
+
+function failedOnceMore({ attempt, failures }: Tries): Tries {
+  return { attempt, failures: failures + 1 };
 }
 
 function outcomeOf(task: OutboxTask, reply: HistoryReply | AskFailure): OutboxOutcome | undefined {

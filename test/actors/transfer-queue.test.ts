@@ -176,3 +176,19 @@ test.each([
   bench.clock.advance(60_000);
   expect(bench.aside).toEqual([`notifyParent 1: ${answer.message}`]);
 });
+
+test('a failure after a long time without its target is the first one', () => {
+  const bench = new Bench();
+  bench.deliveryAnswer = { kind: 'unavailable', message: 'moves' };
+  bench.notifyParent(1);
+  bench.clock.advance(60_000);
+  expect(bench.asks).toBeGreaterThan(10);
+  bench.deliveryAnswer = { kind: 'internal', message: 'a hiccup' };
+  const before = bench.asks;
+  while (bench.asks === before) bench.clock.advance(100);
+  bench.clock.advance(100);
+  expect(bench.asks, 'that one was answered so').toBe(before + 1);
+  bench.deliveryAnswer = { kind: 'done' };
+  bench.clock.advance(60_000);
+  expect(bench.aside).toEqual([]);
+});
