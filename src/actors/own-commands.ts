@@ -11,13 +11,20 @@ import type { Clock, Timer } from './ports.ts';
 export const OWN_COMMAND_ATTEMPTS_MAX = 5;
 const RETRY_DELAY_MS = 200;
 const RETRY_DELAY_MS_MAX = 60_000;
-/** Past it the counts begin anew: a command whose count is lost is tried a few times more. */
-const COUNTED_COMMANDS_MAX = 10_000;
+/** Past it, what has not failed for a while is forgotten: it has succeeded since, or there was no need of it any more. */
+const COUNTED_COMMANDS_KEPT = 10_000;
+const FORGOTTEN_AFTER_MS = 10 * RETRY_DELAY_MS_MAX;
+
+type Failures = { readonly count: number; readonly lastMs: number };
 
 export class OwnCommands {
   readonly #clock: Clock;
-  /** Attempts by what was attempted. What succeeds in the end stays counted: task ids are never used again. */
-  readonly #attempts = new Map<string, number>();
+  /**
+   * By what was attempted, the latest at the end. Whatever fails again and again stays counted, however much there is of it: it is in the
+   * shard's state as well, and were its count lost, nothing of it would ever be put aside.
+   */
+  readonly #failures = new Map<string, Failures>();
+  #forgottenAtMs = -Infinity;
   readonly #timers = new Set<Timer>();
 
   constructor(clock: Clock) {
@@ -26,11 +33,22 @@ export class OwnCommands {
 
   /** Another attempt has failed: the pause before the next one; undefined when there have been enough. */
   pauseMs(name: string, attemptsMax: number = OWN_COMMAND_ATTEMPTS_MAX): number | undefined {
-    if (this.#attempts.size >= COUNTED_COMMANDS_MAX) this.#attempts.clear();
-    const attempts = (this.#attempts.get(name) ?? 0) + 1;
-    this.#attempts.set(name, attempts);
-    if (attempts >= attemptsMax) return undefined;
-    return Math.min(RETRY_DELAY_MS * 2 ** (attempts - 1), RETRY_DELAY_MS_MAX);
+    const nowMs = this.#clock.monoMs();
+    const count = (this.#failures.get(name)?.count ?? 0) + 1;
+    this.#failures.delete(name);
+    this.#forget(nowMs);
+    if (count >= attemptsMax) return undefined;
+    this.#failures.set(name, { count, lastMs: nowMs });
+    return Math.min(RETRY_DELAY_MS * 2 ** (count - 1), RETRY_DELAY_MS_MAX);
+  }
+
+  #forget(nowMs: number): void {
+    if (this.#failures.size < COUNTED_COMMANDS_KEPT || nowMs < this.#forgottenAtMs + RETRY_DELAY_MS_MAX) return;
+    this.#forgottenAtMs = nowMs;
+    for (const [name, { lastMs }] of this.#failures) {
+      if (lastMs > nowMs - FORGOTTEN_AFTER_MS) return;
+      this.#failures.delete(name);
+    }
   }
 
   after(delayMs: number, run: () => void): void {
