@@ -6,6 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { decompressed } from '../../src/grpc/transport/compression.ts';
 import { defaultTransportLimits, type TransportLimits } from '../../src/grpc/transport/limits.ts';
 import { startGrpcServer, type GrpcServer } from '../../src/grpc/transport/grpc-server.ts';
+import { MessageReader } from '../../src/grpc/transport/message-reader.ts';
 import type { Call, Interceptor, Method } from '../../src/grpc/transport/call.ts';
 import { silentLogger, type Logger } from '../../src/observability/logger.ts';
 import { RawClient } from './raw-client.ts';
@@ -85,6 +86,10 @@ function frame(message: Uint8Array, flag = 0): Buffer {
   return Buffer.concat([head, message]);
 }
 
+function asker(): { connection: object; ended: boolean } {
+  return { connection: {}, ended: false };
+}
+
 const echo = (request: Uint8Array): Uint8Array => request.slice();
 
 test('localhost answers on IPv4 and on IPv6', async () => {
@@ -155,8 +160,8 @@ test('four KiB that stand for four MiB are not decompressed on the event loop', 
   expect(bomb.length).toBeLessThan(5_000);
   const small = gzipSync(Buffer.alloc(1024 * 1024));
   expect(small.length).toBeLessThan(4 * 1024);
-  expect(decompressed(small, 'gzip', 4 * 1024 * 1024)).toBeInstanceOf(Promise);
-  expect(decompressed(gzipSync(Buffer.from('small')), 'gzip', 4 * 1024 * 1024)).toEqual(Buffer.from('small'));
+  expect(decompressed(small, 'gzip', 4 * 1024 * 1024, asker())).toBeInstanceOf(Promise);
+  expect(decompressed(gzipSync(Buffer.from('small')), 'gzip', 4 * 1024 * 1024, asker())).toEqual(Buffer.from('small'));
 });
 
 test('many at a time are decompressed in turn, and a broken one takes nobody else along', async () => {
@@ -164,10 +169,36 @@ test('many at a time are decompressed in turn, and a broken one takes nobody els
   const messages = Array.from({ length: 40 }, (_, at) =>
     at % 5 === 0 ? Buffer.concat([broken, Buffer.alloc(4 * 1024, 1)]) : gzipSync(Buffer.alloc(1024 * 1024, at)),
   );
-  const settled = await Promise.allSettled(messages.map(async (message) => decompressed(message, 'gzip', 4 * 1024 * 1024)));
+  const settled = await Promise.allSettled(messages.map(async (message) => decompressed(message, 'gzip', 4 * 1024 * 1024, asker())));
   expect(settled.map(({ status }) => status)).toEqual(messages.map((_, at) => (at % 5 === 0 ? 'rejected' : 'fulfilled')));
   for (const [at, result] of settled.entries())
     if (result.status === 'fulfilled') expect([result.value.length, result.value[0]]).toEqual([1024 * 1024, at]);
+});
+
+test('one connection with many bombs delays the others by its share alone', async () => {
+  const bomb = gzipSync(Buffer.alloc(4 * 1024 * 1024));
+  const many = asker();
+  let ended = 0;
+  const bombs = Array.from({ length: 120 }, async () => {
+    await decompressed(bomb, 'gzip', 4 * 1024 * 1024, many);
+    ended++;
+  });
+  await decompressed(gzipSync(Buffer.alloc(100_000, 1)), 'gzip', 4 * 1024 * 1024, asker());
+  expect(ended).toBeLessThan(40);
+  await Promise.all(bombs);
+});
+
+test('what waits to be decompressed for a call that is over is left as it is', async () => {
+  const connection = {};
+  const calls = Array.from({ length: 60 }, () => ({ connection, ended: false }));
+  const broken = Buffer.alloc(8 * 1024, 1);
+  const outcomes = Promise.allSettled(calls.map(async (call) => decompressed(broken, 'gzip', 1024, call)));
+  for (const call of calls) call.ended = true;
+  const codesOf = (await outcomes).map((outcome) => outcome.status === 'rejected' && (outcome.reason as { code: number }).code);
+  // The first few were on a thread already.
+  expect(codesOf.indexOf(codes.CANCELLED)).toBeLessThan(10);
+  expect(new Set(codesOf)).toEqual(new Set([codes.INTERNAL, codes.CANCELLED]));
+  expect(await decompressed(gzipSync(Buffer.alloc(100_000, 1)), 'gzip', 4 * 1024 * 1024, asker())).toHaveLength(100_000);
 });
 
 test.each([100, 60_000])('a compressed request of %i bytes is read', async (size) => {
@@ -563,6 +594,42 @@ test('who asks for much and reads nothing is cut, and nobody else notices', asyn
   for (let call = 0; call < 4; call++) askWithoutReading(slow);
   await cut;
   expect(await client.call('/test.Service/Echo', new Uint8Array(1))).toHaveLength(answer.length);
+});
+
+test('answers that wait to be compressed count as kept', async () => {
+  const answer = new Uint8Array(1024 * 1024);
+  const server = await serve(() => answer, { limits: { keptBytesMax: 10 * 1024 * 1024 } });
+  const greedy = http2(server);
+  const cut = new Promise<void>((resolve) => void greedy.once('close', resolve));
+  for (let call = 0; call < 200; call++) {
+    const request = greedy.request({
+      ':method': 'POST',
+      ':path': '/test.Service/Echo',
+      'content-type': 'application/grpc',
+      'grpc-accept-encoding': 'gzip',
+    });
+    request.on('error', () => {});
+    request.resume();
+    request.end(frame(new Uint8Array(1)));
+  }
+  await cut;
+  const client = clientOf(server);
+  for (let call = 0; call < 30; call++) expect(await client.call('/test.Service/Echo', new Uint8Array(1))).toHaveLength(answer.length);
+});
+
+test('a request that comes byte by byte keeps nothing of the network’s memory', () => {
+  const body = Buffer.from(Array.from({ length: 1000 }, (_, at) => at % 251));
+  for (const chunkBytes of [1, 3, 7, 999, 1004]) {
+    const reader = new MessageReader(2000);
+    const network = Buffer.alloc(2000);
+    const sent = frame(body);
+    for (let at = 0; at < sent.length; at += chunkBytes) {
+      const chunk = sent.subarray(at, at + chunkBytes);
+      chunk.copy(network);
+      reader.add(network.subarray(0, chunk.length));
+    }
+    expect(reader.finish()).toEqual({ compressed: false, message: body });
+  }
 });
 
 test('who sends requests by halves is cut, and nobody else notices', async () => {

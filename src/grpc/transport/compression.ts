@@ -12,8 +12,16 @@ const syncOutputBytesMax = 64 * 1024;
 /** At the same time. What waits is small; what is being decompressed may take as much as the message limit. */
 const gunzipsMax = 8;
 
-/** Undoes the compression of one message, `encoding` as the client named it. Never gives more than `bytesMax`. */
-export function decompressed(message: Uint8Array, encoding: string, bytesMax: number): Uint8Array | Promise<Uint8Array> {
+/**
+ * Undoes the compression of one message, `encoding` as the client named it. Never gives more than `bytesMax`. `asker`: when its turn comes
+ * and it has ended, the work is not done.
+ */
+export function decompressed(
+  message: Uint8Array,
+  encoding: string,
+  bytesMax: number,
+  asker: Asker,
+): Uint8Array | Promise<Uint8Array> {
   if (encoding === '' || encoding === 'identity') {
     throw new StatusError(statusCode.internal, 'grpc: compressed flag set with identity or empty encoding');
   }
@@ -21,32 +29,53 @@ export function decompressed(message: Uint8Array, encoding: string, bytesMax: nu
     // Clients look for these words and send uncompressed from then on.
     throw new StatusError(statusCode.unimplemented, `grpc: Decompressor is not installed for grpc-encoding "${encoding}"`);
   }
-  if (message.length > syncGunzipBytesMax) return inTurn(message, bytesMax);
+  if (message.length > syncGunzipBytesMax) return inTurn(message, bytesMax, asker);
   const outputBytesMax = Math.min(bytesMax, syncOutputBytesMax);
   try {
     return gunzipSync(message, { maxOutputLength: outputBytesMax });
   } catch (error) {
-    if (outputBytesMax < bytesMax && isTooLarge(error)) return inTurn(message, bytesMax);
+    if (outputBytesMax < bytesMax && isTooLarge(error)) return inTurn(message, bytesMax, asker);
     throw gunzipFailure(error, bytesMax);
   }
 }
 
-let gunzips = 0;
-const waiting: (() => void)[] = [];
+/** `connection`: those that wait take turns by it. Somebody's thousand bombs are the others' one. */
+export type Asker = { readonly connection: object; readonly ended: boolean };
 
-async function inTurn(message: Uint8Array, bytesMax: number): Promise<Uint8Array> {
-  if (gunzips === gunzipsMax) await new Promise<void>((resolve) => waiting.push(resolve));
+let gunzips = 0;
+const waiting = new Map<object, (() => void)[]>();
+
+async function inTurn(message: Uint8Array, bytesMax: number, asker: Asker): Promise<Uint8Array> {
+  if (gunzips === gunzipsMax) await new Promise<void>((begin) => wait(asker.connection, begin));
   else gunzips++;
   try {
+    if (asker.ended) throw new StatusError(statusCode.cancelled, 'context canceled');
     return await gunzipAsync(message, { maxOutputLength: bytesMax });
   } catch (error) {
-    throw gunzipFailure(error, bytesMax);
+    throw error instanceof StatusError ? error : gunzipFailure(error, bytesMax);
   } finally {
     // The place passes on to whoever waits next.
-    const next = waiting.shift();
+    const next = takeNext();
     if (next === undefined) gunzips--;
     else next();
   }
+}
+
+function wait(connection: object, begin: () => void): void {
+  const own = waiting.get(connection);
+  if (own === undefined) waiting.set(connection, [begin]);
+  else own.push(begin);
+}
+
+/** The first of the connection that waits longest for its turn, which then goes to the end. */
+function takeNext(): (() => void) | undefined {
+  for (const [connection, own] of waiting) {
+    const next = own.shift();
+    waiting.delete(connection);
+    if (own.length > 0) waiting.set(connection, own);
+    return next;
+  }
+  return undefined;
 }
 
 export function compressed(message: Uint8Array): Promise<Uint8Array> {

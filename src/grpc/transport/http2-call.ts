@@ -70,6 +70,16 @@ export class Http2Call implements Call {
     return value === undefined ? '' : typeof value === 'string' ? value : value.join(',');
   }
 
+  /** Answered, refused, or given up. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Whose turn it takes where calls wait for each other. */
+  get connection(): object {
+    return this.#session ?? this;
+  }
+
   onCancel(listener: () => void): void {
     if (this.cancelled) listener();
     else this.#cancelListener = listener;
@@ -121,7 +131,7 @@ export class Http2Call implements Call {
         this.#handle(method, message);
         return;
       }
-      const plain = decompressed(message, this.header('grpc-encoding'), this.#context.limits.messageBytesMax);
+      const plain = decompressed(message, this.header('grpc-encoding'), this.#context.limits.messageBytesMax, this);
       if (plain instanceof Promise) plain.then((bytes) => this.#handle(method, bytes)).catch((error: unknown) => this.fail(error));
       else this.#handle(method, plain);
     } catch (error) {
@@ -152,8 +162,13 @@ export class Http2Call implements Call {
   #finish(answer: Uint8Array): void {
     if (this.#ended) return;
     if (answer.length >= this.#context.limits.gzipAnswerBytesMin && acceptsGzip(this.header('grpc-accept-encoding'))) {
+      // It waits for a thread: many of them at once are as much to keep as answers that nobody takes.
+      this.#keep(answer.length);
       compressed(answer)
-        .then((small) => this.#answer(small, true))
+        .then((small) => {
+          this.#letGo();
+          this.#answer(small, true);
+        })
         .catch((error: unknown) => this.fail(error));
       return;
     }
