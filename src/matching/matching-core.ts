@@ -183,7 +183,8 @@ export class MatchingCore<T> {
     this.#turn.begin(nowMs);
     this.#flush = false;
     let first = this.#deadlines.first();
-    while (first !== undefined && first.dueMs <= nowMs) {
+    // The rest is due still: the next command, or a tick of its own, goes on with it.
+    for (let looks = 0; first !== undefined && first.dueMs <= nowMs && looks < this.#limits.duePerTurnMax; looks++) {
       this.#deadlines.remove(first);
       try {
         this.#due(first);
@@ -534,7 +535,11 @@ export class MatchingCore<T> {
   #offerDue(offer: Offer): void {
     const poll = offer.poll;
     if (offer.state === 'retrying' && poll !== undefined) return this.#start(offer, poll);
-    if (offer.state === 'resting') return this.#offerAgain(offer);
+    if (offer.state === 'resting') {
+      // Behind all others: at its old place, tasks of a dead shard would be tried again before those that can be started.
+      offer.order = ++this.#lastOrder;
+      return this.#offerAgain(offer);
+    }
     // A child's offer has been held long enough.
     offer.queue.offers.remove(offer);
     this.#drop(offer, noMatch);

@@ -160,6 +160,26 @@ describe('what history answers to a start', () => {
     expect(host.takeWithdrawals()).toEqual([]);
   });
 
+  test('refused: what comes back stands behind what waits, however much there is of both', () => {
+    const host = new Host();
+    const dead = Array.from({ length: 100 }, (_, at) => `dead-${at}`);
+    const alive = Array.from({ length: 100 }, (_, at) => `alive-${at}`);
+    for (const name of [...dead, ...alive]) host.ask(add(task(name)));
+    host.ask(poll('first'));
+    for (const name of dead) {
+      const [start] = host.takeStarts();
+      expect(start!.task.key.workflowId).toBe(name);
+      host.answerStart(start!, { kind: 'refused' });
+    }
+    host.advanceTo(host.now + 1_000);
+    const started = host.takeStarts().map((start) => start.task.key.workflowId);
+    for (let at = 1; at < 200; at++) {
+      host.ask(poll(`poll-${at}`, { deadlineMs: 600_000 }));
+      started.push(...host.takeStarts().map((start) => start.task.key.workflowId));
+    }
+    expect(started).toEqual([...alive, ...dead]);
+  });
+
   test('refused after a start whose fate is not known: that one is withdrawn', () => {
     host.ask(add(task('a')));
     host.ask(poll('p1'));
@@ -181,6 +201,17 @@ describe('what history answers to a start', () => {
 });
 
 describe('the end of a poll', () => {
+  test('a thousand deadlines that pass together are not one turn', () => {
+    const few = new Host({ duePerTurnMax: 2 });
+    const polled = Array.from({ length: 5 }, (_, at) => few.ask(poll(`p${at}`, { deadlineMs: 9_000 })));
+    few.now = 9_000;
+    for (const answered of [2, 4, 5]) {
+      expect(few.core.nextDeadline()).toBe(9_000);
+      few.ask({ kind: 'tick' });
+      expect(polled.filter((askId) => few.replies.has(askId))).toHaveLength(answered);
+    }
+  });
+
   test('empty exactly at its deadline', () => {
     const polled = host.ask(poll('p1', { deadlineMs: 9_000 }));
     expect(host.core.nextDeadline()).toBe(9_000);
