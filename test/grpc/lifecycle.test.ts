@@ -1,7 +1,7 @@
 /** What is done to a workflow from outside, and what is asked about it. */
 import { status as codes } from '@grpc/grpc-js';
 import proto from '@temporalio/proto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Description } from '../../src/history/replies.ts';
 import { decodeLink } from '../../src/wire/generated/lean/link.ts';
 import {
@@ -170,6 +170,29 @@ describe('query', () => {
       'unknown queryType',
       'QueryFailedFailure',
     ]);
+  });
+
+  test('a namespace whose waiting queries take 32 MiB is refused more of them, another one is not', async () => {
+    bench.stub.answers.history = () => 'never';
+    const large = { queryType: 'state', queryArgs: payloadsOf(2 * 1024 * 1024 - 100), header: undefined };
+    const of = (namespace: string): Uint8Array =>
+      encodeQueryWorkflowRequest({ namespace, execution, query: large, queryRejectCondition: 0 });
+    const waiting = Array.from({ length: 16 }, () => bench.client.start('QueryWorkflow', of('default'), { gzip: true }));
+    const given = Promise.allSettled(waiting.map((each) => each.answer));
+    await vi.waitUntil(() => bench.stub.openAsks === 16, { timeout: 20_000 });
+    const error = await bench.client.refusal('QueryWorkflow', of('default'));
+    expect([error.code, error.details]).toEqual([codes.RESOURCE_EXHAUSTED, 'the queries of this namespace that wait are too large']);
+    const other = bench.client.start('QueryWorkflow', of('other'));
+    const otherEnded = other.answer.catch(() => undefined);
+    await vi.waitUntil(() => bench.stub.openAsks === 17, { timeout: 20_000 });
+    // Given up is not gone: it waits at the task queue.
+    for (const each of [...waiting, other]) each.cancel();
+    await Promise.all([given, otherEnded]);
+    await vi.waitUntil(() => bench.stub.openAsks === 0, { timeout: 20_000 });
+    expect((await bench.client.refusal('QueryWorkflow', of('default'))).code).toBe(codes.RESOURCE_EXHAUSTED);
+    // What was answered is.
+    bench.stub.answers.history = () => ({ kind: 'queryAnswered', answer: payloadsOf(2) });
+    for (let at = 0; at < 20; at++) await bench.client.call('QueryWorkflow', of('other'));
   });
 
   test('its own words reach the client before the deadline does', async () => {

@@ -16,12 +16,7 @@ const gunzipsMax = 8;
  * Undoes the compression of one message, `encoding` as the client named it. Never gives more than `bytesMax`. `asker`: when its turn comes
  * and it has ended, the work is not done.
  */
-export function decompressed(
-  message: Uint8Array,
-  encoding: string,
-  bytesMax: number,
-  asker: Asker,
-): Uint8Array | Promise<Uint8Array> {
+export function decompressed(message: Uint8Array, encoding: string, bytesMax: number, asker: Asker): Uint8Array | Promise<Uint8Array> {
   if (encoding === '' || encoding === 'identity') {
     throw new StatusError(statusCode.internal, 'grpc: compressed flag set with identity or empty encoding');
   }

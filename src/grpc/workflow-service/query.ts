@@ -15,16 +15,22 @@ import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
 import { checkBound } from '../validation/bounds.ts';
 import { checkBlob } from '../validation/lengths.ts';
+import { QueryBytes } from './query-bytes.ts';
 
 const queryWaitMsMax = 20_000;
 /** The query's own words reach the client before its deadline does. */
 const queryTailMs = 200;
 
 export function queryMethods(front: Front): readonly NamedMethod[] {
-  return [unary('QueryWorkflow', decodeQueryWorkflowRequest, encodeQueryWorkflowResponse, (request, call) => query(front, request, call))];
+  const waiting = new QueryBytes();
+  return [
+    unary('QueryWorkflow', decodeQueryWorkflowRequest, encodeQueryWorkflowResponse, (request, call) =>
+      query(front, waiting, request, call),
+    ),
+  ];
 }
 
-async function query(front: Front, request: QueryWorkflowRequest, call: Call): Promise<QueryWorkflowResponse> {
+async function query(front: Front, waiting: QueryBytes, request: QueryWorkflowRequest, call: Call): Promise<QueryWorkflowResponse> {
   const namespace = await front.namespace(call, request.namespace);
   const key = runKey(namespace.id, request.execution);
   if (request.query === undefined) throw invalidArgument('WorkflowQuery is not set on request.');
@@ -33,6 +39,8 @@ async function query(front: Front, request: QueryWorkflowRequest, call: Call): P
   checkBlob(request.query.header, 'fields', front.limits);
   checkBound('QueryWorkflowRequest.query_reject_condition', request.queryRejectCondition);
   const deadlineMs = Math.min(front.nowMs() + queryWaitMsMax, call.deadlineMs - queryTailMs);
+  const encoded = encodeWorkflowQuery(request.query);
+  const giveBack = waiting.take(namespace.id, encoded.length);
   const reply = await front
     .waitHistory(
       call,
@@ -41,13 +49,18 @@ async function query(front: Front, request: QueryWorkflowRequest, call: Call): P
         kind: 'queryWorkflow',
         key,
         queryId: front.ports.newId(),
-        query: encodeWorkflowQuery(request.query),
+        query: encoded,
         rejectCondition: request.queryRejectCondition,
         deadlineMs,
       },
       deadlineMs,
     )
-    .catch((error: unknown) => Promise.reject(inWordsOfQueries(error)));
+    .catch((error: unknown) => Promise.reject(inWordsOfQueries(error)))
+    .finally(() => {
+      // Who gives up takes nothing out of the task queue: there it waits until its deadline.
+      if (call.cancelled) setTimeout(giveBack, deadlineMs - front.nowMs()).unref();
+      else giveBack();
+    });
   if (reply === 'ended') throw unavailable('the server is shutting down');
   if (reply.kind === 'queryRejected') return { ...emptyQueryWorkflowResponse(), queryRejected: { status: reply.status } };
   return { ...emptyQueryWorkflowResponse(), queryResult: reply.answer };
