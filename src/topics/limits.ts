@@ -8,6 +8,11 @@ export const requestBytesMax = 32 * 1024 * 1024;
 /** Headers, lengths, offsets and numbers of one record, generously. */
 const recordOverheadBytes = 192;
 
+/** On Kafka every record of ours has at least four headers, whose names alone take more. */
+const recordBytesMin = 64;
+/** A batch that numbers more of them is not ours. */
+export const batchRecordsMax = batchBytesMax / recordBytesMin;
+
 /** An upper bound of what a batch takes on the wire. */
 export function sealedBytes({ records }: SealedBatch): number {
   let bytes = 0;

@@ -4,7 +4,7 @@ import { decodeBatch, encodeBatch } from '../../src/topics/embedded/batch-codec.
 import { crc32c } from '../../src/topics/kafka/crc32c.ts';
 import { decodeRecordBatches, encodeRecordBatch } from '../../src/topics/kafka/record-batch.ts';
 import { atOnce, inSlices } from '../../src/topics/in-slices.ts';
-import { batchBytesMax, sealedBytes } from '../../src/topics/limits.ts';
+import { batchBytesMax, batchRecordsMax, sealedBytes } from '../../src/topics/limits.ts';
 import { record } from '../contract/log-writer.ts';
 import type { LogRecord, StoredRecord } from '../../src/actors/log.ts';
 
@@ -115,6 +115,54 @@ test('what cannot be read as ours takes its offsets, and is nobody’s', () => {
     ]);
     expect(nextOffset, name).toBe(9);
   }
+});
+
+test('a stranger’s batch that numbers millions of records is read in pieces, and what follows it is ours', () => {
+  const count = 1_000_000;
+  const odd = placed(encodeRecordBatch([record(1)]), 1);
+  odd.writeInt32BE(count - 1, 23);
+  odd.writeInt32BE(count, 57);
+  const bytes = Buffer.concat([encodeRecordBatch([record(1)]), attributed(odd, 1), placed(encodeRecordBatch([record(2)]), 1 + count)]);
+  const sequences: number[] = [];
+  let at = 0;
+  for (let reads = 0; at < count + 2 && reads < 100; reads++) {
+    const { records, nextOffset } = atOnce(decodeRecordBatches(bytes, at, 't/0'));
+    expect(records.length).toBeLessThanOrEqual(batchRecordsMax);
+    for (const found of records) {
+      if (found.offset !== at) throw new Error(`offset ${found.offset} follows ${at - 1}`);
+      at = found.offset + 1;
+      if (found.epoch > 0) sequences.push(found.sequence);
+    }
+    expect(nextOffset).toBe(at);
+  }
+  expect(sequences).toEqual([1, 2]);
+  expect(at).toBe(count + 2);
+});
+
+test('a legal batch of ours is never taken for a stranger’s, however small its records are', () => {
+  const tiny: LogRecord = { ...record(1), key: '', type: '', namespace: '', workflowId: '', runId: '', value: new Uint8Array() };
+  const count = 10_000;
+  const { length } = encodeRecordBatch(Array.from({ length: count }, () => tiny));
+  expect(length / count).toBeGreaterThan(batchBytesMax / batchRecordsMax);
+});
+
+test('property: records whose numbers make no sense are nobody’s, and end', () => {
+  const edits = fc.array(fc.tuple(fc.nat(400), fc.constantFrom(0, 1, 2, 0x7f, 0x80, 0xff)), { minLength: 1, maxLength: 20 });
+  fc.assert(
+    fc.property(edits, (bytes) => {
+      const batch = encodeRecordBatch([record(1), record(2), record(3)]);
+      for (const [at, byte] of bytes) if (61 + at < batch.length) batch[61 + at] = byte;
+      const { records, nextOffset } = atOnce(decodeRecordBatches(attributed(batch, 0), 0, 't/0'));
+      expect(nextOffset).toBe(3);
+      let last = -1;
+      for (const { offset } of records) {
+        expect(offset).toBeGreaterThan(last);
+        expect(offset).toBeLessThan(3);
+        last = offset;
+      }
+    }),
+    { numRuns: 3_000 },
+  );
 });
 
 test('a batch that compaction emptied is seen as numbers without records', () => {

@@ -9,9 +9,7 @@
  * Undefined when it cannot be read, or would be larger than any batch of ours: then it is a stranger's.
  */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-
-/** A batch of ours has at most 8 MiB. */
-const outputBytesMax = 64 * 1024 * 1024;
+import { batchBytesMax as outputBytesMax } from '../limits.ts';
 
 export const codecs = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const;
 

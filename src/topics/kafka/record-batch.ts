@@ -10,6 +10,7 @@
  */
 import { LogError } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
+import { batchRecordsMax } from '../limits.ts';
 import { headerNames } from '../record-headers.ts';
 import { crc32c } from './crc32c.ts';
 import { decompress } from './decompress.ts';
@@ -94,20 +95,21 @@ function writeRecord(writer: WireWriter, item: Sized, index: number, baseTime: n
 
 export type DecodedBatches = {
   readonly records: StoredRecord[];
-  /** Behind the last complete batch; what a batch numbers and does not hold was removed from it. */
+  /** Behind what was decoded; what a batch numbers and does not hold was removed from it. */
   readonly nextOffset: number;
 };
 
 /**
  * The records at or above `fromOffset` of all complete batches in `bytes`; a fetch cuts the last one off anywhere. What others wrote
  * (transaction markers, records without our headers, what cannot be read at all) comes out with epoch 0, one record for each offset.
+ * A few compressed bytes of a stranger may number a billion of those: past `batchRecordsMax` records the rest is left for the next fetch.
  * Yields every now and then, for `inSlices`.
  */
 export function* decodeRecordBatches(bytes: Buffer, fromOffset: number, where: string): Generator<void, DecodedBatches> {
   const records: StoredRecord[] = [];
   const reader = new WireReader(bytes);
   let nextOffset = fromOffset;
-  while (reader.left >= headBytes) {
+  while (reader.left >= headBytes && records.length < batchRecordsMax) {
     const base = reader.int64();
     const length = reader.int32();
     if (length > reader.left) break;
@@ -121,12 +123,12 @@ export function* decodeRecordBatches(bytes: Buffer, fromOffset: number, where: s
 /** `nextOffset`: behind the batch before. */
 type BatchPlace = { readonly base: number; readonly nextOffset: number; readonly fromOffset: number; readonly where: string };
 
-/** Answers the offset behind the batch. */
+/** Answers the offset behind the batch, or behind as much of it as was taken. */
 function* decodeBatch(batch: WireReader, place: BatchPlace, into: StoredRecord[]): Generator<void, number> {
   const { base, fromOffset, where } = place;
   batch.int32();
   // An older format, which we never wrote; its offset is that of its last record.
-  if (batch.int8() !== format) return foreignRecords(Math.min(place.nextOffset, base), base, fromOffset, 0, into);
+  if (batch.int8() !== format) return yield* foreignRecords(Math.max(Math.min(place.nextOffset, base), fromOffset), base, 0, into);
   const crc = batch.int32() >>> 0;
   if (crc32c(batch.bytes.subarray(batch.at)) !== crc)
     throw new LogError('corrupt', `the batch at ${where} offset ${base} fails its checksum`);
@@ -135,9 +137,9 @@ function* decodeBatch(batch: WireReader, place: BatchPlace, into: StoredRecord[]
   const baseTime = batch.int64();
   batch.at += 8 + 8 + 2 + 4;
   const count = batch.int32();
-  const numbered = { base, baseTime, fromOffset, count };
-  const own = (attributes & controlBatch) === 0 ? yield* decodeRecords(batch, attributes & codecBits, numbered) : undefined;
-  if (own === undefined) return foreignRecords(base, last, fromOffset, baseTime, into);
+  const mayBeOurs = (attributes & controlBatch) === 0 && count <= batchRecordsMax;
+  const own = mayBeOurs ? yield* decodeRecords(batch, attributes & codecBits, { base, last, baseTime, fromOffset, count }) : undefined;
+  if (own === undefined) return yield* foreignRecords(Math.max(base, fromOffset), last, baseTime, into);
   for (const record of own) into.push(record);
   return last + 1;
 }
@@ -147,7 +149,13 @@ const controlBatch = 0x20;
 const codecBits = 7;
 const recordsPerStep = 256;
 
-type RecordsPlace = { readonly base: number; readonly baseTime: number; readonly fromOffset: number; readonly count: number };
+type RecordsPlace = {
+  readonly base: number;
+  readonly last: number;
+  readonly baseTime: number;
+  readonly fromOffset: number;
+  readonly count: number;
+};
 
 /** Undefined when they cannot be read, though the checksum is right: so they were written, and not by us. */
 function* decodeRecords(batch: WireReader, codec: number, place: RecordsPlace): Generator<void, readonly StoredRecord[] | undefined> {
@@ -155,9 +163,10 @@ function* decodeRecords(batch: WireReader, codec: number, place: RecordsPlace): 
   if (bytes === undefined) return undefined;
   const reader = new WireReader(bytes);
   const records: StoredRecord[] = [];
+  let next = place.base;
   try {
     for (let index = 0; index < place.count; index++) {
-      decodeRecord(reader, place, records);
+      next = decodeRecord(reader, place, next, records) + 1;
       if (index % recordsPerStep === recordsPerStep - 1) yield;
     }
   } catch (error) {
@@ -167,30 +176,39 @@ function* decodeRecords(batch: WireReader, codec: number, place: RecordsPlace): 
   return records;
 }
 
-function foreignRecords(from: number, last: number, fromOffset: number, timeMs: number, into: StoredRecord[]): number {
-  for (let offset = Math.max(from, fromOffset); offset <= last; offset++) into.push(foreignRecord(offset, timeMs));
-  return last + 1;
+function* foreignRecords(from: number, last: number, timeMs: number, into: StoredRecord[]): Generator<void, number> {
+  let offset = from;
+  for (; offset <= last && into.length < batchRecordsMax; offset++) {
+    into.push(foreignRecord(offset, timeMs));
+    if (offset % recordsPerStep === 0) yield;
+  }
+  return offset;
 }
 
-function decodeRecord(reader: WireReader, { base, baseTime, fromOffset }: RecordsPlace, into: StoredRecord[]): void {
-  const length = reader.varint();
-  const end = reader.at + length;
+/** Answers its offset, which is `next` or, where some were removed, one behind it. */
+function decodeRecord(reader: WireReader, place: RecordsPlace, next: number, into: StoredRecord[]): number {
+  const { base, last, baseTime, fromOffset } = place;
+  const end = reader.behind(reader.varint());
   reader.int8();
   const timeMs = baseTime + reader.varint();
   const offset = base + reader.varint();
+  if (offset < next || offset > last) throw new LogError('corrupt', `a record of offsets ${next} to ${last} names offset ${offset}`);
   if (offset < fromOffset) {
     reader.at = end;
-    return;
+    return offset;
   }
   const keyBytes = reader.varint();
   const key = keyBytes < 0 ? '' : reader.utf8(keyBytes);
   const valueBytes = reader.varint();
   // A copy: the value must not keep the whole answer alive.
-  const value = valueBytes < 0 ? new Uint8Array() : new Uint8Array(reader.view(valueBytes));
+  const value = valueBytes <= 0 ? nothing : new Uint8Array(reader.view(valueBytes));
   const record = { ...foreignRecord(offset, timeMs), key, value };
   for (let headers = reader.varint(); headers > 0; headers--) readHeader(reader, record);
   into.push(record);
+  return offset;
 }
+
+const nothing = new Uint8Array();
 
 function foreignRecord(offset: number, timeMs: number): Writable<StoredRecord> {
   return {
@@ -204,7 +222,7 @@ function foreignRecord(offset: number, timeMs: number): Writable<StoredRecord> {
     workflowId: '',
     runId: '',
     timeMs,
-    value: new Uint8Array(),
+    value: nothing,
   };
 }
 

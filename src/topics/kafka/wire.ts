@@ -2,6 +2,8 @@
 import { LogError } from '../../actors/log.ts';
 
 const two32 = 2 ** 32;
+/** What 64 bits need. */
+const varintBytesMax = 10;
 
 /** Writes into a buffer of known size; the caller computed it. */
 export class WireWriter {
@@ -105,18 +107,25 @@ export class WireReader {
   varint(): number {
     let value = 0;
     let scale = 1;
-    for (;;) {
+    for (let bytes = 1; bytes <= varintBytesMax; bytes++) {
       const byte = this.bytes[this.#take(1)] ?? 0;
       value += (byte & 0x7f) * scale;
-      if (byte < 0x80) break;
+      if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
       scale *= 0x80;
     }
-    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    throw new LogError('corrupt', `Kafka's answer has a number of more than ${varintBytesMax} bytes, up to byte ${this.at}`);
   }
 
   utf8(length: number): string {
     const at = this.#take(length);
     return length === 0 ? '' : this.bytes.toString('utf8', at, at + length);
+  }
+
+  /** The place behind the next `length` bytes. */
+  behind(length: number): number {
+    const at = this.#take(length);
+    this.at = at;
+    return at + length;
   }
 
   /** A view, not a copy. */
