@@ -65,7 +65,7 @@ export async function readStretch(query: StretchQuery): Promise<Stretch | undefi
     const records = await query.log.read(query.partition, walk.cursor.offset, READ_BYTES);
     if (records.length === 0) {
       shortReads += 1;
-      if (shortReads > SHORT_READS_MAX) throw new LogError('unavailable', `the log shows nothing at offset ${walk.cursor.offset} yet`);
+      if (shortReads > SHORT_READS_MAX) throw await whyNothing(query, walk.cursor.offset);
       if (!(await query.pause())) return undefined;
     }
     for (const record of records) {
@@ -74,6 +74,13 @@ export async function readStretch(query: StretchQuery): Promise<Stretch | undefi
     }
   }
   return walk.result();
+}
+
+/** It lags; or what was seen behind it is gone, and no waiting brings it back. */
+async function whyNothing({ log, partition, until }: StretchQuery, offset: number): Promise<LogError> {
+  const { end } = await log.bounds(partition);
+  if (end < until) return new LogError('out-of-range', `the log ends at ${end}, but offset ${until - 1} was seen`);
+  return new LogError('unavailable', `the log shows nothing at offset ${offset} yet`);
 }
 
 class Walk {

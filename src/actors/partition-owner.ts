@@ -128,6 +128,8 @@ type OwnClaim = { readonly epoch: number; readonly claim: Claim };
 
 /** Decoded in one go, in the turn in which it comes. */
 const READ_BYTES = 512 * 1024;
+/** A fold that was shown nothing so often in a row asks whether the log still is as long as it was. */
+const SHORT_READS_MAX = 5;
 /** What may come in thousands is said this often. */
 const SAY_EVERY_MS = 10_000;
 /** A log that refuses for longer than this does not hold up a shutdown. */
@@ -688,11 +690,21 @@ export class PartitionOwner implements BatchSource {
       const records = await this.#patience.persist(() => this.#turns.reading(read));
       if (turn !== this.#turn || records === undefined) return;
       attempt = records.length === 0 ? attempt + 1 : 0;
-      if (attempt > 0) await this.#patience.backOff(attempt);
+      if (attempt > 0) await this.#waitForMore(attempt, until);
       else await this.#foldAll(records, until);
       if (turn !== this.#turn) return;
     }
     this.#progress.end();
+  }
+
+  /** A read shows nothing though the log was longer: it lags; or what was seen there is gone, and no waiting brings it back. */
+  async #waitForMore(attempt: number, until: number): Promise<void> {
+    const turn = this.#turn;
+    await this.#patience.backOff(attempt);
+    if (turn !== this.#turn || attempt < SHORT_READS_MAX) return;
+    const bounds = await this.#patience.persist(() => this.#options.log.bounds(this.#options.partition));
+    if (turn !== this.#turn || bounds === undefined) return;
+    if (bounds.end < until) this.#vanished(`the log ends at ${bounds.end}, but offset ${until - 1} was seen`);
   }
 
   async #foldAll(records: readonly StoredRecord[], until: number): Promise<void> {

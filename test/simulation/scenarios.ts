@@ -160,6 +160,8 @@ export const scenarios: readonly Scenario[] = [
     name: 'a takeover of a log that is shorter than a position known elsewhere stops with an alarm',
     run: tailLostBeforeTakeover,
   },
+  { rule: 'T5', name: 'a log that is cut off while it is folded stops the partition with an alarm', run: tailLostUnderFold },
+  { rule: 'T5', name: 'a claim that is cut off again stops the partition with an alarm', run: claimLost },
   { rule: 'T6', name: 'after a lost connection the last confirmed record must be found unchanged', run: tailReplaced },
   { rule: 'T6', name: 'after a leader change nothing is confirmed before the tail was looked at', run: leaderChanged },
   { rule: 'T7', name: 'an owner that was paused over a takeover answers no read', run: pausedReader },
@@ -445,6 +447,43 @@ async function tailLostBeforeTakeover(): Promise<void> {
   again.b.start(0);
   await again.until('decided', () => ['failed', 'active'].includes(again.status(again.b).state));
   same(again.status(again.b).state, 'failed', 'state with a tail that was written over');
+}
+
+async function tailLostUnderFold(): Promise<void> {
+  const stage = new Stage();
+  await stage.active(stage.a);
+  for (const id of ['w', 'x', 'y', 'z']) await stage.add(stage.a, id);
+  stage.a.crash();
+  stage.b.start(0);
+  await stage.until('it folds', () => stage.status(stage.b).state === 'replaying');
+  stage.broker.loseTail(partitionId(0), 1);
+  await stage.until('decided', () => ['failed', 'active'].includes(stage.status(stage.b).state));
+  same(stage.status(stage.b).state, 'failed', 'state');
+  check(stage.status(stage.b).reason.includes('the log ends at 4'), 'scenario', () => stage.status(stage.b).reason);
+}
+
+async function claimLost(): Promise<void> {
+  // The claim of a takeover, and the one with which doubt is settled.
+  const taking = new Stage();
+  taking.atNextAppend((append) => {
+    const offset = append();
+    taking.broker.loseTail(partitionId(0), 1);
+    return offset;
+  });
+  taking.a.start(0);
+  await taking.until('failed', () => taking.status(taking.a).state === 'failed');
+  const settling = new Stage();
+  await settling.active(settling.a);
+  await settling.add(settling.a, 'x');
+  settling.next('dropped');
+  settling.atNextAppend((append) => {
+    const offset = append();
+    settling.broker.loseTail(partitionId(0), 1);
+    return offset;
+  });
+  const y = settling.send(settling.a, { kind: 'add', id: 'y' });
+  await settling.until('failed', () => settling.status(settling.a).state === 'failed');
+  same(y.answer?.kind, 'unavailable', 'nothing is acknowledged');
 }
 
 function projectionOf(stage: Stage): Projection {
