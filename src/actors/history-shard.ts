@@ -22,7 +22,7 @@ import type { HistoryReply, HistoryWire } from '../history/replies.ts';
 import type { QueryResult } from '../matching/tasks.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { CommandBudget } from './command-budget.ts';
-import { type AskFailure, isAskFailure, NOBODY } from './asks.ts';
+import { isAskFailure, NOBODY } from './asks.ts';
 import type { ClaimCodec } from './claim.ts';
 import { HistoryStore, type HistoryPage, type PageLimits } from './history-store.ts';
 import { LogError, type Log, type PartitionId } from './log.ts';
@@ -70,8 +70,6 @@ export type HistoryShardStatus = PartitionStatus & {
 const FLUSH_DELAY_MS = 1_000;
 /** Until its run is put aside, a timer that cannot be decided stays out of the way. */
 const PUT_ASIDE_GRACE_MS = 60_000;
-/** The mailbox was full. */
-const RESUBMIT_MS = 20;
 
 type Loop = PartitionLoop<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>;
 
@@ -165,7 +163,6 @@ class HistoryMemory
   readonly #core: HistoryCore;
   readonly #loop: Loop;
   readonly #transfers: TransferQueue;
-  readonly #resubmits = new Set<Timer>();
   readonly #own: OwnCommands;
   readonly #alarm: WallAlarm;
   #active = false;
@@ -252,8 +249,6 @@ class HistoryMemory
     this.#own.close();
     this.#alarm.set(Infinity);
     this.#flush?.cancel();
-    for (const timer of this.#resubmits) timer.cancel();
-    this.#resubmits.clear();
   }
 
   committed(record: HistoryRecord, offset: number, replayed: boolean): void {
@@ -338,21 +333,11 @@ class HistoryMemory
     this.#submit({ kind: 'putAside', key, failedCommand, taskId, reason });
   }
 
-  /** A full mailbox delays what the shard must learn; with the memory gone nobody needs it. */
+  /** With the memory gone nobody needs it. */
   #submit(command: HistoryCommand): void {
-    if (this.#trySubmit(command)?.kind === 'busy') {
-      const timer = this.#options.clock.after(RESUBMIT_MS, () => {
-        this.#resubmits.delete(timer);
-        this.#submit(command);
-      });
-      this.#resubmits.add(timer);
-    } else if (command.kind === 'finishOutboxTask') {
-      this.#flushSoon();
-    }
-  }
-
-  #trySubmit(command: HistoryCommand): AskFailure | undefined {
-    return this.#active ? this.#loop.submit(NOBODY, command) : undefined;
+    if (!this.#active) return;
+    this.#loop.submit(NOBODY, command);
+    if (command.kind === 'finishOutboxTask') this.#flushSoon();
   }
 
   // ── Timers ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -367,8 +352,7 @@ class HistoryMemory
     if (due === undefined) return;
     const { random } = this.#options;
     const { fireTimeMs, taskId } = due;
-    const failure = this.#trySubmit({ kind: 'fireTimer', fireTimeMs, taskId, newRunId: random.nonce(), jitter: random.fraction() });
-    if (failure?.kind === 'busy') this.#alarm.snooze(fireTimeMs, RESUBMIT_MS);
+    this.#submit({ kind: 'fireTimer', fireTimeMs, taskId, newRunId: random.nonce(), jitter: random.fraction() });
   }
 
   #flushSoon(): void {

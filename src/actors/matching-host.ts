@@ -67,8 +67,6 @@ const WITHDRAW_RETRY_MS = 250;
 const WITHDRAW_RETRY_MS_MAX = 10_000;
 /** Only what history cannot decide or write is given up. */
 const WITHDRAW_FAILURES_MAX = 20;
-/** The mailbox was full. */
-const RESUBMIT_MS = 20;
 /** Each memory counts its correlations from a start of its own. */
 const CORRELATIONS_PER_MEMORY = 2 ** 40;
 
@@ -264,11 +262,9 @@ class MatchingMemory
     if (askId !== NOBODY) this.#options.sink.fail(askId, { kind: 'internal', message: `internal error, see the server's log: ${reason}` });
   }
 
-  /** What the core must learn. A full mailbox delays it; with the memory gone nobody needs it. */
+  /** What the core must learn; with the memory gone nobody needs it. */
   #submit(command: Command): void {
-    if (!this.#active) return;
-    const failure = this.#loop.submit(NOBODY, command);
-    if (failure?.kind === 'busy') this.#later(RESUBMIT_MS, () => this.#submit(command));
+    if (this.#active) this.#loop.submit(NOBODY, command);
   }
 
   #later(delayMs: number, run: () => void): void {

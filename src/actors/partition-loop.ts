@@ -85,7 +85,7 @@ export type CommandScale<Command> = {
 };
 
 export type PartitionLimits = OwnerLimits & {
-  /** Commands that wait to be decided; more are refused as busy. */
+  /** Commands that wait to be decided; asks beyond it are refused as busy. */
   readonly mailboxCommandsMax: number;
   /** Commands decided in one go before I/O gets a turn. */
   readonly turnCommandsMax: number;
@@ -157,22 +157,29 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   /** Undefined: accepted, the answer comes through the host. `NOBODY` asks when the command is the actor's own. */
   submit(askId: number, command: Command): AskFailure | undefined {
     if (!this.#owner.accepting) return { kind: 'unavailable', message: this.#owner.unavailable(), refused: true };
-    const own = askId === NOBODY;
-    if (this.#silence !== '' && !own) return { kind: 'unavailable', message: this.#silence, refused: true };
-    if (this.#waiting >= this.#limits.mailboxCommandsMax) {
-      return { kind: 'busy', message: `${this.#owner.name()} has ${this.#limits.mailboxCommandsMax} commands waiting` };
-    }
     const { scale } = this.#options;
     const bytes = scale.bytesOf(command);
-    if (own) this.#budget.add(bytes);
-    else if (!this.#budget.admit(bytes, scale.finishesWork(command))) {
-      return { kind: 'busy', message: `commands of ${this.#budget.bytes} bytes wait in this server, it takes ${this.#budget.bytesMax}` };
+    // The actor's own must be heard in the end. There is no more of it than of what the actor has under way, and waiting here costs least.
+    if (askId === NOBODY) this.#budget.add(bytes);
+    else {
+      const failure = this.#admit(bytes, scale.finishesWork(command));
+      if (failure !== undefined) return failure;
     }
     this.#mailBytes += bytes;
     this.#mailbox.pushCommand(askId, command, bytes);
     if (!this.#owner.serving) this.#waitBegins();
     this.#wake();
     return undefined;
+  }
+
+  /** Undefined: there is room for it, and it is taken. */
+  #admit(bytes: number, finishesWork: boolean): AskFailure | undefined {
+    if (this.#silence !== '') return { kind: 'unavailable', message: this.#silence, refused: true };
+    if (this.#waiting >= this.#limits.mailboxCommandsMax) {
+      return { kind: 'busy', message: `${this.#owner.name()} has ${this.#limits.mailboxCommandsMax} commands waiting` };
+    }
+    if (this.#budget.admit(bytes, finishesWork)) return undefined;
+    return { kind: 'busy', message: `commands of ${this.#budget.bytes} bytes wait in this server, it takes ${this.#budget.bytesMax}` };
   }
 
   /** The caller no longer waits. What is not decided leaves at once; else the core hears of it, behind the command. */

@@ -38,13 +38,6 @@ export class WallAlarm {
     if (timeMs !== Infinity) this.#wait(timeMs - this.#nowMs());
   }
 
-  /** It rang, and nothing could be done: rings again after so long. Setting the same time meanwhile changes nothing. */
-  snooze(timeMs: number, delayMs: number): void {
-    this.#timer?.cancel();
-    this.#armedForMs = timeMs;
-    this.#wait(delayMs);
-  }
-
   #wait(delayMs: number): void {
     this.#timer = this.#clock.after(Math.min(Math.max(0, delayMs), CLOCK_CHECK_MS), () => this.#check());
   }

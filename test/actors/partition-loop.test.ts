@@ -174,6 +174,15 @@ describe('a partition on an exclusive log', () => {
     expect(await bench.ask({ kind: 'add', id: 'later' })).toEqual({ kind: 'added', place: 10 });
   });
 
+  test("the actor's own is taken all the same: it must not be tried again and again while thousands wait", async () => {
+    const bench = await new Bench(new MemoryLog(), { limits: { mailboxCommandsMax: 10 } }).start();
+    const answers = Array.from({ length: 10 }, (_, index) => bench.ask({ kind: 'add', id: `${index}` }));
+    for (let index = 0; index < 20; index++) expect(bench.loop.submit(NOBODY, { kind: 'add', id: `own-${index}` })).toBeUndefined();
+    expect(await bench.ask({ kind: 'read' })).toMatchObject({ kind: 'busy' });
+    await Promise.all(answers);
+    expect(await bench.ask({ kind: 'read' })).toMatchObject({ entries: { length: 30 } });
+  });
+
   test('an open batch past its bound keeps commands in the mailbox, and all are answered', async () => {
     const bench = await new Bench(new MemoryLog(), { limits: { openRecordsMax: 3 } }).start();
     const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => bench.ask({ kind: 'add', id: `${index}` })));
