@@ -50,8 +50,17 @@ export type SealedBatch = {
 export type AppendOutcome =
   /** In the log, first record at `baseOffset`. Whether it counts is for the actor to judge. */
   | { readonly kind: 'appended'; readonly generation: number; readonly baseOffset: number }
-  /** Certainly not in the log, now or later: the same batch may be sent again. `denied`: our rights do not suffice. */
-  | { readonly kind: 'refused'; readonly generation: number; readonly reason: string; readonly denied?: boolean }
+  /**
+   * Certainly not in the log, now or later: the same batch may be sent again. `denied`: our rights do not suffice. `tooLarge`: fewer of its
+   * records at a time may be taken.
+   */
+  | {
+      readonly kind: 'refused';
+      readonly generation: number;
+      readonly reason: string;
+      readonly denied?: boolean;
+      readonly tooLarge?: boolean;
+    }
   /** May be in the log, or land there later. */
   | { readonly kind: 'unknown'; readonly generation: number; readonly reason: string };
 

@@ -8,7 +8,8 @@
  *     > expected   the stretch between is read: only void records → committed; a rival's claim before the batch → ownership lost;
  *                  cannot be told → doubt
  *     < expected   confirmed records are gone: the partition fails, loudly
- *     refused      it is not in the log and never will be: the same records are sent again, in the same epoch, after a while
+ *     refused      it is not in the log and never will be: the same records are sent again, in the same epoch, after a while; those of a
+ *                  batch that was too large in two halves
  *     unknown      doubt: claim the next epoch, then read what stands before that claim
  *
  * Once our claim is in the log, doubt is settled. What was sent belongs to an older epoch, so a copy that lands behind the claim is void
@@ -159,8 +160,8 @@ export class PartitionOwner implements BatchSource {
   readonly #ownNonces = new Set<string>();
   /** In doubt: what was sent and not judged; memory rests on it. */
   #doubted: readonly LogRecord[] | undefined;
-  /** Sealed before, and not in the log for certain: goes before everything that is open. */
-  #again: readonly LogRecord[] | undefined;
+  /** Batches sealed before, and not in the log for certain: they go before everything that is open, the first one first. */
+  readonly #again: (readonly LogRecord[])[] = [];
   /** After a refusal nothing is sealed for a while. */
   #resting = false;
   #rests = 0;
@@ -237,7 +238,7 @@ export class PartitionOwner implements BatchSource {
   /** Asks to append, if there is anything. */
   append(): void {
     if (this.#resting) return;
-    if (this.#claim !== undefined || this.#again !== undefined || this.#memory.openRecords() > 0) this.#attachment?.ready();
+    if (this.#claim !== undefined || this.#again.length > 0 || this.#memory.openRecords() > 0) this.#attachment?.ready();
   }
 
   /** The time by which commands are decided: never before the last record. */
@@ -314,8 +315,7 @@ export class PartitionOwner implements BatchSource {
   #nextBatch(): readonly LogRecord[] | undefined {
     if (!this.#serving) return undefined;
     const { epoch, sequence } = this.#cursor;
-    const again = this.#again;
-    this.#again = undefined;
+    const again = this.#again.shift();
     // In the same epoch the stamps come out as they were: (epoch, sequence) names one content for ever (T2).
     if (again !== undefined) return again.map((record, index) => ({ ...record, epoch, sequence: sequence + 1 + index }));
     return this.#memory.openRecords() === 0 ? undefined : this.#memory.seal(epoch, sequence + 1);
@@ -371,7 +371,7 @@ export class PartitionOwner implements BatchSource {
    * Nothing of it is in the log or will be, so nothing is in doubt: the same claim, or the same records, once more. What is wrong (too few
    * replicas in sync, a setting, rights) others mend, and until then memory, answers and order stay as they are.
    */
-  #refused(sent: Sent, { reason, denied }: Refused): void {
+  #refused(sent: Sent, { reason, denied, tooLarge }: Refused): void {
     this.#trouble = reason;
     const nowMs = this.#options.clock.monoMs();
     if (this.#refusals.count === 0) this.#refusals.sinceMs = nowMs;
@@ -384,8 +384,12 @@ export class PartitionOwner implements BatchSource {
       this.#life.send('close');
       return this.#tearDown('was shut down while the log refused its appends');
     }
-    if (this.#claim === undefined) this.#again = sent.records;
-    this.#rest(count);
+    if (this.#claim === undefined && tooLarge === true && sent.records.length > 1) {
+      this.#again.unshift(...halves(sent.records));
+    } else {
+      if (this.#claim === undefined) this.#again.unshift(sent.records);
+      this.#rest(count);
+    }
     this.#appendOver();
   }
 
@@ -492,7 +496,7 @@ export class PartitionOwner implements BatchSource {
     const mark = this.#memory.waitingMark();
     if (mark === undefined) return;
     // An append that is about to go is proof enough; one that rests after a refusal may rest for long.
-    if (!this.#resting && (this.#again !== undefined || this.#memory.openRecords() > 0)) return;
+    if (!this.#resting && (this.#again.length > 0 || this.#memory.openRecords() > 0)) return;
     if (this.#sent !== undefined && this.#sent.asked > mark) return;
     this.#askEnd();
   }
@@ -633,9 +637,9 @@ export class PartitionOwner implements BatchSource {
     }
     if (stretch.owner.ownerNonce !== claim.claim.ownerNonce) return this.#lost(stretch.owner);
     if (stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);
-    if (stretch.found === undefined && doubted.length > 0) this.#again = doubted;
+    if (stretch.found === undefined && doubted.length > 0) this.#again.unshift(doubted);
     this.#position.renew(stretch, stretch.owner);
-    this.#logger.info('doubt settled, memory stays', { epoch: claim.epoch, appendedAgain: this.#again?.length ?? 0 });
+    this.#logger.info('doubt settled, memory stays', { epoch: claim.epoch, appendedAgain: this.#again.flat().length });
   }
 
   async #refold(until: number): Promise<void> {
@@ -845,7 +849,7 @@ export class PartitionOwner implements BatchSource {
 
   #dropMemory(message: string): void {
     this.#activated = false;
-    this.#again = undefined;
+    this.#again.length = 0;
     this.#memory.drop(message);
   }
 
@@ -880,6 +884,11 @@ export class PartitionOwner implements BatchSource {
       if (turn === this.#turn) this.fail(`the journal cannot be read: ${describe(error)}`, error);
     });
   }
+}
+
+function halves(records: readonly LogRecord[]): readonly (readonly LogRecord[])[] {
+  const middle = Math.ceil(records.length / 2);
+  return [records.slice(0, middle), records.slice(middle)];
 }
 
 function describe(error: unknown): string {

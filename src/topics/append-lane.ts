@@ -175,6 +175,6 @@ export class AppendLane {
 
   #refuse(slot: LaneSlot, batch: SealedBatch, size: number): void {
     const reason = `a batch of ${size} bytes is larger than the ${batchBytesMax} that one append may carry`;
-    setImmediate(() => slot.settle({ kind: 'refused', generation: batch.generation, reason }));
+    setImmediate(() => slot.settle({ kind: 'refused', generation: batch.generation, reason, tooLarge: true }));
   }
 }

@@ -104,15 +104,15 @@ export const plants: readonly Plant[] = [
   {
     name: 'keeps memory without what was lost in doubt',
     file: OWNER,
-    search: 'if (stretch.found === undefined && doubted.length > 0) this.#again = doubted;',
+    search: 'if (stretch.found === undefined && doubted.length > 0) this.#again.unshift(doubted);',
     replace: '',
     caughtBy: 'seeds',
   },
   {
     name: 'appends again what was found when doubt was settled',
     file: OWNER,
-    search: 'if (stretch.found === undefined && doubted.length > 0) this.#again = doubted;',
-    replace: 'if (doubted.length > 0) this.#again = doubted;',
+    search: 'if (stretch.found === undefined && doubted.length > 0) this.#again.unshift(doubted);',
+    replace: 'if (doubted.length > 0) this.#again.unshift(doubted);',
     caughtBy: 'seeds',
   },
   {
@@ -125,8 +125,15 @@ export const plants: readonly Plant[] = [
   {
     name: 'sends a refused batch again twice',
     file: OWNER,
-    search: 'const again = this.#again;\n    this.#again = undefined;',
-    replace: 'const again = this.#again;\n    if (this.#refusals.count === 0) this.#again = undefined;',
+    search: 'const again = this.#again.shift();',
+    replace: 'const again = this.#refusals.count === 0 ? this.#again.shift() : this.#again[0];',
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'sends the second half of a batch that was too large first',
+    file: OWNER,
+    search: 'return [records.slice(0, middle), records.slice(middle)];',
+    replace: 'return [records.slice(middle), records.slice(0, middle)];',
     caughtBy: 'seeds',
   },
   {
@@ -134,7 +141,7 @@ export const plants: readonly Plant[] = [
     file: OWNER,
     search: 'if (again !== undefined) return',
     replace:
-      'if (again !== undefined && this.#memory.openRecords() > 0) { this.#again = again; return this.#memory.seal(epoch, sequence + 1); } if (again !== undefined) return',
+      'if (again !== undefined && this.#memory.openRecords() > 0) { this.#again.unshift(again); return this.#memory.seal(epoch, sequence + 1); } if (again !== undefined) return',
     caughtBy: 'seeds',
   },
   {

@@ -168,6 +168,7 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'T7', name: 'an idle owner answers reads with proof, without an append', run: provenRead },
   { rule: 'T8', name: 'owner and other readers fold the same from a journal full of void records', run: oneFold },
   { rule: 'T2', name: 'a refused batch goes again as it was, in its epoch, before what gathered since', run: refusedBatch },
+  { rule: 'T2', name: 'a batch that is too large goes again in halves, in order', run: halvedBatch },
   { rule: 'T2', name: 'a refused claim goes again as it was', run: refusedClaim },
   { rule: 'T2', name: 'a batch that is absent when doubt is settled goes again under the new epoch, and memory stays', run: absentBatch },
   { rule: 'T6', name: 'a refused batch does not go again before the tail was looked at', run: refusedOverLeaderChange },
@@ -613,6 +614,47 @@ async function refusedBatch(): Promise<void> {
   );
   check(stage.a.core(0) === core && stage.status(stage.a).refolds === 0, 'scenario', () => 'memory was dropped');
   stage.checkAll();
+}
+
+async function halvedBatch(): Promise<void> {
+  // Four records gather behind one, and go in parts of one, one and two; the first of them at once, or in doubt, with a claim behind it.
+  for (const [fate, sizes] of [
+    ['ok', [1, 1, 1, 2]],
+    ['dropped', [1, 1, 1, 1, 2]],
+    ['late', [1, 1, 1, 1, 2]],
+  ] as const) {
+    const stage = new Stage();
+    await stage.active(stage.a);
+    const appended: number[] = [];
+    const append = stage.broker.append.bind(stage.broker);
+    stage.broker.append = (id, batch, who) => {
+      appended.push(batch.length);
+      return append(id, batch, who);
+    };
+    const core = stage.a.core(0);
+    stage.next('refused', 'ok', 'tooLarge', 'tooLarge', fate);
+    const first = stage.send(stage.a, { kind: 'add', id: 'v' });
+    await stage.until('refused', () => stage.broker.injected.has('refused'));
+    const rest = ['w', 'x', 'y', 'z'].map((id) => stage.send(stage.a, { kind: 'add', id }));
+    await stage.until('all answered', () => [first, ...rest].every(({ answer }) => answer !== undefined));
+    await stage.pass(200);
+    // They are on their way at the same time: in which order they were decided is what memory says.
+    const ids = [...core.entries];
+    same(ids.toSorted(), ['v', 'w', 'x', 'y', 'z'], 'decided');
+    same(
+      [first, ...rest].map(({ answer }) => answer?.kind),
+      ids.map(() => 'added'),
+      'answers',
+    );
+    same(stage.entries(), ids, 'each counts once, in order');
+    same(appended, sizes, 'batches that were appended');
+    check(stage.a.core(0) === core && stage.status(stage.a).refolds === 0, 'scenario', () => 'memory was dropped');
+    same((await stage.add(stage.a, 'after')).kind, 'added', 'it goes on');
+    stage.checkAll();
+    stage.a.crash();
+    await stage.active(stage.b);
+    same(stage.b.core(0).entries, [...ids, 'after'], 'the next owner folds the same');
+  }
 }
 
 async function refusedClaim(): Promise<void> {

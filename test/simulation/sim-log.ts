@@ -5,7 +5,8 @@
  *     ok                     appends                   base offset
  *     replyLost              appends                   unknown, after a timeout
  *     dropped                –                         unknown, after a timeout
- *     refused                –                         refused
+ *     refused                –                         refused; now and then: because it is too large
+ *     tooLarge               –                         refused, because it is too large; in scenarios
  *     late                   appends, much later       unknown, after a timeout, long before
  *     slow                   appends, late             unknown; then, against the rules, the base offset after all
  *     twice                  appends now and later     base offset of the first copy
@@ -29,7 +30,7 @@ import type { SimNode } from './sim-node.ts';
 import type { World } from './world.ts';
 
 export const appendFates = ['replyLost', 'dropped', 'refused', 'late', 'slow', 'twice', 'twiceAtOnce'] as const;
-export type AppendFate = 'ok' | (typeof appendFates)[number];
+export type AppendFate = 'ok' | 'tooLarge' | (typeof appendFates)[number];
 export const readFaults = ['readFails', 'readLags', 'endFails'] as const;
 export type LogFault = (typeof appendFates)[number] | (typeof readFaults)[number];
 
@@ -230,8 +231,11 @@ export class SimLog implements Log {
       case 'dropped':
         return unknown();
       case 'refused':
-        reply(thereMs, () => this.#settle(slot, { kind: 'refused', generation, reason: 'simulated' }));
+      case 'tooLarge': {
+        const tooLarge = fate === 'tooLarge' || world.random.chance(0.3);
+        reply(thereMs, () => this.#settle(slot, { kind: 'refused', generation, reason: 'simulated', tooLarge }));
         return;
+      }
       case 'late':
         world.at(timeoutMs + world.random.int(0, lateMsMax), append);
         return unknown();

@@ -124,7 +124,7 @@ describe.skipIf(brokers.length === 0)('on a Kafka broker', () => {
       writers[0]?.append(record(1, { value: new Uint8Array(50_000) })),
       writers[1]?.append(record(1)),
     ]);
-    expect(big).toMatchObject({ kind: 'refused', reason: expect.stringContaining('MESSAGE_TOO_LARGE') });
+    expect(big).toMatchObject({ kind: 'refused', tooLarge: true, reason: expect.stringContaining('MESSAGE_TOO_LARGE') });
     expect(fine).toMatchObject({ kind: 'appended', baseOffset: 0 });
     expect(await writers[0]?.append(record(2))).toMatchObject({ kind: 'appended', baseOffset: 0 });
     await log.close();

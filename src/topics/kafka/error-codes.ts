@@ -47,6 +47,9 @@ const refusals: ReadonlySet<number> = new Set([2, 10, 17, 18, 19, 21, 29, 31, 32
 /** Rights are missing, or a login: a person may be mending it. */
 const denials: ReadonlySet<number> = new Set([29, 31, 53, 58]);
 
+/** Of a batch that is larger than `max.message.bytes` or a segment. */
+const sizes: ReadonlySet<number> = new Set([10, 18]);
+
 /** The metadata, or the broker, is not what it was: ask again who leads. */
 const staleLeader: ReadonlySet<number> = new Set([3, 5, 6, 8, 9, 56, 74, 75]);
 
@@ -60,6 +63,10 @@ export function isRefusal(code: number): boolean {
 
 export function isDenial(code: number): boolean {
   return denials.has(code);
+}
+
+export function isTooLarge(code: number): boolean {
+  return sizes.has(code);
 }
 
 export function isStaleLeader(code: number): boolean {

@@ -14,7 +14,7 @@ import { AppendLane, LaneSlot } from '../append-lane.ts';
 import { inSlices } from '../in-slices.ts';
 import { DataPlane } from './data-plane.ts';
 import { EndBarrier } from './end-barrier.ts';
-import { errorName, isDenial, isRefusal, isStaleLeader, noError, offsetOutOfRange } from './error-codes.ts';
+import { errorName, isDenial, isRefusal, isStaleLeader, isTooLarge, noError, offsetOutOfRange } from './error-codes.ts';
 import { kafkaFailure } from './kafka-failure.ts';
 import { OutageReport } from './outage-report.ts';
 import { provisionTopics } from './provision.ts';
@@ -299,7 +299,7 @@ class KafkaLog implements OpenKafkaLog {
     if (isStaleLeader(found.errorCode)) this.#plane.forget(slot.partition);
     const reason = `${describe(slot.partition)}: ${errorName(found.errorCode)}`;
     if (!isRefusal(found.errorCode)) return { kind: 'unknown', generation, reason };
-    return { kind: 'refused', generation, reason, denied: isDenial(found.errorCode) };
+    return { kind: 'refused', generation, reason, denied: isDenial(found.errorCode), tooLarge: isTooLarge(found.errorCode) };
   }
 
   /** One request for all that this broker leads; what it cannot answer is left out. */
