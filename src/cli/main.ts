@@ -10,12 +10,12 @@ if (major < 24 || (major === 24 && minor < 12)) {
   process.exit(1);
 }
 
-// A reader that went away (`perdure … | head`) is not an error; a server goes on without its terminal.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
-}
+// A reader that went away (`perdure … | head`) is not an error; a server goes on without its terminal, and while the disk of its log is full.
+let outputLost: Error | undefined;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') outputLost = error;
+});
+process.stderr.on('error', () => {});
 
 const { runCli } = await import('./run.ts');
 const code = await runCli(process.argv.slice(2), {
@@ -24,4 +24,7 @@ const code = await runCli(process.argv.slice(2), {
   env: process.env,
   loadServer: () => import('../server.ts'),
 });
-process.exit(code);
+// What became of the last write is told a turn later.
+await new Promise((resolve) => void setImmediate(resolve));
+if (outputLost !== undefined) process.stderr.write(`perdure: the output could not be written: ${outputLost.message}\n`);
+process.exit(code === 0 && outputLost !== undefined ? 1 : code);

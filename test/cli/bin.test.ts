@@ -103,4 +103,14 @@ describe('bin/perdure', () => {
     await child.exit;
     expect([child.out, child.err]).toEqual(['done\n', '']);
   });
+
+  test.skipIf(!exists('/dev/full'))('a full disk under its log ends no server, and is no success of a command', async () => {
+    const line = `exec ${bin} server start-dev --port 0 --log-level info --dynamic-config-value a=1 2>/dev/full`;
+    const child = new Child('/bin/sh', ['-c', line]);
+    await child.seen('out', /^See what happened/m);
+    expect(await child.stop()).toEqual({ code: 0, signal: null });
+    const printed = await output('/bin/sh', ['-c', `${bin} config schema >/dev/full`]);
+    expect(printed.code).toBe(1);
+    expect(printed.err).toMatch(/^perdure: the output could not be written: .*ENOSPC.*\n$/);
+  });
 });

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -170,6 +170,29 @@ describe('server start', () => {
     expect(readFileSync(written, 'utf8')).toContain('stopping  signal=SIGTERM');
     expect(readFileSync(`${written}.1`, 'utf8')).not.toContain('stopping');
     expect(child.err).toBe('');
+  });
+
+  test('goes on when SIGUSR1 comes and its log cannot be opened again', async () => {
+    const logs = join(folder, 'logs');
+    mkdirSync(logs);
+    const config = file('gone.yaml', `log: {outputFile: logs/perdure.log}\nservices: {frontend: {rpc: {grpcPort: 0}}}\n${log}`);
+    const child = start(['server', 'start', '--config', config]);
+    await grows(join(logs, 'perdure.log'), /"serving"/);
+    renameSync(logs, `${logs}.1`);
+    child.process.kill('SIGUSR1');
+    await child.seen('err', /perdure: the log file \S+perdure\.log cannot be opened again, the old one is written on \(ENOENT/);
+    child.process.kill('SIGTERM');
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    expect(readFileSync(join(`${logs}.1`, 'perdure.log'), 'utf8')).toContain('"stopping"');
+  });
+
+  test.skipIf(!existsSync('/dev/full'))('goes on when the disk under its log is full', async () => {
+    const config = file('full.yaml', `log: {outputFile: /dev/full}\nservices: {frontend: {rpc: {grpcPort: 0}}}\n${log}`);
+    const child = start(['server', 'start', '--config', config]);
+    await child.seen('err', /cannot be written/);
+    child.process.kill('SIGTERM');
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    expect(child.err).toMatch(/^perdure: the log file \/dev\/full cannot be written, its lines are lost until it can \(ENOSPC.*\)\n$/);
   });
 
   test.each([

@@ -64,7 +64,7 @@ function writerOf(target: LogSettings['target'], io: Io): (line: string) => void
       return io.out;
     case 'file':
       try {
-        return openLogFile(target.filename);
+        return openLogFile(target.filename, (what) => io.err(`perdure: ${what}\n`));
       } catch (error) {
         throw failure(`can't open log file ${target.filename}`, { why: error instanceof Error ? error.message : String(error) });
       }
