@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createLogger, silentLogger } from '../../src/observability/logger.ts';
-import { waitForPreviousOwner, type PreviousOwner } from '../../src/start/previous-owner.ts';
+import { waitForPreviousOwner, type OwnerLimits, type PreviousOwner } from '../../src/start/previous-owner.ts';
 import { listenerAddresses } from '../../src/start/server-contact.ts';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 
 const limits = { answerTimeoutMs: 200, patienceMs: 200, askAgainMs: 50 };
 const closing: (() => void)[] = [];
@@ -18,13 +18,19 @@ async function serving(headers: Readonly<Record<string, string>>): Promise<{ rea
   return { server, address: `127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-function waiting(previous: Partial<PreviousOwner>): Promise<void> {
-  return waitForPreviousOwner(
-    { owner: 'kafka-2:7233 pid 12', instance: 'one', addresses: [], ...previous },
-    'orders',
-    silentLogger,
-    limits,
-  );
+/** Takes connections and does this with them. */
+async function listening(onConnection: (socket: Socket) => void): Promise<string> {
+  const server = createTcpServer((socket) => onConnection(socket.on('error', () => {}))).listen(0, '127.0.0.1');
+  closing.push(() => server.close());
+  await once(server, 'listening');
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function waiting(previous: Partial<PreviousOwner>, other: Partial<OwnerLimits> = {}): Promise<void> {
+  return waitForPreviousOwner({ owner: 'kafka-2:7233 pid 12', instance: 'one', addresses: [], ...previous }, 'orders', silentLogger, {
+    ...limits,
+    ...other,
+  });
 }
 
 describe('whoever claimed last', () => {
@@ -56,10 +62,28 @@ describe('whoever claimed last', () => {
   });
 
   test('is frozen (its kernel still takes connections): taken over', async () => {
-    const frozen = createTcpServer(() => {}).listen(0, '127.0.0.1');
-    closing.push(() => frozen.close());
-    await once(frozen, 'listening');
-    await waiting({ addresses: [`127.0.0.1:${(frozen.address() as AddressInfo).port}`] });
+    await waiting({ addresses: [await listening(() => {})] });
+  });
+
+  test('still answers at one of its addresses, others swallow what is sent there: refused without waiting for those', async () => {
+    const { address } = await serving({ 'perdure-instance': 'one' });
+    const addresses = [await listening(() => {}), address];
+    await expect(waiting({ addresses }, { answerTimeoutMs: 60_000 })).rejects.toThrow('another server');
+  });
+
+  test('takes its time to answer, each time: refused all the same when patience is over', async () => {
+    const answer = 'HTTP/1.1 200 OK\r\nperdure-instance: one\r\ncontent-length: 0\r\n\r\n';
+    const address = await listening((socket) => void setTimeout(() => socket.end(answer), 400));
+    await expect(waiting({ addresses: [address] }, { answerTimeoutMs: 60_000, askAgainMs: 1 })).rejects.toThrow('another server');
+  });
+
+  test.each([
+    ['changes the protocol', 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'],
+    ['sends us elsewhere', 'HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/health\r\n\r\n'],
+    ['has headers without end', `HTTP/1.1 200 OK\r\n${'a: b\r\n'.repeat(20_000)}`],
+    ['speaks something else', 'what is it?\r\n'.repeat(100)],
+  ])('another program answers on its address and %s: taken over', async (_, answer) => {
+    await waiting({ addresses: [await listening((socket) => void socket.write(answer))] });
   });
 
   test.each([
