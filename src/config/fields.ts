@@ -65,6 +65,16 @@ export const duration = () =>
     .string({ error: expected('a duration such as 720h') })
     .refine((value) => parseDurationMs(value) !== undefined, { error: expected('a duration such as 720h') });
 
+/** For what a timer waits for: none is longer than 24 days, and none of nothing makes sense. */
+export const durationBetween = (min: string, max: string) =>
+  duration().refine((value) => isBetween(value, min, max), { error: expected(`a duration from ${min} to ${max}`) });
+
+function isBetween(value: string, min: string, max: string): boolean {
+  const [valueMs, minMs, maxMs] = [value, min, max].map(parseDurationMs);
+  // What is no duration was said already.
+  return valueMs === undefined || (valueMs >= (minMs ?? 0) && valueMs <= (maxMs ?? 0));
+}
+
 export const ip = () =>
   z.string({ error: expected('an IP address') }).refine((value) => isIP(value) !== 0, { error: expected('an IP address') });
 

@@ -3,6 +3,7 @@ import { defaults } from './defaults.ts';
 import { limitKeys } from './limits.ts';
 import {
   duration,
+  durationBetween,
   flag,
   group,
   groupOrFlag,
@@ -125,7 +126,11 @@ const kafka = group({
 const global = group({
   membership: key(
     group({
-      maxJoinDuration: key(duration(), 'A start that makes no progress for so long has failed.', { default: defaults.maxJoinDuration }),
+      maxJoinDuration: key(
+        durationBetween('100ms', '24h'),
+        'A start that makes no progress for so long has failed; half of it is how long it waits for partitions that do not move. 100ms to 24h.',
+        { default: defaults.maxJoinDuration },
+      ),
       broadcastAddress: unused('one process serves a cluster so far'),
     }),
     'How servers find each other.',

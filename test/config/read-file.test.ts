@@ -210,6 +210,16 @@ describe('what is wrong, and where', () => {
       problems: ['server.yaml:1:40: global.membership.maxJoinDuration: expected a duration such as 720h, got 30'],
     },
     {
+      name: 'a start that waits for longer than a timer can',
+      source: 'global: {membership: {maxJoinDuration: 720h}}',
+      problems: ['server.yaml:1:40: global.membership.maxJoinDuration: expected a duration from 100ms to 24h, got "720h"'],
+    },
+    {
+      name: 'a start that waits for nothing',
+      source: 'global: {membership: {maxJoinDuration: 0s}}',
+      problems: ['server.yaml:1:40: global.membership.maxJoinDuration: expected a duration from 100ms to 24h, got "0s"'],
+    },
+    {
       name: 'a port out of range',
       source: 'services: {frontend: {rpc: {grpcPort: 70000}}}',
       problems: ['server.yaml:1:39: services.frontend.rpc.grpcPort: expected a port from 0 to 65535, got 70000'],
