@@ -101,11 +101,18 @@ function describe(error: Error): string {
   return parts.join(': ');
 }
 
-/** A value that cannot break out of its line or its field. */
+/** A value that cannot break out of its line or its field, nor tell the terminal what to do. */
 function quoted(text: string): string {
-  return /^[^\s"=\\]+$/.test(text) ? text : JSON.stringify(text);
+  return /^[^\s"=\\\p{C}]+$/u.test(text) ? text : visible(JSON.stringify(text));
 }
 
 function oneLine(text: string): string {
-  return text.replaceAll(/[\r\n]+/g, ' ');
+  return visible(text.replaceAll(/[\r\n]+/g, ' '));
+}
+
+/** Control characters, and those that change the direction of what follows, as JSON would write them. */
+function visible(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
+    [...Array(character.length).keys()].map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
+  );
 }

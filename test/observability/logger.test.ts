@@ -74,6 +74,14 @@ describe('the logger', () => {
     );
   });
 
+  test('text: what a client may call a workflow tells no terminal what to do', () => {
+    const { logger, lines } = capture('debug', 'text');
+    logger.warn('refused\u001b[2J', { namespace: 'a\u001b[31mred', workflowID: 'b\u009b1A', runID: 'c\u202ed', ok: 'grün' });
+    expect(lines).toEqual([
+      '2026-05-04T10:00:00.000Z  WARN  refused\\u001b[2J  namespace="a\\u001b[31mred" workflowID="b\\u009b1A" runID="c\\u202ed" ok=grün\n',
+    ]);
+  });
+
   test('JSON gives back what went in', () => {
     const names = fc.stringMatching(/^[a-z]{1,8}$/).filter((name) => !['ts', 'level', 'msg'].includes(name));
     fc.assert(
