@@ -44,6 +44,12 @@ export function requiredKey<Type extends z.ZodType>(schema: Type, description: s
 
 export const text = (what = 'text') => z.string({ error: expected(what) }).min(1, { error: expected(what) });
 
+/** A text that stands in no message: what is wrong with a password is not shown to whoever reads the log. */
+export const secret = () => z.string({ error: withoutValue('text in quotes') }).min(1, { error: expected('text') });
+
+const withoutValue = (what: string) => (issue: Issue) =>
+  issue.input === undefined || issue.input === null ? expected('text')(issue) : `expected ${what} (what it is instead is not shown)`;
+
 export const matching = (pattern: RegExp, what: string) => z.string({ error: expected(what) }).regex(pattern, { error: expected(what) });
 
 export const whole = (min: number, max: number, what = `a whole number from ${min} to ${max}`) =>
@@ -96,6 +102,10 @@ export function isHostPort(value: string): boolean {
   return number >= 1 && number <= 65535 && (ipv6 === undefined || isIP(ipv6) === 6);
 }
 
+/** A group that holds a secret: where something else stands in its place, that may be the secret. */
+export const secretGroup = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+  z.strictObject(shape, { error: (issue) => (issue.code === 'invalid_type' ? withoutValue('a group of keys')(issue) : undefined) });
+
 /** A group of keys; any other key is a problem. */
 export const group = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject(shape, { error: (issue) => (issue.code === 'invalid_type' ? expected('a group of keys')(issue) : undefined) });
@@ -137,11 +147,16 @@ export function unusedNote(schema: z.core.$ZodType): string | undefined {
 
 /** A key whose neglect would be dangerous: refused unless it is empty. */
 export function refused(why: string) {
-  return z.custom<undefined>(isEmpty, { error: why }).meta({ description: why, refused: true }).optional();
+  return z
+    .custom<undefined>((value) => isEmpty(value), { error: why })
+    .meta({ description: why, refused: true })
+    .optional();
 }
 
-function isEmpty(value: unknown): boolean {
+/** `around`: the groups that hold the value. One that holds itself, by an alias, is not empty. */
+function isEmpty(value: unknown, around: readonly unknown[] = []): boolean {
   if (value === undefined || value === null || value === '' || value === false) return true;
   if (Array.isArray(value)) return value.length === 0;
-  return typeof value === 'object' && Object.values(value).every(isEmpty);
+  if (typeof value !== 'object' || around.includes(value)) return false;
+  return Object.values(value).every((child) => isEmpty(child, [...around, value]));
 }

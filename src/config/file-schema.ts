@@ -16,6 +16,8 @@ import {
   port,
   refused,
   requiredKey,
+  secret,
+  secretGroup,
   text,
   unused,
   whole,
@@ -97,13 +99,13 @@ const kafkaTls = group({
   }),
 });
 
-const kafkaSasl = group({
+const kafkaSasl = secretGroup({
   mechanism: requiredKey(
     oneOf(['plain', 'scram-sha-256', 'scram-sha-512'], 'plain, scram-sha-256 or scram-sha-512'),
     'How to log in: plain, scram-sha-256 or scram-sha-512.',
   ),
   username: requiredKey(text(), 'Kafka user.'),
-  password: requiredKey(text(), 'Its password. Better from the environment: "${KAFKA_PASSWORD}".'),
+  password: requiredKey(secret(), 'Its password. Better from the environment: "${KAFKA_PASSWORD}".'),
 });
 
 const kafka = group({

@@ -18,6 +18,10 @@ export function readKafkaTls(tls: TlsConfig | undefined, folder: string, report:
   const read = <Content>(name: 'caFile' | 'certFile' | 'keyFile', parse: (text: string) => Content): Pem<Content> | undefined => {
     const given = tls[name];
     if (given === undefined) return undefined;
+    if (given.includes('-----BEGIN')) {
+      report([...path, name], 'holds the text of a PEM file (not shown): write it to a file, and name the file here');
+      return undefined;
+    }
     const filename = resolve(folder, given);
     try {
       const text = readText(filename);

@@ -129,7 +129,7 @@ function unusedProblems(schema: z.core.$ZodType, value: unknown, path: Path, loc
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
   const shape = shapeOf(schema);
   return Object.entries(value).flatMap(([key, child]) => {
-    const childSchema = shape?.[key] ?? recordValue(schema);
+    const childSchema = keyOf(shape, key) ?? recordValue(schema);
     return childSchema === undefined ? [] : unusedProblems(childSchema, child, [...path, key], locate);
   });
 }
@@ -182,13 +182,18 @@ function nodeOffset(node: unknown): number | undefined {
 
 function shapeAt(schema: z.core.$ZodType, path: Path): z.core.$ZodShape | undefined {
   let at: z.core.$ZodType | undefined = schema;
-  for (const part of path) at = at === undefined ? undefined : (shapeOf(at)?.[String(part)] ?? recordValue(at));
+  for (const part of path) at = at === undefined ? undefined : (keyOf(shapeOf(at), String(part)) ?? recordValue(at));
   return at === undefined ? undefined : shapeOf(at);
 }
 
 function shapeOf(schema: z.core.$ZodType): z.core.$ZodShape | undefined {
   const inner = unwrap(schema);
   return inner instanceof z.ZodObject ? inner.shape : undefined;
+}
+
+/** Its own keys only: a file may say `constructor`, which every object has. */
+function keyOf(shape: z.core.$ZodShape | undefined, key: string): z.core.$ZodType | undefined {
+  return shape !== undefined && Object.hasOwn(shape, key) ? shape[key] : undefined;
 }
 
 function recordValue(schema: z.core.$ZodType): z.core.$ZodType | undefined {

@@ -210,6 +210,39 @@ describe('what is wrong, and where', () => {
       problems: ['server.yaml:1:40: global.membership.maxJoinDuration: expected a duration such as 720h, got 30'],
     },
     {
+      name: 'a key that every object has',
+      source: 'constructor: 1\nlog: {toString: {a: 1}, hasOwnProperty: 1}\n',
+      problems: [
+        'server.yaml:1:1: constructor: unknown key',
+        'server.yaml:2:7: log.toString: warning: unknown key',
+        'server.yaml:2:25: log.hasOwnProperty: warning: unknown key',
+      ],
+    },
+    {
+      name: 'a refused group that holds itself',
+      source: 'global: {authorization: {authorizer: &a {b: *a}}}\n',
+      problems: [expect.stringMatching(/^server.yaml:1:26: global.authorization.authorizer: authorization is not available yet; /)],
+    },
+    {
+      name: 'a password that is a number is not repeated',
+      source: 'perdure: {kafka: {brokers: [a:1], sasl: {mechanism: plain, username: u, password: 271828}}}',
+      problems: ['server.yaml:1:83: perdure.kafka.sasl.password: expected text in quotes (what it is instead is not shown)'],
+    },
+    {
+      name: 'nor is a login in one text',
+      source: 'perdure: {kafka: {brokers: [a:1], sasl: "plain u 271828"}}',
+      problems: ['server.yaml:1:41: perdure.kafka.sasl: expected a group of keys (what it is instead is not shown)'],
+    },
+    {
+      name: 'nor a private key in place of its file',
+      source:
+        'perdure: {kafka: {brokers: [a:1], tls: {certFile: "-----BEGIN CERTIFICATE-----\\nMII", keyFile: "-----BEGIN PRIVATE KEY-----\\n271828"}}}',
+      problems: [
+        'server.yaml:1:51: perdure.kafka.tls.certFile: holds the text of a PEM file (not shown): write it to a file, and name the file here',
+        'server.yaml:1:96: perdure.kafka.tls.keyFile: holds the text of a PEM file (not shown): write it to a file, and name the file here',
+      ],
+    },
+    {
       name: 'a start that waits for longer than a timer can',
       source: 'global: {membership: {maxJoinDuration: 720h}}',
       problems: ['server.yaml:1:40: global.membership.maxJoinDuration: expected a duration from 100ms to 24h, got "720h"'],
