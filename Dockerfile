@@ -24,8 +24,9 @@ USER node
 RUN perdure version
 VOLUME /data
 EXPOSE 7233
+# Orchestrators end what is unhealthy: one damaged partition must not take all others out. Alerts ask /health.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=5 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:7233/health').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch('http://127.0.0.1:7233/health/live').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # The script execs Node, which then is process 1 and gets the signals.
 ENTRYPOINT ["perdure"]
 CMD ["server", "start-dev", "--ip", "0.0.0.0", "--db-filename", "/data/perdure.db"]

@@ -6,7 +6,6 @@ export const exitCodes = {
   usage: 2,
   /** Another server serves this log: starting again changes nothing until a person has stopped one of them. */
   anotherServer: 3,
-  interrupted: 130,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

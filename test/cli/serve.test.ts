@@ -210,6 +210,15 @@ describe('server start', () => {
     expect(child.err).toMatch(err);
   });
 
+  test('a busy port names the key that says another one', async () => {
+    const first = start(dev);
+    const port = /\d+$/.exec(await first.seen('out', /Server: +localhost:\d+/))?.[0] ?? '';
+    const config = file('busy.yaml', `log: {encoding: console}\nservices: {frontend: {rpc: {grpcPort: ${port}}}}\n${log}`);
+    const busy = start(['server', 'start', '--config', config]);
+    expect(await busy.exit).toEqual({ code: 1, signal: null });
+    expect(busy.err).toContain('Stop the server that listens there, or choose another port with services.frontend.rpc.grpcPort.\n');
+  });
+
   test('a bad file ends with 2 and all its problems', async () => {
     const config = file('bad.yaml', 'perdure: {kafka: {brokers: [b], replicas: 1}}\n');
     const child = start(['server', 'start', '--config', config]);

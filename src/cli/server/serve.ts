@@ -14,6 +14,8 @@ import type { LastWords } from './last-words.ts';
 
 export type ServeRequest = {
   readonly settings: ServerSettings;
+  /** The flag or the key that says which port. */
+  readonly portSetBy: string;
   readonly logger: Logger;
   readonly io: Io;
   /** A start in which nothing moves for longer has failed. Reading journals may take as long as it takes. */
@@ -97,10 +99,13 @@ async function lifeOf(request: ServeRequest, end: PromiseWithResolvers<End>, sec
   return exitCodes.done;
 }
 
-async function start({ settings, logger, io, startMsMax }: ServeRequest, onFatal: (error: Error) => void): Promise<RunningServer> {
+async function start(
+  { settings, portSetBy, logger, io, startMsMax }: ServeRequest,
+  onFatal: (error: Error) => void,
+): Promise<RunningServer> {
   const loading = io.loadServer();
   // A busy port is told before a database file is made or a topic created.
-  await checkPort(settings);
+  await checkPort(settings, portSetBy);
   const { startServer } = await loading;
   const stuck = (): void => onFatal(new Error(`the server did not start: nothing has moved for ${startMsMax / 1000} s`));
   let timer = setTimeout(stuck, startMsMax);
@@ -113,7 +118,7 @@ async function start({ settings, logger, io, startMsMax }: ServeRequest, onFatal
   try {
     return await startServer({ ...settings, logger, startMsMax, onFatal, onProgress });
   } catch (error) {
-    throw startFailure(error, settings);
+    throw startFailure(error, settings, portSetBy);
   } finally {
     starting = false;
     clearTimeout(timer);
@@ -148,7 +153,7 @@ function asError(value: unknown): Error {
   return value instanceof Error ? value : new Error(String(value));
 }
 
-async function checkPort({ host, port }: ServerSettings): Promise<void> {
+async function checkPort({ host, port }: ServerSettings, portSetBy: string): Promise<void> {
   if (port === 0) return;
   const probe = createServer();
   try {
@@ -158,17 +163,17 @@ async function checkPort({ host, port }: ServerSettings): Promise<void> {
     });
     await new Promise<void>((resolve) => void probe.close(() => resolve()));
   } catch (error) {
-    throw portFailure(error, port);
+    throw portFailure(error, port, portSetBy);
   }
 }
 
 const listenErrors = new Set(['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL']);
 
-function startFailure(error: unknown, { port }: ServerSettings): Error {
+function startFailure(error: unknown, { port }: ServerSettings, portSetBy: string): Error {
   if (!(error instanceof Error)) return failure('the server could not start', { why: String(error) });
   if (error.name === 'AssertionError' || error instanceof TypeError || error instanceof ReferenceError) return error;
   if (error instanceof AnotherServerError) return new CliError(exitCodes.anotherServer, error.message);
-  if ('syscall' in error && error.syscall === 'listen') return portFailure(error, port);
+  if ('syscall' in error && error.syscall === 'listen') return portFailure(error, port, portSetBy);
   const causes: string[] = [];
   // What the log says of itself is the whole sentence: under it is only what the library said, which it has put into words already.
   for (let current = error; current.name !== 'LogError' && current.cause instanceof Error && causes.length < 5; current = current.cause) {
@@ -177,11 +182,11 @@ function startFailure(error: unknown, { port }: ServerSettings): Error {
   return failure(error.message, { why: causes.length === 0 ? undefined : `Because: ${causes.join(': ')}` });
 }
 
-function portFailure(error: unknown, port: number): Error {
+function portFailure(error: unknown, port: number, portSetBy: string): Error {
   if (!(error instanceof Error)) return failure(`can't set frontend port ${port}: ${String(error)}`);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (!listenErrors.has(code)) return error;
   return failure(`can't set frontend port ${port}: ${error.message}`, {
-    next: code === 'EADDRINUSE' ? 'Stop the server that listens there, or choose another port with --port.' : undefined,
+    next: code === 'EADDRINUSE' ? `Stop the server that listens there, or choose another port with ${portSetBy}.` : undefined,
   });
 }

@@ -21,6 +21,7 @@ export async function runStartDev({ flags, io }: Invocation): Promise<ExitCode> 
   warnOfUnread(settings.dynamicConfig, logger);
   return serve({
     settings,
+    portSetBy: '--port',
     logger,
     io,
     startMsMax: 30_000,

@@ -37,7 +37,15 @@ export async function runStart({ flags, io }: Invocation): Promise<ExitCode> {
   const logger = createLogger({ level: log.level, format: log.format, write: writerOf(log.target, io), nowMs: () => Date.now() });
   for (const { line, column, path, message } of read.problems) logger.warn(message, { file: `${file}:${line}:${column}`, key: path });
   if (flags.switched('allow-no-auth') !== true && !isTrue(io.env['TEMPORAL_ALLOW_NO_AUTH'])) warnAboutOpenPort(server, logger);
-  return serve({ settings: server, logger, io, startMsMax, lastWords: lastWords(log, logger, io), onServing: () => {} });
+  return serve({
+    settings: server,
+    portSetBy: 'services.frontend.rpc.grpcPort',
+    logger,
+    io,
+    startMsMax,
+    lastWords: lastWords(log, logger, io),
+    onServing: () => {},
+  });
 }
 
 function checkRoles(given: readonly string[]): void {
