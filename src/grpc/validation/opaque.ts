@@ -133,7 +133,8 @@ function delimited(bytes: Uint8Array, start: number, end: number, fieldNumber: n
     case 'bytes':
       return;
     case 'string':
-      if (!isUtf8(bytes.subarray(start, end))) malformed(`string field ${fieldNumber} is not valid UTF-8`);
+      if (!isShortAscii(bytes, start, end) && !isUtf8(bytes.subarray(start, end)))
+        malformed(`string field ${fieldNumber} is not valid UTF-8`);
       return;
     case 'packed':
       for (let at = start; at < end;) at = varint(bytes, at, end);
@@ -144,6 +145,15 @@ function delimited(bytes: Uint8Array, start: number, end: number, fieldNumber: n
     default:
       walk(bytes, start, end, field, depth + 1);
   }
+}
+
+const asciiScanBytesMax = 128;
+
+/** Nearly all are, and a view of each would cost more than its bytes: two MiB hold a million of them. */
+function isShortAscii(bytes: Uint8Array, start: number, end: number): boolean {
+  if (end - start > asciiScanBytesMax) return false;
+  for (let at = start; at < end; at++) if ((bytes[at] as number) > 127) return false;
+  return true;
 }
 
 function varint(bytes: Uint8Array, start: number, end: number): number {

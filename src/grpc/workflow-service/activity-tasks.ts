@@ -32,7 +32,7 @@ import { checkBound } from '../validation/bounds.ts';
 import { checkWorkflowId, isUuid, runKeyOf } from '../validation/execution.ts';
 import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
-import { boundedFailure, decodedFailure, serverFailure } from './failures.ts';
+import { boundedFailure, opaqueFailure, serverFailure } from './failures.ts';
 import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
 import { activityTaskAnswer, emptyActivityTask } from './task-answers.ts';
 
@@ -179,22 +179,18 @@ type FailureReport = {
 
 /** Parts over the limit are dropped or replaced, and the answer says which. By id, any kind of failure will do. */
 async function fail(front: Front, activity: ActivityRef, report: FailureReport, call: Call): Promise<RespondActivityTaskFailedResponse> {
-  const { failure, lastHeartbeatDetails, identity } = report;
+  const { lastHeartbeatDetails, identity } = report;
   checkLength(identity, 'Identity', front.limits);
   checkOpaque(lastHeartbeatDetails, 'payloads');
-  if (
-    activity.scheduledEventId !== 0 &&
-    failure !== undefined &&
-    failure.length > 0 &&
-    decodedFailure(failure).applicationFailureInfo === undefined
-  ) {
+  const failure = report.failure === undefined ? undefined : opaqueFailure(report.failure);
+  if (activity.scheduledEventId !== 0 && failure !== undefined && failure.bytes.length > 0 && failure.facts.kind !== 'application') {
     throw invalidArgument('Failure must have ApplicationFailureInfo.');
   }
   const failures: Uint8Array[] = [];
   const detailsDropped = isOversize(lastHeartbeatDetails, front.limits);
   if (detailsDropped) failures.push(serverFailure('Heartbeat details exceed size limit.').bytes);
   const bounded = failure === undefined ? undefined : boundedFailure(failure, 'Failure exceeds size limit.', front.limits);
-  if (bounded !== undefined && bounded.bytes !== failure) failures.push(bounded.bytes);
+  if (bounded !== undefined && bounded !== failure) failures.push(bounded.bytes);
   if (failures.length > 0) call.notes.oversized = detailsDropped ? 'heartbeat details' : 'failure';
   await front.history(call, activity.key, {
     kind: 'failActivityTask',

@@ -11,11 +11,10 @@ export function opaqueFailure(bytes: Uint8Array): OpaqueFailure {
   return { facts: failureFacts(decodedFailure(bytes)), bytes };
 }
 
-/** As `opaqueFailure`; one over the limit is replaced, because its sender could not do anything about it. */
-export function boundedFailure(bytes: Uint8Array, replacement: string, { blobBytesMax }: EdgeLimits): OpaqueFailure {
-  if (bytes.length <= blobBytesMax) return opaqueFailure(bytes);
-  const { message } = decodedFailure(bytes);
-  return serverFailure(replacement, encodeFailure({ ...emptyFailure(), message: message.slice(0, keptMessageChars) }));
+/** One over the limit is replaced, because its sender could not do anything about it. */
+export function boundedFailure(failure: OpaqueFailure, replacement: string, { blobBytesMax }: EdgeLimits): OpaqueFailure {
+  if (failure.bytes.length <= blobBytesMax) return failure;
+  return serverFailure(replacement, encodeFailure({ ...emptyFailure(), message: failure.facts.message.slice(0, keptMessageChars) }));
 }
 
 /** A failure of the server's own making, never to be retried. */
@@ -26,7 +25,7 @@ export function serverFailure(message: string, cause?: Uint8Array): OpaqueFailur
 
 const keptMessageChars = 4_000;
 
-export function decodedFailure(bytes: Uint8Array): Failure {
+function decodedFailure(bytes: Uint8Array): Failure {
   checkOpaque(bytes, 'failure');
   return decodedWithin(requestLimits, decodeFailure, bytes);
 }

@@ -34,7 +34,7 @@ import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { completionLimits } from '../validation/request-limits.ts';
 import { checkTaskQueue } from '../validation/task-queue.ts';
-import { boundedFailure } from './failures.ts';
+import { boundedFailure, opaqueFailure } from './failures.ts';
 import { checkPoll, checkPollDeadline, pollDeadline, polledPartition } from './polls.ts';
 import { activityTaskAnswer, emptyWorkflowTask, queryTaskAnswer, workflowTaskAnswer } from './task-answers.ts';
 import { targetNamespaces, workflowCommand } from './workflow-commands.ts';
@@ -226,7 +226,7 @@ async function fail(
 
 function failureOf(failure: Uint8Array | undefined, front: Front, call: Call): OpaqueFailure | undefined {
   if (failure === undefined) return undefined;
-  const bounded = boundedFailure(failure, 'Failure exceeds size limit.', front.limits);
+  const bounded = boundedFailure(opaqueFailure(failure), 'Failure exceeds size limit.', front.limits);
   if (bounded.bytes !== failure) call.notes.oversized = 'failure';
   return bounded;
 }
