@@ -15,15 +15,20 @@ export function commandBytes(command: HistoryCommand): number {
     case 'signalWorkflow':
       return overheadBytes + signalBytes(command.signal);
     case 'terminateWorkflow':
-      return overheadBytes + size(command.details);
+      return overheadBytes + command.reason.length + size(command.details) + sizeOfAll(command.links);
+    case 'requestCancelWorkflow':
+      return overheadBytes + command.cause.length + sizeOfAll(command.links);
     case 'completeWorkflowTask': {
       let bytes = overheadBytes + size(command.sdkMetadata) + size(command.meteringMetadata);
+      bytes += size(command.workerVersion) + command.binaryChecksum.length;
       for (const each of command.commands) bytes += workflowCommandBytes(each);
-      for (const result of command.queryResults.values()) bytes += size(result.answer) + size(result.failure);
+      for (const [id, result] of command.queryResults) {
+        bytes += id.length + result.errorMessage.length + size(result.answer) + size(result.failure);
+      }
       return bytes;
     }
     case 'failWorkflowTask':
-      return overheadBytes + size(command.failure?.bytes);
+      return overheadBytes + command.binaryChecksum.length + size(command.failure?.bytes);
     case 'completeActivityTask':
       return overheadBytes + size(command.result);
     case 'failActivityTask':
@@ -38,7 +43,6 @@ export function commandBytes(command: HistoryCommand): number {
       if (close.kind === 'completed') return overheadBytes + size(close.result);
       return overheadBytes + (close.kind === 'failed' ? size(close.failure) : close.kind === 'canceled' ? size(close.details) : 0);
     }
-    case 'requestCancelWorkflow':
     case 'scheduleFirstWorkflowTask':
     case 'findChild':
     case 'startWorkflowTask':
@@ -80,27 +84,32 @@ export function finishesWork(command: HistoryCommand): boolean {
 }
 
 function startBytes(start: StartAttributes): number {
-  let bytes = size(start.input) + size(start.header) + size(start.memo) + size(start.searchAttributes) + size(start.userMetadata);
-  for (const link of start.links) bytes += link.length;
-  return bytes;
+  const { input, header, memo, searchAttributes, userMetadata, priority, links } = start;
+  return size(input) + size(header) + size(memo) + size(searchAttributes) + size(userMetadata) + size(priority) + sizeOfAll(links);
 }
 
 function signalBytes(signal: SignalAttributes): number {
-  let bytes = size(signal.input) + size(signal.header);
-  for (const link of signal.links) bytes += link.length;
+  return size(signal.input) + size(signal.header) + sizeOfAll(signal.links);
+}
+
+function workflowCommandBytes({ attributes, userMetadata, eventGroupMarkers }: WorkflowCommand): number {
+  return workflowCommandOverheadBytes + size(userMetadata) + sizeOfAll(eventGroupMarkers ?? []) + anyBytes(attributes);
+}
+
+/** What a worker sent is not judged yet: any of its texts may be the long one. */
+function anyBytes(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  if (value instanceof Uint8Array) return value.length;
+  let bytes = 0;
+  if (value instanceof Map) for (const [name, each] of value) bytes += anyBytes(name) + anyBytes(each);
+  else for (const name in value) bytes += anyBytes(value[name as keyof typeof value]);
   return bytes;
 }
 
-function workflowCommandBytes({ attributes, userMetadata }: WorkflowCommand): number {
-  let bytes = workflowCommandOverheadBytes + size(userMetadata);
-  for (const name in attributes) {
-    const value: unknown = attributes[name as keyof typeof attributes];
-    if (value instanceof Uint8Array || typeof value === 'string') bytes += value.length;
-    else if (value instanceof Map) for (const each of value.values()) bytes += each instanceof Uint8Array ? each.length : 0;
-  }
-  if (attributes !== undefined && 'failure' in attributes && attributes.failure !== undefined && 'bytes' in attributes.failure) {
-    bytes += attributes.failure.bytes.length;
-  }
+function sizeOfAll(all: readonly Uint8Array[]): number {
+  let bytes = 0;
+  for (const each of all) bytes += each.length;
   return bytes;
 }
 

@@ -5,6 +5,7 @@ const overheadBytes = 1024;
 
 export function commandBytes<T>(command: MatchingCommand<T>): number {
   if (command.kind === 'dispatchQuery') return overheadBytes + command.query.length;
-  if (command.kind !== 'answerQuery' || !command.result.answered) return overheadBytes;
-  return overheadBytes + (command.result.answer?.length ?? 0);
+  if (command.kind !== 'answerQuery') return overheadBytes;
+  const { answer, errorMessage, failure } = command.result;
+  return overheadBytes + (answer?.length ?? 0) + errorMessage.length + (failure?.length ?? 0);
 }
