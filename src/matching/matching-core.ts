@@ -29,6 +29,7 @@ import type {
   PollActivityTask,
   PollWorkflowTask,
   ShutdownWorker,
+  StartOutcome,
   TaskStartAnswered,
 } from './commands.ts';
 import { DeadlineHeap } from './deadline-heap.ts';
@@ -438,27 +439,41 @@ export class MatchingCore<T> {
     });
   }
 
-  #taskStartAnswered(command: TaskStartAnswered<T>): void {
-    const offer = this.#starts.get(command.correlation);
+  #taskStartAnswered({ correlation, outcome }: TaskStartAnswered<T>): void {
+    const offer = this.#starts.get(correlation);
     if (offer === undefined) return;
-    this.#starts.delete(command.correlation);
+    this.#starts.delete(correlation);
     const poll = offer.poll;
     if (poll === undefined) return;
+    try {
+      this.#startAnswered(offer, poll, outcome);
+    } catch (error) {
+      this.#startBroke(offer, poll, outcome);
+      throw error;
+    }
+  }
+
+  /** No answer will come any more: without another try the task would wait for the next owner, and what was started for its timeout. */
+  #startBroke(offer: Offer, poll: Poll, outcome: StartOutcome<T>): void {
+    const startedAgain = offer.poll !== undefined && offer.poll !== poll;
+    if (offer.state !== 'starting' || startedAgain) return;
+    this.#part(offer, poll);
+    offer.state = 'resting';
+    this.#deadlines.set(offer, this.#turn.nowMs + this.#limits.brokenRetryMs);
+    if (outcome.kind === 'started' && offer.queue.queue.taskType === 'activity') this.#withdrawStart(offer.task, poll);
+  }
+
+  #startAnswered(offer: Offer, poll: Poll, outcome: StartOutcome<T>): void {
     const gone = poll.state === 'gone';
-    const outcome = command.outcome;
     switch (outcome.kind) {
-      case 'started':
+      case 'started': {
         if (gone) return this.#startedForNobody(offer, poll);
+        const { pollRequestId } = poll.command;
         this.#part(offer, poll);
         this.#finish(offer);
-        this.#answerPoll(poll, {
-          kind: 'task',
-          task: outcome.task,
-          origin: offer.task,
-          pollRequestId: poll.command.pollRequestId,
-          backlogCountHint: offer.queue.stored.size,
-        });
-        return;
+        const backlogCountHint = offer.queue.stored.size;
+        return this.#answerPoll(poll, { kind: 'task', task: outcome.task, origin: offer.task, pollRequestId, backlogCountHint });
+      }
       case 'obsolete':
         this.#part(offer, poll);
         offer.queue.bucket?.giveBack();

@@ -690,6 +690,24 @@ describe('a bug of ours', () => {
     expect(host.journal).toHaveLength(1);
   });
 
+  test('that meets the answer to a start leaves its task to be offered again', () => {
+    const trapped = trap(task('a'), 'key');
+    host.ask(add(trapped.command));
+    const first = host.ask(poll('p1', { deadlineMs: 30_000 }));
+    const [start] = host.takeStarts();
+    trapped.armed = true;
+    host.answerStart(start!, { kind: 'obsolete' });
+    expect(host.effects).toMatchObject([{ kind: 'broken', what: 'taskStartAnswered' }]);
+    trapped.armed = false;
+    host.advanceTo(40_000);
+    expect(host.replies.get(first)).toEqual({ kind: 'emptyPoll' });
+    const second = host.ask(poll('p2', { deadlineMs: 60_000 }));
+    const [again] = host.takeStarts();
+    expect(again).toMatchObject({ pollRequestId: 'p2' });
+    host.answerStart(again!);
+    expect(host.replies.get(second)).toMatchObject({ kind: 'task' });
+  });
+
   test('that meets one queue when its time has come does not stop the others', () => {
     const trapped = trap(poll('p1', { deadlineMs: 5_000 }), 'identity');
     host.ask(trapped.command);
