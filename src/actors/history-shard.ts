@@ -261,19 +261,16 @@ class HistoryMemory
           change.events.map((each) => each.bytes),
           offset,
         );
-      for (const { fact } of change.facts) this.#factCommitted(change.runId, fact, replayed);
+      for (const { fact } of change.facts) this.#factCommitted(record, change.runId, fact, replayed);
     }
     if (replayed || !this.#active) return;
     for (const task of record.tasks) if (!('fireTimeMs' in task)) this.#transfers.run(task);
   }
 
-  #factCommitted(runId: string, fact: Fact, replayed: boolean): void {
+  #factCommitted(record: HistoryRecord, runId: string, fact: Fact, replayed: boolean): void {
     if (fact.kind === 'runForgotten') this.store.forget(runId);
     if (replayed || !this.#active) return;
-    if (fact.kind === 'runTakenBack') {
-      // What its record brings of its own is run there.
-      for (const task of [...this.#core.pendingTransferTasks()]) if (task.key.runId === runId) this.#transfers.run(task);
-    }
+    if (fact.kind === 'runTakenBack') this.#runTakenBack(record, runId);
     if (fact.kind === 'runPutAside') {
       const { failedCommand, taskId, reason } = fact;
       this.#options.logger.error('a workflow was put aside: terminate it, or keep it for a later version', {
@@ -283,6 +280,14 @@ class HistoryMemory
         taskId,
         reason,
       });
+    }
+  }
+
+  /** What waited aside. What the record brings of its own is run with it, and what later ones bring is not committed yet. */
+  #runTakenBack({ tasks }: HistoryRecord, runId: string): void {
+    const ownTaskId = tasks[0]?.taskId ?? Infinity;
+    for (const task of [...this.#core.pendingTransferTasks()]) {
+      if (task.key.runId === runId && task.taskId < ownTaskId) this.#transfers.run(task);
     }
   }
 

@@ -359,6 +359,29 @@ test('a workflow task that cannot be started is asked for a few times, then its 
 });
 
 describe('the outbox of a shard', () => {
+  test('a run that is taken back tells its parent once', async () => {
+    const bench = await open();
+    const parent = { namespaceId, workflowId: childId ?? '', runId: 'parent-run' };
+    const reply = await bench.ask({
+      kind: 'startWorkflow',
+      key: { namespaceId, workflowId: 'wf', runId: '' },
+      namespace: 'ns',
+      newRunId: systemRandom.nonce(),
+      requestId: systemRandom.nonce(),
+      policies: { reusePolicy: 1, conflictPolicy: 1 },
+      parent: { ...parent, namespace: 'ns', initiatedEventId: 5, rootWorkflowId: parent.workflowId, rootRunId: parent.runId },
+      onConflict: undefined,
+      start: startAttributes({}),
+    });
+    if (reply.kind !== 'started') throw new Error('not started');
+    const key = { namespaceId, workflowId: 'wf', runId: reply.runId };
+    await bench.ask({ kind: 'putAside', key, failedCommand: 'fireTimer', taskId: 0, reason: 'planted' });
+    expect(bench.shard.status().runsAside).toBe(1);
+    expect(await bench.ask(terminate(key))).toEqual({ kind: 'done' });
+    await turns(20);
+    expect(bench.asked.map(({ command }) => command.kind)).toEqual(['recordChildClosed']);
+  });
+
   test('the answer of another shard is kept while the mailbox is full', async () => {
     const bench = await open();
     const key = await bench.start('wf');
