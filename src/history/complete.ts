@@ -68,6 +68,9 @@ export function completeWorkflowTask(draft: Draft, request: CompleteWorkflowTask
     cancelledUnstarted: false,
     eager: [],
     childrenStarted: new Set(),
+    signalsToItself: 0,
+    cancelsOfItself: 0,
+    upsertedBytes: 0,
   };
   setSticky(completing, request.sticky);
   for (const command of request.commands) {

@@ -25,6 +25,11 @@ export type HistoryLimits = {
   readonly searchAttributeKeysMax: number;
   readonly searchAttributeValueBytesMax: number;
   readonly searchAttributesBytesMax: number;
+  /**
+   * Every upsert rewrites the whole memo, or all search attributes: what those of one workflow task may rewrite in all, with each key
+   * counted as 256 bytes more. About a second of work.
+   */
+  readonly upsertedBytesPerTaskMax: number;
   readonly workflowTaskTimeoutMsDefault: number;
   readonly workflowTaskTimeoutMsMax: number;
   readonly workflowTaskHeartbeatMsMax: number;
@@ -74,6 +79,7 @@ export const defaultHistoryLimits: HistoryLimits = {
   searchAttributeKeysMax: 100,
   searchAttributeValueBytesMax: 2 * kib,
   searchAttributesBytesMax: 40 * kib,
+  upsertedBytesPerTaskMax: 128 * mib,
   workflowTaskTimeoutMsDefault: 10_000,
   workflowTaskTimeoutMsMax: 120_000,
   workflowTaskHeartbeatMsMax: 30 * minute,

@@ -276,6 +276,30 @@ describe('a command over a limit of the workflow', () => {
       [cancel('a'), cancel('b')],
       'the number of pending requests to cancel external workflows, 1, has reached the per-workflow limit of 1',
     ],
+    [
+      28,
+      { pendingExternalSignalsMax: 1 },
+      [signal({ workflowId: 'wf' }), signal({ workflowId: 'wf' })],
+      'the number of pending signals to external workflows, 1, has reached the per-workflow limit of 1',
+    ],
+    [
+      29,
+      { pendingExternalCancelsMax: 1 },
+      [cancel('wf'), cancel('wf')],
+      'the number of pending requests to cancel external workflows, 1, has reached the per-workflow limit of 1',
+    ],
+    [
+      25,
+      { upsertedBytesPerTaskMax: 600 },
+      [modify(fields({ a: 'x' })), modify(fields({ a: 'y' })), modify(fields({ a: 'z' }))],
+      'Memo is changed too often in one workflow task: 600 bytes may be rewritten.',
+    ],
+    [
+      23,
+      { upsertedBytesPerTaskMax: 600 },
+      ['x', 'y', 'z'].map((value) => upsert(fields({ CustomKeywordField: `"${value}"` }))),
+      'UpsertWorkflowSearchAttributesCommandAttributes is changed too often in one workflow task: 600 bytes may be rewritten.',
+    ],
   ] as const)('cause %d', (cause, limits, commands, text) => {
     const shard = new ShardUnderTest(limits);
     shard.start();

@@ -17,6 +17,11 @@ export type Completion = {
   readonly eager: number[];
   /** Workflow ids of children that this task starts. */
   readonly childrenStarted: Set<string>;
+  /** Requests to the workflow itself: they fail at once, and count as pending until this task is over. */
+  signalsToItself: number;
+  cancelsOfItself: number;
+  /** What upserts have rewritten so far. */
+  upsertedBytes: number;
 };
 
 /** The workflow task fails because of a command; `terminate`: so does the workflow. */

@@ -42,7 +42,7 @@ export function requestCancelExternalWorkflowExecution(
     const where = `WorkflowId=${workflowId} RunId=${runId} Namespace=${namespace}`;
     return bad(cause, `Start and RequestCancel for child workflow is not allowed in same workflow task. ${where}`);
   }
-  const pending = run.run.externalCancels.size;
+  const pending = run.run.externalCancels.size + completion.cancelsOfItself;
   if (pending >= limits.pendingExternalCancelsMax) {
     const detail = `the number of pending requests to cancel external workflows, ${pending}, has reached the per-workflow limit of ${limits.pendingExternalCancelsMax}`;
     return bad('pendingRequestCancelLimitExceeded', detail);
@@ -61,8 +61,10 @@ export function requestCancelExternalWorkflowExecution(
     commandMeta(command),
   );
   const target = { namespaceId: a.namespaceId === '' ? run.run.key.namespaceId : a.namespaceId, workflowId, runId };
-  if (isSelf(completion, target)) failExternalCancel(run, initiatedEventId, externalFailedCause.executionNotFound);
-  else run.addTask({ kind: 'cancelExternal', taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, initiatedEventId, target });
+  if (isSelf(completion, target)) {
+    completion.cancelsOfItself++;
+    failExternalCancel(run, initiatedEventId, externalFailedCause.executionNotFound);
+  } else run.addTask({ kind: 'cancelExternal', taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, initiatedEventId, target });
   return undefined;
 }
 
@@ -92,7 +94,7 @@ export function signalExternalWorkflowExecution(
   }
   if (signalName === '')
     return bad(cause, `SignalName is not set on ${name}. WorkflowId=${workflowId} Namespace=${namespace} RunId=${runId}`);
-  const pending = run.run.externalSignals.size;
+  const pending = run.run.externalSignals.size + completion.signalsToItself;
   if (pending >= limits.pendingExternalSignalsMax) {
     const detail = `the number of pending signals to external workflows, ${pending}, has reached the per-workflow limit of ${limits.pendingExternalSignalsMax}`;
     return bad('pendingSignalsLimitExceeded', detail);
@@ -115,8 +117,10 @@ export function signalExternalWorkflowExecution(
     commandMeta(command),
   );
   const target = { namespaceId: a.namespaceId === '' ? run.run.key.namespaceId : a.namespaceId, workflowId, runId };
-  if (isSelf(completion, target)) failExternalSignal(run, initiatedEventId, externalFailedCause.executionNotFound);
-  else run.addTask({ kind: 'signalExternal', taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, initiatedEventId, target });
+  if (isSelf(completion, target)) {
+    completion.signalsToItself++;
+    failExternalSignal(run, initiatedEventId, externalFailedCause.executionNotFound);
+  } else run.addTask({ kind: 'signalExternal', taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, initiatedEventId, target });
   return undefined;
 }
 

@@ -22,6 +22,8 @@ export function upsertWorkflowSearchAttributes(
   if (merged !== undefined && merged.length > limits.searchAttributesBytesMax) {
     return tooLarge(cause, 'UpsertWorkflowSearchAttributesCommandAttributes exceeds size limit.');
   }
+  const excess = excessProblem(completion, merged);
+  if (excess !== undefined) return bad(cause, `UpsertWorkflowSearchAttributesCommandAttributes ${excess}`);
   run.add(
     'upsertWorkflowSearchAttributes',
     { workflowTaskCompletedEventId: completedEventId, searchAttributes: a.searchAttributes },
@@ -44,12 +46,26 @@ export function modifyWorkflowProperties(
   const where = 'ModifyWorkflowPropertiesCommandAttributes. Memo';
   const ownProblem = memoProblem(a.upsertedMemo, wire, limits);
   if (ownProblem !== undefined) return tooLarge(cause, `${where} ${ownProblem}`);
-  const mergedProblem = memoProblem(mergeFields(run.run.memo, a.upsertedMemo, wire), wire, limits);
+  const merged = mergeFields(run.run.memo, a.upsertedMemo, wire);
+  const mergedProblem = memoProblem(merged, wire, limits);
   if (mergedProblem !== undefined) return tooLarge(cause, `${where} ${mergedProblem}`);
+  const excess = excessProblem(completion, merged);
+  if (excess !== undefined) return bad(cause, `${where} ${excess}`);
   run.add(
     'workflowPropertiesModified',
     { workflowTaskCompletedEventId: completedEventId, upsertedMemo: a.upsertedMemo },
     commandMeta(command),
   );
   return undefined;
+}
+
+const bytesPerKey = 256;
+
+/** Tens of thousands of small changes to something large would keep the whole process busy for minutes. */
+function excessProblem(completion: Completion, merged: Uint8Array | undefined): string | undefined {
+  if (merged === undefined) return undefined;
+  const { wire, limits } = completion.run.draft;
+  completion.upsertedBytes += merged.length + bytesPerKey * wire.fieldCount(merged);
+  if (completion.upsertedBytes <= limits.upsertedBytesPerTaskMax) return undefined;
+  return `is changed too often in one workflow task: ${limits.upsertedBytesPerTaskMax} bytes may be rewritten.`;
 }
