@@ -4,6 +4,9 @@
  * kafkajs opens, authenticates and re-authenticates it; the requests on it are our own (`requests.ts`), past its retry layer, which may
  * send a batch twice or lose it silently. Each connection gets a kafkajs broker of its own, thrown away with it: a used one may be stuck
  * in its login, or believe itself connected while it disconnects.
+ *
+ * Waits are measured with the clock that never jumps. kafkajs measures its own with the wall clock: once that was set back it times out
+ * nothing, and keeps to a quota for as long as the step. Then what is said here ends the wait.
  */
 import { LogError } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
@@ -46,7 +49,7 @@ export class BrokerLine {
   readonly #attempts = new Set<Attempt>();
   #broker: InnerBroker | undefined;
   #opening: Promise<Connection> | undefined;
-  #throttledUntilMs = 0;
+  #throttledUntilMs = -Infinity;
   #closings = 0;
   /** Connections so far: whoever sees another number than before has lost one. */
   opened = 0;
@@ -60,14 +63,15 @@ export class BrokerLine {
   }
 
   /** For how long the oldest request has waited for its answer; 0 when none does. */
-  waitingMs(nowMs: number): number {
+  waitingMs(): number {
+    const nowMs = performance.now();
     let oldestMs = nowMs;
     for (const { sinceMs } of this.#attempts) oldestMs = Math.min(oldestMs, sinceMs);
     return Math.max(0, nowMs - Math.max(oldestMs, this.#throttledUntilMs));
   }
 
-  throttledForMs(nowMs: number): number {
-    return Math.max(0, this.#throttledUntilMs - nowMs);
+  throttledForMs(): number {
+    return Math.max(0, this.#throttledUntilMs - performance.now());
   }
 
   async open(): Promise<void> {
@@ -89,7 +93,7 @@ export class BrokerLine {
         logResponseError: false,
       });
       if (clientSideThrottleTime > 0) {
-        this.#throttledUntilMs = Date.now() + clientSideThrottleTime;
+        this.#throttledUntilMs = performance.now() + clientSideThrottleTime;
         this.#options.throttled(clientSideThrottleTime);
       }
       return payload;
@@ -113,7 +117,7 @@ export class BrokerLine {
   /** kafkajs has no time limit on a login, and forgets it when the connection breaks: what waits is ended by `close`, whatever kafkajs does. */
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const attempt: Attempt = { sinceMs: Date.now(), reject };
+    const attempt: Attempt = { sinceMs: performance.now(), reject };
     this.#attempts.add(attempt);
     work().then(resolve, reject);
     try {

@@ -75,7 +75,7 @@ export class DataPlane {
   private constructor(options: DataPlaneOptions) {
     this.#options = options;
     this.#cluster = captureCluster(clientConfig(options)) as InnerCluster;
-    this.#throttles = new ThrottleReport(options.logger, Date.now);
+    this.#throttles = new ThrottleReport(options.logger, () => performance.now());
     this.#timer = setInterval(() => this.#tick(), tickMs).unref();
   }
 
@@ -117,7 +117,7 @@ export class DataPlane {
   /** For how long it wants to hear nothing more on this channel. */
   throttledForMs(nodeId: number, channel: Channel): number {
     const address = this.#brokers.get(nodeId);
-    return address === undefined ? 0 : this.#line(address, channel).throttledForMs(Date.now());
+    return address === undefined ? 0 : this.#line(address, channel).throttledForMs();
   }
 
   /** Opens the connection if there is none; callers at the same time share one attempt. */
@@ -162,25 +162,23 @@ export class DataPlane {
 
   /** Those that answer first; those that owe an answer last. */
   #whoToAsk(): readonly string[] {
-    const nowMs = Date.now();
     const addresses = new Set([...this.#brokers.values(), ...this.#options.kafka.brokers]);
     const rank = (address: string): number => {
-      if (this.#mute.has(address) || this.#waitingMs(address, nowMs) > silenceMsMax) return 2;
+      if (this.#mute.has(address) || this.#waitingMs(address) > silenceMsMax) return 2;
       return this.#line(address, 'read').connected ? 0 : 1;
     };
     return [...addresses].toSorted((a, b) => rank(a) - rank(b));
   }
 
-  #waitingMs(address: string, nowMs: number): number {
-    return Math.max(this.#line(address, 'append').waitingMs(nowMs), this.#line(address, 'read').waitingMs(nowMs));
+  #waitingMs(address: string): number {
+    return Math.max(this.#line(address, 'append').waitingMs(), this.#line(address, 'read').waitingMs());
   }
 
   /** Who is silent and no longer named by the cluster is not waited for. Nobody needs a connection to who was replaced. */
   #leaveTheDead(): void {
-    const nowMs = Date.now();
     const named = new Set([...this.#brokers.values()]);
     for (const address of this.#addresses()) {
-      if (!named.has(address) && this.#waitingMs(address, nowMs) > silenceMsMax) {
+      if (!named.has(address) && this.#waitingMs(address) > silenceMsMax) {
         this.#drop(address, `no answer for ${silenceMsMax} ms, and ${this.#toldBy} no longer counts it among the brokers that are alive`);
       }
     }
@@ -188,11 +186,10 @@ export class DataPlane {
 
   #tick(): void {
     this.#throttles.tick();
-    const nowMs = Date.now();
-    const silent = this.#addresses().filter((address) => this.#waitingMs(address, nowMs) > silenceMsMax);
+    const silent = this.#addresses().filter((address) => this.#waitingMs(address) > silenceMsMax);
     if (silent.length === 0) return;
     const limitMs = requestTimeoutsMax * this.#options.requestTimeoutMs;
-    for (const address of silent) if (this.#waitingMs(address, nowMs) > limitMs) this.#drop(address, `no answer for ${limitMs} ms`);
+    for (const address of silent) if (this.#waitingMs(address) > limitMs) this.#drop(address, `no answer for ${limitMs} ms`);
     // Whether it is still alive; when nobody else can be asked, the request timeout decides.
     if (this.#whoToAsk().length > silent.length) this.refresh().catch(() => {});
   }

@@ -96,7 +96,7 @@ class KafkaLog implements OpenKafkaLog {
     this.topics = topics;
     this.#settings = settings;
     const { logger } = settings;
-    this.#outages = new OutageReport({ logger, nowMs: Date.now, brokers: () => plane.describeBrokers() });
+    this.#outages = new OutageReport({ logger, nowMs: steadyWallMs, brokers: () => plane.describeBrokers() });
     this.#timer = setInterval(() => this.#outages.tick(), outageTickMs).unref();
   }
 
@@ -348,7 +348,7 @@ class KafkaLog implements OpenKafkaLog {
 
   /** Reads change nothing, so they are tried again while the trouble may pass, for as long as one request may take twice. */
   async #persist<T>(id: PartitionId, doing: string, attempt: () => Promise<Attempt<T>>): Promise<T> {
-    const deadline = Date.now() + 2 * this.#settings.requestTimeoutMs;
+    const deadline = performance.now() + 2 * this.#settings.requestTimeoutMs;
     for (let waitMs = retryMsMin; ; waitMs = Math.min(2 * waitMs, retryMsMax)) {
       let failure: LogError;
       try {
@@ -367,7 +367,7 @@ class KafkaLog implements OpenKafkaLog {
       }
       // What asking again cannot mend fails its partition, which says so itself.
       if (!this.#closed && failure.recoverable) this.#outages.failed('read', id, failure.message);
-      if (!failure.recoverable || Date.now() + waitMs > deadline) throw failure;
+      if (!failure.recoverable || performance.now() + waitMs > deadline) throw failure;
       await pause(waitMs);
     }
   }
@@ -377,6 +377,11 @@ class KafkaLog implements OpenKafkaLog {
     const { message } = kafkaFailure(error, 'Kafka');
     for (const id of partitions) this.#outages.failed(doing, id, message);
   }
+}
+
+/** The time of day that never jumps: as it was when the process began, and what has passed since. */
+function steadyWallMs(): number {
+  return performance.timeOrigin + performance.now();
 }
 
 type Attempt<T> = { readonly done: T } | { readonly retry: number | undefined };
