@@ -15,7 +15,7 @@ import { kafkaTypes, withAdmin } from './admin.ts';
 import { createCommand, deleteCommand, grantCommand } from './commands.ts';
 import { startFailure } from './start-failure.ts';
 import { describeWrong, findWrongSettings, mendingCommands } from './topic-settings.ts';
-import { rootOf } from './kafka-failure.ts';
+import { onceKnown } from './once-known.ts';
 import type { Admin, ITopicMetadata } from 'kafkajs';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -160,20 +160,6 @@ async function leaders(admin: Admin, topics: readonly TopicSpec[]): Promise<read
     if (topics.every((topic) => led(topic, found))) return found;
     if (Date.now() > deadline) throw leaderless(topics, found);
     await pause(pollMs);
-  }
-}
-
-/** Just after a topic was made, not every broker knows it, and each request may go to another one. */
-async function onceKnown<T>(deadline: number, ask: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      const types = [...kafkaTypes(error), ...kafkaTypes(rootOf(error))];
-      const passing = types.some((type) => type === 'UNKNOWN_TOPIC_OR_PARTITION' || type === 'LEADER_NOT_AVAILABLE');
-      if (Date.now() > deadline || !passing) throw error;
-      await pause(pollMs);
-    }
   }
 }
 
