@@ -157,6 +157,7 @@ export class PartitionOwner implements BatchSource {
   /** The claim to append, or whose fate is open. */
   #claim: OwnClaim | undefined;
   #claimAttempts = 0;
+  /** Of the claims since it last served: a late copy of an earlier one is void, whoever wrote it. */
   readonly #ownNonces = new Set<string>();
   /** In doubt: what was sent and not judged; memory rests on it. */
   #doubted: readonly LogRecord[] | undefined;
@@ -781,6 +782,7 @@ export class PartitionOwner implements BatchSource {
     const { epoch } = this.#cursor;
     assert(this.#life.send('claimed'), 'a claim is followed by service');
     this.#doubted = undefined;
+    this.#ownNonces.clear();
     this.#tailSuspect = false;
     this.#serving = true;
     this.#served = true;

@@ -78,7 +78,7 @@ export const plants: readonly Plant[] = [
     file: STRETCH,
     search: 'const verdict = effective(this.cursor, record, claims);',
     replace:
-      "if (record.key === '@claim' && this.#query.ownNonces.size === 1) { this.cursor.offset = record.offset + 1; return; }" +
+      "if (record.key === '@claim' && this.#query.ownNonces.size === 0) { this.cursor.offset = record.offset + 1; return; }" +
       ' const verdict = effective(this.cursor, record, claims);',
     caughtBy: 'seeds',
   },
