@@ -1,0 +1,161 @@
+/**
+ * A journal holds what no version should have written: a timer that cannot be decided, ever. The server puts that one workflow aside, goes
+ * on with its shard, and still knows so after kill -9.
+ */
+import { join } from 'node:path';
+import { Connection } from '@temporalio/client';
+import { afterEach, expect, test } from 'vitest';
+import { PartitionLoop } from '../../src/actors/partition-loop.ts';
+import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import type { HistoryRecord } from '../../src/history/record.ts';
+import { historyShardOf } from '../../src/kernel/shard.ts';
+import { silentLogger } from '../../src/observability/logger.ts';
+import { claimsOf } from '../../src/start/server-contact.ts';
+import { defaultPartitions, topicCatalogue } from '../../src/topics/catalogue.ts';
+import { historyCodec } from '../../src/topics/codec/history-codec.ts';
+import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
+import { scheduleActivity, ShardUnderTest } from '../history/shard-under-test.ts';
+import { enums } from '../sdk/fields.ts';
+import type { ServerProcess } from '../support/server-process.ts';
+import { embeddedServer, withFolder } from '../support/servers.ts';
+
+const namespace = 'default';
+const workflowId = 'poisoned';
+const historyShards = defaultPartitions.embedded;
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).toReversed()) await each.close();
+});
+
+async function serverOn(database: string): Promise<ServerProcess> {
+  const server = await embeddedServer(database);
+  open.push({ close: () => server.stop() });
+  await server.start();
+  return server;
+}
+
+async function connect(server: ServerProcess): Promise<Connection> {
+  const connection = await Connection.connect({ address: server.address });
+  open.push({ close: () => connection.close() });
+  return connection;
+}
+
+/** A workflow with an activity that has no deadline, and a timer for that deadline: no decision is possible when it fires. */
+function poisoned(namespaceId: string): readonly HistoryRecord[] {
+  const shard = new ShardUnderTest();
+  shard.nowMs = Date.now() - 60_000;
+  shard.start({ key: { namespaceId, workflowId, runId: '' }, namespace });
+  shard.complete(shard.pollWorkflowTask(), [scheduleActivity()]);
+  const { key, scheduledEventId, stamp } = shard.pendingTask('activityTask');
+  const taskId = 1 + Math.max(...shard.records.flatMap(({ tasks }) => tasks.map((task) => task.taskId)));
+  const timer = {
+    kind: 'activityTimeout',
+    taskId,
+    fireTimeMs: shard.nowMs,
+    key,
+    scheduledEventId,
+    stamp,
+    timeout: 'scheduleToStart',
+  } as const;
+  return shard.records.map((record, at) => (at === shard.records.length - 1 ? { ...record, tasks: [...record.tasks, timer] } : record));
+}
+
+/** Behind what the journal holds, by an owner as any other. */
+async function append(database: string, shard: number, records: readonly HistoryRecord[]): Promise<void> {
+  const topics = topicCatalogue({ prefix: 'perdure', historyPartitions: historyShards, matchingPartitions: defaultPartitions.embedded });
+  const log = await openEmbeddedLog({ filename: database, topics });
+  const active = Promise.withResolvers<void>();
+  const loop = new PartitionLoop<HistoryRecord, never, HistoryRecord, never>({
+    partition: { topic: 'perdure.history', partition: shard - 1 },
+    log,
+    codec: historyCodec,
+    claims: claimsOf({ instance: '', addresses: [] }),
+    owner: 'a version with a bug',
+    create: () => ({
+      core: {
+        handle: (record) => ({ kind: 'commit', record, reply: undefined, effects: [] }),
+        tooLarge: () => undefined,
+        about: () => ({ command: 'append' }),
+        accept: () => {},
+        evolve: () => {},
+        cancel: () => ({ kind: 'wait', barrier: false, effects: [] }),
+      },
+      host: {
+        answer: () => {},
+        act: () => {},
+        committed: () => {},
+        activated: () => active.resolve(),
+        undecided: () => {},
+        deactivated: () => {},
+      },
+    }),
+    asks: { fail: () => {}, abandon: () => {} },
+    scale: { bytesOf: () => 0, finishesWork: () => false },
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
+  });
+  loop.start();
+  await active.promise;
+  for (const [index, record] of records.entries()) expect(loop.submit(index + 1, record)).toBeUndefined();
+  await loop.drain();
+  await log.close();
+}
+
+async function memoNames({ workflowService }: Connection): Promise<readonly string[]> {
+  const { workflowExecutionInfo } = await workflowService.describeWorkflowExecution({ namespace, execution: { workflowId } });
+  return Object.keys(workflowExecutionInfo?.memo?.fields ?? {});
+}
+
+/** A workflow whose first task waits for a timer of that shard. */
+async function runToItsEnd(connection: Connection, otherId: string): Promise<void> {
+  const { workflowService: service } = connection;
+  const taskQueue = { name: 'work' };
+  const workflowStartDelay = { seconds: 1 as never };
+  await service.startWorkflowExecution({
+    namespace,
+    workflowId: otherId,
+    workflowType: { name: 'Order' },
+    taskQueue,
+    requestId: otherId,
+    workflowStartDelay,
+  });
+  const { taskToken } = await connection.withDeadline(Date.now() + 20_000, () =>
+    service.pollWorkflowTaskQueue({ namespace, taskQueue, identity: 'worker' }),
+  );
+  const commandType = enums.CommandType.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION;
+  await service.respondWorkflowTaskCompleted({
+    namespace,
+    taskToken,
+    commands: [{ commandType, completeWorkflowExecutionCommandAttributes: {} }],
+  });
+}
+
+test('a workflow whose timer cannot be decided is put aside, its shard goes on, and kill -9 changes neither', async () => {
+  await withFolder(async (folder) => {
+    const database = join(folder, 'perdure.db');
+    const first = await serverOn(database);
+    const { namespaceInfo } = await (await connect(first)).workflowService.describeNamespace({ namespace });
+    await first.stop();
+    const namespaceId = namespaceInfo?.id ?? '';
+    const shardOf = (id: string): number => historyShardOf(namespaceId, id, historyShards);
+    const shard = shardOf(workflowId);
+    const [before = '', after = ''] = Array.from({ length: 100 }, (_, index) => `order-${index}`).filter((id) => shardOf(id) === shard);
+    await append(database, shard, poisoned(namespaceId));
+
+    const second = await serverOn(database);
+    let connection = await connect(second);
+    await runToItsEnd(connection, before);
+    while (!(await memoNames(connection)).includes('PerdurePutAside'));
+    await second.kill9();
+
+    const third = await serverOn(database);
+    connection = await connect(third);
+    expect(await memoNames(connection)).toContain('PerdurePutAside');
+    await runToItsEnd(connection, after);
+    expect(third.output, 'its timer waits aside and is not tried again').not.toContain('could not be decided');
+    await connection.workflowService.terminateWorkflowExecution({ namespace, workflowExecution: { workflowId } });
+    expect(await memoNames(connection)).not.toContain('PerdurePutAside');
+  });
+});
