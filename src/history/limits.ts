@@ -4,6 +4,8 @@ export type HistoryLimits = {
   readonly memoBytesMax: number;
   /** Each key is looked at whenever the memo changes. */
   readonly memoKeysMax: number;
+  /** Of memo and search attributes, as often as the commands of one workflow task change them; a key counts 64 bytes more. */
+  readonly mergedBytesPerTaskMax: number;
   readonly idBytesMax: number;
   readonly historyBytesSuggest: number;
   readonly historyEventsSuggest: number;
@@ -60,6 +62,7 @@ export const defaultHistoryLimits: HistoryLimits = {
   blobBytesMax: 2 * mib,
   memoBytesMax: 2 * mib,
   memoKeysMax: 10_000,
+  mergedBytesPerTaskMax: 16 * mib,
   idBytesMax: 1000,
   historyBytesSuggest: 4 * mib,
   historyEventsSuggest: 4096,

@@ -360,6 +360,27 @@ test('memo and search attributes are merged by key; an empty value deletes its k
   expect(shard.history().slice(-2)).toEqual(['workflowPropertiesModified', 'upsertWorkflowSearchAttributes']);
 });
 
+test('a large memo may be changed some times in one task, a small one thousands of times', () => {
+  const shard = new ShardUnderTest();
+  shard.checks = false;
+  const keys = Array.from({ length: 9_000 }, (_, at) => [`key ${at}`, '1']);
+  shard.start({ start: { memo: fields(Object.fromEntries(keys)), searchAttributes: fields({ CustomIntField: '1' }) } });
+  const change = modify(fields({ 'key 1': '2' }));
+  const rejection = shard.completeBadly(shard.pollWorkflowTask(), Array(4_000).fill(change));
+  expect(rejection.message).toBe(
+    'BadModifyWorkflowPropertiesAttributes: ModifyWorkflowPropertiesCommandAttributes. Memo is too large to be changed so often in one workflow task.',
+  );
+  shard.complete(shard.pollWorkflowTask(), Array(10).fill(change));
+  expect(shard.history().filter((type) => type === 'workflowPropertiesModified')).toHaveLength(10);
+
+  const small = new ShardUnderTest();
+  small.checks = false;
+  small.start({ start: { memo: fields(Object.fromEntries(keys.slice(0, 10))) } });
+  const changes = [change, upsert(fields({ CustomIntField: '7' }))];
+  small.complete(small.pollWorkflowTask(), Array(2_000).fill(changes).flat() as WorkflowCommand[]);
+  expect(small.describe().status).toBe(1);
+});
+
 test('an answer under a token of an earlier attempt does not fail the present one', () => {
   const shard = new ShardUnderTest();
   shard.start();
