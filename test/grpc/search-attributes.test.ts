@@ -1,9 +1,9 @@
 /** A start and a command that set the same search attribute get the same verdict, each in its own wording. */
 import { describe, expect, test } from 'vitest';
-import { checkSearchAttributes } from '../../src/grpc/validation/search-attributes.ts';
+import { checkSearchAttributes, withTypes } from '../../src/grpc/validation/search-attributes.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
-import { encodeFields } from '../../src/wire/fields.ts';
-import { encodePayload } from '../../src/wire/generated/lean/common.ts';
+import { decodeFields, encodeFields } from '../../src/wire/fields.ts';
+import { decodePayload, encodePayload } from '../../src/wire/generated/lean/common.ts';
 import { IndexedValueType } from '../../src/wire/generated/lean/enums.ts';
 import { ShardUnderTest } from '../history/shard-under-test.ts';
 import { namespace } from './stub-ports.ts';
@@ -98,5 +98,23 @@ describe('the verdict', () => {
     const fields = encodeFields(values);
     expect(ofStart(fields)).toBe(text);
     expect(ofCommand(fields)).toBe(`BadSearchAttributes: ${text}`);
+  });
+});
+
+describe('types are added to', () => {
+  const named = (names: readonly string[]): Uint8Array => encodeFields(new Map(names.map((name) => [name, payload('"x"')])));
+
+  test('what will be set', () => {
+    const typed = withTypes(named(['KEYWORD']), types, defaultHistoryLimits)!;
+    const value = decodePayload(decodeFields(typed).get('KEYWORD')!);
+    expect(Buffer.from(value.metadata.get('type')!).toString()).toBe('Keyword');
+  });
+
+  test.each([
+    ['an unknown name among them', ['KEYWORD', 'nobody']],
+    ['more than may be set', Array.from({ length: 101 }, (_, at) => `name ${at}`)],
+  ])('nothing that will be refused, and nothing is read of it: %s', (_, names) => {
+    const refused = named(names);
+    expect(withTypes(refused, types, defaultHistoryLimits)).toBe(refused);
   });
 });

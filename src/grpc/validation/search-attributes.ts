@@ -17,19 +17,22 @@ export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: 
 
 /**
  * The same search attributes, each payload naming its type: a reader that decodes typed attributes needs it, and whoever set the value
- * may not have known it. Unknown names and too many stay as they are, for whoever refuses them.
+ * may not have known it. With an unknown name, or too many, they stay as they are, for whoever refuses them.
  */
 export function withTypes(
   bytes: Uint8Array | undefined,
   types: ReadonlyMap<string, number>,
-  { searchAttributesBytesMax }: SearchAttributeLimits,
+  { searchAttributesBytesMax, searchAttributeKeysMax }: SearchAttributeLimits,
 ): Uint8Array | undefined {
   if (bytes === undefined || bytes.length === 0 || bytes.length > searchAttributesBytesMax) return bytes;
+  // A completion may hold a hundred messages of 6,000 names each: those are counted, and nothing is made of them.
+  if (fieldCount(bytes) > searchAttributeKeysMax) return bytes;
   const typed = new Map<string, Uint8Array>();
   for (const [name, encoded] of decodeFields(bytes)) {
     const type = types.get(name);
+    if (type === undefined) return bytes;
     const payload = decodePayload(encoded, ownLimits);
-    if (type === undefined || payload.metadata.has('type')) typed.set(name, encoded);
+    if (payload.metadata.has('type')) typed.set(name, encoded);
     else {
       const metadata = new Map([...payload.metadata, ['type', Buffer.from(searchAttributeTypeName(type))] as const]);
       typed.set(name, encodePayload({ ...payload, metadata }));
