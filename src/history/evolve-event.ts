@@ -327,12 +327,20 @@ export function endFailedWorkflowTask(run: Run, incrementAttempt: boolean): void
 
 export function changeActivity(run: Run, scheduledEventId: number, change: (activity: Activity) => Activity): void {
   const activity = run.activities.get(scheduledEventId);
-  if (activity !== undefined) run.activities.set(scheduledEventId, change(activity));
+  if (activity === undefined) return;
+  const changed = change(activity);
+  run.attemptBytes += attemptBytes(changed) - attemptBytes(activity);
+  run.activities.set(scheduledEventId, changed);
+}
+
+function attemptBytes({ heartbeatDetails, lastFailure }: Activity): number {
+  return (heartbeatDetails?.length ?? 0) + (lastFailure?.length ?? 0);
 }
 
 function removeActivity(run: Run, scheduledEventId: number): void {
   const activity = run.activities.get(scheduledEventId);
   if (activity === undefined) return;
+  run.attemptBytes -= attemptBytes(activity);
   run.activities.delete(scheduledEventId);
   // The id may belong to a newer activity by now.
   if (run.activityIds.get(activity.activityId)?.scheduledEventId === scheduledEventId) run.activityIds.delete(activity.activityId);
@@ -373,6 +381,7 @@ function closeRun(run: Run, closedAs: number, timeMs: number, outcome: CloseOutc
   run.bufferedBytes = 0;
   run.timeoutTaskId = 0;
   run.backoffTaskId = 0;
+  run.attemptBytes = 0;
   run.activities = none.activities;
   run.activityIds = none.activityIds;
   run.timers = none.timers;

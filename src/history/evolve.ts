@@ -12,7 +12,7 @@ import { evolvePutAside, evolveTakenBack, forgetAside, waitsAside } from './put-
 import type { HistoryRecord, RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import { childStartKey, executionKey, type Run, type ShardState } from './state.ts';
-import { isTimer, type Task } from './tasks.ts';
+import { isOutbox, isTimer, type Task } from './tasks.ts';
 
 export function evolve(shard: ShardState, record: HistoryRecord, wire: HistoryWire): void {
   shard.timeMs = record.timeMs;
@@ -80,19 +80,31 @@ function addTask(shard: ShardState, task: Task): void {
   else if (isTimer(task)) shard.timers.add(task);
   else shard.transfers.set(task.taskId, task);
   const run = shard.runs.get(task.key.runId);
-  if (run !== undefined) noteTask(run, task);
+  if (run === undefined) return;
+  noteTask(run, task);
+  if (isOutbox(task)) run.undelivered++;
 }
 
 function finishTask(shard: ShardState, taskId: number): void {
   const transfer = shard.transfers.get(taskId);
   if (transfer === undefined) {
-    if (!shard.timers.remove(taskId)) shard.tasksAside.delete(taskId);
+    if (!shard.timers.remove(taskId)) finishTaskAside(shard, taskId);
     return;
   }
   shard.transfers.delete(taskId);
-  if (transfer.kind !== 'notifyParent') return;
+  if (!isOutbox(transfer)) return;
   const run = shard.runs.get(transfer.key.runId);
-  if (run !== undefined) run.closeOutcome = undefined;
+  if (run === undefined) return;
+  run.undelivered--;
+  if (transfer.kind === 'notifyParent') run.closeOutcome = undefined;
+}
+
+function finishTaskAside(shard: ShardState, taskId: number): void {
+  const task = shard.tasksAside.get(taskId);
+  if (task === undefined) return;
+  shard.tasksAside.delete(taskId);
+  const run = isOutbox(task) ? shard.runs.get(task.key.runId) : undefined;
+  if (run !== undefined) run.undelivered--;
 }
 
 /** The owner remembers its task. One that fits no owner any more stays for itself: it does nothing when it runs. */

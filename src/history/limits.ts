@@ -11,6 +11,8 @@ export type HistoryLimits = {
   readonly historyEventsSuggest: number;
   readonly historyBytesMax: number;
   readonly historyEventsMax: number;
+  /** Of an open run, beside its history: what its activities' attempts left behind, buffered events, memo and search attributes. */
+  readonly mutableStateBytesMax: number;
   readonly pendingActivitiesMax: number;
   readonly pendingChildrenMax: number;
   readonly pendingExternalSignalsMax: number;
@@ -52,6 +54,8 @@ export type HistoryLimits = {
   readonly finishedTasksPerRecordMax: number;
   /** Of a closed run, where the start names none. */
   readonly retentionMsDefault: number;
+  /** A closed run that others have to hear of first is looked at again after this. */
+  readonly retentionRecheckMs: number;
 };
 
 const kib = 1024;
@@ -68,6 +72,7 @@ export const defaultHistoryLimits: HistoryLimits = {
   historyEventsSuggest: 4096,
   historyBytesMax: 50 * mib,
   historyEventsMax: 51_200,
+  mutableStateBytesMax: 8 * mib,
   pendingActivitiesMax: 2000,
   pendingChildrenMax: 2000,
   pendingExternalSignalsMax: 2000,
@@ -97,4 +102,5 @@ export const defaultHistoryLimits: HistoryLimits = {
   activityRetryIntervalFactorMax: 100,
   finishedTasksPerRecordMax: 10_000,
   retentionMsDefault: 72 * 60 * minute,
+  retentionRecheckMs: 60 * minute,
 };

@@ -207,6 +207,8 @@ export type Run = {
   nextEventId: number;
   historySizeBytes: number;
   stateTransitionCount: number;
+  /** Its transfer tasks that another shard has not answered yet, also those that wait aside. */
+  undelivered: number;
   /** Started id of the last completed workflow task. */
   previousStartedEventId: number;
   workflowTask: WorkflowTask | undefined;
@@ -231,6 +233,8 @@ export type Run = {
   backoffTaskId: number;
   signalRequestIds: Pending<string, RequestIdEntry>;
   activities: Pending<number, Activity>;
+  /** What attempts have left behind, and no history shows: heartbeat details and last failures of all pending activities. */
+  attemptBytes: number;
   /** Activity id -> that activity's scheduled event id. */
   activityIds: Pending<string, { readonly scheduledEventId: number }>;
   timers: Pending<string, UserTimer>;
@@ -252,6 +256,7 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     nextEventId: 1,
     historySizeBytes: 0,
     stateTransitionCount: 0,
+    undelivered: 0,
     previousStartedEventId: 0,
     workflowTask: undefined,
     workflowTaskAttempt: 1,
@@ -269,6 +274,7 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     backoffTaskId: 0,
     signalRequestIds: new Pending(),
     activities: new Pending(),
+    attemptBytes: 0,
     activityIds: new Pending(),
     timers: new Pending(),
     children: new Pending(),

@@ -76,6 +76,11 @@ export type TimerTask =
 
 export type Task = TransferTask | TimerTask;
 
+/** Another shard has to hear of it. */
+export function isOutbox(task: Task): boolean {
+  return !isTimer(task) && task.kind !== 'workflowTask' && task.kind !== 'activityTask';
+}
+
 export function isTimer(task: Task): task is TimerTask {
   return 'fireTimeMs' in task;
 }

@@ -61,8 +61,19 @@ function fireForRun(
       closeRun(firing, 'workflowExecutionTimedOut', { retryState: stateAtTimeout(run, draft.nowMs), newExecutionRunId: '' });
       return;
     case 'retention':
-      firing.noteInShard({ kind: 'runForgotten' });
+      if (isStillNeeded(draft, run)) {
+        const fireTimeMs = draft.nowMs + draft.limits.retentionRecheckMs;
+        firing.addTask({ kind: 'retention', taskId: draft.nextTaskId(), fireTimeMs, key: run.key });
+      } else firing.noteInShard({ kind: 'runForgotten' });
   }
+}
+
+/**
+ * Its parent, or a child, has not heard of its end, for as long as that one's shard has been out of reach: forgotten now, the one would wait
+ * for ever and the other go on for ever. A run that was put aside waits for a person, and not beyond its retention.
+ */
+function isStillNeeded(draft: Draft, run: Run): boolean {
+  return run.undelivered > 0 && !draft.shard.aside.has(run.key.runId);
 }
 
 /** All that are due, by time and then by start; of very many the first, with the rest to follow by their own tasks. */

@@ -373,6 +373,29 @@ describe('heartbeats', () => {
     });
   });
 
+  test('of all activities together, too much ends the workflow', () => {
+    const shard = new ShardUnderTest({ mutableStateBytesMax: 100 });
+    shard.start();
+    const ids = ['a1', 'a2', 'a3'];
+    shard.complete(
+      shard.pollWorkflowTask(),
+      ids.map((activityId) => scheduleActivity({ activityId })),
+    );
+    const [a1, a2, a3] = ids.map(() => shard.pollActivityTask());
+    if (a1 === undefined || a2 === undefined || a3 === undefined) throw new Error('three activities were scheduled');
+    const beat = (task: StartedActivityTask): void => {
+      shard.ask({ kind: 'recordActivityHeartbeat', activity: activityRef(task), details: new Uint8Array(60), identity: 'worker' });
+    };
+    beat(a1);
+    beat(a1);
+    shard.completeActivity(a1);
+    beat(a2);
+    expect(shard.describe().status, 'later details replace earlier ones, and those of a closed activity do not count').toBe(1);
+    beat(a3);
+    expect(shard.describe().status).toBe(5);
+    expect(shard.lastEvent('workflowExecutionTerminated').attributes.reason).toBe('Workflow mutable state size exceeds limit.');
+  });
+
   test('a gone activity is not found', () => {
     const shard = scheduled();
     const task = shard.pollActivityTask();

@@ -714,3 +714,40 @@ describe('continue as new', () => {
     expect(shard.pendingTasks()).toEqual([]);
   });
 });
+
+describe('a shard out of reach for longer than the retention', () => {
+  const retentionMs = 3_600_000;
+
+  test('a parent hears of the end of its child all the same', () => {
+    const shard = new ShardUnderTest();
+    shard.start({ retentionMs });
+    shard.complete(poll(shard, 'wf'), [startChild()]);
+    shard.pumpOutbox();
+    const childRun = shard.describe(childKey).key.runId;
+    shard.complete(poll(shard, 'child'), [completeWorkflow()]);
+    shard.advance(100 * retentionMs);
+    shard.fireDueTimers();
+    shard.pumpOutbox();
+    expect(shard.history()).toContain('childWorkflowExecutionCompleted');
+    expect(shard.describe().pendingChildren).toEqual([]);
+    expect(shard.describe({ ...childKey, runId: childRun }).status, 'readable until then').toBe(2);
+    shard.advance(retentionMs);
+    shard.fireDueTimers();
+    expect(shard.core.has({ ...childKey, runId: childRun }), 'forgotten once it was heard of').toBe(false);
+  });
+
+  test('a child follows the close policy of its parent all the same', () => {
+    const shard = new ShardUnderTest();
+    shard.start({ retentionMs });
+    shard.complete(poll(shard, 'wf'), [startChild()]);
+    shard.pumpOutbox();
+    terminate(shard, key);
+    shard.advance(2 * retentionMs);
+    shard.fireDueTimers();
+    shard.pumpOutbox();
+    expect(shard.describe(childKey).status).toBe(5);
+    shard.advance(retentionMs);
+    shard.fireDueTimers();
+    expect(shard.core.has(key), 'the parent is forgotten then').toBe(false);
+  });
+});
