@@ -7,6 +7,7 @@
  *     dropped                –                         unknown, after a timeout
  *     refused                –                         refused; now and then: because it is too large
  *     tooLarge               –                         refused, because it is too large; in scenarios
+ *     refusedYetThere        appends, now or later     refused, against the rules, as if we had misread an error of the broker
  *     late                   appends, much later       unknown, after a timeout, long before
  *     slow                   appends, late             unknown; then, against the rules, the base offset after all
  *     twice                  appends now and later     base offset of the first copy
@@ -29,7 +30,7 @@ import type {
 import type { SimNode } from './sim-node.ts';
 import type { World } from './world.ts';
 
-export const appendFates = ['replyLost', 'dropped', 'refused', 'late', 'slow', 'twice', 'twiceAtOnce'] as const;
+export const appendFates = ['replyLost', 'dropped', 'refused', 'late', 'slow', 'twice', 'twiceAtOnce', 'refusedYetThere'] as const;
 export type AppendFate = 'ok' | 'tooLarge' | (typeof appendFates)[number];
 export const readFaults = ['readFails', 'readLags', 'endFails'] as const;
 export type LogFault = (typeof appendFates)[number] | (typeof readFaults)[number];
@@ -222,6 +223,9 @@ export class SimLog implements Log {
     const unknown = (): void => {
       reply(timeoutMs, () => this.#settle(slot, { kind: 'unknown', generation, reason: `simulated ${fate}` }));
     };
+    const refused = (tooLarge: boolean): void => {
+      reply(thereMs, () => this.#settle(slot, { kind: 'refused', generation, reason: 'simulated', tooLarge }));
+    };
     switch (fate) {
       case 'ok':
         return appendedAfter(thereMs);
@@ -230,12 +234,13 @@ export class SimLog implements Log {
         return unknown();
       case 'dropped':
         return unknown();
+      case 'refusedYetThere':
+        world.at(world.random.chance(0.5) ? 0 : thereMs + world.random.int(0, lateMsMax), append);
+        return refused(world.random.chance(0.3));
       case 'refused':
-      case 'tooLarge': {
-        const tooLarge = fate === 'tooLarge' || world.random.chance(0.3);
-        reply(thereMs, () => this.#settle(slot, { kind: 'refused', generation, reason: 'simulated', tooLarge }));
-        return;
-      }
+        return refused(world.random.chance(0.3));
+      case 'tooLarge':
+        return refused(true);
       case 'late':
         world.at(timeoutMs + world.random.int(0, lateMsMax), append);
         return unknown();
