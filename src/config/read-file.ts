@@ -31,7 +31,9 @@ const isAlwaysStrict = (path: string): boolean => !path.includes('.') || alwaysS
 /** Reads a server file: YAML, then the environment, then the schema. Every problem is found, not only the first. */
 export function readConfigFile(source: string, options: ReadOptions): ReadResult {
   const lines = new LineCounter();
-  const document = parseDocument(source, { lineCounter: lines, version: '1.2', merge: true, prettyErrors: false, logLevel: 'error' });
+  // Known tags (!!binary, !!set) would bring values that are neither text nor group nor list.
+  const yaml = { version: '1.2', merge: true, resolveKnownTags: false, prettyErrors: false, logLevel: 'error' } as const;
+  const document = parseDocument(source, { ...yaml, lineCounter: lines });
   const locate = locator(document, lines);
   const syntax = syntaxProblems(source, document, lines);
   if (syntax.length > 0) return { config: undefined, problems: syntax, locate };

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { effectiveConfig, toYaml } from '../../src/config/effective.ts';
+import { fileJsonSchema, type JsonSchema } from '../../src/config/json-schema.ts';
 import { renderProblems } from '../../src/config/problem.ts';
 import { readConfigFile, type ReadOptions } from '../../src/config/read-file.ts';
 import { settingsOf, type FileSettings } from '../../src/config/settings.ts';
@@ -438,6 +439,44 @@ describe('what is wrong, and where', () => {
       { numRuns: 500 },
     );
   });
+});
+
+describe('what nobody writes on purpose', () => {
+  const odd = [
+    ...['', '~', '[]', '{}', '[[]]', '[~]', '[{}]', '.nan', '.inf', '-.inf', '-0', '0x10', '1e400', '99999999999999999999', '2001-01-01'],
+    ...['&a {x: *a}', '&a [*a]', '*nope', '{<<: {a: 1}}', '{<<: [1]}', '{? [a, b] : c}', '{1: 2}', '{~: 1}', '{__proto__: {a: 1}}'],
+    ...[
+      '{constructor: {}, toString: 1}',
+      '!!binary aGVsbG8=',
+      '!!set {a, b}',
+      '!!omap [a: 1]',
+      '!foo bar',
+      '"a\\0b"',
+      '"\\e[2J"',
+      '"${X}"',
+      '"${Y}"',
+    ],
+    ...['true', '"true"', '"0"', '"00012"', '"0s"', '"::"', '"a:99999"', '","', `"${'x'.repeat(70_000)}"`],
+  ];
+
+  test('in the place of each key gives settings or problems, and nothing is thrown', () => {
+    const paths = pathsOf(fileJsonSchema());
+    expect(paths).toContainEqual(['perdure', 'kafka', 'sasl', 'password']);
+    for (const path of paths) {
+      for (const value of odd) {
+        const source = path.map((key, depth) => `${'  '.repeat(depth)}${key}:`).join('\n');
+        const { settings, problems } = resolveAsIs(`${source} ${value}\n`, { env: { X: 'x\ny: 1' } });
+        expect(settings !== undefined || renderProblems('server.yaml', problems) !== '', `${path.join('.')}: ${value}`).toBe(true);
+      }
+    }
+  });
+
+  function pathsOf(schema: JsonSchema, above: readonly string[] = []): readonly (readonly string[])[] {
+    return [schema, ...(schema.anyOf ?? [])].flatMap(({ properties, additionalProperties }) => {
+      const named = { ...properties, ...(typeof additionalProperties === 'object' ? { default: additionalProperties } : {}) };
+      return Object.entries(named).flatMap(([key, child]) => [[...above, key], ...pathsOf(child, [...above, key])]);
+    });
+  }
 });
 
 describe('the files of perdure.kafka.tls', () => {
