@@ -56,6 +56,16 @@ describe('server start-dev', () => {
     expect(child.out).toBe('');
   });
 
+  test('SIGUSR1, which asks others to open their logs again, opens no debugger to whoever is on this machine', async () => {
+    const child = start(dev, 'slow-stop');
+    await child.seen('out', /workflow-id ID\n/);
+    child.process.kill('SIGUSR1');
+    child.process.kill('SIGTERM');
+    // Its drain never ends: there is time for everything that the first signal brings.
+    await child.exit;
+    expect(child.err).not.toContain('Debugger');
+  });
+
   test('a second signal does not wait for the drain', async () => {
     const child = start([...dev, '--log-level', 'info'], 'slow-stop');
     await child.seen('out', /Persistence:/);

@@ -51,6 +51,8 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
     process.exit(exitCodes.failed);
   };
   for (const signal of stopSignals) process.on(signal, onSignal);
+  // Where nobody listens to it, Node opens its debugger.
+  process.on('SIGUSR1', ignore);
   process.on('uncaughtException', onBug);
   const unwatchHeap = watchHeap(request.logger);
   try {
@@ -63,6 +65,7 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
     unwatchHeap();
     process.off('uncaughtException', onBug);
     for (const signal of stopSignals) process.off(signal, onSignal);
+    process.off('SIGUSR1', ignore);
   }
 }
 
@@ -144,6 +147,8 @@ async function stop(server: RunningServer, secondSignal: Promise<'again'>): Prom
       throw failure(`did not stop within ${stopMsMax / 1000} s, leaving without draining; nothing acknowledged is lost`);
   }
 }
+
+function ignore(): void {}
 
 function secondsSince(startMs: number): number {
   return Math.round((performance.now() - startMs) / 10) / 100;
