@@ -79,7 +79,7 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
       return;
 
     case 'eventBuffered':
-      run.buffered = [...run.buffered, fact.event];
+      run.buffered.push(fact.event);
       run.bufferedBytes += wire.encodeEvent(fact.event).length;
       evolveEvent(run, fact.event, wire);
       return;

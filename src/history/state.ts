@@ -224,8 +224,11 @@ export type Run = {
   signalCount: number;
   /** Start requests that made this run or attached to it. */
   requestIds: readonly RequestIdEntry[];
-  /** Events that wait for the end of the started workflow task, in order of arrival. */
-  buffered: readonly HistoryEvent[];
+  /**
+   * Events that wait for the end of the started workflow task, in order of arrival. Grows in place, and a fork has its own: one task may
+   * cancel 25,000 activities, and each cancellation waits here.
+   */
+  buffered: HistoryEvent[];
   bufferedBytes: number;
   /** Run or execution timeout. */
   timeoutTaskId: number;
@@ -286,6 +289,7 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
 /** A run to decide on: may be changed freely, and the original does not notice. */
 export function forkRun(run: Run): Run {
   const fork = { ...run };
+  fork.buffered = [...run.buffered];
   fork.signalRequestIds = run.signalRequestIds.fork();
   fork.activities = run.activities.fork();
   fork.activityIds = run.activityIds.fork();
