@@ -18,6 +18,8 @@ export type HistoryLimits = {
   readonly pendingExternalSignalsMax: number;
   readonly pendingExternalCancelsMax: number;
   readonly signalsPerRunMax: number;
+  /** Of starts that were given an open run. Temporal limits the callbacks that come with them. */
+  readonly attachedRequestIdsMax: number;
   /** Timers of a run that are due together and fire in one record; the others fire in the next. */
   readonly timersFiredTogetherMax: number;
   readonly bufferedEventsMax: number;
@@ -78,6 +80,7 @@ export const defaultHistoryLimits: HistoryLimits = {
   pendingExternalSignalsMax: 2000,
   pendingExternalCancelsMax: 2000,
   signalsPerRunMax: 10_000,
+  attachedRequestIdsMax: 2000,
   timersFiredTogetherMax: 1000,
   bufferedEventsMax: 100,
   bufferedBytesMax: 2 * mib,

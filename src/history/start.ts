@@ -134,6 +134,13 @@ const failedStatuses: ReadonlySet<number> = new Set([status.failed, status.cance
 /** The caller gets the open run; if it asks for that, its request id and links are remembered there. */
 function useExisting(draft: Draft, run: Run, command: StartWorkflow): HistoryReply {
   const { onConflict } = command;
+  const { attachedRequestIdsMax } = draft.limits;
+  // All of them are gone through at every start, and copied by every one that is added.
+  if (onConflict?.attachRequestId === true && run.requestIds.length > attachedRequestIdsMax) {
+    const attached = run.requestIds.length - 1;
+    const message = `cannot attach more than ${attachedRequestIdsMax} request ids to a workflow (${attached} request ids already attached)`;
+    return reject({ reason: 'failed-precondition', message });
+  }
   if (onConflict !== undefined && (onConflict.attachRequestId || onConflict.attachLinks)) {
     draft.about(run).addOrBuffer(
       'workflowExecutionOptionsUpdated',

@@ -62,6 +62,24 @@ export class TimerQueue {
     }
   }
 
+  /** All that are due, in no order; undefined: to find them takes more than `visitsMax` looks. */
+  due(nowMs: number, visitsMax: number): ReadonlySet<TimerTask> | undefined {
+    if (this.#postponed.size > 0) return undefined;
+    // One that was removed and added again has two entries.
+    const due = new Set<TimerTask>();
+    // Below an entry that is not due, none is.
+    const unvisited = [0];
+    for (let visits = 0, at = unvisited.pop(); at !== undefined; at = unvisited.pop()) {
+      const entry = this.#heap[at];
+      if (entry === undefined || entry.fireTimeMs > nowMs) continue;
+      if (++visits > visitsMax) return undefined;
+      const task = this.#tasks.get(entry.taskId);
+      if (task !== undefined) due.add(task);
+      unvisited.push(2 * at + 1, 2 * at + 2);
+    }
+    return due;
+  }
+
   #counts({ fireTimeMs, taskId }: NextTimer): boolean {
     if (!this.#tasks.has(taskId)) return false;
     const postponedMs = this.#postponed.size > 0 ? this.#postponed.get(taskId) : undefined;

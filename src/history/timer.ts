@@ -6,7 +6,7 @@ import type { FireTimer } from './commands.ts';
 import type { Draft } from './draft.ts';
 import { fireWorkflowTaskTimeout } from './fail-workflow-task.ts';
 import type { HistoryReply } from './replies.ts';
-import { isRunning, type Run } from './state.ts';
+import { isRunning, type Run, type UserTimer } from './state.ts';
 import type { TimerTask } from './tasks.ts';
 import { retryState } from './wire-enums.ts';
 import { wake } from './workflow-task.ts';
@@ -81,7 +81,7 @@ function fireUserTimers(draft: Draft, run: Run, firedTaskId: number): void {
   // After a pause of ours both may be past; the run's end comes first then, and what is later never fires.
   const { runExpirationMs } = run.start;
   const untilMs = runExpirationMs === 0 ? draft.nowMs : Math.min(draft.nowMs, runExpirationMs);
-  const due = [...run.timers.values()].filter((timer) => timer.fireTimeMs <= untilMs);
+  const due = dueTimers(draft, run, untilMs);
   due.sort((a, b) => a.fireTimeMs - b.fireTimeMs || a.startedEventId - b.startedEventId);
   const together = due.slice(0, draft.limits.timersFiredTogetherMax);
   // The task that fired is over: its timer must not wait for another.
@@ -93,6 +93,21 @@ function fireUserTimers(draft: Draft, run: Run, firedTaskId: number): void {
     firing.addOrBuffer('timerFired', { timerId, startedEventId });
   }
   if (together.length > 0) wake(firing);
+}
+
+/** Of a run with thousands of timers, one at a time may be due: all the others are not looked at each time. */
+function dueTimers(draft: Draft, run: Run, untilMs: number): UserTimer[] {
+  const due: UserTimer[] = [];
+  const dueInShard = draft.shard.timers.due(untilMs, run.timers.size);
+  if (dueInShard === undefined) {
+    for (const timer of run.timers.values()) if (timer.fireTimeMs <= untilMs) due.push(timer);
+    return due;
+  }
+  for (const task of dueInShard) {
+    const timer = task.kind === 'userTimer' && task.key.runId === run.key.runId ? run.timers.get(task.timerId) : undefined;
+    if (timer?.taskId === task.taskId) due.push(timer);
+  }
+  return due;
 }
 
 /** At the end of the whole execution no policy could start another run. */

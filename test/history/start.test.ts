@@ -136,6 +136,23 @@ test('a request that attached itself to a run gets that run again, as not starte
   expect(shard.events()).toHaveLength(3);
 });
 
+test('no more requests than the limit attach themselves to one run', () => {
+  const shard = new ShardUnderTest({ attachedRequestIdsMax: 2 });
+  const runId = shard.start();
+  const attach = (attachRequestId: boolean) =>
+    shard.startCommand({
+      policies: { reusePolicy: 1, conflictPolicy: 2 },
+      onConflict: { attachRequestId, attachLinks: false, links: [] },
+    });
+  const first = attach(true);
+  for (const command of [first, attach(true), first, attach(false)]) expect(shard.ask(command)).toMatchObject({ runId, started: false });
+  expect(shard.expectRejected(attach(true))).toEqual({
+    reason: 'failed-precondition',
+    message: 'cannot attach more than 2 request ids to a workflow (2 request ids already attached)',
+  });
+  expect(shard.ask(first), 'one that is attached is known for ever').toMatchObject({ runId, started: false });
+});
+
 test('the first event carries the start as it was asked for', () => {
   const shard = new ShardUnderTest();
   const runId = shard.start({
@@ -215,6 +232,21 @@ test('timers that are due together fire together, by time and then by start', ()
   expect(fired.map((event) => event.attributes.timerId)).toEqual(['b', 'a', 'c']);
   expect(shard.history().at(-1)).toBe('workflowTaskScheduled');
   expect(shard.records.at(-1)?.runs[0]?.events, 'in one record').toHaveLength(4);
+});
+
+test('with thousands of timers pending, those that are due together still fire together', () => {
+  const shard = new ShardUnderTest();
+  shard.checks = false;
+  shard.start();
+  const timers = Array.from({ length: 2000 }, (_, index) => startTimer(`t${index}`, 5000 + 10 * Math.floor(index / 2)));
+  shard.complete(shard.pollWorkflowTask(), timers);
+  for (let pair = 0; pair < 3; pair++) {
+    shard.fireNextTimer();
+    const fired = shard.records
+      .at(-1)
+      ?.runs[0]?.events.flatMap(({ event }) => (event.type === 'timerFired' ? [event.attributes.timerId] : []));
+    expect(fired).toEqual([`t${2 * pair}`, `t${2 * pair + 1}`]);
+  }
 });
 
 describe('start delay', () => {

@@ -30,6 +30,29 @@ test('timers come by time, then by id; removed ones never', () => {
   );
 });
 
+test('what is due is found without looking at what is not', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(20)), fc.array(fc.nat(40)), fc.array(fc.nat(40)), fc.nat(20), (fireTimes, removed, again, nowMs) => {
+      const queue = new TimerQueue();
+      const tasks = new Map(fireTimes.map((fireTimeMs, taskId) => [taskId, timer(taskId, fireTimeMs)]));
+      for (const task of tasks.values()) queue.add(task);
+      for (const taskId of removed) queue.remove(taskId);
+      for (const taskId of again) {
+        const task = tasks.get(taskId);
+        if (task !== undefined && queue.get(taskId) === undefined) queue.add(task);
+      }
+      const due = [...queue.values()].filter(({ fireTimeMs }) => fireTimeMs <= nowMs);
+      expect([...(queue.due(nowMs, 1000) ?? [])].toSorted((a, b) => a.taskId - b.taskId)).toEqual(
+        due.toSorted((a, b) => a.taskId - b.taskId),
+      );
+    }),
+  );
+  const queue = new TimerQueue();
+  for (let taskId = 1; taskId <= 1000; taskId++) queue.add(timer(taskId, taskId));
+  expect(queue.due(3, 3)?.size).toBe(3);
+  expect(queue.due(4, 3), 'more are due than one wants to look at').toBeUndefined();
+});
+
 test('what is left of removed timers does not pile up', () => {
   const queue = new TimerQueue();
   for (let taskId = 1; taskId <= 10_000; taskId++) queue.add(timer(taskId, 1_000_000 - taskId));
