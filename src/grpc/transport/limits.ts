@@ -31,7 +31,10 @@ export type TransportLimits = {
   readonly idleTimeoutMs: number;
   /** Answers of at least this size are compressed when the client accepts gzip. */
   readonly gzipAnswerBytesMin: number;
-  /** Of all connections together: requests not complete yet and answers not taken yet. Over it, whoever makes us keep the most is cut. */
+  /**
+   * Of all connections together: requests not complete yet, answers not compressed yet or not taken yet. Over it, whoever makes us keep the
+   * most is cut.
+   */
   readonly keptBytesMax: number;
 };
 
