@@ -69,7 +69,14 @@ const graceMs = 5_000;
 const reminderIntervalMs = 60_000;
 const namesPerReminderMax = 10;
 
-type Entry = { readonly name: string; readonly topic: string; status: PartitionStatus | undefined; inactiveSinceMs: number };
+type Entry = {
+  readonly name: string;
+  readonly topic: string;
+  status: PartitionStatus | undefined;
+  inactiveSinceMs: number;
+  /** In this process. */
+  wasActive: boolean;
+};
 
 export class Census implements ServerCondition {
   readonly #options: CensusOptions;
@@ -91,7 +98,13 @@ export class Census implements ServerCondition {
 
   /** To be called for every partition before any of them starts. */
   register(topic: string, partition: number): (status: PartitionStatus) => void {
-    const entry: Entry = { name: `${topic}/${partition}`, topic, status: undefined, inactiveSinceMs: this.#options.clock.monoMs() };
+    const entry: Entry = {
+      name: `${topic}/${partition}`,
+      topic,
+      status: undefined,
+      inactiveSinceMs: this.#options.clock.monoMs(),
+      wasActive: false,
+    };
     this.#entries.push(entry);
     return (status) => this.#changed(entry, status);
   }
@@ -129,6 +142,11 @@ export class Census implements ServerCondition {
     return this.#entries.filter((entry) => isUnserved(entry, nowMs)).map(described);
   }
 
+  /** Partitions that this process has not claimed yet, however short the time that they have had for it. */
+  neverActive(): readonly UnservedPartition[] {
+    return this.#entries.filter(({ wasActive }) => !wasActive).map(described);
+  }
+
   concerns(): readonly Concern[] {
     return this.#concerns;
   }
@@ -151,6 +169,7 @@ export class Census implements ServerCondition {
   #changed(entry: Entry, status: PartitionStatus): void {
     if (status.state === 'active' || entry.status?.state === 'active') entry.inactiveSinceMs = this.#options.clock.monoMs();
     entry.status = status;
+    entry.wasActive ||= status.state === 'active';
     this.#options.onMoved?.();
     if (this.#isStopping) return;
     if (status.rival !== undefined) {

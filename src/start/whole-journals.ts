@@ -9,7 +9,7 @@
  */
 import { LogError } from '../actors/log.ts';
 import { readJournal } from './read-journal.ts';
-import type { ServerCondition } from '../actors/census.ts';
+import type { Census } from '../actors/census.ts';
 import type { ClaimCodec } from '../actors/claim.ts';
 import type { Log, PartitionId } from '../actors/log.ts';
 import type { KnownCluster } from './known-cluster.ts';
@@ -60,11 +60,13 @@ async function onlyClaims({ log, claims, clusterTopic }: JournalsToCheck, partit
  * Before the identity is written: an empty partition beside it would be taken for a lost one at every later start. Throws when a first start
  * has not got all partitions.
  */
-export function checkFirstStart(condition: Pick<ServerCondition, 'unserved'>): void {
-  const [first, ...others] = condition.unserved();
+export function checkFirstStart(census: Pick<Census, 'neverActive'>): void {
+  const [first, ...others] = census.neverActive();
   if (first === undefined) return;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
-  throw new Error(`a first start needs every partition, but ${first.partition}${more} cannot be served: ${first.reason}`);
+  throw new Error(
+    `a first start needs every partition, but ${first.partition}${more} cannot be served: ${first.reason === '' ? `it is ${first.state}` : first.reason}`,
+  );
 }
 
 const wayOut =

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Census } from '../../src/actors/census.ts';
 import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
-import { createLogger } from '../../src/observability/logger.ts';
+import { createLogger, silentLogger } from '../../src/observability/logger.ts';
+import { checkFirstStart } from '../../src/start/whole-journals.ts';
 import { SimClock } from './sim-clock.ts';
 
 type Change = (change: Partial<PartitionStatus>) => void;
@@ -73,6 +74,29 @@ test('without the cluster’s partition a start fails, with the reason', async (
     message: expect.stringMatching(/^nothing can be served without p\.cluster\/0/),
     cause: { message: 'a record is damaged' },
   });
+});
+
+test('what a start goes on without was never active, however soon it goes on', async () => {
+  census = new Census({
+    clock,
+    logger: silentLogger,
+    clusterTopic: 'p.cluster',
+    runsPutAside: () => 0,
+    stalledMsMax: 1_000,
+    takenOver,
+    onFatal: () => {},
+  });
+  const [cluster, history] = [partition('p.cluster'), partition('p.history')];
+  cluster({ state: 'active' });
+  history({ state: 'claiming' });
+  clock.advance(1_000);
+  await census.settled();
+  // Not unserved yet, as far as health is concerned; but an identity beside its empty journal would be taken for a loss at each later start.
+  expect(census.unserved()).toEqual([]);
+  expect(() => checkFirstStart(census)).toThrow('a first start needs every partition, but p.history/0 cannot be served: it is claiming');
+  history({ state: 'active' });
+  history({ state: 'claiming' });
+  checkFirstStart(census);
 });
 
 test('a start goes on without partitions that have not moved for long, once the cluster’s is there', async () => {

@@ -72,8 +72,8 @@ test('the last claim that counts says who owns, and where to ask', async () => {
 
 test('a first start without all its partitions gives the cluster no identity', () => {
   const failed = { partition: 'p.history/3', state: 'failed', reason: 'not authorized' } as const;
-  expect(() => checkFirstStart({ unserved: () => [failed] })).toThrow(
+  expect(() => checkFirstStart({ neverActive: () => [failed] })).toThrow(
     'a first start needs every partition, but p.history/3 cannot be served',
   );
-  checkFirstStart({ unserved: () => [] });
+  checkFirstStart({ neverActive: () => [] });
 });
