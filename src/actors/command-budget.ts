@@ -1,7 +1,7 @@
 /**
  * The bytes of all commands that a process has accepted and not answered: those that wait to be decided, and the records of those that wait
- * for their commit. One budget for all its actors: while a log hangs, callers go on asking, and what they were told about a command does
- * not take the command out of memory.
+ * for their commit, with what their effects carry. One budget for all its actors: while a log hangs, callers go on asking, and what they
+ * were told about a command does not take the command out of memory.
  *
  *     0 ──────────── requests ─────────────▶ │ ─ what finishes work ─▶ │
  *                                     bytesMax − reserved           bytesMax

@@ -90,20 +90,30 @@ export class CommitWindow<Reply, Record, Effect> {
     return this.#youngestMark;
   }
 
-  commit(askId: number, record: Record, encoded: EncodedRecord, reply: Reply | undefined, effects: readonly Effect[]): void {
+  /** `commandBytes`: what the command took of the budget. Effects may carry its content (a query, answers to queries). */
+  commit(
+    askId: number,
+    record: Record,
+    encoded: EncodedRecord,
+    reply: Reply | undefined,
+    effects: readonly Effect[],
+    commandBytes = 0,
+  ): void {
     this.#recorded += 1;
     this.#open.push(encoded);
     const size = sizeOf(encoded);
     this.#openBytes += size;
     // Its events stand in memory twice: encoded one by one, and as the record.
-    this.#hold({ rests: this.#recorded, mark: NO_MARK, askId, record, reply, effects, bytes: 2 * size });
+    const bytes = 2 * size + (effects.length > 0 ? commandBytes : 0);
+    this.#hold({ rests: this.#recorded, mark: NO_MARK, askId, record, reply, effects, bytes });
   }
 
   /** An answer or effects without a record: they leave once everything before them is committed and the barrier is passed. */
-  hold(askId: number, reply: Reply | undefined, effects: readonly Effect[]): void {
+  hold(askId: number, reply: Reply | undefined, effects: readonly Effect[], commandBytes = 0): void {
     const mark = this.#barrier.mark();
     this.#youngestMark = mark;
-    this.#hold({ rests: this.#recorded, mark, askId, record: undefined, reply, effects, bytes: ANSWER_BYTES });
+    const bytes = ANSWER_BYTES + (effects.length > 0 ? commandBytes : 0);
+    this.#hold({ rests: this.#recorded, mark, askId, record: undefined, reply, effects, bytes });
   }
 
   #hold(held: Held<Reply, Record, Effect>): void {

@@ -299,7 +299,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     } catch (error) {
       return this.#undecided(mail, error);
     }
-    this.#apply(askId, handled, encoded);
+    this.#apply(mail, handled, encoded);
   }
 
   #encode(handled: Handled<Record, Reply, Effect>): EncodedRecord | undefined {
@@ -338,26 +338,30 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       // Whoever waited is gone: what is left of the wait ends with its deadline.
       return this.#logger.error('a cancellation could not be decided', { error: error instanceof Error ? error : String(error) });
     }
-    this.#apply(askId, handled, encoded);
+    this.#apply({ askId, bytes: 0 }, handled, encoded);
   }
 
   /** From here on it has happened. */
-  #apply(askId: number, handled: Handled<Record, Reply, Effect>, encoded: EncodedRecord | undefined): void {
+  #apply(
+    { askId, bytes }: Pick<CommandMail<Command>, 'askId' | 'bytes'>,
+    handled: Handled<Record, Reply, Effect>,
+    encoded: EncodedRecord | undefined,
+  ): void {
     switch (handled.kind) {
       case 'commit':
         assert(encoded !== undefined, 'a record is encoded before it is accepted');
         this.#owner.wrote(encoded.timeMs);
         this.#core.accept(handled);
-        this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects);
+        this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects, bytes);
         return this.#waitBegins();
       case 'answer':
         this.#core.accept(handled);
-        this.#window.hold(askId, handled.reply, handled.effects);
+        this.#window.hold(askId, handled.reply, handled.effects, bytes);
         return this.#waitBegins();
       case 'wait':
         this.#core.accept(handled);
         if (handled.barrier) {
-          this.#window.hold(NOBODY, undefined, handled.effects);
+          this.#window.hold(NOBODY, undefined, handled.effects, bytes);
           return this.#waitBegins();
         }
         for (const effect of handled.effects) this.#host.act(effect);

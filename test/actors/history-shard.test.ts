@@ -1,12 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { isAskFailure } from '../../src/actors/asks.ts';
+import { CommandBudget } from '../../src/actors/command-budget.ts';
 import { defaultPartitionLimits } from '../../src/actors/partition-loop.ts';
 import { HistoryShard } from '../../src/actors/history-shard.ts';
 import { LogError } from '../../src/actors/log.ts';
 import { Router, type HistoryAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { CLOCK_CHECK_MS } from '../../src/actors/wall-alarm.ts';
-import type { HistoryCommand, RunKey, StartAttributes, TerminateWorkflow } from '../../src/history/commands.ts';
+import type { HistoryCommand, RunKey, StartAttributes, TerminateWorkflow, WorkflowCommand } from '../../src/history/commands.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../src/history/replies.ts';
 import { historyShardOf } from '../../src/kernel/shard.ts';
@@ -33,7 +34,7 @@ class Bench {
   readonly asked: { readonly askId: number; readonly command: HistoryCommand }[] = [];
   readonly answer: (askId: number, reply: HistoryReply) => void;
 
-  constructor(log = new MemoryLog(), cacheBytesMax = 1024 * 1024, wire = historyWire) {
+  constructor(log = new MemoryLog(), cacheBytesMax = 1024 * 1024, wire = historyWire, budget = new CommandBudget()) {
     this.log = log;
     const matching = this.router.sink({ kind: 'matching', partition: 0 });
     this.router.attach<MatchingRequest>(
@@ -78,6 +79,7 @@ class Bench {
       random: systemRandom,
       logger: silentLogger,
       onStatus: () => {},
+      budget,
     });
     this.router.attach(address, this.shard);
   }
@@ -387,25 +389,7 @@ describe('the outbox of a shard', () => {
     const key = await bench.start('wf');
     await until(() => bench.offered.length === 1);
     const task = await startedTask(bench);
-    await bench.ask({
-      kind: 'completeWorkflowTask',
-      task: refOf(task),
-      namespace: 'ns',
-      identity: 'worker',
-      commands: [startChild({ workflowId: childId ?? '', namespaceId })],
-      sticky: undefined,
-      returnNewWorkflowTask: false,
-      forceCreateNewWorkflowTask: false,
-      queryResults: new Map(),
-      sdkMetadata: undefined,
-      meteringMetadata: undefined,
-      workerVersion: undefined,
-      binaryChecksum: '',
-      newRunId: systemRandom.nonce(),
-      pollRequestId: systemRandom.nonce(),
-      searchAttributeTypes: new Map(),
-      jitter: 0.5,
-    });
+    await complete(bench, task, [startChild({ workflowId: childId ?? '', namespaceId })]);
     await until(() => bench.asked.length === 1);
     const before = await bench.lastEventId(key);
     bench.fillMailbox(key);
@@ -418,6 +402,30 @@ describe('the outbox of a shard', () => {
     // ChildWorkflowExecutionStarted, WorkflowTaskScheduled
     expect(await bench.lastEventId(key)).toBe(before + 2);
   });
+});
+
+test('queries that wait for a log that does not answer stay in the budget', async () => {
+  const queryBytes = 256 * 1024;
+  const budget = new CommandBudget(64 * queryBytes, 32 * queryBytes);
+  const log = new MemoryLog({ exclusive: false });
+  const bench = new Bench(log, undefined, undefined, budget);
+  benches.push(bench);
+  await bench.started();
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  await complete(bench, await startedTask(bench), []);
+  const answered = Promise.withResolvers<void>();
+  const end = log.end.bind(log);
+  log.end = (partition) => answered.promise.then(() => end(partition));
+  const answers: string[] = [];
+  for (let index = 0; index < 100; index++) {
+    const query = { queryId: `${index}`, query: new Uint8Array(queryBytes), rejectCondition: 0, deadlineMs: Infinity };
+    void bench.ask({ kind: 'queryWorkflow', key, ...query }).then(({ kind }) => answers.push(kind));
+    await turns(2);
+  }
+  answered.resolve();
+  await until(() => budget.bytes === 0);
+  expect(answers.filter((kind) => kind === 'busy').length).toBeGreaterThan(60);
 });
 
 describe('pages of history', () => {
@@ -473,6 +481,28 @@ async function startedTask(bench: Bench): Promise<StartedWorkflowTask> {
   });
   if (reply.kind !== 'workflowTask') throw new Error(`not started: ${JSON.stringify(reply)}`);
   return reply;
+}
+
+async function complete(bench: Bench, task: StartedWorkflowTask, commands: readonly WorkflowCommand[]): Promise<void> {
+  await bench.ask({
+    kind: 'completeWorkflowTask',
+    task: refOf(task),
+    namespace: 'ns',
+    identity: 'worker',
+    commands,
+    sticky: undefined,
+    returnNewWorkflowTask: false,
+    forceCreateNewWorkflowTask: false,
+    queryResults: new Map(),
+    sdkMetadata: undefined,
+    meteringMetadata: undefined,
+    workerVersion: undefined,
+    binaryChecksum: '',
+    newRunId: systemRandom.nonce(),
+    pollRequestId: systemRandom.nonce(),
+    searchAttributeTypes: new Map(),
+    jitter: 0.5,
+  });
 }
 
 function terminate(key: RunKey): TerminateWorkflow {
