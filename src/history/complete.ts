@@ -68,7 +68,6 @@ export function completeWorkflowTask(draft: Draft, request: CompleteWorkflowTask
     cancelledUnstarted: false,
     eager: [],
     childrenStarted: new Set(),
-    mergedBytes: 0,
     signalsToItself: 0,
     cancelsOfItself: 0,
     upsertedBytes: 0,

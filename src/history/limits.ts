@@ -4,8 +4,6 @@ export type HistoryLimits = {
   readonly memoBytesMax: number;
   /** Each key is looked at whenever the memo changes. */
   readonly memoKeysMax: number;
-  /** Of memo and search attributes, as often as the commands of one workflow task change them; a key counts 64 bytes more. */
-  readonly mergedBytesPerTaskMax: number;
   readonly idBytesMax: number;
   readonly historyBytesSuggest: number;
   readonly historyEventsSuggest: number;
@@ -33,7 +31,7 @@ export type HistoryLimits = {
   readonly searchAttributesBytesMax: number;
   /**
    * Every upsert rewrites the whole memo, or all search attributes: what those of one workflow task may rewrite in all, with each key
-   * counted as 256 bytes more. About a second of work.
+   * counted as 256 bytes more. A fraction of a second of work.
    */
   readonly upsertedBytesPerTaskMax: number;
   readonly workflowTaskTimeoutMsDefault: number;
@@ -68,7 +66,6 @@ export const defaultHistoryLimits: HistoryLimits = {
   blobBytesMax: 2 * mib,
   memoBytesMax: 2 * mib,
   memoKeysMax: 10_000,
-  mergedBytesPerTaskMax: 16 * mib,
   idBytesMax: 1000,
   historyBytesSuggest: 4 * mib,
   historyEventsSuggest: 4096,
@@ -90,7 +87,7 @@ export const defaultHistoryLimits: HistoryLimits = {
   searchAttributeKeysMax: 100,
   searchAttributeValueBytesMax: 2 * kib,
   searchAttributesBytesMax: 40 * kib,
-  upsertedBytesPerTaskMax: 128 * mib,
+  upsertedBytesPerTaskMax: 32 * mib,
   workflowTaskTimeoutMsDefault: 10_000,
   workflowTaskTimeoutMsMax: 120_000,
   workflowTaskHeartbeatMsMax: 30 * minute,

@@ -368,7 +368,7 @@ test('a large memo may be changed some times in one task, a small one thousands 
   const change = modify(fields({ 'key 1': '2' }));
   const rejection = shard.completeBadly(shard.pollWorkflowTask(), Array(4_000).fill(change));
   expect(rejection.message).toBe(
-    'BadModifyWorkflowPropertiesAttributes: ModifyWorkflowPropertiesCommandAttributes. Memo is too large to be changed so often in one workflow task.',
+    'BadModifyWorkflowPropertiesAttributes: ModifyWorkflowPropertiesCommandAttributes. Memo is changed too often in one workflow task: 33554432 bytes may be rewritten.',
   );
   shard.complete(shard.pollWorkflowTask(), Array(10).fill(change));
   expect(shard.history().filter((type) => type === 'workflowPropertiesModified')).toHaveLength(10);

@@ -17,8 +17,6 @@ export type Completion = {
   readonly eager: number[];
   /** Workflow ids of children that this task starts. */
   readonly childrenStarted: Set<string>;
-  /** Of memo and search attributes, so far. */
-  mergedBytes: number;
   /** Requests to the workflow itself: they fail at once, and count as pending until this task is over. */
   signalsToItself: number;
   cancelsOfItself: number;

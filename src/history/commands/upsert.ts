@@ -18,7 +18,6 @@ export function upsertWorkflowSearchAttributes(
   if (wire.fieldCount(a.searchAttributes) === 0) return bad(cause, 'IndexedFields is not set on UpsertWorkflowSearchAttributesCommand.');
   const problem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, run.run.namespace, wire, limits);
   if (problem !== undefined) return bad(cause, problem);
-  if (mergesTooMuch(completion, run.run.searchAttributes)) return bad(cause, `SearchAttributes ${tooOften}`);
   const merged = mergeFields(run.run.searchAttributes, a.searchAttributes, wire);
   if (merged !== undefined && merged.length > limits.searchAttributesBytesMax) {
     return tooLarge(cause, 'UpsertWorkflowSearchAttributesCommandAttributes exceeds size limit.');
@@ -48,7 +47,6 @@ export function modifyWorkflowProperties(
   const ownProblem = memoProblem(a.upsertedMemo, wire, limits);
   if (ownProblem !== undefined) return tooLarge(cause, `${where} ${ownProblem}`);
   const merged = mergeFields(run.run.memo, a.upsertedMemo, wire);
-  if (mergesTooMuch(completion, run.run.memo)) return bad(cause, `${where} ${tooOften}`);
   const mergedProblem = memoProblem(merged, wire, limits);
   if (mergedProblem !== undefined) return tooLarge(cause, `${where} ${mergedProblem}`);
   const excess = excessProblem(completion, merged);
@@ -63,25 +61,11 @@ export function modifyWorkflowProperties(
 
 const bytesPerKey = 256;
 
-/** Tens of thousands of small changes to something large would keep the whole process busy for minutes. */
+/** Each change reads and writes the whole, here, in the draft and as an event: thousands of small ones would stop everybody for minutes. */
 function excessProblem(completion: Completion, merged: Uint8Array | undefined): string | undefined {
   if (merged === undefined) return undefined;
   const { wire, limits } = completion.run.draft;
   completion.upsertedBytes += merged.length + bytesPerKey * wire.fieldCount(merged);
   if (completion.upsertedBytes <= limits.upsertedBytesPerTaskMax) return undefined;
   return `is changed too often in one workflow task: ${limits.upsertedBytesPerTaskMax} bytes may be rewritten.`;
-}
-
-const keyWeightBytes = 64;
-const tooOften = 'is too large to be changed so often in one workflow task.';
-
-/**
- * Each change reads and writes the whole map, here, in the draft and when the event is applied: some commands of 40 bytes on a memo of
- * 10,000 keys would stop everybody for minutes, now and at every replay. Ten small keys may be changed 10,000 times.
- */
-function mergesTooMuch(completion: Completion, fields: Uint8Array | undefined): boolean {
-  if (fields === undefined) return false;
-  const { wire, limits } = completion.run.draft;
-  completion.mergedBytes += fields.length + keyWeightBytes * wire.fieldCount(fields);
-  return completion.mergedBytes > limits.mergedBytesPerTaskMax;
 }
