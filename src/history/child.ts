@@ -1,10 +1,10 @@
 /** Child workflows, from the parent's side: started, not started, closed. */
 import { assert, unreachable } from '../kernel/assert.ts';
-import type { FindChild, OutboxOutcome, RecordChildClosed } from './commands.ts';
+import type { FindChild, OutboxOutcome, ParentLink, RecordChildClosed, RunKey } from './commands.ts';
 import type { Draft, RunDraft } from './draft.ts';
 import { findRun, workflowNotFound } from './reject.ts';
 import type { HistoryReply } from './replies.ts';
-import { type Child, childStartKey, isRunning } from './state.ts';
+import { type Child, childStartKey, executionKey, isRunning } from './state.ts';
 import type { TransferTask } from './tasks.ts';
 import { parentClosePolicy, startChildFailedCause } from './wire-enums.ts';
 import { wake } from './workflow-task.ts';
@@ -59,8 +59,17 @@ function followClosePolicy(run: RunDraft, task: StartChildTask, runId: string): 
 
 /** Did this parent's child start? See `FindChild`. */
 export function findChild(draft: Draft, command: FindChild): HistoryReply {
-  const runId = draft.shard.childStarts.get(childStartKey(command.parent));
+  const runId = childThatStarted(draft, command.key, command.parent);
   return runId === undefined ? workflowNotFound(command.key) : { kind: 'childFound', runId };
+}
+
+/** The first run that this start made; undefined: none, as far as is known here. Forgotten itself, it is named by the runs that continue it. */
+export function childThatStarted({ shard }: Draft, key: RunKey, parent: ParentLink): string | undefined {
+  const startKey = childStartKey(parent);
+  const runId = shard.childStarts.get(startKey);
+  if (runId !== undefined) return runId;
+  const current = shard.currentRuns.get(executionKey(key.namespaceId, key.workflowId))?.start;
+  return current?.parent !== undefined && childStartKey(current.parent) === startKey ? current.firstRunId : undefined;
 }
 
 function writeChildStarted(run: RunDraft, child: Child, runId: string): void {

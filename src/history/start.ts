@@ -8,6 +8,7 @@
  */
 import { assert } from '../kernel/assert.ts';
 import { beginFirstWorkflowTask, beginRunWith, effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
+import { childThatStarted } from './child.ts';
 import { terminateRun } from './close.ts';
 import type { IdPolicies, RunKey, SignalWithStartWorkflow, StartAttributes, StartWorkflow } from './commands.ts';
 import type { Draft, RunDraft } from './draft.ts';
@@ -16,12 +17,12 @@ import { withoutEmptyFields } from './fields.ts';
 import { reject } from './reject.ts';
 import type { HistoryReply, Rejected, StartReply } from './replies.ts';
 import { signalProblem, writeSignal } from './signal.ts';
-import { childStartKey, executionKey, isRunning, type Run, status } from './state.ts';
+import { executionKey, isRunning, type Run, status } from './state.ts';
 import { idConflictPolicy, idReusePolicy, taskQueueKind } from './wire-enums.ts';
 
 export function startWorkflow(draft: Draft, command: StartWorkflow): HistoryReply {
   // A parent that asks again, because an answer was lost, gets the child that it made: no policy applies to that.
-  const child = command.parent === undefined ? undefined : draft.shard.childStarts.get(childStartKey(command.parent));
+  const child = command.parent === undefined ? undefined : childThatStarted(draft, command.key, command.parent);
   if (child !== undefined) return startedChild(draft, child);
   const current = currentRun(draft, command.key);
   if (current !== undefined) {

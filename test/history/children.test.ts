@@ -49,6 +49,10 @@ function levelsOf(failure: Uint8Array | undefined): number {
   return failure === undefined ? 0 : 1 + levelsOf(decodeFailure(failure).cause);
 }
 
+function wakeChild(shard: ShardUnderTest): void {
+  shard.ask({ kind: 'signalWorkflow', key: childKey, signal: signalAttributes({ requestId: shard.newRequestId() }), childOf: undefined });
+}
+
 function childHistory(shard: ShardUnderTest): readonly string[] {
   return shard.history(shard.describe(childKey).key.runId);
 }
@@ -213,10 +217,6 @@ describe('start', () => {
       expect(shard.describe(childKey).status).toBe(1);
     });
   });
-
-  function wakeChild(shard: ShardUnderTest): void {
-    shard.ask({ kind: 'signalWorkflow', key: childKey, signal: signalAttributes({ requestId: shard.newRequestId() }), childOf: undefined });
-  }
 
   describe('the answer was lost, and the parent asks again', () => {
     const meanwhile: readonly (readonly [string, (shard: ShardUnderTest) => void])[] = [
@@ -749,5 +749,36 @@ describe('a shard out of reach for longer than the retention', () => {
     shard.advance(retentionMs);
     shard.fireDueTimers();
     expect(shard.core.has(key), 'the parent is forgotten then').toBe(false);
+  });
+
+  /** The child started and continued as new, and its first run is forgotten; its parent knows nothing of all that. */
+  function childWithoutFirstRun(): { readonly shard: ShardUnderTest; readonly firstRunId: string } {
+    const shard = new ShardUnderTest();
+    shard.start({ retentionMs });
+    shard.complete(poll(shard, 'wf'), [startChild()]);
+    shard.carryInVain(shard.pendingTask('startChild'));
+    const firstRunId = shard.describe(childKey).key.runId;
+    wakeChild(shard);
+    shard.complete(poll(shard, 'child'), [continueAsNew()]);
+    shard.advance(2 * retentionMs);
+    shard.fireDueTimers();
+    expect(shard.core.has({ ...childKey, runId: firstRunId })).toBe(false);
+    return { shard, firstRunId };
+  }
+
+  test('a start that is delivered again finds the child that continued as new since', () => {
+    const { shard, firstRunId } = childWithoutFirstRun();
+    shard.pumpOutbox();
+    expect(shard.lastEvent('childWorkflowExecutionStarted').attributes.workflowExecution?.runId).toBe(firstRunId);
+    shard.complete(poll(shard, 'child'), [completeWorkflow()]);
+    shard.pumpOutbox();
+    expect(shard.history()).toContain('childWorkflowExecutionCompleted');
+  });
+
+  test('and so does a parent that closed before it knew', () => {
+    const { shard } = childWithoutFirstRun();
+    terminate(shard, key);
+    shard.pumpOutbox();
+    expect(shard.describe(childKey).status).toBe(5);
   });
 });
