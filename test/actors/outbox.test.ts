@@ -267,6 +267,8 @@ test('a child is kept as long as its namespace says, not as long as closed runs 
   await process.startParent();
   await process.work(parentKey, [startChild({ workflowId: childKey.workflowId, namespaceId })]);
   await process.work(childKey, [completeWorkflow()]);
+  // Its parent hears of it: until then it is kept in any case.
+  await turns(20);
   process.clock.advance(process.retentionMs - 1);
   await turns(20);
   expect((await process.describe(2, childKey)).status).toBe(2);
