@@ -32,9 +32,9 @@ export const plants: readonly Plant[] = [
   {
     name: 'acts before the commit',
     file: LOOP,
-    search: 'this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects);',
+    search: 'this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects, bytes);',
     replace:
-      'this.#window.commit(askId, handled.record, encoded, handled.reply, []);' +
+      'this.#window.commit(askId, handled.record, encoded, handled.reply, [], bytes);' +
       ' for (const effect of handled.effects) this.#host.act(effect);',
     caughtBy: 'seeds',
   },
