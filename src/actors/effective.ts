@@ -36,7 +36,10 @@ export type Stamped = {
 
 export type Verdict = 'claim' | 'record' | 'void' | 'foreign' | 'gap' | 'hole';
 
-/** Owners count up by one. The largest jump that is still taken for ours leaves room for years of claims that nobody answered. */
+/**
+ * Owners count up by one, also with each claim that nobody answered, and those take two seconds at least: the largest jump that is still
+ * taken for ours leaves room for three weeks of them. A process that outlived an outage that long must be started again.
+ */
 export const EPOCH_JUMP_MAX = 1_000_000;
 
 /** Judges the next record and moves the cursor behind it; a hole stops it. */
