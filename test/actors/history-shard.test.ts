@@ -16,7 +16,8 @@ import type { MatchingTask } from '../../src/matching/tasks.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import { namespaceId, refOf, startAttributes, startChild } from '../history/shard-under-test.ts';
+import { completion } from '../history/completion.ts';
+import { namespaceId, startAttributes, startChild } from '../history/shard-under-test.ts';
 import { HandClock } from './hand-clock.ts';
 import { jsonClaims } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
@@ -484,25 +485,7 @@ async function startedTask(bench: Bench): Promise<StartedWorkflowTask> {
 }
 
 async function complete(bench: Bench, task: StartedWorkflowTask, commands: readonly WorkflowCommand[]): Promise<void> {
-  await bench.ask({
-    kind: 'completeWorkflowTask',
-    task: refOf(task),
-    namespace: 'ns',
-    identity: 'worker',
-    commands,
-    sticky: undefined,
-    returnNewWorkflowTask: false,
-    forceCreateNewWorkflowTask: false,
-    queryResults: new Map(),
-    sdkMetadata: undefined,
-    meteringMetadata: undefined,
-    workerVersion: undefined,
-    binaryChecksum: '',
-    newRunId: systemRandom.nonce(),
-    pollRequestId: systemRandom.nonce(),
-    searchAttributeTypes: new Map(),
-    jitter: 0.5,
-  });
+  await bench.ask(completion(task, commands));
 }
 
 function terminate(key: RunKey): TerminateWorkflow {

@@ -36,6 +36,7 @@ import { outboxOutcome } from '../../src/history/outbox.ts';
 import type { TransferTask } from '../../src/history/tasks.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { completion } from './completion.ts';
 
 export const namespaceId = 'ns-id';
 export const key: RunKey = { namespaceId, workflowId: 'wf', runId: '' };
@@ -223,26 +224,13 @@ export class ShardUnderTest {
     change: Partial<CompleteWorkflowTask> = {},
   ): CompleteWorkflowTask {
     return {
-      kind: 'completeWorkflowTask',
-      task: refOf(task),
-      namespace: 'ns',
-      identity: 'worker',
-      commands,
-      sticky: undefined,
-      returnNewWorkflowTask: false,
-      forceCreateNewWorkflowTask: false,
-      queryResults: new Map(),
-      sdkMetadata: undefined,
-      meteringMetadata: undefined,
-      workerVersion: undefined,
-      binaryChecksum: '',
+      ...completion(task, commands),
       newRunId: this.newRunId(),
       pollRequestId: this.newRequestId(),
       searchAttributeTypes: new Map([
         ['CustomKeywordField', 2],
         ['CustomIntField', 3],
       ]),
-      jitter: 0.5,
       ...change,
     };
   }
