@@ -8,9 +8,16 @@
  *
  * What finishes work that was begun (a worker's answer, another actor's news) is refused last: it frees memory, here or elsewhere. An
  * actor's own commands are small and are never refused; records that are decided are counted, not refused.
+ *
+ * Whoever hangs leaves room for the others: an actor has as much as is left, and no more.
+ *
+ *     one hangs     │ ██████████ it │            left │      half
+ *     three hang    │ ████ │ ████ │ ████ │       left │      a quarter each
  */
 export const COMMAND_BYTES_MAX = 256 * 1024 * 1024;
 export const COMMAND_BYTES_RESERVED = 64 * 1024 * 1024;
+/** What one actor may have, as a multiple of what it leaves. */
+export const SHARE_OF_REST_MAX = 1;
 
 export class CommandBudget {
   readonly bytesMax: number;
@@ -22,23 +29,54 @@ export class CommandBudget {
     this.#requestBytesMax = bytesMax - bytesReserved;
   }
 
+  /** Of all actors. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Before anything is refused. */
+  left(finishesWork: boolean): number {
+    return (finishesWork ? this.bytesMax : this.#requestBytesMax) - this.#bytes;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+  }
+}
+
+/** What one actor has of it. */
+export class BudgetShare {
+  readonly #budget: CommandBudget;
+  #bytes = 0;
+
+  constructor(budget: CommandBudget) {
+    this.#budget = budget;
+  }
+
   get bytes(): number {
     return this.#bytes;
   }
 
   /** False: there is no room for it now. */
   admit(bytes: number, finishesWork: boolean): boolean {
-    if (this.#bytes + bytes > (finishesWork ? this.bytesMax : this.#requestBytesMax)) return false;
-    this.#bytes += bytes;
+    const left = this.#budget.left(finishesWork);
+    if (this.#bytes + bytes > SHARE_OF_REST_MAX * left) return false;
+    this.add(bytes);
     return true;
   }
 
   /** Counted in any case. */
   add(bytes: number): void {
     this.#bytes += bytes;
+    this.#budget.add(bytes);
   }
 
   giveBack(bytes: number): void {
-    this.#bytes -= bytes;
+    this.add(-bytes);
+  }
+
+  /** The memory that it stood for is dropped. */
+  giveBackAll(): void {
+    this.add(-this.#bytes);
   }
 }

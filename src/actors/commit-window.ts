@@ -10,7 +10,7 @@
  */
 import { assert } from '../kernel/assert.ts';
 import { isReplyEffect } from '../kernel/handled.ts';
-import type { CommandBudget } from './command-budget.ts';
+import type { BudgetShare } from './command-budget.ts';
 import { Fifo } from './fifo.ts';
 import { NOBODY } from './asks.ts';
 import type { LogRecord } from './log.ts';
@@ -49,11 +49,10 @@ type Held<Reply, Record, Effect> = {
 
 export class CommitWindow<Reply, Record, Effect> {
   readonly #barrier: ReadBarrier;
-  readonly #budget: CommandBudget;
+  readonly #share: BudgetShare;
   readonly #held = new Fifo<Held<Reply, Record, Effect>>();
   readonly #open = new Fifo<EncodedRecord>();
   #openBytes = 0;
-  #heldBytes = 0;
   #recorded = 0;
   #committed = 0;
   /** Mark of the youngest entry that waits at the barrier. */
@@ -62,9 +61,9 @@ export class CommitWindow<Reply, Record, Effect> {
   #batchFirst = 1;
   #batchBase = 0;
 
-  constructor(barrier: ReadBarrier, budget: CommandBudget) {
+  constructor(barrier: ReadBarrier, share: BudgetShare) {
     this.#barrier = barrier;
-    this.#budget = budget;
+    this.#share = share;
   }
 
   get openBytes(): number {
@@ -118,8 +117,7 @@ export class CommitWindow<Reply, Record, Effect> {
 
   #hold(held: Held<Reply, Record, Effect>): void {
     this.#held.push(held);
-    this.#heldBytes += held.bytes;
-    this.#budget.add(held.bytes);
+    this.#share.add(held.bytes);
   }
 
   /** Whose answers wait here: theirs, or one that an effect brings. */
@@ -132,14 +130,6 @@ export class CommitWindow<Reply, Record, Effect> {
       for (const effect of held.effects) if (isReplyEffect(effect)) asks.push(effect.askId);
     }
     return asks;
-  }
-
-  /** This memory is dropped, with all that waits. */
-  close(): void {
-    this.#budget.giveBack(this.#heldBytes);
-    this.#heldBytes = 0;
-    this.#held.clear();
-    this.#open.clear();
   }
 
   /** Closes the open batch, as much of it as one append takes, and stamps its records. */
@@ -172,8 +162,7 @@ export class CommitWindow<Reply, Record, Effect> {
       if (head.rests > this.#committed) return;
       if (head.mark !== NO_MARK && !this.#barrier.passed(head.mark)) return;
       this.#held.shift();
-      this.#heldBytes -= head.bytes;
-      this.#budget.giveBack(head.bytes);
+      this.#share.giveBack(head.bytes);
       if (head.record !== undefined) {
         // A batch that counted is proof for every read before its last record, so no commit of an older batch is left behind.
         assert(head.rests >= this.#batchFirst, 'commits leave with their own batch');

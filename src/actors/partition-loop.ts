@@ -20,7 +20,7 @@
 import { assert, unreachable } from '../kernel/assert.ts';
 import { NOBODY } from './asks.ts';
 import { CommitWindow, RECORD_BYTES_MAX } from './commit-window.ts';
-import { CommandBudget } from './command-budget.ts';
+import { BudgetShare, CommandBudget } from './command-budget.ts';
 import { type CommandMail, type Mail, Mailbox } from './mailbox.ts';
 import { PartitionOwner } from './partition-owner.ts';
 import { Parking } from './prefetch.ts';
@@ -131,8 +131,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #window: CommitWindow<Reply, Record, Effect>;
   #runScheduled = false;
   readonly #budget: CommandBudget;
-  /** Of the budget: what waits to be decided. */
-  #mailBytes = 0;
+  /** What waits here, decided or not. */
+  readonly #share: BudgetShare;
   /** Since when nothing was let out although something waits; Infinity: nothing waits. */
   #waitingSinceMs = Infinity;
   #silenceTimer: Timer | undefined;
@@ -146,7 +146,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#owner = new PartitionOwner({ ...options, limits: this.#limits, logger: this.#logger }, this.#owned());
     this.#parking = new Parking(options.prefetch);
     this.#budget = options.budget ?? new CommandBudget();
-    this.#window = new CommitWindow(this.#owner.barrier, this.#budget);
+    this.#share = new BudgetShare(this.#budget);
+    this.#window = new CommitWindow(this.#owner.barrier, this.#share);
   }
 
   // ── For the router and the composition root ────────────────────────────────────────────────────────────────────────────────
@@ -162,12 +163,11 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     const { scale } = this.#options;
     const bytes = scale.bytesOf(command);
     // The actor's own must be heard in the end. There is no more of it than of what the actor has under way, and waiting here costs least.
-    if (askId === NOBODY) this.#budget.add(bytes);
+    if (askId === NOBODY) this.#share.add(bytes);
     else {
       const failure = this.#admit(bytes, scale.finishesWork(command));
       if (failure !== undefined) return failure;
     }
-    this.#mailBytes += bytes;
     this.#mailbox.pushCommand(askId, command, bytes);
     if (!this.#owner.serving) this.#waitBegins();
     this.#wake();
@@ -180,8 +180,10 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     if (this.#waiting >= this.#limits.mailboxCommandsMax) {
       return { kind: 'busy', message: `${this.#owner.name()} has ${this.#limits.mailboxCommandsMax} commands waiting` };
     }
-    if (this.#budget.admit(bytes, finishesWork)) return undefined;
-    return { kind: 'busy', message: `commands of ${this.#budget.bytes} bytes wait in this server, it takes ${this.#budget.bytesMax}` };
+    if (this.#share.admit(bytes, finishesWork)) return undefined;
+    const { bytes: ofAll, bytesMax } = this.#budget;
+    const message = `commands of ${this.#share.bytes} bytes wait at ${this.#owner.name()}, of ${ofAll} bytes in this server, which takes ${bytesMax}`;
+    return { kind: 'busy', message };
   }
 
   /** The caller no longer waits. What is not decided leaves at once; else the core hears of it, behind the command. */
@@ -266,8 +268,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   /** It is decided, or will never be. */
   #weighOut({ bytes }: CommandMail<Command>): void {
-    this.#mailBytes -= bytes;
-    this.#budget.giveBack(bytes);
+    this.#share.giveBack(bytes);
   }
 
   /** The state that these commands waited for is in memory. */
@@ -435,10 +436,9 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     // The log itself tells people about its outages, for all partitions together.
     this.#logger.debug('the log does not answer, whoever waits is told', { seconds });
     for (const askId of this.#window.waitingAsks()) this.#options.asks.fail(askId, { kind: 'unavailable', message });
-    for (const mail of [...this.#mailbox.takeAsks(), ...this.#parking.takeAsks()]) {
-      this.#weighOut(mail);
-      this.#options.asks.fail(mail.askId, { kind: 'unavailable', message, refused: true });
-    }
+    const undecided = [...this.#mailbox.takeAsks(), ...this.#parking.takeAsks()];
+    for (const mail of undecided) this.#weighOut(mail);
+    for (const { askId } of undecided) this.#options.asks.fail(askId, { kind: 'unavailable', message, refused: true });
   }
 
   // ── For the owner of the journal ───────────────────────────────────────────────────────────────────────────────────────────
@@ -471,10 +471,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#mailbox.clear();
     this.#parking.clear();
     this.#unparked = [];
-    this.#budget.giveBack(this.#mailBytes);
-    this.#mailBytes = 0;
-    this.#window.close();
-    this.#window = new CommitWindow(this.#owner.barrier, this.#budget);
+    this.#window = new CommitWindow(this.#owner.barrier, this.#share);
+    this.#share.giveBackAll();
     this.#waitEnds();
     this.#silenceTimer?.cancel();
     this.#silenceTimer = undefined;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CommandBudget } from '../../src/actors/command-budget.ts';
+import { BudgetShare, CommandBudget } from '../../src/actors/command-budget.ts';
 import { CommitWindow, RECORD_BYTES_MAX } from '../../src/actors/commit-window.ts';
 import { ReadBarrier } from '../../src/actors/read-barrier.ts';
 import { batchBytesMax, sealedBytes } from '../../src/topics/limits.ts';
@@ -16,7 +16,7 @@ class Bench implements PartitionHost<string, number, string> {
 
   constructor(exclusive: boolean) {
     this.barrier = new ReadBarrier(exclusive);
-    this.window = new CommitWindow(this.barrier, new CommandBudget());
+    this.window = new CommitWindow(this.barrier, new BudgetShare(new CommandBudget()));
   }
 
   answer(askId: number, reply: string): void {
