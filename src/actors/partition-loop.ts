@@ -189,7 +189,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   /** The caller no longer waits. What is not decided leaves at once; else the core hears of it, behind the command. */
   cancel(askId: number): void {
     if (!this.#owner.accepting) return;
-    const undecided = this.#mailbox.take(askId) ?? this.#parking.take(askId);
+    const undecided = this.#mailbox.take(askId) ?? this.#parking.take(askId) ?? this.#leaveUnparked((mail) => mail.askId === askId)[0];
     if (undecided !== undefined) return this.#weighOut(undecided);
     this.#mailbox.pushCancel(askId);
     this.#wake();
@@ -282,6 +282,13 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     const mails = this.#unparked;
     this.#unparked = [];
     for (const mail of mails) if (this.#owner.serving) this.#take(mail);
+  }
+
+  /** There are some only while nothing can be decided. */
+  #leaveUnparked(leaves: (mail: CommandMail<Command>) => boolean): readonly CommandMail<Command>[] {
+    const left = this.#unparked.filter(leaves);
+    if (left.length > 0) this.#unparked = this.#unparked.filter((mail) => !leaves(mail));
+    return left;
   }
 
   #decide(mail: CommandMail<Command>): void {
@@ -436,7 +443,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     // The log itself tells people about its outages, for all partitions together.
     this.#logger.debug('the log does not answer, whoever waits is told', { seconds });
     for (const askId of this.#window.waitingAsks()) this.#options.asks.fail(askId, { kind: 'unavailable', message });
-    const undecided = [...this.#mailbox.takeAsks(), ...this.#parking.takeAsks()];
+    const unparked = this.#leaveUnparked((mail) => mail.askId !== NOBODY);
+    const undecided = [...this.#mailbox.takeAsks(), ...this.#parking.takeAsks(), ...unparked];
     for (const mail of undecided) this.#weighOut(mail);
     for (const { askId } of undecided) this.#options.asks.fail(askId, { kind: 'unavailable', message, refused: true });
   }

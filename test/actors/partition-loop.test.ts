@@ -454,6 +454,25 @@ describe('a log that does not answer', () => {
     expect(answer).toMatchObject({ kind: 'unavailable' });
   });
 
+  test('what is dropped with its memory no longer counts', async () => {
+    const budget = new CommandBudget();
+    const prefetch: Prefetch<LedgerCommand> = {
+      keyOf: (command) => ('id' in command ? command.id : ''),
+      resident: (key) => key !== 'cold',
+      load: () => {},
+    };
+    const bench = await new Bench(new MemoryLog(), { budget, prefetch, limits: { openRecordsMax: 1 } }).start();
+    const cold = bench.ask({ kind: 'add', id: 'cold', size: 256 * kib });
+    await turns(2);
+    bench.log.held = true;
+    const asked = ['sent', 'open', 'waits', 'waits too'].map((id) => bench.ask({ kind: 'add', id, size: 256 * kib }));
+    await turns(2);
+    expect(budget.bytes).toBeGreaterThan(5 * 256 * kib);
+    bench.loop.close();
+    expect((await Promise.all([cold, ...asked])).map(({ kind }) => kind)).toEqual(Array(5).fill('unavailable'));
+    expect(budget.bytes).toBe(0);
+  });
+
   test('a slow log that answers is no silent one', async () => {
     const clock = new HandClock();
     const bench = await new Bench(new MemoryLog(), { clock }).start();
@@ -522,6 +541,8 @@ describe('asks', () => {
 });
 
 describe('prefetch', () => {
+  const large = 256 * 1024;
+
   test('a command of a cold key waits for it; order per key is kept, other keys overtake', async () => {
     const loads: { readonly key: string; readonly done: () => void }[] = [];
     const hot = new Set(['b']);
@@ -584,5 +605,51 @@ describe('prefetch', () => {
     await Promise.all([first, second]);
     expect(order).toEqual(['first', 'second']);
     expect(bench.core.entries).toEqual(['doubtful', 'first', 'second']);
+  });
+
+  test('what waits for its state leaves at once when it is given up, although nothing is decided meanwhile', async () => {
+    const budget = new CommandBudget();
+    const loads: string[] = [];
+    const prefetch: Prefetch<LedgerCommand> = {
+      keyOf: (command) => ('id' in command ? command.id : ''),
+      resident: (key) => key !== 'cold',
+      load: (key) => loads.push(key),
+    };
+    const bench = await new Bench(new MemoryLog(), { budget, prefetch, limits: { openRecordsMax: 1 } }).start();
+    const cold = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'add', id: 'cold', size: large }, Infinity, () => {});
+    await bench.until(() => loads.length === 1);
+    bench.log.held = true;
+    void bench.ask({ kind: 'add', id: 'open' });
+    await bench.until(() => bench.core.entries.length === 1);
+    const before = budget.bytes;
+    bench.router.cancel(cold);
+    expect(before - budget.bytes).toBeGreaterThanOrEqual(large);
+  });
+
+  test('what is loaded while an append is in doubt leaves at once when it is given up, and hears that the log does not answer', async () => {
+    const budget = new CommandBudget();
+    const clock = new HandClock();
+    const loads: (() => void)[] = [];
+    let hot = true;
+    const prefetch: Prefetch<LedgerCommand> = { keyOf: () => 'k', resident: () => hot, load: (_key, done) => loads.push(done) };
+    const log = new MemoryLog();
+    const bench = await new Bench(log, { budget, clock, prefetch }).start();
+    log.unknown = true;
+    const doubtful = bench.ask({ kind: 'add', id: 'doubtful' });
+    await bench.until(() => bench.core.entries.length === 1);
+    hot = false;
+    const givenUp = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'add', id: 'given up', size: large }, Infinity, () => {});
+    const told = bench.ask({ kind: 'add', id: 'told', size: large });
+    await bench.until(() => loads.length === 1 && bench.loop.status().state === 'claiming');
+    log.held = true;
+    hot = true;
+    loads[0]?.();
+    const before = budget.bytes;
+    bench.router.cancel(givenUp);
+    expect(before - budget.bytes).toBeGreaterThanOrEqual(large);
+    clock.advance(5_000);
+    expect(await doubtful).toMatchObject({ kind: 'unavailable' });
+    expect(await told).toMatchObject({ kind: 'unavailable', refused: true });
+    expect(budget.bytes).toBeLessThan(large);
   });
 });
