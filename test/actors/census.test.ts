@@ -10,6 +10,7 @@ type Change = (change: Partial<PartitionStatus>) => void;
 let clock: SimClock;
 let lines: string[];
 let fatal: string[];
+let moved: number;
 let census: Census;
 let changes: Record<'cluster' | 'history' | 'matching', Change>;
 
@@ -17,6 +18,7 @@ beforeEach(() => {
   clock = new SimClock();
   lines = [];
   fatal = [];
+  moved = 0;
   const write = (line: string): void => void lines.push(line.slice(26).trimEnd());
   const logger = createLogger({ level: 'info', format: 'text', write, nowMs: () => clock.wallMs() });
   census = new Census({
@@ -27,6 +29,7 @@ beforeEach(() => {
     stalledMsMax: 15_000,
     takenOver,
     onFatal: ({ message }) => fatal.push(message),
+    onMoved: () => void (moved += 1),
   });
   changes = { cluster: partition('p.cluster'), history: partition('p.history'), matching: partition('p.matching') };
 });
@@ -54,6 +57,11 @@ async function started(): Promise<void> {
   await census.settled();
   census.serving();
 }
+
+test('whoever waits for a start hears of everything that a partition says, so that it is not given up while it moves', () => {
+  for (const records of [10, 20, 30]) changes.history({ state: 'replaying', replayed: { records, bytes: 0, ms: 0 } });
+  expect(moved).toBe(3);
+});
 
 test('a start is settled when every partition is active or failed, and says at once what is not served', async () => {
   changes.cluster({ state: 'active' });

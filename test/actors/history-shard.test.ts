@@ -8,7 +8,7 @@ import { Router, type HistoryAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { CLOCK_CHECK_MS } from '../../src/actors/wall-alarm.ts';
 import type { HistoryCommand, RunKey, StartAttributes, TerminateWorkflow, WorkflowCommand } from '../../src/history/commands.ts';
-import { defaultHistoryLimits } from '../../src/history/limits.ts';
+import { defaultHistoryLimits, type HistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../src/history/replies.ts';
 import { historyShardOf } from '../../src/kernel/shard.ts';
 import type { MatchingRequest } from '../../src/matching/commands.ts';
@@ -35,7 +35,13 @@ class Bench {
   readonly asked: { readonly askId: number; readonly command: HistoryCommand }[] = [];
   readonly answer: (askId: number, reply: HistoryReply) => void;
 
-  constructor(log = new MemoryLog(), cacheBytesMax = 1024 * 1024, wire = historyWire, budget = new CommandBudget()) {
+  constructor(
+    log = new MemoryLog(),
+    cacheBytesMax = 1024 * 1024,
+    wire = historyWire,
+    budget = new CommandBudget(),
+    limits: Partial<HistoryLimits> = {},
+  ) {
     this.log = log;
     const matching = this.router.sink({ kind: 'matching', partition: 0 });
     this.router.attach<MatchingRequest>(
@@ -70,7 +76,7 @@ class Bench {
       codec: historyCodec,
       claims: jsonClaims,
       wire,
-      limits: defaultHistoryLimits,
+      limits: { ...defaultHistoryLimits, ...limits },
       retentionOf: () => undefined,
       cacheBytesMax,
       layout,
@@ -144,9 +150,10 @@ async function open(log?: MemoryLog, cacheBytesMax?: number): Promise<Bench> {
   return await bench.started();
 }
 
-const childId = Array.from({ length: 100 }, (_, index) => `child-${index}`).find(
+const childIds = Array.from({ length: 100 }, (_, index) => `child-${index}`).filter(
   (workflowId) => historyShardOf(namespaceId, workflowId, layout.historyShards) === 2,
 );
+const [childId] = childIds;
 
 describe('timers of a shard', () => {
   test('that are due together are decided together, and go into one append', async () => {
@@ -403,6 +410,28 @@ describe('the outbox of a shard', () => {
     // ChildWorkflowExecutionStarted, WorkflowTaskScheduled
     expect(await bench.lastEventId(key)).toBe(before + 2);
   });
+});
+
+test('tasks that ended without a record are journaled to the last one, however few of them one record takes', async () => {
+  const bench = new Bench(undefined, undefined, undefined, undefined, { finishedTasksPerRecordMax: 2 });
+  benches.push(bench);
+  await bench.started();
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  const children = Array.from({ length: 5 }, (_, index) => startChild({ workflowId: childIds[index] ?? '', namespaceId }));
+  await complete(bench, await startedTask(bench), children);
+  await until(() => bench.asked.length === 5);
+  expect(await bench.ask(terminate(key))).toEqual({ kind: 'done' });
+  // Nothing follows from it for a parent that has closed, but that these tasks are over.
+  for (const { askId } of bench.asked) {
+    bench.answer(askId, { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'there is none' } });
+  }
+  for (let second = 0; second < 10; second++) {
+    await turns(20);
+    bench.clock.advance(1_000);
+  }
+  const flushed = bench.log.records({ topic, partition: 0 }).filter(({ type }) => type === 'TasksFinished');
+  expect(flushed.map(({ value, schema }) => historyCodec.decode(value, schema).finishedTaskIds.length)).toEqual([2, 2, 1]);
 });
 
 test('queries that wait for a log that does not answer stay in the budget', async () => {

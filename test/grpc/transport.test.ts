@@ -478,16 +478,21 @@ test('sockets that say nothing sensible, or nothing, are closed', async () => {
 });
 
 test('HTTP/1 has a time for a request and its answer, and a client that sends a byte now and then has no more', async () => {
-  const socket = await rawSocket(await serve(echo, { limits: { plainRequestTimeoutMs: 50 } }));
+  const socket = await rawSocket(await serve(echo, { limits: { plainRequestTimeoutMs: 200 } }));
+  // Without it bytes wait for each other's acknowledgement, long enough to look idle.
+  socket.setNoDelay(true);
   socket.write('GET /health HTTP/1.1\r\n');
   const dripping = setInterval(() => void socket.write('a'), 5);
   cleanups.push(() => clearInterval(dripping));
   await closed(socket);
 });
 
+/** Longer than any test: only the limit under test ends something. */
+const never = 3_600_000;
+
 test.each([
-  ['HTTP/1 requests that never end', { plainConnectionsMax: 2 }, 'GET /health HTTP/1.1\r\n'],
-  ['connections that say nothing', { undecidedConnectionsMax: 2 }, ''],
+  ['HTTP/1 requests that never end', { plainConnectionsMax: 2, plainRequestTimeoutMs: never }, 'GET /health HTTP/1.1\r\n'],
+  ['connections that say nothing', { undecidedConnectionsMax: 2, firstBytesTimeoutMs: never }, ''],
 ] as const)('%s are closed, the oldest first, when there are too many', async (_what, limits, said) => {
   const server = await serve(echo, { limits });
   const open: Socket[] = [];
