@@ -672,7 +672,8 @@ export class PartitionOwner implements BatchSource {
     const missing = this.#position.missing(bounds.end);
     if (missing !== undefined) return this.#vanished(missing);
     if (bounds.start > 0) {
-      return this.#vanished(`the journal starts at ${bounds.start}, not at 0: were segments deleted (retention.ms, retention.bytes)?`);
+      const start = `the journal starts at ${bounds.start}, not at 0`;
+      return this.#vanished(`${start}: were segments deleted (retention.ms, retention.bytes), or records (DeleteRecords)?`);
     }
     this.#memory.create();
     assert(this.#life.send('restored'), 'restoring ends in replaying');

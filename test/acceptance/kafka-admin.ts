@@ -1,4 +1,5 @@
 /** A plain Kafka client, as an operator or another team has one: it shares no code with Perdure. */
+import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import type { Admin, Kafka, KafkaConfig, KafkaMessage } from 'kafkajs';
 
@@ -25,6 +26,19 @@ export async function withAdmin<T>(kafka: Kafka, use: (admin: Admin) => Promise<
 export async function topicLength(admin: Admin, topic: string): Promise<number> {
   const partitions = await admin.fetchTopicOffsets(topic);
   return partitions.reduce((sum, { high, low }) => sum + Number(high) - Number(low), 0);
+}
+
+/** Gone when the deletion is visible. */
+export async function deleteTopic(admin: Admin, topic: string): Promise<void> {
+  await admin.deleteTopics({ topics: [topic] });
+  while ((await admin.listTopics()).includes(topic)) await delay(50);
+}
+
+/** The journal of these partitions starts at the offset from now on. */
+export async function deleteRecordsBefore(admin: Admin, topic: string, partitions: readonly number[], offset: string): Promise<void> {
+  // kafkajs finds the leaders with this.
+  await admin.fetchTopicOffsets(topic);
+  await admin.deleteTopicRecords({ topic, partitions: partitions.map((partition) => ({ partition, offset })) });
 }
 
 /** Everything that a topic holds now, by partition and offset. */

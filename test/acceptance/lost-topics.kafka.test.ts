@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { describe, expect, inject, test } from 'vitest';
 import { skipAloud } from '../sdk/skip-aloud.ts';
-import { kafkaClient, topicLength, withAdmin } from './kafka-admin.ts';
+import { deleteTopic, kafkaClient, topicLength, withAdmin } from './kafka-admin.ts';
 import { obeyAll, refusedStart, startsAndStops, whileServing, type StartSettings } from './kafka-start.ts';
 import type { Admin } from 'kafkajs';
 
@@ -38,12 +38,6 @@ function lostTopics(brokers: readonly string[]): void {
   const client = kafkaClient(brokers);
   const fresh = (): StartSettings => ({ brokers, prefix: `lost-${randomUUID()}` });
   const inAdmin = <T>(use: (admin: Admin) => Promise<T>): Promise<T> => withAdmin(client, use);
-
-  /** Gone when the deletion is visible. */
-  async function deleteTopic(admin: Admin, topic: string): Promise<void> {
-    await admin.deleteTopics({ topics: [topic] });
-    await expect.poll(async () => (await admin.listTopics()).includes(topic), { timeout: 10_000 }).toBe(false);
-  }
 
   async function createEmpty(admin: Admin, topic: string, numPartitions: number): Promise<void> {
     const settings = { 'retention.ms': '-1', 'max.message.bytes': '8388608', 'message.timestamp.after.max.ms': '9223372036854775807' };

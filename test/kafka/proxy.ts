@@ -4,7 +4,8 @@
  *     client ──▶ proxy ──▶ broker        silence('answers'): the broker still hears us, we no longer hear the broker
  *            ◀── ····· ◀──               silence('all'):     nobody hears anybody; nothing is closed, as with a firewall that forgot
  *
- * Silence is for the connections of that moment: those made later work. Delays and resets are for all, until they are set to 0.
+ * Silence is for the connections of that moment: those made later work. Delays and resets are for all, until they are set to 0. A closed
+ * proxy refuses connections until it is opened again.
  */
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
@@ -24,9 +25,9 @@ export class FaultyProxy {
   resetShare = 0;
   resets = 0;
 
-  static async start(brokerPort: () => number, port = 0, random: () => number = Math.random): Promise<FaultyProxy> {
+  static async start(brokerPort: () => number, random: () => number = Math.random): Promise<FaultyProxy> {
     const server = createServer();
-    await once(server.listen(port, '127.0.0.1'), 'listening');
+    await once(server.listen(0, '127.0.0.1'), 'listening');
     return new FaultyProxy(server, brokerPort, random);
   }
 
@@ -74,6 +75,10 @@ export class FaultyProxy {
 
   silence(what: 'answers' | 'all'): void {
     for (const pair of this.#pairs) pair.silent = what;
+  }
+
+  async open(): Promise<void> {
+    await once(this.#server.listen(this.port, '127.0.0.1'), 'listening');
   }
 
   async close(): Promise<void> {

@@ -18,15 +18,17 @@ const START_TIMEOUT_MS = 60_000;
 
 export class ServerProcess {
   readonly address: string;
+  readonly #program: readonly string[];
   readonly #args: readonly string[];
   readonly #output: string[] = [];
   #child: ChildProcess | undefined;
   #exited: Promise<number | null> | undefined;
 
-  /** `args` follow `perdure`; they must make it listen on `port` of the loopback address. */
-  constructor(port: number, args: readonly string[]) {
+  /** `args` follow the program; they must make it listen on `port` of the loopback address. */
+  constructor(port: number, args: readonly string[], program: readonly string[] = [perdure]) {
     this.address = `127.0.0.1:${port}`;
     this.#args = args;
+    this.#program = program;
   }
 
   get pid(): number | undefined {
@@ -39,9 +41,11 @@ export class ServerProcess {
   }
 
   async start(): Promise<void> {
-    const child = spawn(perdure, this.#args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const [program = perdure, ...first] = this.#program;
+    const child = spawn(program, [...first, ...this.#args], { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
-    this.#exited = once(child, 'exit').then(([code]) => code as number | null);
+    // With its last words, which may come after its exit.
+    this.#exited = once(child, 'close').then(([code]) => code as number | null);
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => this.#output.push(chunk.toString()));
     await this.#untilServing(child);
   }

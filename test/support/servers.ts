@@ -2,7 +2,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { freePort, ServerProcess } from './server-process.ts';
+
+const watchfulPerdure = fileURLToPath(new URL('watchful-perdure.ts', import.meta.url));
 
 /** `perdure server start-dev`; without a file it keeps its journals in memory. `flags` follow the others. */
 export async function embeddedServer(database?: string, flags: readonly string[] = []): Promise<ServerProcess> {
@@ -31,6 +34,8 @@ export type KafkaServerSettings = {
   /** As it stands in the file. */
   readonly sasl?: string;
   readonly logLevel?: 'info' | 'error';
+  /** How often it looks at its topics, for a test that does not wait for the minute. */
+  readonly topicWatchIntervalMs?: number;
 };
 
 /** The port may be given, for a server with other settings at an address that clients know. */
@@ -38,7 +43,10 @@ export async function kafkaServer(folder: string, settings: KafkaServerSettings,
   const grpcPort = port ?? (await freePort());
   const config = join(folder, `server-${grpcPort}.yaml`);
   await writeFile(config, kafkaServerConfig(grpcPort, settings));
-  return new ServerProcess(grpcPort, ['server', 'start', '--config', config, '--allow-no-auth']);
+  const args = ['server', 'start', '--config', config, '--allow-no-auth'];
+  const { topicWatchIntervalMs: intervalMs } = settings;
+  if (intervalMs === undefined) return new ServerProcess(grpcPort, args);
+  return new ServerProcess(grpcPort, args, [process.execPath, watchfulPerdure, String(intervalMs)]);
 }
 
 function kafkaServerConfig(port: number, { brokers, topicPrefix, replicationFactor, sasl, logLevel }: KafkaServerSettings): string {

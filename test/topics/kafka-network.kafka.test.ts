@@ -31,10 +31,10 @@ describe.skipIf(!(await canStartLocalKafka('Kafka over a network that forgets co
     await broker?.stop();
   });
 
-  async function open(topic: string, bootstrap = proxy.port, logger = silentLogger): Promise<Log> {
+  async function open(topic: string, logger = silentLogger): Promise<Log> {
     return await openKafkaLog({
       kafka: {
-        brokers: [`127.0.0.1:${bootstrap}`],
+        brokers: [`127.0.0.1:${proxy.port}`],
         topicPrefix: 'test',
         replicationFactor: 1,
         tls: undefined,
@@ -117,32 +117,10 @@ describe.skipIf(!(await canStartLocalKafka('Kafka over a network that forgets co
     await log.close();
   });
 
-  test('an advertised listener that cannot be reached is named beside the broker that told us of it, until it is over', async () => {
-    const topic = `test.${randomUUID()}`;
-    const { logger, seen } = watchedLogger();
-    const log = await open(topic, port, logger);
-    const writer = new LogWriter(log, { topic, partition: 0 });
-    baseOf(await writer.append(record(1)));
-    const advertised = proxy.port;
-    await proxy.close();
-    const appended = (async () => {
-      while ((await writer.append(record(2))).kind !== 'appended');
-    })();
-    const line = await seen(/partitions wait for Kafka/);
-    expect(line).toMatch(/ WARN .* partitions=[1-4] /);
-    expect(line).toContain(`brokers="1 at 127.0.0.1:${advertised}"`);
-    expect(line).toContain(`broker 1 at 127.0.0.1:${advertised}, the listener that it advertises (told by 127.0.0.1:${port})`);
-    expect(line).toContain('ECONNREFUSED');
-    proxy = await FaultyProxy.start(() => port, advertised);
-    await appended;
-    expect(await seen(/Kafka serves all partitions again/)).toContain(' INFO ');
-    await log.close();
-  });
-
   test('a quota is said, and waited out without doubt', async () => {
     const topic = `test.${randomUUID()}`;
     const { logger, seen } = watchedLogger();
-    const log = await open(topic, proxy.port, logger);
+    const log = await open(topic, logger);
     const quota = ['--entity-type', 'clients', '--entity-name', 'perdure'];
     await kafkaConfigs([`127.0.0.1:${port}`], '--add-config', 'producer_byte_rate=20000', ...quota);
     const writer = new LogWriter(log, { topic, partition: 0 });

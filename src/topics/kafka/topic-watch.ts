@@ -112,7 +112,9 @@ function missingTopic({ name, purpose }: TopicSpec, again: boolean): Concern {
 
 function cutTopic({ name }: TopicSpec, cut: readonly CutPartition[], settingsAreWrong: boolean): Concern {
   const starts = cut.map(({ partition, start }) => `partition ${partition} starts at ${start}`).join(', ');
-  const cause = settingsAreWrong ? 'mend its settings first' : 'its settings are right, so somebody called DeleteRecords';
+  const cause = settingsAreWrong
+    ? 'mend its settings first'
+    : 'its settings are right now, so this was a retention limit that somebody took back, or DeleteRecords';
   return {
     subject: name,
     severity: 'lost',

@@ -9,29 +9,38 @@
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
+import { topicLength, withAdmin } from '../kafka-admin.ts';
 import { check } from '../../crash/checker.ts';
 import { CrashLoad } from '../../crash/crash-load.ts';
 import { Prng } from '../../simulation/prng.ts';
 import { healthOf } from '../../support/grpc-health.ts';
+import { healthPageOf } from '../../support/health-page.ts';
 import { kafkaServer, withFolder } from '../../support/servers.ts';
 import { ShardProbe } from './shard-probe.ts';
 import type { Site, SiteKind } from './sites.ts';
+import type { Kafka } from 'kafkajs';
+import type { Concern } from '../../../src/actors/census.ts';
 import type { ServerProcess } from '../../support/server-process.ts';
+import type { KafkaServerSettings } from '../../support/servers.ts';
 
 export type RowReport = {
   readonly row: string;
   readonly did: string;
-  /** Undefined when it does not serve again, and should not. */
-  readonly served?: {
-    readonly againMs: number;
-    readonly longestWaitMs: number;
-    readonly callsAnswered: number;
-    readonly callsUnanswered: number;
-  };
+  readonly outcome: Served | Loss;
   readonly refolds: number;
   readonly workflows: number;
   readonly violations: readonly string[];
 };
+
+export type Served = {
+  readonly againMs: number;
+  readonly longestWaitMs: number;
+  readonly callsAnswered: number;
+  readonly callsUnanswered: number;
+};
+
+/** What becomes of it where it does not serve as before, and should not. */
+export type Loss = 'says what is lost, does not serve' | 'says what is lost, does not start';
 
 export type Scenario<S extends Site> = {
   readonly name: string;
@@ -40,6 +49,10 @@ export type Scenario<S extends Site> = {
   readonly refoldsMax?: number;
   /** Records are lost: the server says this, is not healthy, and calls nothing absent that it cannot know. */
   readonly lossSays?: RegExp;
+  /** Whole journals are lost: the last start is refused with these words, and leaves everything as it is. */
+  readonly refusalSays?: RegExp;
+  /** Of the server, where they are not those of the site. */
+  readonly server?: (site: S) => Partial<KafkaServerSettings>;
   readonly act: (hands: Hands, site: S) => Promise<void>;
 };
 
@@ -75,11 +88,13 @@ const saidTimeoutMs = 30_000;
 const quiescencePatienceMs = 30_000;
 
 async function play<S extends Site>(site: S, scenario: Scenario<S>, seed: number, folder: string): Promise<RowReport> {
-  const hands = await Hands.start(site, seed, folder);
+  const { lossSays, refusalSays } = scenario;
+  const hands = await Hands.start(() => ({ ...site, ...scenario.server?.(site) }), seed, folder);
   try {
     const beganMs = Date.now();
     await scenario.act(hands, site);
-    if (scenario.lossSays !== undefined) return await hands.judgeLoss(scenario, scenario.lossSays);
+    if (refusalSays !== undefined) return await hands.judgeRefusal(scenario, refusalSays, site.kafka);
+    if (lossSays !== undefined) return await hands.judgeLoss(scenario, lossSays);
     await hands.servesAgain(beganMs);
     const report = await hands.judge(scenario, beganMs);
     assert.deepEqual(report.violations, [], `${scenario.name}: ${hands.server.output.slice(-6_000)}`);
@@ -97,16 +112,18 @@ export class Hands {
   readonly load: CrashLoad;
   readonly probe: ShardProbe;
   readonly random: () => number;
-  readonly #site: Site;
+  /** For a start: with the login of now. */
+  readonly #settings: () => KafkaServerSettings;
   readonly #folder: string;
   #earlierOutput = '';
   #countedFromMs: number | undefined;
 
-  static async start(site: Site, seed: number, folder: string): Promise<Hands> {
+  static async start(ofServer: () => Omit<KafkaServerSettings, 'topicPrefix'>, seed: number, folder: string): Promise<Hands> {
     const topicPrefix = `hands-${crypto.randomUUID()}`;
-    const server = await kafkaServer(folder, { ...site, topicPrefix, logLevel: 'info' });
+    const settings = (): KafkaServerSettings => ({ ...ofServer(), topicPrefix, logLevel: 'info' });
+    const server = await kafkaServer(folder, settings());
     await server.start();
-    const hands = new Hands(site, topicPrefix, server, seed, folder);
+    const hands = new Hands(settings, topicPrefix, server, seed, folder);
     try {
       await hands.probe.start();
       hands.load.run();
@@ -118,8 +135,8 @@ export class Hands {
     }
   }
 
-  private constructor(site: Site, topicPrefix: string, server: ServerProcess, seed: number, folder: string) {
-    this.#site = site;
+  private constructor(settings: () => KafkaServerSettings, topicPrefix: string, server: ServerProcess, seed: number, folder: string) {
+    this.#settings = settings;
     this.#folder = folder;
     this.topicPrefix = topicPrefix;
     this.server = server;
@@ -153,14 +170,55 @@ export class Hands {
     return this.#earlierOutput + this.server.output;
   }
 
-  /** A stop as an operator does it, and a start with the login of now. */
-  async restartServer(exitCode = 0): Promise<void> {
+  /** `GET /health` says this of a topic. */
+  async concern(subject: string, severity: Concern['severity']): Promise<Concern> {
+    const deadlineMs = Date.now() + saidTimeoutMs;
+    for (;;) {
+      const [status, { concerns = [] }] = await healthPageOf(this.server.address);
+      const found = concerns.find((concern) => concern.subject === subject && concern.severity === severity);
+      if (found !== undefined) {
+        assert.equal(status, severity === 'lost' ? 503 : 200, found.message);
+        return found;
+      }
+      if (Date.now() > deadlineMs) throw new Error(`no concern about ${subject} within ${saidTimeoutMs} ms: ${JSON.stringify(concerns)}`);
+      await delay(50);
+    }
+  }
+
+  /** As an operator does it. */
+  async stopServer(exitCode = 0): Promise<void> {
     await this.server.stop();
     assert.equal(await this.server.exitCode(0), exitCode, this.server.output.slice(-3_000));
+  }
+
+  /** Anew, at the same address. */
+  async startServer(): Promise<void> {
     this.#earlierOutput += this.server.output;
     const port = Number(this.server.address.split(':')[1]);
-    this.server = await kafkaServer(this.#folder, { ...this.#site, topicPrefix: this.topicPrefix, logLevel: 'info' }, port);
+    this.server = await kafkaServer(this.#folder, this.#settings(), port);
     await this.server.start();
+  }
+
+  async restartServer(exitCode = 0): Promise<void> {
+    await this.stopServer(exitCode);
+    await this.startServer();
+  }
+
+  /** What it said before it gave up. */
+  async refusedStart(): Promise<string> {
+    await assert.rejects(() => this.startServer(), 'the start is refused');
+    assert.equal(await this.server.exitCode(0), 1, this.server.output.slice(-3_000));
+    return this.server.output;
+  }
+
+  /** Of a server that lost others: these partitions of .history. */
+  async servesStill(partitions: readonly number[]): Promise<void> {
+    const sinceMs = Date.now();
+    await this.#until(
+      () => this.probe.servesSince(sinceMs, partitions),
+      serveAgainTimeoutMs,
+      `an answer of partitions ${partitions.join()}`,
+    );
   }
 
   async servesAgain(beganMs: number): Promise<void> {
@@ -179,7 +237,7 @@ export class Hands {
     return {
       row: name,
       did,
-      served: {
+      outcome: {
         againMs: this.probe.serveAgainMs(this.#countedFromMs ?? beganMs),
         longestWaitMs: this.probe.longestWaitMs(beganMs),
         callsAnswered: count('ok') + count('fail'),
@@ -196,7 +254,15 @@ export class Hands {
     assert.equal(await healthOf(this.server.address), 'NOT_SERVING');
     const workflows = this.load.startedCount;
     assert.deepEqual(await this.load.absent(), [], 'no workflow is called absent');
-    return { row: name, did, refolds: this.#refolds, workflows, violations: [] };
+    return { row: name, did, outcome: 'says what is lost, does not serve', refolds: this.#refolds, workflows, violations: [] };
+  }
+
+  async judgeRefusal({ name, did }: Scenario<never>, says: RegExp, kafka: Kafka): Promise<RowReport> {
+    const before = await recordsByTopic(kafka, this.topicPrefix);
+    assert.match(await this.refusedStart(), says);
+    assert.deepEqual(await recordsByTopic(kafka, this.topicPrefix), before, 'nothing was created, and nothing written');
+    const workflows = this.load.startedCount;
+    return { row: name, did, outcome: 'says what is lost, does not start', refolds: this.#refolds, workflows, violations: [] };
   }
 
   get #refolds(): number {
@@ -218,4 +284,13 @@ export class Hands {
       await delay(20);
     }
   }
+}
+
+async function recordsByTopic(kafka: Kafka, topicPrefix: string): Promise<ReadonlyMap<string, number>> {
+  return await withAdmin(kafka, async (admin) => {
+    const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(topicPrefix)).toSorted();
+    const records = new Map<string, number>();
+    for (const topic of topics) records.set(topic, await topicLength(admin, topic));
+    return records;
+  });
 }

@@ -1,14 +1,18 @@
 /** What people, machines and networks do to Kafka while a server works, row by row. */
+import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { setTopic, withAdmin } from '../kafka-admin.ts';
+import { kafkaConfigs } from '../../kafka/tools.ts';
+import { deleteRecordsBefore, deleteTopic, obey, setTopic, withAdmin } from '../kafka-admin.ts';
 import { type Hands, type Row, row } from './row.ts';
 import { loginBroker, oneBroker, oneBrokerOfVersion, smallDisk, threeBrokers } from './sites.ts';
-import type { ThreeBrokers } from './sites.ts';
+import type { OneBroker, ThreeBrokers } from './sites.ts';
 import { writeClaims, writeCompressed, writeTombstones, writeTransactions } from './strangers.ts';
 
 const historyPartitions = 4;
 const outageSaid = /partitions wait for Kafka/;
 const outageOver = /Kafka serves all partitions again/;
+/** Instead of a minute. */
+const hurried = { topicWatchIntervalMs: 500 };
 
 // ── Brokers that stop, die and freeze ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -167,6 +171,37 @@ const network: readonly Row[] = [
       hands.countFromNow();
     },
   }),
+  row(oneBroker, {
+    name: 'the advertised listener is cut off while serving',
+    did: 'the bootstrap address answers, the one that the broker advertises refuses connections for 5 s',
+    server: ({ bootstrap }) => ({ brokers: [bootstrap] }),
+    act: async (hands, { proxy, bootstrap }) => {
+      await proxy.close();
+      await delay(5_000);
+      await proxy.open();
+      hands.countFromNow();
+      const advertised = `127.0.0.1:${proxy.port}`;
+      const error = `broker 1 at ${advertised}, the listener that it advertises \\(told by ${bootstrap}\\)[^"]*ECONNREFUSED`;
+      await hands.said(new RegExp(`partitions wait for Kafka.*"brokers":"1 at ${advertised}","error":"[^"]*${error}`));
+      await hands.said(outageOver);
+    },
+  }),
+  row(oneBroker, {
+    name: 'the advertised listener cannot be reached at a start',
+    did: 'the same during a restart: the start is refused with the address, the next one serves',
+    server: ({ bootstrap }) => ({ brokers: [bootstrap] }),
+    act: async (hands, { proxy, bootstrap }) => {
+      await hands.stopServer();
+      await proxy.close();
+      assert.match(
+        await hands.refusedStart(),
+        new RegExp(`Kafka answers at ${bootstrap}, but advertises a broker at 127.0.0.1:${proxy.port}, which cannot be reached from here`),
+      );
+      await proxy.open();
+      hands.countFromNow();
+      await hands.startServer();
+    },
+  }),
 ];
 
 // ── What people set ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -182,6 +217,47 @@ const settings: readonly Row[] = [
       await set(kafka, hands, { 'max.message.bytes': '8388608' });
       hands.countFromNow();
       await hands.said(outageSaid);
+    },
+  }),
+  row(oneBroker, {
+    name: 'retention that deletes',
+    did: 'retention.ms=604800000 on .history: a warning before anything is lost; the command that it names mends it',
+    refoldsMax: 0,
+    server: () => hurried,
+    act: async (hands, { kafka }) => {
+      await set(kafka, hands, { 'retention.ms': '604800000' });
+      const { message, mend = '' } = await hands.concern(hands.topic('history'), 'warning');
+      assert.match(message, /retention\.ms=604800000/);
+      await withAdmin(kafka, (admin) => obey(admin, mend));
+      hands.countFromNow();
+      await hands.said(/the topics are as they should be again/);
+    },
+  }),
+  row(oneBroker, {
+    name: 'a partition added',
+    did: 'a fifth partition of .history, and a restart: nobody uses it',
+    refoldsMax: 0,
+    act: async (hands, { kafka }) => {
+      const topic = hands.topic('history');
+      await withAdmin(kafka, (admin) => admin.createPartitions({ topicPartitions: [{ topic, count: historyPartitions + 1 }] }));
+      await hands.servesAgain(Date.now());
+      await hands.restartServer();
+      hands.countFromNow();
+      await hands.said(/"level":"warn","msg":"partitions that somebody added are ignored[^}]*"found":5,"served":4/);
+    },
+  }),
+  row(oneBroker, {
+    name: 'a quota',
+    did: 'producer_byte_rate of 20,000 for the client id perdure until it is felt, and for 3 s more',
+    refoldsMax: 0,
+    act: async (hands, { bootstrap }) => {
+      const client = ['--entity-type', 'clients', '--entity-name', 'perdure'];
+      await kafkaConfigs([bootstrap], '--add-config', 'producer_byte_rate=20000', ...client);
+      await hands.said(/"level":"warn","msg":"Kafka throttles this client: a quota[^}]*"throttledMs":[1-9]/);
+      await delay(3_000);
+      await kafkaConfigs([bootstrap], '--delete-config', 'producer_byte_rate', ...client);
+      hands.countFromNow();
+      await hands.said(/Kafka no longer throttles this client/);
     },
   }),
   row(loginBroker, {
@@ -256,6 +332,42 @@ function onVersion(version: string): Row {
 
 // ── What loses records: it is said, and nothing is answered as if it were all there ──────────────────────────────────────────────
 
+/** Partitions of .history lose their beginning while the server has it in memory. */
+type Cut = {
+  readonly name: string;
+  readonly did: string;
+  readonly cut: (hands: Hands, site: OneBroker) => Promise<void>;
+  readonly says: RegExp;
+  readonly untouched: readonly number[];
+};
+
+const cut = ({ name, did, cut: cutJournals, says, untouched }: Cut): Row =>
+  row(oneBroker, {
+    name,
+    did: `${did}: unhealthy, but it serves on from memory; after a restart it refuses these partitions`,
+    lossSays: /the journal starts at \d+, not at 0/,
+    server: () => hurried,
+    act: async (hands, site) => {
+      await cutJournals(hands, site);
+      await hands.concern(hands.topic('history'), 'lost');
+      await hands.said(says);
+      await hands.servesAgain(Date.now());
+      await hands.restartServer();
+      await hands.servesStill(untouched);
+    },
+  });
+
+const deletedWhileStopped = (name: 'history' | 'matching' | 'cluster'): Row =>
+  row(oneBroker, {
+    name: `.${name} deleted while stopped`,
+    did: 'the topic is deleted, and a start: nothing is made anew',
+    refusalSays: new RegExp(`\\.${name} is missing, but .* hold records: what stood there is gone`),
+    act: async (hands, { kafka }) => {
+      await hands.stopServer();
+      await withAdmin(kafka, (admin) => deleteTopic(admin, hands.topic(name)));
+    },
+  });
+
 const losses: readonly Row[] = [
   row(oneBroker, {
     name: 'compacted, then restarted',
@@ -277,12 +389,35 @@ const losses: readonly Row[] = [
     act: async (hands, { kafka }) => {
       const topic = hands.topic('history');
       await withAdmin(kafka, async (admin) => {
-        await admin.deleteTopics({ topics: [topic] });
-        while ((await admin.listTopics()).includes(topic)) await delay(50);
+        await deleteTopic(admin, topic);
         await admin.createTopics({ topics: [{ topic, numPartitions: historyPartitions }], waitForLeaders: false });
       });
     },
   }),
+  cut({
+    name: 'DeleteRecords',
+    did: 'the first record of partitions 1 and 3 of .history is deleted',
+    cut: async (hands, { kafka }) => await withAdmin(kafka, (admin) => deleteRecordsBefore(admin, hands.topic('history'), [1, 3], '1')),
+    says: /has lost the beginning of journals \(partition 1 starts at 1, partition 3 starts at 1\): its settings are right now/,
+    untouched: [0, 2],
+  }),
+  cut({
+    name: 'retention has deleted',
+    did: 'retention.ms=1000 on .history until every partition has lost its beginning, and set back',
+    cut: async (hands, { kafka }) => {
+      const topic = hands.topic('history');
+      await set(kafka, hands, { 'retention.ms': '1000', 'segment.ms': '500' });
+      await withAdmin(kafka, async (admin) => {
+        while ((await admin.fetchTopicOffsets(topic)).some(({ low }) => low === '0')) await delay(100);
+      });
+      await set(kafka, hands, { 'retention.ms': '-1', 'segment.ms': '604800000' });
+    },
+    says: /has lost the beginning of journals .*partition 3 starts at \d+\): .* a retention limit that somebody took back/,
+    untouched: [],
+  }),
+  deletedWhileStopped('history'),
+  deletedWhileStopped('matching'),
+  deletedWhileStopped('cluster'),
 ];
 
 export type RowChoice = {

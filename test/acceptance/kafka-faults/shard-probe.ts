@@ -57,9 +57,10 @@ export class ShardProbe {
     this.#client.close();
   }
 
-  /** Every shard answered something that was asked after this moment. */
-  servesSince(momentMs: number): boolean {
-    return this.#answers.every((answers) => (answers.at(-1)?.askedMs ?? 0) > momentMs);
+  /** Each of these partitions answered something that was asked after this moment. */
+  servesSince(momentMs: number, partitions: Iterable<number> = this.#answers.keys()): boolean {
+    for (const partition of partitions) if ((this.#answers[partition]?.at(-1)?.askedMs ?? 0) <= momentMs) return false;
+    return true;
   }
 
   /** From this moment until every shard had answered something that was asked since. */

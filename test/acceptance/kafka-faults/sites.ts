@@ -29,7 +29,13 @@ export type Site = {
 /** Started when the first row needs it. */
 export type SiteKind<S extends Site> = { readonly name: string; readonly start: () => Promise<S> };
 
-export type OneBroker = Site & { readonly broker: LocalBroker; readonly proxy: FaultyProxy };
+export type OneBroker = Site & {
+  readonly broker: LocalBroker;
+  /** At the address that the broker advertises. */
+  readonly proxy: FaultyProxy;
+  /** The same listener as it can be reached past the proxy: whoever asks there is sent to the proxy. */
+  readonly bootstrap: string;
+};
 
 /** What compaction and retention take minutes for elsewhere happens at once here. */
 const hastySettings = {
@@ -56,6 +62,7 @@ function oneBrokerOf(version: string | undefined): () => Promise<OneBroker> {
       replicationFactor: 1,
       broker,
       proxy,
+      bootstrap: `127.0.0.1:${port}`,
       stop: async () => {
         await proxy.close();
         await broker.stop();

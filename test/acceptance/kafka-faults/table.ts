@@ -3,11 +3,11 @@ import type { RowReport } from './row.ts';
 /** Markdown. */
 export function tableOf(reports: readonly RowReport[]): string {
   const seconds = (ms: number): string => (ms / 1000).toFixed(1);
-  const lines = reports.map(({ row, did, served, refolds, workflows, violations }) => {
+  const lines = reports.map(({ row, did, outcome, refolds, workflows, violations }) => {
     const figures =
-      served === undefined
-        ? ['says what is lost, does not serve', '–', '–']
-        : [seconds(served.againMs), seconds(served.longestWaitMs), `${served.callsAnswered} / ${served.callsUnanswered}`];
+      typeof outcome === 'string'
+        ? [outcome, '–', '–']
+        : [seconds(outcome.againMs), seconds(outcome.longestWaitMs), `${outcome.callsAnswered} / ${outcome.callsUnanswered}`];
     return `| ${[row, did, ...figures, refolds, workflows, violations.length].join(' | ')} |`;
   });
   return [
