@@ -66,6 +66,7 @@ export function completeWorkflowTask(draft: Draft, request: CompleteWorkflowTask
     completedEventId: writeCompleted(completing, request),
     unhandledEvents: run.buffered.length > 0,
     cancelledUnstarted: false,
+    closesBuffered: undefined,
     eager: [],
     childrenStarted: new Set(),
     signalsToItself: 0,

@@ -1,7 +1,7 @@
 /** What a fact does to its run: the part of the state that history does not show. */
 import { assert, unreachable } from '../kernel/assert.ts';
 import { attachRequestId, changeActivity, endFailedWorkflowTask, evolveEvent } from './evolve-event.ts';
-import { eventTypeNumber } from './events.ts';
+import { eventTypeNumber, type HistoryEvent } from './events.ts';
 import type { Fact } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import type { Run } from './state.ts';
@@ -88,8 +88,7 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
       run.bufferedBytes = 0;
       return;
     case 'timerFiredUnbuffered':
-      run.buffered = run.buffered.filter((event) => !(event.type === 'timerFired' && event.attributes.timerId === fact.timerId));
-      run.bufferedBytes = run.buffered.reduce((sum, event) => sum + wire.encodeEvent(event).length, 0);
+      unbufferTimer(run, fact.timerId, wire);
       return;
 
     case 'activityStarted':
@@ -142,4 +141,13 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
     default:
       return unreachable(fact);
   }
+}
+
+function unbufferTimer(run: Run, timerId: string, wire: HistoryWire): void {
+  const kept: HistoryEvent[] = [];
+  for (const event of run.buffered) {
+    if (event.type === 'timerFired' && event.attributes.timerId === timerId) run.bufferedBytes -= wire.encodeEvent(event).length;
+    else kept.push(event);
+  }
+  run.buffered = kept;
 }

@@ -1,5 +1,6 @@
 /** Events from outside, while a worker has the workflow task: they wait, and they are never lost. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import {
   bytes,
   cancelActivity,
@@ -201,4 +202,67 @@ test('a signal carries all that was sent', () => {
   shard.signal(sent);
   const { links, ...attributes } = sent;
   expect(shard.lastEvent('workflowExecutionSignaled')).toMatchObject({ links, attributes });
+});
+
+test('cancelling one activity over and over looks at what is buffered once', () => {
+  const shard = new ShardUnderTest();
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [scheduleActivity()]);
+  const activity = shard.pollActivityTask();
+  shard.signal();
+  const task = shard.pollWorkflowTask();
+  shard.completeActivity(activity);
+  shard.checks = false;
+  const buffered = shard.records.at(-1)?.runs[0]?.facts.find(({ fact }) => fact.kind === 'eventBuffered')?.fact;
+  if (buffered?.kind !== 'eventBuffered') throw new Error('the close is buffered');
+  let looks = 0;
+  const { type } = buffered.event;
+  Object.defineProperty(buffered.event, 'type', { enumerable: true, get: () => ((looks += 1), type) });
+  shard.complete(
+    task,
+    Array.from({ length: 1_000 }, () => cancelActivity(5)),
+  );
+  expect(shard.history().filter((kind) => kind === 'activityTaskCancelRequested')).toHaveLength(1_000);
+  expect(looks).toBeGreaterThan(0);
+  expect(looks).toBeLessThan(20);
+});
+
+test('what is buffered is known from then on too: an activity cancelled before it started, and again', () => {
+  const shard = new ShardUnderTest();
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [scheduleActivity(), scheduleActivity({ activityId: 'a2' })]);
+  shard.signal();
+  shard.complete(shard.pollWorkflowTask(), [cancelActivity(5), cancelActivity(5), cancelActivity(6), cancelActivity(6)]);
+  expect(shard.history().slice(-7)).toEqual([
+    ...Array.from({ length: 4 }, () => 'activityTaskCancelRequested'),
+    'activityTaskCanceled',
+    'activityTaskCanceled',
+    'workflowTaskScheduled',
+  ]);
+});
+
+test('timers that had fired are cancelled without weighing what is buffered anew', () => {
+  const timers = Array.from({ length: 60 }, (_, index) => `t${index}`);
+  const shard = new ShardUnderTest();
+  shard.start();
+  shard.complete(
+    shard.pollWorkflowTask(),
+    timers.map((id) => startTimer(id)),
+  );
+  shard.signal();
+  const task = shard.pollWorkflowTask();
+  shard.fireNextTimer();
+  shard.checks = false;
+  const weighed = vi.spyOn(historyWire, 'encodeEvent');
+  try {
+    shard.complete(
+      task,
+      timers.map((id) => cancelTimer(id)),
+    );
+    expect(weighed.mock.calls.length).toBeLessThan(5 * timers.length);
+  } finally {
+    weighed.mockRestore();
+  }
+  expect(shard.history().filter((kind) => kind === 'timerCanceled')).toHaveLength(timers.length);
+  expect(shard.history()).not.toContain('timerFired');
 });

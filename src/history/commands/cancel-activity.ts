@@ -1,5 +1,6 @@
 /** REQUEST_CANCEL_ACTIVITY_TASK: one that no worker runs is cancelled at once, a running one learns of it with its next heartbeat. */
 import { writeStartedEvent } from '../activity-close.ts';
+import type { HistoryEvent } from '../events.ts';
 import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion } from './completion.ts';
 
 const cause = 'badRequestCancelActivityAttributes';
@@ -37,20 +38,29 @@ export function requestCancelActivityTask(
     identity: request.identity,
     workerVersion: undefined,
   });
+  completion.closesBuffered?.add(scheduledEventId);
   completion.cancelledUnstarted = true;
   return undefined;
 }
 
+/** Looked for once: one task may ask for as many cancellations as it has commands, with as many events buffered. */
 function closeIsBuffered(completion: Completion, scheduledEventId: number): boolean {
-  return completion.run.run.buffered.some((event) => {
+  completion.closesBuffered ??= closesAmong(completion.run.run.buffered);
+  return completion.closesBuffered.has(scheduledEventId);
+}
+
+function closesAmong(buffered: readonly HistoryEvent[]): Set<number> {
+  const closed = new Set<number>();
+  for (const event of buffered) {
     switch (event.type) {
       case 'activityTaskCompleted':
       case 'activityTaskFailed':
       case 'activityTaskTimedOut':
       case 'activityTaskCanceled':
-        return event.attributes.scheduledEventId === scheduledEventId;
+        closed.add(event.attributes.scheduledEventId);
+        break;
       default:
-        return false;
     }
-  });
+  }
+  return closed;
 }

@@ -13,6 +13,8 @@ export type Completion = {
   unhandledEvents: boolean;
   /** An activity was cancelled before it started: the workflow hears of it in another task. */
   cancelledUnstarted: boolean;
+  /** Scheduled ids of activities whose close is buffered; undefined: not looked for yet. */
+  closesBuffered: Set<number> | undefined;
   /** Scheduled ids of activities to be started right here. */
   readonly eager: number[];
   /** Workflow ids of children that this task starts. */
