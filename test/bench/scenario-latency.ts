@@ -23,10 +23,10 @@ const timerMs = 1_000;
 const timersAtOnce = 16;
 const polls = 16;
 /** A fifth of what servers allow by default, so that neither the count nor the length of one history ends a round. */
-const signalsOfOneRun = 2_000;
+export const signalsPerRun = 2_000;
 
 /** One signal at a time: from before the signal call until the worker holds the task that brings it. */
-export async function signalRound(target: Target, pace: Pace): Promise<readonly Figure[]> {
+export async function signalRound(target: Target, pace: Pace, signals = signalsPerRun): Promise<readonly Figure[]> {
   const queues = uniqueQueues(target.namespace);
   const [client, worker] = [await GrpcConnection.connect(target.address), await GrpcConnection.connect(target.address)];
   const samples: number[] = [];
@@ -35,7 +35,7 @@ export async function signalRound(target: Target, pace: Pace): Promise<readonly 
   try {
     for (let run = 0; performance.now() < closes; run++) {
       const workflowId = `${queues.normal}-signalled-${run}`;
-      await signalOneRun({ client, worker, queues, workflowId, until: closes }, (begin, ms) => {
+      await signalOneRun({ client, worker, queues, workflowId, signals, until: closes }, (begin, ms) => {
         if (begin >= opens) samples.push(ms);
       });
     }
@@ -54,20 +54,21 @@ type SignalledRun = {
   readonly worker: GrpcConnection;
   readonly queues: Queues;
   readonly workflowId: string;
+  readonly signals: number;
   /** By `performance.now()`. */
   readonly until: number;
 };
 
 /** Until the time is over, or the run has had its signals. */
 async function signalOneRun(run: SignalledRun, sampled: (begin: number, ms: number) => void): Promise<void> {
-  const { client, worker, queues, workflowId, until } = run;
+  const { client, worker, queues, workflowId, signals, until } = run;
   const idle = completionOf(queues);
   const first = nextTask(worker, pollNormal(queues));
   await client.call('StartWorkflowExecution', startRequest(queues, workflowId, 'bench'));
   // The sticky poll is open before the completion that makes the queue sticky.
   let polled = nextTask(worker, pollSticky(queues));
   await complete(worker, await first, idle);
-  for (let i = 0; i < signalsOfOneRun && performance.now() < until; i++) {
+  for (let i = 0; i < signals && performance.now() < until; i++) {
     const begin = performance.now();
     const acknowledged = client.call('SignalWorkflowExecution', signalRequest(queues, workflowId, `${workflowId}-${i}`));
     const task = await polled;

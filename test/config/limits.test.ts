@@ -2,8 +2,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { configuredLimits, isRaised, limitKeys, limitProblem } from '../../src/config/limits.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
-import { silentLogger } from '../../src/observability/logger.ts';
-import { startServer } from '../../src/server.ts';
 import {
   decodeDescribeNamespaceResponse,
   emptyDescribeNamespaceRequest,
@@ -17,6 +15,7 @@ import {
 } from '../../src/wire/generated/lean/workflow_service.ts';
 import { payloadsOf } from '../grpc/started-tasks.ts';
 import { RawClient } from '../grpc/raw-client.ts';
+import { memoryServer } from '../support/memory-server.ts';
 
 const cleanups: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -45,26 +44,12 @@ test('values are checked, and none raises a limit', () => {
 });
 
 test('a lowered limit holds everywhere', async () => {
-  const server = await startServer({
-    host: '127.0.0.1',
-    port: 0,
-    log: { kind: 'embedded', filename: undefined, sqlitePragmas: [] },
-    historyShards: 1,
-    matchingPartitions: 1,
-    taskQueuePartitions: 1,
-    namespaces: ['default'],
-    searchAttributes: new Map(),
+  const server = await memoryServer({
     dynamicConfig: new Map([
       ['limit.blobSize.error', 2048],
       ['limit.maxIDLength', 40],
       ['history.maximumSignalsPerExecution', 2],
     ]),
-    clusterName: 'active',
-    logger: silentLogger,
-    startMsMax: 30_000,
-    onFatal: (reason) => {
-      throw reason instanceof Error ? reason : new Error(String(reason));
-    },
   });
   cleanups.push(() => server.stop());
   const client = new RawClient(server.address);

@@ -154,6 +154,11 @@ describe('a bad command fails the task', () => {
     ],
     [11, 'BadContinueAsNewAttributes: Invalid WorkflowRunTimeout', continueAsNew({ runTimeoutMs: -1 })],
     [23, 'BadSearchAttributes: invalid SearchAttributes', continueAsNew({ searchAttributes: fields({ Nope: '1' }) })],
+    [
+      23,
+      'BadSearchAttributes: invalid SearchAttributes on StartChildWorkflowCommand: Namespace ns has no mapping defined for search attribute Nope',
+      startChild({ searchAttributes: fields({ Nope: '1' }) }),
+    ],
     [16, 'BadStartChildExecutionAttributes: Required field WorkflowId is not set', startChild({ workflowId: '' })],
     [16, 'BadStartChildExecutionAttributes: Required field WorkflowType is not set', startChild({ workflowType: '' })],
     [16, 'BadStartChildExecutionAttributes: Invalid WorkflowTaskTimeout', startChild({ taskTimeoutMs: -1 })],
