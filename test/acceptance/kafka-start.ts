@@ -48,13 +48,19 @@ export async function writeConfig(folder: string, settings: StartSettings): Prom
   return { file, port };
 }
 
+/** A server that goes on instead would never end. */
+const refusalMsMax = 40_000;
+
 /** What it wrote before it gave up. */
 export async function refusedStart(settings: StartSettings, flags: readonly string[] = []): Promise<string> {
   return withFolder(async (folder) => {
     // In a text log people find the commands one per line.
     const { file } = await writeConfig(folder, { ...settings, logFormat: 'console' });
     const child = new Child(perdure, ['server', 'start', '--config', file, '--allow-no-auth', ...flags]);
-    expect({ ...(await child.exit), out: child.out }).toEqual({ code: 1, signal: null, out: '' });
+    const hangs = setTimeout(() => child.process.kill('SIGKILL'), refusalMsMax);
+    const ended = await child.exit;
+    clearTimeout(hangs);
+    expect({ ...ended, out: child.out }, `it was not refused: ${child.err}`).toEqual({ code: 1, signal: null, out: '' });
     expect(child.err).toMatch(/^perdure: /);
     expect(child.err, 'no stack for what an operator can mend').not.toMatch(/^\s+at /m);
     return child.err;
