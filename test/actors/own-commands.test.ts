@@ -25,3 +25,15 @@ test('what is about no run is tried for ever, at the longest pause', () => {
   for (let attempt = 0; attempt < 2_000; attempt++) pauseMs = own.pauseMs('flush', Infinity);
   expect(pauseMs).toBe(60_000);
 });
+
+test('what has long not failed is forgotten where much is counted; what fails still is not', () => {
+  const clock = new HandClock();
+  const own = new OwnCommands(clock);
+  for (let index = 0; index < 10_000; index++) own.pauseMs(`timer ${index}`);
+  for (let minute = 0; minute < 11; minute++) {
+    clock.advance(60_000);
+    own.pauseMs('flush', Infinity);
+  }
+  expect(own.pauseMs('timer 1'), 'its first failure again').toBe(200);
+  expect(own.pauseMs('flush', Infinity)).toBe(60_000);
+});

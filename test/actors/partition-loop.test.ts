@@ -285,6 +285,31 @@ describe('a partition on an exclusive log', () => {
     ]);
   });
 
+  test('a cancellation that cannot be decided stops nobody else', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    const askId = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'await' }, Infinity, () => {});
+    expect(await bench.ask({ kind: 'read' })).toEqual({ kind: 'entries', entries: [] });
+    bench.core.cancel = () => {
+      throw new RangeError('planted');
+    };
+    bench.router.cancel(askId);
+    expect(await bench.ask({ kind: 'add', id: 'a' })).toEqual({ kind: 'added', place: 0 });
+    expect(bench.loop.status().state).toBe('active');
+  });
+
+  test('a command whose state cannot be named fails alone', async () => {
+    const budget = new CommandBudget();
+    const keyOf = (command: LedgerCommand): string => {
+      if ('id' in command && command.id === 'odd') throw new RangeError('planted');
+      return '';
+    };
+    const bench = await new Bench(new MemoryLog(), { budget, prefetch: { keyOf, resident: () => true, load: () => {} } }).start();
+    const asked = ['a', 'odd', 'b'].map((id) => bench.ask({ kind: 'add', id }));
+    expect((await Promise.all(asked)).map(({ kind }) => kind)).toEqual(['added', 'internal', 'added']);
+    expect(bench.loop.status().state).toBe('active');
+    expect(budget.bytes).toBe(0);
+  });
+
   test('a record that cannot be applied although it was decided stops its partition: memory is half changed', async () => {
     const bench = await new Bench(new MemoryLog()).start();
     expect(await bench.ask({ kind: 'break' })).toMatchObject({ kind: 'unavailable' });
