@@ -123,9 +123,15 @@ describe.skipIf(!(await canStartLocalKafka('Kafka over a network that forgets co
     const log = await open(topic, logger);
     const quota = ['--entity-type', 'clients', '--entity-name', 'perdure'];
     await kafkaConfigs([`127.0.0.1:${port}`], '--add-config', 'producer_byte_rate=20000', ...quota);
-    const writer = new LogWriter(log, { topic, partition: 0 });
+    const at = { topic, partition: 0 };
+    const writer = new LogWriter(log, at);
+    const append = (sequence: number) => writer.append(record(sequence, { value: new Uint8Array(260_000) }));
     // Kafka measures over ten seconds: after the first the broker hears nothing for longer than a request may take.
-    for (let sequence = 1; sequence <= 2; sequence++) baseOf(await writer.append(record(sequence, { value: new Uint8Array(260_000) })));
+    baseOf(await append(1));
+    const second = append(2);
+    await log.end(at);
+    expect(writer.sealed, 'what gathers while it rests goes together').toBe(1);
+    baseOf(await second);
     expect(await seen(/a quota of its user or of client id "perdure" is used up/)).toMatch(/ WARN .* throttledMs=\d+/);
     await kafkaConfigs([`127.0.0.1:${port}`], '--delete-config', 'producer_byte_rate', ...quota);
     await log.close();
