@@ -285,6 +285,8 @@ describe('completions', () => {
         sdkMetadata: new Uint8Array([8, 1]),
         meteringMetadata: new Uint8Array([104, 1]),
         binaryChecksum: 'abc',
+        // Of the namespace, for what the workflow continues as.
+        retentionMs: 86_400_000,
       },
     ]);
   });
