@@ -75,29 +75,31 @@ export class BrokerLine {
   }
 
   async open(): Promise<void> {
-    await this.#attempt(async () => void (await this.#connected()));
+    await this.#attempt(this.#connected());
   }
 
   /** The raw answer. An error means that the outcome is not known, unless the connection could not be opened. */
-  send({ apiKey, apiVersion, apiName, body }: WireRequest): Promise<Buffer> {
-    return this.#attempt(async () => {
-      const open = this.#connection;
-      const connection = this.connected && open !== undefined ? open : await this.#connected();
-      const { payload, clientSideThrottleTime } = await connection.send({
-        // kafkajs takes for an encoder what has these two.
-        request: { apiKey, apiVersion, apiName, encode: async () => ({ buf: body, buffer: body }) },
-        response: {
-          decode: async (bytes) => ({ payload: bytes, clientSideThrottleTime: throttleMs({ apiName }, bytes) }),
-          parse: async (answer) => answer,
-        },
-        logResponseError: false,
-      });
-      if (clientSideThrottleTime > 0) {
-        this.#throttledUntilMs = performance.now() + clientSideThrottleTime;
-        this.#options.throttled(clientSideThrottleTime);
-      }
-      return payload;
+  send(request: WireRequest): Promise<Buffer> {
+    return this.#attempt(this.#send(request));
+  }
+
+  async #send({ apiKey, apiVersion, apiName, body }: WireRequest): Promise<Buffer> {
+    const open = this.#connection;
+    const connection = this.connected && open !== undefined ? open : await this.#connected();
+    const { payload, clientSideThrottleTime } = await connection.send({
+      // kafkajs takes for an encoder what has these two.
+      request: { apiKey, apiVersion, apiName, encode: async () => ({ buf: body, buffer: body }) },
+      response: {
+        decode: async (bytes) => ({ payload: bytes, clientSideThrottleTime: throttleMs({ apiName }, bytes) }),
+        parse: async (answer) => answer,
+      },
+      logResponseError: false,
     });
+    if (clientSideThrottleTime > 0) {
+      this.#throttledUntilMs = performance.now() + clientSideThrottleTime;
+      this.#options.throttled(clientSideThrottleTime);
+    }
+    return payload;
   }
 
   /** Gives up the connection and all that waits for an answer on it. */
@@ -107,7 +109,9 @@ export class BrokerLine {
     this.#broker = undefined;
     this.#opening = undefined;
     const failure = new LogError('unavailable', `${this.#options.describe()}: ${why}`);
-    for (const { reject } of this.#attempts) reject(failure);
+    const attempts = [...this.#attempts];
+    this.#attempts.clear();
+    for (const { reject } of attempts) reject(failure);
   }
 
   get #connection(): Connection | undefined {
@@ -115,21 +119,23 @@ export class BrokerLine {
   }
 
   /** kafkajs has no time limit on a login, and forgets it when the connection breaks: what waits is ended by `close`, whatever kafkajs does. */
-  async #attempt<T>(work: () => Promise<T>): Promise<T> {
+  #attempt<T>(work: Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const attempt: Attempt = { sinceMs: performance.now(), reject };
     this.#attempts.add(attempt);
-    work().then(resolve, reject);
-    try {
-      const result = await promise;
-      this.#options.heard();
-      return result;
-    } catch (error) {
-      if (isRequestTimeout(error)) this.#options.timedOut();
-      throw kafkaFailure(error, this.#options.describe());
-    } finally {
-      this.#attempts.delete(attempt);
-    }
+    work.then(
+      (result) => {
+        if (!this.#attempts.delete(attempt)) return;
+        this.#options.heard();
+        resolve(result);
+      },
+      (error: unknown) => {
+        if (!this.#attempts.delete(attempt)) return;
+        if (isRequestTimeout(error)) this.#options.timedOut();
+        reject(kafkaFailure(error, this.#options.describe()));
+      },
+    );
+    return promise;
   }
 
   /** Callers at the same time share one attempt. */

@@ -27,6 +27,8 @@ import type { WireRequest } from './requests.ts';
 
 export type Channel = 'append' | 'read';
 
+type Lines = { readonly [Name in Channel]: BrokerLine };
+
 export type DataPlaneOptions = ClientSettings & { readonly topics: readonly string[] };
 
 /** What we use of kafkajs beyond its types (2.2.4, pinned). */
@@ -47,7 +49,8 @@ const tickMs = 500;
 export class DataPlane {
   readonly #cluster: InnerCluster;
   readonly #options: DataPlaneOptions;
-  readonly #lines = new Map<string, BrokerLine>();
+  /** By address. */
+  readonly #lines = new Map<string, Lines>();
   /** Addresses that let us wait in vain the last time. */
   readonly #mute = new Set<string>();
   readonly #throttles: ThrottleReport;
@@ -126,8 +129,8 @@ export class DataPlane {
   }
 
   /** The raw answer. An error means that the outcome is not known, unless the connection could not be opened. */
-  async request(nodeId: number, channel: Channel, request: WireRequest): Promise<Buffer> {
-    return await this.#line(this.#addressOf(nodeId), channel).send(request);
+  request(nodeId: number, channel: Channel, request: WireRequest): Promise<Buffer> {
+    return this.#line(this.#addressOf(nodeId), channel).send(request);
   }
 
   /** The brokers as they advertise themselves, for log lines. */
@@ -138,7 +141,7 @@ export class DataPlane {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
-    for (const line of this.#lines.values()) line.close('the log is closed');
+    for (const address of this.#lines.keys()) this.#close(address, 'the log is closed');
     await this.#cluster.disconnect().catch(() => {});
   }
 
@@ -177,7 +180,7 @@ export class DataPlane {
   /** Who is silent and no longer named by the cluster is not waited for. Nobody needs a connection to who was replaced. */
   #leaveTheDead(): void {
     const named = new Set([...this.#brokers.values()]);
-    for (const address of this.#addresses()) {
+    for (const address of this.#lines.keys()) {
       if (!named.has(address) && this.#waitingMs(address) > silenceMsMax) {
         this.#drop(address, `no answer for ${silenceMsMax} ms, and ${this.#toldBy} no longer counts it among the brokers that are alive`);
       }
@@ -186,7 +189,7 @@ export class DataPlane {
 
   #tick(): void {
     this.#throttles.tick();
-    const silent = this.#addresses().filter((address) => this.#waitingMs(address) > silenceMsMax);
+    const silent = [...this.#lines.keys()].filter((address) => this.#waitingMs(address) > silenceMsMax);
     if (silent.length === 0) return;
     const limitMs = requestTimeoutsMax * this.#options.requestTimeoutMs;
     for (const address of silent) if (this.#waitingMs(address) > limitMs) this.#drop(address, `no answer for ${limitMs} ms`);
@@ -196,11 +199,13 @@ export class DataPlane {
 
   #drop(address: string, why: string): void {
     this.#mute.add(address);
-    for (const channel of ['append', 'read'] as const) this.#line(address, channel).close(why);
+    this.#close(address, why);
   }
 
-  #addresses(): readonly string[] {
-    return [...new Set([...this.#lines.keys()].map((name) => name.slice(name.indexOf(' ') + 1)))];
+  #close(address: string, why: string): void {
+    const { append, read } = this.#linesTo(address);
+    append.close(why);
+    read.close(why);
   }
 
   #addressOf(nodeId: number): string {
@@ -211,18 +216,25 @@ export class DataPlane {
   }
 
   #line(address: string, channel: Channel): BrokerLine {
-    const name = `${channel} ${address}`;
-    const existing = this.#lines.get(name);
+    return this.#linesTo(address)[channel];
+  }
+
+  #linesTo(address: string): Lines {
+    const existing = this.#lines.get(address);
     if (existing !== undefined) return existing;
-    const line = new BrokerLine({
+    const lines = { append: this.#newLine(address), read: this.#newLine(address) };
+    this.#lines.set(address, lines);
+    return lines;
+  }
+
+  #newLine(address: string): BrokerLine {
+    return new BrokerLine({
       create: () => this.#createBroker(address),
       describe: () => this.#describe(address),
       heard: () => this.#mute.delete(address),
       timedOut: () => this.#drop(address, 'no answer in time'),
       throttled: (throttledMs) => this.#throttles.throttled(address, throttledMs),
     });
-    this.#lines.set(name, line);
-    return line;
   }
 
   async #createBroker(address: string): Promise<InnerBroker> {
