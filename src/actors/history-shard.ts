@@ -16,7 +16,7 @@ import type { HistoryCommand, RunKey, StartActivityTask, StartWorkflowTask, Task
 import { commandBytes, finishesWork } from '../history/command-bytes.ts';
 import type { DirectQuery, HistoryEffect } from '../history/effects.ts';
 import type { HistoryLimits } from '../history/limits.ts';
-import type { RetentionOf } from '../history/outbox.ts';
+import type { RetentionOf } from '../history/outbox/outbox.ts';
 import type { Fact, HistoryRecord } from '../history/record.ts';
 import type { HistoryReply, HistoryWire } from '../history/replies.ts';
 import type { QueryResult } from '../matching/tasks.ts';

@@ -14,7 +14,7 @@ import { unreachable } from '../kernel/assert.ts';
 import { historyShardOf } from '../kernel/shard.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
 import type { HistoryCommand, OutboxOutcome, TaskQueue } from '../history/commands.ts';
-import { outboxOutcome, outboxTooLarge } from '../history/outbox.ts';
+import { outboxOutcome, outboxTooLarge } from '../history/outbox/outbox.ts';
 import type { HistoryReply } from '../history/replies.ts';
 import type { TransferTask } from '../history/tasks.ts';
 import type { Logger } from '../observability/logger.ts';

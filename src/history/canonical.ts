@@ -1,6 +1,6 @@
 /** A value as text that depends on nothing but its content: for comparing replayed state with live state. */
 import { Pending } from './pending.ts';
-import { TimerQueue } from './timer-queue.ts';
+import { TimerQueue } from './timer/timer-queue.ts';
 
 export function canonicalText(value: unknown): string {
   const out: string[] = [];

@@ -18,7 +18,7 @@ import { evolveFact, type RunFact, type ShardFact } from './evolve-fact.ts';
 import type { HistoryLimits } from './limits.ts';
 import { type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
-import { makeSpeculativeReal } from './speculative.ts';
+import { makeSpeculativeReal } from './workflow-task/speculative.ts';
 import { forkRun, isRunning, type Run, type ShardState } from './state.ts';
 import type { Task } from './tasks.ts';
 import type { BufferedQuery, VolatileChange, VolatileView } from './volatile.ts';

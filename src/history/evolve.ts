@@ -8,7 +8,7 @@ import { assert, unreachable } from '../kernel/assert.ts';
 import { beginRun, evolveEvent } from './evolve-event.ts';
 import { evolveFact } from './evolve-fact.ts';
 import type { RecordedEvent } from './events.ts';
-import { evolvePutAside, evolveTakenBack, forgetAside, waitsAside } from './put-aside.ts';
+import { evolvePutAside, evolveTakenBack, forgetAside, waitsAside } from './execution/put-aside.ts';
 import type { HistoryRecord, RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import { childStartKey, executionKey, type Run, type ShardState } from './state.ts';

@@ -8,7 +8,7 @@ import type { ActivityTaskScheduledAttributes, HistoryEvent, StartChildWorkflowE
 import type { ParentLink, RunKey, StickyAttributes, TaskQueue, WorkflowExecution } from './commands.ts';
 import { Pending } from './pending.ts';
 import type { Task, TransferTask } from './tasks.ts';
-import { TimerQueue } from './timer-queue.ts';
+import { TimerQueue } from './timer/timer-queue.ts';
 
 /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
 export const status = {

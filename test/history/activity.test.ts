@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FailureFacts, HistoryCommand, RetryPolicy } from '../../src/history/commands.ts';
-import { normalisedTimeouts } from '../../src/history/commands/schedule-activity.ts';
+import { normalisedTimeouts } from '../../src/history/activity/schedule-activity.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
 import type { HistoryRecord } from '../../src/history/record.ts';
 import type { HistoryReply, StartedActivityTask } from '../../src/history/replies.ts';

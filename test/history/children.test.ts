@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RunKey, WorkflowCommand } from '../../src/history/commands.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
-import { outboxOutcome } from '../../src/history/outbox.ts';
+import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
 import type { StartedWorkflowTask } from '../../src/history/replies.ts';
 import { decodeFailure, emptyFailure, encodeFailure } from '../../src/wire/generated/lean/failure.ts';
 import {

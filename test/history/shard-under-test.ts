@@ -32,7 +32,7 @@ import type {
   StartedActivityTask,
   StartedWorkflowTask,
 } from '../../src/history/replies.ts';
-import { outboxOutcome } from '../../src/history/outbox.ts';
+import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
 import type { TransferTask } from '../../src/history/tasks.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';

@@ -360,14 +360,14 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'leaves a closed run aside',
-    file: 'src/history/close.ts',
+    file: 'src/history/execution/close.ts',
     search: "if (draft.shard.aside.has(run.run.key.runId)) run.noteInShard({ kind: 'runTakenBack' });",
     replace: '',
     caughtBy: 'scenarios',
   },
   {
     name: 'leaves a child alone whose start nobody heard of',
-    file: 'src/history/child.ts',
+    file: 'src/history/child/child-outcomes.ts',
     search: "if (outcome.kind === 'childStarted') followClosePolicy(run, task, outcome.runId);",
     replace: '',
     caughtBy: 'scenarios',

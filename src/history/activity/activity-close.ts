@@ -1,0 +1,276 @@
+/** How an activity ends: what a worker says of it, or what its timers say. */
+import { assert } from '../../kernel/assert.ts';
+import {
+  armActivityTimer,
+  type ActivityTimeout,
+  dispatchActivity,
+  nextDeadline,
+  pendingActivity,
+  writeActivityStarted,
+} from './activity-task.ts';
+import { decideRetry } from './activity-retry.ts';
+import type {
+  ActivityRef,
+  CancelActivityTask,
+  CompleteActivityTask,
+  FailActivityTask,
+  FailureFacts,
+  OpaqueFailure,
+  RecordActivityHeartbeat,
+} from '../commands.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import { activityNotFound, findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from '../reject.ts';
+import type { HistoryReply, Rejected } from '../replies.ts';
+import { type Activity, isRunning, type Run } from '../state.ts';
+import type { TimerTask } from '../tasks.ts';
+import { retryState, timeoutType } from '../wire-enums.ts';
+import { wake } from '../workflow-task/workflow-task.ts';
+
+type Found = { readonly kind: 'found'; readonly run: Run; readonly activity: Activity };
+
+/** By token: one attempt, started. By id: whichever attempt is pending. */
+function findActivity(draft: Draft, ref: ActivityRef): Found | Rejected {
+  const run = findRun(draft.shard, ref.key);
+  if (run === undefined) return ref.scheduledEventId === 0 ? workflowNotFound(ref.key) : activityNotFound;
+  if (!isRunning(run)) return workflowClosed;
+  if (ref.scheduledEventId === 0) {
+    const scheduledEventId = run.activityIds.get(ref.activityId)?.scheduledEventId;
+    const activity = scheduledEventId === undefined ? undefined : run.activities.get(scheduledEventId);
+    if (activity !== undefined) return { kind: 'found', run, activity };
+    const message = `cannot find pending activity with ActivityID ${ref.activityId}, check workflow execution history for more details`;
+    return reject({ reason: 'activity-not-found', message });
+  }
+  const activity = run.activities.get(ref.scheduledEventId);
+  if (activity === undefined || activity.startedTimeMs === 0) return activityNotFound;
+  if (ref.attempt !== 0 && activity.attempt !== ref.attempt) return activityNotFound;
+  return { kind: 'found', run, activity };
+}
+
+export function completeActivityTask(draft: Draft, command: CompleteActivityTask): HistoryReply {
+  const found = findActivity(draft, command.activity);
+  if (found.kind === 'rejected') return found;
+  const { run, activity } = found;
+  const { scheduledEventId } = activity;
+  const { identity, result } = command;
+  const changing = draft.about(run);
+  // Known by its id, it may be completed by someone who never polled for it.
+  if (activity.startedTimeMs === 0) writeActivityStarted(changing, scheduledEventId, '', identity, undefined);
+  if (result !== undefined && result.length > draft.limits.blobBytesMax) {
+    failOrRetry(changing, scheduledEventId, serverFailure(draft, 'Complete result exceeds size limit.'), identity);
+    return { kind: 'done' };
+  }
+  const startedEventId = writeStartedEvent(changing, scheduledEventId);
+  changing.addOrBuffer('activityTaskCompleted', { result, scheduledEventId, startedEventId, identity, workerVersion: undefined });
+  wake(changing);
+  return { kind: 'done' };
+}
+
+export function failActivityTask(draft: Draft, command: FailActivityTask): HistoryReply {
+  const found = findActivity(draft, command.activity);
+  if (found.kind === 'rejected') return found;
+  if (found.activity.startedTimeMs === 0) return activityNotFound;
+  const changing = draft.about(found.run);
+  const { scheduledEventId } = found.activity;
+  const tooLarge = command.failure !== undefined && command.failure.bytes.length > draft.limits.blobBytesMax;
+  const failure = tooLarge ? serverFailure(draft, 'Failure exceeds size limit.') : withFewCauses(draft, command.failure);
+  failOrRetry(changing, scheduledEventId, failure, command.identity, command.lastHeartbeatDetails);
+  return { kind: 'done' };
+}
+
+export function cancelActivityTask(draft: Draft, command: CancelActivityTask): HistoryReply {
+  const found = findActivity(draft, command.activity);
+  if (found.kind === 'rejected') return found;
+  const { run, activity } = found;
+  if (activity.startedTimeMs === 0) return activityNotFound;
+  if (activity.cancelRequestedEventId === 0) {
+    return rejectInvalid('unable to mark activity as canceled without activity being request canceled first');
+  }
+  const { scheduledEventId } = activity;
+  const changing = draft.about(run);
+  if (command.details !== undefined && command.details.length > draft.limits.blobBytesMax) {
+    failOrRetry(changing, scheduledEventId, serverFailure(draft, 'Cancel details exceed size limit.'), command.identity);
+    return { kind: 'done' };
+  }
+  const startedEventId = writeStartedEvent(changing, scheduledEventId);
+  changing.addOrBuffer('activityTaskCanceled', {
+    details: command.details,
+    latestCancelRequestedEventId: activity.cancelRequestedEventId,
+    scheduledEventId,
+    startedEventId,
+    identity: command.identity,
+    workerVersion: undefined,
+  });
+  wake(changing);
+  return { kind: 'done' };
+}
+
+export function recordActivityHeartbeat(draft: Draft, command: RecordActivityHeartbeat): HistoryReply {
+  const found = findActivity(draft, command.activity);
+  if (found.kind === 'rejected') return found;
+  if (found.activity.startedTimeMs === 0) return activityNotFound;
+  const { scheduledEventId, cancelRequestedEventId } = found.activity;
+  const changing = draft.about(found.run);
+  if (command.details !== undefined && command.details.length > draft.limits.blobBytesMax) {
+    failOrRetry(changing, scheduledEventId, serverFailure(draft, 'Heartbeat details exceed size limit.'), command.identity);
+    return { kind: 'heartbeat', cancelRequested: true };
+  }
+  changing.note({ kind: 'activityHeartbeat', scheduledEventId, details: command.details });
+  return { kind: 'heartbeat', cancelRequested: cancelRequestedEventId !== 0 };
+}
+
+const noFacts: FailureFacts = { kind: 'none', type: '', nonRetryable: false, nextRetryDelayMs: 0, message: '' };
+
+function serverFailure(draft: Draft, message: string): OpaqueFailure {
+  const bytes = draft.wire.encodeFailure({ message, cause: undefined, info: { kind: 'server', nonRetryable: true } });
+  return { facts: { ...noFacts, kind: 'server', nonRetryable: true, message }, bytes };
+}
+
+function withFewCauses(draft: Draft, failure: OpaqueFailure | undefined): OpaqueFailure | undefined {
+  if (failure === undefined) return undefined;
+  const bytes = draft.wire.limitCauses(failure.bytes, draft.limits.failureCausesMax);
+  return bytes === failure.bytes ? failure : { facts: failure.facts, bytes };
+}
+
+/** `lastDetails`: for the next attempt, if there is one. */
+function failOrRetry(
+  run: RunDraft,
+  scheduledEventId: number,
+  failure: OpaqueFailure | undefined,
+  identity: string,
+  lastDetails?: Uint8Array,
+): void {
+  const activity = pendingActivity(run, scheduledEventId);
+  const decision = decideRetry(activity, failure?.facts ?? noFacts, run.draft.nowMs);
+  if (decision.retry) {
+    if (lastDetails !== undefined && lastDetails.length <= run.draft.limits.blobBytesMax) {
+      run.note({ kind: 'activityHeartbeat', scheduledEventId, details: lastDetails });
+    }
+    retryActivity(run, activity, decision.intervalMs, failure);
+    return;
+  }
+  const startedEventId = writeStartedEvent(run, scheduledEventId);
+  run.addOrBuffer('activityTaskFailed', {
+    failure: failure?.bytes,
+    scheduledEventId,
+    startedEventId,
+    identity,
+    retryState: decision.retryState,
+    workerVersion: undefined,
+  });
+  wake(run);
+}
+
+function retryActivity(run: RunDraft, activity: Activity, intervalMs: number, failure: OpaqueFailure | undefined): void {
+  const { scheduledEventId } = activity;
+  run.finishTask(activity.dispatchTaskId);
+  run.finishTask(activity.timerTaskId);
+  run.note({ kind: 'activityRetried', scheduledEventId, intervalMs, failure: retained(run.draft, failure) });
+  if (intervalMs === 0) {
+    endBackoff(run, scheduledEventId);
+    return;
+  }
+  run.addTask({
+    kind: 'activityRetry',
+    taskId: run.draft.nextTaskId(),
+    fireTimeMs: run.draft.nowMs + intervalMs,
+    key: run.run.key,
+    scheduledEventId,
+    stamp: pendingActivity(run, scheduledEventId).stamp,
+  });
+}
+
+/** A failure is kept through all retries: a large one is kept only by its message. */
+function retained(draft: Draft, failure: OpaqueFailure | undefined): Uint8Array | undefined {
+  if (failure === undefined || failure.bytes.length <= draft.limits.activityFailureBytesMax) return failure?.bytes;
+  const message = failure.facts.message.slice(0, 1000);
+  const cause = draft.wire.encodeFailure({
+    message,
+    cause: undefined,
+    info: { kind: 'application', type: failure.facts.type, nonRetryable: failure.facts.nonRetryable },
+  });
+  return draft.wire.encodeFailure({ message: 'Failure exceeds size limit.', cause, info: { kind: 'server', nonRetryable: false } });
+}
+
+function endBackoff(run: RunDraft, scheduledEventId: number): void {
+  run.note({ kind: 'activityBackoffEnded', scheduledEventId });
+  dispatchActivity(run, scheduledEventId);
+}
+
+/**
+ * Ends the activity's tasks and writes its Started, if it had one; answers that event's id, 0 if there is none or it is buffered (the
+ * close learns it when both get their place).
+ */
+export function writeStartedEvent(run: RunDraft, scheduledEventId: number): number {
+  const activity = pendingActivity(run, scheduledEventId);
+  run.finishTask(activity.dispatchTaskId);
+  run.finishTask(activity.timerTaskId);
+  if (activity.startedTimeMs === 0) return 0;
+  const attributes = {
+    scheduledEventId,
+    identity: activity.identity,
+    requestId: activity.requestId,
+    attempt: activity.attempt,
+    lastFailure: activity.lastFailure,
+    workerVersion: activity.workerVersion,
+    buildIdRedirectCounter: 0,
+  };
+  return run.addOrBuffer('activityTaskStarted', attributes, { timeMs: activity.startedTimeMs });
+}
+
+/** The end of a backoff. */
+export function fireActivityRetry(draft: Draft, task: Extract<TimerTask, { readonly kind: 'activityRetry' }>): void {
+  const run = findRun(draft.shard, task.key);
+  draft.finishTask(task.taskId);
+  if (run === undefined) return;
+  const changing = draft.about(run);
+  const activity = run.activities.get(task.scheduledEventId);
+  if (activity?.inBackoff === true && activity.stamp === task.stamp) endBackoff(changing, task.scheduledEventId);
+}
+
+export function fireActivityTimeout(draft: Draft, task: Extract<TimerTask, { readonly kind: 'activityTimeout' }>): void {
+  const run = findRun(draft.shard, task.key);
+  draft.finishTask(task.taskId);
+  if (run === undefined) return;
+  const changing = draft.about(run);
+  const activity = run.activities.get(task.scheduledEventId);
+  if (activity === undefined || activity.stamp !== task.stamp) return;
+  const deadline = nextDeadline(activity);
+  assert(deadline !== undefined, 'an armed activity has a deadline');
+  // A heartbeat has moved it.
+  if (deadline.atMs > draft.nowMs) armActivityTimer(changing, task.scheduledEventId);
+  else timeOutActivity(changing, activity, deadline.timeout);
+}
+
+const timeoutNames: { readonly [timeout in ActivityTimeout]: string } = {
+  scheduleToStart: 'ScheduleToStart',
+  scheduleToClose: 'ScheduleToClose',
+  startToClose: 'StartToClose',
+  heartbeat: 'Heartbeat',
+};
+
+function timeOutActivity(run: RunDraft, activity: Activity, timeout: ActivityTimeout): void {
+  const { scheduledEventId } = activity;
+  const { wire, nowMs } = run.draft;
+  const encode = (message: string, type: number, cause: Uint8Array | undefined): Uint8Array =>
+    wire.encodeFailure({ message, cause, info: { kind: 'timeout', timeoutType: type, lastHeartbeatDetails: activity.heartbeatDetails } });
+  const message = `activity ${timeoutNames[timeout]} timeout`;
+  const facts: FailureFacts = { ...noFacts, kind: 'timeout', type: `TemporalTimeout:${timeoutNames[timeout]}`, message };
+  const decision = decideRetry(activity, facts, nowMs);
+  if (decision.retry) {
+    // Without its cause: kept through many retries, it would grow with every one.
+    retryActivity(run, activity, decision.intervalMs, { facts, bytes: encode(message, timeoutType[timeout], undefined) });
+    return;
+  }
+  // Out of time for another attempt: to the workflow that is the timeout of the whole.
+  const outOfTime = decision.retryState === retryState.timeout && timeout !== 'scheduleToStart';
+  const failure = outOfTime
+    ? encode(
+        'Not enough time to schedule next retry before activity ScheduleToClose timeout, giving up retrying',
+        timeoutType.scheduleToClose,
+        activity.lastFailure,
+      )
+    : encode(message, timeoutType[timeout], activity.lastFailure);
+  const startedEventId = writeStartedEvent(run, scheduledEventId);
+  run.addOrBuffer('activityTaskTimedOut', { failure, scheduledEventId, startedEventId, retryState: decision.retryState });
+  wake(run);
+}

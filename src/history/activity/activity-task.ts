@@ -1,0 +1,142 @@
+/**
+ * An activity between its command and its end.
+ *
+ *   scheduled ──▶ started ──▶ completed · failed · timed out · cancelled
+ *       ▲            │
+ *       └─ backoff ◀─┘  another attempt, under a new stamp: copies of the old task are refused
+ *
+ * Attempts leave no events. When the activity closes, its Started is written together with the close, with the time of the real start.
+ */
+import { assert } from '../../kernel/assert.ts';
+import type { StartActivityTask, WithdrawActivityStart } from '../commands.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import { mergedPriority } from '../priority.ts';
+import { findRun, reject } from '../reject.ts';
+import type { HistoryReply, StartedActivityTask } from '../replies.ts';
+import { type Activity, isRunning, type Run } from '../state.ts';
+
+const activityTaskNotFound = reject({ reason: 'task-not-found', message: 'Activity task not found.' });
+
+/** Puts this attempt into its queue and arms its first timeout. */
+export function dispatchActivity(run: RunDraft, scheduledEventId: number): void {
+  const activity = pendingActivity(run, scheduledEventId);
+  const { taskQueue, scheduleToStartTimeoutMs } = activity.attributes;
+  run.addTask({
+    kind: 'activityTask',
+    taskId: run.draft.nextTaskId(),
+    key: run.run.key,
+    version: 0,
+    scheduledEventId,
+    stamp: activity.stamp,
+    taskQueue: taskQueue ?? run.run.start.taskQueue,
+    scheduleToStartTimeoutMs,
+  });
+  armActivityTimer(run, scheduledEventId);
+}
+
+export function pendingActivity(run: RunDraft, scheduledEventId: number): Activity {
+  const activity = run.run.activities.get(scheduledEventId);
+  assert(activity !== undefined, `activity ${scheduledEventId} is not pending`);
+  return activity;
+}
+
+export type ActivityTimeout = 'scheduleToStart' | 'scheduleToClose' | 'startToClose' | 'heartbeat';
+export type ActivityDeadline = { readonly timeout: ActivityTimeout; readonly atMs: number };
+
+/** The timeout that comes first, as things stand. */
+export function nextDeadline(activity: Activity): ActivityDeadline | undefined {
+  const { scheduleToStartTimeoutMs, scheduleToCloseTimeoutMs, startToCloseTimeoutMs, heartbeatTimeoutMs } = activity.attributes;
+  let next: ActivityDeadline | undefined;
+  const consider = (timeout: ActivityTimeout, timeoutMs: number, fromMs: number): void => {
+    if (timeoutMs > 0 && (next === undefined || fromMs + timeoutMs < next.atMs)) next = { timeout, atMs: fromMs + timeoutMs };
+  };
+  if (activity.startedTimeMs === 0) consider('scheduleToStart', scheduleToStartTimeoutMs, activity.scheduledTimeMs);
+  consider('scheduleToClose', scheduleToCloseTimeoutMs, activity.firstScheduledTimeMs);
+  if (activity.startedTimeMs !== 0) {
+    consider('startToClose', startToCloseTimeoutMs, activity.startedTimeMs);
+    consider('heartbeat', heartbeatTimeoutMs, Math.max(activity.startedTimeMs, activity.heartbeatTimeMs));
+  }
+  return next;
+}
+
+/**
+ * One timer an activity: its next deadline. A heartbeat moves its deadline without touching the timer; when that fires too early, it
+ * is armed again.
+ */
+export function armActivityTimer(run: RunDraft, scheduledEventId: number): void {
+  const activity = pendingActivity(run, scheduledEventId);
+  run.finishTask(activity.timerTaskId);
+  const deadline = nextDeadline(activity);
+  if (deadline === undefined) return;
+  run.addTask({
+    kind: 'activityTimeout',
+    taskId: run.draft.nextTaskId(),
+    fireTimeMs: deadline.atMs,
+    key: run.run.key,
+    scheduledEventId,
+    stamp: activity.stamp,
+    timeout: deadline.timeout,
+  });
+}
+
+export function startActivityTask(draft: Draft, command: StartActivityTask): HistoryReply {
+  const run = findRun(draft.shard, command.key);
+  if (run === undefined || !isRunning(run) || draft.shard.aside.has(run.key.runId)) return activityTaskNotFound;
+  const activity = run.activities.get(command.scheduledEventId);
+  if (activity === undefined || activity.stamp !== command.stamp || activity.inBackoff) return activityTaskNotFound;
+  if (activity.startedTimeMs !== 0) {
+    return activity.requestId === command.pollRequestId ? describeStartedActivity(run, activity) : activityTaskNotFound;
+  }
+  const starting = draft.about(run);
+  writeActivityStarted(starting, command.scheduledEventId, command.pollRequestId, command.identity, command.workerVersion);
+  return describeStartedActivity(run, pendingActivity(starting, command.scheduledEventId));
+}
+
+export function writeActivityStarted(
+  run: RunDraft,
+  scheduledEventId: number,
+  requestId: string,
+  identity: string,
+  workerVersion: Uint8Array | undefined,
+): void {
+  run.finishTask(pendingActivity(run, scheduledEventId).dispatchTaskId);
+  run.note({ kind: 'activityStarted', scheduledEventId, requestId, identity, workerVersion });
+  armActivityTimer(run, scheduledEventId);
+}
+
+export function describeStartedActivity(run: Run, activity: Activity): StartedActivityTask {
+  const a = activity.attributes;
+  assert(a.retryPolicy !== undefined, 'a scheduled activity has a retry policy');
+  return {
+    kind: 'activityTask',
+    key: run.key,
+    workflowType: run.start.workflowType,
+    activityId: activity.activityId,
+    activityType: a.activityType?.name ?? '',
+    header: a.header,
+    input: a.input,
+    heartbeatDetails: activity.heartbeatDetails,
+    scheduledEventId: activity.scheduledEventId,
+    attempt: activity.attempt,
+    scheduledTimeMs: activity.firstScheduledTimeMs,
+    currentAttemptScheduledTimeMs: activity.scheduledTimeMs,
+    startedTimeMs: activity.startedTimeMs,
+    scheduleToCloseTimeoutMs: a.scheduleToCloseTimeoutMs,
+    startToCloseTimeoutMs: a.startToCloseTimeoutMs,
+    heartbeatTimeoutMs: a.heartbeatTimeoutMs,
+    retryPolicy: a.retryPolicy,
+    priority: mergedPriority(run.start.priority, a.priority),
+  };
+}
+
+/** The poll that started it is gone: the task goes back into its queue, under a new stamp. */
+export function withdrawActivityStart(draft: Draft, command: WithdrawActivityStart): HistoryReply {
+  const run = findRun(draft.shard, command.key);
+  const activity = run?.activities.get(command.scheduledEventId);
+  if (run === undefined || activity === undefined || activity.startedTimeMs === 0) return { kind: 'done' };
+  if (activity.requestId !== command.pollRequestId) return { kind: 'done' };
+  const changing = draft.about(run);
+  changing.note({ kind: 'activityStartWithdrawn', scheduledEventId: command.scheduledEventId });
+  dispatchActivity(changing, command.scheduledEventId);
+  return { kind: 'done' };
+}

@@ -1,0 +1,66 @@
+/** REQUEST_CANCEL_ACTIVITY_TASK: one that no worker runs is cancelled at once, a running one learns of it with its next heartbeat. */
+import { writeStartedEvent } from './activity-close.ts';
+import type { HistoryEvent } from '../events.ts';
+import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion } from '../workflow-task/completion.ts';
+
+const cause = 'badRequestCancelActivityAttributes';
+const impossible = 'invalid history builder state for action: add-activitytask-cancel-requested-event';
+
+export function requestCancelActivityTask(
+  completion: Completion,
+  command: CommandOfType<'requestCancelActivityTask'>,
+): CommandFailure | undefined {
+  const { run, request, completedEventId } = completion;
+  const a = command.attributes;
+  if (a === undefined) return bad(cause, 'RequestCancelActivityTaskCommandAttributes is not set on RequestCancelActivityTaskCommand.');
+  const { scheduledEventId } = a;
+  if (scheduledEventId <= 0) return bad(cause, 'ScheduledEventId is not set on RequestCancelActivityTaskCommand.');
+  const activity = run.run.activities.get(scheduledEventId);
+  if (activity === undefined && !closeIsBuffered(completion, scheduledEventId)) {
+    return bad(cause, `${impossible}, ScheduledEventID: ${scheduledEventId}`);
+  }
+  if (activity !== undefined && activity.cancelRequestedEventId !== 0) {
+    return bad(cause, `${impossible}, ScheduledEventID: ${scheduledEventId}`);
+  }
+  const requestedEventId = run.add(
+    'activityTaskCancelRequested',
+    { scheduledEventId, workflowTaskCompletedEventId: completedEventId },
+    commandMeta(command),
+  );
+  if (activity === undefined || activity.startedTimeMs !== 0) return undefined;
+  writeStartedEvent(run, scheduledEventId);
+  // An event from outside, as it were: behind the events of the commands.
+  run.buffer('activityTaskCanceled', {
+    details: run.draft.wire.encodePayloads(['"ACTIVITY_ID_NOT_STARTED"']),
+    latestCancelRequestedEventId: requestedEventId,
+    scheduledEventId,
+    startedEventId: 0,
+    identity: request.identity,
+    workerVersion: undefined,
+  });
+  completion.closesBuffered?.add(scheduledEventId);
+  completion.cancelledUnstarted = true;
+  return undefined;
+}
+
+/** Looked for once: one task may ask for as many cancellations as it has commands, with as many events buffered. */
+function closeIsBuffered(completion: Completion, scheduledEventId: number): boolean {
+  completion.closesBuffered ??= closesAmong(completion.run.run.buffered);
+  return completion.closesBuffered.has(scheduledEventId);
+}
+
+function closesAmong(buffered: readonly HistoryEvent[]): Set<number> {
+  const closed = new Set<number>();
+  for (const event of buffered) {
+    switch (event.type) {
+      case 'activityTaskCompleted':
+      case 'activityTaskFailed':
+      case 'activityTaskTimedOut':
+      case 'activityTaskCanceled':
+        closed.add(event.attributes.scheduledEventId);
+        break;
+      default:
+    }
+  }
+  return closed;
+}

@@ -1,0 +1,156 @@
+/** SCHEDULE_ACTIVITY_TASK: checks, then timeouts and retry policy as they will really be. */
+import { utf8Bytes } from '../../kernel/utf8.ts';
+import { dispatchActivity } from './activity-task.ts';
+import { durationMsMax } from '../../kernel/duration.ts';
+import { priorityProblem } from '../../kernel/priority.ts';
+import type { RetryPolicy } from '../commands.ts';
+import type { HistoryLimits } from '../limits.ts';
+import { checkTaskQueue } from '../workflow-task/task-queue.ts';
+import {
+  bad,
+  commandMeta,
+  type CommandFailure,
+  type CommandOfType,
+  type Completion,
+  exceedsBlob,
+  exceedsId,
+  tooLarge,
+} from '../workflow-task/completion.ts';
+
+const cause = 'badScheduleActivityAttributes';
+const impossible = 'invalid history builder state for action: add-activitytask-scheduled-event';
+
+type Attributes = NonNullable<CommandOfType<'scheduleActivityTask'>['attributes']>;
+
+export function scheduleActivityTask(completion: Completion, command: CommandOfType<'scheduleActivityTask'>): CommandFailure | undefined {
+  const { run } = completion;
+  const { limits } = run.draft;
+  const a = command.attributes;
+  if (a === undefined) return bad(cause, 'ScheduleActivityTaskCommandAttributes is not set on ScheduleActivityTaskCommand.');
+  const problem = problemOf(completion, a);
+  if (problem !== undefined) return bad(cause, problem);
+  const retryPolicy = withDefaults(a.retryPolicy, limits);
+  const retryProblem = retryPolicyProblem(retryPolicy);
+  if (retryProblem !== undefined) return bad(cause, retryProblem);
+  const priorityIs = a.priority === undefined ? undefined : priorityProblem(run.draft.wire.decodePriority(a.priority));
+  if (priorityIs !== undefined) return bad(cause, priorityIs);
+  if (a.taskQueue === undefined) return bad(cause, 'taskQueue is not set');
+  if (a.taskQueue.name === '') return bad(cause, 'missing task queue name');
+  const queue = checkTaskQueue(a.taskQueue, run.run.start.taskQueue, limits.idBytesMax);
+  if (typeof queue === 'string') return bad(cause, queue);
+  if (exceedsBlob(completion, a.input)) return tooLarge(cause, 'ScheduleActivityTaskCommandAttributes.Input exceeds size limit.');
+  const pending = run.run.activities.size;
+  if (pending >= limits.pendingActivitiesMax) {
+    const detail = `the number of pending activities, ${pending}, has reached the per-workflow limit of ${limits.pendingActivitiesMax}`;
+    return bad('pendingActivitiesLimitExceeded', detail);
+  }
+  if (run.run.activityIds.has(a.activityId)) return bad('scheduleActivityDuplicateId', `${impossible}, ActivityID: ${a.activityId}`);
+
+  const scheduledEventId = run.add(
+    'activityTaskScheduled',
+    {
+      activityId: a.activityId,
+      activityType: { name: a.activityType },
+      taskQueue: queue,
+      header: a.header,
+      input: a.input,
+      ...normalisedTimeouts(a, run.run.start.runTimeoutMs),
+      workflowTaskCompletedEventId: completion.completedEventId,
+      retryPolicy,
+      useWorkflowBuildId: a.useWorkflowBuildId,
+      priority: a.priority,
+    },
+    commandMeta(command),
+  );
+  if (a.requestEagerExecution) completion.eager.push(scheduledEventId);
+  else dispatchActivity(run, scheduledEventId);
+  return undefined;
+}
+
+function problemOf(completion: Completion, a: Attributes): string | undefined {
+  const where = `ActivityId=${a.activityId} ActivityType=${a.activityType}`;
+  if (a.activityId === '') return 'activityId is not set';
+  if (a.activityType === '') return 'activityType is not set';
+  const { idBytesMax } = completion.run.draft.limits;
+  if (exceedsId(completion, a.activityId)) return `activityId exceeds length limit. Length=${utf8Bytes(a.activityId)} Limit=${idBytesMax}`;
+  if (exceedsId(completion, a.activityType))
+    return `activityType exceeds length limit. Length=${utf8Bytes(a.activityType)} Limit=${idBytesMax}`;
+  if (a.scheduleToCloseTimeoutMs < 0) return 'invalid ScheduleToCloseTimeout: negative duration';
+  if (a.scheduleToStartTimeoutMs < 0) return 'invalid ScheduleToStartTimeout: negative duration';
+  if (a.startToCloseTimeoutMs < 0) return 'invalid StartToCloseTimeout: negative duration';
+  if (a.heartbeatTimeoutMs < 0) return 'invalid HeartbeatTimeout: negative duration';
+  if (a.scheduleToCloseTimeoutMs === 0 && a.startToCloseTimeoutMs === 0) {
+    return `a valid StartToCloseTimeout or ScheduleToCloseTimeout must be set on the activity. ${where}`;
+  }
+  return undefined;
+}
+
+type Timeouts = {
+  readonly scheduleToCloseTimeoutMs: number;
+  readonly scheduleToStartTimeoutMs: number;
+  readonly startToCloseTimeoutMs: number;
+  readonly heartbeatTimeoutMs: number;
+};
+
+/**
+ * Schedule-to-close given: it bounds the others and stands in for those not given. Else it, and schedule-to-start, are the run's
+ * timeout. 0 = unlimited, for the run's timeout as well. Nothing outlasts the run; a heartbeat timeout not the attempt.
+ */
+export function normalisedTimeouts(a: Timeouts, runTimeoutMs: number): Timeouts {
+  let scheduleToClose = a.scheduleToCloseTimeoutMs;
+  let scheduleToStart = a.scheduleToStartTimeoutMs;
+  let startToClose = a.startToCloseTimeoutMs;
+  if (scheduleToClose > 0) {
+    scheduleToStart = scheduleToStart > 0 ? Math.min(scheduleToStart, scheduleToClose) : scheduleToClose;
+    startToClose = startToClose > 0 ? Math.min(startToClose, scheduleToClose) : scheduleToClose;
+  } else {
+    scheduleToClose = runTimeoutMs;
+    if (scheduleToStart === 0) scheduleToStart = runTimeoutMs;
+  }
+  if (runTimeoutMs > 0) {
+    scheduleToClose = Math.min(scheduleToClose, runTimeoutMs);
+    scheduleToStart = Math.min(scheduleToStart, runTimeoutMs);
+    startToClose = Math.min(startToClose, runTimeoutMs);
+  }
+  return {
+    scheduleToCloseTimeoutMs: scheduleToClose,
+    scheduleToStartTimeoutMs: scheduleToStart,
+    startToCloseTimeoutMs: startToClose,
+    heartbeatTimeoutMs: Math.min(a.heartbeatTimeoutMs, startToClose),
+  };
+}
+
+function withDefaults(policy: RetryPolicy | undefined, limits: HistoryLimits): RetryPolicy {
+  const initialIntervalMs =
+    policy === undefined || policy.initialIntervalMs === 0 ? limits.activityRetryIntervalMsDefault : policy.initialIntervalMs;
+  return {
+    initialIntervalMs,
+    backoffCoefficient:
+      policy === undefined || policy.backoffCoefficient === 0 ? limits.activityRetryCoefficientDefault : policy.backoffCoefficient,
+    maximumIntervalMs:
+      policy === undefined || policy.maximumIntervalMs === 0
+        ? Math.min(initialIntervalMs * limits.activityRetryIntervalFactorMax, durationMsMax)
+        : policy.maximumIntervalMs,
+    maximumAttempts: policy?.maximumAttempts ?? 0,
+    nonRetryableErrorTypes: policy?.nonRetryableErrorTypes ?? [],
+  };
+}
+
+function retryPolicyProblem(policy: RetryPolicy): string | undefined {
+  // One attempt only: the rest of the policy never matters.
+  if (policy.maximumAttempts === 1) return undefined;
+  if (policy.initialIntervalMs < 0) return 'invalid InitialInterval set on retry policy: negative duration';
+  // NaN is not less than 1 either.
+  if (!(policy.backoffCoefficient >= 1)) return 'BackoffCoefficient cannot be less than 1 on retry policy.';
+  if (policy.maximumIntervalMs < 0) return 'invalid MaximumInterval set on retry policy: negative duration';
+  if (policy.maximumIntervalMs > 0 && policy.maximumIntervalMs < policy.initialIntervalMs) {
+    return 'MaximumInterval cannot be less than InitialInterval on retry policy.';
+  }
+  if (policy.maximumAttempts < 0) return 'MaximumAttempts cannot be negative on retry policy.';
+  for (const type of policy.nonRetryableErrorTypes) {
+    if (!type.startsWith('TemporalTimeout:')) continue;
+    const name = type.slice('TemporalTimeout:'.length);
+    if (!['StartToClose', 'ScheduleToStart', 'ScheduleToClose', 'Heartbeat'].includes(name)) return `Invalid timeout type value: ${name}.`;
+  }
+  return undefined;
+}

@@ -1,0 +1,137 @@
+/** Child workflows, from the parent's side: started, not started, closed. */
+import { assert, unreachable } from '../../kernel/assert.ts';
+import type { FindChild, OutboxOutcome, ParentLink, RecordChildClosed, RunKey } from '../commands.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import { findRun, workflowNotFound } from '../reject.ts';
+import type { HistoryReply } from '../replies.ts';
+import { type Child, childStartKey, executionKey, isRunning } from '../state.ts';
+import type { TransferTask } from '../tasks.ts';
+import { parentClosePolicy, startChildFailedCause } from '../wire-enums.ts';
+import { wake } from '../workflow-task/workflow-task.ts';
+
+type StartChildTask = Extract<TransferTask, { readonly kind: 'startChild' }>;
+
+export function finishStartChild(run: RunDraft, task: StartChildTask, outcome: OutboxOutcome): void {
+  const child = run.run.children.get(task.initiatedEventId);
+  if (!isRunning(run.run)) {
+    if (outcome.kind === 'childStarted') followClosePolicy(run, task, outcome.runId);
+    return;
+  }
+  if (child === undefined || child.runId !== '') return;
+  if (outcome.kind === 'childStarted') {
+    writeChildStarted(run, child, outcome.runId);
+    const { namespaceId, workflowId } = task.target;
+    run.addTask({
+      kind: 'scheduleChildFirstTask',
+      taskId: run.draft.nextTaskId(),
+      key: run.run.key,
+      version: 0,
+      child: { namespaceId, workflowId, runId: outcome.runId },
+    });
+  } else {
+    assert(outcome.kind === 'childStartFailed', `startChild ends with ${outcome.kind}`);
+    const { namespace, workflowId, workflowType, control, namespaceId } = child.attributes;
+    run.addOrBuffer('startChildWorkflowExecutionFailed', {
+      namespace,
+      workflowId,
+      workflowType,
+      cause: outcome.cause === 'already-exists' ? startChildFailedCause.workflowAlreadyExists : startChildFailedCause.namespaceNotFound,
+      control,
+      initiatedEventId: task.initiatedEventId,
+      workflowTaskCompletedEventId: 0,
+      namespaceId,
+    });
+  }
+  wake(run);
+}
+
+/**
+ * The parent closed before it knew that this child had started: its close policy is applied now. A child that is left alone gets the
+ * first workflow task that its parent would have let out.
+ */
+function followClosePolicy(run: RunDraft, task: StartChildTask, runId: string): void {
+  const { initiatedEventId, parentClosePolicy: policy = parentClosePolicy.terminate } = task;
+  const child = { ...task.target, runId };
+  const common = { taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, child };
+  if (policy === parentClosePolicy.abandon) run.addTask({ ...common, kind: 'scheduleChildFirstTask' });
+  else run.addTask({ ...common, kind: 'closeChild', initiatedEventId, policy });
+}
+
+/** Did this parent's child start? See `FindChild`. */
+export function findChild(draft: Draft, command: FindChild): HistoryReply {
+  const runId = childThatStarted(draft, command.key, command.parent);
+  return runId === undefined ? workflowNotFound(command.key) : { kind: 'childFound', runId };
+}
+
+/** The first run that this start made; undefined: none, as far as is known here. Forgotten itself, it is named by the runs that continue it. */
+export function childThatStarted({ shard }: Draft, key: RunKey, parent: ParentLink): string | undefined {
+  const startKey = childStartKey(parent);
+  const runId = shard.childStarts.get(startKey);
+  if (runId !== undefined) return runId;
+  const current = shard.currentRuns.get(executionKey(key.namespaceId, key.workflowId))?.start;
+  return current?.parent !== undefined && childStartKey(current.parent) === startKey ? current.firstRunId : undefined;
+}
+
+function writeChildStarted(run: RunDraft, child: Child, runId: string): void {
+  const { namespace, namespaceId, workflowId, workflowType, header } = child.attributes;
+  run.addOrBuffer('childWorkflowExecutionStarted', {
+    namespace,
+    initiatedEventId: child.initiatedEventId,
+    workflowExecution: { workflowId, runId },
+    workflowType,
+    header,
+    namespaceId,
+  });
+}
+
+export function recordChildClosed(draft: Draft, command: RecordChildClosed): HistoryReply {
+  const done: HistoryReply = { kind: 'done' };
+  const { namespaceId, workflowId, runId, initiatedEventId } = command.parent;
+  const parent = findRun(draft.shard, { namespaceId, workflowId, runId });
+  if (parent === undefined || !isRunning(parent)) return done;
+  const known = parent.children.get(initiatedEventId);
+  if (known === undefined || known.attributes.workflowId !== command.child.workflowId) return done;
+  if (known.runId !== '' && known.runId !== command.childFirstRunId) return done;
+
+  const run = draft.about(parent);
+  if (known.runId === '') {
+    // The news of its end came before the news of its start.
+    run.finishTask(known.taskId);
+    writeChildStarted(run, known, command.childFirstRunId);
+  }
+  writeChildClosed(run, initiatedEventId, command);
+  wake(run);
+  return done;
+}
+
+function writeChildClosed(run: RunDraft, initiatedEventId: number, command: RecordChildClosed): number {
+  const child = run.run.children.get(initiatedEventId);
+  assert(child !== undefined, 'a pending child closes');
+  const { close } = command;
+  const common = {
+    namespace: child.attributes.namespace,
+    workflowExecution: command.child,
+    workflowType: child.attributes.workflowType,
+    initiatedEventId,
+    startedEventId: child.startedEventId,
+    namespaceId: child.attributes.namespaceId,
+  };
+  switch (close.kind) {
+    case 'completed':
+      return run.addOrBuffer('childWorkflowExecutionCompleted', { ...common, result: close.result });
+    case 'failed': {
+      const { wire, limits } = run.draft;
+      // It has grown by a level with every generation that passed it on.
+      const failure = close.failure === undefined ? undefined : wire.limitCauses(close.failure, limits.failureCausesMax);
+      return run.addOrBuffer('childWorkflowExecutionFailed', { ...common, failure, retryState: close.retryState });
+    }
+    case 'canceled':
+      return run.addOrBuffer('childWorkflowExecutionCanceled', { ...common, details: close.details });
+    case 'timedOut':
+      return run.addOrBuffer('childWorkflowExecutionTimedOut', { ...common, retryState: close.retryState });
+    case 'terminated':
+      return run.addOrBuffer('childWorkflowExecutionTerminated', common);
+    default:
+      return unreachable(close);
+  }
+}

@@ -1,0 +1,117 @@
+/** How a run begins, whoever begins it: its Started event, its timeouts, and its first workflow task, now or after a backoff. */
+import type { EventMeta, Draft, RunDraft } from '../draft.ts';
+import type { ParentLink, RunKey, TaskQueue, WorkflowExecution } from '../commands.ts';
+import type { HistoryLimits } from '../limits.ts';
+import { scheduleWorkflowTask } from '../workflow-task/workflow-task.ts';
+
+export type Beginning = {
+  readonly key: RunKey;
+  readonly namespace: string;
+  readonly requestId: string;
+  readonly retentionMs: number;
+  readonly workflowType: string;
+  readonly taskQueue: TaskQueue;
+  readonly input: Uint8Array | undefined;
+  readonly header: Uint8Array | undefined;
+  readonly memo: Uint8Array | undefined;
+  readonly searchAttributes: Uint8Array | undefined;
+  readonly priority: Uint8Array | undefined;
+  readonly identity: string;
+  readonly executionTimeoutMs: number;
+  readonly runTimeoutMs: number;
+  readonly taskTimeoutMs: number;
+  /** Of the whole chain; 0 = never. */
+  readonly executionExpirationMs: number;
+  readonly backoffMs: number;
+  readonly firstRunId: string;
+  readonly continuedRunId: string;
+  readonly initiator: number;
+  readonly lastCompletionResult: Uint8Array | undefined;
+  readonly continuedFailure: Uint8Array | undefined;
+  readonly parent: ParentLink | undefined;
+  readonly root: WorkflowExecution | undefined;
+  readonly meta: EventMeta;
+};
+
+/** Writes Started and arms the run's timeout. Its first workflow task is the caller's next step. */
+export function beginRunWith(draft: Draft, b: Beginning): RunDraft {
+  const run = draft.begin(
+    b.key,
+    b.namespace,
+    {
+      workflowType: { name: b.workflowType },
+      parentWorkflowNamespace: b.parent?.namespace ?? '',
+      parentWorkflowExecution: b.parent === undefined ? undefined : { workflowId: b.parent.workflowId, runId: b.parent.runId },
+      parentInitiatedEventId: b.parent?.initiatedEventId ?? 0,
+      taskQueue: b.taskQueue,
+      input: b.input,
+      workflowExecutionTimeoutMs: b.executionTimeoutMs,
+      workflowRunTimeoutMs: b.runTimeoutMs,
+      workflowTaskTimeoutMs: b.taskTimeoutMs,
+      continuedExecutionRunId: b.continuedRunId,
+      initiator: b.initiator,
+      continuedFailure: b.continuedFailure,
+      lastCompletionResult: b.lastCompletionResult,
+      originalExecutionRunId: b.key.runId,
+      identity: b.identity,
+      firstExecutionRunId: b.firstRunId,
+      retryPolicy: undefined,
+      attempt: 1,
+      workflowExecutionExpirationTimeMs: b.executionExpirationMs,
+      cronSchedule: '',
+      firstWorkflowTaskBackoffMs: b.backoffMs,
+      memo: b.memo,
+      searchAttributes: b.searchAttributes,
+      prevAutoResetPoints: undefined,
+      header: b.header,
+      parentInitiatedEventVersion: 0,
+      parentWorkflowNamespaceId: b.parent?.namespaceId ?? '',
+      workflowId: b.key.workflowId,
+      sourceVersionStamp: undefined,
+      completionCallbacks: [],
+      rootWorkflowExecution: b.root,
+      inheritedBuildId: '',
+      versioningOverride: undefined,
+      parentPinnedWorkerDeploymentVersion: '',
+      priority: b.priority,
+      inheritedPinnedVersion: undefined,
+      eagerExecutionAccepted: false,
+      inheritedAutoUpgradeInfo: undefined,
+      declinedTargetVersionUpgrade: undefined,
+      timeSkippingConfig: undefined,
+      timeSkippingStatePropagation: undefined,
+    },
+    b.meta,
+  );
+  run.note({ kind: 'startRequest', requestId: b.requestId, retentionMs: b.retentionMs });
+  const { runExpirationMs, executionExpirationMs } = run.run.start;
+  if (runExpirationMs > 0) {
+    run.addTask({
+      kind: runExpirationMs === executionExpirationMs ? 'executionTimeout' : 'runTimeout',
+      taskId: draft.nextTaskId(),
+      fireTimeMs: runExpirationMs,
+      key: b.key,
+    });
+  }
+  return run;
+}
+
+export function beginFirstWorkflowTask(run: RunDraft): void {
+  const { executionTimeMs, startTimeMs } = run.run.start;
+  if (executionTimeMs === startTimeMs) {
+    scheduleWorkflowTask(run);
+    return;
+  }
+  run.addTask({ kind: 'firstWorkflowTask', taskId: run.draft.nextTaskId(), fireTimeMs: executionTimeMs, key: run.run.key });
+}
+
+/** A run never outlasts its execution. 0 = no limit. */
+export function effectiveRunTimeout(runTimeoutMs: number, executionTimeoutMs: number): number {
+  if (runTimeoutMs === 0) return executionTimeoutMs;
+  return executionTimeoutMs === 0 ? runTimeoutMs : Math.min(runTimeoutMs, executionTimeoutMs);
+}
+
+export function effectiveTaskTimeout(taskTimeoutMs: number, runTimeoutMs: number, limits: HistoryLimits): number {
+  const timeoutMs = Math.min(taskTimeoutMs === 0 ? limits.workflowTaskTimeoutMsDefault : taskTimeoutMs, limits.workflowTaskTimeoutMsMax);
+  return runTimeoutMs === 0 ? timeoutMs : Math.min(timeoutMs, runTimeoutMs);
+}

@@ -1,0 +1,63 @@
+/** Requests to end a workflow: one it may answer in its own time, one it may not. */
+import { terminateRun } from './close.ts';
+import type { RequestCancelWorkflow, ScheduleFirstWorkflowTask, TerminateWorkflow } from '../commands.ts';
+import type { Draft } from '../draft.ts';
+import { findRun, findRunning, isRejected, reject, workflowNotFound } from '../reject.ts';
+import type { HistoryReply, Rejected } from '../replies.ts';
+import { isChildOf } from '../signal/signal.ts';
+import { isRunning, type Run } from '../state.ts';
+import { wake } from '../workflow-task/workflow-task.ts';
+
+export function requestCancelWorkflow(draft: Draft, command: RequestCancelWorkflow): HistoryReply {
+  const run = findRun(draft.shard, command.key);
+  if (run === undefined) return workflowNotFound(command.key);
+  // Closed or asked already: what was wanted is so.
+  if (!isRunning(run)) return { kind: 'done' };
+  const refusal = wrongTarget(run, command);
+  if (refusal !== undefined) return refusal;
+  if (run.cancelRequested) return { kind: 'done' };
+  const cancelling = draft.about(run);
+  cancelling.addOrBuffer(
+    'workflowExecutionCancelRequested',
+    {
+      cause: command.cause,
+      externalInitiatedEventId: command.external?.initiatedEventId ?? 0,
+      externalWorkflowExecution: command.external?.execution,
+      identity: command.identity,
+    },
+    { links: command.links },
+  );
+  // Unlike a signal, a cancellation does not wait for the end of a backoff.
+  cancelling.finishTask(run.backoffTaskId);
+  wake(cancelling);
+  return { kind: 'done' };
+}
+
+export function terminateWorkflow(draft: Draft, command: TerminateWorkflow): HistoryReply {
+  const run = findRunning(draft.shard, command.key);
+  if (isRejected(run)) return run;
+  const refusal = wrongTarget(run, command);
+  if (refusal !== undefined) return refusal;
+  const { reason, details, identity, links } = command;
+  terminateRun(draft.about(run), { reason, details, identity, links });
+  return { kind: 'done' };
+}
+
+/** The open run may belong to another chain, or be nobody's child, when the caller names one. */
+function wrongTarget(run: Run, { firstExecutionRunId, childOf }: RequestCancelWorkflow | TerminateWorkflow): Rejected | undefined {
+  if (firstExecutionRunId !== '' && run.start.firstRunId !== firstExecutionRunId) return executionNotFound;
+  if (childOf !== undefined && !isChildOf(run, childOf)) return executionNotFound;
+  return undefined;
+}
+
+const executionNotFound = reject({ reason: 'workflow-not-found', message: 'workflow execution not found' });
+
+/** The parent has recorded this child's start. Whatever woke the child before that is enough as well. */
+export function scheduleFirstWorkflowTask(draft: Draft, command: ScheduleFirstWorkflowTask): HistoryReply {
+  const run = findRun(draft.shard, command.key);
+  if (run === undefined) return workflowNotFound(command.key);
+  if (!isRunning(run) || run.workflowTask !== undefined || run.previousStartedEventId !== 0 || run.backoffTaskId !== 0)
+    return { kind: 'done' };
+  wake(draft.about(run));
+  return { kind: 'done' };
+}

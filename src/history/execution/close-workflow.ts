@@ -1,0 +1,84 @@
+/** COMPLETE_, FAIL_ and CANCEL_WORKFLOW_EXECUTION. */
+import { closeRun } from './close.ts';
+import { retryState } from '../wire-enums.ts';
+import {
+  bad,
+  commandMeta,
+  type CommandFailure,
+  type CommandOfType,
+  type Completion,
+  exceedsBlob,
+  tooLarge,
+} from '../workflow-task/completion.ts';
+
+/** Something happened that the workflow has not seen: it must look again before it closes. */
+export const unhandledCommand: CommandFailure = bad('unhandledCommand', '');
+
+export function completeWorkflowExecution(
+  completion: Completion,
+  command: CommandOfType<'completeWorkflowExecution'>,
+): CommandFailure | undefined {
+  if (completion.unhandledEvents) return unhandledCommand;
+  const a = command.attributes;
+  if (a === undefined) {
+    return bad(
+      'badCompleteWorkflowExecutionAttributes',
+      'CompleteWorkflowExecutionCommandAttributes is not set on CompleteWorkflowExecutionCommand.',
+    );
+  }
+  // The cause is upstream's slip, kept because clients see it.
+  if (exceedsBlob(completion, a.result)) {
+    return tooLarge('badScheduleActivityAttributes', 'CompleteWorkflowExecutionCommandAttributes.Result exceeds size limit.');
+  }
+  closeRun(
+    completion.run,
+    'workflowExecutionCompleted',
+    { result: a.result, workflowTaskCompletedEventId: completion.completedEventId, newExecutionRunId: '' },
+    commandMeta(command),
+  );
+  return undefined;
+}
+
+export function failWorkflowExecution(completion: Completion, command: CommandOfType<'failWorkflowExecution'>): CommandFailure | undefined {
+  if (completion.unhandledEvents) return unhandledCommand;
+  const a = command.attributes;
+  const cause = 'badFailWorkflowExecutionAttributes';
+  if (a === undefined) return bad(cause, 'FailWorkflowExecutionCommandAttributes is not set on FailWorkflowExecutionCommand.');
+  if (a.failure === undefined) return bad(cause, 'Failure is not set on FailWorkflowExecutionCommand.');
+  if (exceedsBlob(completion, a.failure.bytes)) {
+    return tooLarge(cause, 'FailWorkflowExecutionCommandAttributes.Failure exceeds size limit.');
+  }
+  closeRun(
+    completion.run,
+    'workflowExecutionFailed',
+    {
+      failure: a.failure.bytes,
+      // Workflow retry is not built: no run has a policy.
+      retryState: retryState.retryPolicyNotSet,
+      workflowTaskCompletedEventId: completion.completedEventId,
+      newExecutionRunId: '',
+    },
+    commandMeta(command),
+  );
+  return undefined;
+}
+
+export function cancelWorkflowExecution(
+  completion: Completion,
+  command: CommandOfType<'cancelWorkflowExecution'>,
+): CommandFailure | undefined {
+  if (completion.unhandledEvents) return unhandledCommand;
+  const a = command.attributes;
+  const cause = 'badCancelWorkflowExecutionAttributes';
+  if (a === undefined) return bad(cause, 'CancelWorkflowExecutionCommandAttributes is not set on CancelWorkflowExecutionCommand.');
+  if (exceedsBlob(completion, a.details)) {
+    return tooLarge(cause, 'CancelWorkflowExecutionCommandAttributes.Details exceeds size limit.');
+  }
+  closeRun(
+    completion.run,
+    'workflowExecutionCanceled',
+    { workflowTaskCompletedEventId: completion.completedEventId, details: a.details },
+    commandMeta(command),
+  );
+  return undefined;
+}

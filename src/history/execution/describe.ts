@@ -1,0 +1,154 @@
+/** Reads: a run's description, and where its history stands. */
+import type { DescribeWorkflow, GetHistoryPosition } from '../commands.ts';
+import type { Draft } from '../draft.ts';
+import { findRun, workflowNotFound } from '../reject.ts';
+import type { Description, HistoryPosition, HistoryReply, PendingActivityDescription, PendingChildDescription } from '../replies.ts';
+import { type Activity, type AsideRun, type Child, isRunning, type Run } from '../state.ts';
+import type { HistoryWaiter } from '../volatile.ts';
+import { encodeTail } from '../workflow-task/workflow-task.ts';
+
+export function describeWorkflow(draft: Draft, command: DescribeWorkflow): HistoryReply {
+  const run = findRun(draft.shard, command.key);
+  return run === undefined ? workflowNotFound(command.key) : describe(run, draft.shard.aside.get(run.key.runId));
+}
+
+function describe(run: Run, aside: AsideRun | undefined): Description {
+  const { start, workflowTask } = run;
+  const requestIds = new Map<string, { readonly eventId: number; readonly eventType: number; readonly buffered: boolean }>();
+  for (const { requestId, eventId, eventType } of run.requestIds)
+    requestIds.set(requestId, { eventId, eventType, buffered: eventId === 0 });
+  return {
+    kind: 'description',
+    key: run.key,
+    firstRunId: start.firstRunId,
+    workflowType: start.workflowType,
+    taskQueue: start.taskQueue,
+    status: run.status,
+    startTimeMs: start.startTimeMs,
+    executionTimeMs: start.executionTimeMs,
+    closeTimeMs: run.closeTimeMs,
+    historyLength: run.nextEventId - 1,
+    historySizeBytes: run.historySizeBytes,
+    stateTransitionCount: run.stateTransitionCount,
+    executionTimeoutMs: start.executionTimeoutMs,
+    runTimeoutMs: start.runTimeoutMs,
+    taskTimeoutMs: start.taskTimeoutMs,
+    memo: run.memo,
+    searchAttributes: run.searchAttributes,
+    parent:
+      start.parent === undefined
+        ? undefined
+        : { namespaceId: start.parent.namespaceId, execution: { workflowId: start.parent.workflowId, runId: start.parent.runId } },
+    root: start.root,
+    executionExpirationTimeMs: start.executionExpirationMs,
+    runExpirationTimeMs: start.runExpirationMs,
+    originalStartTimeMs: start.startTimeMs,
+    cancelRequested: run.cancelRequested,
+    userMetadata: start.userMetadata,
+    priority: start.priority,
+    lastResetTimeMs: 0,
+    pendingActivities: [...run.activities.values()].map((activity) => describeActivity(run, activity)),
+    pendingChildren: [...run.children.values()].map(describeChild),
+    pendingWorkflowTask:
+      workflowTask === undefined
+        ? undefined
+        : {
+            started: workflowTask.startedEventId !== 0,
+            scheduledTimeMs: workflowTask.scheduledTimeMs,
+            originalScheduledTimeMs: workflowTask.originalScheduledTimeMs,
+            startedTimeMs: workflowTask.startedTimeMs,
+            attempt: workflowTask.attempt,
+          },
+    aside,
+    requestIds,
+  };
+}
+
+/** `temporal.api.enums.v1.PendingActivityState` */
+const pendingState = { scheduled: 1, started: 2, cancelRequested: 3 } as const;
+
+const noRetryPolicy = { initialIntervalMs: 0, backoffCoefficient: 0, maximumIntervalMs: 0, maximumAttempts: 0, nonRetryableErrorTypes: [] };
+
+function describeActivity(run: Run, activity: Activity): PendingActivityDescription {
+  const a = activity.attributes;
+  const isStarted = activity.startedTimeMs !== 0;
+  const retryPolicy = a.retryPolicy ?? noRetryPolicy;
+  return {
+    activityId: activity.activityId,
+    activityType: a.activityType?.name ?? '',
+    state: activity.cancelRequestedEventId !== 0 ? pendingState.cancelRequested : isStarted ? pendingState.started : pendingState.scheduled,
+    heartbeatDetails: activity.heartbeatDetails,
+    lastHeartbeatTimeMs: activity.heartbeatTimeMs,
+    lastStartedTimeMs: activity.startedTimeMs,
+    attempt: activity.attempt,
+    maximumAttempts: retryPolicy.maximumAttempts,
+    scheduledTimeMs: activity.scheduledTimeMs,
+    expirationTimeMs: a.scheduleToCloseTimeoutMs === 0 ? 0 : activity.firstScheduledTimeMs + a.scheduleToCloseTimeoutMs,
+    lastFailure: activity.lastFailure,
+    lastWorkerIdentity: isStarted ? activity.identity : activity.lastWorkerIdentity,
+    currentRetryIntervalMs: activity.inBackoff ? activity.retryIntervalMs : 0,
+    taskQueue: a.taskQueue ?? run.start.taskQueue,
+    nextAttemptScheduleTimeMs: activity.inBackoff ? activity.scheduledTimeMs : 0,
+    lastAttemptCompleteTimeMs: activity.lastAttemptCompleteTimeMs,
+    scheduleToCloseTimeoutMs: a.scheduleToCloseTimeoutMs,
+    scheduleToStartTimeoutMs: a.scheduleToStartTimeoutMs,
+    startToCloseTimeoutMs: a.startToCloseTimeoutMs,
+    heartbeatTimeoutMs: a.heartbeatTimeoutMs,
+    retryPolicy,
+    priority: a.priority,
+  };
+}
+
+function describeChild(child: Child): PendingChildDescription {
+  return {
+    workflowId: child.attributes.workflowId,
+    runId: child.runId,
+    workflowType: child.attributes.workflowType?.name ?? '',
+    initiatedEventId: child.initiatedEventId,
+    parentClosePolicy: child.attributes.parentClosePolicy,
+  };
+}
+
+/** undefined: the answer comes when there is something new. */
+export function getHistoryPosition(draft: Draft, command: GetHistoryPosition): HistoryReply | undefined {
+  const run = findRun(draft.shard, command.key);
+  if (run === undefined) return workflowNotFound(command.key);
+  const waiter: HistoryWaiter = {
+    askId: draft.askId,
+    waitBeyondEventId: command.waitBeyondEventId,
+    waitForClose: command.waitForClose,
+  };
+  const waits = waiter.waitForClose || waiter.waitBeyondEventId >= 0;
+  if (!waits || isOver(run, waiter)) return positionOf(draft, run);
+  draft.stage({ kind: 'historyAwaited', runId: run.key.runId, waiter });
+  return undefined;
+}
+
+function isOver(run: Run, waiter: HistoryWaiter): boolean {
+  if (!isRunning(run)) return true;
+  return !waiter.waitForClose && run.nextEventId - 1 > waiter.waitBeyondEventId;
+}
+
+export function positionOf(draft: Draft, run: Run): HistoryPosition {
+  const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
+  const tailEvents = workflowTask === undefined || workflowTask.kind === 'normal' ? [] : encodeTail(draft, run, workflowTask);
+  return {
+    kind: 'historyPosition',
+    key: run.key,
+    firstEventId: 1,
+    lastEventId: run.nextEventId - 1,
+    closed: !isRunning(run),
+    tailEvents,
+  };
+}
+
+/** `run` as it will be once the record is evolved. */
+export function answerWaiters(draft: Draft, run: Run): void {
+  const waiting = draft.volatile.waiters.get(run.key.runId);
+  if (waiting === undefined) return;
+  for (const waiter of waiting.values()) {
+    if (!isOver(run, waiter)) continue;
+    draft.stage({ kind: 'waitEnded', askId: waiter.askId });
+    draft.effects.push({ kind: 'reply', askId: waiter.askId, reply: positionOf(draft, run) });
+  }
+}

@@ -1,0 +1,37 @@
+/** What a decision leaves behind must be bearable: the last step of every one. */
+import { terminateRun } from './close.ts';
+import type { RunDraft } from '../draft.ts';
+import { writeWorkflowTaskFailed } from '../workflow-task/fail-workflow-task.ts';
+import { isRunning, type Run } from '../state.ts';
+import { workflowTaskFailedCause } from '../wire-enums.ts';
+import { scheduleWorkflowTask } from '../workflow-task/workflow-task.ts';
+
+export function keepWithinLimits(run: RunDraft): void {
+  if (!isRunning(run.run)) return;
+  const { limits } = run.draft;
+  const { buffered, bufferedBytes } = run.run;
+  if (buffered.length > limits.bufferedEventsMax || bufferedBytes > limits.bufferedBytesMax) endBuffering(run);
+  if (run.run.historySizeBytes > limits.historyBytesMax) terminate(run, 'Workflow history size exceeds limit.');
+  else if (run.run.nextEventId - 1 > limits.historyEventsMax) terminate(run, 'Workflow history count exceeds limit.');
+  else if (mutableStateBytes(run.run) > limits.mutableStateBytesMax) terminate(run, 'Workflow mutable state size exceeds limit.');
+}
+
+/** What an open run takes beside its history. */
+function mutableStateBytes({ attemptBytes, bufferedBytes, memo, searchAttributes }: Run): number {
+  return attemptBytes + bufferedBytes + (memo?.length ?? 0) + (searchAttributes?.length ?? 0);
+}
+
+/** The worker has had the task for too long: it gets a new one with all that came in meanwhile. */
+function endBuffering(run: RunDraft): void {
+  writeWorkflowTaskFailed(run, {
+    cause: workflowTaskFailedCause.forceCloseCommand,
+    failure: undefined,
+    identity: 'history-service',
+    binaryChecksum: '',
+  });
+  scheduleWorkflowTask(run);
+}
+
+function terminate(run: RunDraft, reason: string): void {
+  terminateRun(run, { reason, details: undefined, identity: 'history-service', links: [] });
+}

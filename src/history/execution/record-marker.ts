@@ -1,0 +1,42 @@
+/** RECORD_MARKER: local activities, side effects, versions and whatever else an SDK wants to find again on replay. */
+import { utf8Bytes } from '../../kernel/utf8.ts';
+import {
+  bad,
+  commandMeta,
+  type CommandFailure,
+  type CommandOfType,
+  type Completion,
+  exceedsId,
+  tooLarge,
+} from '../workflow-task/completion.ts';
+
+const cause = 'badRecordMarkerAttributes';
+
+export function recordMarker(completion: Completion, command: CommandOfType<'recordMarker'>): CommandFailure | undefined {
+  const a = command.attributes;
+  const { limits } = completion.run.draft;
+  if (a === undefined) return bad(cause, 'RecordMarkerCommandAttributes is not set on RecordMarkerCommand.');
+  if (a.markerName === '') return bad(cause, 'MarkerName is not set on RecordMarkerCommand.');
+  if (exceedsId(completion, a.markerName)) {
+    const length = utf8Bytes(a.markerName);
+    return bad(
+      cause,
+      `MarkerName on RecordMarkerCommand exceeds length limit. MarkerName=${a.markerName} Length=${length} Limit=${limits.idBytesMax}`,
+    );
+  }
+  let bytes = 0;
+  for (const [name, payloads] of a.details) bytes += name.length + payloads.length;
+  if (bytes > limits.blobBytesMax) return tooLarge(cause, 'RecordMarkerCommandAttributes.Details exceeds size limit.');
+  completion.run.add(
+    'markerRecorded',
+    {
+      markerName: a.markerName,
+      details: a.details,
+      workflowTaskCompletedEventId: completion.completedEventId,
+      header: a.header,
+      failure: a.failure,
+    },
+    commandMeta(command),
+  );
+  return undefined;
+}

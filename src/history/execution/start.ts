@@ -1,0 +1,208 @@
+/**
+ * Start, and signal-with-start: a workflow id has at most one open run.
+ *
+ *   request id known to the current run ──▶ the same answer again
+ *   current run open   ──▶ conflict policy: refuse · use it · end it and start
+ *   current run closed ──▶ reuse policy: start · only after a failure · refuse
+ *   none               ──▶ start
+ */
+import { assert } from '../../kernel/assert.ts';
+import { beginFirstWorkflowTask, beginRunWith, effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
+import { childThatStarted } from '../child/child-outcomes.ts';
+import { terminateRun } from './close.ts';
+import type { IdPolicies, RunKey, SignalWithStartWorkflow, StartAttributes, StartWorkflow } from '../commands.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import { eventTypeNumber } from '../events.ts';
+import { withoutEmptyFields } from '../fields.ts';
+import { reject } from '../reject.ts';
+import type { HistoryReply, Rejected, StartReply } from '../replies.ts';
+import { signalProblem, writeSignal } from '../signal/signal.ts';
+import { executionKey, isRunning, type Run, status } from '../state.ts';
+import { idConflictPolicy, idReusePolicy, taskQueueKind } from '../wire-enums.ts';
+
+export function startWorkflow(draft: Draft, command: StartWorkflow): HistoryReply {
+  // A parent that asks again, because an answer was lost, gets the child that it made: no policy applies to that.
+  const child = command.parent === undefined ? undefined : childThatStarted(draft, command.key, command.parent);
+  if (child !== undefined) return startedChild(draft, child);
+  const current = currentRun(draft, command.key);
+  if (current !== undefined) {
+    const repeated = current.requestIds.find((entry) => entry.requestId === command.requestId);
+    if (repeated !== undefined) return started(current, repeated.eventType === eventTypeNumber.workflowExecutionStarted);
+    if (isRunning(current)) {
+      switch (command.policies.conflictPolicy) {
+        case idConflictPolicy.fail:
+          return alreadyRunning(current);
+        case idConflictPolicy.useExisting:
+          return useExisting(draft, current, command);
+        case idConflictPolicy.terminateExisting:
+          terminateForNewRun(draft, current, command.newRunId);
+      }
+    } else {
+      const refusal = reuseRefusal(current, command.policies);
+      if (refusal !== undefined) return refusal;
+    }
+  }
+  const run = begin(draft, command);
+  // A child's first task waits until its parent knows of it.
+  if (command.parent === undefined) beginFirstWorkflowTask(run);
+  return started(run.run, true);
+}
+
+export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWorkflow): HistoryReply {
+  const current = currentRun(draft, command.key);
+  if (current !== undefined) {
+    // A signal that a closed run had from someone else does not keep a new run from starting.
+    const isItsStart = current.requestIds.some((entry) => entry.requestId === command.requestId);
+    const isRepeat = current.signalRequestIds.has(command.signal.requestId);
+    if (isRepeat && (isRunning(current) || isItsStart)) return started(current, !isRunning(current));
+    if (isRunning(current)) {
+      if (command.policies.conflictPolicy !== idConflictPolicy.terminateExisting) {
+        const problem = signalProblem(draft, current);
+        if (problem !== undefined) return problem;
+        // A pending start delay ends here.
+        writeSignal(draft.about(current), command.signal, { skipBackoff: true });
+        return started(current, false);
+      }
+      terminateForNewRun(draft, current, command.newRunId);
+    } else {
+      const refusal = reuseRefusal(current, command.policies);
+      if (refusal !== undefined) return refusal;
+    }
+  }
+  const run = begin(draft, command);
+  writeSignal(run, command.signal, { wake: false });
+  beginFirstWorkflowTask(run);
+  return started(run.run, true);
+}
+
+function currentRun(draft: Draft, key: RunKey): Run | undefined {
+  return draft.shard.currentRuns.get(executionKey(key.namespaceId, key.workflowId));
+}
+
+function started(run: Run, isStarted: boolean): StartReply {
+  return {
+    kind: 'started',
+    runId: run.key.runId,
+    firstExecutionRunId: run.start.firstRunId,
+    started: isStarted,
+    status: run.status,
+  };
+}
+
+function startedChild(draft: Draft, runId: string): StartReply {
+  const run = draft.shard.runs.get(runId);
+  return { kind: 'started', runId, firstExecutionRunId: runId, started: true, status: run?.status ?? status.running };
+}
+
+function alreadyStarted(run: Run, message: string): Rejected {
+  const created = run.requestIds.find((entry) => entry.eventType === eventTypeNumber.workflowExecutionStarted);
+  return reject({
+    reason: 'already-started',
+    message,
+    startRequestId: created?.requestId ?? '',
+    runId: run.key.runId,
+    firstExecutionRunId: run.start.firstRunId,
+  });
+}
+
+function alreadyRunning(run: Run): Rejected {
+  const { workflowId, runId } = run.key;
+  return alreadyStarted(run, `Workflow execution is already running. WorkflowId: ${workflowId}, RunId: ${runId}.`);
+}
+
+function reuseRefusal(run: Run, policies: IdPolicies): Rejected | undefined {
+  const { workflowId, runId } = run.key;
+  switch (policies.reusePolicy) {
+    case idReusePolicy.allowDuplicate:
+      return undefined;
+    case idReusePolicy.allowDuplicateFailedOnly:
+      if (failedStatuses.has(run.status)) return undefined;
+      return alreadyStarted(
+        run,
+        `Workflow execution already finished successfully. WorkflowId: ${workflowId}, RunId: ${runId}. ` +
+          'Workflow Id reuse policy: allow duplicate workflow Id if last run failed.',
+      );
+    case idReusePolicy.rejectDuplicate:
+      return alreadyStarted(
+        run,
+        `Workflow execution already finished. WorkflowId: ${workflowId}, RunId: ${runId}. Workflow Id reuse policy: reject duplicate workflow Id.`,
+      );
+  }
+}
+
+const failedStatuses: ReadonlySet<number> = new Set([status.failed, status.canceled, status.terminated, status.timedOut]);
+
+/** The caller gets the open run; if it asks for that, its request id and links are remembered there. */
+function useExisting(draft: Draft, run: Run, command: StartWorkflow): HistoryReply {
+  const { onConflict } = command;
+  const { attachedRequestIdsMax } = draft.limits;
+  // All of them are gone through at every start, and copied by every one that is added.
+  if (onConflict?.attachRequestId === true && run.requestIds.length > attachedRequestIdsMax) {
+    const attached = run.requestIds.length - 1;
+    const message = `cannot attach more than ${attachedRequestIdsMax} request ids to a workflow (${attached} request ids already attached)`;
+    return reject({ reason: 'failed-precondition', message });
+  }
+  if (onConflict !== undefined && (onConflict.attachRequestId || onConflict.attachLinks)) {
+    draft.about(run).addOrBuffer(
+      'workflowExecutionOptionsUpdated',
+      {
+        versioningOverride: undefined,
+        unsetVersioningOverride: false,
+        attachedRequestId: onConflict.attachRequestId ? command.requestId : '',
+        attachedCompletionCallbacks: [],
+        identity: command.start.identity,
+        priority: undefined,
+        timeSkippingConfig: undefined,
+        workflowUpdateOptions: [],
+        timeSkippingConfigUpdated: false,
+      },
+      { workerMayIgnore: true, links: onConflict.attachLinks ? onConflict.links : [] },
+    );
+  }
+  return started(run, false);
+}
+
+function terminateForNewRun(draft: Draft, run: Run, newRunId: string): void {
+  terminateRun(draft.about(run), {
+    reason: 'TerminateIfRunning WorkflowIdReusePolicy',
+    details: draft.wire.encodePayloads([JSON.stringify(`terminated by new runID: ${newRunId}`)]),
+    identity: 'history-service',
+    links: [],
+  });
+}
+
+function begin(draft: Draft, command: StartWorkflow | SignalWithStartWorkflow): RunDraft {
+  const { key, newRunId } = command;
+  assert(newRunId !== '', 'a new run has an id');
+  const start: StartAttributes = command.start;
+  const parent = command.kind === 'startWorkflow' ? command.parent : undefined;
+  const runTimeoutMs = effectiveRunTimeout(start.runTimeoutMs, start.executionTimeoutMs);
+  const { executionTimeoutMs, startDelayMs } = start;
+  return beginRunWith(draft, {
+    key: { namespaceId: key.namespaceId, workflowId: key.workflowId, runId: newRunId },
+    namespace: command.namespace,
+    requestId: command.requestId,
+    retentionMs: command.retentionMs ?? 0,
+    workflowType: start.workflowType,
+    taskQueue: { name: start.taskQueue.name, kind: taskQueueKind.normal, normalName: '' },
+    input: start.input,
+    header: start.header,
+    memo: withoutEmptyFields(start.memo, draft.wire),
+    searchAttributes: withoutEmptyFields(start.searchAttributes, draft.wire),
+    priority: start.priority,
+    identity: start.identity,
+    executionTimeoutMs,
+    runTimeoutMs,
+    taskTimeoutMs: effectiveTaskTimeout(start.taskTimeoutMs, runTimeoutMs, draft.limits),
+    executionExpirationMs: executionTimeoutMs === 0 ? 0 : draft.nowMs + startDelayMs + executionTimeoutMs,
+    backoffMs: startDelayMs,
+    firstRunId: newRunId,
+    continuedRunId: '',
+    initiator: 0,
+    lastCompletionResult: undefined,
+    continuedFailure: undefined,
+    parent,
+    root: parent === undefined ? undefined : { workflowId: parent.rootWorkflowId, runId: parent.rootRunId },
+    meta: { userMetadata: start.userMetadata, links: start.links },
+  });
+}

@@ -1,0 +1,69 @@
+/**
+ * A command whose record would be larger than the journal takes. As in Temporal, the transaction's size limit ends the run: what cannot be
+ * written now could not be written at the next attempt either. What a caller asks from outside is refused instead, and harms nobody.
+ */
+import { unreachable } from '../../kernel/assert.ts';
+import { finishStartChild } from '../child/child-outcomes.ts';
+import { terminateRun } from './close.ts';
+import { commandKey } from '../command-key.ts';
+import type { HistoryCommand } from '../commands.ts';
+import type { Draft } from '../draft.ts';
+import { findRun, rejectInvalid } from '../reject.ts';
+import type { HistoryReply } from '../replies.ts';
+import { isRunning } from '../state.ts';
+
+const reason = 'Transaction size exceeds limit.';
+
+/** undefined: the command is refused, and nothing changes. */
+export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply | undefined {
+  switch (command.kind) {
+    case 'startWorkflow':
+    case 'signalWithStartWorkflow':
+    case 'signalWorkflow':
+    case 'requestCancelWorkflow':
+    case 'terminateWorkflow':
+    case 'findChild':
+    case 'resetStickyTaskQueue':
+    case 'queryWorkflow':
+    case 'describeWorkflow':
+    case 'getHistoryPosition':
+    case 'flushFinishedTasks':
+    case 'putAside':
+      return undefined;
+    case 'startWorkflowTask':
+    case 'completeWorkflowTask':
+    case 'failWorkflowTask':
+    case 'startActivityTask':
+    case 'completeActivityTask':
+    case 'failActivityTask':
+    case 'cancelActivityTask':
+    case 'recordActivityHeartbeat':
+      return endRun(draft, command) ? rejectInvalid(reason) : undefined;
+    case 'scheduleFirstWorkflowTask':
+    case 'withdrawActivityStart':
+    case 'recordChildClosed':
+      return endRun(draft, command) ? { kind: 'done' } : undefined;
+    case 'fireTimer':
+      if (!endRun(draft, command)) return undefined;
+      draft.finishTask(command.taskId);
+      return { kind: 'done' };
+    case 'finishOutboxTask': {
+      const task = draft.shard.transfers.get(command.taskId);
+      const run = task === undefined ? undefined : draft.shard.runs.get(task.key.runId);
+      if (task === undefined || run === undefined || !endRun(draft, command)) return undefined;
+      draft.finishTask(command.taskId);
+      if (task.kind === 'startChild') finishStartChild(draft.about(run), task, command.outcome);
+      return { kind: 'done' };
+    }
+    default:
+      return unreachable(command);
+  }
+}
+
+function endRun(draft: Draft, command: HistoryCommand): boolean {
+  const key = commandKey(command, draft.shard);
+  const run = key === undefined ? undefined : findRun(draft.shard, key);
+  if (run === undefined || !isRunning(run)) return false;
+  terminateRun(draft.about(run), { reason, details: undefined, identity: 'history-service', links: [] });
+  return true;
+}

@@ -1,0 +1,131 @@
+/** SIGNAL_ and REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION: delivered by outbox tasks. */
+import { utf8Bytes } from '../../kernel/utf8.ts';
+import type { RunKey } from '../commands.ts';
+import { failExternalCancel, failExternalSignal } from './external-outcomes.ts';
+import { externalFailedCause } from '../wire-enums.ts';
+import {
+  bad,
+  commandMeta,
+  type CommandFailure,
+  type CommandOfType,
+  type Completion,
+  exceedsBlob,
+  exceedsId,
+  tooLarge,
+} from '../workflow-task/completion.ts';
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function requestCancelExternalWorkflowExecution(
+  completion: Completion,
+  command: CommandOfType<'requestCancelExternalWorkflowExecution'>,
+): CommandFailure | undefined {
+  const cause = 'badRequestCancelExternalWorkflowExecutionAttributes';
+  const name = 'RequestCancelExternalWorkflowExecutionCommand';
+  const { run, completedEventId } = completion;
+  const { limits } = run.draft;
+  const a = command.attributes;
+  if (a === undefined) return bad(cause, `RequestCancelExternalWorkflowExecutionCommandAttributes is not set on ${name}.`);
+  const { workflowId, runId, namespace } = a;
+  if (workflowId === '') return bad(cause, `WorkflowId is not set on ${name}. Namespace=${namespace} RunId=${runId}`);
+  if (exceedsId(completion, workflowId)) {
+    const lengths = `Length=${utf8Bytes(workflowId)} Limit=${limits.idBytesMax}`;
+    return bad(
+      cause,
+      `WorkflowId on ${name} exceeds length limit. WorkflowId=${workflowId} ${lengths} RunId=${runId} Namespace=${namespace}`,
+    );
+  }
+  if (runId !== '' && !uuid.test(runId)) {
+    return bad(cause, `Invalid RunId set on ${name}. WorkflowId=${workflowId} RunId=${runId} Namespace=${namespace}`);
+  }
+  if (completion.childrenStarted.has(workflowId)) {
+    const where = `WorkflowId=${workflowId} RunId=${runId} Namespace=${namespace}`;
+    return bad(cause, `Start and RequestCancel for child workflow is not allowed in same workflow task. ${where}`);
+  }
+  const pending = run.run.externalCancels.size + completion.cancelsOfItself;
+  if (pending >= limits.pendingExternalCancelsMax) {
+    const detail = `the number of pending requests to cancel external workflows, ${pending}, has reached the per-workflow limit of ${limits.pendingExternalCancelsMax}`;
+    return bad('pendingRequestCancelLimitExceeded', detail);
+  }
+  const initiatedEventId = run.add(
+    'requestCancelExternalWorkflowExecutionInitiated',
+    {
+      workflowTaskCompletedEventId: completedEventId,
+      namespace: namespace === '' ? run.run.namespace : namespace,
+      workflowExecution: { workflowId, runId },
+      control: a.control,
+      childWorkflowOnly: a.childWorkflowOnly,
+      reason: a.reason,
+      namespaceId: a.namespaceId === '' ? run.run.key.namespaceId : a.namespaceId,
+    },
+    commandMeta(command),
+  );
+  const target = { namespaceId: a.namespaceId === '' ? run.run.key.namespaceId : a.namespaceId, workflowId, runId };
+  if (isSelf(completion, target)) {
+    completion.cancelsOfItself++;
+    failExternalCancel(run, initiatedEventId, externalFailedCause.executionNotFound);
+  } else run.addTask({ kind: 'cancelExternal', taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, initiatedEventId, target });
+  return undefined;
+}
+
+export function signalExternalWorkflowExecution(
+  completion: Completion,
+  command: CommandOfType<'signalExternalWorkflowExecution'>,
+): CommandFailure | undefined {
+  const cause = 'badSignalWorkflowExecutionAttributes';
+  const name = 'SignalExternalWorkflowExecutionCommand';
+  const { run, completedEventId } = completion;
+  const { limits } = run.draft;
+  const a = command.attributes;
+  if (a === undefined) return bad(cause, `SignalExternalWorkflowExecutionCommandAttributes is not set on ${name}.`);
+  if (a.execution === undefined) return bad(cause, `Execution is not set on ${name}.`);
+  const { workflowId, runId } = a.execution;
+  const { namespace, signalName } = a;
+  if (workflowId === '')
+    return bad(cause, `WorkflowId is not set on ${name}. Namespace=${namespace} RunId=${runId} SignalName=${signalName}`);
+  if (exceedsId(completion, workflowId)) {
+    const lengths = `Length=${utf8Bytes(workflowId)} Limit=${limits.idBytesMax}`;
+    const where = `Namespace=${namespace} RunId=${runId} SignalName=${signalName}`;
+    return bad(cause, `WorkflowId on ${name} exceeds length limit. WorkflowId=${workflowId} ${lengths} ${where}`);
+  }
+  if (runId !== '' && !uuid.test(runId)) {
+    const where = `WorkflowId=${workflowId} Namespace=${namespace} RunId=${runId} SignalName=${signalName}`;
+    return bad(cause, `Invalid RunId set on ${name}. ${where}`);
+  }
+  if (signalName === '')
+    return bad(cause, `SignalName is not set on ${name}. WorkflowId=${workflowId} Namespace=${namespace} RunId=${runId}`);
+  const pending = run.run.externalSignals.size + completion.signalsToItself;
+  if (pending >= limits.pendingExternalSignalsMax) {
+    const detail = `the number of pending signals to external workflows, ${pending}, has reached the per-workflow limit of ${limits.pendingExternalSignalsMax}`;
+    return bad('pendingSignalsLimitExceeded', detail);
+  }
+  if (exceedsBlob(completion, a.input))
+    return tooLarge(cause, 'SignalExternalWorkflowExecutionCommandAttributes.Input exceeds size limit.');
+  const initiatedEventId = run.add(
+    'signalExternalWorkflowExecutionInitiated',
+    {
+      workflowTaskCompletedEventId: completedEventId,
+      namespace: namespace === '' ? run.run.namespace : namespace,
+      workflowExecution: { workflowId, runId },
+      signalName,
+      input: a.input,
+      control: a.control,
+      childWorkflowOnly: a.childWorkflowOnly,
+      header: a.header,
+      namespaceId: a.namespaceId === '' ? run.run.key.namespaceId : a.namespaceId,
+    },
+    commandMeta(command),
+  );
+  const target = { namespaceId: a.namespaceId === '' ? run.run.key.namespaceId : a.namespaceId, workflowId, runId };
+  if (isSelf(completion, target)) {
+    completion.signalsToItself++;
+    failExternalSignal(run, initiatedEventId, externalFailedCause.executionNotFound);
+  } else run.addTask({ kind: 'signalExternal', taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, initiatedEventId, target });
+  return undefined;
+}
+
+/** A workflow is not external to itself, whichever run it names. */
+function isSelf(completion: Completion, target: RunKey): boolean {
+  const { key } = completion.run.run;
+  return key.namespaceId === target.namespaceId && key.workflowId === target.workflowId;
+}

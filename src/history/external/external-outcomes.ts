@@ -1,0 +1,82 @@
+/** Signals and cancel requests to other workflows: what their targets made of them. */
+import { assert, unreachable } from '../../kernel/assert.ts';
+import type { OutboxOutcome, WorkflowExecution } from '../commands.ts';
+import type { RunDraft } from '../draft.ts';
+import type { ExternalRequest } from '../state.ts';
+import { externalFailedCause } from '../wire-enums.ts';
+import { wake } from '../workflow-task/workflow-task.ts';
+
+export function finishExternalSignal(run: RunDraft, initiatedEventId: number, outcome: OutboxOutcome): void {
+  const request = run.run.externalSignals.get(initiatedEventId);
+  if (request === undefined) return;
+  if (outcome.kind === 'externalFailed') failExternalSignal(run, initiatedEventId, causeOf(outcome.cause));
+  else {
+    const { namespace, namespaceId, workflowExecution, control } = request;
+    run.addOrBuffer('externalWorkflowExecutionSignaled', { initiatedEventId, namespace, workflowExecution, control, namespaceId });
+  }
+  wake(run);
+}
+
+export function finishExternalCancel(run: RunDraft, initiatedEventId: number, outcome: OutboxOutcome): void {
+  const request = run.run.externalCancels.get(initiatedEventId);
+  if (request === undefined) return;
+  if (outcome.kind === 'externalFailed') failExternalCancel(run, initiatedEventId, causeOf(outcome.cause));
+  else {
+    const { namespace, namespaceId, workflowExecution } = request;
+    run.addOrBuffer('externalWorkflowExecutionCancelRequested', { initiatedEventId, namespace, workflowExecution, namespaceId });
+  }
+  wake(run);
+}
+
+type FailedAttributes = {
+  readonly cause: number;
+  readonly workflowTaskCompletedEventId: number;
+  readonly namespace: string;
+  readonly workflowExecution: WorkflowExecution;
+  readonly initiatedEventId: number;
+  readonly control: string;
+  readonly namespaceId: string;
+};
+
+/** From within a completion too: an event from outside, as it were, behind those of the commands. */
+export function failExternalSignal(run: RunDraft, initiatedEventId: number, cause: number): void {
+  const request = run.run.externalSignals.get(initiatedEventId);
+  assert(request !== undefined, 'a pending signal fails');
+  addFailure(run, 'signalExternalWorkflowExecutionFailed', failedAttributes(request, cause));
+}
+
+export function failExternalCancel(run: RunDraft, initiatedEventId: number, cause: number): void {
+  const request = run.run.externalCancels.get(initiatedEventId);
+  assert(request !== undefined, 'a pending cancel request fails');
+  addFailure(run, 'requestCancelExternalWorkflowExecutionFailed', { ...failedAttributes(request, cause), control: '' });
+}
+
+function addFailure(
+  run: RunDraft,
+  kind: 'signalExternalWorkflowExecutionFailed' | 'requestCancelExternalWorkflowExecutionFailed',
+  attributes: FailedAttributes,
+): void {
+  // No task is pending in two cases: nothing is going on, or a completion is being decided. Only there the event has to wait.
+  const completing = run.events.some(({ event }) => event.type === 'workflowTaskCompleted');
+  if (completing) run.buffer(kind, attributes);
+  else run.addOrBuffer(kind, attributes);
+}
+
+function failedAttributes(request: ExternalRequest, cause: number): FailedAttributes {
+  const { namespace, workflowExecution, initiatedEventId, control, namespaceId } = request;
+  // The completed task is named by the initiated event; here Temporal leaves it out.
+  return { cause, workflowTaskCompletedEventId: 0, namespace, workflowExecution, initiatedEventId, control, namespaceId };
+}
+
+function causeOf(cause: Extract<OutboxOutcome, { readonly kind: 'externalFailed' }>['cause']): number {
+  switch (cause) {
+    case 'not-found':
+      return externalFailedCause.executionNotFound;
+    case 'namespace-not-found':
+      return externalFailedCause.namespaceNotFound;
+    case 'signal-count-limit-exceeded':
+      return externalFailedCause.signalCountLimitExceeded;
+    default:
+      return unreachable(cause);
+  }
+}

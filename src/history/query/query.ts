@@ -1,0 +1,116 @@
+/**
+ * Queries: a worker's view of a workflow, without a trace in its history.
+ *
+ *   no task pending, or closed ──▶ direct: a task of its own, sticky queue first
+ *   a task is pending          ──▶ buffered: rides on the next task, so that it sees all that was acknowledged before it
+ */
+import type { QueryResult, QueryWorkflow } from '../commands.ts';
+import type { Draft } from '../draft.ts';
+import type { DirectQuery } from '../effects.ts';
+import { findRun, reject, workflowNotFound } from '../reject.ts';
+import type { HistoryReply } from '../replies.ts';
+import { isRunning, type Run, status } from '../state.ts';
+import type { BufferedQuery } from '../volatile.ts';
+import { queryRejectCondition } from '../wire-enums.ts';
+import { currentTaskQueue } from '../workflow-task/workflow-task.ts';
+
+/** A task that fails again and again will not answer a query either. */
+const failingAttempts = 3;
+
+/** undefined: the answer comes later. */
+export function queryWorkflow(draft: Draft, command: QueryWorkflow): HistoryReply | undefined {
+  const run = findRun(draft.shard, command.key);
+  if (run === undefined) return workflowNotFound(command.key);
+  if (rejectsQuery(run, command.rejectCondition)) return { kind: 'queryRejected', status: run.status };
+  const hasCompleted = run.previousStartedEventId !== 0;
+  if (!isRunning(run) && !hasCompleted) {
+    return reject({ reason: 'workflow-not-ready', message: 'Workflow execution closed before WorkflowTaskStarted event' });
+  }
+  if (isRunning(run) && run.workflowTask === undefined && !hasCompleted && run.start.executionTimeMs > command.deadlineMs) {
+    return reject({ reason: 'workflow-not-ready', message: 'Workflow task is not scheduled yet.' });
+  }
+  if (run.workflowTaskAttempt >= failingAttempts) {
+    return reject({ reason: 'workflow-not-ready', message: 'Unable to query workflow due to Workflow Task in failed state.' });
+  }
+  const query: BufferedQuery = {
+    askId: draft.askId,
+    queryId: command.queryId,
+    query: command.query,
+    deadlineMs: command.deadlineMs,
+  };
+  if (hasCompleted && (!isRunning(run) || run.workflowTask === undefined)) {
+    draft.effects.push(directQuery(run, query));
+    return undefined;
+  }
+  const { runId } = run.key;
+  if ((draft.volatile.queries.get(runId)?.size ?? 0) >= draft.limits.bufferedQueriesMax) {
+    const message =
+      'consistent query buffer is full, this may be caused by too many queries and workflow not able to process query fast enough';
+    return reject({ reason: 'busy-workflow', message });
+  }
+  draft.stage({ kind: 'queryBuffered', runId, query });
+  return undefined;
+}
+
+function rejectsQuery(run: Run, condition: number): boolean {
+  switch (condition) {
+    case queryRejectCondition.notOpen:
+      return !isRunning(run);
+    case queryRejectCondition.notCompletedCleanly:
+      return !isRunning(run) && run.status !== status.completed;
+    default:
+      return false;
+  }
+}
+
+function directQuery(run: Run, query: BufferedQuery): DirectQuery {
+  return {
+    kind: 'directQuery',
+    askId: query.askId,
+    queryId: query.queryId,
+    key: run.key,
+    workflowType: run.start.workflowType,
+    taskQueue: currentTaskQueue(run),
+    normalTaskQueue: run.start.taskQueue,
+    scheduleToStartTimeoutMs: run.sticky?.scheduleToStartTimeoutMs ?? 0,
+    query: query.query,
+    deadlineMs: query.deadlineMs,
+    previousStartedEventId: run.previousStartedEventId,
+    lastEventId: run.nextEventId - 1,
+  };
+}
+
+/** The results that came with a completed task. */
+export function answerQueries(draft: Draft, run: Run, results: ReadonlyMap<string, QueryResult>): void {
+  if (results.size === 0) return;
+  for (const query of draft.waitingQueries(run.key.runId)) {
+    const result = results.get(query.queryId);
+    if (result === undefined) continue;
+    draft.stage({ kind: 'waitEnded', askId: query.askId });
+    draft.effects.push({ kind: 'reply', askId: query.askId, reply: queryReply(result, draft.limits.blobBytesMax) });
+  }
+}
+
+export function queryReply(result: QueryResult, blobBytesMax: number): HistoryReply {
+  if (result.answer !== undefined && result.answer.length > blobBytesMax) {
+    return reject({
+      reason: 'query-failed',
+      message: `query result size (${result.answer.length}) exceeds limit (${blobBytesMax})`,
+      failure: undefined,
+    });
+  }
+  if (result.answered) return { kind: 'queryAnswered', answer: result.answer };
+  return reject({ reason: 'query-failed', message: result.errorMessage, failure: result.failure });
+}
+
+/** No further task is due: what still waits goes out on its own. `run` is the run as it will be. */
+export function releaseQueries(draft: Draft, run: Run): void {
+  for (const query of draft.waitingQueries(run.key.runId)) {
+    draft.stage({ kind: 'waitEnded', askId: query.askId });
+    if (run.previousStartedEventId !== 0) draft.effects.push(directQuery(run, query));
+    else {
+      const message = 'Workflow execution closed before WorkflowTaskStarted event';
+      draft.effects.push({ kind: 'reply', askId: query.askId, reply: reject({ reason: 'workflow-not-ready', message }) });
+    }
+  }
+}

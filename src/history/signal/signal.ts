@@ -1,0 +1,73 @@
+/** Signals, from clients and from other workflows. */
+import type { ParentLink, SignalAttributes, SignalWorkflow } from '../commands.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import { findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from '../reject.ts';
+import type { HistoryReply, Rejected, SignaledReply } from '../replies.ts';
+import { isRunning, type Run } from '../state.ts';
+import { scheduleWorkflowTask, wake } from '../workflow-task/workflow-task.ts';
+
+export function signalWorkflow(draft: Draft, command: SignalWorkflow): HistoryReply {
+  const run = findRun(draft.shard, command.key);
+  if (run === undefined) return workflowNotFound(command.key);
+  if (command.childOf !== undefined && !isChildOf(run, command.childOf)) return workflowNotFound(command.key);
+  // A repeat is answered even when the run has closed meanwhile.
+  if (command.signal.requestId !== '' && run.signalRequestIds.has(command.signal.requestId)) return signaled(run);
+  if (!isRunning(run)) return workflowClosed;
+  const problem = signalProblem(draft, run);
+  if (problem !== undefined) return problem;
+  writeSignal(draft.about(run), command.signal, {});
+  return signaled(run);
+}
+
+function signaled(run: Run): SignaledReply {
+  return { kind: 'signaled', runId: run.key.runId };
+}
+
+export function isChildOf(run: Run, parent: ParentLink): boolean {
+  const own = run.start.parent;
+  return own !== undefined && own.workflowId === parent.workflowId && own.runId === parent.runId && own.namespaceId === parent.namespaceId;
+}
+
+export function signalProblem(draft: Draft, run: Run): Rejected | undefined {
+  const { signalsPerRunMax } = draft.limits;
+  let signals = run.signalCount;
+  if (signals + run.buffered.length >= signalsPerRunMax) {
+    for (const event of run.buffered) if (event.type === 'workflowExecutionSignaled') signals++;
+    if (signals >= signalsPerRunMax) return rejectInvalid('exceeded workflow execution limit for signal events');
+  }
+  // It tried to close and could not because of events like this one: let it.
+  if (run.closeAttempted && run.workflowTask !== undefined && run.workflowTask.startedEventId !== 0) {
+    return reject({ reason: 'busy-workflow', message: 'workflow operation can not be applied because workflow is closing' });
+  }
+  return undefined;
+}
+
+export type Waking = {
+  /** Default: true. */
+  readonly wake?: boolean;
+  /** The signal ends a pending start delay. */
+  readonly skipBackoff?: boolean;
+};
+
+export function writeSignal(run: RunDraft, signal: SignalAttributes, waking: Waking): void {
+  run.addOrBuffer(
+    'workflowExecutionSignaled',
+    {
+      signalName: signal.signalName,
+      input: signal.input,
+      identity: signal.identity,
+      header: signal.header,
+      skipGenerateWorkflowTask: false,
+      externalWorkflowExecution: signal.externalWorkflowExecution,
+      requestId: signal.requestId,
+    },
+    { links: signal.links },
+  );
+  if (waking.wake === false) return;
+  const inBackoff = run.run.backoffTaskId !== 0;
+  if (!inBackoff) wake(run);
+  else if (waking.skipBackoff === true) {
+    run.finishTask(run.run.backoffTaskId);
+    scheduleWorkflowTask(run);
+  }
+}

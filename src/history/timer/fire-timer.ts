@@ -1,0 +1,117 @@
+/** Timers that are due. One that no longer fits the state does nothing but end. */
+import { unreachable } from '../../kernel/assert.ts';
+import { fireActivityRetry, fireActivityTimeout } from '../activity/activity-close.ts';
+import { closeRun, forceEndWorkflowTask } from '../execution/close.ts';
+import type { FireTimer } from '../commands.ts';
+import type { Draft } from '../draft.ts';
+import { fireWorkflowTaskTimeout } from '../workflow-task/fail-workflow-task.ts';
+import type { HistoryReply } from '../replies.ts';
+import { isRunning, type Run, type UserTimer } from '../state.ts';
+import type { TimerTask } from '../tasks.ts';
+import { retryState } from '../wire-enums.ts';
+import { wake } from '../workflow-task/workflow-task.ts';
+
+const done: HistoryReply = { kind: 'done' };
+
+export function fireTimer(draft: Draft, command: FireTimer): HistoryReply {
+  const task = draft.shard.timers.get(command.taskId);
+  if (task === undefined || task.fireTimeMs > draft.nowMs) return done;
+  switch (task.kind) {
+    case 'activityTimeout':
+      fireActivityTimeout(draft, task);
+      return done;
+    case 'activityRetry':
+      fireActivityRetry(draft, task);
+      return done;
+    case 'workflowTaskTimeout':
+      fireWorkflowTaskTimeout(draft, task, command.jitter);
+      return done;
+    case 'userTimer':
+    case 'firstWorkflowTask':
+    case 'runTimeout':
+    case 'executionTimeout':
+    case 'retention': {
+      draft.finishTask(task.taskId);
+      const run = draft.shard.runs.get(task.key.runId);
+      if (run !== undefined) fireForRun(draft, run, task);
+      return done;
+    }
+    default:
+      return unreachable(task);
+  }
+}
+
+function fireForRun(
+  draft: Draft,
+  run: Run,
+  task: Extract<TimerTask, { readonly kind: 'userTimer' | 'firstWorkflowTask' | 'runTimeout' | 'executionTimeout' | 'retention' }>,
+): void {
+  const firing = draft.about(run);
+  switch (task.kind) {
+    case 'userTimer':
+      if (isRunning(run)) fireUserTimers(draft, run, task.taskId);
+      return;
+    case 'firstWorkflowTask':
+      if (run.previousStartedEventId === 0) wake(firing);
+      return;
+    case 'runTimeout':
+    case 'executionTimeout':
+      if (!isRunning(run)) return;
+      forceEndWorkflowTask(firing);
+      closeRun(firing, 'workflowExecutionTimedOut', { retryState: stateAtTimeout(run, draft.nowMs), newExecutionRunId: '' });
+      return;
+    case 'retention':
+      if (isStillNeeded(draft, run)) {
+        const fireTimeMs = draft.nowMs + draft.limits.retentionRecheckMs;
+        firing.addTask({ kind: 'retention', taskId: draft.nextTaskId(), fireTimeMs, key: run.key });
+      } else firing.noteInShard({ kind: 'runForgotten' });
+  }
+}
+
+/**
+ * Its parent, or a child, has not heard of its end, for as long as that one's shard has been out of reach: forgotten now, the one would wait
+ * for ever and the other go on for ever. A run that was put aside waits for a person, and not beyond its retention.
+ */
+function isStillNeeded(draft: Draft, run: Run): boolean {
+  return run.undelivered > 0 && !draft.shard.aside.has(run.key.runId);
+}
+
+/** All that are due, by time and then by start; of very many the first, with the rest to follow by their own tasks. */
+function fireUserTimers(draft: Draft, run: Run, firedTaskId: number): void {
+  // After a pause of ours both may be past; the run's end comes first then, and what is later never fires.
+  const { runExpirationMs } = run.start;
+  const untilMs = runExpirationMs === 0 ? draft.nowMs : Math.min(draft.nowMs, runExpirationMs);
+  const due = dueTimers(draft, run, untilMs);
+  due.sort((a, b) => a.fireTimeMs - b.fireTimeMs || a.startedEventId - b.startedEventId);
+  const together = due.slice(0, draft.limits.timersFiredTogetherMax);
+  // The task that fired is over: its timer must not wait for another.
+  const own = due.find(({ taskId }) => taskId === firedTaskId);
+  if (own !== undefined && !together.includes(own)) together.push(own);
+  const firing = draft.about(run);
+  for (const { timerId, startedEventId, taskId } of together) {
+    draft.finishTask(taskId);
+    firing.addOrBuffer('timerFired', { timerId, startedEventId });
+  }
+  if (together.length > 0) wake(firing);
+}
+
+/** Of a run with thousands of timers, one at a time may be due: all the others are not looked at each time. */
+function dueTimers(draft: Draft, run: Run, untilMs: number): UserTimer[] {
+  const due: UserTimer[] = [];
+  const dueInShard = draft.shard.timers.due(untilMs, run.timers.size);
+  if (dueInShard === undefined) {
+    for (const timer of run.timers.values()) if (timer.fireTimeMs <= untilMs) due.push(timer);
+    return due;
+  }
+  for (const task of dueInShard) {
+    const timer = task.kind === 'userTimer' && task.key.runId === run.key.runId ? run.timers.get(task.timerId) : undefined;
+    if (timer?.taskId === task.taskId) due.push(timer);
+  }
+  return due;
+}
+
+/** At the end of the whole execution no policy could start another run. */
+function stateAtTimeout({ start }: Run, nowMs: number): number {
+  const executionOver = start.executionExpirationMs > 0 && nowMs >= start.executionExpirationMs;
+  return executionOver ? retryState.timeout : retryState.retryPolicyNotSet;
+}

@@ -1,0 +1,64 @@
+/** START_TIMER and CANCEL_TIMER. */
+import { utf8Bytes } from '../../kernel/utf8.ts';
+import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion, exceedsId } from '../workflow-task/completion.ts';
+
+export function startTimer(completion: Completion, command: CommandOfType<'startTimer'>): CommandFailure | undefined {
+  const cause = 'badStartTimerAttributes';
+  const { run } = completion;
+  const a = command.attributes;
+  if (a === undefined) return bad(cause, 'StartTimerCommandAttributes is not set on StartTimerCommand.');
+  const { timerId, startToFireTimeoutMs } = a;
+  if (timerId === '') return bad(cause, 'TimerId is not set on StartTimerCommand.');
+  if (exceedsId(completion, timerId)) return bad(cause, tooLongTimerId(completion, timerId, 'StartTimerCommand'));
+  if (startToFireTimeoutMs < 0) {
+    return bad(cause, `An invalid StartToFireTimeout is set on StartTimerCommand: negative duration. TimerId=${timerId}`);
+  }
+  if (run.run.timers.has(timerId))
+    return bad('startTimerDuplicateId', `invalid history builder state for action: add-timer-started-event, TimerID: ${timerId}`);
+  const startedEventId = run.add(
+    'timerStarted',
+    { timerId, startToFireTimeoutMs, workflowTaskCompletedEventId: completion.completedEventId },
+    commandMeta(command),
+  );
+  const fireTimeMs = run.draft.nowMs + startToFireTimeoutMs;
+  run.addTask({ kind: 'userTimer', taskId: run.draft.nextTaskId(), fireTimeMs, key: run.run.key, timerId, startedEventId });
+  return undefined;
+}
+
+export function cancelTimer(completion: Completion, command: CommandOfType<'cancelTimer'>): CommandFailure | undefined {
+  const cause = 'badCancelTimerAttributes';
+  const { run } = completion;
+  const a = command.attributes;
+  if (a === undefined) return bad(cause, 'CancelTimerCommandAttributes is not set on CancelTimerCommand.');
+  const { timerId } = a;
+  if (timerId === '') return bad(cause, 'TimerId is not set on CancelTimerCommand.');
+  if (exceedsId(completion, timerId)) return bad(cause, tooLongTimerId(completion, timerId, 'CancelTimerCommand'));
+  const timer = run.run.timers.get(timerId);
+  let startedEventId = timer?.startedEventId;
+  if (timer !== undefined) run.finishTask(timer.taskId);
+  else {
+    // It has fired, but the workflow does not know: then it has been cancelled in time.
+    for (const event of run.run.buffered) {
+      if (event.type === 'timerFired' && event.attributes.timerId === timerId) startedEventId = event.attributes.startedEventId;
+    }
+    if (startedEventId === undefined)
+      return bad(cause, `invalid history builder state for action: add-timer-canceled-event, TimerID: ${timerId}`);
+    run.note({ kind: 'timerFiredUnbuffered', timerId });
+    completion.unhandledEvents = completion.unhandledEvents && run.run.buffered.length > 0;
+  }
+  run.add(
+    'timerCanceled',
+    {
+      timerId,
+      startedEventId: startedEventId ?? 0,
+      workflowTaskCompletedEventId: completion.completedEventId,
+      identity: completion.request.identity,
+    },
+    commandMeta(command),
+  );
+  return undefined;
+}
+
+function tooLongTimerId(completion: Completion, timerId: string, where: string): string {
+  return `TimerId on ${where} exceeds length limit. TimerId=${timerId} Length=${utf8Bytes(timerId)} Limit=${completion.run.draft.limits.idBytesMax}`;
+}

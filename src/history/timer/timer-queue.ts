@@ -1,0 +1,136 @@
+/**
+ * The pending timers of a shard, by (fire time, task id).
+ *
+ * The map is the truth and is what is hashed; the heap is an index over it. A timer that is removed (its activity completed, its
+ * workflow closed) leaves its heap entry behind, which is passed over when it comes to the top. When more than half of the heap is
+ * such leftovers it is built anew, so that a day-long timeout of a workflow that took a second does not stay for a day.
+ *
+ * A timer that cannot be decided is postponed: its entry moves back in the heap, and those behind it fire meanwhile. That is no part of the
+ * truth: the task keeps its fire time.
+ */
+import type { TimerTask } from '../tasks.ts';
+
+export type NextTimer = { readonly fireTimeMs: number; readonly taskId: number };
+
+const heapEntriesKept = 1024;
+
+export class TimerQueue {
+  readonly #tasks = new Map<number, TimerTask>();
+  #heap: NextTimer[] = [];
+  /** Task id -> the time of the heap entry that counts. Nearly always empty. */
+  readonly #postponed = new Map<number, number>();
+
+  get size(): number {
+    return this.#tasks.size;
+  }
+
+  get(taskId: number): TimerTask | undefined {
+    return this.#tasks.get(taskId);
+  }
+
+  values(): IterableIterator<TimerTask> {
+    return this.#tasks.values();
+  }
+
+  add(task: TimerTask): void {
+    this.#tasks.set(task.taskId, task);
+    this.#heap.push(task);
+    this.#up(this.#heap.length - 1);
+  }
+
+  remove(taskId: number): boolean {
+    if (!this.#tasks.delete(taskId)) return false;
+    if (this.#postponed.size > 0) this.#postponed.delete(taskId);
+    if (this.#heap.length > heapEntriesKept && this.#heap.length > 2 * this.#tasks.size) this.#rebuild();
+    return true;
+  }
+
+  /** Not before that time, whenever it was due. */
+  postpone(taskId: number, untilMs: number): void {
+    if (!this.#tasks.has(taskId)) return;
+    this.#postponed.set(taskId, untilMs);
+    this.#heap.push({ fireTimeMs: untilMs, taskId });
+    this.#up(this.#heap.length - 1);
+  }
+
+  next(): NextTimer | undefined {
+    for (;;) {
+      const top = this.#heap[0];
+      if (top === undefined) return undefined;
+      if (this.#counts(top)) return { fireTimeMs: top.fireTimeMs, taskId: top.taskId };
+      this.#pop();
+    }
+  }
+
+  /** All that are due, in no order; undefined: to find them takes more than `visitsMax` looks. */
+  due(nowMs: number, visitsMax: number): ReadonlySet<TimerTask> | undefined {
+    if (this.#postponed.size > 0) return undefined;
+    // One that was removed and added again has two entries.
+    const due = new Set<TimerTask>();
+    // Below an entry that is not due, none is.
+    const unvisited = [0];
+    for (let visits = 0, at = unvisited.pop(); at !== undefined; at = unvisited.pop()) {
+      const entry = this.#heap[at];
+      if (entry === undefined || entry.fireTimeMs > nowMs) continue;
+      if (++visits > visitsMax) return undefined;
+      const task = this.#tasks.get(entry.taskId);
+      if (task !== undefined) due.add(task);
+      unvisited.push(2 * at + 1, 2 * at + 2);
+    }
+    return due;
+  }
+
+  #counts({ fireTimeMs, taskId }: NextTimer): boolean {
+    if (!this.#tasks.has(taskId)) return false;
+    const postponedMs = this.#postponed.size > 0 ? this.#postponed.get(taskId) : undefined;
+    return postponedMs === undefined || postponedMs === fireTimeMs;
+  }
+
+  #rebuild(): void {
+    const entries: NextTimer[] = [...this.#tasks.values()];
+    for (const [taskId, fireTimeMs] of this.#postponed) entries.push({ fireTimeMs, taskId });
+    this.#heap = entries.sort(byFireTime);
+  }
+
+  #pop(): void {
+    const last = this.#heap.pop();
+    if (last === undefined || this.#heap.length === 0) return;
+    this.#heap[0] = last;
+    this.#down(0);
+  }
+
+  #up(from: number): void {
+    const heap = this.#heap;
+    const task = heap[from] as NextTimer;
+    let at = from;
+    while (at > 0) {
+      const parentAt = (at - 1) >> 1;
+      const parent = heap[parentAt] as NextTimer;
+      if (byFireTime(parent, task) <= 0) break;
+      heap[at] = parent;
+      at = parentAt;
+    }
+    heap[at] = task;
+  }
+
+  #down(from: number): void {
+    const heap = this.#heap;
+    const task = heap[from] as NextTimer;
+    let at = from;
+    for (;;) {
+      let childAt = 2 * at + 1;
+      if (childAt >= heap.length) break;
+      const right = heap[childAt + 1];
+      if (right !== undefined && byFireTime(right, heap[childAt] as NextTimer) < 0) childAt++;
+      const child = heap[childAt] as NextTimer;
+      if (byFireTime(task, child) <= 0) break;
+      heap[at] = child;
+      at = childAt;
+    }
+    heap[at] = task;
+  }
+}
+
+function byFireTime(a: NextTimer, b: NextTimer): number {
+  return a.fireTimeMs - b.fireTimeMs || a.taskId - b.taskId;
+}

@@ -1,0 +1,251 @@
+/**
+ * A worker answers a workflow task.
+ *
+ *   Completed · events of its commands · buffered events · next Scheduled [· Started, when it is returned inline]
+ *
+ * The commands are decided over a draft. If one of them is bad, the draft is dropped and the task is failed instead: nothing of a bad
+ * completion stays. A bad repeated attempt writes nothing at all; it times out, which slows it down.
+ */
+import { assert, unreachable } from '../../kernel/assert.ts';
+import { describeStartedActivity, pendingActivity, writeActivityStarted } from '../activity/activity-task.ts';
+import { flushBuffer } from '../execution/buffer.ts';
+import { terminateRun } from '../execution/close.ts';
+import type { CompleteWorkflowTask, StickyAttributes, WorkflowCommand } from '../commands.ts';
+import { requestCancelActivityTask } from '../activity/cancel-activity.ts';
+import { cancelWorkflowExecution, completeWorkflowExecution, failWorkflowExecution } from '../execution/close-workflow.ts';
+import { type CommandFailure, type Completion, failureMessage } from './completion.ts';
+import { continueAsNewWorkflowExecution } from '../execution/continue-as-new.ts';
+import { requestCancelExternalWorkflowExecution, signalExternalWorkflowExecution } from '../external/external-commands.ts';
+import { recordMarker } from '../execution/record-marker.ts';
+import { scheduleActivityTask } from '../activity/schedule-activity.ts';
+import { startChildWorkflowExecution } from '../child/start-child.ts';
+import { notBuiltField } from './not-built.ts';
+import { cancelTimer, startTimer } from '../timer/timer-commands.ts';
+import { modifyWorkflowProperties, upsertWorkflowSearchAttributes } from '../execution/upsert.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import { writeWorkflowTaskFailed } from './fail-workflow-task.ts';
+import { answerQueries, releaseQueries } from '../query/query.ts';
+import { reject, rejectInvalid } from '../reject.ts';
+import type { HistoryReply, Rejected, StartedActivityTask, StartedWorkflowTask } from '../replies.ts';
+import { dropSpeculative } from './speculative.ts';
+import { findStartedTask } from './started-task.ts';
+import { isRunning, type Run } from '../state.ts';
+import { pascalCase, timeoutType, workflowTaskFailedCause } from '../wire-enums.ts';
+import {
+  describeStarted,
+  finishWorkflowTaskTasks,
+  scheduleWorkflowTask,
+  startedAttributes,
+  stickyScheduleToStart,
+  writeStarted,
+} from './workflow-task.ts';
+
+export function completeWorkflowTask(draft: Draft, request: CompleteWorkflowTask): HistoryReply {
+  const found = findStartedTask(draft, request.task);
+  if (found.kind === 'rejected') return found;
+  const { run, workflowTask } = found;
+  const sequenceProblem = commandSequenceProblem(request.commands);
+  if (sequenceProblem !== undefined) return rejectInvalid(sequenceProblem);
+  const notBuilt = notBuiltField(request.commands);
+  if (notBuilt !== undefined) return reject({ reason: 'not-built', message: `${notBuilt} is not supported yet` });
+  if (workflowTask.kind === 'speculative' && dropSpeculative(draft, run, request)) {
+    answerQueries(draft, run, request.queryResults);
+    return { kind: 'workflowTaskCompleted', workflowTask: undefined, activityTasks: [], resetHistoryEventId: run.previousStartedEventId };
+  }
+
+  const completing = draft.about(run);
+  completing.write();
+  const isHeartbeat = request.forceCreateNewWorkflowTask && request.commands.length === 0;
+  if (isHeartbeat && draft.nowMs - workflowTask.originalScheduledTimeMs > draft.limits.workflowTaskHeartbeatMsMax) {
+    return endHeartbeats(completing, request);
+  }
+
+  const completion: Completion = {
+    run: completing,
+    request,
+    completedEventId: writeCompleted(completing, request),
+    unhandledEvents: run.buffered.length > 0,
+    cancelledUnstarted: false,
+    closesBuffered: undefined,
+    eager: [],
+    childrenStarted: new Set(),
+    signalsToItself: 0,
+    cancelsOfItself: 0,
+    upsertedBytes: 0,
+  };
+  setSticky(completing, request.sticky);
+  for (const command of request.commands) {
+    const failure = applyCommand(completion, command);
+    if (failure !== undefined) return failTask(draft, run, request, failure);
+  }
+  const hadEvents = completing.run.buffered.length > 0;
+  const activityTasks = startEagerly(completion);
+  flushBuffer(completing);
+  const next = isRunning(completing.run) && (request.forceCreateNewWorkflowTask || hadEvents || completion.cancelledUnstarted);
+  // First the answers that came, so that the next task carries only what is left; with no next task that goes out on its own.
+  answerQueries(draft, completing.run, request.queryResults);
+  if (!next) releaseQueries(draft, completing.run);
+  const inline = next ? scheduleNext(completing, request, isHeartbeat ? workflowTask.originalScheduledTimeMs : undefined) : undefined;
+  return { kind: 'workflowTaskCompleted', workflowTask: inline, activityTasks, resetHistoryEventId: 0 };
+}
+
+function commandSequenceProblem(commands: readonly WorkflowCommand[]): string | undefined {
+  const closeAt = commands.findIndex((command) => closing.has(command.type));
+  const close = commands[closeAt];
+  if (close === undefined || closeAt === commands.length - 1) return undefined;
+  const all = commands.map((command) => pascalCase(command.type)).join(', ');
+  return `invalid command sequence: [${all}], command ${pascalCase(close.type)} must be the last command.`;
+}
+
+const closing: ReadonlySet<WorkflowCommand['type']> = new Set([
+  'completeWorkflowExecution',
+  'failWorkflowExecution',
+  'cancelWorkflowExecution',
+  'continueAsNewWorkflowExecution',
+] as const);
+
+/** Scheduled and Started too, when this was a repeated attempt that history has not shown so far. */
+function writeCompleted(run: RunDraft, request: CompleteWorkflowTask): number {
+  finishWorkflowTaskTasks(run);
+  let { workflowTask } = run.run;
+  assert(workflowTask !== undefined, 'a task is completed');
+  if (workflowTask.kind === 'transient') {
+    const { scheduledTimeMs, startedTimeMs, taskQueue, startToCloseTimeoutMs, attempt } = workflowTask;
+    const started = startedAttributes(workflowTask);
+    run.add('workflowTaskScheduled', { taskQueue, startToCloseTimeoutMs, attempt }, { timeMs: scheduledTimeMs });
+    run.add('workflowTaskStarted', started, { timeMs: startedTimeMs });
+    workflowTask = run.run.workflowTask;
+    assert(workflowTask !== undefined, 'written just now');
+  }
+  return run.add('workflowTaskCompleted', {
+    scheduledEventId: workflowTask.scheduledEventId,
+    startedEventId: workflowTask.startedEventId,
+    identity: request.identity,
+    binaryChecksum: request.binaryChecksum,
+    workerVersion: request.workerVersion,
+    sdkMetadata: request.sdkMetadata,
+    deployment: undefined,
+    versioningBehavior: 0,
+    workerDeploymentVersion: '',
+    workerDeploymentName: '',
+    deploymentVersion: undefined,
+    meteringMetadata: request.meteringMetadata,
+  });
+}
+
+function setSticky(run: RunDraft, sticky: StickyAttributes | undefined): void {
+  const old = run.run.sticky;
+  if (sticky === undefined || sticky.taskQueue.name === '') {
+    if (old !== undefined) run.note({ kind: 'stickyCleared' });
+    return;
+  }
+  const { taskQueue } = sticky;
+  const scheduleToStartTimeoutMs = stickyScheduleToStart(sticky.scheduleToStartTimeoutMs, run.draft.limits);
+  if (old?.taskQueue.name === taskQueue.name && old.scheduleToStartTimeoutMs === scheduleToStartTimeoutMs) return;
+  run.note({ kind: 'stickySet', sticky: { taskQueue, scheduleToStartTimeoutMs } });
+}
+
+function applyCommand(completion: Completion, command: WorkflowCommand): CommandFailure | undefined {
+  switch (command.type) {
+    case 'scheduleActivityTask':
+      return scheduleActivityTask(completion, command);
+    case 'requestCancelActivityTask':
+      return requestCancelActivityTask(completion, command);
+    case 'startTimer':
+      return startTimer(completion, command);
+    case 'cancelTimer':
+      return cancelTimer(completion, command);
+    case 'recordMarker':
+      return recordMarker(completion, command);
+    case 'completeWorkflowExecution':
+      return completeWorkflowExecution(completion, command);
+    case 'failWorkflowExecution':
+      return failWorkflowExecution(completion, command);
+    case 'cancelWorkflowExecution':
+      return cancelWorkflowExecution(completion, command);
+    case 'continueAsNewWorkflowExecution':
+      return continueAsNewWorkflowExecution(completion, command);
+    case 'startChildWorkflowExecution':
+      return startChildWorkflowExecution(completion, command);
+    case 'requestCancelExternalWorkflowExecution':
+      return requestCancelExternalWorkflowExecution(completion, command);
+    case 'signalExternalWorkflowExecution':
+      return signalExternalWorkflowExecution(completion, command);
+    case 'upsertWorkflowSearchAttributes':
+      return upsertWorkflowSearchAttributes(completion, command);
+    case 'modifyWorkflowProperties':
+      return modifyWorkflowProperties(completion, command);
+    default:
+      return unreachable(command);
+  }
+}
+
+/** Activities that go back with the answer: no queue sees them. One that was cancelled again, or whose workflow closed, does not start. */
+function startEagerly({ run, request, eager }: Completion): readonly StartedActivityTask[] {
+  const tasks: StartedActivityTask[] = [];
+  if (!isRunning(run.run)) return tasks;
+  for (const scheduledEventId of eager) {
+    if (!run.run.activities.has(scheduledEventId)) continue;
+    writeActivityStarted(run, scheduledEventId, request.pollRequestId, request.identity, request.workerVersion);
+    tasks.push(describeStartedActivity(run.run, pendingActivity(run, scheduledEventId)));
+  }
+  return tasks;
+}
+
+function scheduleNext(
+  run: RunDraft,
+  request: CompleteWorkflowTask,
+  originalScheduledTimeMs: number | undefined,
+): StartedWorkflowTask | undefined {
+  const inline = request.returnNewWorkflowTask;
+  scheduleWorkflowTask(run, {
+    jitter: request.jitter,
+    dispatch: !inline,
+    ...(originalScheduledTimeMs === undefined ? {} : { originalScheduledTimeMs }),
+  });
+  if (!inline) return undefined;
+  writeStarted(run, request.pollRequestId, request.identity);
+  assert(run.run.workflowTask !== undefined, 'started just now');
+  // This worker has everything up to the task that it completes.
+  return { ...describeStarted(run.draft, run.run, run.run.workflowTask), historyFirstEventId: run.run.previousStartedEventId + 1 };
+}
+
+/** A worker that only ever asks for more time loses the task. */
+function endHeartbeats(run: RunDraft, request: CompleteWorkflowTask): Rejected {
+  const workflowTask = run.run.workflowTask;
+  assert(workflowTask !== undefined, 'a task heartbeats');
+  finishWorkflowTaskTasks(run);
+  const { scheduledEventId, startedEventId } = workflowTask;
+  if (workflowTask.kind === 'normal') {
+    run.add('workflowTaskTimedOut', { scheduledEventId, startedEventId, timeoutType: timeoutType.startToClose });
+  } else run.note({ kind: 'workflowTaskFailed', unhandledCommand: false });
+  if (run.run.sticky !== undefined) run.note({ kind: 'stickyCleared' });
+  scheduleWorkflowTask(run, { jitter: request.jitter });
+  return reject({ reason: 'task-not-found', message: 'workflow task heartbeat timeout' });
+}
+
+/** The bad command's answer; what it left in the draft is dropped first. */
+function failTask(draft: Draft, run: Run, request: CompleteWorkflowTask, failure: CommandFailure): Rejected {
+  draft.discard();
+  const message = failureMessage(failure);
+  const answer = reject({ reason: failure.cause === 'unhandledCommand' ? 'unhandled-command' : 'bad-command', message });
+  const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
+  assert(workflowTask !== undefined, 'the task that is answered');
+  if (workflowTask.attempt > 1 && failure.cause !== 'unhandledCommand' && !failure.terminate) return answer;
+
+  const failing = draft.about(run);
+  writeWorkflowTaskFailed(failing, {
+    cause: workflowTaskFailedCause[failure.cause],
+    failure: draft.wire.encodeFailure({ message, cause: undefined, info: { kind: 'server', nonRetryable: false } }),
+    // The server fails the task, on behalf of the worker that sent the commands.
+    identity: request.identity,
+    binaryChecksum: request.binaryChecksum,
+  });
+  if (!failure.terminate) {
+    scheduleWorkflowTask(failing, { jitter: request.jitter });
+    return answer;
+  }
+  flushBuffer(failing);
+  terminateRun(failing, { reason: message, details: undefined, identity: 'history-service', links: [] });
+  return answer;
+}

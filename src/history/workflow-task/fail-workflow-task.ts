@@ -1,0 +1,105 @@
+/** A workflow task that fails or times out, and the attempt that follows. */
+import { assert } from '../../kernel/assert.ts';
+import { terminateRun } from '../execution/close.ts';
+import type { FailWorkflowTask, ResetStickyTaskQueue } from '../commands.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import { findRun, findRunning, isRejected, workflowClosed } from '../reject.ts';
+import type { HistoryReply } from '../replies.ts';
+import { findStartedTask } from './started-task.ts';
+import { isRunning } from '../state.ts';
+import type { TimerTask } from '../tasks.ts';
+import { taskQueueKind, timeoutType, workflowTaskFailedCause } from '../wire-enums.ts';
+import { dispatchWorkflowTask, finishWorkflowTaskTasks, scheduleWorkflowTask } from './workflow-task.ts';
+
+export function failWorkflowTask(draft: Draft, command: FailWorkflowTask): HistoryReply {
+  const found = findStartedTask(draft, command.task);
+  if (found.kind === 'rejected') {
+    const run = findRun(draft.shard, command.task.key);
+    return run !== undefined && !isRunning(run) ? workflowClosed : found;
+  }
+  const failing = draft.about(found.run);
+  if (command.cause === workflowTaskFailedCause.grpcMessageTooLarge) {
+    terminateRun(failing, { reason: 'GrpcMessageTooLarge', details: undefined, identity: 'history-service', links: [] });
+    return { kind: 'done' };
+  }
+  writeWorkflowTaskFailed(failing, {
+    cause: command.cause,
+    failure: command.failure?.bytes,
+    identity: command.identity,
+    binaryChecksum: command.binaryChecksum,
+  });
+  scheduleWorkflowTask(failing, { jitter: command.jitter });
+  return { kind: 'done' };
+}
+
+export type TaskFailure = {
+  readonly cause: number;
+  readonly failure: Uint8Array | undefined;
+  readonly identity: string;
+  readonly binaryChecksum: string;
+};
+
+/** An event for the first attempt only: a failing workflow would otherwise fill its history with its failures. */
+export function writeWorkflowTaskFailed(run: RunDraft, { cause, failure, identity, binaryChecksum }: TaskFailure): void {
+  run.write();
+  const { workflowTask } = run.run;
+  assert(workflowTask !== undefined, 'a task fails');
+  finishWorkflowTaskTasks(run);
+  if (workflowTask.kind === 'transient') {
+    run.note({ kind: 'workflowTaskFailed', unhandledCommand: cause === workflowTaskFailedCause.unhandledCommand });
+    return;
+  }
+  run.add('workflowTaskFailed', {
+    scheduledEventId: workflowTask.scheduledEventId,
+    startedEventId: workflowTask.startedEventId,
+    cause,
+    failure,
+    identity,
+    baseRunId: '',
+    newRunId: '',
+    forkEventVersion: 0,
+    binaryChecksum,
+    workerVersion: undefined,
+  });
+}
+
+export function fireWorkflowTaskTimeout(
+  draft: Draft,
+  task: Extract<TimerTask, { readonly kind: 'workflowTaskTimeout' }>,
+  jitter: number,
+): void {
+  const run = findRun(draft.shard, task.key);
+  draft.finishTask(task.taskId);
+  if (run === undefined) return;
+  const changing = draft.about(run);
+  const { workflowTask } = run;
+  if (!isRunning(run) || workflowTask === undefined || workflowTask.stamp !== task.stamp) return;
+  const { scheduledEventId, startedEventId } = workflowTask;
+  if (task.timeout === 'scheduleToStart') {
+    if (startedEventId !== 0) return;
+    finishWorkflowTaskTasks(changing);
+    changing.add('workflowTaskTimedOut', { scheduledEventId, startedEventId: 0, timeoutType: timeoutType.scheduleToStart });
+  } else {
+    if (startedEventId === 0) return;
+    finishWorkflowTaskTasks(changing);
+    if (workflowTask.kind === 'transient') changing.note({ kind: 'workflowTaskFailed', unhandledCommand: false });
+    else changing.add('workflowTaskTimedOut', { scheduledEventId, startedEventId, timeoutType: timeoutType.startToClose });
+  }
+  scheduleWorkflowTask(changing, { jitter });
+}
+
+/** A task that waits in the sticky queue moves to the normal one. No event. */
+export function resetStickyTaskQueue(draft: Draft, command: ResetStickyTaskQueue): HistoryReply {
+  const run = findRunning(draft.shard, command.key);
+  if (isRejected(run)) return run;
+  if (run.sticky === undefined) return { kind: 'done' };
+  const changing = draft.about(run);
+  changing.note({ kind: 'stickyCleared' });
+  const { workflowTask } = changing.run;
+  if (workflowTask !== undefined && workflowTask.startedEventId === 0 && workflowTask.taskQueue.kind === taskQueueKind.sticky) {
+    finishWorkflowTaskTasks(changing);
+    changing.note({ kind: 'workflowTaskRequeued', taskQueue: run.start.taskQueue });
+    dispatchWorkflowTask(changing);
+  }
+  return { kind: 'done' };
+}

@@ -1,0 +1,267 @@
+/**
+ * A workflow task from its scheduling to its start.
+ *
+ *   scheduled ──(sticky: schedule-to-start timeout)──▶ timed out, again on the normal queue
+ *       │
+ *       ▼ a worker polls
+ *    started ──(start-to-close timeout)──▶ timed out, next attempt
+ *       │
+ *       ├── completed   complete.ts
+ *       └── failed      fail-workflow-task.ts
+ *
+ * From attempt 2 on a task is *transient*: history shows nothing of it until it completes. It becomes normal again, as attempt 1,
+ * when anything else was written since it was scheduled: its event ids would no longer fit.
+ */
+import { assert } from '../../kernel/assert.ts';
+import { flushBuffer } from '../execution/buffer.ts';
+import type { StartWorkflowTask, TaskQueue } from '../commands.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import type { HistoryLimits } from '../limits.ts';
+import type { HistoryReply, StartedWorkflowTask } from '../replies.ts';
+import { findRun, workflowTaskNotFound } from '../reject.ts';
+import { isRunning, type Run, type WorkflowTask } from '../state.ts';
+import { suggestContinueAsNewReason, taskQueueKind } from '../wire-enums.ts';
+
+export type Scheduling = {
+  /** Uniform in [0, 1): spreads the retries of failing workflows. */
+  readonly jitter?: number;
+  /** This task continues a chain of heartbeats. */
+  readonly originalScheduledTimeMs?: number;
+  /** False: it is started in the same record, no queue sees it. */
+  readonly dispatch?: boolean;
+};
+
+/** What is written wakes the workflow: unless a task is pending already, one is scheduled now. */
+export function wake(run: RunDraft, scheduling: Scheduling = {}): void {
+  if (!isRunning(run.run)) return;
+  run.write();
+  if (run.run.workflowTask === undefined) scheduleWorkflowTask(run, scheduling);
+}
+
+export function scheduleWorkflowTask(run: RunDraft, scheduling: Scheduling = {}): void {
+  assert(run.run.workflowTask === undefined, 'one workflow task at a time');
+  // Buffered events get their place before the task, which is then no mere repetition of the last one.
+  const fresh = run.run.buffered.length > 0;
+  if (fresh) flushBuffer(run);
+  const attempt = fresh ? 1 : run.run.workflowTaskAttempt;
+  const taskQueue = currentTaskQueue(run.run);
+  const startToCloseTimeoutMs = startToCloseTimeout(run, attempt, scheduling.jitter ?? 0);
+  if (attempt === 1) run.add('workflowTaskScheduled', { taskQueue, startToCloseTimeoutMs, attempt });
+  else run.note({ kind: 'workflowTaskScheduled', scheduledEventId: run.run.nextEventId, attempt, taskQueue, startToCloseTimeoutMs });
+
+  const { originalScheduledTimeMs } = scheduling;
+  if (originalScheduledTimeMs !== undefined) run.note({ kind: 'workflowTaskHeartbeat', originalScheduledTimeMs });
+  if (scheduling.dispatch ?? true) dispatchWorkflowTask(run);
+}
+
+/** The task goes to its queue; on a sticky queue it does not wait for ever. */
+export function dispatchWorkflowTask(run: RunDraft): void {
+  const { workflowTask, sticky, key } = run.run;
+  assert(workflowTask !== undefined, 'only a scheduled task is dispatched');
+  const isSticky = workflowTask.taskQueue.kind === taskQueueKind.sticky;
+  const scheduleToStartTimeoutMs = isSticky ? stickyScheduleToStart(sticky?.scheduleToStartTimeoutMs ?? 0, run.draft.limits) : 0;
+  const { scheduledEventId, stamp, taskQueue } = workflowTask;
+  run.addTask({
+    kind: 'workflowTask',
+    taskId: run.draft.nextTaskId(),
+    key,
+    version: 0,
+    scheduledEventId,
+    stamp,
+    taskQueue,
+    scheduleToStartTimeoutMs,
+  });
+  if (scheduleToStartTimeoutMs > 0) armWorkflowTaskTimeout(run, scheduleToStartTimeoutMs, 'scheduleToStart');
+}
+
+/** A task must not wait for ever in the queue of one worker: that worker may be gone. */
+export function stickyScheduleToStart(timeoutMs: number, limits: HistoryLimits): number {
+  const { stickyScheduleToStartMsDefault, stickyScheduleToStartMsMax } = limits;
+  return timeoutMs > 0 ? Math.min(timeoutMs, stickyScheduleToStartMsMax) : stickyScheduleToStartMsDefault;
+}
+
+export function armWorkflowTaskTimeout(run: RunDraft, afterMs: number, timeout: 'scheduleToStart' | 'startToClose'): void {
+  const workflowTask = run.run.workflowTask;
+  assert(workflowTask !== undefined, 'a timeout needs its task');
+  run.addTask({
+    kind: 'workflowTaskTimeout',
+    taskId: run.draft.nextTaskId(),
+    fireTimeMs: run.draft.nowMs + afterMs,
+    key: run.run.key,
+    scheduledEventId: workflowTask.scheduledEventId,
+    stamp: workflowTask.stamp,
+    timeout,
+  });
+}
+
+export function currentTaskQueue(run: Run): TaskQueue {
+  if (run.sticky === undefined) return run.start.taskQueue;
+  return { name: run.sticky.taskQueue.name, kind: taskQueueKind.sticky, normalName: run.start.taskQueue.name };
+}
+
+/** Retries are slowed down by a longer timeout, not by a pause: workers report only the first failure, later ones time out. */
+function startToCloseTimeout(run: RunDraft, attempt: number, jitter: number): number {
+  const { workflowTaskBackoffAttempt, workflowTaskBackoffMs, workflowTaskBackoffMsMax } = run.draft.limits;
+  const timeoutMs = run.run.start.taskTimeoutMs;
+  if (attempt < workflowTaskBackoffAttempt) return timeoutMs;
+  const backoffMs = Math.min(workflowTaskBackoffMs * 2 ** (attempt - workflowTaskBackoffAttempt), workflowTaskBackoffMsMax);
+  return timeoutMs + Math.ceil(backoffMs * (0.8 + 0.2 * jitter));
+}
+
+/** Drops a scheduled or started task's dispatch and timeout: every end of a task comes through here. */
+export function finishWorkflowTaskTasks(run: RunDraft): void {
+  const workflowTask = run.run.workflowTask;
+  if (workflowTask === undefined) return;
+  run.finishTask(workflowTask.dispatchTaskId);
+  run.finishTask(workflowTask.timeoutTaskId);
+}
+
+export function startWorkflowTask(draft: Draft, command: StartWorkflowTask): HistoryReply {
+  const run = findRun(draft.shard, command.key);
+  if (run === undefined || !isRunning(run) || draft.shard.aside.has(run.key.runId)) return workflowTaskNotFound;
+  const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
+  if (workflowTask === undefined || workflowTask.scheduledEventId !== command.scheduledEventId) return workflowTaskNotFound;
+  if (workflowTask.stamp !== command.stamp) return workflowTaskNotFound;
+  if (workflowTask.startedEventId !== 0) {
+    // The same poll asks again: its first answer was lost. Anyone else comes too late.
+    return workflowTask.requestId === command.pollRequestId ? describeStarted(draft, run, workflowTask) : workflowTaskNotFound;
+  }
+  if (workflowTask.kind === 'speculative') return startSpeculative(draft, run, workflowTask, command);
+
+  const starting = draft.about(run);
+  const { sticky } = run;
+  if (sticky !== undefined && command.taskQueue.name !== sticky.taskQueue.name) starting.note({ kind: 'stickyCleared' });
+  writeStarted(starting, command.pollRequestId, command.identity);
+  assert(starting.run.workflowTask !== undefined, 'started just now');
+  return describeStarted(draft, starting.run, starting.run.workflowTask);
+}
+
+/** Records the start of the scheduled task, whatever its kind. */
+export function writeStarted(run: RunDraft, requestId: string, identity: string): void {
+  let workflowTask = run.run.workflowTask;
+  assert(workflowTask !== undefined && workflowTask.startedEventId === 0, 'only a scheduled task starts');
+  finishWorkflowTaskTasks(run);
+  if (workflowTask.kind === 'transient' && workflowTask.scheduledEventId !== run.run.nextEventId) {
+    const { taskQueue, startToCloseTimeoutMs } = workflowTask;
+    run.add('workflowTaskScheduled', { taskQueue, startToCloseTimeoutMs, attempt: 1 });
+    workflowTask = run.run.workflowTask;
+    assert(workflowTask !== undefined, 'written just now');
+  }
+  const historySizeBytes = run.run.historySizeBytes;
+  const suggestContinueAsNewReasons = reasonsToContinueAsNew(run);
+  if (workflowTask.kind === 'normal') {
+    run.add('workflowTaskStarted', {
+      scheduledEventId: workflowTask.scheduledEventId,
+      identity,
+      requestId,
+      suggestContinueAsNew: suggestContinueAsNewReasons.length > 0,
+      historySizeBytes,
+      workerVersion: undefined,
+      buildIdRedirectCounter: 0,
+      suggestContinueAsNewReasons,
+      targetWorkerDeploymentVersionChanged: false,
+    });
+  } else {
+    run.note({ kind: 'workflowTaskStarted', requestId, identity, historySizeBytes, suggestContinueAsNewReasons });
+  }
+  armWorkflowTaskTimeout(run, workflowTask.startToCloseTimeoutMs, 'startToClose');
+}
+
+const noReasons: readonly number[] = [];
+
+function reasonsToContinueAsNew(run: RunDraft): readonly number[] {
+  const { historyBytesSuggest, historyEventsSuggest } = run.draft.limits;
+  const tooLarge = run.run.historySizeBytes >= historyBytesSuggest;
+  const tooMany = run.run.nextEventId - 1 >= historyEventsSuggest;
+  if (!tooLarge && !tooMany) return noReasons;
+  const reasons: number[] = [];
+  if (tooLarge) reasons.push(suggestContinueAsNewReason.historySizeTooLarge);
+  if (tooMany) reasons.push(suggestContinueAsNewReason.tooManyHistoryEvents);
+  return reasons;
+}
+
+function startSpeculative(draft: Draft, run: Run, workflowTask: WorkflowTask, command: StartWorkflowTask): HistoryReply {
+  const started: WorkflowTask = {
+    ...workflowTask,
+    startedEventId: workflowTask.scheduledEventId + 1,
+    startedTimeMs: draft.nowMs,
+    requestId: command.pollRequestId,
+    identity: command.identity,
+    historySizeBytes: run.historySizeBytes,
+  };
+  draft.stage({ kind: 'speculativeSet', runId: run.key.runId, workflowTask: started });
+  return describeStarted(draft, run, started);
+}
+
+/** The answer to a poll. `run` may be a draft's. */
+export function describeStarted(draft: Draft, run: Run, workflowTask: WorkflowTask): StartedWorkflowTask {
+  const unwritten = workflowTask.kind !== 'normal';
+  const isSticky = run.sticky !== undefined && workflowTask.taskQueue.kind === taskQueueKind.sticky;
+  return {
+    kind: 'workflowTask',
+    key: run.key,
+    workflowType: run.start.workflowType,
+    scheduledEventId: workflowTask.scheduledEventId,
+    startedEventId: workflowTask.startedEventId,
+    previousStartedEventId: run.previousStartedEventId,
+    attempt: workflowTask.attempt,
+    scheduledTimeMs: workflowTask.scheduledTimeMs,
+    startedTimeMs: workflowTask.startedTimeMs,
+    taskQueue: run.start.taskQueue,
+    historyFirstEventId: isSticky ? run.previousStartedEventId + 1 : 1,
+    historyLastEventId: unwritten ? run.nextEventId - 1 : workflowTask.startedEventId,
+    tailEvents: unwritten ? encodeTail(draft, run, workflowTask) : [],
+    queries: takeQueries(draft, run.key.runId),
+  };
+}
+
+/** Scheduled and Started of a task that history does not show (yet), with the ids that they would get. */
+export function encodeTail(draft: Draft, run: Run, workflowTask: WorkflowTask): readonly Uint8Array[] {
+  // Ids that no longer continue the stored ones would confuse a worker more than their absence.
+  if (workflowTask.scheduledEventId !== run.nextEventId) return [];
+  const common = { version: 0, taskId: 0, workerMayIgnore: false, userMetadata: undefined, links: [], eventGroupMarkers: [] };
+  const scheduled = draft.wire.encodeEvent({
+    ...common,
+    type: 'workflowTaskScheduled',
+    eventId: workflowTask.scheduledEventId,
+    eventTimeMs: workflowTask.scheduledTimeMs,
+    attributes: {
+      taskQueue: workflowTask.taskQueue,
+      startToCloseTimeoutMs: workflowTask.startToCloseTimeoutMs,
+      attempt: workflowTask.attempt,
+    },
+  });
+  if (workflowTask.startedEventId === 0) return [scheduled];
+  const started = draft.wire.encodeEvent({
+    ...common,
+    type: 'workflowTaskStarted',
+    eventId: workflowTask.startedEventId,
+    eventTimeMs: workflowTask.startedTimeMs,
+    attributes: startedAttributes(workflowTask),
+  });
+  return [scheduled, started];
+}
+
+export function startedAttributes(workflowTask: WorkflowTask) {
+  return {
+    scheduledEventId: workflowTask.scheduledEventId,
+    identity: workflowTask.identity,
+    requestId: workflowTask.requestId,
+    suggestContinueAsNew: workflowTask.suggestContinueAsNewReasons.length > 0,
+    historySizeBytes: workflowTask.historySizeBytes,
+    workerVersion: undefined,
+    buildIdRedirectCounter: 0,
+    suggestContinueAsNewReasons: workflowTask.suggestContinueAsNewReasons,
+    targetWorkerDeploymentVersionChanged: false,
+  };
+}
+
+const noQueries: ReadonlyMap<string, Uint8Array> = new Map();
+
+/** Buffered queries ride on the task that starts. */
+function takeQueries(draft: Draft, runId: string): ReadonlyMap<string, Uint8Array> {
+  if (draft.volatile.queries.size === 0) return noQueries;
+  const queries = new Map<string, Uint8Array>();
+  for (const { queryId, query } of draft.waitingQueries(runId)) queries.set(queryId, query);
+  return queries;
+}
