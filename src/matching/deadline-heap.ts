@@ -14,10 +14,6 @@ export class DeadlineHeap<T extends Due> {
   readonly #nodes: T[] = [];
   #orders = 0;
 
-  get size(): number {
-    return this.#nodes.length;
-  }
-
   first(): T | undefined {
     return this.#nodes[0];
   }

@@ -3,7 +3,6 @@ import type { Due } from './deadline-heap.ts';
 import type { Offer, Poll, WaitingQuery } from './entries.ts';
 import { matchingLimits } from './limits.ts';
 import { LinkedList, type Linked } from '../kernel/linked-list.ts';
-import { nextQueueStatus, type QueueEvent, type QueueStatus } from './queue-status.ts';
 import type { PollerDescription } from './replies.ts';
 import { parentPartition, type TaskQueuePartition } from './task-queue.ts';
 import type { TokenBucket } from './token-bucket.ts';
@@ -16,7 +15,6 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   readonly queue: TaskQueuePartition;
   readonly parent: TaskQueuePartition | undefined;
   readonly sticky: boolean;
-  status: QueueStatus = 'unloaded';
 
   /** Polls and offers that wait here; both together only while the rate limit or the parent stands between them. */
   readonly waitingPolls = new LinkedList<Poll>();
@@ -56,10 +54,6 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
     this.queue = queue;
     this.parent = queue.kind === 'sticky' ? undefined : parentPartition(queue);
     this.sticky = queue.kind === 'sticky';
-  }
-
-  move(event: QueueEvent): void {
-    this.status = nextQueueStatus(this.status, event);
   }
 
   /** A rate limit holds for the whole queue, so the root alone matches then. */

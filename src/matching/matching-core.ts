@@ -651,7 +651,6 @@ export class MatchingCore<T> {
     if (stored === undefined && !this.#makeRoom(partition.namespaceId)) return undefined;
     const queue = new LoadedQueue(key, partition);
     this.#queues.add(queue, this.#turn.nowMs);
-    queue.move('demand');
     if (stored !== undefined) {
       for (const { id, task, storedAtMs } of stored.tasks.values()) {
         const order = ++this.#lastOrder;
@@ -662,7 +661,6 @@ export class MatchingCore<T> {
         queue.offers.push(offer);
       }
     }
-    queue.move('loaded');
     this.#armQueue(queue);
     this.#parent.offerBacklog(queue);
     return queue;
@@ -700,10 +698,8 @@ export class MatchingCore<T> {
   }
 
   #unload(queue: LoadedQueue): void {
-    queue.move('idle');
     this.#deadlines.remove(queue);
     this.#queues.remove(queue);
-    queue.move('released');
   }
 
   #dropMemoryOffers(queue: LoadedQueue): void {

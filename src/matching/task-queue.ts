@@ -1,8 +1,8 @@
 /**
  * The names of task-queue partitions.
  *
- *   (namespace, "orders", activity)  ──┬── partition 0, the root   "orders"
- *                                      ├── partition 1             "/_sys/orders/1"
+ *   (namespace, "orders", activity)  ──┬── partition 0, the root
+ *                                      ├── partition 1
  *                                      └── …                       each hashes to one matching host
  *
  * Sticky queues belong to one worker process and have one partition.
@@ -25,9 +25,7 @@ export type TaskQueuePartition = {
 };
 
 /** Partitions of one queue form a tree of this degree, as upstream's do. */
-export const forwardingDegree = 20;
-
-const partitionPrefix = '/_sys/';
+const forwardingDegree = 20;
 
 /** Names a partition across the whole cluster; what hosts look entries up by. */
 export function taskQueuePartitionKey(queue: TaskQueuePartition): string {
@@ -35,21 +33,6 @@ export function taskQueuePartitionKey(queue: TaskQueuePartition): string {
   return queue.kind === 'sticky'
     ? `${queue.namespaceId}/s${letter}/${queue.partition}/${queue.name}`
     : `${queue.namespaceId}/n${letter}/${queue.partition}/${queue.name}`;
-}
-
-/** The name by which servers call a partition of a queue: `orders` for the root, `/_sys/orders/3` for the others. */
-export function taskQueueRpcName(queue: TaskQueuePartition): string {
-  return queue.partition === 0 ? queue.name : `${partitionPrefix}${queue.name}/${queue.partition}`;
-}
-
-/** The reverse of `taskQueueRpcName`; undefined = a reserved name that names no partition. */
-export function parseTaskQueueRpcName(rpcName: string): { readonly name: string; readonly partition: number } | undefined {
-  if (!rpcName.startsWith(partitionPrefix)) return { name: rpcName, partition: 0 };
-  const slash = rpcName.lastIndexOf('/');
-  const name = rpcName.slice(partitionPrefix.length, slash);
-  const digits = rpcName.slice(slash + 1);
-  if (slash < partitionPrefix.length || name === '' || !/^[1-9][0-9]{0,5}$/.test(digits)) return undefined;
-  return { name, partition: Number(digits) };
 }
 
 /** Where a partition without matching poll or task looks next; undefined for the root and for sticky queues. */

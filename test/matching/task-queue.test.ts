@@ -1,13 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  matchingPartitionOf,
-  parentPartition,
-  parseTaskQueueRpcName,
-  taskQueuePartitionKey,
-  taskQueueRpcName,
-  type TaskQueuePartition,
-} from '../../src/matching/task-queue.ts';
+import { matchingPartitionOf, parentPartition, taskQueuePartitionKey, type TaskQueuePartition } from '../../src/matching/task-queue.ts';
 
 const queues: fc.Arbitrary<TaskQueuePartition> = fc.record({
   namespaceId: fc.uuid(),
@@ -16,31 +9,6 @@ const queues: fc.Arbitrary<TaskQueuePartition> = fc.record({
   partition: fc.nat(500),
   kind: fc.constantFrom('normal' as const, 'sticky' as const),
   version: fc.constant('' as const),
-});
-
-test('names of partitions lead back to them', () => {
-  fc.assert(
-    fc.property(queues, (queue) => {
-      fc.pre(!queue.name.startsWith('/_sys/'));
-      expect(parseTaskQueueRpcName(taskQueueRpcName(queue))).toEqual({ name: queue.name, partition: queue.partition });
-    }),
-  );
-});
-
-test.each([
-  ['orders', { name: 'orders', partition: 0 }],
-  ['/_sys/orders/3', { name: 'orders', partition: 3 }],
-  ['/_sys/a/b/12', { name: 'a/b', partition: 12 }],
-  ['/_sys/orders', undefined],
-  ['/_sys/orders/', undefined],
-  ['/_sys/orders/0', undefined],
-  ['/_sys/orders/-1', undefined],
-  ['/_sys/orders/01', undefined],
-  ['/_sys/orders/x', undefined],
-  ['/_sys//3', undefined],
-  ['/_sys/', undefined],
-])('parse %s', (name, parsed) => {
-  expect(parseTaskQueueRpcName(name)).toEqual(parsed);
 });
 
 test('different partitions have different keys', () => {
