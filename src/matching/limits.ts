@@ -52,7 +52,7 @@ export const matchingLimits = {
   /** Removals of stored tasks are journaled with the next record, at the latest after so long. */
   removalsFlushMs: 1_000,
   /** Deadlines that one command finds passed: thousands come together when a shard is not served, or after a suspend. */
-  duePerTurnMax: 1_000,
+  duePerCommandMax: 1_000,
   /** An entry whose deadline met a bug of ours is looked at again after so long. */
   brokenRetryMs: 10_000,
   /** Removals in one record. */

@@ -44,7 +44,7 @@ import { backlogFull, tooManyPolls, tooManyQueues } from './rejections.ts';
 import type { Done, EmptyPoll, MatchingReply, NoMatch, StickyUnavailable } from './replies.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
 import { TokenBucket } from './token-bucket.ts';
-import { Turn, type MatchingHandled } from './turn.ts';
+import { Decision, type MatchingHandled } from './decision.ts';
 
 const done: Done = { kind: 'done' };
 const emptyPoll: EmptyPoll = { kind: 'emptyPoll' };
@@ -61,7 +61,7 @@ export class MatchingCore<T> {
   /** What the shell still owes an answer to, by correlation. */
   readonly #starts = new Map<number, Offer>();
   readonly #deadlines = new DeadlineHeap<DueNode>();
-  readonly #turn = new Turn<T>();
+  readonly #decision = new Decision<T>();
   readonly #queries: QueryDesk<T>;
   readonly #parent: ParentLink<T>;
   /** The server stops: no poll waits any more. */
@@ -84,8 +84,8 @@ export class MatchingCore<T> {
     this.#lastCorrelation = options.firstCorrelation;
     this.#limits = { ...matchingLimits, ...options.limits };
     this.#queues = new LoadedQueues(this.#limits);
-    this.#queries = new QueryDesk(this.#turn, this.#deadlines, this.#limits);
-    this.#parent = new ParentLink(this.#turn, this.#deadlines, this.#limits, options.firstCorrelation);
+    this.#queries = new QueryDesk(this.#decision, this.#deadlines, this.#limits);
+    this.#parent = new ParentLink(this.#decision, this.#deadlines, this.#limits, options.firstCorrelation);
   }
 
   handle(command: MatchingCommand<T>, nowMs: number, askId: number): MatchingHandled<T> {
@@ -156,7 +156,7 @@ export class MatchingCore<T> {
       if (poll === undefined) this.#queries.cancel(askId);
       else this.#abandonPoll(poll);
     } catch (error) {
-      this.#turn.act({ kind: 'broken', askId: 0, what: 'cancel', queue: poll?.queue.queue, error });
+      this.#decision.act({ kind: 'broken', askId: 0, what: 'cancel', queue: poll?.queue.queue, error });
     }
     return this.#end();
   }
@@ -181,17 +181,17 @@ export class MatchingCore<T> {
   }
 
   #begin(nowMs: number): void {
-    this.#turn.begin(nowMs);
+    this.#decision.begin(nowMs);
     this.#flush = false;
     let first = this.#deadlines.first();
     // The rest is due still: the next command, or a tick of its own, goes on with it.
-    for (let looks = 0; first !== undefined && first.dueMs <= nowMs && looks < this.#limits.duePerTurnMax; looks++) {
+    for (let looks = 0; first !== undefined && first.dueMs <= nowMs && looks < this.#limits.duePerCommandMax; looks++) {
       this.#deadlines.remove(first);
       try {
         this.#due(first);
       } catch (error) {
         const queue = first.node === 'queue' ? first.queue : first.queue.queue;
-        this.#turn.act({ kind: 'broken', askId: 0, what: first.node, queue, error });
+        this.#decision.act({ kind: 'broken', askId: 0, what: first.node, queue, error });
         if (first.node === 'poll') this.#giveUp(first);
         else this.#deadlines.set(first, nowMs + this.#limits.brokenRetryMs);
       }
@@ -202,7 +202,7 @@ export class MatchingCore<T> {
 
   /** What it has half done stays so; whoever asked is told, and what was decided for others beside it is done. */
   #broke(command: MatchingCommand<T>, askId: number, error: unknown): void {
-    this.#turn.act({ kind: 'broken', askId, what: command.kind, queue: 'queue' in command ? command.queue : undefined, error });
+    this.#decision.act({ kind: 'broken', askId, what: command.kind, queue: 'queue' in command ? command.queue : undefined, error });
     const poll = this.#asks.get(askId);
     if (poll === undefined) return;
     try {
@@ -221,26 +221,26 @@ export class MatchingCore<T> {
 
   /** Removals travel with whatever is stored, or alone when they have waited long enough. */
   #end(): MatchingHandled<T> {
-    const flush = this.#removals.length > 0 && (this.#flush || this.#turn.spilled.length > 0);
-    if (!flush) return this.#turn.end(noRemovals);
+    const flush = this.#removals.length > 0 && (this.#flush || this.#decision.spilled.length > 0);
+    if (!flush) return this.#decision.end(noRemovals);
     const removed = this.#removals.splice(0, this.#limits.removalsPerRecordMax);
-    this.#flushDueMs = this.#removals.length > 0 ? this.#turn.nowMs + this.#limits.removalsFlushMs : 0;
-    return this.#turn.end(removed);
+    this.#flushDueMs = this.#removals.length > 0 ? this.#decision.nowMs + this.#limits.removalsFlushMs : 0;
+    return this.#decision.end(removed);
   }
 
   // ── Polls ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #poll(command: PollWorkflowTask | PollActivityTask, askId: number): void {
     const queue = this.#load(command.queue);
-    if (queue === undefined) return this.#turn.reply(askId, tooManyQueues);
+    if (queue === undefined) return this.#decision.reply(askId, tooManyQueues);
     const ofStoppedWorker = queue.shutDown && queue.shutDownBy !== '' && queue.shutDownBy === command.workerInstanceKey;
-    if (this.#ending || ofStoppedWorker || command.deadlineMs <= this.#turn.nowMs) return this.#turn.reply(askId, emptyPoll);
+    if (this.#ending || ofStoppedWorker || command.deadlineMs <= this.#decision.nowMs) return this.#decision.reply(askId, emptyPoll);
     const sameRequest = queue.polls.get(command.pollRequestId);
     if (sameRequest !== undefined) return this.#takeOver(sameRequest, command, askId);
-    if (queue.polls.size >= this.#limits.pollsPerQueueMax) return this.#turn.reply(askId, tooManyPolls);
+    if (queue.polls.size >= this.#limits.pollsPerQueueMax) return this.#decision.reply(askId, tooManyPolls);
 
     queue.shutDown = false;
-    queue.notePoll(command.identity, command.maxTasksPerSecond, this.#turn.nowMs);
+    queue.notePoll(command.identity, command.maxTasksPerSecond, this.#decision.nowMs);
     if (command.maxTasksPerSecond !== undefined) this.#setRate(queue, command.maxTasksPerSecond);
     const poll = new Poll(queue, command, askId);
     queue.polls.set(command.pollRequestId, poll);
@@ -251,7 +251,7 @@ export class MatchingCore<T> {
 
   /** The same poll asked again: the earlier caller has given up, the later one gets whatever comes. */
   #takeOver(poll: Poll, command: PollWorkflowTask | PollActivityTask, askId: number): void {
-    this.#turn.reply(poll.askId, emptyPoll);
+    this.#decision.reply(poll.askId, emptyPoll);
     this.#asks.delete(poll.askId);
     poll.askId = askId;
     poll.deadlineMs = command.deadlineMs;
@@ -276,7 +276,7 @@ export class MatchingCore<T> {
   }
 
   #answerPoll(poll: Poll, reply: MatchingReply<T>): void {
-    this.#turn.reply(poll.askId, reply);
+    this.#decision.reply(poll.askId, reply);
     this.#endPoll(poll);
   }
 
@@ -299,36 +299,40 @@ export class MatchingCore<T> {
     poll.state = 'gone';
     this.#asks.delete(poll.askId);
     queue.polls.delete(poll.command.pollRequestId);
-    queue.notePollEnd(poll.command.identity, this.#turn.nowMs);
+    queue.notePollEnd(poll.command.identity, this.#decision.nowMs);
     this.#deadlines.remove(poll);
     if (poll.linked) queue.waitingPolls.remove(poll);
   }
 
   #pollDue(poll: Poll): void {
     // History usually answers within milliseconds; a workflow task that is started for nobody costs its whole timeout.
-    if (poll.state === 'starting' && poll.offer?.state === 'starting' && this.#turn.nowMs < poll.deadlineMs + this.#limits.startGraceMs) {
+    if (
+      poll.state === 'starting' &&
+      poll.offer?.state === 'starting' &&
+      this.#decision.nowMs < poll.deadlineMs + this.#limits.startGraceMs
+    ) {
       this.#deadlines.set(poll, poll.deadlineMs + this.#limits.startGraceMs);
       return;
     }
-    this.#turn.reply(poll.askId, emptyPoll);
+    this.#decision.reply(poll.askId, emptyPoll);
     this.#abandonPoll(poll);
   }
 
   // ── Tasks ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #add(command: AddWorkflowTask | AddActivityTask, askId: number): void {
-    if (command.queue.kind === 'sticky' && !this.#stickyAvailable(command.queue)) return this.#turn.reply(askId, stickyUnavailable);
+    if (command.queue.kind === 'sticky' && !this.#stickyAvailable(command.queue)) return this.#decision.reply(askId, stickyUnavailable);
     const queue = this.#load(command.queue);
-    if (queue === undefined) return this.#turn.reply(askId, tooManyQueues);
+    if (queue === undefined) return this.#decision.reply(askId, tooManyQueues);
     queue.openOffers++;
     const offer = new Offer(queue, command.task, {
       order: ++this.#lastOrder,
-      sinceMs: this.#turn.nowMs,
+      sinceMs: this.#decision.nowMs,
       askId,
       fromChild: command.forwardedFrom !== undefined,
       holdUntilMs: command.holdUntilMs,
     });
-    if (isExpired(offer, this.#turn.nowMs)) return this.#finish(offer);
+    if (isExpired(offer, this.#decision.nowMs)) return this.#finish(offer);
     if (queue.offers.first === undefined) {
       const poll = this.#takePoll(queue);
       if (poll !== undefined) return this.#start(offer, poll);
@@ -339,7 +343,7 @@ export class MatchingCore<T> {
 
   #stickyAvailable(partition: TaskQueuePartition): boolean {
     const queue = this.#queues.get(taskQueuePartitionKey(partition));
-    return queue !== undefined && queue.polledWithin(this.#limits.stickyPollWindowMs, this.#turn.nowMs);
+    return queue !== undefined && queue.polledWithin(this.#limits.stickyPollWindowMs, this.#decision.nowMs);
   }
 
   /** No poll takes it now: memory, the journal, or back to the child that it came from. */
@@ -357,7 +361,7 @@ export class MatchingCore<T> {
       offer.state = 'waiting';
     } else if (offer.fromChild) {
       const room = queue.openOffers - queue.stored.size < this.#limits.memoryTasksPerQueueMax;
-      if (offer.holdUntilMs <= this.#turn.nowMs || !room) return this.#drop(offer, noMatch);
+      if (offer.holdUntilMs <= this.#decision.nowMs || !room) return this.#drop(offer, noMatch);
       queue.offers.insert(offer, isLaterOffer);
       offer.state = 'waiting';
       this.#deadlines.set(offer, offer.holdUntilMs);
@@ -371,7 +375,7 @@ export class MatchingCore<T> {
     const identity = taskIdentity(offer.task);
     if (queue.stored.has(identity)) {
       // The copy's record may not be committed yet, and this answer rests on it.
-      this.#turn.barrier = true;
+      this.#decision.barrier = true;
       return this.#drop(offer, done);
     }
     if (queue.stored.size >= this.#limits.storedTasksPerQueueMax) return this.#drop(offer, backlogFull);
@@ -382,7 +386,7 @@ export class MatchingCore<T> {
     offer.state = 'waiting';
     queue.stored.set(identity, offer);
     queue.offers.push(offer);
-    this.#turn.spilled.push({ id, queue: queue.queue, task: offer.task });
+    this.#decision.spilled.push({ id, queue: queue.queue, task: offer.task });
     this.#tell(offer, done);
     this.#parent.offerBacklog(queue);
   }
@@ -393,7 +397,7 @@ export class MatchingCore<T> {
     for (;;) {
       const offer = queue.offers.first;
       if (offer === undefined) return undefined;
-      if (isExpired(offer, this.#turn.nowMs)) {
+      if (isExpired(offer, this.#decision.nowMs)) {
         queue.offers.remove(offer);
         this.#finish(offer);
         continue;
@@ -428,7 +432,7 @@ export class MatchingCore<T> {
     poll.offer = offer;
     this.#starts.set(correlation, offer);
     const { pollRequestId, identity, workerVersion } = poll.command;
-    this.#turn.act({
+    this.#decision.act({
       kind: 'startTask',
       correlation,
       queue: poll.queue.queue,
@@ -459,7 +463,7 @@ export class MatchingCore<T> {
     if (offer.state !== 'starting' || startedAgain) return;
     this.#part(offer, poll);
     offer.state = 'resting';
-    this.#deadlines.set(offer, this.#turn.nowMs + this.#limits.brokenRetryMs);
+    this.#deadlines.set(offer, this.#decision.nowMs + this.#limits.brokenRetryMs);
     if (outcome.kind === 'started' && offer.queue.queue.taskType === 'activity') this.#withdrawStart(offer.task, poll);
   }
 
@@ -496,7 +500,7 @@ export class MatchingCore<T> {
         offer.state = 'retrying';
         this.#deadlines.set(
           offer,
-          this.#turn.nowMs + Math.min(this.#limits.startRetryMaxMs, this.#limits.startRetryFirstMs * 2 ** offer.retries++),
+          this.#decision.nowMs + Math.min(this.#limits.startRetryMaxMs, this.#limits.startRetryFirstMs * 2 ** offer.retries++),
         );
         return;
       default:
@@ -518,13 +522,13 @@ export class MatchingCore<T> {
   #withdrawStart(task: Offer['task'], poll: Poll): void {
     const { historyShard, key, scheduledEventId } = task;
     const { pollRequestId } = poll.command;
-    this.#turn.act({ kind: 'withdrawActivityStart', historyShard, key, scheduledEventId, pollRequestId });
+    this.#decision.act({ kind: 'withdrawActivityStart', historyShard, key, scheduledEventId, pollRequestId });
   }
 
   /** Out of the way of other tasks: with the poll held, as many tasks of one dead shard as a queue has polls would stop that queue. */
   #rest(offer: Offer): void {
     offer.state = 'resting';
-    this.#deadlines.set(offer, this.#turn.nowMs + Math.min(this.#limits.restMaxMs, this.#limits.restFirstMs * 2 ** offer.rests++));
+    this.#deadlines.set(offer, this.#decision.nowMs + Math.min(this.#limits.restMaxMs, this.#limits.restFirstMs * 2 ** offer.rests++));
   }
 
   #part(offer: Offer, poll: Poll): void {
@@ -535,7 +539,7 @@ export class MatchingCore<T> {
 
   /** Back from a poll that went away. */
   #offerAgain(offer: Offer): void {
-    if (isExpired(offer, this.#turn.nowMs)) return this.#finish(offer);
+    if (isExpired(offer, this.#decision.nowMs)) return this.#finish(offer);
     const poll = this.#takePoll(offer.queue);
     if (poll !== undefined) this.#start(offer, poll);
     else this.#keep(offer);
@@ -565,7 +569,7 @@ export class MatchingCore<T> {
     if (offer.storedId > 0) {
       offer.queue.stored.delete(taskIdentity(offer.task));
       this.#removals.push(offer.storedId);
-      if (this.#flushDueMs === 0) this.#flushDueMs = this.#turn.nowMs + this.#limits.removalsFlushMs;
+      if (this.#flushDueMs === 0) this.#flushDueMs = this.#decision.nowMs + this.#limits.removalsFlushMs;
     }
     this.#drop(offer, done);
   }
@@ -579,7 +583,7 @@ export class MatchingCore<T> {
 
   #tell(offer: Offer, reply: MatchingReply<T>): void {
     if (offer.askId === noAsk) return;
-    this.#turn.reply(offer.askId, reply);
+    this.#decision.reply(offer.askId, reply);
     offer.askId = noAsk;
   }
 
@@ -589,16 +593,16 @@ export class MatchingCore<T> {
   #setRate(queue: LoadedQueue, wantedPerSecond: number): void {
     const tasksPerSecond = Math.min(wantedPerSecond, this.#limits.tasksPerSecondMax);
     if (queue.bucket?.rate === tasksPerSecond) return;
-    if (queue.bucket === undefined) queue.bucket = new TokenBucket(tasksPerSecond, this.#turn.nowMs);
-    else queue.bucket.setRate(tasksPerSecond, this.#turn.nowMs);
+    if (queue.bucket === undefined) queue.bucket = new TokenBucket(tasksPerSecond, this.#decision.nowMs);
+    else queue.bucket.setRate(tasksPerSecond, this.#decision.nowMs);
     this.#parent.forwardWaitingPolls(queue);
     this.#pump(queue);
   }
 
   #takeToken(queue: LoadedQueue): boolean {
     const bucket = queue.bucket;
-    if (bucket === undefined || bucket.take(this.#turn.nowMs)) return true;
-    const nextMs = bucket.nextTokenMs(this.#turn.nowMs);
+    if (bucket === undefined || bucket.take(this.#decision.nowMs)) return true;
+    const nextMs = bucket.nextTokenMs(this.#decision.nowMs);
     queue.tokenDueMs = nextMs === Infinity ? 0 : nextMs;
     this.#armQueue(queue);
     return false;
@@ -644,13 +648,13 @@ export class MatchingCore<T> {
     const key = taskQueuePartitionKey(partition);
     const known = this.#queues.get(key);
     if (known !== undefined) {
-      this.#queues.use(known, this.#turn.nowMs);
+      this.#queues.use(known, this.#decision.nowMs);
       return known;
     }
     const stored = this.#backlog.queues.get(key);
     if (stored === undefined && !this.#makeRoom(partition.namespaceId)) return undefined;
     const queue = new LoadedQueue(key, partition);
-    this.#queues.add(queue, this.#turn.nowMs);
+    this.#queues.add(queue, this.#decision.nowMs);
     if (stored !== undefined) {
       for (const { id, task, storedAtMs } of stored.tasks.values()) {
         const order = ++this.#lastOrder;
@@ -680,19 +684,19 @@ export class MatchingCore<T> {
   }
 
   #queueDue(queue: LoadedQueue): void {
-    if (queue.tokenDueMs !== 0 && queue.tokenDueMs <= this.#turn.nowMs) {
+    if (queue.tokenDueMs !== 0 && queue.tokenDueMs <= this.#decision.nowMs) {
       queue.tokenDueMs = 0;
       this.#pump(queue);
     }
-    if (queue.forwardDueMs !== 0 && queue.forwardDueMs <= this.#turn.nowMs) {
+    if (queue.forwardDueMs !== 0 && queue.forwardDueMs <= this.#decision.nowMs) {
       queue.forwardDueMs = 0;
       this.#parent.forwardWaitingPolls(queue);
       this.#parent.offerBacklog(queue);
     }
-    if (queue.lastUseMs + this.#limits.queueIdleMs <= this.#turn.nowMs) {
+    if (queue.lastUseMs + this.#limits.queueIdleMs <= this.#decision.nowMs) {
       if (queue.sticky && queue.polls.size === 0) this.#dropMemoryOffers(queue);
       if (queue.quiet) return this.#unload(queue);
-      queue.lastUseMs = this.#turn.nowMs;
+      queue.lastUseMs = this.#decision.nowMs;
     }
     this.#armQueue(queue);
   }
@@ -716,7 +720,7 @@ export class MatchingCore<T> {
       if (command.workerInstanceKey !== '') this.#endPollsOf(queue, command.workerInstanceKey);
       if (queue.sticky) this.#dropSticky(queue, command.workerInstanceKey);
     }
-    this.#turn.reply(askId, done);
+    this.#decision.reply(askId, done);
   }
 
   /** A poll whose start is under way is answered with its task: that costs the worker less than a task lost until its timeout. */
@@ -724,7 +728,7 @@ export class MatchingCore<T> {
     for (const state of ['waiting', 'forwarded'] as const) {
       for (const poll of queue.polls.values()) {
         if (poll.command.workerInstanceKey !== workerInstanceKey || poll.state !== state) continue;
-        this.#turn.reply(poll.askId, emptyPoll);
+        this.#decision.reply(poll.askId, emptyPoll);
         this.#abandonPoll(poll);
       }
     }
@@ -746,22 +750,22 @@ export class MatchingCore<T> {
   }
 
   #dispatchQuery(command: DispatchQuery, askId: number): void {
-    if (command.queue.kind === 'sticky' && !this.#stickyAvailable(command.queue)) return this.#turn.reply(askId, stickyUnavailable);
+    if (command.queue.kind === 'sticky' && !this.#stickyAvailable(command.queue)) return this.#decision.reply(askId, stickyUnavailable);
     const query = this.#queries.open(this.#queues.get(taskQueuePartitionKey(command.queue)), command, askId);
     const poll = query?.queue.waitingPolls.shift();
     if (query !== undefined && poll !== undefined) this.#answerPoll(poll, this.#queries.give(query));
   }
 
   #describe(command: DescribeTaskQueue, askId: number): void {
-    this.#turn.barrier = true;
+    this.#decision.barrier = true;
     const key = taskQueuePartitionKey(command.queue);
     const queue = this.#queues.get(key) ?? new LoadedQueue(key, command.queue);
     const oldest = queue.stored.values().next().value;
-    this.#turn.reply(askId, {
+    this.#decision.reply(askId, {
       kind: 'taskQueueDescription',
-      pollers: queue.describePollers(this.#turn.nowMs),
+      pollers: queue.describePollers(this.#decision.nowMs),
       backlogCountHint: queue.stored.size,
-      backlogAgeMs: oldest === undefined ? 0 : Math.max(0, this.#turn.nowMs - oldest.sinceMs),
+      backlogAgeMs: oldest === undefined ? 0 : Math.max(0, this.#decision.nowMs - oldest.sinceMs),
       ackLevel: oldest === undefined ? this.#backlog.lastId : oldest.storedId - 1,
       readLevel: this.#backlog.lastId,
       ratePerSecond: queue.bucket?.rate,

@@ -6,10 +6,10 @@ import type { DeadlineHeap } from './deadline-heap.ts';
 import type { DueNode, Offer, Poll } from './entries.ts';
 import type { MatchingLimits } from './limits.ts';
 import type { LoadedQueue } from './loaded-queue.ts';
-import type { Turn } from './turn.ts';
+import type { Decision } from './decision.ts';
 
 export class ParentLink<T> {
-  readonly #turn: Turn<T>;
+  readonly #decision: Decision<T>;
   readonly #deadlines: DeadlineHeap<DueNode>;
   readonly #limits: MatchingLimits;
   /** What the shell still owes an answer to, by correlation. */
@@ -17,8 +17,8 @@ export class ParentLink<T> {
   readonly #tasks = new Map<number, Offer>();
   #lastCorrelation: number;
 
-  constructor(turn: Turn<T>, deadlines: DeadlineHeap<DueNode>, limits: MatchingLimits, firstCorrelation: number) {
-    this.#turn = turn;
+  constructor(decision: Decision<T>, deadlines: DeadlineHeap<DueNode>, limits: MatchingLimits, firstCorrelation: number) {
+    this.#decision = decision;
     this.#deadlines = deadlines;
     this.#limits = limits;
     this.#lastCorrelation = firstCorrelation;
@@ -35,7 +35,7 @@ export class ParentLink<T> {
     this.#polls.set(correlation, poll);
     this.#deadlines.set(poll, this.deadlineOf(poll));
     const command = { ...poll.command, queue: queue.parent, deadlineMs: poll.deadlineMs, forwardedFrom: queue.queue.partition };
-    this.#turn.act({ kind: 'forwardPoll', correlation, command });
+    this.#decision.act({ kind: 'forwardPoll', correlation, command });
     return true;
   }
 
@@ -53,7 +53,7 @@ export class ParentLink<T> {
 
   /** Its caller is gone. The poll stays known here until the answer comes: it may bring a task. */
   cancelPoll(poll: Poll): void {
-    this.#turn.act({ kind: 'cancelForwardedPoll', correlation: poll.correlation });
+    this.#decision.act({ kind: 'cancelForwardedPoll', correlation: poll.correlation });
     poll.queue.forwardedPolls--;
     this.forwardWaitingPolls(poll.queue);
   }
@@ -81,7 +81,7 @@ export class ParentLink<T> {
       const offer = queue.offers.shift();
       if (offer === undefined) return;
       queue.offeredTasks++;
-      this.#forwardTask(offer, this.#turn.nowMs + this.#limits.offerHoldMs);
+      this.#forwardTask(offer, this.#decision.nowMs + this.#limits.offerHoldMs);
     }
   }
 
@@ -94,7 +94,7 @@ export class ParentLink<T> {
 
   /** After something was handed back: without a pause the two partitions would hand it to and fro as fast as they can. */
   leaveAlone(queue: LoadedQueue): void {
-    queue.forwardDueMs = this.#turn.nowMs + this.#limits.forwardRetryMs;
+    queue.forwardDueMs = this.#decision.nowMs + this.#limits.forwardRetryMs;
     this.#deadlines.set(queue, queue.nextDueMs(this.#limits.queueIdleMs));
   }
 
@@ -111,6 +111,6 @@ export class ParentLink<T> {
     this.#tasks.set(correlation, offer);
     const kind = queue.queue.taskType === 'workflow' ? 'addWorkflowTask' : 'addActivityTask';
     const command = { kind, queue: queue.parent, task: offer.task, forwardedFrom: queue.queue.partition, holdUntilMs } as const;
-    this.#turn.act({ kind: 'forwardTask', correlation, command });
+    this.#decision.act({ kind: 'forwardTask', correlation, command });
   }
 }

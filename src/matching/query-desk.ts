@@ -11,24 +11,24 @@ import type { LoadedQueue } from './loaded-queue.ts';
 import { noPoller, queryExpired, queryNotFound, tooManyQueries } from './rejections.ts';
 import type { QueryTask } from './replies.ts';
 import { taskQueuePartitionKey } from './task-queue.ts';
-import type { Turn } from './turn.ts';
+import type { Decision } from './decision.ts';
 
 export class QueryDesk<T> {
-  readonly #turn: Turn<T>;
+  readonly #decision: Decision<T>;
   readonly #deadlines: DeadlineHeap<DueNode>;
   readonly #limits: MatchingLimits;
   readonly #byId = new Map<string, WaitingQuery>();
   readonly #byAsk = new Map<number, WaitingQuery>();
 
-  constructor(turn: Turn<T>, deadlines: DeadlineHeap<DueNode>, limits: MatchingLimits) {
-    this.#turn = turn;
+  constructor(decision: Decision<T>, deadlines: DeadlineHeap<DueNode>, limits: MatchingLimits) {
+    this.#decision = decision;
     this.#deadlines = deadlines;
     this.#limits = limits;
   }
 
   /** Undefined: refused, and its caller told. */
   open(queue: LoadedQueue | undefined, command: DispatchQuery, askId: number): WaitingQuery | undefined {
-    const { nowMs } = this.#turn;
+    const { nowMs } = this.#decision;
     const refusal =
       queue === undefined || !queue.polledWithin(this.#limits.queryPollWindowMs, nowMs)
         ? noPoller
@@ -38,7 +38,7 @@ export class QueryDesk<T> {
             ? tooManyQueries
             : undefined;
     if (refusal !== undefined || queue === undefined) {
-      this.#turn.reply(askId, refusal ?? noPoller);
+      this.#decision.reply(askId, refusal ?? noPoller);
       return undefined;
     }
     const earlier = this.#byId.get(command.queryId);
@@ -65,16 +65,16 @@ export class QueryDesk<T> {
     const query = this.#byId.get(command.queryId);
     // Waiting ones were given to nobody: whoever answers them has made the token up.
     if (query === undefined || query.linked || query.queue.key !== taskQueuePartitionKey(command.queue)) {
-      return this.#turn.reply(askId, queryNotFound);
+      return this.#decision.reply(askId, queryNotFound);
     }
     this.#end(query);
-    this.#turn.reply(query.askId, { kind: 'queryAnswer', result: command.result });
-    this.#turn.reply(askId, { kind: 'done' });
+    this.#decision.reply(query.askId, { kind: 'queryAnswer', result: command.result });
+    this.#decision.reply(askId, { kind: 'done' });
   }
 
   expire(query: WaitingQuery): void {
     this.#end(query);
-    this.#turn.reply(query.askId, queryExpired);
+    this.#decision.reply(query.askId, queryExpired);
   }
 
   cancel(askId: number): void {
@@ -87,7 +87,7 @@ export class QueryDesk<T> {
     let query = queue.waitingQueries.first;
     while (query !== undefined) {
       this.#end(query);
-      this.#turn.reply(query.askId, { kind: 'stickyUnavailable' });
+      this.#decision.reply(query.askId, { kind: 'stickyUnavailable' });
       query = queue.waitingQueries.first;
     }
   }

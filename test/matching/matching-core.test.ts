@@ -202,7 +202,7 @@ describe('what history answers to a start', () => {
 
 describe('the end of a poll', () => {
   test('a thousand deadlines that pass together are not one turn', () => {
-    const few = new Host({ duePerTurnMax: 2 });
+    const few = new Host({ duePerCommandMax: 2 });
     const polled = Array.from({ length: 5 }, (_, at) => few.ask(poll(`p${at}`, { deadlineMs: 9_000 })));
     few.now = 9_000;
     for (const answered of [2, 4, 5]) {

@@ -1,4 +1,4 @@
-/** What one command comes to while it is handled: its time, its effects, and what it stores. */
+/** What is decided while one command is handled: at which time, what leaves the host, what is stored. Used again for each command. */
 import type { Handled } from '../kernel/handled.ts';
 import type { MatchingEffect } from './effects.ts';
 import type { MatchingRecord, SpilledTask } from './records.ts';
@@ -8,7 +8,7 @@ export type MatchingHandled<T> = Handled<MatchingRecord, MatchingReply<T>, Match
 
 const nothing: MatchingHandled<never> = { kind: 'wait', barrier: false, effects: [] };
 
-export class Turn<T> {
+export class Decision<T> {
   nowMs = 0;
   spilled: SpilledTask[] = [];
   /** An answer rests on what was read here: it waits for the commits before it. */
