@@ -13,7 +13,7 @@ const SLOTS = 512;
 
 /** What hangs in the wheel. The links are the wheel's own. */
 export type WheelEntry = {
-  /** By the clock's `monoMs`; Infinity = never, such an entry is not added. */
+  /** By the clock's `monoMs`; finite. */
   readonly deadlineMs: number;
   next: WheelEntry | undefined;
   previous: WheelEntry | undefined;

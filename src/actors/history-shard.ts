@@ -70,6 +70,8 @@ export type HistoryShardStatus = PartitionStatus & {
 const FLUSH_DELAY_MS = 1_000;
 /** Until its run is put aside, a timer that cannot be decided stays out of the way. */
 const PUT_ASIDE_GRACE_MS = 60_000;
+/** A matching host ends a query at the query's own deadline; this long after it the host is not heard of any more. */
+const QUERY_ANSWER_TIMEOUT_MS = 1_000;
 
 type Loop = PartitionLoop<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>;
 
@@ -400,10 +402,11 @@ class HistoryMemory
       query: query.query,
       deadlineMs,
     } as const;
-    router.askMatching(matchingPartitionOf(queue, layout.matchingPartitions), request, Infinity, (reply) => {
-      if (isAskFailure(reply)) return sink.fail(query.askId, reply);
+    const answeredByMs = clock.monoMs() + deadlineMs - clock.wallMs() + QUERY_ANSWER_TIMEOUT_MS;
+    router.askMatching(matchingPartitionOf(queue, layout.matchingPartitions), request, answeredByMs, (reply) => {
+      const expired = reply.kind === 'deadline' || (reply.kind === 'rejected' && reply.rejection.reason === 'query-expired');
+      if (isAskFailure(reply) && !expired) return sink.fail(query.askId, reply);
       if (reply.kind === 'queryAnswer') return this.answer(query.askId, queryReply(reply.result));
-      const expired = reply.kind === 'rejected' && reply.rejection.reason === 'query-expired';
       if (sticky && (reply.kind === 'stickyUnavailable' || expired) && clock.wallMs() < query.deadlineMs) {
         this.#submit({ kind: 'resetStickyTaskQueue', key: query.key });
         return this.#dispatchQuery(query, query.normalTaskQueue);

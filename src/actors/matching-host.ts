@@ -371,7 +371,8 @@ class MatchingMemory
 
   #forwardTask({ correlation, command }: ForwardTask): void {
     // The parent answers a task that it holds, when its time there is over or the parent moves.
-    const deadlineMs = command.holdUntilMs === 0 ? this.#deadlineIn(FORWARD_TIMEOUT_MS) : Infinity;
+    const heldMs = command.holdUntilMs === 0 ? 0 : command.holdUntilMs - this.#options.clock.wallMs();
+    const deadlineMs = this.#deadlineIn(heldMs + FORWARD_TIMEOUT_MS);
     this.#options.router.askMatching(this.#hostOf(command), command, deadlineMs, (answer) => {
       const outcome = answer.kind === 'done' ? 'taken' : answer.kind === 'noMatch' ? 'noMatch' : 'unavailable';
       this.#submit({ kind: 'forwardedTaskAnswered', correlation, outcome });

@@ -46,7 +46,7 @@ export type StartedTask = StartedWorkflowTask | StartedActivityTask;
 export type HistoryAnswer<Command extends HistoryCommand> = HistoryReplyTo[Command['kind']] | Rejected | AskFailure;
 export type MatchingAnswer<Request extends MatchingRequest> = MatchingReplyTo<StartedTask>[Request['kind']] | MatchingRejected | AskFailure;
 
-/** What callers get: the router without its actors' side. `deadlineMs` is by the clock's `monoMs`; Infinity = wait as long as it takes. */
+/** What callers get: the router without its actors' side. `deadlineMs` is by the clock's `monoMs`, and finite: whatever is lost, no ask is open for ever. */
 export interface Asker {
   askHistory<Command extends HistoryCommand>(
     shard: number,
@@ -146,11 +146,12 @@ export class Router implements Asker {
   }
 
   #ask<Command, Answer>(seat: Seat, command: Command, deadlineMs: number, onReply: (answer: Answer | AskFailure) => void): number {
+    assert(Number.isFinite(deadlineMs), 'an ask has a deadline');
     this.#lastAskId += 1;
     const askId = this.#lastAskId;
     const ask: Ask = { askId, seat, onReply, deadlineMs, next: undefined, previous: undefined };
     this.#asks.set(askId, ask);
-    if (deadlineMs !== Infinity) this.#wheel.add(ask);
+    this.#wheel.add(ask);
     // Who attached the actor and who asks it agree on its commands: both go by the address.
     const endpoint = seat.endpoint as Endpoint<Command> | undefined;
     const failure =

@@ -5,6 +5,7 @@ import { PartitionLoop } from '../../src/actors/partition-loop.ts';
 import { Router } from '../../src/actors/router.ts';
 import { systemRandom } from '../../src/actors/system-ports.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
+import { FAR_AWAY_MS } from './far-away.ts';
 import { HandClock } from './hand-clock.ts';
 import { jsonClaims, type LedgerCommand, ledgerCodec, ledgerMemory, type LedgerReply, ledgerScale } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
@@ -131,7 +132,7 @@ test.each(seeds)('whatever becomes of commands, each is answered, and nothing of
         loop.submit(NOBODY, commands(step)[pick(7)] ?? { kind: 'read' });
         break;
       default:
-        ask(commands(step)[pick(7)] ?? { kind: 'read' }, pick(3) === 0 ? clock.monoMs() + pick(5_000) : Infinity);
+        ask(commands(step)[pick(7)] ?? { kind: 'read' }, pick(3) === 0 ? clock.monoMs() + pick(5_000) : FAR_AWAY_MS);
     }
     highest = Math.max(highest, budget.bytes);
   }

@@ -18,6 +18,7 @@ import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { completion } from '../history/completion.ts';
 import { namespaceId, startAttributes, startChild } from '../history/shard-under-test.ts';
+import { FAR_AWAY_MS } from './far-away.ts';
 import { HandClock } from './hand-clock.ts';
 import { jsonClaims } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
@@ -98,7 +99,7 @@ class Bench {
   }
 
   ask<Command extends HistoryCommand>(command: Command): Promise<HistoryAnswer<Command>> {
-    return new Promise((resolve) => void this.router.askHistory(1, command, Infinity, resolve));
+    return new Promise((resolve) => void this.router.askHistory(1, command, FAR_AWAY_MS, resolve));
   }
 
   async start(workflowId: string, startDelayMs = 0, change: Partial<StartAttributes> = {}): Promise<RunKey> {
@@ -449,7 +450,7 @@ test('queries that wait for a log that does not answer stay in the budget', asyn
   log.end = (partition) => answered.promise.then(() => end(partition));
   const answers: string[] = [];
   for (let index = 0; index < 100; index++) {
-    const query = { queryId: `${index}`, query: new Uint8Array(queryBytes), rejectCondition: 0, deadlineMs: Infinity };
+    const query = { queryId: `${index}`, query: new Uint8Array(queryBytes), rejectCondition: 0, deadlineMs: FAR_AWAY_MS };
     void bench.ask({ kind: 'queryWorkflow', key, ...query }).then(({ kind }) => answers.push(kind));
     await turns(2);
   }

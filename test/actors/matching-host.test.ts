@@ -12,6 +12,7 @@ import { matchingPartitionOf, type TaskQueuePartition } from '../../src/matching
 import { silentLogger } from '../../src/observability/logger.ts';
 import { matchingCodec } from '../../src/topics/codec/matching-codec.ts';
 import { activities, add, poll, sticky, task, workflows } from '../matching/fixtures.ts';
+import { FAR_AWAY_MS } from './far-away.ts';
 import { HandClock } from './hand-clock.ts';
 import { jsonClaims } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
@@ -82,7 +83,7 @@ class Bench {
     let askId = 0;
     const answer = new Promise<MatchingAnswer<Request>>((resolve) => {
       const partition = matchingPartitionOf(request.queue, matchingPartitions);
-      askId = this.router.askMatching(partition, request, Infinity, resolve);
+      askId = this.router.askMatching(partition, request, FAR_AWAY_MS, resolve);
     });
     return { askId, answer };
   }

@@ -16,6 +16,7 @@ import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { completion } from '../history/completion.ts';
 import { completeWorkflow, namespaceId, startAttributes, startChild } from '../history/shard-under-test.ts';
+import { FAR_AWAY_MS } from './far-away.ts';
 import { HandClock } from './hand-clock.ts';
 import { jsonClaims } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
@@ -114,7 +115,7 @@ class Process {
   }
 
   ask<Command extends HistoryCommand>(shard: number, command: Command): Promise<HistoryAnswer<Command>> {
-    return new Promise((resolve) => void this.router.askHistory(shard, command, Infinity, resolve));
+    return new Promise((resolve) => void this.router.askHistory(shard, command, FAR_AWAY_MS, resolve));
   }
 
   async startParent(): Promise<void> {

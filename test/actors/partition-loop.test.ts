@@ -6,6 +6,7 @@ import { PartitionLoop } from '../../src/actors/partition-loop.ts';
 import { Router } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { createLogger, silentLogger } from '../../src/observability/logger.ts';
+import { FAR_AWAY_MS } from './far-away.ts';
 import { HandClock } from './hand-clock.ts';
 import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
@@ -78,7 +79,7 @@ class Bench {
     return this;
   }
 
-  ask(command: LedgerCommand, deadlineMs = Infinity): Promise<Answer> {
+  ask(command: LedgerCommand, deadlineMs = FAR_AWAY_MS): Promise<Answer> {
     return new Promise((resolve) => this.router.ask<LedgerCommand, LedgerReply>(address, command, deadlineMs, resolve));
   }
 
@@ -287,7 +288,7 @@ describe('a partition on an exclusive log', () => {
 
   test('a cancellation that cannot be decided stops nobody else', async () => {
     const bench = await new Bench(new MemoryLog()).start();
-    const askId = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'await' }, Infinity, () => {});
+    const askId = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'await' }, FAR_AWAY_MS, () => {});
     expect(await bench.ask({ kind: 'read' })).toEqual({ kind: 'entries', entries: [] });
     bench.core.cancel = () => {
       throw new RangeError('planted');
@@ -378,7 +379,7 @@ describe('a log that does not answer', () => {
       const askId = bench.router.ask<LedgerCommand, LedgerReply>(
         address,
         { kind: 'add', id: `${id}`, size: 256 * kib },
-        Infinity,
+        FAR_AWAY_MS,
         (answer) => kinds.set(answer.kind, (kinds.get(answer.kind) ?? 0) + 1),
       );
       await turns(1);
@@ -426,7 +427,7 @@ describe('a log that does not answer', () => {
     const before = budget.bytes;
     const asked: number[] = [];
     for (let index = 0; index < 5_000; index++) {
-      asked.push(bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'add', id: `${index}`, size: kib }, Infinity, () => {}));
+      asked.push(bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'add', id: `${index}`, size: kib }, FAR_AWAY_MS, () => {}));
       if (index % 100 === 0) bench.loop.submit(NOBODY, { kind: 'refuse' });
     }
     expect(budget.bytes - before).toBeGreaterThan(5_000 * kib);
@@ -539,7 +540,7 @@ describe('asks', () => {
   test('a canceled wait reaches the core and its answer goes nowhere', async () => {
     const bench = await new Bench(new MemoryLog()).start();
     let answers = 0;
-    const askId = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'await' }, Infinity, () => (answers += 1));
+    const askId = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'await' }, FAR_AWAY_MS, () => (answers += 1));
     bench.router.cancel(askId);
     expect(await bench.ask({ kind: 'add', id: 'a' })).toEqual({ kind: 'added', place: 0 });
     expect(answers).toBe(0);
@@ -558,7 +559,7 @@ describe('asks', () => {
     const router = new Router(systemClock);
     let returned = false;
     const answered = new Promise<boolean>((resolve) => {
-      router.ask(address, {}, Infinity, () => resolve(returned));
+      router.ask(address, {}, FAR_AWAY_MS, () => resolve(returned));
       returned = true;
     });
     expect(await answered).toBe(true);
@@ -641,7 +642,7 @@ describe('prefetch', () => {
       load: (key) => loads.push(key),
     };
     const bench = await new Bench(new MemoryLog(), { budget, prefetch, limits: { openRecordsMax: 1 } }).start();
-    const cold = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'add', id: 'cold', size: large }, Infinity, () => {});
+    const cold = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'add', id: 'cold', size: large }, FAR_AWAY_MS, () => {});
     await bench.until(() => loads.length === 1);
     bench.log.held = true;
     void bench.ask({ kind: 'add', id: 'open' });
@@ -663,7 +664,12 @@ describe('prefetch', () => {
     const doubtful = bench.ask({ kind: 'add', id: 'doubtful' });
     await bench.until(() => bench.core.entries.length === 1);
     hot = false;
-    const givenUp = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'add', id: 'given up', size: large }, Infinity, () => {});
+    const givenUp = bench.router.ask<LedgerCommand, LedgerReply>(
+      address,
+      { kind: 'add', id: 'given up', size: large },
+      FAR_AWAY_MS,
+      () => {},
+    );
     const told = bench.ask({ kind: 'add', id: 'told', size: large });
     await bench.until(() => loads.length === 1 && bench.loop.status().state === 'claiming');
     log.held = true;

@@ -1,5 +1,6 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { Router } from '../../src/actors/router.ts';
+import { FAR_AWAY_MS } from './far-away.ts';
 import { SimClock } from './sim-clock.ts';
 import type { AskFailure } from '../../src/actors/asks.ts';
 import type { Address, Asker, Endpoint } from '../../src/actors/router.ts';
@@ -35,7 +36,7 @@ function bench(): {
   const actor = new Actor();
   router.attach(address, actor);
   const answers: unknown[] = [];
-  const ask = (command: string, deadlineMs = Infinity): number =>
+  const ask = (command: string, deadlineMs = FAR_AWAY_MS): number =>
     router.ask<string, string>(address, command, deadlineMs, (answer) => answers.push(answer));
   return { clock, router, actor, answers, ask };
 }
@@ -75,11 +76,18 @@ describe('router', () => {
     expect(actor.canceled).toEqual([slow]);
   });
 
+  test.each([Infinity, Number.NaN])('no ask is open for ever: a deadline of %d is refused before the actor hears of it', (deadlineMs) => {
+    const { router, actor, ask } = bench();
+    expect(() => ask('x', deadlineMs)).toThrow('an ask has a deadline');
+    expect(actor.asked).toEqual([]);
+    expect(router.openAsks).toBe(0);
+  });
+
   test('what an actor refuses, and an address without actor, answers later, not inside ask', () => {
     const { clock, router, actor, answers, ask } = bench();
     actor.refuse = { kind: 'busy', message: 'full' };
     ask('x');
-    router.ask<string, string>({ kind: 'history', shard: 3 }, 'x', Infinity, (answer) => answers.push(answer));
+    router.ask<string, string>({ kind: 'history', shard: 3 }, 'x', FAR_AWAY_MS, (answer) => answers.push(answer));
     expect(answers).toEqual([]);
     clock.advance(0);
     expect(answers).toEqual([
@@ -93,8 +101,8 @@ describe('router', () => {
     const other = new Actor();
     router.attach({ kind: 'matching', partition: 0 }, other);
     const kept: unknown[] = [];
-    router.ask<string, string>({ kind: 'matching', partition: 0 }, 'keep', Infinity, (answer) => kept.push(answer));
-    router.ask<string, string>(address, 'a', Infinity, (answer) => {
+    router.ask<string, string>({ kind: 'matching', partition: 0 }, 'keep', FAR_AWAY_MS, (answer) => kept.push(answer));
+    router.ask<string, string>(address, 'a', FAR_AWAY_MS, (answer) => {
       answers.push(answer);
       ask('again');
     });
@@ -114,10 +122,10 @@ describe('router', () => {
     const router = new Router(new SimClock(), (error) => failures.push(error));
     router.attach(address, new Actor());
     const answers: unknown[] = [];
-    const broken = router.ask<string, string>(address, 'a', Infinity, () => {
+    const broken = router.ask<string, string>(address, 'a', FAR_AWAY_MS, () => {
       throw new Error('a bug of the edge');
     });
-    const sound = router.ask<string, string>(address, 'b', Infinity, (answer) => answers.push(answer));
+    const sound = router.ask<string, string>(address, 'b', FAR_AWAY_MS, (answer) => answers.push(answer));
     const sink = router.sink<string>(address);
     sink.answer(broken, 'x');
     sink.answer(sound, 'y');
@@ -132,7 +140,7 @@ describe('router', () => {
 
   test('the reply follows from the kind of the command', () => {
     const start = (asker: Asker, command: StartWorkflow): number =>
-      asker.askHistory(1, command, Infinity, (answer) => expectTypeOf(answer).toEqualTypeOf<StartReply | Rejected | AskFailure>());
+      asker.askHistory(1, command, FAR_AWAY_MS, (answer) => expectTypeOf(answer).toEqualTypeOf<StartReply | Rejected | AskFailure>());
     expectTypeOf(start).toBeFunction();
   });
 });

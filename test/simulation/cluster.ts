@@ -240,7 +240,7 @@ export class Cluster {
     const connectionLost = (): void => onAnswer({ kind: 'unavailable', message: 'connection lost' });
     server.connections.add(connectionLost);
     server.node.at(this.broker.delayMs(), () => {
-      const deadlineMs = timeoutMs === Infinity ? Infinity : server.node.clock.monoMs() + timeoutMs;
+      const deadlineMs = server.node.clock.monoMs() + timeoutMs;
       const { router } = server;
       const askId = router.ask<LedgerCommand, LedgerReply>(addressOf(partition), command, deadlineMs, (answer) => {
         world.trace(`${what}: ${answer.kind}`);

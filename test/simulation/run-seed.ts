@@ -46,6 +46,8 @@ export type Outcome = {
 };
 
 const CALM_MS_MAX = 20_000;
+/** Longer than any run. */
+const WAIT_TIMEOUT_MS = 3_600_000;
 
 export function planOf(seed: number): Plan {
   const random = new Prng(seed);
@@ -288,12 +290,12 @@ class Run {
       }
       this.#world.at(random.int(1, 60), () => this.#attempt(partition, command, this.#choose(partition), attempt + 1));
     };
-    // A wait has no deadline: it must be answered or fail, also when its owner was fenced and nobody speaks to it any more.
+    // No run lasts until the deadline of a wait: it must be answered or fail, also when its owner was fenced and nobody speaks to it any more.
     const waits = command.kind === 'await';
     if (waits) this.#openWaits += 1;
     const patience = waits ? undefined : this.#world.at(random.int(100, 600), () => next(undefined));
     const cancelAfterMs = random.chance(this.#plan.cancelShare) ? random.int(1, 100) : Infinity;
-    this.#cluster.ask(server, partition, command, waits ? Infinity : 500, next, cancelAfterMs);
+    this.#cluster.ask(server, partition, command, waits ? WAIT_TIMEOUT_MS : 500, next, cancelAfterMs);
   }
 
   /** Mostly one that believes it owns the partition, be it a zombie. */

@@ -742,7 +742,7 @@ async function neverResent(): Promise<void> {
 async function idleFenced(): Promise<void> {
   const stage = new Stage();
   await stage.active(stage.a);
-  const poll = stage.send(stage.a, { kind: 'await' }, Infinity);
+  const poll = stage.send(stage.a, { kind: 'await' }, 3_600_000);
   await stage.pass(2_000);
   check(poll.answer === undefined, 'scenario', () => 'the poll waits while nothing happens');
   stage.inject(claimOf(9, 'someone else'));
