@@ -338,13 +338,16 @@ export type RecordChildClosed = {
   readonly childFirstRunId: string;
   readonly childNamespace: string;
   readonly childWorkflowType: string;
-  readonly close:
-    | { readonly kind: 'completed'; readonly result: Uint8Array | undefined }
-    | { readonly kind: 'failed'; readonly failure: Uint8Array | undefined; readonly retryState: number }
-    | { readonly kind: 'canceled'; readonly details: Uint8Array | undefined }
-    | { readonly kind: 'timedOut'; readonly retryState: number }
-    | { readonly kind: 'terminated' };
+  readonly close: CloseOutcome;
 };
+
+/** How a run closed for good, for its parent. */
+export type CloseOutcome =
+  | { readonly kind: 'completed'; readonly result: Uint8Array | undefined }
+  | { readonly kind: 'failed'; readonly failure: Uint8Array | undefined; readonly retryState: number }
+  | { readonly kind: 'canceled'; readonly details: Uint8Array | undefined }
+  | { readonly kind: 'timedOut'; readonly retryState: number }
+  | { readonly kind: 'terminated' };
 
 /** Completions of transfer tasks that no other record has carried yet. No reply. */
 export type FlushFinishedTasks = { readonly kind: 'flushFinishedTasks' };

@@ -14,7 +14,7 @@ import type {
 import { eventTypeNumber } from './events.ts';
 import type { RunKey } from './commands.ts';
 import type { HistoryWire } from './replies.ts';
-import { type Activity, type CloseOutcome, newRun, type Run, status } from './state.ts';
+import { type Activity, newRun, type Run, status } from './state.ts';
 import { mergeFields } from './fields.ts';
 import { Pending } from './pending.ts';
 import { timeoutType, workflowTaskFailedCause } from './wire-enums.ts';
@@ -284,27 +284,23 @@ export function evolveEvent(run: Run, event: HistoryEvent, wire: HistoryWire): v
       return;
 
     case 'workflowExecutionCompleted':
-      closeRun(run, status.completed, event.eventTimeMs, { kind: 'completed', result: event.attributes.result });
+      closeRun(run, status.completed, event.eventTimeMs);
       return;
     case 'workflowExecutionFailed':
-      closeRun(run, status.failed, event.eventTimeMs, {
-        kind: 'failed',
-        failure: event.attributes.failure,
-        retryState: event.attributes.retryState,
-      });
+      closeRun(run, status.failed, event.eventTimeMs);
       return;
     case 'workflowExecutionCanceled':
-      closeRun(run, status.canceled, event.eventTimeMs, { kind: 'canceled', details: event.attributes.details });
+      closeRun(run, status.canceled, event.eventTimeMs);
       return;
     case 'workflowExecutionTerminated':
-      closeRun(run, status.terminated, event.eventTimeMs, { kind: 'terminated' });
+      closeRun(run, status.terminated, event.eventTimeMs);
       return;
     case 'workflowExecutionTimedOut':
-      closeRun(run, status.timedOut, event.eventTimeMs, { kind: 'timedOut', retryState: event.attributes.retryState });
+      closeRun(run, status.timedOut, event.eventTimeMs);
       return;
     case 'workflowExecutionContinuedAsNew':
       run.successorRunId = event.attributes.newExecutionRunId;
-      closeRun(run, status.continuedAsNew, event.eventTimeMs, undefined);
+      closeRun(run, status.continuedAsNew, event.eventTimeMs);
       return;
     default:
       return unreachable(event);
@@ -369,10 +365,9 @@ const none: Pick<Run, 'activities' | 'activityIds' | 'timers' | 'children' | 'ex
   externalCancels: new Pending(),
 };
 
-function closeRun(run: Run, closedAs: number, timeMs: number, outcome: CloseOutcome | undefined): void {
+function closeRun(run: Run, closedAs: number, timeMs: number): void {
   run.status = closedAs;
   run.closeTimeMs = timeMs;
-  run.closeOutcome = run.start.parent === undefined ? undefined : outcome;
   run.workflowTask = undefined;
   run.workflowTaskAttempt = 1;
   run.closeAttempted = false;

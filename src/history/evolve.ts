@@ -2,22 +2,25 @@
  * Applies a record to a shard: the only code that changes durable state, live and in replay alike.
  *
  * Per run, events and facts in the order in which they were decided; then the tasks that follow, each noted at its owner, so that the
- * decision that ends the owner can end the task; then the tasks that ended.
+ * decision that ends the owner can end the task; then the tasks that ended, by their ids alone.
+ *
+ * A record changes only the runs that it names. The tasks that it ends may be of any run, so their end shows in no run.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import { beginRun, evolveEvent } from './evolve-event.ts';
 import { evolveFact } from './evolve-fact.ts';
 import type { RecordedEvent } from './events.ts';
+import { closeOutcome } from './execution/close-outcome.ts';
 import { evolvePutAside, evolveTakenBack, forgetAside, waitsAside } from './execution/put-aside.ts';
 import type { HistoryRecord, RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import { childStartKey, executionKey, type Run, type ShardState } from './state.ts';
-import { isOutbox, isTimer, type Task } from './tasks.ts';
+import { isOutbox, isTimer, type PendingTask, type Task } from './tasks.ts';
 
 export function evolve(shard: ShardState, record: HistoryRecord, wire: HistoryWire): void {
   shard.timeMs = record.timeMs;
   for (const change of record.runs) evolveRun(shard, record, change, wire);
-  for (const task of record.tasks) addTask(shard, task);
+  for (const task of record.tasks) addTask(shard, pendingTask(record, task));
   for (const taskId of record.finishedTaskIds) finishTask(shard, taskId);
 }
 
@@ -74,37 +77,37 @@ function forgetRun(shard: ShardState, run: Run | undefined): void {
   if (parent !== undefined && firstRunId === run.key.runId) shard.childStarts.delete(childStartKey(parent));
 }
 
-function addTask(shard: ShardState, task: Task): void {
+function pendingTask(record: HistoryRecord, task: Task): PendingTask {
+  if (task.kind !== 'notifyParent') return task;
+  const close = record.runs.find(({ runId }) => runId === task.key.runId)?.events.at(-1);
+  const outcome = close === undefined ? undefined : closeOutcome(close.event);
+  assert(outcome !== undefined, 'news for a parent come with the close of their run');
+  return { ...task, outcome };
+}
+
+function addTask(shard: ShardState, task: PendingTask): void {
   shard.taskIdLast = Math.max(shard.taskIdLast, task.taskId);
   if (waitsAside(shard, task)) shard.tasksAside.set(task.taskId, task);
   else if (isTimer(task)) shard.timers.add(task);
   else shard.transfers.set(task.taskId, task);
+  if (isOutbox(task)) countUndelivered(shard, task.key.runId, +1);
   const run = shard.runs.get(task.key.runId);
-  if (run === undefined) return;
-  noteTask(run, task);
-  if (isOutbox(task)) run.undelivered++;
+  if (run !== undefined) noteTask(run, task);
 }
 
 function finishTask(shard: ShardState, taskId: number): void {
-  const transfer = shard.transfers.get(taskId);
-  if (transfer === undefined) {
-    if (!shard.timers.remove(taskId)) finishTaskAside(shard, taskId);
-    return;
-  }
+  if (shard.timers.remove(taskId)) return;
+  const task = shard.transfers.get(taskId) ?? shard.tasksAside.get(taskId);
+  if (task === undefined) return;
   shard.transfers.delete(taskId);
-  if (!isOutbox(transfer)) return;
-  const run = shard.runs.get(transfer.key.runId);
-  if (run === undefined) return;
-  run.undelivered--;
-  if (transfer.kind === 'notifyParent') run.closeOutcome = undefined;
+  shard.tasksAside.delete(taskId);
+  if (isOutbox(task)) countUndelivered(shard, task.key.runId, -1);
 }
 
-function finishTaskAside(shard: ShardState, taskId: number): void {
-  const task = shard.tasksAside.get(taskId);
-  if (task === undefined) return;
-  shard.tasksAside.delete(taskId);
-  const run = isOutbox(task) ? shard.runs.get(task.key.runId) : undefined;
-  if (run !== undefined) run.undelivered--;
+function countUndelivered({ undelivered }: ShardState, runId: string, change: 1 | -1): void {
+  const count = (undelivered.get(runId) ?? 0) + change;
+  if (count === 0) undelivered.delete(runId);
+  else undelivered.set(runId, count);
 }
 
 /** The owner remembers its task. One that fits no owner any more stays for itself: it does nothing when it runs. */

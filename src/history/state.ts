@@ -7,7 +7,7 @@
 import type { ActivityTaskScheduledAttributes, HistoryEvent, StartChildWorkflowExecutionInitiatedAttributes } from './events.ts';
 import type { ParentLink, RunKey, StickyAttributes, TaskQueue, WorkflowExecution } from './commands.ts';
 import { Pending } from './pending.ts';
-import type { Task, TransferTask } from './tasks.ts';
+import type { PendingTask, PendingTransfer } from './tasks.ts';
 import { TimerQueue } from './timer/timer-queue.ts';
 
 /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
@@ -36,12 +36,14 @@ export type ShardState = {
    */
   readonly childStarts: Map<string, string>;
   /** Pending transfer tasks in the order of their ids, but for those that were put aside meanwhile. */
-  readonly transfers: Map<number, TransferTask>;
+  readonly transfers: Map<number, PendingTransfer>;
+  /** By run id: how many of its transfer tasks another shard has not answered yet, also of those that wait aside. 0 = absent. */
+  readonly undelivered: Map<string, number>;
   readonly timers: TimerQueue;
   /** By run id: runs that the shard cannot go on with (put-aside.ts). */
   readonly aside: Map<string, AsideRun>;
   /** Their timers and transfer tasks, which neither fire nor run meanwhile. */
-  readonly tasksAside: Map<number, Task>;
+  readonly tasksAside: Map<number, PendingTask>;
 };
 
 export type AsideRun = { readonly failedCommand: string; readonly reason: string; readonly timeMs: number };
@@ -54,6 +56,7 @@ export function emptyShard(): ShardState {
     currentRuns: new Map(),
     childStarts: new Map(),
     transfers: new Map(),
+    undelivered: new Map(),
     timers: new TimerQueue(),
     aside: new Map(),
     tasksAside: new Map(),
@@ -185,30 +188,18 @@ export type ExternalRequest = {
 
 export type RequestIdEntry = { readonly requestId: string; readonly eventId: number; readonly eventType: number };
 
-/** How a child closed, kept until its parent knows. */
-export type CloseOutcome =
-  | { readonly kind: 'completed'; readonly result: Uint8Array | undefined }
-  | { readonly kind: 'failed'; readonly failure: Uint8Array | undefined; readonly retryState: number }
-  | { readonly kind: 'canceled'; readonly details: Uint8Array | undefined }
-  | { readonly kind: 'timedOut'; readonly retryState: number }
-  | { readonly kind: 'terminated' };
-
 export type Run = {
   readonly key: RunKey;
   readonly namespace: string;
   readonly start: RunStart;
   status: number;
   closeTimeMs: number;
-  /** Only with a parent, and only until that has been told. */
-  closeOutcome: CloseOutcome | undefined;
   /** The run that came after this one through continue-as-new; '' = none. */
   successorRunId: string;
   retentionMs: number;
   nextEventId: number;
   historySizeBytes: number;
   stateTransitionCount: number;
-  /** Its transfer tasks that another shard has not answered yet, also those that wait aside. */
-  undelivered: number;
   /** Started id of the last completed workflow task. */
   previousStartedEventId: number;
   workflowTask: WorkflowTask | undefined;
@@ -253,13 +244,11 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     start,
     status: status.running,
     closeTimeMs: 0,
-    closeOutcome: undefined,
     successorRunId: '',
     retentionMs: 0,
     nextEventId: 1,
     historySizeBytes: 0,
     stateTransitionCount: 0,
-    undelivered: 0,
     previousStartedEventId: 0,
     workflowTask: undefined,
     workflowTaskAttempt: 1,

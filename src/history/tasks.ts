@@ -2,7 +2,7 @@
  * What a committed record obliges its shard to do. Pending tasks are part of the folded state and run after commit, at least once;
  * whoever receives them deduplicates. Task ids come from one counter per shard and are never reused.
  */
-import type { RunKey, TaskQueue } from './commands.ts';
+import type { CloseOutcome, RunKey, TaskQueue } from './commands.ts';
 
 /** `temporal.api.enums.v1.ParentClosePolicy`: 1 TERMINATE, 2 ABANDON, 3 REQUEST_CANCEL. */
 export type ParentClosePolicy = 1 | 2 | 3;
@@ -75,6 +75,16 @@ export type TimerTask =
   | TimerOf<'retention'>;
 
 export type Task = TransferTask | TimerTask;
+
+/**
+ * A transfer task as it waits. `evolve` gives the news for a parent what the close in the same record says: so the news can be told, and
+ * its task ended, without a change of the run that closed.
+ */
+export type PendingTransfer =
+  | Exclude<TransferTask, TransferOf<'notifyParent'>>
+  | (TransferOf<'notifyParent'> & { readonly outcome: CloseOutcome });
+
+export type PendingTask = PendingTransfer | TimerTask;
 
 /** Another shard has to hear of it. */
 export function isOutbox(task: Task): boolean {

@@ -4,8 +4,12 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { canonicalText } from '../../src/history/canonical.ts';
+import { evolve } from '../../src/history/evolve.ts';
 import type { HistoryEvent } from '../../src/history/events.ts';
 import type { Description } from '../../src/history/replies.ts';
+import { emptyShard } from '../../src/history/state.ts';
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { Program, programStep } from './random-program.ts';
 import { namespaceId, ShardUnderTest } from './shard-under-test.ts';
 
@@ -154,6 +158,26 @@ test('random programs: replay equals live at every step, and every history is so
       }
     }),
     { numRuns: 200 },
+  );
+}, 120_000);
+
+test('random programs: a record changes only the runs that it names, and tasks end by their ids alone', () => {
+  fc.assert(
+    fc.property(fc.array(programStep, { minLength: 30, maxLength: 80, size: 'max' }), (steps) => {
+      const program = new Program(new ShardUnderTest({ retentionMsDefault: 3_600_000 }));
+      for (const each of steps) program.run(each);
+      program.shard.pumpOutboxIfPossible();
+      const shard = emptyShard();
+      let before = new Map<string, string>();
+      for (const record of program.shard.records) {
+        evolve(shard, record, historyWire);
+        const after = new Map([...shard.runs].map(([runId, run]) => [runId, canonicalText(run)]));
+        const named = new Set(record.runs.map(({ runId }) => runId));
+        for (const [runId, text] of before) if (!named.has(runId)) expect(after.get(runId), `${record.type} changes ${runId}`).toBe(text);
+        before = after;
+      }
+    }),
+    { numRuns: 50 },
   );
 }, 120_000);
 

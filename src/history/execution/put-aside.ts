@@ -14,7 +14,7 @@ import type { PutAside } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import type { HistoryReply } from '../replies.ts';
 import type { ShardState } from '../state.ts';
-import { isTimer, type Task } from '../tasks.ts';
+import { isTimer, type PendingTask } from '../tasks.ts';
 
 /** Of the reason that is kept and shown. */
 const reasonCharsMax = 1000;
@@ -53,10 +53,11 @@ export function evolveTakenBack(shard: ShardState, runId: string): void {
 /** Retention is over: what waited aside goes with the run. */
 export function forgetAside(shard: ShardState, runId: string): void {
   if (!shard.aside.delete(runId)) return;
+  shard.undelivered.delete(runId);
   for (const task of shard.tasksAside.values()) if (task.key.runId === runId) shard.tasksAside.delete(task.taskId);
 }
 
 /** True: a task that a record makes now waits aside. */
-export function waitsAside(shard: ShardState, task: Task): boolean {
+export function waitsAside(shard: ShardState, task: PendingTask): boolean {
   return shard.aside.size > 0 && task.kind !== 'retention' && shard.aside.has(task.key.runId);
 }

@@ -69,7 +69,7 @@ export function outboxCommand(shard: ShardState, taskId: number, newRunId: strin
     }
     case 'notifyParent': {
       const { parent } = run.start;
-      if (parent === undefined || run.closeOutcome === undefined) return undefined;
+      if (parent === undefined) return undefined;
       return to(parent, {
         kind: 'recordChildClosed',
         parent,
@@ -77,7 +77,7 @@ export function outboxCommand(shard: ShardState, taskId: number, newRunId: strin
         childFirstRunId: run.start.firstRunId,
         childNamespace: run.namespace,
         childWorkflowType: run.start.workflowType,
-        close: run.closeOutcome,
+        close: task.outcome,
       });
     }
     case 'closeChild':

@@ -73,7 +73,7 @@ function fireForRun(
  * for ever and the other go on for ever. A run that was put aside waits for a person, and not beyond its retention.
  */
 function isStillNeeded(draft: Draft, run: Run): boolean {
-  return run.undelivered > 0 && !draft.shard.aside.has(run.key.runId);
+  return draft.shard.undelivered.has(run.key.runId) && !draft.shard.aside.has(run.key.runId);
 }
 
 /** All that are due, by time and then by start; of very many the first, with the rest to follow by their own tasks. */
