@@ -1,5 +1,6 @@
 /**
- * What is decided but not yet committed, in the order of decision. Nothing leaves before the records that it rests on (rule R8).
+ * What is decided but not yet committed, in the order of decision.
+ * Nothing leaves before the records that it rests on (docs/protocol.md, R8).
  *
  *     held       [commit 7] [answer] [commit 8] [commit 9] [wait] …      replies and effects that wait
  *     records     1 ………… 6 │ 7 8 │ 9 …

@@ -1,5 +1,5 @@
 /**
- * Which records of a journal count. Every reader uses this one function: owners, projections, tools, tests (rule T8).
+ * Which records of a journal count. Every reader uses this one function: owners, projections, tools, tests (docs/protocol.md, T8).
  *
  *     offset      0      1      2      3      4      5      6      7      8        10
  *     epoch.seq   1.0    1.1    1.2    2.0    1.3    2.1    2.1    2.3    –        2.2

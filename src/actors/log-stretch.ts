@@ -5,8 +5,8 @@
  *          │   void   batch?   claim?   void   batch again? │
  *     ─────●──────────────────────────────────────────────▶ │
  *
- * Two questions are settled so: an append came back with an unexpected base offset (rule R5), and a claim that was made in doubt has
- * landed (rule R7). In both the answer is what `effective` says, nothing else.
+ * Two questions are settled so: an append came back with an unexpected base offset (docs/protocol.md, R5), and a claim that was made in
+ * doubt has landed (R7). In both the answer is what `effective` says, nothing else.
  */
 import { unreachable } from '../kernel/assert.ts';
 import { effective } from './effective.ts';

@@ -1,6 +1,6 @@
 /**
  * The owner of one partition: decides commands one after another, appends what they wrote in batches, and lets nothing out before the
- * records that it rests on are committed (design.md 4, rules R1–R9 and T1–T11).
+ * records that it rests on are committed (docs/protocol.md).
  *
  *     submit ─▶ mailbox ─▶ prefetch ─▶ core.handle ─▶ encode ─▶ core.accept ─▶ open batch     (one synchronous turn)
  *                                          │                                        │

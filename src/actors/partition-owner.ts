@@ -1,6 +1,6 @@
 /**
- * The owner of one partition's journal: takes it over, appends what was decided, and judges what became of it (design.md 4, rules R1–R9
- * and T1–T11). What is decided, and what memory it makes, is the business of the memory above (partition-loop.ts).
+ * The owner of one partition's journal: takes it over, appends what was decided, and judges what became of it (docs/protocol.md). What is
+ * decided, and what memory it makes, is the business of the memory above (partition-loop.ts).
  *
  * How an append is judged, by the base offset that the log answered:
  *

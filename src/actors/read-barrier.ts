@@ -1,5 +1,5 @@
 /**
- * Proof that a read was not answered from superseded memory (rule T7).
+ * Proof that a read was not answered from superseded memory (docs/protocol.md, T7).
  *
  *     read arrives            proof asked for        proof obtained
  *     ─────┬──────────────────────┬──────────────────────┬──────▶

@@ -1,4 +1,4 @@
-/** Everything has a limit. Defaults are those of the wire contract (worker-contract 2.10). */
+/** Everything has a limit. Defaults are those of Temporal. */
 export type HistoryLimits = {
   readonly blobBytesMax: number;
   readonly memoBytesMax: number;

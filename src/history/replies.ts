@@ -111,7 +111,7 @@ export type HistoryPosition = {
   readonly firstEventId: number;
   readonly lastEventId: number;
   readonly closed: boolean;
-  /** Transient tail for a worker whose cache missed (worker-contract 2.4); empty otherwise. */
+  /** Transient tail for a worker whose cache missed; empty otherwise. */
   readonly tailEvents: readonly Uint8Array[];
 };
 

@@ -1,6 +1,7 @@
 /**
  * Judges a recorded crash run: no accepted start, signal or completion lost or applied twice, no workflow stuck. Each violation names
- * its invariant (I1 … I9: accepted starts, dense event ids, acknowledged effects, terminal events, stuck runs, double starts, time).
+ * its invariant (docs/protocol.md, I1 … I14: accepted starts, dense event ids, acknowledged effects, terminal events, stuck
+ * runs, double starts, time, refusals).
  */
 import type { CrashRun, Entry, FinalRun, ObservedEvent, Operation } from './recorded-history.ts';
 

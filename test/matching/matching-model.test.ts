@@ -1,4 +1,4 @@
-/** Random interleavings of everything that can happen to polls and tasks (reliability.md I3, I7, I8). */
+/** Random interleavings of everything that can happen to polls and tasks (docs/protocol.md: I3, I7, I8). */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { World, type StartFault } from './world.ts';

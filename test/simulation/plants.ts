@@ -1,5 +1,5 @@
 /**
- * Bugs that someone could write into the commit protocol, as exact source patches (reliability.md 7). Each must be caught by the random
+ * Bugs that someone could write into the commit protocol, as exact source patches. Each must be caught by the random
  * runs within `seedsMax`, or by the scenarios; a patch whose text is no longer found fails its test.
  */
 export type Plant = {

@@ -1,6 +1,6 @@
 /**
- * The consequences of the commit protocol, T1 to T11, one named scenario each. They are plain functions that throw, so that the planted
- * bugs can be run against them as well as the test runner.
+ * The consequences of the commit protocol (docs/protocol.md, T1 to T11), one named scenario each. They are plain functions that
+ * throw, so that the planted bugs can be run against them as well as the test runner.
  */
 import { effective, mayReplace } from '../../src/actors/effective.ts';
 import { jsonClaims, ledgerCodec } from '../actors/ledger.ts';

@@ -1,5 +1,5 @@
 /**
- * A partitioned log that misbehaves as Kafka may (reliability.md 6), seen by each node through a port of its own.
+ * A partitioned log that misbehaves as Kafka may, seen by each node through a port of its own.
  *
  *     fate of an append      broker                    the node hears
  *     ok                     appends                   base offset

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { CliError } from '../../src/cli/cli-error.ts';
 import { rootCommand } from '../../src/cli/commands.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
-import { repository } from './imports.ts';
+import { repository, sourceFiles } from './imports.ts';
 
 const documents = [
   'README.md',
@@ -51,6 +51,60 @@ describe.each(documents)('$name', ({ name, text }) => {
     expect(refused).toEqual([]);
   });
 });
+
+describe('rules that are cited', () => {
+  const defined = new Set(rulesOf(documents.find(({ name }) => name === 'docs/protocol.md')?.text ?? ''));
+  const citing = [
+    ...documents.filter(({ name }) => name !== 'CHANGELOG.md'),
+    ...['src', 'test', 'scripts', 'examples']
+      .flatMap(sourceFiles)
+      .filter((file) => !file.startsWith('test/structure/'))
+      .map((name) => ({ name, text: readFileSync(join(repository, name), 'utf8') })),
+    ...readdirSync(join(repository, 'proto'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.proto'))
+      .map((name) => ({ name: `proto/${name}`, text: readFileSync(join(repository, 'proto', name), 'utf8') })),
+  ];
+
+  test('docs/protocol.md defines each rule and invariant that is cited by number', () => {
+    const unknown = citing.flatMap(({ name, text }) =>
+      citedRules(text).flatMap((rule) => (defined.has(rule) ? [] : [`${name} cites ${rule}`])),
+    );
+    expect(unknown).toEqual([]);
+    expect(citing.flatMap(({ text }) => citedRules(text)).length, 'citations found').toBeGreaterThan(100);
+  });
+
+  test('documents that are named stand in the repository', () => {
+    expect(citing.flatMap(({ name, text }) => missingDocuments(name, text).map((missing) => `${name} names ${missing}`))).toEqual([]);
+  });
+
+  test.each([
+    ['rests on it (I18).', ['I18']],
+    ['rules R1–R9 and T11', ['R1', 'R9', 'T11']],
+    ["violation('I99', x)", ['I99']],
+    ['a RT1 or T1x or ITEM2', []],
+  ])('%j cites %j', (text, cited) => expect(citedRules(text)).toEqual(cited));
+
+  test.each([
+    ['see design.md, section 4', ['design.md']],
+    ['see docs/protocol.md and ../README.md', []],
+    ['see reference/nowhere.md', ['reference/nowhere.md']],
+  ])('of %j are missing: %j', (text, missing) => expect(missingDocuments('docs/x.md', text)).toEqual(missing));
+});
+
+function rulesOf(page: string): string[] {
+  return [...page.matchAll(/^\| ([RTI]\d{1,2}) \|/gm)].map((match) => match[1] ?? '');
+}
+
+function citedRules(text: string): string[] {
+  return [...text.matchAll(/(?<![\w.$-])[RTI]\d{1,2}(?![\w-])/g)].map(([rule]) => rule);
+}
+
+/** A document is named by its path from the root or from the naming file; Markdown of a page outside is a link with a scheme. */
+function missingDocuments(file: string, text: string): string[] {
+  return [...text.matchAll(/(?<![\w./:-])(?:\.{1,2}\/)*[\w-]+(?:\/[\w-]+)*\.md\b/g)]
+    .map(([named]) => named)
+    .filter((named) => !existsSync(join(repository, named)) && !existsSync(join(repository, dirname(file), named)));
+}
 
 /** Headings, as GitHub makes anchors of them. */
 function anchors(text: string): string[] {
