@@ -79,7 +79,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     clock: systemClock,
     logger,
     clusterTopic: clusterTopic(prefix),
-    runsPutAside: () => shards.reduce((sum, shard) => sum + shard.status().runsAside, 0),
+    runsPutAside: () => shards.reduce((sum, shard) => sum + shard.runsAside, 0),
     stalledMsMax: options.startMsMax / 2,
     onFatal: fatal,
     onMoved: () => options.onProgress?.(),
@@ -97,12 +97,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     sink: router.sink<ClusterReply>({ kind: 'cluster' }),
     onStatus: census.register(clusterTopic(prefix), 0),
   });
-  router.attach({ kind: 'cluster' }, cluster);
+  router.attach({ kind: 'cluster' }, cluster.actor);
 
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
     const address = { kind: 'history', shard } as const;
-    const actor = new HistoryShard({
+    const host = new HistoryShard({
       ...common,
       shard,
       topic: historyTopic(prefix),
@@ -116,8 +116,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       sink: router.sink<HistoryReply>(address),
       onStatus: census.register(historyTopic(prefix), index),
     });
-    router.attach(address, actor);
-    return actor;
+    router.attach(address, host.actor);
+    return host;
   });
 
   const hosts = Array.from({ length: layout.matchingPartitions }, (_, partition) => {
@@ -132,11 +132,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       sink: router.sink(address),
       onStatus: census.register(matchingTopic(prefix), partition),
     });
-    router.attach(address, host);
+    router.attach(address, host.actor);
     return host;
   });
 
-  const actors = [cluster, ...shards, ...hosts];
+  const actors = [cluster, ...shards, ...hosts].map(({ actor }) => actor);
   const release = async (): Promise<void> => {
     await Promise.all(actors.map((actor) => actor.drain()));
     router.close();

@@ -15,7 +15,7 @@ import type { BudgetShare } from './command-budget.ts';
 import { Fifo } from './fifo.ts';
 import { NOBODY } from './asks.ts';
 import type { LogRecord } from './log.ts';
-import type { EncodedRecord, PartitionHost } from './partition-core.ts';
+import type { CommitSubscriber, EncodedRecord, PartitionHost } from './partition-core.ts';
 import type { ReadBarrier } from './read-barrier.ts';
 
 /** Records gather up to this many bytes for one append: one request carries the batches of many partitions. */
@@ -46,6 +46,12 @@ type Held<Reply, Record, Effect> = {
   readonly effects: readonly Effect[];
   /** What it takes of the budget. */
   readonly bytes: number;
+};
+
+/** Where commits, answers and effects go. */
+type Outside<Reply, Record, Effect> = {
+  readonly host: PartitionHost<Reply, Effect>;
+  readonly subscribers: readonly CommitSubscriber<Record>[];
 };
 
 export class CommitWindow<Reply, Record, Effect> {
@@ -157,8 +163,8 @@ export class CommitWindow<Reply, Record, Effect> {
     this.#committed += count;
   }
 
-  /** Lets out what may go. `stop` ends it early: the host's callbacks may have closed the actor. */
-  release(host: PartitionHost<Reply, Record, Effect>, stopped: () => boolean): void {
+  /** Lets out what may go. `stopped` ends it early: the host's callbacks may have closed the actor. */
+  release({ host, subscribers }: Outside<Reply, Record, Effect>, stopped: () => boolean): void {
     for (let head = this.#held.peek(); head !== undefined; head = this.#held.peek()) {
       if (head.rests > this.#committed) return;
       if (head.mark !== NO_MARK && !this.#barrier.passed(head.mark)) return;
@@ -167,7 +173,8 @@ export class CommitWindow<Reply, Record, Effect> {
       if (head.record !== undefined) {
         // A batch that counted is proof for every read before its last record, so no commit of an older batch is left behind.
         assert(head.rests >= this.#batchFirst, 'commits leave with their own batch');
-        host.committed(head.record, this.#batchBase + head.rests - this.#batchFirst, false);
+        const offset = this.#batchBase + head.rests - this.#batchFirst;
+        for (const subscriber of subscribers) subscriber.committed(head.record, offset, false);
       }
       if (head.reply !== undefined && head.askId !== NOBODY) host.answer(head.askId, head.reply);
       for (const effect of head.effects) host.act(effect);

@@ -1,7 +1,7 @@
 /**
  * A history shard: the actor around HistoryCore.
  *
- *     router ─▶ PartitionLoop ─▶ HistoryCore ─▶ record ─▶ committed ─┬─▶ HistoryStore   events, by run
+ *     router ─▶ PartitionActor ▶ HistoryCore ─▶ record ─▶ committed ─┬─▶ HistoryStore   events, by run
  *                   ▲                                                ├─▶ TransferQueue  dispatch to matching, outbox to other shards
  *                   │                                                └─▶ timer          one OS timer for the earliest of all
  *                   └────────── fireTimer, finishOutboxTask, … ◀─────────────┘
@@ -17,33 +17,24 @@ import { commandBytes, finishesWork } from '../history/command-bytes.ts';
 import type { DirectQuery, HistoryEffect } from '../history/effects.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { RetentionOf } from '../history/outbox/outbox.ts';
-import type { Fact, HistoryRecord } from '../history/record.ts';
+import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply, HistoryWire } from '../history/replies.ts';
 import type { QueryResult } from '../matching/tasks.ts';
-import type { Logger } from '../observability/logger.ts';
-import type { CommandBudget } from './command-budget.ts';
 import { isAskFailure, NOBODY } from './asks.ts';
-import type { ClaimCodec } from './claim.ts';
 import { HistoryStore, type HistoryPage, type PageLimits } from './history-store.ts';
-import { LogError, type Log, type PartitionId } from './log.ts';
+import { LogError } from './log.ts';
 import { OWN_COMMAND_ATTEMPTS_MAX, OwnCommands } from './own-commands.ts';
-import type { PartitionCore, RecordCodec } from './partition-core.ts';
-import { PartitionLoop, type PartitionMemory, type PartitionShell } from './partition-loop.ts';
-import type { PartitionStatus } from './partition-owner.ts';
-import type { ReplayTurns } from './replay-turns.ts';
-import type { Clock, Random, Timer } from './ports.ts';
-import type { Asker, Endpoint, ReplySink } from './router.ts';
+import { PartitionActor, type ActorOptions } from './partition-actor.ts';
+import type { CommitSubscriber, PartitionCore } from './partition-core.ts';
+import type { PartitionMemory, PartitionShell } from './partition-loop.ts';
+import type { Asker } from './router.ts';
+import type { Tenure } from './tenure.ts';
 import { type ClusterLayout, TransferQueue } from './transfer-queue.ts';
 import { WallAlarm } from './wall-alarm.ts';
 
-export type HistoryShardOptions = {
+export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   /** From 1; owns partition shard − 1 of the topic. */
   readonly shard: number;
-  readonly topic: string;
-  readonly owner: string;
-  readonly log: Log;
-  readonly codec: RecordCodec<HistoryRecord>;
-  readonly claims: ClaimCodec;
   readonly wire: HistoryWire;
   readonly limits: HistoryLimits;
   /** As the cluster's namespaces say now. */
@@ -51,19 +42,6 @@ export type HistoryShardOptions = {
   readonly cacheBytesMax: number;
   readonly layout: ClusterLayout;
   readonly router: Asker;
-  readonly sink: ReplySink<HistoryReply>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly onStatus: (status: PartitionStatus) => void;
-  /** Of the whole process; absent: one of its own. */
-  readonly budget?: CommandBudget;
-  readonly turns?: ReplayTurns;
-};
-
-export type HistoryShardStatus = PartitionStatus & {
-  /** Workflows whose timers and tasks wait aside, because the shard cannot decide what they need: each wants a person. */
-  readonly runsAside: number;
 };
 
 /** Lazy completions that no record took along are journaled after this pause. */
@@ -73,53 +51,21 @@ const PUT_ASIDE_GRACE_MS = 60_000;
 /** A matching host ends a query at the query's own deadline; this long after it the host is not heard of any more. */
 const QUERY_ANSWER_TIMEOUT_MS = 1_000;
 
-type Loop = PartitionLoop<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>;
-
-export class HistoryShard implements Endpoint<HistoryCommand> {
-  readonly #options: HistoryShardOptions;
-  readonly #partition: PartitionId;
-  readonly #loop: Loop;
-  #memory: HistoryMemory | undefined;
+export class HistoryShard {
+  readonly actor: PartitionActor<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect, HistoryMemory>;
 
   constructor(options: HistoryShardOptions) {
-    this.#options = options;
-    this.#partition = { topic: options.topic, partition: options.shard - 1 };
-    this.#loop = new PartitionLoop({
-      partition: this.#partition,
-      log: options.log,
-      codec: options.codec,
-      claims: options.claims,
-      owner: options.owner,
-      create: () => this.#create(),
-      asks: options.sink,
-      clock: options.clock,
-      random: options.random,
-      logger: options.logger.with({ 'shard-id': options.shard }),
-      onStatus: options.onStatus,
+    this.actor = new PartitionActor(options, {
+      partition: options.shard - 1,
+      logFields: { 'shard-id': options.shard },
+      create: (tenure) => new HistoryMemory(options, tenure),
       scale: { bytesOf: commandBytes, finishesWork },
-      ...(options.budget === undefined ? {} : { budget: options.budget }),
-      ...(options.turns === undefined ? {} : { turns: options.turns }),
     });
   }
 
-  start(): void {
-    this.#loop.start();
-  }
-
-  drain(): Promise<void> {
-    return this.#loop.drain();
-  }
-
-  status(): HistoryShardStatus {
-    return { ...this.#loop.status(), runsAside: this.#memory?.runsAside ?? 0 };
-  }
-
-  submit(askId: number, command: HistoryCommand): ReturnType<Endpoint<HistoryCommand>['submit']> {
-    return this.#loop.submit(askId, command);
-  }
-
-  cancel(askId: number): void {
-    this.#loop.cancel(askId);
+  /** Workflows whose timers and tasks wait aside, because the shard cannot decide what they need: each wants a person. */
+  get runsAside(): number {
+    return this.actor.memory?.runsAside ?? 0;
   }
 
   /**
@@ -132,74 +78,66 @@ export class HistoryShard implements Endpoint<HistoryCommand> {
     lastEventId: number,
     limits: PageLimits,
   ): HistoryPage | Promise<HistoryPage | undefined> | undefined {
-    if (this.#memory?.active !== true) return undefined;
-    const page = this.#memory.store.page(runId, firstEventId, lastEventId, limits);
+    const memory = this.actor.memory;
+    if (memory?.active !== true) return undefined;
+    const page = memory.store.page(runId, firstEventId, lastEventId, limits);
     return page instanceof Promise ? page.catch(unlessOutOfReach) : page;
-  }
-
-  #create(): PartitionMemory<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect> {
-    const store = new HistoryStore(this.#options.cacheBytesMax, (offset, runId) => this.#reread(offset, runId));
-    const core = new HistoryCore({ wire: this.#options.wire, limits: this.#options.limits });
-    const memory = new HistoryMemory(this.#options, core, store, this.#loop);
-    this.#memory = memory;
-    return { core: memory, host: memory };
-  }
-
-  async #reread(offset: number, runId: string): Promise<readonly Uint8Array[]> {
-    const [stored] = await this.#options.log.read(this.#partition, offset, 1);
-    assert(stored?.offset === offset, `the journal no longer holds record ${offset}`);
-    const record = this.#options.codec.decode(stored.value, stored.schema);
-    const change = record.runs.find((each) => each.runId === runId);
-    return change?.events.map((event) => event.bytes) ?? [];
   }
 }
 
 /** One memory of the shard, from replay to the loss of ownership: the core with a timer beside it, and the shell around it. */
 class HistoryMemory
   implements
+    PartitionMemory<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>,
     PartitionCore<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>,
-    PartitionShell<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect>
+    PartitionShell<HistoryCommand, HistoryReply, HistoryEffect>
 {
+  /** What the loop drives: this, around the pure core. */
+  readonly core = this;
+  readonly host = this;
+  readonly subscribers: readonly CommitSubscriber<HistoryRecord>[];
   readonly store: HistoryStore;
   readonly #options: HistoryShardOptions;
   readonly #core: HistoryCore;
-  readonly #loop: Loop;
+  readonly #tenure: Tenure<HistoryCommand>;
   readonly #transfers: TransferQueue;
   readonly #own: OwnCommands;
   readonly #alarm: WallAlarm;
-  #active = false;
-  #flush: Timer | undefined;
+  #flushing = false;
 
-  constructor(options: HistoryShardOptions, core: HistoryCore, store: HistoryStore, loop: Loop) {
-    this.store = store;
+  constructor(options: HistoryShardOptions, tenure: Tenure<HistoryCommand>) {
+    const { wire, limits, shard, router, layout, clock, random, logger } = options;
+    const core = new HistoryCore({ wire, limits });
     this.#options = options;
     this.#core = core;
-    this.#loop = loop;
-    this.#own = new OwnCommands(options.clock);
+    this.#tenure = tenure;
+    this.#own = new OwnCommands(clock);
     this.#alarm = new WallAlarm(
-      options.clock,
-      () => loop.nowMs(),
+      clock,
+      () => tenure.nowMs(),
       () => this.#fire(),
     );
+    this.store = new HistoryStore(options.cacheBytesMax, (offset, runId) => this.#reread(offset, runId));
     this.#transfers = new TransferQueue({
       shard: {
-        shard: options.shard,
+        shard,
         isPending: (taskId) => core.transferTask(taskId) !== undefined,
-        outboxCommand: (taskId) => core.outboxCommand(taskId, options.random.nonce(), options.retentionOf),
+        pendingTransferTasks: () => core.pendingTransferTasks(),
+        outboxCommand: (taskId) => core.outboxCommand(taskId, random.nonce(), options.retentionOf),
         submit: (command) => this.#submit(command),
         putAside: (task, reason) => this.#putAside(task.key, task.kind, task.taskId, reason),
       },
-      router: options.router,
-      layout: options.layout,
-      clock: options.clock,
-      random: options.random,
-      logger: options.logger,
+      router,
+      layout,
+      clock,
+      random,
+      logger,
     });
+    this.subscribers = [this.store, this.#transfers, { committed: (record, _, replayed) => replayed || this.#tellPutAside(record) }];
   }
 
-  /** All of the journal is here, and it is ours. */
   get active(): boolean {
-    return this.#active;
+    return this.#tenure.active;
   }
 
   get runsAside(): number {
@@ -226,7 +164,7 @@ class HistoryMemory
   /** Timers follow memory, not the log: what is due together is decided together, and goes into one append. */
   accept(handled: HandledHistory): void {
     this.#core.accept(handled);
-    if (handled.kind === 'commit' && this.#active) this.#armTimer();
+    if (handled.kind === 'commit' && this.active) this.#armTimer();
   }
 
   evolve(record: HistoryRecord): void {
@@ -240,57 +178,38 @@ class HistoryMemory
   // ── The shell ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   activated(): void {
-    this.#active = true;
-    for (const task of [...this.#core.pendingTransferTasks()]) this.#transfers.run(task);
+    this.#transfers.runPending();
     this.#armTimer();
   }
 
   deactivated(): void {
-    this.#active = false;
     this.#transfers.close();
-    this.#own.close();
     this.#alarm.set(Infinity);
-    this.#flush?.cancel();
   }
 
-  committed(record: HistoryRecord, offset: number, replayed: boolean): void {
-    for (const change of record.runs) {
-      const first = change.events[0];
-      if (first !== undefined)
-        this.store.append(
-          change.runId,
-          first.event.eventId,
-          change.events.map((each) => each.bytes),
-          offset,
-        );
-      for (const { fact } of change.facts) this.#factCommitted(record, change.runId, fact, replayed);
-    }
-    if (replayed || !this.#active) return;
-    for (const task of record.tasks) if (!('fireTimeMs' in task)) this.#transfers.run(task);
-  }
-
-  #factCommitted(record: HistoryRecord, runId: string, fact: Fact, replayed: boolean): void {
-    if (fact.kind === 'runForgotten') this.store.forget(runId);
-    if (replayed || !this.#active) return;
-    if (fact.kind === 'runTakenBack') this.#runTakenBack(record, runId);
-    if (fact.kind === 'runPutAside') {
-      const { failedCommand, taskId, reason } = fact;
-      this.#options.logger.error('a workflow was put aside: terminate it, or keep it for a later version', {
-        ...this.#core.nameOf(runId),
-        runId,
-        failedCommand,
-        taskId,
-        reason,
-      });
+  #tellPutAside(record: HistoryRecord): void {
+    for (const { runId, facts } of record.runs) {
+      for (const { fact } of facts) {
+        if (fact.kind !== 'runPutAside') continue;
+        const { failedCommand, taskId, reason } = fact;
+        this.#options.logger.error('a workflow was put aside: terminate it, or keep it for a later version', {
+          ...this.#core.nameOf(runId),
+          runId,
+          failedCommand,
+          taskId,
+          reason,
+        });
+      }
     }
   }
 
-  /** What waited aside. What the record brings of its own is run with it, and what later ones bring is not committed yet. */
-  #runTakenBack({ tasks }: HistoryRecord, runId: string): void {
-    const ownTaskId = tasks[0]?.taskId ?? Infinity;
-    for (const task of [...this.#core.pendingTransferTasks()]) {
-      if (task.key.runId === runId && task.taskId < ownTaskId) this.#transfers.run(task);
-    }
+  async #reread(offset: number, runId: string): Promise<readonly Uint8Array[]> {
+    const { log, topic, shard, codec } = this.#options;
+    const [stored] = await log.read({ topic, partition: shard - 1 }, offset, 1);
+    assert(stored?.offset === offset, `the journal no longer holds record ${offset}`);
+    const record = codec.decode(stored.value, stored.schema);
+    const change = record.runs.find((each) => each.runId === runId);
+    return change?.events.map((event) => event.bytes) ?? [];
   }
 
   answer(askId: number, reply: HistoryReply): void {
@@ -330,9 +249,9 @@ class HistoryMemory
     const pauseMs = this.#own.pauseMs(name, key === undefined ? Infinity : OWN_COMMAND_ATTEMPTS_MAX);
     // A timer's next attempt is made by the alarm, and those that are due meanwhile are not kept waiting.
     if (command.kind === 'fireTimer') {
-      this.#core.postponeTimer(taskId, this.#loop.nowMs() + (pauseMs ?? PUT_ASIDE_GRACE_MS));
+      this.#core.postponeTimer(taskId, this.#tenure.nowMs() + (pauseMs ?? PUT_ASIDE_GRACE_MS));
       this.#armTimer();
-    } else if (pauseMs !== undefined) this.#own.after(pauseMs, () => this.#submit(command));
+    } else if (pauseMs !== undefined) this.#tenure.after(pauseMs, () => this.#submit(command));
     if (pauseMs === undefined && key !== undefined) this.#putAside(key, command.kind, taskId, reason);
   }
 
@@ -340,10 +259,8 @@ class HistoryMemory
     this.#submit({ kind: 'putAside', key, failedCommand, taskId, reason });
   }
 
-  /** With the memory gone nobody needs it. */
   #submit(command: HistoryCommand): void {
-    if (!this.#active) return;
-    this.#loop.submit(NOBODY, command);
+    this.#tenure.submit(command);
     if (command.kind === 'finishOutboxTask') this.#flushSoon();
   }
 
@@ -363,8 +280,10 @@ class HistoryMemory
   }
 
   #flushSoon(): void {
-    this.#flush ??= this.#options.clock.after(FLUSH_DELAY_MS, () => {
-      this.#flush = undefined;
+    if (this.#flushing) return;
+    this.#flushing = true;
+    this.#tenure.after(FLUSH_DELAY_MS, () => {
+      this.#flushing = false;
       if (!this.#core.hasFinishedTasks) return;
       this.#submit({ kind: 'flushFinishedTasks' });
       // One record may not hold them all.

@@ -11,6 +11,8 @@
  */
 import { assert } from '../kernel/assert.ts';
 import { LinkedList, type Linked } from '../kernel/linked-list.ts';
+import type { HistoryRecord } from '../history/record.ts';
+import type { CommitSubscriber } from './partition-core.ts';
 
 /** 256 MiB in all of a server's shards; the composition root divides it. */
 export const HISTORY_CACHE_BYTES_MAX = 256 * 1024 * 1024;
@@ -47,7 +49,7 @@ export type PageLimits = { readonly eventsMax: number; readonly bytesMax: number
 /** Reads one journal record again and gives the event bytes that it holds of one run. */
 export type RereadEvents = (offset: number, runId: string) => Promise<readonly Uint8Array[]>;
 
-export class HistoryStore {
+export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   readonly #cacheBytesMax: number;
   readonly #reread: RereadEvents;
   readonly #runs = new Map<string, Batch[]>();
@@ -62,6 +64,21 @@ export class HistoryStore {
 
   get cacheBytes(): number {
     return this.#cacheBytes;
+  }
+
+  committed(record: HistoryRecord, offset: number): void {
+    for (const { runId, events, facts } of record.runs) {
+      const first = events[0];
+      if (first !== undefined) {
+        this.append(
+          runId,
+          first.event.eventId,
+          events.map((each) => each.bytes),
+          offset,
+        );
+      }
+      for (const { fact } of facts) if (fact.kind === 'runForgotten') this.forget(runId);
+    }
   }
 
   append(runId: string, firstEventId: number, events: readonly Uint8Array[], offset: number): void {

@@ -1,7 +1,7 @@
 /**
  * A matching host: the actor around MatchingCore, owner of one partition of the matching topic.
  *
- *     router ─▶ PartitionLoop ─▶ MatchingCore ──▶ startTask ─────▶ history shard ──▶ taskStartAnswered ─┐
+ *     router ─▶ PartitionActor ▶ MatchingCore ──▶ startTask ─────▶ history shard ──▶ taskStartAnswered ─┐
  *                   ▲                         ├─▶ forwardPoll/Task ▶ parent's host ─▶ forwarded…Answered ─┤
  *                   │                         └─▶ one OS timer for the next deadline ─▶ tick ────────────┤
  *                   └────────────────────────────────────────────────────────────────────────────────────┘
@@ -20,44 +20,25 @@ import { MatchingCore } from '../matching/matching-core.ts';
 import type { MatchingRecord } from '../matching/records.ts';
 import type { MatchingReply } from '../matching/replies.ts';
 import { matchingPartitionOf } from '../matching/task-queue.ts';
-import type { Logger } from '../observability/logger.ts';
-import type { CommandBudget } from './command-budget.ts';
 import { isAskFailure, NOBODY } from './asks.ts';
-import type { ClaimCodec } from './claim.ts';
-import type { Log } from './log.ts';
-import type { PartitionCore, RecordCodec } from './partition-core.ts';
-import { PartitionLoop, type PartitionMemory, type PartitionShell } from './partition-loop.ts';
-import type { PartitionStatus } from './partition-owner.ts';
-import type { ReplayTurns } from './replay-turns.ts';
-import type { Clock, Random, Timer } from './ports.ts';
-import type { Asker, Endpoint, HistoryAnswer, MatchingAnswer, ReplySink, StartedTask } from './router.ts';
+import { PartitionActor, type ActorOptions } from './partition-actor.ts';
+import type { CommitSubscriber, PartitionCore } from './partition-core.ts';
+import type { PartitionMemory, PartitionShell } from './partition-loop.ts';
+import type { Asker, HistoryAnswer, MatchingAnswer, StartedTask } from './router.ts';
+import type { Tenure } from './tenure.ts';
 import { WallAlarm } from './wall-alarm.ts';
 
-export type MatchingHostOptions = {
+export type MatchingHostOptions = ActorOptions<Reply, MatchingRecord> & {
   /** From 0. */
   readonly partition: number;
-  readonly topic: string;
-  readonly owner: string;
-  readonly log: Log;
-  readonly codec: RecordCodec<MatchingRecord>;
-  readonly claims: ClaimCodec;
   /** Partitions of the matching topic. */
   readonly matchingPartitions: number;
   readonly router: Asker;
-  readonly sink: ReplySink<MatchingReply<StartedTask>>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly onStatus: (status: PartitionStatus) => void;
-  /** Of the whole process; absent: one of its own. */
-  readonly budget?: CommandBudget;
-  readonly turns?: ReplayTurns;
 };
 
 type Command = MatchingCommand<StartedTask>;
 type Reply = MatchingReply<StartedTask>;
 type Effect = MatchingEffect<StartedTask>;
-type Loop = PartitionLoop<Command, Reply, MatchingRecord, Effect>;
 
 /** Shards answer in milliseconds; past this the start is asked again for the same poll. */
 const START_TIMEOUT_MS = 10_000;
@@ -70,88 +51,57 @@ const WITHDRAW_FAILURES_MAX = 20;
 /** Each memory counts its correlations from a start of its own. */
 const CORRELATIONS_PER_MEMORY = 2 ** 40;
 
-export class MatchingHost implements Endpoint<MatchingRequest> {
-  readonly #options: MatchingHostOptions;
-  readonly #loop: Loop;
+export class MatchingHost {
+  readonly actor: PartitionActor<Command, Reply, MatchingRecord, Effect, MatchingMemory>;
   #memories = 0;
-  #memory: MatchingMemory | undefined;
 
   constructor(options: MatchingHostOptions) {
-    this.#options = options;
-    this.#loop = new PartitionLoop({
-      partition: { topic: options.topic, partition: options.partition },
-      log: options.log,
-      codec: options.codec,
-      claims: options.claims,
-      owner: options.owner,
-      create: () => this.#create(),
-      asks: options.sink,
-      clock: options.clock,
-      random: options.random,
-      logger: options.logger.with({ 'matching-partition': options.partition }),
-      onStatus: options.onStatus,
+    this.actor = new PartitionActor<Command, Reply, MatchingRecord, Effect, MatchingMemory>(options, {
+      partition: options.partition,
+      logFields: { 'matching-partition': options.partition },
+      create: (tenure) => {
+        const core = new MatchingCore<StartedTask>({ firstCorrelation: this.#memories++ * CORRELATIONS_PER_MEMORY });
+        return new MatchingMemory(options, core, tenure);
+      },
       scale: { bytesOf: commandBytes, finishesWork: (command) => command.kind === 'answerQuery' || command.kind === 'shutdownWorker' },
-      ...(options.budget === undefined ? {} : { budget: options.budget }),
-      ...(options.turns === undefined ? {} : { turns: options.turns }),
+      // What was started or dropped is journaled, so that the next owner does not offer it again.
+      lastCommand: { kind: 'flushRemovals' },
     });
-  }
-
-  start(): void {
-    this.#loop.start();
-  }
-
-  /** What was started or dropped is journaled first, so that the next owner does not offer it again. */
-  drain(): Promise<void> {
-    this.#loop.submit(NOBODY, { kind: 'flushRemovals' });
-    return this.#loop.drain();
   }
 
   /** Open polls end: empty, or with the task that is being started for them. */
   endPolls(): void {
-    this.#loop.submit(NOBODY, { kind: 'endPolls' });
-  }
-
-  status(): PartitionStatus {
-    return this.#loop.status();
-  }
-
-  submit(askId: number, request: MatchingRequest): ReturnType<Endpoint<MatchingRequest>['submit']> {
-    return this.#loop.submit(askId, request);
-  }
-
-  cancel(askId: number): void {
-    this.#loop.cancel(askId);
+    this.actor.submitOwn({ kind: 'endPolls' });
   }
 
   counts(): ReturnType<MatchingCore<StartedTask>['counts']> | undefined {
-    return this.#memory?.counts();
-  }
-
-  #create(): PartitionMemory<Command, Reply, MatchingRecord, Effect> {
-    const core = new MatchingCore<StartedTask>({ firstCorrelation: this.#memories++ * CORRELATIONS_PER_MEMORY });
-    const host = new MatchingMemory(this.#options, core, this.#loop);
-    this.#memory = host;
-    return { core: host, host };
+    return this.actor.memory?.counts();
   }
 }
 
 /** One memory of the host, from replay to the loss of ownership: the core with a timer beside it, and the shell around it. */
 class MatchingMemory
-  implements PartitionCore<Command, Reply, MatchingRecord, Effect>, PartitionShell<Command, Reply, MatchingRecord, Effect>
+  implements
+    PartitionMemory<Command, Reply, MatchingRecord, Effect>,
+    PartitionCore<Command, Reply, MatchingRecord, Effect>,
+    PartitionShell<Command, Reply, Effect>
 {
+  /** What the loop drives: this, around the pure core. */
+  readonly core = this;
+  readonly host = this;
+  /** The backlog is all in memory: nothing is built from its records beside the core. */
+  readonly subscribers: readonly CommitSubscriber<MatchingRecord>[] = [];
   readonly #options: MatchingHostOptions;
   readonly #core: MatchingCore<StartedTask>;
-  readonly #loop: Loop;
+  readonly #tenure: Tenure<Command>;
   /** Forwarded polls that wait at the parent: correlation -> ask. */
   readonly #forwardedPolls = new Map<number, number>();
-  readonly #retries = new Set<Timer>();
   readonly #alarm: WallAlarm;
-  #active = false;
 
-  constructor(options: MatchingHostOptions, core: MatchingCore<StartedTask>, loop: Loop) {
+  constructor(options: MatchingHostOptions, core: MatchingCore<StartedTask>, tenure: Tenure<Command>) {
     this.#options = options;
     this.#core = core;
-    this.#loop = loop;
+    this.#tenure = tenure;
     this.#alarm = new WallAlarm(
       options.clock,
       () => options.clock.wallMs(),
@@ -207,21 +157,13 @@ class MatchingMemory
   // ── The shell ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   activated(): void {
-    this.#active = true;
-    this.#submit({ kind: 'activate' });
+    this.#tenure.submit({ kind: 'activate' });
   }
 
   deactivated(): void {
-    this.#active = false;
     this.#alarm.set(Infinity);
-    for (const timer of this.#retries) timer.cancel();
-    this.#retries.clear();
     for (const askId of this.#forwardedPolls.values()) this.#options.router.cancel(askId);
     this.#forwardedPolls.clear();
-  }
-
-  committed(): void {
-    // The backlog is all in memory: nothing is built from its records beside the core.
   }
 
   answer(askId: number, reply: Reply): void {
@@ -262,19 +204,6 @@ class MatchingMemory
     if (askId !== NOBODY) this.#options.sink.fail(askId, { kind: 'internal', message: `internal error, see the server's log: ${reason}` });
   }
 
-  /** What the core must learn; with the memory gone nobody needs it. */
-  #submit(command: Command): void {
-    if (this.#active) this.#loop.submit(NOBODY, command);
-  }
-
-  #later(delayMs: number, run: () => void): void {
-    const timer = this.#options.clock.after(delayMs, () => {
-      this.#retries.delete(timer);
-      run();
-    });
-    this.#retries.add(timer);
-  }
-
   // ── Timer ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Moved only towards the present: most deadlines pass away unfired, and one idle tick costs less than a timer for each poll. */
@@ -287,7 +216,7 @@ class MatchingMemory
     const dueMs = this.#core.nextDeadline();
     if (dueMs === undefined) return;
     if (dueMs > this.#options.clock.wallMs()) this.#arm();
-    else this.#submit({ kind: 'tick' });
+    else this.#tenure.submit({ kind: 'tick' });
   }
 
   // ── History ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -307,11 +236,11 @@ class MatchingMemory
   }
 
   #started(start: StartTask, answer: HistoryAnswer<StartWorkflowTask> | HistoryAnswer<StartActivityTask>): void {
-    if (!this.#active && !isAskFailure(answer) && answer.kind !== 'rejected') {
+    if (!this.#tenure.active && !isAskFailure(answer) && answer.kind !== 'rejected') {
       // Whatever answer this memory could have given is lost with it.
       return this.#takeBack(answer, start.task, start.pollRequestId);
     }
-    this.#submit({ kind: 'taskStartAnswered', correlation: start.correlation, outcome: startOutcome(answer) });
+    this.#tenure.submit({ kind: 'taskStartAnswered', correlation: start.correlation, outcome: startOutcome(answer) });
   }
 
   /** Only activities can be taken back; a workflow task waits for its timeout. */
@@ -331,9 +260,9 @@ class MatchingMemory
     this.#options.router.askHistory(historyShard, command, this.#deadlineIn(WITHDRAW_TIMEOUT_MS), (answer) => {
       if (!isAskFailure(answer)) return;
       const mayPass = (answer.kind !== 'internal' && answer.kind !== 'tooLarge') || attempt < WITHDRAW_FAILURES_MAX;
-      if (this.#active && mayPass) {
+      if (this.#tenure.active && mayPass) {
         const delayMs = Math.min(WITHDRAW_RETRY_MS * 2 ** (attempt - 1), WITHDRAW_RETRY_MS_MAX);
-        return this.#later(delayMs, () => this.#withdraw(withdrawal, attempt + 1));
+        return this.#tenure.after(delayMs, () => this.#withdraw(withdrawal, attempt + 1));
       }
       const { namespaceId, workflowId, runId } = key;
       this.#options.logger.warn('an activity start was not withdrawn and waits for its timeout', {
@@ -355,7 +284,7 @@ class MatchingMemory
       this.#deadlineIn(waitMs + FORWARD_TIMEOUT_MS),
       (answer) => {
         this.#forwardedPolls.delete(correlation);
-        this.#submit({ kind: 'forwardedPollAnswered', correlation, outcome: forwardedPollOutcome(answer) });
+        this.#tenure.submit({ kind: 'forwardedPollAnswered', correlation, outcome: forwardedPollOutcome(answer) });
       },
     );
     this.#forwardedPolls.set(correlation, askId);
@@ -366,7 +295,7 @@ class MatchingMemory
     const askId = this.#forwardedPolls.get(correlation);
     if (askId !== undefined) this.#options.router.cancel(askId);
     this.#forwardedPolls.delete(correlation);
-    this.#submit({ kind: 'forwardedPollAnswered', correlation, outcome: { kind: 'emptyPoll' } });
+    this.#tenure.submit({ kind: 'forwardedPollAnswered', correlation, outcome: { kind: 'emptyPoll' } });
   }
 
   #forwardTask({ correlation, command }: ForwardTask): void {
@@ -375,7 +304,7 @@ class MatchingMemory
     const deadlineMs = this.#deadlineIn(heldMs + FORWARD_TIMEOUT_MS);
     this.#options.router.askMatching(this.#hostOf(command), command, deadlineMs, (answer) => {
       const outcome = answer.kind === 'done' ? 'taken' : answer.kind === 'noMatch' ? 'noMatch' : 'unavailable';
-      this.#submit({ kind: 'forwardedTaskAnswered', correlation, outcome });
+      this.#tenure.submit({ kind: 'forwardedTaskAnswered', correlation, outcome });
     });
   }
 

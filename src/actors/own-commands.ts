@@ -6,7 +6,7 @@
  * Put aside is the run that the command is about: a record takes its timers and tasks out of the queues (history/put-aside.ts). What is
  * about no run is tried again for ever, at the longest pause. Nobody waits for such a command, and it is never dropped.
  */
-import type { Clock, Timer } from './ports.ts';
+import type { Clock } from './ports.ts';
 
 export const OWN_COMMAND_ATTEMPTS_MAX = 5;
 const RETRY_DELAY_MS = 200;
@@ -25,7 +25,6 @@ export class OwnCommands {
    */
   readonly #failures = new Map<string, Failures>();
   #forgottenAtMs = -Infinity;
-  readonly #timers = new Set<Timer>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -49,19 +48,5 @@ export class OwnCommands {
       if (lastMs > nowMs - FORGOTTEN_AFTER_MS) return;
       this.#failures.delete(name);
     }
-  }
-
-  after(delayMs: number, run: () => void): void {
-    const timer = this.#clock.after(delayMs, () => {
-      this.#timers.delete(timer);
-      run();
-    });
-    this.#timers.add(timer);
-  }
-
-  /** This memory is dropped: whoever takes over finds what is pending. */
-  close(): void {
-    for (const timer of this.#timers) timer.cancel();
-    this.#timers.clear();
   }
 }

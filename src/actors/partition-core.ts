@@ -36,10 +36,17 @@ export interface PartitionCore<Command, Reply, Record, Effect> {
   cancel(askId: number, nowMs: number): Handled<Record, Reply, Effect>;
 }
 
-/** The shell: what happens around commits. Called in log order, only for effective records. */
-export interface PartitionHost<Reply, Record, Effect> {
+/** The shell: what leaves the actor, after the records that it rests on are committed. */
+export interface PartitionHost<Reply, Effect> {
   answer(askId: number, reply: Reply): void;
   act(effect: Effect): void;
-  /** A record is in the log for good at `offset`: live after its commit, and in replay. */
+}
+
+/**
+ * What is built beside the core out of committed records. Called in log order, only for effective records, and before anything leaves that
+ * rests on them.
+ */
+export interface CommitSubscriber<Record> {
+  /** The record is in the log for good at `offset`: live after its commit, and in replay. */
   committed(record: Record, offset: number, replayed: boolean): void;
 }

@@ -24,20 +24,21 @@ import { BudgetShare, CommandBudget } from './command-budget.ts';
 import { type CommandMail, type Mail, Mailbox } from './mailbox.ts';
 import { PartitionOwner } from './partition-owner.ts';
 import { Parking } from './prefetch.ts';
+import { Tenure } from './tenure.ts';
 import type { Handled } from '../kernel/handled.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { AskFailure, AskSink } from './asks.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { LogPosition } from './effective.ts';
 import type { Log, PartitionId, StoredRecord } from './log.ts';
-import type { EncodedRecord, PartitionCore, PartitionHost, RecordCodec } from './partition-core.ts';
+import type { CommitSubscriber, EncodedRecord, PartitionCore, PartitionHost, RecordCodec } from './partition-core.ts';
 import type { OwnedMemory, OwnerLimits, PartitionStatus } from './partition-owner.ts';
 import type { Clock, Random, Timer } from './ports.ts';
 import type { Prefetch } from './prefetch.ts';
 import type { ReplayTurns } from './replay-turns.ts';
 
 /** The shell around a core, as the loop drives it. */
-export interface PartitionShell<Command, Reply, Record, Effect> extends PartitionHost<Reply, Record, Effect> {
+export interface PartitionShell<Command, Reply, Effect> extends PartitionHost<Reply, Effect> {
   /** Memory is complete and the partition is ours: offer what is pending, arm timers. */
   activated(epoch: number): void;
   /** A command could not be decided, or its record not be written: nothing happened. It has been logged, and who asked has been told. */
@@ -49,7 +50,8 @@ export interface PartitionShell<Command, Reply, Record, Effect> extends Partitio
 /** One memory of a partition: made anew at each takeover. */
 export type PartitionMemory<Command, Reply, Record, Effect> = {
   readonly core: PartitionCore<Command, Reply, Record, Effect>;
-  readonly host: PartitionShell<Command, Reply, Record, Effect>;
+  readonly host: PartitionShell<Command, Reply, Effect>;
+  readonly subscribers: readonly CommitSubscriber<Record>[];
 };
 
 export type PartitionLoopOptions<Command, Reply, Record, Effect> = {
@@ -59,7 +61,7 @@ export type PartitionLoopOptions<Command, Reply, Record, Effect> = {
   readonly claims: ClaimCodec;
   /** Who we are, for people: host, port, process. */
   readonly owner: string;
-  readonly create: () => PartitionMemory<Command, Reply, Record, Effect>;
+  readonly create: (tenure: Tenure<Command>) => PartitionMemory<Command, Reply, Record, Effect>;
   readonly asks: AskSink;
   readonly clock: Clock;
   readonly random: Random;
@@ -128,6 +130,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   readonly #runMailbox = (): void => this.#run();
 
   #memory: PartitionMemory<Command, Reply, Record, Effect> | undefined;
+  #tenure: Tenure<Command> | undefined;
   #window: CommitWindow<Reply, Record, Effect>;
   #runScheduled = false;
   readonly #budget: CommandBudget;
@@ -400,7 +403,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   #release(stopped: () => boolean): void {
     const { held } = this.#window;
-    this.#window.release(this.#host, stopped);
+    this.#window.release(this.#whole, stopped);
     if (stopped()) return;
     if (this.#window.held === 0 && this.#owner.serving) this.#waitEnds();
     else if (this.#window.held < held) {
@@ -453,9 +456,9 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   #owned(): OwnedMemory {
     return {
-      create: () => void (this.#memory = this.#options.create()),
+      create: () => this.#create(),
       fold: (record) => this.#fold(record),
-      activated: (epoch) => this.#host.activated(epoch),
+      activated: (epoch) => this.#activated(epoch),
       drop: (message) => this.#drop(message),
       seal: (epoch, sequence) => this.#window.seal(epoch, sequence),
       committed: (count, baseOffset) => this.#window.committed(count, baseOffset),
@@ -467,10 +470,21 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     };
   }
 
+  #create(): void {
+    this.#tenure = new Tenure(this, this.#options.clock);
+    this.#memory = this.#options.create(this.#tenure);
+  }
+
   #fold(record: StoredRecord): void {
+    const { core, subscribers } = this.#whole;
     const decoded = this.#options.codec.decode(record.value, record.schema);
-    this.#core.evolve(decoded);
-    this.#host.committed(decoded, record.offset, true);
+    core.evolve(decoded);
+    for (const subscriber of subscribers) subscriber.committed(decoded, record.offset, true);
+  }
+
+  #activated(epoch: number): void {
+    this.#tenure?.begin();
+    this.#host.activated(epoch);
   }
 
   #drop(message: string): void {
@@ -484,20 +498,24 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#waitEnds();
     this.#silenceTimer?.cancel();
     this.#silenceTimer = undefined;
+    this.#tenure?.end();
     memory?.host.deactivated();
     this.#options.asks.abandon(message);
   }
 
   // ── Helpers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  get #core(): PartitionCore<Command, Reply, Record, Effect> {
+  get #whole(): PartitionMemory<Command, Reply, Record, Effect> {
     assert(this.#memory !== undefined, 'there is memory while commands are decided or records folded');
-    return this.#memory.core;
+    return this.#memory;
   }
 
-  get #host(): PartitionShell<Command, Reply, Record, Effect> {
-    assert(this.#memory !== undefined, 'there is memory while commands are decided or records folded');
-    return this.#memory.host;
+  get #core(): PartitionCore<Command, Reply, Record, Effect> {
+    return this.#whole.core;
+  }
+
+  get #host(): PartitionShell<Command, Reply, Effect> {
+    return this.#whole.host;
   }
 
   get #backlogged(): boolean {

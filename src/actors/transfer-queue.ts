@@ -15,11 +15,13 @@ import { historyShardOf } from '../kernel/shard.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
 import type { HistoryCommand, OutboxOutcome, TaskQueue } from '../history/commands.ts';
 import { outboxOutcome, outboxTooLarge } from '../history/outbox/outbox.ts';
+import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply } from '../history/replies.ts';
 import type { TransferTask } from '../history/tasks.ts';
 import type { Logger } from '../observability/logger.ts';
 import { type AskFailure, isAskFailure } from './asks.ts';
 import { OWN_COMMAND_ATTEMPTS_MAX } from './own-commands.ts';
+import type { CommitSubscriber } from './partition-core.ts';
 import type { Clock, Random, Timer } from './ports.ts';
 import type { Asker } from './router.ts';
 
@@ -34,6 +36,7 @@ export type ClusterLayout = {
 export interface TransferShard {
   readonly shard: number;
   isPending(taskId: number): boolean;
+  pendingTransferTasks(): Iterable<TransferTask>;
   /** Undefined when the task is obsolete. */
   outboxCommand(
     taskId: number,
@@ -69,7 +72,7 @@ const RETRY_DELAY_MS_PER_TASK = 1;
 const WARN_ATTEMPT = 5;
 const WARN_INTERVAL_MS = 5_000;
 
-export class TransferQueue {
+export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   readonly #options: TransferQueueOptions;
   readonly #retries = new Set<Timer>();
   #closed = false;
@@ -77,6 +80,27 @@ export class TransferQueue {
 
   constructor(options: TransferQueueOptions) {
     this.#options = options;
+  }
+
+  /** After a takeover: what the journal left pending. */
+  runPending(): void {
+    for (const task of [...this.#options.shard.pendingTransferTasks()]) this.run(task);
+  }
+
+  committed(record: HistoryRecord, _offset: number, replayed: boolean): void {
+    if (replayed) return;
+    for (const { runId, facts } of record.runs) {
+      for (const { fact } of facts) if (fact.kind === 'runTakenBack') this.#runTakenBack(record, runId);
+    }
+    for (const task of record.tasks) if (!('fireTimeMs' in task)) this.run(task);
+  }
+
+  /** What waited aside. What the record brings of its own is run with it, and what later ones bring is not committed yet. */
+  #runTakenBack({ tasks }: HistoryRecord, runId: string): void {
+    const ownTaskId = tasks[0]?.taskId ?? Infinity;
+    for (const task of [...this.#options.shard.pendingTransferTasks()]) {
+      if (task.key.runId === runId && task.taskId < ownTaskId) this.run(task);
+    }
   }
 
   run(task: TransferTask): void {

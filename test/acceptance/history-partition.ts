@@ -118,11 +118,11 @@ export class LivePartition {
           this.#answered.delete(askId);
         },
         act: () => {},
-        committed: () => {},
         activated: () => {},
         deactivated: () => {},
         undecided: () => {},
       },
+      subscribers: [],
     };
   }
 

@@ -84,11 +84,11 @@ async function append(database: string, shard: number, records: readonly History
       host: {
         answer: () => {},
         act: () => {},
-        committed: () => {},
         activated: () => active.resolve(),
         undecided: () => {},
         deactivated: () => {},
       },
+      subscribers: [],
     }),
     asks: { fail: () => {}, abandon: () => {} },
     scale: { bytesOf: () => 0, finishesWork: () => false },

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { HistoryStore } from '../../src/actors/history-store.ts';
 import { LinkedList } from '../../src/kernel/linked-list.ts';
+import { historyRecord } from './history-record.ts';
 
 const event = (id: number, sizeBytes = 10): Uint8Array => new Uint8Array(sizeBytes).fill(id);
 const ids = (events: readonly Uint8Array[]): number[] => events.map((bytes) => bytes[0]!);
@@ -69,8 +70,11 @@ describe('history store', () => {
 
   test('a forgotten run gives its bytes back and has no events', async () => {
     const store = new HistoryStore(1_000, neverRead);
+    const change = { runId: 'run', events: [], facts: [] };
     store.append('run', 1, [event(1), event(2)], 0);
-    store.forget('run');
+    store.committed(historyRecord({ runs: [change] }), 1);
+    expect(ids((await store.page('run', 1, 2, noLimits)).events)).toEqual([1, 2]);
+    store.committed(historyRecord({ runs: [{ ...change, facts: [{ afterEvents: 0, fact: { kind: 'runForgotten' } }] }] }), 2);
     expect(store.cacheBytes).toBe(0);
     expect((await store.page('run', 1, 2, noLimits)).events).toEqual([]);
   });

@@ -151,16 +151,17 @@ export function ledgerMemory(
   happened: (event: LedgerEvent) => void,
   core: LedgerCore = new LedgerCore(),
 ): PartitionMemory<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect> {
-  const host: PartitionShell<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect> = {
+  const host: PartitionShell<LedgerCommand, LedgerReply, LedgerEffect> = {
     answer,
     act(effect) {
       if (effect.kind === 'reply') answer(effect.askId, effect.reply);
       else happened({ kind: 'dispatched', id: effect.id });
     },
-    committed: (record, offset, replayed) => happened({ kind: 'committed', id: record.id, offset, replayed }),
     activated: (epoch) => happened({ kind: 'activated', epoch }),
     undecided: (askId, command, reason) => happened({ kind: 'undecided', own: askId === NOBODY, command: command.kind, reason }),
     deactivated: () => happened({ kind: 'deactivated' }),
   };
-  return { core, host };
+  const committed = (record: LedgerRecord, offset: number, replayed: boolean): void =>
+    happened({ kind: 'committed', id: record.id, offset, replayed });
+  return { core, host, subscribers: [{ committed }] };
 }

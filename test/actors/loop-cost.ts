@@ -87,11 +87,11 @@ const loop = new PartitionLoop<Command, number, number, never>({
     host: {
       answer: (askId, reply) => sink.answer(askId, reply),
       act: () => {},
-      committed: () => {},
       activated: () => {},
       deactivated: () => {},
       undecided: () => {},
     },
+    subscribers: [{ committed: () => {} }],
   }),
   asks: sink,
   scale: { bytesOf: () => 1024, finishesWork: () => false },

@@ -73,8 +73,8 @@ class Bench {
         logger: silentLogger,
         onStatus: () => {},
       });
-      this.router.attach(address, host);
-      host.start();
+      this.router.attach(address, host.actor);
+      host.actor.start();
       return host;
     });
   }
@@ -89,12 +89,12 @@ class Bench {
   }
 
   async started(): Promise<this> {
-    await until(() => this.hosts.every((host) => host.status().state === 'active'));
+    await until(() => this.hosts.every((host) => host.actor.status().state === 'active'));
     return this;
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.hosts.map((host) => host.drain()));
+    await Promise.all(this.hosts.map((host) => host.actor.drain()));
     this.router.close();
   }
 

@@ -96,21 +96,21 @@ class Process {
     const endpoint: Endpoint<HistoryCommand> = {
       submit: (askId, command) => {
         if (command.kind === this.losesAnswersTo) losing.add(askId);
-        return shard.submit(askId, command);
+        return shard.actor.submit(askId, command);
       },
-      cancel: (askId) => shard.cancel(askId),
+      cancel: (askId) => shard.actor.cancel(askId),
     };
     this.router.attach(address, endpoint);
   }
 
   async serve(): Promise<this> {
-    for (const shard of this.shards) shard.start();
-    await until(() => this.shards.every((shard) => shard.status().state === 'active'));
+    for (const shard of this.shards) shard.actor.start();
+    await until(() => this.shards.every((shard) => shard.actor.status().state === 'active'));
     return this;
   }
 
   async end(): Promise<void> {
-    await Promise.all(this.shards.map((shard) => shard.drain()));
+    await Promise.all(this.shards.map((shard) => shard.actor.drain()));
     this.router.close();
   }
 

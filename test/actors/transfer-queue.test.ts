@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { TransferQueue, type TransferShard } from '../../src/actors/transfer-queue.ts';
 import type { Asker } from '../../src/actors/router.ts';
 import type { TransferTask } from '../../src/history/tasks.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import type { Clock, Timer } from '../../src/actors/ports.ts';
+import { historyRecord } from './history-record.ts';
 
 /** Goes on by tenths of a second: coarse, and fast with many timers. */
 class CoarseClock implements Clock {
@@ -57,6 +58,7 @@ class Bench {
     const shard: TransferShard = {
       shard: 1,
       isPending: (taskId) => this.#pending.has(taskId),
+      pendingTransferTasks: () => [...this.#pending].map(activityTask),
       outboxCommand: () => {
         if (this.throws) throw new RangeError('planted');
         const key = { namespaceId: 'ns', workflowId: 'parent', runId: '' };
@@ -103,17 +105,12 @@ class Bench {
 
   run(taskId: number): void {
     this.#pending.add(taskId);
-    const task: TransferTask = {
-      kind: 'activityTask',
-      taskId,
-      version: 0,
-      key: { namespaceId: 'ns', workflowId: `wf-${taskId}`, runId: 'run' },
-      taskQueue: { name: 'queue', kind: 1, normalName: '' },
-      scheduledEventId: 5,
-      stamp: 1,
-      scheduleToStartTimeoutMs: 0,
-    };
-    this.queue.run(task);
+    this.queue.run(activityTask(taskId));
+  }
+
+  /** Decided, and in memory. */
+  decided(taskId: number): void {
+    this.#pending.add(taskId);
   }
 
   notifyParent(taskId: number): void {
@@ -121,6 +118,47 @@ class Bench {
     this.queue.run({ kind: 'notifyParent', taskId, version: 0, key: { namespaceId: 'ns', workflowId: `wf-${taskId}`, runId: 'run' } });
   }
 }
+
+function activityTask(taskId: number): TransferTask {
+  return {
+    kind: 'activityTask',
+    taskId,
+    version: 0,
+    key: { namespaceId: 'ns', workflowId: `wf-${taskId}`, runId: 'run' },
+    taskQueue: { name: 'queue', kind: 1, normalName: '' },
+    scheduledEventId: 5,
+    stamp: 1,
+    scheduleToStartTimeoutMs: 0,
+  };
+}
+
+describe('what was decided runs when its record is committed', () => {
+  const offset = 7;
+
+  test('its own tasks, and nothing in replay: a takeover runs what is left', () => {
+    const bench = new Bench();
+    bench.full = false;
+    bench.decided(1);
+    bench.decided(2);
+    bench.queue.committed(historyRecord({ tasks: [activityTask(1)] }), offset, true);
+    expect(bench.asks).toBe(0);
+    bench.queue.committed(historyRecord({ tasks: [activityTask(1)] }), offset, false);
+    expect(bench.asks).toBe(1);
+    bench.queue.runPending();
+    expect(bench.pending).toBe(0);
+  });
+
+  test('the earlier tasks of a run that was put aside and is taken back, not those of later records', () => {
+    const bench = new Bench();
+    bench.full = false;
+    for (const taskId of [1, 2, 3, 4]) bench.decided(taskId);
+    const takenBack = { runId: 'run', events: [], facts: [{ afterEvents: 0, fact: { kind: 'runTakenBack' } as const }] };
+    bench.queue.committed(historyRecord({ runs: [{ ...takenBack, runId: 'another' }] }), offset, false);
+    expect(bench.pending).toBe(4);
+    bench.queue.committed(historyRecord({ runs: [takenBack], tasks: [activityTask(3)] }), offset, false);
+    expect(bench.pending, 'the fourth is not committed').toBe(1);
+  });
+});
 
 test('a task that nobody takes is tried again until somebody does, and the delay stays bearable', () => {
   const bench = new Bench();
