@@ -62,7 +62,7 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   }
 
   /** Nothing here needs this queue to be in memory, except the memory of its pollers. */
-  get quiet(): boolean {
+  get idle(): boolean {
     return this.polls.size === 0 && this.openOffers === 0 && this.openQueries === 0 && this.forwardedPolls === 0;
   }
 
@@ -72,6 +72,11 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
     if (this.tokenDueMs !== 0) dueMs = Math.min(dueMs, this.tokenDueMs);
     if (this.forwardDueMs !== 0) dueMs = Math.min(dueMs, this.forwardDueMs);
     return dueMs;
+  }
+
+  /** Of a sticky queue: the worker that asks is the one that said that it stops. */
+  isShutDownBy(workerInstanceKey: string): boolean {
+    return this.shutDown && this.shutDownBy !== '' && this.shutDownBy === workerInstanceKey;
   }
 
   /** A poll is open, or was within the last `windowMs`. */

@@ -8,72 +8,159 @@
  * share. So a host of n namespaces holds at most 1 + 1/2 + … + 1/n times its limit.
  */
 import { LinkedList } from '../kernel/linked-list.ts';
-import type { MatchingLimits } from './limits.ts';
-import type { LoadedQueue } from './loaded-queue.ts';
+import type { Backlog } from './backlog.ts';
+import { armQueue, type HostParts } from './host-parts.ts';
+import { LoadedQueue } from './loaded-queue.ts';
+import type { Offers } from './offers.ts';
+import type { ParentLink } from './parent-link.ts';
+import type { TaskQueueDescription } from './replies.ts';
+import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
 
-export class LoadedQueues {
-  readonly #limits: MatchingLimits;
+export class LoadedQueues<T> {
+  readonly #parts: HostParts<T>;
+  readonly #backlog: Backlog;
+  readonly #offers: Offers<T>;
+  readonly #parent: ParentLink<T>;
   readonly #byKey = new Map<string, LoadedQueue>();
   readonly #byUse = new LinkedList<LoadedQueue>();
   readonly #countByNamespace = new Map<string, number>();
 
-  constructor(limits: MatchingLimits) {
-    this.#limits = limits;
+  constructor(parts: HostParts<T>, backlog: Backlog, offers: Offers<T>, parent: ParentLink<T>) {
+    this.#parts = parts;
+    this.#backlog = backlog;
+    this.#offers = offers;
+    this.#parent = parent;
   }
 
   get size(): number {
     return this.#byKey.size;
   }
 
-  get full(): boolean {
-    return this.#byKey.size >= this.#limits.queuesPerHostMax;
-  }
-
-  get(key: string): LoadedQueue | undefined {
-    return this.#byKey.get(key);
-  }
-
   values(): Iterable<LoadedQueue> {
     return this.#byKey.values();
   }
 
-  add(queue: LoadedQueue, nowMs: number): void {
+  find(partition: TaskQueuePartition): LoadedQueue | undefined {
+    return this.#byKey.get(taskQueuePartitionKey(partition));
+  }
+
+  /** A worker polls it, or did a moment ago: what a sticky queue needs to take a task or a query. */
+  isPolled(partition: TaskQueuePartition): boolean {
+    const { decision, limits } = this.#parts;
+    return this.find(partition)?.polledWithin(limits.stickyPollWindowMs, decision.nowMs) ?? false;
+  }
+
+  describe(partition: TaskQueuePartition): TaskQueueDescription {
+    const { nowMs } = this.#parts.decision;
+    const queue = this.find(partition) ?? new LoadedQueue(taskQueuePartitionKey(partition), partition);
+    const oldest = queue.stored.values().next().value;
+    return {
+      kind: 'taskQueueDescription',
+      pollers: queue.describePollers(nowMs),
+      backlogCountHint: queue.stored.size,
+      backlogAgeMs: oldest === undefined ? 0 : Math.max(0, nowMs - oldest.sinceMs),
+      ackLevel: oldest === undefined ? this.#backlog.lastId : oldest.storedId - 1,
+      readLevel: this.#backlog.lastId,
+      ratePerSecond: queue.bucket?.rate,
+    };
+  }
+
+  // ── Loading ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Those with stored tasks: a new owner offers what the journal holds. */
+  loadStored(): void {
+    for (const stored of this.#backlog.queues.values()) this.load(stored.queue);
+  }
+
+  /** Undefined: the host holds as many queues as it may for this namespace. */
+  load(partition: TaskQueuePartition): LoadedQueue | undefined {
+    const key = taskQueuePartitionKey(partition);
+    const known = this.#byKey.get(key);
+    if (known !== undefined) {
+      this.#use(known);
+      return known;
+    }
+    const stored = this.#backlog.queues.get(key);
+    if (stored === undefined && !this.#makeRoom(partition.namespaceId)) return undefined;
+    const queue = new LoadedQueue(key, partition);
+    this.#add(queue);
+    if (stored !== undefined) this.#offers.addStored(queue, stored);
+    armQueue(this.#parts, queue);
+    this.#parent.offerBacklog(queue);
+    return queue;
+  }
+
+  #use(queue: LoadedQueue): void {
+    queue.lastUseMs = this.#parts.decision.nowMs;
+    if (queue !== this.#byUse.last) this.#toTheEnd(queue);
+  }
+
+  #add(queue: LoadedQueue): void {
     const { namespaceId } = queue.queue;
     this.#byKey.set(queue.key, queue);
     this.#countByNamespace.set(namespaceId, (this.#countByNamespace.get(namespaceId) ?? 0) + 1);
     this.#byUse.push(queue);
-    queue.lastUseMs = nowMs;
+    queue.lastUseMs = this.#parts.decision.nowMs;
   }
 
-  use(queue: LoadedQueue, nowMs: number): void {
-    queue.lastUseMs = nowMs;
-    if (queue !== this.#byUse.last) this.#toTheEnd(queue);
+  // ── Use ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A token is there, the parent may be asked again, or nobody has used it for long. */
+  due(queue: LoadedQueue): void {
+    const { decision, limits } = this.#parts;
+    if (queue.tokenDueMs !== 0 && queue.tokenDueMs <= decision.nowMs) {
+      queue.tokenDueMs = 0;
+      this.#offers.startWaiting(queue);
+    }
+    if (queue.forwardDueMs !== 0 && queue.forwardDueMs <= decision.nowMs) {
+      queue.forwardDueMs = 0;
+      this.#parent.forwardWaitingPolls(queue);
+      this.#parent.offerBacklog(queue);
+    }
+    if (queue.lastUseMs + limits.queueIdleMs <= decision.nowMs) {
+      if (queue.sticky && queue.polls.size === 0) this.#offers.sendStickyAway(queue);
+      if (queue.idle) return this.#unload(queue);
+      queue.lastUseMs = decision.nowMs;
+    }
+    armQueue(this.#parts, queue);
   }
 
-  remove(queue: LoadedQueue): void {
-    const { namespaceId } = queue.queue;
-    this.#byKey.delete(queue.key);
-    this.#byUse.remove(queue);
-    const left = (this.#countByNamespace.get(namespaceId) ?? 1) - 1;
-    if (left === 0) this.#countByNamespace.delete(namespaceId);
-    else this.#countByNamespace.set(namespaceId, left);
+  // ── Eviction ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #makeRoom(namespaceId: string): boolean {
+    while (this.#byKey.size >= this.#parts.limits.queuesPerHostMax) {
+      const idle = this.#longestIdle();
+      if (idle === undefined) return this.#belowShare(namespaceId);
+      this.#unload(idle);
+    }
+    return true;
   }
 
   /** One that nobody needs in memory. Busy ones that stand before it go to the end, so that a bounded search finds it in the end. */
-  longestIdle(): LoadedQueue | undefined {
-    for (let looks = 0; looks < this.#limits.evictionLooksMax; looks++) {
+  #longestIdle(): LoadedQueue | undefined {
+    for (let looks = 0; looks < this.#parts.limits.evictionLooksMax; looks++) {
       const queue = this.#byUse.first;
-      if (queue === undefined || queue.quiet) return queue;
+      if (queue === undefined || queue.idle) return queue;
       this.#toTheEnd(queue);
     }
     return undefined;
   }
 
   /** With no room left: is it less than an even share that this namespace has? */
-  belowShare(namespaceId: string): boolean {
+  #belowShare(namespaceId: string): boolean {
     const own = this.#countByNamespace.get(namespaceId) ?? 0;
     const namespaces = this.#countByNamespace.size + (own === 0 ? 1 : 0);
-    return own < Math.max(1, Math.floor(this.#limits.queuesPerHostMax / namespaces));
+    return own < Math.max(1, Math.floor(this.#parts.limits.queuesPerHostMax / namespaces));
+  }
+
+  #unload(queue: LoadedQueue): void {
+    const { namespaceId } = queue.queue;
+    this.#parts.deadlines.remove(queue);
+    this.#byKey.delete(queue.key);
+    this.#byUse.remove(queue);
+    const left = (this.#countByNamespace.get(namespaceId) ?? 1) - 1;
+    if (left === 0) this.#countByNamespace.delete(namespaceId);
+    else this.#countByNamespace.set(namespaceId, left);
   }
 
   #toTheEnd(queue: LoadedQueue): void {

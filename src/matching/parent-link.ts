@@ -2,25 +2,19 @@
  * The way from a child partition to its parent. Polls wait there, because any task may come there; tasks are tried there before they are
  * stored, and the first stored ones are held there as well.
  */
-import type { DeadlineHeap } from './deadline-heap.ts';
-import type { DueNode, Offer, Poll } from './entries.ts';
-import type { MatchingLimits } from './limits.ts';
+import type { Offer, Poll } from './entries.ts';
+import { armQueue, type HostParts } from './host-parts.ts';
 import type { LoadedQueue } from './loaded-queue.ts';
-import type { Decision } from './decision.ts';
 
 export class ParentLink<T> {
-  readonly #decision: Decision<T>;
-  readonly #deadlines: DeadlineHeap<DueNode>;
-  readonly #limits: MatchingLimits;
+  readonly #parts: HostParts<T>;
   /** What the shell still owes an answer to, by correlation. */
   readonly #polls = new Map<number, Poll>();
   readonly #tasks = new Map<number, Offer>();
   #lastCorrelation: number;
 
-  constructor(decision: Decision<T>, deadlines: DeadlineHeap<DueNode>, limits: MatchingLimits, firstCorrelation: number) {
-    this.#decision = decision;
-    this.#deadlines = deadlines;
-    this.#limits = limits;
+  constructor(parts: HostParts<T>, firstCorrelation: number) {
+    this.#parts = parts;
     this.#lastCorrelation = firstCorrelation;
   }
 
@@ -33,15 +27,15 @@ export class ParentLink<T> {
     poll.correlation = correlation;
     queue.forwardedPolls++;
     this.#polls.set(correlation, poll);
-    this.#deadlines.set(poll, this.deadlineOf(poll));
+    this.#parts.deadlines.set(poll, this.deadlineOf(poll));
     const command = { ...poll.command, queue: queue.parent, deadlineMs: poll.deadlineMs, forwardedFrom: queue.queue.partition };
-    this.#decision.act({ kind: 'forwardPoll', correlation, command });
+    this.#parts.decision.act({ kind: 'forwardPoll', correlation, command });
     return true;
   }
 
   /** The parent keeps to the poll's own deadline; its answer needs time to get here. */
   deadlineOf(poll: Poll): number {
-    return poll.deadlineMs + 2 * this.#limits.startGraceMs;
+    return poll.deadlineMs + 2 * this.#parts.limits.startGraceMs;
   }
 
   forwardWaitingPolls(queue: LoadedQueue): void {
@@ -53,7 +47,7 @@ export class ParentLink<T> {
 
   /** Its caller is gone. The poll stays known here until the answer comes: it may bring a task. */
   cancelPoll(poll: Poll): void {
-    this.#decision.act({ kind: 'cancelForwardedPoll', correlation: poll.correlation });
+    this.#parts.decision.act({ kind: 'cancelForwardedPoll', correlation: poll.correlation });
     poll.queue.forwardedPolls--;
     this.forwardWaitingPolls(poll.queue);
   }
@@ -69,7 +63,7 @@ export class ParentLink<T> {
   forwardNewTask(offer: Offer): boolean {
     const { queue } = offer;
     if (queue.parent === undefined || queue.forwardDueMs !== 0 || queue.offers.first !== undefined) return false;
-    if (this.#tasks.size >= this.#limits.forwardedAddsMax) return false;
+    if (this.#tasks.size >= this.#parts.limits.forwardedAddsMax) return false;
     this.#forwardTask(offer, 0);
     return true;
   }
@@ -77,11 +71,11 @@ export class ParentLink<T> {
   /** The first few stored tasks wait at the parent: polls may come anywhere else only. An expired one is dropped there. */
   offerBacklog(queue: LoadedQueue): void {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return;
-    while (queue.offeredTasks < this.#limits.offeredTasksMax) {
+    while (queue.offeredTasks < this.#parts.limits.offeredTasksMax) {
       const offer = queue.offers.shift();
       if (offer === undefined) return;
       queue.offeredTasks++;
-      this.#forwardTask(offer, this.#decision.nowMs + this.#limits.offerHoldMs);
+      this.#forwardTask(offer, this.#parts.decision.nowMs + this.#parts.limits.offerHoldMs);
     }
   }
 
@@ -94,13 +88,13 @@ export class ParentLink<T> {
 
   /** After something was handed back: without a pause the two partitions would hand it to and fro as fast as they can. */
   leaveAlone(queue: LoadedQueue): void {
-    queue.forwardDueMs = this.#decision.nowMs + this.#limits.forwardRetryMs;
-    this.#deadlines.set(queue, queue.nextDueMs(this.#limits.queueIdleMs));
+    queue.forwardDueMs = this.#parts.decision.nowMs + this.#parts.limits.forwardRetryMs;
+    armQueue(this.#parts, queue);
   }
 
   #mayForwardPoll(queue: LoadedQueue): boolean {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return false;
-    return queue.matchesAtParent || queue.forwardedPolls < this.#limits.forwardedPollsMax;
+    return queue.matchesAtParent || queue.forwardedPolls < this.#parts.limits.forwardedPollsMax;
   }
 
   #forwardTask(offer: Offer, holdUntilMs: number): void {
@@ -111,6 +105,6 @@ export class ParentLink<T> {
     this.#tasks.set(correlation, offer);
     const kind = queue.queue.taskType === 'workflow' ? 'addWorkflowTask' : 'addActivityTask';
     const command = { kind, queue: queue.parent, task: offer.task, forwardedFrom: queue.queue.partition, holdUntilMs } as const;
-    this.#decision.act({ kind: 'forwardTask', correlation, command });
+    this.#parts.decision.act({ kind: 'forwardTask', correlation, command });
   }
 }

@@ -4,41 +4,35 @@
  *   waiting (in its queue's list) ──poll──▶ given ──▶ answered | expired
  */
 import type { AnswerQuery, DispatchQuery } from './commands.ts';
-import type { DeadlineHeap } from './deadline-heap.ts';
-import { WaitingQuery, type DueNode } from './entries.ts';
-import type { MatchingLimits } from './limits.ts';
+import { WaitingQuery } from './entries.ts';
+import type { HostParts } from './host-parts.ts';
 import type { LoadedQueue } from './loaded-queue.ts';
 import { noPoller, queryExpired, queryNotFound, tooManyQueries } from './rejections.ts';
 import type { QueryTask } from './replies.ts';
 import { taskQueuePartitionKey } from './task-queue.ts';
-import type { Decision } from './decision.ts';
 
-export class QueryDesk<T> {
-  readonly #decision: Decision<T>;
-  readonly #deadlines: DeadlineHeap<DueNode>;
-  readonly #limits: MatchingLimits;
+export class Queries<T> {
+  readonly #parts: HostParts<T>;
   readonly #byId = new Map<string, WaitingQuery>();
   readonly #byAsk = new Map<number, WaitingQuery>();
 
-  constructor(decision: Decision<T>, deadlines: DeadlineHeap<DueNode>, limits: MatchingLimits) {
-    this.#decision = decision;
-    this.#deadlines = deadlines;
-    this.#limits = limits;
+  constructor(parts: HostParts<T>) {
+    this.#parts = parts;
   }
 
   /** Undefined: refused, and its caller told. */
   open(queue: LoadedQueue | undefined, command: DispatchQuery, askId: number): WaitingQuery | undefined {
-    const { nowMs } = this.#decision;
+    const { nowMs } = this.#parts.decision;
     const refusal =
-      queue === undefined || !queue.polledWithin(this.#limits.queryPollWindowMs, nowMs)
+      queue === undefined || !queue.polledWithin(this.#parts.limits.queryPollWindowMs, nowMs)
         ? noPoller
         : command.deadlineMs <= nowMs
           ? queryExpired
-          : queue.openQueries >= this.#limits.queriesPerQueueMax
+          : queue.openQueries >= this.#parts.limits.queriesPerQueueMax
             ? tooManyQueries
             : undefined;
     if (refusal !== undefined || queue === undefined) {
-      this.#decision.reply(askId, refusal ?? noPoller);
+      this.#parts.decision.reply(askId, refusal ?? noPoller);
       return undefined;
     }
     const earlier = this.#byId.get(command.queryId);
@@ -48,7 +42,7 @@ export class QueryDesk<T> {
     queue.openQueries++;
     this.#byId.set(command.queryId, query);
     this.#byAsk.set(askId, query);
-    this.#deadlines.set(query, command.deadlineMs);
+    this.#parts.deadlines.set(query, command.deadlineMs);
     queue.waitingQueries.push(query);
     return query;
   }
@@ -65,16 +59,16 @@ export class QueryDesk<T> {
     const query = this.#byId.get(command.queryId);
     // Waiting ones were given to nobody: whoever answers them has made the token up.
     if (query === undefined || query.linked || query.queue.key !== taskQueuePartitionKey(command.queue)) {
-      return this.#decision.reply(askId, queryNotFound);
+      return this.#parts.decision.reply(askId, queryNotFound);
     }
     this.#end(query);
-    this.#decision.reply(query.askId, { kind: 'queryAnswer', result: command.result });
-    this.#decision.reply(askId, { kind: 'done' });
+    this.#parts.decision.reply(query.askId, { kind: 'queryAnswer', result: command.result });
+    this.#parts.decision.reply(askId, { kind: 'done' });
   }
 
   expire(query: WaitingQuery): void {
     this.#end(query);
-    this.#decision.reply(query.askId, queryExpired);
+    this.#parts.decision.reply(query.askId, queryExpired);
   }
 
   cancel(askId: number): void {
@@ -87,7 +81,7 @@ export class QueryDesk<T> {
     let query = queue.waitingQueries.first;
     while (query !== undefined) {
       this.#end(query);
-      this.#decision.reply(query.askId, { kind: 'stickyUnavailable' });
+      this.#parts.decision.reply(query.askId, { kind: 'stickyUnavailable' });
       query = queue.waitingQueries.first;
     }
   }
@@ -96,7 +90,7 @@ export class QueryDesk<T> {
     query.queue.openQueries--;
     this.#byId.delete(query.command.queryId);
     this.#byAsk.delete(query.askId);
-    this.#deadlines.remove(query);
+    this.#parts.deadlines.remove(query);
     if (query.linked) query.queue.waitingQueries.remove(query);
   }
 }

@@ -1,0 +1,256 @@
+/**
+ * The life of an offer: a task that waits for a poll, here or at the parent partition.
+ *
+ *   add ──▶ expired? ─────────────▶ finished
+ *           a poll waits? ────────▶ its start is asked (start-answers.ts)
+ *           tried at the parent ──▶ taken there: finished
+ *           kept: stored, or in memory (sticky queues), or held for the child that it came from
+ *
+ * One that comes back, from a poll that went away or from the parent, takes the same way again but for the parent.
+ */
+import type { Backlog, StoredQueue } from './backlog.ts';
+import type { AddActivityTask, AddWorkflowTask, ForwardedTaskAnswered } from './commands.ts';
+import { isLaterOffer, noAsk, Offer, taskIdentity, type Poll } from './entries.ts';
+import type { HostParts } from './host-parts.ts';
+import type { LoadedQueue } from './loaded-queue.ts';
+import type { ParentLink } from './parent-link.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { backlogFull } from './rejections.ts';
+import type { Removals } from './removals.ts';
+import type { Done, MatchingReply, NoMatch, StickyUnavailable } from './replies.ts';
+import type { Starts } from './starts.ts';
+
+const done: Done = { kind: 'done' };
+const noMatch: NoMatch = { kind: 'noMatch' };
+const stickyUnavailable: StickyUnavailable = { kind: 'stickyUnavailable' };
+
+type Collaborators<T> = {
+  readonly backlog: Backlog;
+  readonly removals: Removals;
+  readonly rateLimit: RateLimit<T>;
+  readonly parent: ParentLink<T>;
+  readonly starts: Starts<T>;
+};
+
+export class Offers<T> {
+  readonly #parts: HostParts<T>;
+  readonly #backlog: Backlog;
+  readonly #removals: Removals;
+  readonly #rateLimit: RateLimit<T>;
+  readonly #parent: ParentLink<T>;
+  readonly #starts: Starts<T>;
+  #lastOrder = 0;
+  /** Ahead of the backlog's own while a command stores more than one task. */
+  #lastStoredId = 0;
+
+  constructor(parts: HostParts<T>, { backlog, removals, rateLimit, parent, starts }: Collaborators<T>) {
+    this.#parts = parts;
+    this.#backlog = backlog;
+    this.#removals = removals;
+    this.#rateLimit = rateLimit;
+    this.#parent = parent;
+    this.#starts = starts;
+  }
+
+  // ── From arrival to a poll ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  add(queue: LoadedQueue, command: AddWorkflowTask | AddActivityTask, askId: number): void {
+    const sinceMs = this.#parts.decision.nowMs;
+    const fromChild = command.forwardedFrom !== undefined;
+    const { holdUntilMs } = command;
+    queue.openOffers++;
+    const offer = new Offer(queue, command.task, { order: ++this.#lastOrder, sinceMs, askId, fromChild, holdUntilMs });
+    if (this.#isExpired(offer)) return this.finish(offer);
+    if (queue.offers.first === undefined && this.#startWithWaitingPoll(offer)) return;
+    if (!fromChild && this.#parent.forwardNewTask(offer)) return;
+    this.#keep(offer);
+  }
+
+  /** Of a queue that is being loaded: all that it has in the journal. */
+  addStored(queue: LoadedQueue, stored: StoredQueue): void {
+    for (const { id, task, storedAtMs } of stored.tasks.values()) {
+      const order = ++this.#lastOrder;
+      const offer = new Offer(queue, task, { order, sinceMs: storedAtMs, askId: noAsk, fromChild: false, holdUntilMs: 0 });
+      offer.storedId = id;
+      queue.openOffers++;
+      queue.stored.set(taskIdentity(task), offer);
+      queue.offers.push(offer);
+    }
+  }
+
+  /** Back from a poll that went away, from a rest, or from the parent. */
+  offerAgain(offer: Offer): void {
+    if (this.#isExpired(offer)) return this.finish(offer);
+    if (!this.#startWithWaitingPoll(offer)) this.#keep(offer);
+  }
+
+  /** Pairs the polls and offers that both wait here, for as long as tasks may go out. */
+  startWaiting(queue: LoadedQueue): void {
+    while (queue.waitingPolls.first !== undefined) {
+      const offer = this.take(queue);
+      if (offer === undefined) return;
+      const poll = queue.waitingPolls.shift();
+      if (poll !== undefined) this.#starts.ask(offer, poll);
+    }
+  }
+
+  /** The first offer that may go out now, out of its list. */
+  take(queue: LoadedQueue): Offer | undefined {
+    if (queue.matchesAtParent) return undefined;
+    for (;;) {
+      const offer = queue.offers.first;
+      if (offer === undefined) return undefined;
+      if (this.#isExpired(offer)) {
+        queue.offers.remove(offer);
+        this.finish(offer);
+        continue;
+      }
+      if (!this.#rateLimit.takeToken(queue)) return undefined;
+      queue.offers.remove(offer);
+      this.#parts.deadlines.remove(offer);
+      return offer;
+    }
+  }
+
+  /** With the poll that has waited longest. False: none waits, or no task may go out now. */
+  #startWithWaitingPoll(offer: Offer): boolean {
+    const poll = this.#takePoll(offer.queue);
+    if (poll === undefined) return false;
+    this.#starts.ask(offer, poll);
+    return true;
+  }
+
+  #takePoll(queue: LoadedQueue): Poll | undefined {
+    if (queue.waitingPolls.first === undefined || queue.matchesAtParent || !this.#rateLimit.takeToken(queue)) return undefined;
+    return queue.waitingPolls.shift();
+  }
+
+  // ── While no poll takes it ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Memory, the journal, or back to the child that it came from. */
+  #keep(offer: Offer): void {
+    const { queue } = offer;
+    if (offer.storedId > 0) {
+      this.#wait(offer);
+      this.#parent.offerBacklog(queue);
+    } else if (queue.sticky) {
+      if (queue.openOffers > this.#parts.limits.memoryTasksPerQueueMax) return this.#end(offer, stickyUnavailable);
+      // Told at once: how long a worker may take is for history's schedule-to-start timer.
+      this.#answerAdd(offer, done);
+      this.#wait(offer);
+    } else if (offer.fromChild) {
+      this.#holdForChild(offer);
+    } else {
+      this.#spill(offer);
+    }
+  }
+
+  #wait(offer: Offer): void {
+    offer.queue.offers.insert(offer, isLaterOffer);
+    offer.state = 'waiting';
+  }
+
+  #holdForChild(offer: Offer): void {
+    const { decision, deadlines, limits } = this.#parts;
+    const { queue } = offer;
+    const hasRoom = queue.openOffers - queue.stored.size < limits.memoryTasksPerQueueMax;
+    if (offer.holdUntilMs <= decision.nowMs || !hasRoom) return this.#end(offer, noMatch);
+    this.#wait(offer);
+    deadlines.set(offer, offer.holdUntilMs);
+  }
+
+  /** Into the journal, with the record of this command. */
+  #spill(offer: Offer): void {
+    const { decision, limits } = this.#parts;
+    const { queue } = offer;
+    const identity = taskIdentity(offer.task);
+    if (queue.stored.has(identity)) {
+      // The copy's record may not be committed yet, and this answer rests on it.
+      decision.barrier = true;
+      return this.#end(offer, done);
+    }
+    if (queue.stored.size >= limits.storedTasksPerQueueMax) return this.#end(offer, backlogFull);
+    const id = Math.max(this.#lastStoredId, this.#backlog.lastId) + 1;
+    this.#lastStoredId = id;
+    offer.storedId = id;
+    offer.order = ++this.#lastOrder;
+    offer.state = 'waiting';
+    queue.stored.set(identity, offer);
+    queue.offers.push(offer);
+    decision.spilled.push({ id, queue: queue.queue, task: offer.task });
+    this.#answerAdd(offer, done);
+    this.#parent.offerBacklog(queue);
+  }
+
+  parentAnswered({ correlation, outcome }: ForwardedTaskAnswered): void {
+    const offer = this.#parent.taskAnswered(correlation);
+    if (offer === undefined) return;
+    if (outcome === 'taken') {
+      this.finish(offer);
+      return this.#parent.offerBacklog(offer.queue);
+    }
+    if (offer.storedId > 0 || outcome === 'unavailable') this.#parent.leaveAlone(offer.queue);
+    this.offerAgain(offer);
+  }
+
+  /** Out of the way of other tasks: with the poll held, as many tasks of one dead shard as a queue has polls would stop that queue. */
+  rest(offer: Offer): void {
+    const { limits } = this.#parts;
+    this.restFor(offer, Math.min(limits.restMaxMs, limits.restFirstMs * 2 ** offer.rests++));
+  }
+
+  restFor(offer: Offer, restMs: number): void {
+    offer.state = 'resting';
+    this.#parts.deadlines.set(offer, this.#parts.decision.nowMs + restMs);
+  }
+
+  due(offer: Offer): void {
+    const { poll } = offer;
+    if (offer.state === 'retrying' && poll !== undefined) return this.#starts.ask(offer, poll);
+    if (offer.state === 'resting') {
+      // Behind all others: at its old place, tasks of a dead shard would be tried again before those that can be started.
+      offer.order = ++this.#lastOrder;
+      return this.offerAgain(offer);
+    }
+    // A child's offer has been held long enough.
+    offer.queue.offers.remove(offer);
+    this.#end(offer, noMatch);
+  }
+
+  #isExpired({ task }: Offer): boolean {
+    return task.expiryTimeMs !== 0 && task.expiryTimeMs <= this.#parts.decision.nowMs;
+  }
+
+  // ── End ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Started, obsolete or expired: nobody needs to care for it again. */
+  finish(offer: Offer): void {
+    if (offer.storedId > 0) {
+      offer.queue.stored.delete(taskIdentity(offer.task));
+      this.#removals.add(offer.storedId, this.#parts.decision.nowMs);
+    }
+    this.#end(offer, done);
+  }
+
+  /** All that wait in a sticky queue, where nothing is stored: history offers them on the normal queue. */
+  sendStickyAway(queue: LoadedQueue): void {
+    let offer = queue.offers.shift();
+    while (offer !== undefined) {
+      this.#end(offer, stickyUnavailable);
+      offer = queue.offers.shift();
+    }
+  }
+
+  #end(offer: Offer, reply: MatchingReply<T>): void {
+    offer.state = 'done';
+    offer.queue.openOffers--;
+    this.#parts.deadlines.remove(offer);
+    this.#answerAdd(offer, reply);
+  }
+
+  #answerAdd(offer: Offer, reply: MatchingReply<T>): void {
+    if (offer.askId === noAsk) return;
+    this.#parts.decision.reply(offer.askId, reply);
+    offer.askId = noAsk;
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * The life of a poll, from its ask to its one answer.
+ *
+ *   poll ──▶ a query waits? ───────────▶ answered with it
+ *            an offer may go out? ─────▶ its start is asked (start-answers.ts)
+ *            waits at the parent, or here, until something comes or its time is over
+ */
+import type { ForwardedPollAnswered, PollActivityTask, PollWorkflowTask } from './commands.ts';
+import { Poll } from './entries.ts';
+import type { HostParts } from './host-parts.ts';
+import type { LoadedQueue } from './loaded-queue.ts';
+import type { Offers } from './offers.ts';
+import type { ParentLink } from './parent-link.ts';
+import type { Queries } from './queries.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { tooManyPolls } from './rejections.ts';
+import type { EmptyPoll, MatchingReply } from './replies.ts';
+import type { Starts } from './starts.ts';
+
+const emptyPoll: EmptyPoll = { kind: 'emptyPoll' };
+
+type Collaborators<T> = {
+  readonly rateLimit: RateLimit<T>;
+  readonly parent: ParentLink<T>;
+  readonly starts: Starts<T>;
+  readonly offers: Offers<T>;
+  readonly queries: Queries<T>;
+};
+
+export class Polls<T> {
+  readonly #parts: HostParts<T>;
+  readonly #rateLimit: RateLimit<T>;
+  readonly #parent: ParentLink<T>;
+  readonly #starts: Starts<T>;
+  readonly #offers: Offers<T>;
+  readonly #queries: Queries<T>;
+  /** All open ones. */
+  readonly #byAsk = new Map<number, Poll>();
+  /** The server stops: no poll waits any more. */
+  #ending = false;
+
+  constructor(parts: HostParts<T>, { rateLimit, parent, starts, offers, queries }: Collaborators<T>) {
+    this.#parts = parts;
+    this.#rateLimit = rateLimit;
+    this.#parent = parent;
+    this.#starts = starts;
+    this.#offers = offers;
+    this.#queries = queries;
+  }
+
+  get(askId: number): Poll | undefined {
+    return this.#byAsk.get(askId);
+  }
+
+  // ── From the ask to work ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  open(queue: LoadedQueue, command: PollWorkflowTask | PollActivityTask, askId: number): void {
+    const { decision, deadlines, limits } = this.#parts;
+    if (this.#ending || queue.isShutDownBy(command.workerInstanceKey) || command.deadlineMs <= decision.nowMs) {
+      return decision.reply(askId, emptyPoll);
+    }
+    const sameRequest = queue.polls.get(command.pollRequestId);
+    if (sameRequest !== undefined) return this.#takeOver(sameRequest, command, askId);
+    if (queue.polls.size >= limits.pollsPerQueueMax) return decision.reply(askId, tooManyPolls);
+
+    queue.shutDown = false;
+    queue.notePoll(command.identity, command.maxTasksPerSecond, decision.nowMs);
+    if (command.maxTasksPerSecond !== undefined) this.#setRate(queue, command.maxTasksPerSecond);
+    const poll = new Poll(queue, command, askId);
+    queue.polls.set(command.pollRequestId, poll);
+    this.#byAsk.set(askId, poll);
+    deadlines.set(poll, poll.deadlineMs);
+    if (!this.#findWork(poll)) queue.waitingPolls.push(poll);
+  }
+
+  /** The same poll asked again: the earlier caller has given up, the later one gets whatever comes. */
+  #takeOver(poll: Poll, command: PollWorkflowTask | PollActivityTask, askId: number): void {
+    this.#parts.decision.reply(poll.askId, emptyPoll);
+    this.#byAsk.delete(poll.askId);
+    poll.askId = askId;
+    poll.deadlineMs = command.deadlineMs;
+    this.#byAsk.set(askId, poll);
+    this.#parts.deadlines.set(poll, poll.state === 'forwarded' ? this.#parent.deadlineOf(poll) : poll.deadlineMs);
+  }
+
+  #setRate(queue: LoadedQueue, wantedPerSecond: number): void {
+    if (!this.#rateLimit.set(queue, wantedPerSecond)) return;
+    this.#parent.forwardWaitingPolls(queue);
+    this.#offers.startWaiting(queue);
+  }
+
+  /** False: nothing to do here or at the parent; the caller lets the poll wait. */
+  #findWork(poll: Poll): boolean {
+    const { queue } = poll;
+    const query = queue.waitingQueries.first;
+    if (query !== undefined) {
+      this.answer(poll, this.#queries.give(query));
+      return true;
+    }
+    const offer = this.#offers.take(queue);
+    if (offer !== undefined) {
+      this.#starts.ask(offer, poll);
+      return true;
+    }
+    return this.#parent.forwardPoll(poll);
+  }
+
+  /** What it was promised came to nothing. */
+  findOtherWork(poll: Poll): void {
+    if (!this.#findWork(poll)) this.#waitAgain(poll);
+  }
+
+  #waitAgain(poll: Poll): void {
+    if (this.#ending) return this.answer(poll, emptyPoll);
+    poll.state = 'waiting';
+    poll.queue.waitingPolls.unshift(poll);
+  }
+
+  parentAnswered({ correlation, outcome }: ForwardedPollAnswered<T>): void {
+    const poll = this.#parent.pollAnswered(correlation);
+    if (poll === undefined) return;
+    const { queue } = poll;
+    if (poll.state !== 'forwarded') {
+      // Left before the answer came, so the start is as one for nobody; a query runs into its deadline.
+      if (outcome.kind === 'task') this.#starts.takeBack(outcome.origin, poll);
+      return;
+    }
+    if (outcome.kind === 'unavailable') {
+      this.#parts.deadlines.set(poll, poll.deadlineMs);
+      this.#waitAgain(poll);
+      this.#parent.leaveAlone(queue);
+      this.#offers.startWaiting(queue);
+    } else {
+      this.answer(poll, outcome);
+      this.#parent.forwardWaitingPolls(queue);
+    }
+  }
+
+  // ── End ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  answer(poll: Poll, reply: MatchingReply<T>): void {
+    this.#parts.decision.reply(poll.askId, reply);
+    this.#end(poll);
+  }
+
+  due(poll: Poll): void {
+    const { decision, deadlines, limits } = this.#parts;
+    // History usually answers within milliseconds; a workflow task that is started for nobody costs its whole timeout.
+    if (poll.state === 'starting' && poll.offer?.state === 'starting' && decision.nowMs < poll.deadlineMs + limits.startGraceMs) {
+      deadlines.set(poll, poll.deadlineMs + limits.startGraceMs);
+      return;
+    }
+    this.#endEmpty(poll);
+  }
+
+  /** Nobody waits for this poll any more, or its time is over. A start under way is dealt with when history answers. */
+  abandon(poll: Poll): void {
+    const { offer } = poll;
+    const wasForwarded = poll.state === 'forwarded';
+    this.#end(poll);
+    if (wasForwarded) {
+      this.#parent.cancelPoll(poll);
+    } else if (offer?.state === 'retrying') {
+      this.#parts.deadlines.remove(offer);
+      this.#starts.withdraw(offer, poll);
+      this.#offers.offerAgain(offer);
+    }
+  }
+
+  /** A poll whose start is under way is answered with its task: that costs the worker less than a task lost until its timeout. */
+  endOfWorker(queue: LoadedQueue, workerInstanceKey: string): void {
+    for (const state of ['waiting', 'forwarded'] as const) {
+      for (const poll of queue.polls.values()) {
+        if (poll.command.workerInstanceKey === workerInstanceKey && poll.state === state) this.#endEmpty(poll);
+      }
+    }
+  }
+
+  /** For good, as the server stops. A forwarded poll is answered by its parent, which ends its polls as well. */
+  endAll(queues: Iterable<LoadedQueue>): void {
+    this.#ending = true;
+    for (const queue of queues) {
+      for (const poll of queue.polls.values()) if (poll.state === 'waiting') this.answer(poll, emptyPoll);
+    }
+  }
+
+  /** No task must meet a poll whose caller is gone, whatever else cannot be done for it. */
+  forget(poll: Poll): void {
+    poll.state = 'gone';
+    this.#byAsk.delete(poll.askId);
+    if (poll.linked) poll.queue.waitingPolls.remove(poll);
+  }
+
+  #endEmpty(poll: Poll): void {
+    this.#parts.decision.reply(poll.askId, emptyPoll);
+    this.abandon(poll);
+  }
+
+  #end(poll: Poll): void {
+    const { queue } = poll;
+    poll.state = 'gone';
+    this.#byAsk.delete(poll.askId);
+    queue.polls.delete(poll.command.pollRequestId);
+    queue.notePollEnd(poll.command.identity, this.#parts.decision.nowMs);
+    this.#parts.deadlines.remove(poll);
+    if (poll.linked) queue.waitingPolls.remove(poll);
+  }
+}

@@ -1,0 +1,33 @@
+/** The rate limit of a whole queue: one bucket, at its root partition; while there is one, child partitions match nothing themselves. */
+import { armQueue, type HostParts } from './host-parts.ts';
+import type { LoadedQueue } from './loaded-queue.ts';
+import { TokenBucket } from './token-bucket.ts';
+
+export class RateLimit<T> {
+  readonly #parts: HostParts<T>;
+
+  constructor(parts: HostParts<T>) {
+    this.#parts = parts;
+  }
+
+  /** The last worker that says a limit sets it. False: it is the one that holds. */
+  set(queue: LoadedQueue, wantedPerSecond: number): boolean {
+    const { decision, limits } = this.#parts;
+    const tasksPerSecond = Math.min(wantedPerSecond, limits.tasksPerSecondMax);
+    if (queue.bucket?.rate === tasksPerSecond) return false;
+    if (queue.bucket === undefined) queue.bucket = new TokenBucket(tasksPerSecond, decision.nowMs);
+    else queue.bucket.setRate(tasksPerSecond, decision.nowMs);
+    return true;
+  }
+
+  /** False: no task may go out now; the queue is looked at when one may. */
+  takeToken(queue: LoadedQueue): boolean {
+    const { bucket } = queue;
+    const { nowMs } = this.#parts.decision;
+    if (bucket === undefined || bucket.take(nowMs)) return true;
+    const nextMs = bucket.nextTokenMs(nowMs);
+    queue.tokenDueMs = nextMs === Infinity ? 0 : nextMs;
+    armQueue(this.#parts, queue);
+    return false;
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * Ids of stored tasks that are done and not yet journaled as such. They travel with whatever is stored, or alone when the first of them
+ * has waited long enough.
+ */
+import type { MatchingLimits } from './limits.ts';
+
+const none: readonly number[] = [];
+
+export class Removals {
+  readonly #limits: MatchingLimits;
+  #ids: number[] = [];
+  #dueMs = Infinity;
+
+  constructor(limits: MatchingLimits) {
+    this.#limits = limits;
+  }
+
+  /** When they must be journaled; Infinity = there are none. */
+  get dueMs(): number {
+    return this.#dueMs;
+  }
+
+  add(storedId: number, nowMs: number): void {
+    this.#ids.push(storedId);
+    if (this.#dueMs === Infinity) this.#dueMs = nowMs + this.#limits.removalsFlushMs;
+  }
+
+  /** They go with the command that is being handled. */
+  hasten(nowMs: number): void {
+    if (this.#ids.length > 0) this.#dueMs = Math.min(this.#dueMs, nowMs);
+  }
+
+  /** Those that go into a record now: a full one's worth, or none before their time unless there is a record anyway. */
+  take(nowMs: number, withRecord: boolean): readonly number[] {
+    if (this.#ids.length === 0 || (!withRecord && this.#dueMs > nowMs)) return none;
+    const taken = this.#ids.splice(0, this.#limits.removalsPerRecordMax);
+    this.#dueMs = this.#ids.length > 0 ? nowMs + this.#limits.removalsFlushMs : Infinity;
+    return taken;
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * What history made of a start, for the poll and for the offer.
+ *
+ *              the poll still waits                              its caller is gone
+ *   started      answered with the task; the offer is finished     withdrawn (activities); the offer is finished
+ *   obsolete     looks for other work; the offer is finished       the offer is finished
+ *   refused      looks for other work; the offer rests             the offer rests
+ *   unavailable  holds the offer; asked again after a pause        withdrawn (activities); offered again
+ */
+import { unreachable } from '../kernel/assert.ts';
+import type { StartOutcome, TaskStartAnswered } from './commands.ts';
+import type { Offer, Poll } from './entries.ts';
+import type { HostParts } from './host-parts.ts';
+import type { Offers } from './offers.ts';
+import type { Polls } from './polls.ts';
+import type { Starts } from './starts.ts';
+
+export class StartAnswers<T> {
+  readonly #parts: HostParts<T>;
+  readonly #starts: Starts<T>;
+  readonly #offers: Offers<T>;
+  readonly #polls: Polls<T>;
+
+  constructor(parts: HostParts<T>, starts: Starts<T>, offers: Offers<T>, polls: Polls<T>) {
+    this.#parts = parts;
+    this.#starts = starts;
+    this.#offers = offers;
+    this.#polls = polls;
+  }
+
+  settle({ correlation, outcome }: TaskStartAnswered<T>): void {
+    const offer = this.#starts.answered(correlation);
+    const poll = offer?.poll;
+    if (offer === undefined || poll === undefined) return;
+    try {
+      this.#decide(offer, poll, outcome);
+    } catch (error) {
+      this.#afterError(offer, poll, outcome);
+      throw error;
+    }
+  }
+
+  #decide(offer: Offer, poll: Poll, outcome: StartOutcome<T>): void {
+    switch (outcome.kind) {
+      case 'started':
+        return this.#started(offer, poll, outcome.task);
+      case 'obsolete':
+        this.#starts.part(offer, poll);
+        offer.queue.bucket?.giveBack();
+        this.#offers.finish(offer);
+        if (poll.state !== 'gone') this.#polls.findOtherWork(poll);
+        return;
+      case 'refused':
+        return this.#refused(offer, poll);
+      case 'unavailable':
+        return this.#unavailable(offer, poll);
+      default:
+        return unreachable(outcome);
+    }
+  }
+
+  #started(offer: Offer, poll: Poll, task: T): void {
+    if (poll.state === 'gone') {
+      // History offers a withdrawn activity again by itself, under a new stamp; this copy is of no more use.
+      this.#starts.withdraw(offer, poll);
+      return this.#offers.finish(offer);
+    }
+    const { pollRequestId } = poll.command;
+    this.#starts.part(offer, poll);
+    this.#offers.finish(offer);
+    const backlogCountHint = offer.queue.stored.size;
+    this.#polls.answer(poll, { kind: 'task', task, origin: offer.task, pollRequestId, backlogCountHint });
+  }
+
+  #refused(offer: Offer, poll: Poll): void {
+    // An earlier try of the same poll may have started it.
+    if (offer.retries > 0) this.#starts.withdraw(offer, poll);
+    else this.#starts.part(offer, poll);
+    offer.queue.bucket?.giveBack();
+    this.#offers.rest(offer);
+    if (poll.state !== 'gone') this.#polls.findOtherWork(poll);
+  }
+
+  #unavailable(offer: Offer, poll: Poll): void {
+    if (poll.state === 'gone') {
+      this.#starts.withdraw(offer, poll);
+      return this.#offers.offerAgain(offer);
+    }
+    const { decision, deadlines, limits } = this.#parts;
+    offer.state = 'retrying';
+    deadlines.set(offer, decision.nowMs + Math.min(limits.startRetryMaxMs, limits.startRetryFirstMs * 2 ** offer.retries++));
+  }
+
+  /** No answer will come any more: without another try the task would wait for the next owner, and what was started for its timeout. */
+  #afterError(offer: Offer, poll: Poll, outcome: StartOutcome<T>): void {
+    const startedAgain = offer.poll !== undefined && offer.poll !== poll;
+    if (offer.state !== 'starting' || startedAgain) return;
+    this.#starts.part(offer, poll);
+    this.#offers.restFor(offer, this.#parts.limits.brokenRetryMs);
+    if (outcome.kind === 'started') this.#starts.takeBack(offer.task, poll);
+  }
+}

@@ -1,0 +1,60 @@
+/** The starts that history is asked for: one offer and the poll that holds it, until history's answer parts them. */
+import type { HostParts } from './host-parts.ts';
+import type { Offer, Poll } from './entries.ts';
+import type { MatchingTask } from './tasks.ts';
+
+export class Starts<T> {
+  readonly #parts: HostParts<T>;
+  /** What the shell still owes an answer to, by correlation. */
+  readonly #offers = new Map<number, Offer>();
+  #lastCorrelation: number;
+
+  constructor(parts: HostParts<T>, firstCorrelation: number) {
+    this.#parts = parts;
+    this.#lastCorrelation = firstCorrelation;
+  }
+
+  get size(): number {
+    return this.#offers.size;
+  }
+
+  /** The first try, or another one of the same pair. */
+  ask(offer: Offer, poll: Poll): void {
+    const correlation = ++this.#lastCorrelation;
+    offer.state = 'starting';
+    offer.poll = poll;
+    poll.state = 'starting';
+    poll.offer = offer;
+    this.#offers.set(correlation, offer);
+    const { pollRequestId, identity, workerVersion } = poll.command;
+    const { queue } = poll.queue;
+    this.#parts.decision.act({ kind: 'startTask', correlation, queue, task: offer.task, pollRequestId, identity, workerVersion });
+  }
+
+  /** The offer that this is the answer for; undefined: another memory's, or one that came before. */
+  answered(correlation: number): Offer | undefined {
+    const offer = this.#offers.get(correlation);
+    this.#offers.delete(correlation);
+    return offer;
+  }
+
+  /** The offer is free again, with no try behind it. */
+  part(offer: Offer, poll: Poll): void {
+    offer.poll = undefined;
+    offer.retries = 0;
+    poll.offer = undefined;
+  }
+
+  withdraw(offer: Offer, poll: Poll): void {
+    this.takeBack(offer.task, poll);
+    this.part(offer, poll);
+  }
+
+  /** Has history withdraw the start that it recorded, or may have recorded. Workflow tasks are left to their timeout. */
+  takeBack(task: MatchingTask, poll: Poll): void {
+    if (poll.queue.queue.taskType !== 'activity') return;
+    const { historyShard, key, scheduledEventId } = task;
+    const { pollRequestId } = poll.command;
+    this.#parts.decision.act({ kind: 'withdrawActivityStart', historyShard, key, scheduledEventId, pollRequestId });
+  }
+}
