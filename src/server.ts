@@ -116,7 +116,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       sink: router.sink<HistoryReply>(address),
       onStatus: census.register(historyTopic(prefix), index),
     });
-    router.attach(address, host.actor);
+    router.attach(address, host);
     return host;
   });
 
@@ -174,11 +174,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           return cluster.view;
         },
         tokenKey: () => identity.tokenKey,
-        historyEvents: (key, firstEventId, lastEventId, eventsMax, bytesMax) => {
-          const shard = shards[historyShardOf(key.namespaceId, key.workflowId, layout.historyShards) - 1];
-          const page = shard?.historyPage(key.runId, firstEventId, lastEventId, { eventsMax, bytesMax });
-          return page instanceof Promise ? page.then((later) => later?.events) : page?.events;
-        },
         condition: census,
       },
     });

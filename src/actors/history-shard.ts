@@ -12,22 +12,30 @@ import { assert, unreachable } from '../kernel/assert.ts';
 import type { CommandIds } from '../kernel/handled.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
 import { HistoryCore, type HandledHistory } from '../history/history-core.ts';
-import type { HistoryCommand, RunKey, StartActivityTask, StartWorkflowTask, TaskQueue } from '../history/commands.ts';
+import type {
+  HistoryCommand,
+  HistoryRequest,
+  ReadHistory,
+  RunKey,
+  StartActivityTask,
+  StartWorkflowTask,
+  TaskQueue,
+} from '../history/commands.ts';
 import { commandBytes, finishesWork } from '../history/command-bytes.ts';
 import type { DirectQuery, HistoryEffect } from '../history/effects.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { RetentionOf } from '../history/outbox/outbox.ts';
 import type { HistoryRecord } from '../history/record.ts';
-import type { HistoryReply, HistoryWire } from '../history/replies.ts';
+import type { HistoryReply, HistoryWire, StartedWorkflowTask } from '../history/replies.ts';
 import type { QueryResult } from '../matching/tasks.ts';
-import { isAskFailure, NOBODY } from './asks.ts';
-import { HistoryStore, type HistoryPage, type PageLimits } from './history-store.ts';
+import { type AskFailure, isAskFailure, NOBODY } from './asks.ts';
+import { HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
 import { LogError } from './log.ts';
 import { OWN_COMMAND_ATTEMPTS_MAX, OwnCommands } from './own-commands.ts';
 import { PartitionActor, type ActorOptions } from './partition-actor.ts';
 import type { CommitSubscriber, PartitionCore } from './partition-core.ts';
 import type { PartitionMemory, PartitionShell } from './partition-loop.ts';
-import type { Asker } from './router.ts';
+import type { Asker, Endpoint } from './router.ts';
 import type { Tenure } from './tenure.ts';
 import { type ClusterLayout, TransferQueue } from './transfer-queue.ts';
 import { WallAlarm } from './wall-alarm.ts';
@@ -51,10 +59,15 @@ const PUT_ASIDE_GRACE_MS = 60_000;
 /** A matching host ends a query at the query's own deadline; this long after it the host is not heard of any more. */
 const QUERY_ANSWER_TIMEOUT_MS = 1_000;
 
-export class HistoryShard {
+/** Of its history, a started workflow task takes the first page along if it is small: a worker's turn then needs no further ask. */
+const attachedPage = { eventsMax: PAGE_EVENTS_MAX, bytesMax: 64 * 1024 };
+
+export class HistoryShard implements Endpoint<HistoryRequest> {
   readonly actor: PartitionActor<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect, HistoryMemory>;
+  readonly #options: HistoryShardOptions;
 
   constructor(options: HistoryShardOptions) {
+    this.#options = options;
     this.actor = new PartitionActor(options, {
       partition: options.shard - 1,
       logFields: { 'shard-id': options.shard },
@@ -68,20 +81,32 @@ export class HistoryShard {
     return this.actor.memory?.runsAside ?? 0;
   }
 
-  /**
-   * Events that a reply has named: committed, so they need no barrier. Undefined: they cannot be had now, because the shard is not served
-   * (its memory may lack some) or the log does not answer.
-   */
-  historyPage(
-    runId: string,
-    firstEventId: number,
-    lastEventId: number,
-    limits: PageLimits,
-  ): HistoryPage | Promise<HistoryPage | undefined> | undefined {
-    const memory = this.actor.memory;
-    if (memory?.active !== true) return undefined;
-    const page = memory.store.page(runId, firstEventId, lastEventId, limits);
-    return page instanceof Promise ? page.catch(unlessOutOfReach) : page;
+  submit(askId: number, request: HistoryRequest): AskFailure | undefined {
+    return request.kind === 'readHistory' ? this.#readHistory(askId, request) : this.actor.submit(askId, request);
+  }
+
+  cancel(askId: number): void {
+    this.actor.cancel(askId);
+  }
+
+  /** Committed events need no barrier. A shard that is not served refuses: its memory may lack some. */
+  #readHistory(askId: number, { key, firstEventId, lastEventId, eventsMax, bytesMax }: ReadHistory): AskFailure | undefined {
+    const { memory } = this.actor;
+    if (memory?.active !== true) return { kind: 'unavailable', message: noHistoryNow, refused: true };
+    const { clock, sink } = this.#options;
+    const answer = (events: readonly Uint8Array[]): void => void sink.answer(askId, { kind: 'historyPage', events });
+    const page = memory.store.page(key.runId, firstEventId, lastEventId, { eventsMax, bytesMax });
+    if (page instanceof Promise) void page.then(answer, (error: unknown) => this.#notRead(askId, key, error));
+    else clock.soon(() => answer(page));
+    return undefined;
+  }
+
+  #notRead(askId: number, { namespaceId, workflowId, runId }: RunKey, error: unknown): void {
+    const { logger, sink } = this.#options;
+    if (isOutOfReach(error)) return sink.fail(askId, { kind: 'unavailable', message: noHistoryNow });
+    const problem = error instanceof Error ? error : new Error(String(error));
+    logger.error('a history could not be read', { namespaceId, workflowId, runId, error: problem });
+    sink.fail(askId, { kind: 'internal', message: `internal error, see the server's log: ${problem.name}: ${problem.message}` });
   }
 }
 
@@ -213,7 +238,20 @@ class HistoryMemory
   }
 
   answer(askId: number, reply: HistoryReply): void {
-    this.#options.sink.answer(askId, reply);
+    this.#options.sink.answer(askId, this.#withHistory(reply));
+  }
+
+  #withHistory(reply: HistoryReply): HistoryReply {
+    if (reply.kind === 'workflowTask') return this.#withFirstPage(reply);
+    if (reply.kind !== 'workflowTaskCompleted' || reply.workflowTask === undefined) return reply;
+    return { ...reply, workflowTask: this.#withFirstPage(reply.workflowTask) };
+  }
+
+  #withFirstPage(task: StartedWorkflowTask): StartedWorkflowTask {
+    const { key, historyFirstEventId, historyLastEventId } = task;
+    if (historyFirstEventId > historyLastEventId) return task;
+    const firstPage = this.store.smallPage(key.runId, historyFirstEventId, historyLastEventId, attachedPage);
+    return firstPage === undefined ? task : { ...task, firstPage };
   }
 
   act(effect: HistoryEffect): void {
@@ -337,8 +375,10 @@ class HistoryMemory
   }
 }
 
-function unlessOutOfReach(error: unknown): undefined {
-  if (!(error instanceof LogError && (error.recoverable || error.code === 'denied' || error.code === 'closed'))) throw error;
+const noHistoryNow = 'the history of this workflow cannot be read now';
+
+function isOutOfReach(error: unknown): boolean {
+  return error instanceof LogError && (error.recoverable || error.code === 'denied' || error.code === 'closed');
 }
 
 function queryReply(result: QueryResult): HistoryReply {

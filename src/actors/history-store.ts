@@ -38,11 +38,9 @@ type PackedEvents = {
 /** What a cached batch costs beside its bytes: objects and headers, roughly. */
 const BATCH_OVERHEAD_BYTES = 300;
 
-export type HistoryPage = {
-  readonly events: readonly Uint8Array[];
-  /** First event id that is not in the page. */
-  readonly nextEventId: number;
-};
+/** Of events in one answer, with 4 MiB of them: what a client gets at once. */
+export const PAGE_EVENTS_MAX = 256;
+export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 export type PageLimits = { readonly eventsMax: number; readonly bytesMax: number };
 
@@ -114,11 +112,30 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
    * Events `firstEventId … lastEventId`, as many as the limits allow but at least one. At once when cached; a promise when the log
    * must be read again.
    */
-  page(runId: string, firstEventId: number, lastEventId: number, limits: PageLimits): HistoryPage | Promise<HistoryPage> {
-    const batches = this.#runs.get(runId) ?? [];
-    const wanted = batches.slice(indexOfEvent(batches, firstEventId), indexOfEvent(batches, lastEventId) + 1);
-    if (wanted.every((batch) => batch.events !== undefined)) return cutPage(wanted, firstEventId, lastEventId, limits);
+  page(
+    runId: string,
+    firstEventId: number,
+    lastEventId: number,
+    limits: PageLimits,
+  ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+    const wanted = this.#stretch(runId, firstEventId, lastEventId);
+    if (wanted.every(isCached)) return cutPage(wanted, firstEventId, lastEventId, limits);
     return this.#reload(runId, wanted, limits).then((loaded) => cutPage(loaded, firstEventId, lastEventId, limits));
+  }
+
+  /** The same, if it is cached and the limit of bytes cuts nothing off. */
+  smallPage(runId: string, firstEventId: number, lastEventId: number, limits: PageLimits): readonly Uint8Array[] | undefined {
+    const wanted = this.#stretch(runId, firstEventId, lastEventId);
+    if (!wanted.every(isCached)) return undefined;
+    const events = cutPage(wanted, firstEventId, lastEventId, limits);
+    const isWhole = events.length === Math.min(lastEventId - firstEventId + 1, limits.eventsMax);
+    const isSmall = events.length > 1 || (events[0]?.length ?? 0) <= limits.bytesMax;
+    return isWhole && isSmall ? events : undefined;
+  }
+
+  #stretch(runId: string, firstEventId: number, lastEventId: number): readonly Batch[] {
+    const batches = this.#runs.get(runId) ?? [];
+    return batches.slice(indexOfEvent(batches, firstEventId), indexOfEvent(batches, lastEventId) + 1);
   }
 
   async #reload(runId: string, wanted: readonly Batch[], limits: PageLimits): Promise<readonly Stretch[]> {
@@ -147,6 +164,10 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   }
 }
 
+function isCached({ events }: Stretch): boolean {
+  return events !== undefined;
+}
+
 /** Index of the batch that holds the event, or of the last one when the id lies beyond the end. */
 function indexOfEvent(batches: readonly Batch[], eventId: number): number {
   let low = 0;
@@ -159,7 +180,7 @@ function indexOfEvent(batches: readonly Batch[], eventId: number): number {
   return low;
 }
 
-function cutPage(batches: readonly Stretch[], firstEventId: number, lastEventId: number, limits: PageLimits): HistoryPage {
+function cutPage(batches: readonly Stretch[], firstEventId: number, lastEventId: number, limits: PageLimits): readonly Uint8Array[] {
   const events: Uint8Array[] = [];
   let bytes = 0;
   let nextEventId = firstEventId;
@@ -169,13 +190,13 @@ function cutPage(batches: readonly Stretch[], firstEventId: number, lastEventId:
     for (let index = Math.max(0, nextEventId - batch.firstEventId); index < batch.eventCount; index++) {
       const event = packed.bytes.subarray(index === 0 ? 0 : packed.ends[index - 1], packed.ends[index]);
       const full = events.length >= limits.eventsMax || (events.length > 0 && bytes + event.length > limits.bytesMax);
-      if (nextEventId > lastEventId || full) return { events, nextEventId };
+      if (nextEventId > lastEventId || full) return events;
       events.push(event);
       bytes += event.length;
       nextEventId++;
     }
   }
-  return { events, nextEventId };
+  return events;
 }
 
 function pack(events: readonly Uint8Array[]): PackedEvents {

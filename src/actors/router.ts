@@ -12,7 +12,7 @@
 import { assert } from '../kernel/assert.ts';
 import { NOBODY } from './asks.ts';
 import { DeadlineWheel } from './deadline-wheel.ts';
-import type { HistoryCommand } from '../history/commands.ts';
+import type { HistoryRequest } from '../history/commands.ts';
 import type { HistoryReplyTo, Rejected, StartedActivityTask, StartedWorkflowTask } from '../history/replies.ts';
 import type { MatchingRequest } from '../matching/commands.ts';
 import type { MatchingRejected, MatchingReplyTo } from '../matching/replies.ts';
@@ -43,12 +43,12 @@ export interface ReplySink<Reply> extends AskSink {
 /** What a matching host hands out once history has recorded its start. */
 export type StartedTask = StartedWorkflowTask | StartedActivityTask;
 
-export type HistoryAnswer<Command extends HistoryCommand> = HistoryReplyTo[Command['kind']] | Rejected | AskFailure;
+export type HistoryAnswer<Command extends HistoryRequest> = HistoryReplyTo[Command['kind']] | Rejected | AskFailure;
 export type MatchingAnswer<Request extends MatchingRequest> = MatchingReplyTo<StartedTask>[Request['kind']] | MatchingRejected | AskFailure;
 
 /** What callers get: the router without its actors' side. `deadlineMs` is by the clock's `monoMs`, and finite: whatever is lost, no ask is open for ever. */
 export interface Asker {
-  askHistory<Command extends HistoryCommand>(
+  askHistory<Command extends HistoryRequest>(
     shard: number,
     command: Command,
     deadlineMs: number,
@@ -97,7 +97,7 @@ export class Router implements Asker {
     return this.#asks.size;
   }
 
-  askHistory<Command extends HistoryCommand>(
+  askHistory<Command extends HistoryRequest>(
     shard: number,
     command: Command,
     deadlineMs: number,

@@ -3,7 +3,7 @@ import type { StartedTask } from '../actors/router.ts';
 import type { Namespace } from '../cluster/cluster-state.ts';
 import type { ClusterCommand } from '../cluster/commands.ts';
 import type { ClusterReply } from '../cluster/replies.ts';
-import type { HistoryCommand } from '../history/commands.ts';
+import type { HistoryRequest } from '../history/commands.ts';
 import type { HistoryReplyTo, Rejected } from '../history/replies.ts';
 import type { MatchingRequest } from '../matching/commands.ts';
 import type { MatchingRejected, MatchingReplyTo } from '../matching/replies.ts';
@@ -58,14 +58,14 @@ export class Front {
   }
 
   /** Throws the shard's rejection as a StatusError. */
-  history<Command extends HistoryCommand>(call: Call, workflow: WorkflowName, command: Command): Promise<HistoryReplyTo[Command['kind']]> {
+  history<Command extends HistoryRequest>(call: Call, workflow: WorkflowName, command: Command): Promise<HistoryReplyTo[Command['kind']]> {
     return new Promise((resolve, reject) => {
       this.#askHistory(workflow, command, this.#askDeadline(call), resolve, reject);
     });
   }
 
   /** As `history`, for what may take long: ends with the call, and at drain with 'ended'. */
-  waitHistory<Command extends HistoryCommand>(
+  waitHistory<Command extends HistoryRequest>(
     call: Call,
     workflow: WorkflowName,
     command: Command,
@@ -131,7 +131,7 @@ export class Front {
     return namespace;
   }
 
-  #askHistory<Command extends HistoryCommand>(
+  #askHistory<Command extends HistoryRequest>(
     workflow: WorkflowName,
     command: Command,
     deadlineMonoMs: number,

@@ -6,7 +6,6 @@ import type { ServerCondition } from '../actors/census.ts';
 import type { Clock } from '../actors/ports.ts';
 import type { Asker } from '../actors/router.ts';
 import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
-import type { RunKey } from '../history/commands.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -34,18 +33,6 @@ export interface FrontPorts {
   readonly cluster: ClusterSnapshot;
   /** At least 32 bytes, the same in every process and after every restart. */
   readonly tokenKey: () => Uint8Array;
-
-  /**
-   * Encoded events `firstEventId … lastEventId` of a run, as many as the limits allow but at least one; committed events only. At
-   * once when they are in memory. `[]` when the run is not known; undefined when they cannot be had now.
-   */
-  readonly historyEvents: (
-    key: RunKey,
-    firstEventId: number,
-    lastEventId: number,
-    eventsMax: number,
-    bytesMax: number,
-  ) => readonly Uint8Array[] | undefined | Promise<readonly Uint8Array[] | undefined>;
 }
 
 export type ServerInfo = {

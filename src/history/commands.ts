@@ -309,6 +309,19 @@ export type GetHistoryPosition = {
   readonly waitForClose: boolean;
 };
 
+/**
+ * Encoded events `firstEventId … lastEventId` of a run, as many as the limits allow but at least one. Committed events only, so the shell
+ * answers it, past the mailbox. Reply: HistoryPage; no events when the run is not known.
+ */
+export type ReadHistory = {
+  readonly kind: 'readHistory';
+  readonly key: RunKey;
+  readonly firstEventId: number;
+  readonly lastEventId: number;
+  readonly eventsMax: number;
+  readonly bytesMax: number;
+};
+
 /** A timer of the folded state is due. No reply. */
 export type FireTimer = {
   readonly kind: 'fireTimer';
@@ -389,6 +402,9 @@ export type HistoryCommand =
   | RecordChildClosed
   | FlushFinishedTasks
   | PutAside;
+
+/** What a shard is asked: `ReadHistory` is for its shell, all others are for the core. */
+export type HistoryRequest = HistoryCommand | ReadHistory;
 
 // ── Commands of a workflow, as a worker sends them with a completed workflow task ──────────────────────────────────────────────
 

@@ -48,8 +48,8 @@ export type StartReply = {
 };
 
 /**
- * A started workflow task. The shell joins the events `historyFirstEventId … historyLastEventId` from the history store and appends
- * `tailEvents` (encoded; the unwritten Scheduled and Started of a transient or speculative task).
+ * A started workflow task. Its history is the events `historyFirstEventId … historyLastEventId`, followed by `tailEvents` (encoded; the
+ * unwritten Scheduled and Started of a transient or speculative task).
  */
 export type StartedWorkflowTask = {
   readonly kind: 'workflowTask';
@@ -65,6 +65,8 @@ export type StartedWorkflowTask = {
   readonly taskQueue: TaskQueue;
   readonly historyFirstEventId: number;
   readonly historyLastEventId: number;
+  /** The first page of these events, where the shell has attached it; absent: it is read with `readHistory`. */
+  readonly firstPage?: readonly Uint8Array[];
   readonly tailEvents: readonly Uint8Array[];
   /** Query id -> encoded `WorkflowQuery`. */
   readonly queries: ReadonlyMap<string, Uint8Array>;
@@ -114,6 +116,8 @@ export type HistoryPosition = {
   /** Transient tail for a worker whose cache missed; empty otherwise. */
   readonly tailEvents: readonly Uint8Array[];
 };
+
+export type HistoryPage = { readonly kind: 'historyPage'; readonly events: readonly Uint8Array[] };
 
 export type PendingActivityDescription = {
   readonly activityId: string;
@@ -208,6 +212,7 @@ export type HistoryReply =
   | HeartbeatReply
   | QueryReply
   | HistoryPosition
+  | HistoryPage
   | Description;
 
 /** Which reply (besides Rejected) each command gets. */
@@ -232,6 +237,7 @@ export type HistoryReplyTo = {
   readonly queryWorkflow: QueryReply;
   readonly describeWorkflow: Description;
   readonly getHistoryPosition: HistoryPosition;
+  readonly readHistory: HistoryPage;
   readonly fireTimer: Done;
   readonly finishOutboxTask: Done;
   readonly recordChildClosed: Done;

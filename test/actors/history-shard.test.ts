@@ -7,7 +7,15 @@ import { LogError } from '../../src/actors/log.ts';
 import { Router, type HistoryAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { CLOCK_CHECK_MS } from '../../src/actors/wall-alarm.ts';
-import type { HistoryCommand, RunKey, StartAttributes, TerminateWorkflow, WorkflowCommand } from '../../src/history/commands.ts';
+import type {
+  HistoryCommand,
+  HistoryRequest,
+  ReadHistory,
+  RunKey,
+  StartAttributes,
+  TerminateWorkflow,
+  WorkflowCommand,
+} from '../../src/history/commands.ts';
 import { defaultHistoryLimits, type HistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../src/history/replies.ts';
 import { historyShardOf } from '../../src/kernel/shard.ts';
@@ -89,7 +97,7 @@ class Bench {
       onStatus: () => {},
       budget,
     });
-    this.router.attach(address, this.shard.actor);
+    this.router.attach(address, this.shard);
   }
 
   async started(): Promise<this> {
@@ -98,7 +106,7 @@ class Bench {
     return this;
   }
 
-  ask<Command extends HistoryCommand>(command: Command): Promise<HistoryAnswer<Command>> {
+  ask<Command extends HistoryRequest>(command: Command): Promise<HistoryAnswer<Command>> {
     return new Promise((resolve) => void this.router.askHistory(1, command, FAR_AWAY_MS, resolve));
   }
 
@@ -116,6 +124,16 @@ class Bench {
     });
     if (reply.kind !== 'started') throw new Error(`not started: ${JSON.stringify(reply)}`);
     return { namespaceId, workflowId, runId: reply.runId };
+  }
+
+  async read(key: RunKey, range: Omit<ReadHistory, 'kind' | 'key'>): Promise<readonly Uint8Array[]> {
+    const reply = await this.ask({ kind: 'readHistory', key, ...range });
+    if (reply.kind !== 'historyPage') throw new Error(`no page: ${JSON.stringify(reply)}`);
+    return reply.events;
+  }
+
+  async eventsOf(key: RunKey): Promise<number> {
+    return (await this.read(key, page)).length;
   }
 
   /** As many reads as the mailbox holds, before any of them is looked at. */
@@ -459,41 +477,75 @@ test('queries that wait for a log that does not answer stay in the budget', asyn
   expect(answers.filter((kind) => kind === 'busy').length).toBeGreaterThan(60);
 });
 
+const page = { firstEventId: 1, lastEventId: 2, eventsMax: 10, bytesMax: 1_000_000 };
+
 describe('pages of history', () => {
   test('there are none while the journal is read: what is there so far may lack events', async () => {
     const log = new MemoryLog();
     const first = await open(log);
-    const { runId } = await first.start('wf');
-    const page = { eventsMax: 10, bytesMax: 1_000_000 };
-    expect(await first.shard.historyPage(runId, 1, 2, page)).toMatchObject({ nextEventId: 3 });
+    const key = await first.start('wf');
+    expect(await first.eventsOf(key)).toBe(2);
     const second = new Bench(log);
     benches.push(second);
     second.shard.actor.start();
     for (let step = 1; second.shard.actor.status().state !== 'active'; step++) {
-      expect(second.shard.historyPage(runId, 1, 2, page)).toBeUndefined();
+      expect(second.shard.submit(step, { kind: 'readHistory', key, ...page })).toMatchObject({ kind: 'unavailable', refused: true });
       // Most of it happens within a turn; a replay that takes long lets others have theirs.
       await (step % 20 === 0 ? turns(1) : Promise.resolve());
     }
-    expect(await second.shard.historyPage(runId, 1, 2, page)).toMatchObject({ nextEventId: 3 });
+    expect(await second.eventsOf(key)).toBe(2);
+  });
+
+  test('are read although nothing is decided: what is committed needs no barrier', async () => {
+    const log = new MemoryLog({ exclusive: false });
+    const bench = await open(log);
+    const key = await bench.start('wf');
+    log.end = () => new Promise(() => {});
+    expect(await bench.eventsOf(key)).toBe(2);
+  });
+
+  test('come with the task, from a poll and inline, and are those that are read', async () => {
+    const bench = await open(new MemoryLog());
+    await bench.start('wf');
+    await until(() => bench.offered.length === 1);
+    const polled = await startedTask(bench);
+    expect(polled.firstPage).toEqual(await bench.read(polled.key, { ...page, lastEventId: 3 }));
+    const completed = await bench.ask({ ...completion(polled, []), returnNewWorkflowTask: true, forceCreateNewWorkflowTask: true });
+    if (completed.kind !== 'workflowTaskCompleted' || completed.workflowTask === undefined) throw new Error('no task inline');
+    const { historyFirstEventId: firstEventId, historyLastEventId: lastEventId, firstPage } = completed.workflowTask;
+    expect(firstPage).toEqual(await bench.read(polled.key, { ...page, firstEventId, lastEventId }));
+    expect(lastEventId).toBe(6);
+  });
+
+  test.each([
+    ['large events', 1024 * 1024, { input: new Uint8Array(64 * 1024) }],
+    ['events that are not in memory', 0, {}],
+  ])('with %s the task goes alone', async (_what, cacheBytesMax, change) => {
+    const bench = await open(new MemoryLog(), cacheBytesMax);
+    await bench.start('wf', 0, change);
+    await until(() => bench.offered.length === 1);
+    const task = await startedTask(bench);
+    expect(task).not.toHaveProperty('firstPage');
+    expect(await bench.read(task.key, { ...page, lastEventId: 3 })).toHaveLength(3);
   });
 });
 
 describe('pages that must be read again', () => {
-  const page = { eventsMax: 10, bytesMax: 1_000_000 };
-
   test('come from the log', async () => {
     const bench = await open(new MemoryLog(), 0);
-    const { runId } = await bench.start('wf');
-    expect(await bench.shard.historyPage(runId, 1, 2, page)).toMatchObject({ nextEventId: 3 });
+    expect(await bench.eventsOf(await bench.start('wf'))).toBe(2);
   });
 
   test('cannot be had while the log is out of reach, which is no bug', async () => {
     const bench = await open(new MemoryLog(), 0);
-    const { runId } = await bench.start('wf');
+    const key = await bench.start('wf');
     bench.log.read = () => Promise.reject(new LogError('unavailable', 'no broker'));
-    expect(await bench.shard.historyPage(runId, 1, 2, page)).toBeUndefined();
+    expect(await bench.ask({ kind: 'readHistory', key, ...page })).toMatchObject({ kind: 'unavailable' });
     bench.log.read = () => Promise.reject(new LogError('corrupt', 'rotten'));
-    await expect(bench.shard.historyPage(runId, 1, 2, page)).rejects.toThrow('rotten');
+    expect(await bench.ask({ kind: 'readHistory', key, ...page })).toMatchObject({
+      kind: 'internal',
+      message: expect.stringContaining('rotten'),
+    });
   });
 });
 

@@ -15,15 +15,14 @@ describe('history store', () => {
     store.append('run', 4, [event(4)], 9);
     store.append('run', 5, [event(5), event(6)], 12);
     const page = await store.page('run', 2, 5, noLimits);
-    expect(ids(page.events)).toEqual([2, 3, 4, 5]);
-    expect(page.nextEventId).toBe(6);
+    expect(ids(page)).toEqual([2, 3, 4, 5]);
   });
 
   test('limits cut a page; one event always fits', async () => {
     const store = new HistoryStore(1_000, neverRead);
     store.append('run', 1, [event(1, 50), event(2, 50), event(3, 50)], 0);
-    expect(ids((await store.page('run', 1, 3, { eventsMax: 2, bytesMax: 1_000 })).events)).toEqual([1, 2]);
-    expect(ids((await store.page('run', 2, 3, { eventsMax: 9, bytesMax: 10 })).events)).toEqual([2]);
+    expect(ids(await store.page('run', 1, 3, { eventsMax: 2, bytesMax: 1_000 }))).toEqual([1, 2]);
+    expect(ids(await store.page('run', 2, 3, { eventsMax: 9, bytesMax: 10 }))).toEqual([2]);
   });
 
   test('over the cap the oldest batches are read from the log again', async () => {
@@ -39,7 +38,7 @@ describe('history store', () => {
     store.append('run', 1, log.get(3)!, 3);
     store.append('run', 3, log.get(4)!, 4);
     expect(store.cacheBytes).toBeLessThanOrEqual(2_000);
-    expect(ids((await store.page('run', 1, 3, noLimits)).events)).toEqual([1, 2, 3]);
+    expect(ids(await store.page('run', 1, 3, noLimits))).toEqual([1, 2, 3]);
     expect(read).toEqual([3]);
   });
 
@@ -73,10 +72,10 @@ describe('history store', () => {
     const change = { runId: 'run', events: [], facts: [] };
     store.append('run', 1, [event(1), event(2)], 0);
     store.committed(historyRecord({ runs: [change] }), 1);
-    expect(ids((await store.page('run', 1, 2, noLimits)).events)).toEqual([1, 2]);
+    expect(ids(await store.page('run', 1, 2, noLimits))).toEqual([1, 2]);
     store.committed(historyRecord({ runs: [{ ...change, facts: [{ afterEvents: 0, fact: { kind: 'runForgotten' } }] }] }), 2);
     expect(store.cacheBytes).toBe(0);
-    expect((await store.page('run', 1, 2, noLimits)).events).toEqual([]);
+    expect(await store.page('run', 1, 2, noLimits)).toEqual([]);
   });
 
   test('a gap in the event ids is a bug', () => {

@@ -96,9 +96,9 @@ class Process {
     const endpoint: Endpoint<HistoryCommand> = {
       submit: (askId, command) => {
         if (command.kind === this.losesAnswersTo) losing.add(askId);
-        return shard.actor.submit(askId, command);
+        return shard.submit(askId, command);
       },
-      cancel: (askId) => shard.actor.cancel(askId),
+      cancel: (askId) => shard.cancel(askId),
     };
     this.router.attach(address, endpoint);
   }

@@ -263,9 +263,11 @@ test('backwards: newest first, to the beginning', async () => {
 });
 
 test('backwards: a page cut short by its size loses nothing', async () => {
-  const small = await openBench({
-    // Room for three events, whatever is asked.
-    historyEvents: (_key, first, last, eventsMax) => range(first, Math.min(last, first + Math.min(eventsMax, 3) - 1)).map(event),
+  const small = await openBench();
+  // Room for three events, whatever is asked.
+  small.stub.answers.page = ({ firstEventId: first, lastEventId: last, eventsMax }) => ({
+    kind: 'historyPage',
+    events: range(first, Math.min(last, first + Math.min(eventsMax, 3) - 1)).map(event),
   });
   small.stub.answers.history = () => ({ kind: 'historyPosition', key, firstEventId: 1, lastEventId: 20, closed: false, tailEvents: [] });
   let nextPageToken: Uint8Array = new Uint8Array(0);
@@ -283,7 +285,8 @@ test('backwards: a page cut short by its size loses nothing', async () => {
 });
 
 test('a shard that is not served now is no workflow that does not exist', async () => {
-  const restoring = await openBench({ historyEvents: () => undefined });
+  const restoring = await openBench();
+  restoring.stub.answers.page = () => ({ kind: 'unavailable', message: 'the history of this workflow cannot be read now', refused: true });
   restoring.stub.answers.history = () => ({
     kind: 'historyPosition',
     key,

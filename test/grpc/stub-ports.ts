@@ -4,9 +4,9 @@ import type { AskFailure } from '../../src/actors/asks.ts';
 import type { Asker } from '../../src/actors/router.ts';
 import type { ClusterSnapshot, Namespace } from '../../src/cluster/cluster-state.ts';
 import type { FrontPorts } from '../../src/grpc/ports.ts';
-import type { HistoryCommand } from '../../src/history/commands.ts';
+import type { HistoryCommand, ReadHistory } from '../../src/history/commands.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
-import type { HistoryReply } from '../../src/history/replies.ts';
+import type { HistoryPage, HistoryReply } from '../../src/history/replies.ts';
 import type { MatchingRequest } from '../../src/matching/commands.ts';
 import type { MatchingReply } from '../../src/matching/replies.ts';
 import type { StartedTask } from '../../src/actors/router.ts';
@@ -17,6 +17,7 @@ import { silentLogger } from '../../src/observability/logger.ts';
 /** 'never': the ask stays open until it is cancelled. */
 export type Answers = {
   history: (command: HistoryCommand) => HistoryReply | AskFailure | 'never';
+  page: (request: ReadHistory) => HistoryPage | AskFailure;
   matching: (request: MatchingRequest) => MatchingReply<StartedTask> | AskFailure | 'never';
   cluster: (command: ClusterCommand) => ClusterReply | AskFailure | 'never';
 };
@@ -24,6 +25,10 @@ export type Answers = {
 export class StubServer {
   readonly answers: Answers = {
     history: () => ({ kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'workflow not found for ID: w' } }),
+    page: ({ firstEventId, lastEventId, eventsMax }) => ({
+      kind: 'historyPage',
+      events: this.events.slice(firstEventId - 1, Math.min(lastEventId, firstEventId - 1 + eventsMax)),
+    }),
     matching: () => ({ kind: 'emptyPoll' }),
     cluster: () => ({ kind: 'done' }),
   };
@@ -40,6 +45,7 @@ export class StubServer {
   constructor(overrides: Partial<FrontPorts> = {}) {
     const asker: Asker = {
       askHistory: (_shard, command, _deadlineMs, onReply) => {
+        if (command.kind === 'readHistory') return this.#answer(() => this.answers.page(command), onReply);
         this.historyCommands.push(command);
         return this.#answer(() => this.answers.history(command), onReply);
       },
@@ -81,7 +87,6 @@ export class StubServer {
       taskQueuePartitions: 1,
       cluster,
       tokenKey: () => tokenKey,
-      historyEvents: (_key, first, last, eventsMax) => this.events.slice(first - 1, Math.min(last, first - 1 + eventsMax)),
       ...overrides,
     };
   }

@@ -1,10 +1,8 @@
 import type { RunKey } from '../../history/commands.ts';
-import { notFound, unavailable } from '../errors/details.ts';
+import { PAGE_BYTES_MAX } from '../../actors/history-store.ts';
+import { notFound } from '../errors/details.ts';
 import type { Front } from '../front.ts';
-
-export const pageEventsMax = 256;
-/** Of events in one answer; the rest of a message is small. */
-export const pageBytesMax = 4 * 1024 * 1024;
+import type { Call } from '../transport/call.ts';
 
 /** One branch for each run today. */
 export const onlyBranch = '0';
@@ -21,6 +19,8 @@ export type EventRange = {
   /** Follow the last stored event, on the last page. */
   readonly tailEvents: readonly Uint8Array[];
   readonly open: boolean;
+  /** The first page, where whoever named the range has sent it along. */
+  readonly firstPage: readonly Uint8Array[] | undefined;
   readonly eventsMax: number;
 };
 
@@ -29,30 +29,29 @@ export type EventRange = {
  *
  *     firstEventId … 256 events or 4 MiB … │ next page … │ … lastEventId, tail events
  *
- * At once when the events are in memory, which is nearly always.
+ * At once when it came along, as it does with nearly every task.
  */
-export function eventPage(front: Front, range: EventRange): EventPage | Promise<EventPage> {
+export function eventPage(front: Front, call: Call, range: EventRange): EventPage | Promise<EventPage> {
   if (range.firstEventId > range.lastEventId) {
     return range.tailEvents.length === 0 ? noEvents : { events: range.tailEvents, nextPageToken: noEvents.nextPageToken };
   }
-  const events = storedEvents(front, range.key, range.firstEventId, range.lastEventId, range.eventsMax);
-  return events instanceof Promise ? events.then((stored) => pageOf(front, range, stored)) : pageOf(front, range, events);
+  if (range.firstPage !== undefined) return pageOf(front, range, range.firstPage);
+  return storedEvents(front, call, range.key, range.firstEventId, range.lastEventId, range.eventsMax).then((stored) =>
+    pageOf(front, range, stored),
+  );
 }
 
 /** At least one event: a position named them, so a run without them was forgotten in between. */
-export function storedEvents(
+export async function storedEvents(
   front: Front,
+  call: Call,
   key: RunKey,
   firstEventId: number,
   lastEventId: number,
   eventsMax: number,
-): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
-  const events = front.ports.historyEvents(key, firstEventId, lastEventId, eventsMax, pageBytesMax);
-  return events instanceof Promise ? events.then((stored) => found(key, stored)) : found(key, events);
-}
-
-function found(key: RunKey, events: readonly Uint8Array[] | undefined): readonly Uint8Array[] {
-  if (events === undefined) throw unavailable('the history of this workflow cannot be read now');
+): Promise<readonly Uint8Array[]> {
+  const range = { firstEventId, lastEventId, eventsMax, bytesMax: PAGE_BYTES_MAX };
+  const { events } = await front.history(call, key, { kind: 'readHistory', key, ...range });
   if (events.length === 0) throw notFound(`workflow execution not found for workflow ID "${key.workflowId}" and run ID "${key.runId}"`);
   return events;
 }

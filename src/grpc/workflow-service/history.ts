@@ -1,3 +1,4 @@
+import { PAGE_EVENTS_MAX } from '../../actors/history-store.ts';
 import type { RunKey } from '../../history/commands.ts';
 import type { HistoryPosition } from '../../history/replies.ts';
 import { HistoryEventFilterType } from '../../wire/generated/lean/enums.ts';
@@ -19,7 +20,7 @@ import type { HistoryPageToken } from '../tokens/tokens.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
 import { runKey } from '../validation/execution.ts';
-import { eventPage, onlyBranch, pageEventsMax, storedEvents } from './history-pages.ts';
+import { eventPage, onlyBranch, storedEvents } from './history-pages.ts';
 
 const historyWaitMsMax = 20_000;
 const historyTailMs = 200;
@@ -78,12 +79,13 @@ async function forwards(
     if (position === 'ended' || position.lastEventId <= reading.lastEventId) return answer(noEvents, waitingToken(front, reading));
     reading = { ...reading, lastEventId: position.lastEventId, open: !position.closed };
   }
-  const page = await eventPage(front, {
+  const page = await eventPage(front, call, {
     key: reading.key,
     firstEventId: reading.nextEventId,
     lastEventId: reading.lastEventId,
     tailEvents: reading.tailEvents,
     open: reading.open,
+    firstPage: undefined,
     eventsMax: pageSize(request.maximumPageSize),
   });
   const goesOn = page.nextPageToken.length === 0 && reading.open && wait;
@@ -123,7 +125,7 @@ async function closeEvent(front: Front, call: Call, asked: RunKey, wait: boolean
   // An open run has no last event yet.
   if (position?.closed !== true) return answer(noEvents, noToken);
   const last = position.lastEventId;
-  return answer(await storedEvents(front, key, last, last, 1), noToken);
+  return answer(await storedEvents(front, call, key, last, last, 1), noToken);
 }
 
 function positionNow(front: Front, call: Call, key: RunKey): Promise<HistoryPosition> {
@@ -155,11 +157,11 @@ async function backwards(
   const asked = runKey(namespace.id, request.execution);
   const { key, newest, oldest } = await reverseReading(front, call, asked, request.nextPageToken);
   let count = Math.min(pageSize(request.maximumPageSize), newest - oldest + 1);
-  let events = await storedEvents(front, key, newest - count + 1, newest, count);
+  let events = await storedEvents(front, call, key, newest - count + 1, newest, count);
   // Cut short by the size of a page: the cut must fall at the old end, so read fewer.
   while (events.length < count) {
     count = Math.ceil(count / 2);
-    events = await storedEvents(front, key, newest - count + 1, newest, count);
+    events = await storedEvents(front, call, key, newest - count + 1, newest, count);
   }
   const next = newest - count;
   return { history: { events: events.toReversed() }, nextPageToken: next < oldest ? noToken : reverseToken(front, key, next, oldest) };
@@ -212,7 +214,7 @@ function pageToken(front: Front, bytes: Uint8Array, asked: RunKey, reverse: bool
 }
 
 function pageSize(asked: number): number {
-  return asked <= 0 ? pageEventsMax : Math.min(asked, pageEventsMax);
+  return asked <= 0 ? PAGE_EVENTS_MAX : Math.min(asked, PAGE_EVENTS_MAX);
 }
 
 function answer(events: readonly Uint8Array[], nextPageToken: Uint8Array): GetWorkflowExecutionHistoryResponse {

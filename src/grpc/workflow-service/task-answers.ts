@@ -1,3 +1,4 @@
+import { PAGE_EVENTS_MAX } from '../../actors/history-store.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../history/replies.ts';
 import type { QueryTask } from '../../matching/replies.ts';
 import type { TaskQueuePartition } from '../../matching/task-queue.ts';
@@ -10,7 +11,8 @@ import {
   type PollWorkflowTaskQueueResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
 import type { Front } from '../front.ts';
-import { eventPage, pageEventsMax, type EventPage } from './history-pages.ts';
+import type { Call } from '../transport/call.ts';
+import { eventPage, type EventPage } from './history-pages.ts';
 
 /** Started tasks as workers get them: from a poll, or inline with the answer to a completion. */
 
@@ -22,16 +24,18 @@ const noQueries: ReadonlyMap<string, WorkflowQuery> = new Map();
 
 export function workflowTaskAnswer(
   front: Front,
+  call: Call,
   task: StartedWorkflowTask,
   backlogCountHint: number,
 ): PollWorkflowTaskQueueResponse | Promise<PollWorkflowTaskQueueResponse> {
-  const page = eventPage(front, {
+  const page = eventPage(front, call, {
     key: task.key,
     firstEventId: task.historyFirstEventId,
     lastEventId: task.historyLastEventId,
     tailEvents: task.tailEvents,
     open: true,
-    eventsMax: pageEventsMax,
+    firstPage: task.firstPage,
+    eventsMax: PAGE_EVENTS_MAX,
   });
   return page instanceof Promise
     ? page.then((events) => workflowTaskWith(front, task, backlogCountHint, events))
@@ -72,15 +76,21 @@ function workflowTaskWith(
 }
 
 /** A query-only task: nothing was started, and the token names the place that waits for the answer. */
-export async function queryTaskAnswer(front: Front, task: QueryTask, queue: TaskQueuePartition): Promise<PollWorkflowTaskQueueResponse> {
+export async function queryTaskAnswer(
+  front: Front,
+  call: Call,
+  task: QueryTask,
+  queue: TaskQueuePartition,
+): Promise<PollWorkflowTaskQueueResponse> {
   const { key, workflowType, previousStartedEventId, historyLastEventId, taskQueueName } = task.workflow;
-  const page = await eventPage(front, {
+  const page = await eventPage(front, call, {
     key,
     firstEventId: 1,
     lastEventId: task.sticky ? 0 : historyLastEventId,
     tailEvents: [],
     open: false,
-    eventsMax: pageEventsMax,
+    firstPage: undefined,
+    eventsMax: PAGE_EVENTS_MAX,
   });
   return {
     ...emptyWorkflowTask,

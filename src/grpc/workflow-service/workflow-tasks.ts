@@ -100,9 +100,9 @@ async function poll(front: Front, request: PollWorkflowTaskQueueRequest, call: C
     call.deadlineMs,
   );
   if (reply === 'ended' || reply.kind === 'emptyPoll') return emptyWorkflowTask;
-  if (reply.kind === 'queryTask') return queryTaskAnswer(front, reply, queue);
+  if (reply.kind === 'queryTask') return queryTaskAnswer(front, call, reply, queue);
   if (reply.task.kind !== 'workflowTask') throw new Error(`matching answered a workflow poll with ${reply.task.kind}`);
-  return workflowTaskAnswer(front, reply.task, reply.backlogCountHint);
+  return workflowTaskAnswer(front, call, reply.task, reply.backlogCountHint);
 }
 
 async function complete(
@@ -147,7 +147,7 @@ async function complete(
     jitter: front.ports.random(),
   });
   return {
-    workflowTask: reply.workflowTask === undefined ? undefined : await workflowTaskAnswer(front, reply.workflowTask, 0),
+    workflowTask: reply.workflowTask === undefined ? undefined : await workflowTaskAnswer(front, call, reply.workflowTask, 0),
     activityTasks: reply.activityTasks.map((activity) => activityTaskAnswer(front, activity, namespace.name)),
     resetHistoryEventId: reply.resetHistoryEventId,
   };
