@@ -23,11 +23,13 @@
  * So a record is in the log more than once only if the log took one send twice, and even then it counts once: its copies bear the same
  * epoch and sequence, or the epoch of all but one is over.
  */
-import { assert, unreachable } from '../kernel/assert.ts';
+import { assert } from '../kernel/assert.ts';
+import { AppendRefusals } from './append-refusals.ts';
 import { claimRecord } from './claim.ts';
-import { LogError, missingOffsets } from './log.ts';
+import { JournalFold } from './journal-fold.ts';
+import { JournalNotices } from './journal-notices.ts';
+import { LogError } from './log.ts';
 import { readStretch } from './log-stretch.ts';
-import { NowAndThen } from './now-and-then.ts';
 import { OwnerPosition } from './owner-position.ts';
 import { PartitionLife } from './partition-machine.ts';
 import { Patience } from './patience.ts';
@@ -37,6 +39,7 @@ import { ReplayTurns } from './replay-turns.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Claim, ClaimCodec } from './claim.ts';
 import type { LogPosition } from './effective.ts';
+import type { FoldTrouble } from './journal-fold.ts';
 import type { AppendOutcome, BatchSource, Log, LogAttachment, LogRecord, PartitionId, SealedBatch, StoredRecord } from './log.ts';
 import type { ClaimInLog, Stretch } from './log-stretch.ts';
 import type { PartitionState } from './partition-machine.ts';
@@ -127,12 +130,19 @@ type Settled = Exclude<AppendOutcome, Refused>;
 
 type OwnClaim = { readonly epoch: number; readonly claim: Claim };
 
-/** Decoded in one go, in the turn in which it comes. */
-const READ_BYTES = 512 * 1024;
-/** A fold that was shown nothing so often in a row asks whether the log still is as long as it was. */
-const SHORT_READS_MAX = 5;
-/** What may come in thousands is said this often. */
-const SAY_EVERY_MS = 10_000;
+/** From the end of a replay, or the beginning of doubt, until it serves: known of our claims in that time. */
+type Claiming = {
+  /** In doubt: what was sent and not judged; memory rests on it. Undefined: nothing of this memory was sent. */
+  readonly doubted: readonly LogRecord[] | undefined;
+  /** The claim to append, or whose fate is open. */
+  claim: OwnClaim | undefined;
+  /** Claims whose fate remained open. */
+  unanswered: number;
+  /** A late copy of an earlier claim is void, whoever wrote it. */
+  readonly ownNonces: Set<string>;
+};
+
+const noNonces: ReadonlySet<string> = new Set();
 /** A log that refuses for longer than this does not hold up a shutdown. */
 const DRAIN_REFUSED_MS_MAX = 3_000;
 
@@ -144,8 +154,10 @@ export class PartitionOwner implements BatchSource {
   readonly #life = new PartitionLife();
   readonly #patience: Patience;
   readonly #position = new OwnerPosition();
-  readonly #turns: ReplayTurns;
   readonly #progress: ReplayProgress;
+  readonly #notices: JournalNotices;
+  readonly #journal: JournalFold;
+  readonly #refusals: AppendRefusals;
   readonly barrier: ReadBarrier;
   readonly stopped = (): boolean => !this.#serving;
 
@@ -154,27 +166,10 @@ export class PartitionOwner implements BatchSource {
   /** Commands are decided. Off in doubt, when they wait in the mailbox. */
   #serving = false;
   #sent: Sent | undefined;
-  /** The claim to append, or whose fate is open. */
-  #claim: OwnClaim | undefined;
-  #claimAttempts = 0;
-  /** Of the claims since it last served: a late copy of an earlier one is void, whoever wrote it. */
-  readonly #ownNonces = new Set<string>();
-  /** In doubt: what was sent and not judged; memory rests on it. */
-  #doubted: readonly LogRecord[] | undefined;
+  #claiming: Claiming | undefined;
   /** Batches sealed before, and not in the log for certain: they go before everything that is open, the first one first. */
   readonly #again: (readonly LogRecord[])[] = [];
-  /** After a refusal nothing is sealed for a while. */
-  #resting = false;
-  #rests = 0;
-  /** Of appends in a row, since then. */
-  readonly #refusals = { count: 0, sinceMs: 0 };
   #refolds = 0;
-  #foreignRecords = 0;
-  #strandedRecords = 0;
-  /** Below this offset all that should not be there was told. */
-  #noticedBelow = 0;
-  readonly #foreignSaid: NowAndThen;
-  readonly #strandedSaid: NowAndThen;
   /** It has served, in this process. */
   #served = false;
   /** A stretch is being read back: nothing is sealed meanwhile. */
@@ -204,10 +199,20 @@ export class PartitionOwner implements BatchSource {
     const mayPass = (error: LogError): boolean => this.#mayPass(error);
     this.#patience = new Patience({ clock, random, logger, retryDelayMs, retryDelayMsMax, mayPass });
     this.barrier = new ReadBarrier(options.log.exclusive);
-    this.#turns = options.turns ?? new ReplayTurns(clock);
     this.#progress = new ReplayProgress(clock, logger, () => this.#statusChanged());
-    this.#foreignSaid = new NowAndThen(clock, SAY_EVERY_MS);
-    this.#strandedSaid = new NowAndThen(clock, SAY_EVERY_MS);
+    this.#notices = new JournalNotices(clock, logger);
+    this.#refusals = new AppendRefusals(clock, this.#patience, () => this.append());
+    this.#journal = new JournalFold({
+      partition: options.partition,
+      log: options.log,
+      claims: options.claims,
+      position: this.#position,
+      notices: this.#notices,
+      progress: this.#progress,
+      turns: options.turns ?? new ReplayTurns(clock),
+      patience: this.#patience,
+      apply: (record) => memory.fold(record),
+    });
   }
 
   // ── For the memory above ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -228,7 +233,7 @@ export class PartitionOwner implements BatchSource {
 
   /** Commands are taken in. In doubt they wait in the mailbox: it is settled in two round trips. */
   get accepting(): boolean {
-    return this.#life.state === 'active' || (this.#life.state === 'claiming' && this.#doubted !== undefined);
+    return this.#life.state === 'active' || (this.#life.state === 'claiming' && this.#claiming?.doubted !== undefined);
   }
 
   /** What is wrong with the log, as far as it has said; '' otherwise. */
@@ -238,7 +243,7 @@ export class PartitionOwner implements BatchSource {
 
   /** Asks to append, if there is anything. */
   append(): void {
-    if (this.#resting) return;
+    if (this.#refusals.resting) return;
     if (this.#claim !== undefined || this.#again.length > 0 || this.#memory.openRecords() > 0) this.#attachment?.ready();
   }
 
@@ -265,8 +270,8 @@ export class PartitionOwner implements BatchSource {
       rival: this.#rival,
       refolds: this.#refolds,
       replayed: this.#progress.replayed,
-      foreignRecords: this.#foreignRecords,
-      strandedRecords: this.#strandedRecords,
+      foreignRecords: this.#notices.foreignRecords,
+      strandedRecords: this.#notices.strandedRecords,
     };
   }
 
@@ -301,7 +306,7 @@ export class PartitionOwner implements BatchSource {
   // ── Appends ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   seal(): SealedBatch | undefined {
-    if (this.#sent !== undefined || this.#judging || this.#resting) return undefined;
+    if (this.#sent !== undefined || this.#judging || this.#refusals.resting) return undefined;
     const records = this.#claim === undefined ? this.#nextBatch() : [this.#claimRecord(this.#claim)];
     if (records === undefined) return undefined;
     this.#generation += 1;
@@ -324,11 +329,12 @@ export class PartitionOwner implements BatchSource {
 
   settle(outcome: AppendOutcome): void {
     const sent = this.#sent;
+    const claiming = this.#claiming;
     // The outcome of an append that was given up: what became of it, the log has told or will tell.
     if (sent === undefined || this.#judging || outcome.generation !== sent.generation) return;
     try {
       if (outcome.kind === 'refused') this.#refused(sent, outcome);
-      else if (this.#claim !== undefined) this.#claimSettled(this.#claim, sent, outcome);
+      else if (claiming?.claim !== undefined) this.#claimSettled(claiming, claiming.claim, sent, outcome);
       else this.#batchSettled(sent, outcome);
     } catch (error) {
       this.fail(`an append could not be settled: ${describe(error)}`, error);
@@ -374,14 +380,11 @@ export class PartitionOwner implements BatchSource {
    */
   #refused(sent: Sent, { reason, denied, tooLarge }: Refused): void {
     this.#trouble = reason;
-    const nowMs = this.#options.clock.monoMs();
-    if (this.#refusals.count === 0) this.#refusals.sinceMs = nowMs;
-    this.#refusals.count += 1;
+    this.#refusals.add();
     if (denied === true && !this.#served) return this.fail(`the log cannot be written: ${reason}`, undefined);
-    const { count, sinceMs } = this.#refusals;
     // The log itself tells people about its outages, for all partitions together.
-    this.#logger.debug('the log refuses an append, it is tried again', { reason, attempts: count });
-    if (this.#life.state === 'draining' && nowMs - sinceMs >= DRAIN_REFUSED_MS_MAX) {
+    this.#logger.debug('the log refuses an append, it is tried again', { reason, attempts: this.#refusals.count });
+    if (this.#life.state === 'draining' && this.#refusals.lastingMs >= DRAIN_REFUSED_MS_MAX) {
       this.#life.send('close');
       return this.#tearDown('was shut down while the log refused its appends');
     }
@@ -389,31 +392,15 @@ export class PartitionOwner implements BatchSource {
       this.#again.unshift(...halves(sent.records));
     } else {
       if (this.#claim === undefined) this.#again.unshift(sent.records);
-      this.#rest(count);
+      this.#refusals.rest();
     }
     this.#appendOver();
-  }
-
-  #rest(attempt: number): void {
-    this.#resting = true;
-    this.#rests += 1;
-    const rest = this.#rests;
-    void this.#patience.backOff(attempt).then(() => {
-      if (rest !== this.#rests) return;
-      this.#resting = false;
-      this.append();
-    });
-  }
-
-  #stopResting(): void {
-    this.#resting = false;
-    this.#rests += 1;
   }
 
   #accepted(): void {
     if (this.#refusals.count === 0) return;
     this.#logger.debug('the log takes appends again', { attempts: this.#refusals.count });
-    this.#refusals.count = 0;
+    this.#refusals.end();
   }
 
   // ── Judging ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -470,8 +457,8 @@ export class PartitionOwner implements BatchSource {
       last: this.#position.last,
       until,
       batch,
-      ownNonces: this.#ownNonces,
-      noticed: (verdict, record) => this.#notice(verdict, record),
+      ownNonces: this.#claiming?.ownNonces ?? noNonces,
+      noticed: (verdict, record) => this.#notices.tell(verdict, record, this.#cursor),
       pause: async () => {
         await this.#patience.sleep(this.#limits.retryDelayMs);
         return turn === this.#turn;
@@ -497,7 +484,7 @@ export class PartitionOwner implements BatchSource {
     const mark = this.#memory.waitingMark();
     if (mark === undefined) return;
     // An append that is about to go is proof enough; one that rests after a refusal may rest for long.
-    if (!this.#resting && (this.#again.length > 0 || this.#memory.openRecords() > 0)) return;
+    if (!this.#refusals.resting && (this.#again.length > 0 || this.#memory.openRecords() > 0)) return;
     if (this.#sent !== undefined && this.#sent.asked > mark) return;
     this.#askEnd();
   }
@@ -561,40 +548,40 @@ export class PartitionOwner implements BatchSource {
       this.#life.send('close');
       return this.#tearDown('was shut down while an append was in doubt');
     }
-    this.#doubted = this.#sent?.records ?? [];
+    const doubted = this.#sent?.records ?? [];
     this.#sent = undefined;
-    this.#stopResting();
+    this.#refusals.stopResting();
     this.#stopJudging();
     this.#serving = false;
-    this.#claimAttempts = 0;
+    this.#claiming = claimingWith(doubted);
     this.#statusChanged();
-    this.#wantClaim(this.#cursor.epoch + 1);
+    this.#wantClaim(this.#claiming, this.#cursor.epoch + 1);
   }
 
-  #wantClaim(epoch: number): void {
+  #wantClaim(claiming: Claiming, epoch: number): void {
     const ownerNonce = this.#options.random.nonce();
-    this.#ownNonces.add(ownerNonce);
-    this.#claim = { epoch, claim: { ownerNonce, owner: this.#options.owner } };
+    claiming.ownNonces.add(ownerNonce);
+    claiming.claim = { epoch, claim: { ownerNonce, owner: this.#options.owner } };
     this.append();
   }
 
-  #claimSettled(claim: OwnClaim, sent: Sent, outcome: Settled): void {
+  #claimSettled(claiming: Claiming, claim: OwnClaim, sent: Sent, outcome: Settled): void {
     if (outcome.kind !== 'appended') {
       this.#logger.warn('a claim was not answered', { reason: outcome.reason, epoch: claim.epoch });
       this.#sent = undefined;
-      this.#claim = undefined;
-      this.#background(this.#claimAgain(claim.epoch + 1));
+      claiming.claim = undefined;
+      this.#background(this.#claimAgain(claiming, claim.epoch + 1));
       return;
     }
     if (outcome.baseOffset < this.#cursor.offset) return this.#vanished(`a claim landed at ${outcome.baseOffset}`);
-    this.#background(this.#claimLanded(claim, sent, outcome.baseOffset));
+    this.#background(this.#claimLanded(claiming, claim, sent, outcome.baseOffset));
   }
 
   /** A claim whose fate is unknown is followed by a higher one; unless a rival is at work, who must not be fenced in turn. */
-  async #claimAgain(epoch: number): Promise<void> {
+  async #claimAgain(claiming: Claiming, epoch: number): Promise<void> {
     const turn = this.#turn;
-    this.#claimAttempts += 1;
-    await this.#patience.backOff(this.#claimAttempts);
+    claiming.unanswered += 1;
+    await this.#patience.backOff(claiming.unanswered);
     if (turn !== this.#turn) return;
     const stretch = await this.#patience.persist(async () => {
       const { end } = await this.#options.log.bounds(this.#options.partition);
@@ -605,21 +592,20 @@ export class PartitionOwner implements BatchSource {
     if (stretch === 'vanished') return this.#vanished('the log is shorter');
     if (!stretch.intact) return this.#vanished('the last confirmed record was replaced');
     if (stretch.rival !== undefined) return this.#lost(stretch.rival);
-    this.#wantClaim(epoch);
+    this.#wantClaim(claiming, epoch);
   }
 
   /** Our claim is in the log: what stands before it is final. */
-  async #claimLanded(claim: OwnClaim, sent: Sent, offset: number): Promise<void> {
+  async #claimLanded({ doubted }: Claiming, claim: OwnClaim, sent: Sent, offset: number): Promise<void> {
     const turn = this.#turn;
     this.#judging = true;
-    if (this.#doubted === undefined) await this.#fold(offset + 1);
-    else await this.#settleDoubt(this.#doubted, claim, offset);
+    if (doubted === undefined) await this.#fold(offset + 1);
+    else await this.#settleDoubt(doubted, claim, offset);
     if (turn !== this.#turn) return;
     this.#judging = false;
     const owner = this.#position.lastClaim;
     assert(owner !== undefined, 'a claim that does not count stands behind one that does');
     if (owner.ownerNonce !== claim.claim.ownerNonce) return this.#lost(owner);
-    this.#claim = undefined;
     this.#sent = undefined;
     this.#activate(sent.asked);
   }
@@ -658,132 +644,43 @@ export class PartitionOwner implements BatchSource {
     this.#statusChanged();
     await this.#replay(undefined);
     if (turn !== this.#turn) return;
-    this.#claimAttempts = 0;
-    this.#wantClaim(this.#cursor.epoch + 1);
+    this.#claiming = claimingWith(undefined);
+    this.#wantClaim(this.#claiming, this.#cursor.epoch + 1);
   }
 
   /** restoring → replaying → claiming: new memory, filled from the journal below `until`, or as far as it goes. */
   async #replay(until: number | undefined): Promise<void> {
     const turn = this.#turn;
-    this.#position.restart(this.#options.witness?.());
-    const { partition, log } = this.#options;
-    const bounds = await this.#patience.persist(() => log.bounds(partition));
-    if (turn !== this.#turn || bounds === undefined) return;
-    const missing = this.#position.missing(bounds.end);
-    if (missing !== undefined) return this.#vanished(missing);
-    if (bounds.start > 0) {
-      const start = `the journal starts at ${bounds.start}, not at 0`;
-      return this.#vanished(`${start}: were segments deleted (retention.ms, retention.bytes), or records (DeleteRecords)?`);
-    }
+    const opened = await this.#journal.open(this.#options.witness?.());
+    if (turn !== this.#turn || opened === undefined) return;
+    if (opened.kind !== 'open') return this.#notFolded(opened);
     this.#memory.create();
     assert(this.#life.send('restored'), 'restoring ends in replaying');
     this.#statusChanged();
-    await this.#fold(until ?? bounds.end);
+    await this.#fold(until ?? opened.end);
     if (turn !== this.#turn) return;
-    const contradiction = this.#position.contradiction(this.#cursor.offset);
-    if (contradiction !== undefined) return this.#vanished(contradiction);
+    const trouble = this.#journal.complete();
+    if (trouble !== undefined) return this.#notFolded(trouble);
     assert(this.#life.send('replayed'), 'replaying ends in claiming');
     this.#statusChanged();
   }
 
-  /** Reads on to `until` and applies what counts, in slices of the event loop. */
   async #fold(until: number): Promise<void> {
     const turn = this.#turn;
-    const { log, partition } = this.#options;
-    this.#progress.begin(this.#cursor.offset, until);
-    for (let attempt = 0; this.#cursor.offset < until;) {
-      const read = (): Promise<readonly StoredRecord[]> => log.read(partition, this.#cursor.offset, READ_BYTES);
-      const records = await this.#patience.persist(() => this.#turns.reading(read));
-      if (turn !== this.#turn || records === undefined) return;
-      attempt = records.length === 0 ? attempt + 1 : 0;
-      if (attempt > 0) await this.#waitForMore(attempt, until);
-      else await this.#foldAll(records, until);
-      if (turn !== this.#turn) return;
-    }
-    this.#progress.end();
+    const trouble = await this.#journal.to(until);
+    if (turn === this.#turn && trouble !== undefined) this.#notFolded(trouble);
   }
 
-  /** A read shows nothing though the log was longer: it lags; or what was seen there is gone, and no waiting brings it back. */
-  async #waitForMore(attempt: number, until: number): Promise<void> {
-    const turn = this.#turn;
-    await this.#patience.backOff(attempt);
-    if (turn !== this.#turn || attempt < SHORT_READS_MAX) return;
-    const bounds = await this.#patience.persist(() => this.#options.log.bounds(this.#options.partition));
-    if (turn !== this.#turn || bounds === undefined) return;
-    if (bounds.end < until) this.#vanished(`the log ends at ${bounds.end}, but offset ${until - 1} was seen`);
-  }
-
-  async #foldAll(records: readonly StoredRecord[], until: number): Promise<void> {
-    const turn = this.#turn;
-    await this.#turns.slice();
-    for (const record of records) {
-      if (this.#turns.over()) {
-        this.#progress.tick();
-        await this.#turns.slice();
-      }
-      if (turn !== this.#turn || record.offset >= until) return;
-      const contradiction = this.#position.contradiction(record.offset);
-      if (contradiction !== undefined) return this.#vanished(contradiction);
-      this.#foldOne(record);
-      this.#progress.folded(record);
-    }
-    this.#progress.tick();
-  }
-
-  #foldOne(record: StoredRecord): void {
-    try {
-      const verdict = this.#position.step(record, this.#options.claims);
-      switch (verdict) {
-        case 'record':
-          return this.#memory.fold(record);
-        case 'claim':
-        case 'void':
-          return;
-        case 'foreign':
-        case 'gap':
-          return this.#notice(verdict, record);
-        case 'hole':
-          return this.fail(missingOffsets(this.#options.partition, this.#cursor.offset, record.offset - 1).message, undefined);
-        default:
-          return unreachable(verdict);
-      }
-    } catch (error) {
-      this.fail(`the record at offset ${record.offset} cannot be applied: ${describe(error)}`, error);
-    }
-  }
-
-  /**
-   * It does not count and should not be there. A stranger's record harms nobody but should be known. Behind a gap stand records of ours
-   * that were acknowledged to somebody; no owner could tell at the time, or it would not have gone on.
-   */
-  #notice(verdict: 'foreign' | 'gap', { offset, epoch, sequence, key }: StoredRecord): void {
-    if (offset < this.#noticedBelow) return;
-    this.#noticedBelow = offset + 1;
-    const { epoch: lastEpoch, sequence: lastSequence } = this.#cursor;
-    if (verdict === 'foreign') {
-      this.#foreignRecords += 1;
-      if (this.#foreignSaid.now()) {
-        const message = 'a record that Perdure did not write stands in a journal; it is ignored, but who may write there?';
-        this.#logger.warn(message, { offset, key, foreignRecords: this.#foreignRecords });
-      }
-      return;
-    }
-    this.#strandedRecords += 1;
-    if (!this.#strandedSaid.now()) return;
-    this.#logger.error('records of a journal have vanished: what was written behind them cannot count', {
-      offset,
-      found: `${epoch}.${sequence}`,
-      last: `${lastEpoch}.${lastSequence}`,
-      strandedRecords: this.#strandedRecords,
-    });
+  #notFolded(trouble: FoldTrouble): void {
+    if (trouble.kind === 'vanished') this.#vanished(trouble.found);
+    else this.fail(trouble.reason, trouble.error);
   }
 
   #activate(asked: number): void {
     this.#trouble = '';
     const { epoch } = this.#cursor;
     assert(this.#life.send('claimed'), 'a claim is followed by service');
-    this.#doubted = undefined;
-    this.#ownNonces.clear();
+    this.#claiming = undefined;
     this.#tailSuspect = false;
     this.#serving = true;
     this.#served = true;
@@ -833,10 +730,8 @@ export class PartitionOwner implements BatchSource {
     this.#patience.endTurn();
     this.#serving = false;
     this.#sent = undefined;
-    this.#claim = undefined;
-    this.#doubted = undefined;
-    this.#ownNonces.clear();
-    this.#stopResting();
+    this.#claiming = undefined;
+    this.#refusals.stopResting();
     this.#stopJudging();
     this.#progress.end();
     this.#endAsked = 0;
@@ -868,6 +763,10 @@ export class PartitionOwner implements BatchSource {
     return error.recoverable || (error.code === 'denied' && this.#served);
   }
 
+  get #claim(): OwnClaim | undefined {
+    return this.#claiming?.claim;
+  }
+
   get #cursor(): LogPosition {
     return this.#position.cursor;
   }
@@ -887,6 +786,10 @@ export class PartitionOwner implements BatchSource {
       if (turn === this.#turn) this.fail(`the journal cannot be read: ${describe(error)}`, error);
     });
   }
+}
+
+function claimingWith(doubted: readonly LogRecord[] | undefined): Claiming {
+  return { doubted, claim: undefined, unanswered: 0, ownNonces: new Set() };
 }
 
 function halves(records: readonly LogRecord[]): readonly (readonly LogRecord[])[] {

@@ -48,7 +48,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'serves without a claim',
     file: OWNER,
-    search: 'this.#claimAttempts = 0;\n    this.#wantClaim(this.#cursor.epoch + 1);',
+    search: 'this.#claiming = claimingWith(undefined);\n    this.#wantClaim(this.#claiming, this.#cursor.epoch + 1);',
     replace: 'this.#activate(0);',
     caughtBy: 'seeds',
   },
