@@ -14,10 +14,10 @@
  *     one hangs     │ ██████████ it │            left │      half
  *     three hang    │ ████ │ ████ │ ████ │       left │      a quarter each
  */
-export const COMMAND_BYTES_MAX = 256 * 1024 * 1024;
-export const COMMAND_BYTES_RESERVED = 64 * 1024 * 1024;
+const COMMAND_BYTES_MAX = 256 * 1024 * 1024;
+const COMMAND_BYTES_RESERVED = 64 * 1024 * 1024;
 /** What one actor may have, as a multiple of what it leaves. */
-export const SHARE_OF_REST_MAX = 1;
+const SHARE_OF_REST_MAX = 1;
 
 export class CommandBudget {
   readonly bytesMax: number;

@@ -19,7 +19,7 @@ import type { CommitSubscriber, EncodedRecord, PartitionHost } from './partition
 import type { ReadBarrier } from './read-barrier.ts';
 
 /** Records gather up to this many bytes for one append: one request carries the batches of many partitions. */
-export const BATCH_BYTES_MAX = 6 * 1024 * 1024;
+const BATCH_BYTES_MAX = 6 * 1024 * 1024;
 /** The smallest `max.message.bytes` of a journal's topic. */
 const MESSAGE_BYTES_MIN = 8 * 1024 * 1024;
 /** Of a batch with one record: its head, and the record's key and headers with names of 1,000 bytes. */

@@ -1,6 +1,6 @@
 /** The search attributes that every namespace has, by `temporal.api.enums.v1.IndexedValueType`. */
 
-export const indexedValueType = { text: 1, keyword: 2, int: 3, double: 4, bool: 5, datetime: 6, keywordList: 7 } as const;
+const indexedValueType = { text: 1, keyword: 2, int: 3, double: 4, bool: 5, datetime: 6, keywordList: 7 } as const;
 
 const { keyword, int, bool, datetime, keywordList } = indexedValueType;
 
@@ -25,7 +25,7 @@ export const unsettableSearchAttributes: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** There without being added; SDKs and features set them. */
-export const predefinedSearchAttributes: ReadonlyMap<string, number> = new Map([
+const predefinedSearchAttributes: ReadonlyMap<string, number> = new Map([
   ['TemporalChangeVersion', keywordList],
   ['BinaryChecksums', keywordList],
   ['BuildIds', keywordList],

@@ -11,7 +11,7 @@ export type Problem = {
 const printedMax = 50;
 
 /** `server.yaml:12:7: global.metrics.prometheus.listenAdress: unknown key; did you mean listenAddress?` */
-export function renderProblem(file: string, problem: Problem): string {
+function renderProblem(file: string, problem: Problem): string {
   const where = `${file}:${problem.line}:${problem.column}`;
   const message = problem.severity === 'warning' ? `warning: ${problem.message}` : problem.message;
   return problem.path === '' ? `${where}: ${message}` : `${where}: ${problem.path}: ${message}`;

@@ -19,7 +19,7 @@ import { type ColdRun, freezeRun, thawRun } from './execution/cold-run.ts';
 import { commandKey } from './command-key.ts';
 import type { HistoryCommand, RunKey } from './commands.ts';
 import { completeWorkflowTask } from './workflow-task/complete.ts';
-import { answerWaiters, describeWorkflow, getHistoryPosition, positionOf } from './execution/describe.ts';
+import { answerWaiters, describeWorkflow, getHistoryPosition } from './execution/describe.ts';
 import { Draft } from './draft.ts';
 import type { HistoryEffect } from './effects.ts';
 import { evolve } from './evolve.ts';
@@ -30,7 +30,7 @@ import { finishOutboxTask, outboxCommand, type OutboxCommand, type RetentionOf }
 import { putAside } from './execution/put-aside.ts';
 import { queryWorkflow, releaseQueries } from './query/query.ts';
 import type { HistoryRecord } from './record.ts';
-import { findRun, reject } from './reject.ts';
+import { findRun } from './reject.ts';
 import type { HistoryReply, HistoryWire } from './replies.ts';
 import { signalWorkflow } from './signal/signal.ts';
 import { startWorkflow, signalWithStartWorkflow } from './execution/start.ts';
@@ -94,13 +94,6 @@ export class HistoryCore {
   /** The caller no longer waits. */
   cancel(askId: number): HandledHistory {
     return { kind: 'wait', barrier: false, effects: [], changes: [{ kind: 'waitEnded', askId }] };
-  }
-
-  /** The time of a wait is over: a history wait is answered with things as they are, a query with a refusal. */
-  expireWait(askId: number, nowMs: number): HandledHistory {
-    const reply = this.#atDeadline(askId, nowMs);
-    const effects: readonly HistoryEffect[] = reply === undefined ? [] : [{ kind: 'reply', askId, reply }];
-    return { kind: 'wait', barrier: true, effects, changes: [{ kind: 'waitEnded', askId }] };
   }
 
   /** In the order in which they were made. */
@@ -220,16 +213,6 @@ export class HistoryCore {
     }
     takeFinishedAlong(draft);
     return { kind: 'commit', record: draft.toRecord(), reply, effects: draft.effects, changes: draft.changes };
-  }
-
-  #atDeadline(askId: number, nowMs: number): HistoryReply | undefined {
-    const { waiters, queries, waitingOn } = this.#volatile;
-    const runId = waitingOn.get(askId);
-    if (runId === undefined) return undefined;
-    const run = this.#shard.runs.get(runId);
-    if (waiters.get(runId)?.has(askId) === true) return run === undefined ? undefined : positionOf(this.#draft(nowMs, askId), run);
-    if (queries.get(runId)?.has(askId) !== true) return undefined;
-    return reject({ reason: 'query-timed-out', message: 'query timed out before a worker could process it' });
   }
 }
 

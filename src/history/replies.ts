@@ -24,7 +24,6 @@ export type Rejection =
   /** INVALID_ARGUMENT + QueryFailedFailure */
   | { readonly reason: 'query-failed'; readonly message: string; readonly failure: Uint8Array | undefined }
   /** DEADLINE_EXCEEDED */
-  | { readonly reason: 'query-timed-out'; readonly message: string }
   /** UNIMPLEMENTED: names the field that is not built yet. */
   | { readonly reason: 'not-built'; readonly message: string };
 

@@ -11,7 +11,7 @@ export type LogLevel = (typeof logLevels)[number];
 /** What a record can have: nothing is ever logged at `never`. */
 export type RecordLevel = Exclude<LogLevel, 'never'>;
 
-export const logFormats = ['text', 'json'] as const;
+const logFormats = ['text', 'json'] as const;
 export type LogFormat = (typeof logFormats)[number];
 
 export type LogFieldValue = string | number | boolean | bigint | undefined | Error;
@@ -55,11 +55,6 @@ export function createLogger(options: LoggerOptions, bound: LogFields = {}): Log
     enabled: (level) => rank[level] >= threshold,
     with: (fields) => createLogger(options, { ...bound, ...fields }),
   };
-}
-
-/** The process's own logger: stderr, wall clock. */
-export function stderrLogger(level: LogLevel, format: LogFormat): Logger {
-  return createLogger({ level, format, write: (line) => void process.stderr.write(line), nowMs: () => Date.now() });
 }
 
 /** For tests and tools that want silence. */

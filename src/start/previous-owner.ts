@@ -25,7 +25,7 @@ export type OwnerLimits = {
   readonly askAgainMs: number;
 };
 
-export const defaultOwnerLimits: OwnerLimits = { answerTimeoutMs: 2_000, patienceMs: 5_000, askAgainMs: 250 };
+const defaultOwnerLimits: OwnerLimits = { answerTimeoutMs: 2_000, patienceMs: 5_000, askAgainMs: 250 };
 
 /** Throws AnotherServerError when the owner goes on serving. */
 export async function waitForPreviousOwner(

@@ -22,9 +22,6 @@ export type CatalogueOptions = {
   readonly matchingPartitions: number;
 };
 
-/** Shards and matching hosts unless configured: few on one machine, enough to spread over brokers on Kafka. */
-export const defaultPartitions = { embedded: 4, kafka: 16 } as const;
-
 export const historyTopic = (prefix: string): string => `${prefix}.history`;
 export const matchingTopic = (prefix: string): string => `${prefix}.matching`;
 export const clusterTopic = (prefix: string): string => `${prefix}.cluster`;

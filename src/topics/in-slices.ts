@@ -16,7 +16,3 @@ export async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
     startMs = performance.now();
   }
 }
-
-export function atOnce<T>(steps: Generator<void, T>): T {
-  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
-}

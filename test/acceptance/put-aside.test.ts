@@ -7,11 +7,12 @@ import { Connection } from '@temporalio/client';
 import { afterEach, expect, test } from 'vitest';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import { defaults } from '../../src/config/defaults.ts';
 import type { HistoryRecord } from '../../src/history/record.ts';
 import { historyShardOf } from '../../src/kernel/shard.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { claimsOf } from '../../src/start/server-contact.ts';
-import { defaultPartitions, topicCatalogue } from '../../src/topics/catalogue.ts';
+import { topicCatalogue } from '../../src/topics/catalogue.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
 import { scheduleActivity, ShardUnderTest } from '../history/shard-under-test.ts';
@@ -21,7 +22,7 @@ import { embeddedServer, withFolder } from '../support/servers.ts';
 
 const namespace = 'default';
 const workflowId = 'poisoned';
-const historyShards = defaultPartitions.embedded;
+const historyShards = defaults.embedded.historyShards;
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -63,7 +64,11 @@ function poisoned(namespaceId: string): readonly HistoryRecord[] {
 
 /** Behind what the journal holds, by an owner as any other. */
 async function append(database: string, shard: number, records: readonly HistoryRecord[]): Promise<void> {
-  const topics = topicCatalogue({ prefix: 'perdure', historyPartitions: historyShards, matchingPartitions: defaultPartitions.embedded });
+  const topics = topicCatalogue({
+    prefix: 'perdure',
+    historyPartitions: historyShards,
+    matchingPartitions: defaults.embedded.matchingPartitions,
+  });
   const log = await openEmbeddedLog({ filename: database, topics });
   const active = Promise.withResolvers<void>();
   const loop = new PartitionLoop<HistoryRecord, never, HistoryRecord, never>({

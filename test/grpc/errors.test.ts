@@ -58,11 +58,6 @@ const rows: {
     codes.INVALID_ARGUMENT,
     { type: 'QueryFailedFailure', fields: { failure: { message: 'unknown query' } } },
   ],
-  'query-timed-out': [
-    { reason: 'query-timed-out', message: 'query timed out before a worker could process it' },
-    codes.DEADLINE_EXCEEDED,
-    none,
-  ],
   'not-built': [{ reason: 'not-built', message: 'm' }, codes.UNIMPLEMENTED, none],
 };
 

@@ -146,20 +146,6 @@ describe('buffered', () => {
     expect([...shard.pollWorkflowTask().queries.keys()]).toEqual(['q2']);
   });
 
-  test('time that runs out', () => {
-    const shard = idle();
-    shard.signal();
-    const { askId } = ask(shard);
-    shard.expire(askId);
-    expect(shard.effects).toEqual([
-      {
-        kind: 'reply',
-        askId,
-        reply: { kind: 'rejected', rejection: { reason: 'query-timed-out', message: 'query timed out before a worker could process it' } },
-      },
-    ]);
-  });
-
   test('a failed task keeps it for the next attempt', () => {
     const shard = idle();
     shard.signal();

@@ -109,13 +109,6 @@ export class ShardUnderTest {
     this.core.accept(this.core.cancel(askId));
   }
 
-  /** The time of that ask's wait is over. */
-  expire(askId: number): void {
-    const handled = this.core.expireWait(askId, this.nowMs);
-    this.core.accept(handled);
-    this.effects.push(...handled.effects);
-  }
-
   #memory(): string {
     return `${this.core.stateHash()}\n${this.core.volatileHash()}`;
   }

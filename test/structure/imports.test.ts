@@ -54,6 +54,49 @@ describe('the cores are deterministic', () => {
   });
 });
 
+describe('what src exports', () => {
+  const users = [...files, ...sourceFiles('scripts')].map(wordsOf);
+  const tests = sourceFiles('test').map(wordsOf);
+  /** What only tests use, and why it stands in src. */
+  const early = new Map([
+    ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
+    ['loadServiceMessages', 'the messages of the Matching and Admin services, which come later; a test holds their fields'],
+  ]);
+
+  test('another file uses it; what only tests import is used in its own file at least', () => {
+    const idle = users.flatMap(({ file, words, exports }) =>
+      exports
+        .filter((name) => {
+          if (early.has(name) || users.some((other) => other.file !== file && other.words.has(name))) return false;
+          return (words.get(name) ?? 0) < 2 || !tests.some((other) => other.words.has(name));
+        })
+        .map((name) => `${file} exports ${name}: delete it, or do not export it`),
+    );
+    expect(idle).toEqual([]);
+  });
+
+  test('nothing is called early that is used by now, or gone', () => {
+    const names = [...early.keys()].filter((name) => users.filter(({ words }) => words.has(name)).length !== 1);
+    expect(names).toEqual([]);
+  });
+});
+
+type WordsOfFile = {
+  readonly file: string;
+  /** How often each name stands in the code, comments left out. */
+  readonly words: ReadonlyMap<string, number>;
+  /** Functions, classes and values; types cost nothing. */
+  readonly exports: readonly string[];
+};
+
+function wordsOf(file: string): WordsOfFile {
+  const code = withoutComments(textOf(file));
+  const words = new Map<string, number>();
+  for (const [word] of code.matchAll(/[\w$]+/g)) words.set(word, (words.get(word) ?? 0) + 1);
+  const exported = [...code.matchAll(/^export (?:abstract )?(?:async )?(?:const|function\*?|class) ([\w$]+)/gm)];
+  return { file, words, exports: exported.map((match) => match[1] ?? '') };
+}
+
 describe('house rules that no tool holds', () => {
   test('file names are kebab-case', () => {
     expect(files.filter((file) => !/^src\/(?:[a-z0-9-]+\/)*[a-z0-9]+(?:[-.][a-z0-9]+)*\.ts$/.test(file))).toEqual([]);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { decodeBatch, encodeBatch } from '../../src/topics/embedded/batch-codec.ts';
 import { crc32c } from '../../src/topics/kafka/crc32c.ts';
 import { decodeRecordBatches, encodeRecordBatch } from '../../src/topics/kafka/record-batch.ts';
-import { atOnce, inSlices } from '../../src/topics/in-slices.ts';
+import { inSlices } from '../../src/topics/in-slices.ts';
 import { batchBytesMax, batchRecordsMax, sealedBytes } from '../../src/topics/limits.ts';
 import { record } from '../contract/log-writer.ts';
 import type { LogRecord, StoredRecord } from '../../src/actors/log.ts';
@@ -23,6 +23,10 @@ const anyRecord: fc.Arbitrary<LogRecord> = fc.record({
   value: fc.uint8Array({ maxLength: 300 }),
 });
 const anyBatch = fc.array(anyRecord, { minLength: 1, maxLength: 20 });
+
+function atOnce<T>(steps: Generator<void, T>): T {
+  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
+}
 
 /** A batch as a broker hands it out: with its place in the log written over the zero that the client sent. */
 function placed(batch: Buffer, base: number): Buffer {

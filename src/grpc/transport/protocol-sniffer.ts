@@ -39,7 +39,7 @@ export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (proto
 }
 
 /** Undefined while the first bytes could still be either. */
-export function protocolOf(bytes: Buffer): Protocol | undefined {
+function protocolOf(bytes: Buffer): Protocol | undefined {
   const start = bytes.toString('latin1', 0, http2Preface.length);
   if (start === http2Preface) return 'http2';
   if (http1Methods.some((method) => start.startsWith(method))) return 'http1';

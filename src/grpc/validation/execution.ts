@@ -24,6 +24,6 @@ export function checkWorkflowId(workflowId: string): void {
   if (workflowId === '') throw invalidArgument('WorkflowId is not set on request.');
 }
 
-export function checkRunId(runId: string): void {
+function checkRunId(runId: string): void {
   if (runId !== '' && !isUuid(runId)) throw invalidArgument('Invalid RunId.');
 }

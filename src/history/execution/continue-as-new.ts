@@ -133,7 +133,7 @@ function negativeDuration(a: NonNullable<CommandOfType<'continueAsNewWorkflowExe
 }
 
 /** A workflow that continues as new at once, for ever, must not turn faster than this. */
-export function chainedBackoff(old: Run, wantedMs: number, nowMs: number, intervalMsMin: number): number {
+function chainedBackoff(old: Run, wantedMs: number, nowMs: number, intervalMsMin: number): number {
   const livedMs = Math.max(0, nowMs - old.start.executionTimeMs);
   return livedMs + wantedMs < intervalMsMin ? intervalMsMin - livedMs : wantedMs;
 }

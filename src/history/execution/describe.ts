@@ -129,7 +129,7 @@ function isOver(run: Run, waiter: HistoryWaiter): boolean {
   return !waiter.waitForClose && run.nextEventId - 1 > waiter.waitBeyondEventId;
 }
 
-export function positionOf(draft: Draft, run: Run): HistoryPosition {
+function positionOf(draft: Draft, run: Run): HistoryPosition {
   const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
   const tailEvents = workflowTask === undefined || workflowTask.kind === 'normal' ? [] : encodeTail(draft, run, workflowTask);
   return {
