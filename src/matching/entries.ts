@@ -29,8 +29,7 @@ export class Poll implements Due, Linked<Poll> {
   deadlineMs: number;
   state: 'waiting' | 'starting' | 'forwarded' | 'gone' = 'waiting';
   offer: Offer | undefined = undefined;
-  /** Of the forwarding. */
-  correlation = 0;
+  forwardCorrelation = 0;
   prev: Poll | undefined = undefined;
   next: Poll | undefined = undefined;
   linked = false;

@@ -51,7 +51,10 @@ export const matchingLimits = {
   forwardRetryMs: 1_000,
   /** Removals of stored tasks are journaled with the next record, at the latest after so long. */
   removalsFlushMs: 1_000,
-  /** Deadlines that one command finds passed: thousands come together when a shard is not served, or after a suspend. */
+  /**
+   * Deadlines that one command finds passed: thousands come together when a shard is not served, or after a suspend. Bounds a record as
+   * well: each may store a task, of 2.2 KB with the longest names.
+   */
   duePerCommandMax: 1_000,
   /** An entry whose deadline met a bug of ours is looked at again after so long. */
   brokenRetryMs: 10_000,

@@ -84,7 +84,7 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
     return !this.shutDown && (this.polls.size > 0 || nowMs - this.lastPollMs < windowMs);
   }
 
-  notePoll(identity: string, rate: number | undefined, nowMs: number): void {
+  pollBegan(identity: string, rate: number | undefined, nowMs: number): void {
     this.lastPollMs = nowMs;
     const poller = this.#pollers.get(identity);
     if (poller !== undefined) {
@@ -96,7 +96,7 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
     this.#pollers.set(identity, { identity, lastAccessMs: nowMs, rate });
   }
 
-  notePollEnd(identity: string, nowMs: number): void {
+  pollEnded(identity: string, nowMs: number): void {
     this.lastPollMs = nowMs;
     const poller = this.#pollers.get(identity);
     if (poller !== undefined) poller.lastAccessMs = nowMs;

@@ -12,7 +12,7 @@ import type { Backlog } from './backlog.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
 import { LoadedQueue } from './loaded-queue.ts';
 import type { Offers } from './offers.ts';
-import type { ParentLink } from './parent-link.ts';
+import type { Forwarding } from './forwarding.ts';
 import type { TaskQueueDescription } from './replies.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
 
@@ -20,16 +20,16 @@ export class LoadedQueues<T> {
   readonly #parts: HostParts<T>;
   readonly #backlog: Backlog;
   readonly #offers: Offers<T>;
-  readonly #parent: ParentLink<T>;
+  readonly #forwarding: Forwarding<T>;
   readonly #byKey = new Map<string, LoadedQueue>();
   readonly #byUse = new LinkedList<LoadedQueue>();
   readonly #countByNamespace = new Map<string, number>();
 
-  constructor(parts: HostParts<T>, backlog: Backlog, offers: Offers<T>, parent: ParentLink<T>) {
+  constructor(parts: HostParts<T>, backlog: Backlog, offers: Offers<T>, forwarding: Forwarding<T>) {
     this.#parts = parts;
     this.#backlog = backlog;
     this.#offers = offers;
-    this.#parent = parent;
+    this.#forwarding = forwarding;
   }
 
   get size(): number {
@@ -86,7 +86,7 @@ export class LoadedQueues<T> {
     this.#add(queue);
     if (stored !== undefined) this.#offers.addStored(queue, stored);
     armQueue(this.#parts, queue);
-    this.#parent.offerBacklog(queue);
+    this.#forwarding.offerBacklog(queue);
     return queue;
   }
 
@@ -114,8 +114,8 @@ export class LoadedQueues<T> {
     }
     if (queue.forwardDueMs !== 0 && queue.forwardDueMs <= decision.nowMs) {
       queue.forwardDueMs = 0;
-      this.#parent.forwardWaitingPolls(queue);
-      this.#parent.offerBacklog(queue);
+      this.#forwarding.forwardWaitingPolls(queue);
+      this.#forwarding.offerBacklog(queue);
     }
     if (queue.lastUseMs + limits.queueIdleMs <= decision.nowMs) {
       if (queue.sticky && queue.polls.size === 0) this.#offers.sendStickyAway(queue);

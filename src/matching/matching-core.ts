@@ -19,7 +19,7 @@
  * This file hands each command to whose life it is about; each of these uses the ones to its right:
  *
  *     loaded-queues ─┐
- *     start-answers ─┴▶ polls ─▶ queries, offers ─▶ starts, parent-link, rate-limit, removals ─▶ host-parts: decision, deadlines, limits
+ *     start-answers ─┴▶ polls ─▶ queries, offers ─▶ starts, forwarding, rate-limit, removals ─▶ host-parts: decision, deadlines, limits
  */
 import { unreachable } from '../kernel/assert.ts';
 import { Backlog } from './backlog.ts';
@@ -41,7 +41,7 @@ import { matchingLimits, type MatchingLimits } from './limits.ts';
 import type { LoadedQueue } from './loaded-queue.ts';
 import { LoadedQueues } from './loaded-queues.ts';
 import { Offers } from './offers.ts';
-import { ParentLink } from './parent-link.ts';
+import { Forwarding } from './forwarding.ts';
 import { Polls } from './polls.ts';
 import { Queries } from './queries.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -75,11 +75,11 @@ export class MatchingCore<T> {
     const backlog = this.#backlog;
     const removals = new Removals(limits);
     const rateLimit = new RateLimit(parts);
-    const parent = new ParentLink(parts, options.firstCorrelation);
+    const forwarding = new Forwarding(parts, options.firstCorrelation);
     const starts = new Starts(parts, options.firstCorrelation);
-    const offers = new Offers(parts, { backlog, removals, rateLimit, parent, starts });
+    const offers = new Offers(parts, { backlog, removals, rateLimit, forwarding, starts });
     const queries = new Queries(parts);
-    const polls = new Polls(parts, { rateLimit, parent, starts, offers, queries });
+    const polls = new Polls(parts, { rateLimit, forwarding, starts, offers, queries });
     this.#parts = parts;
     this.#removals = removals;
     this.#starts = starts;
@@ -87,7 +87,7 @@ export class MatchingCore<T> {
     this.#queries = queries;
     this.#polls = polls;
     this.#startAnswers = new StartAnswers(parts, starts, offers, polls);
-    this.#queues = new LoadedQueues(parts, backlog, offers, parent);
+    this.#queues = new LoadedQueues(parts, backlog, offers, forwarding);
   }
 
   handle(command: MatchingCommand<T>, nowMs: number, askId: number): MatchingHandled<T> {

@@ -13,7 +13,7 @@ import type { AddActivityTask, AddWorkflowTask, ForwardedTaskAnswered } from './
 import { isLaterOffer, noAsk, Offer, taskIdentity, type Poll } from './entries.ts';
 import type { HostParts } from './host-parts.ts';
 import type { LoadedQueue } from './loaded-queue.ts';
-import type { ParentLink } from './parent-link.ts';
+import type { Forwarding } from './forwarding.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { backlogFull } from './rejections.ts';
 import type { Removals } from './removals.ts';
@@ -28,7 +28,7 @@ type Collaborators<T> = {
   readonly backlog: Backlog;
   readonly removals: Removals;
   readonly rateLimit: RateLimit<T>;
-  readonly parent: ParentLink<T>;
+  readonly forwarding: Forwarding<T>;
   readonly starts: Starts<T>;
 };
 
@@ -37,18 +37,18 @@ export class Offers<T> {
   readonly #backlog: Backlog;
   readonly #removals: Removals;
   readonly #rateLimit: RateLimit<T>;
-  readonly #parent: ParentLink<T>;
+  readonly #forwarding: Forwarding<T>;
   readonly #starts: Starts<T>;
   #lastOrder = 0;
   /** Ahead of the backlog's own while a command stores more than one task. */
   #lastStoredId = 0;
 
-  constructor(parts: HostParts<T>, { backlog, removals, rateLimit, parent, starts }: Collaborators<T>) {
+  constructor(parts: HostParts<T>, { backlog, removals, rateLimit, forwarding, starts }: Collaborators<T>) {
     this.#parts = parts;
     this.#backlog = backlog;
     this.#removals = removals;
     this.#rateLimit = rateLimit;
-    this.#parent = parent;
+    this.#forwarding = forwarding;
     this.#starts = starts;
   }
 
@@ -62,7 +62,7 @@ export class Offers<T> {
     const offer = new Offer(queue, command.task, { order: ++this.#lastOrder, sinceMs, askId, fromChild, holdUntilMs });
     if (this.#isExpired(offer)) return this.finish(offer);
     if (queue.offers.first === undefined && this.#startWithWaitingPoll(offer)) return;
-    if (!fromChild && this.#parent.forwardNewTask(offer)) return;
+    if (!fromChild && this.#forwarding.forwardNewTask(offer)) return;
     this.#keep(offer);
   }
 
@@ -132,7 +132,7 @@ export class Offers<T> {
     const { queue } = offer;
     if (offer.storedId > 0) {
       this.#wait(offer);
-      this.#parent.offerBacklog(queue);
+      this.#forwarding.offerBacklog(queue);
     } else if (queue.sticky) {
       if (queue.openOffers > this.#parts.limits.memoryTasksPerQueueMax) return this.#end(offer, stickyUnavailable);
       // Told at once: how long a worker may take is for history's schedule-to-start timer.
@@ -179,17 +179,17 @@ export class Offers<T> {
     queue.offers.push(offer);
     decision.spilled.push({ id, queue: queue.queue, task: offer.task });
     this.#answerAdd(offer, done);
-    this.#parent.offerBacklog(queue);
+    this.#forwarding.offerBacklog(queue);
   }
 
   parentAnswered({ correlation, outcome }: ForwardedTaskAnswered): void {
-    const offer = this.#parent.taskAnswered(correlation);
+    const offer = this.#forwarding.taskAnswered(correlation);
     if (offer === undefined) return;
     if (outcome === 'taken') {
       this.finish(offer);
-      return this.#parent.offerBacklog(offer.queue);
+      return this.#forwarding.offerBacklog(offer.queue);
     }
-    if (offer.storedId > 0 || outcome === 'unavailable') this.#parent.leaveAlone(offer.queue);
+    if (offer.storedId > 0 || outcome === 'unavailable') this.#forwarding.pauseForwarding(offer.queue);
     this.offerAgain(offer);
   }
 

@@ -10,7 +10,7 @@ import { Poll } from './entries.ts';
 import type { HostParts } from './host-parts.ts';
 import type { LoadedQueue } from './loaded-queue.ts';
 import type { Offers } from './offers.ts';
-import type { ParentLink } from './parent-link.ts';
+import type { Forwarding } from './forwarding.ts';
 import type { Queries } from './queries.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { tooManyPolls } from './rejections.ts';
@@ -21,7 +21,7 @@ const emptyPoll: EmptyPoll = { kind: 'emptyPoll' };
 
 type Collaborators<T> = {
   readonly rateLimit: RateLimit<T>;
-  readonly parent: ParentLink<T>;
+  readonly forwarding: Forwarding<T>;
   readonly starts: Starts<T>;
   readonly offers: Offers<T>;
   readonly queries: Queries<T>;
@@ -30,7 +30,7 @@ type Collaborators<T> = {
 export class Polls<T> {
   readonly #parts: HostParts<T>;
   readonly #rateLimit: RateLimit<T>;
-  readonly #parent: ParentLink<T>;
+  readonly #forwarding: Forwarding<T>;
   readonly #starts: Starts<T>;
   readonly #offers: Offers<T>;
   readonly #queries: Queries<T>;
@@ -39,10 +39,10 @@ export class Polls<T> {
   /** The server stops: no poll waits any more. */
   #ending = false;
 
-  constructor(parts: HostParts<T>, { rateLimit, parent, starts, offers, queries }: Collaborators<T>) {
+  constructor(parts: HostParts<T>, { rateLimit, forwarding, starts, offers, queries }: Collaborators<T>) {
     this.#parts = parts;
     this.#rateLimit = rateLimit;
-    this.#parent = parent;
+    this.#forwarding = forwarding;
     this.#starts = starts;
     this.#offers = offers;
     this.#queries = queries;
@@ -64,7 +64,7 @@ export class Polls<T> {
     if (queue.polls.size >= limits.pollsPerQueueMax) return decision.reply(askId, tooManyPolls);
 
     queue.shutDown = false;
-    queue.notePoll(command.identity, command.maxTasksPerSecond, decision.nowMs);
+    queue.pollBegan(command.identity, command.maxTasksPerSecond, decision.nowMs);
     if (command.maxTasksPerSecond !== undefined) this.#setRate(queue, command.maxTasksPerSecond);
     const poll = new Poll(queue, command, askId);
     queue.polls.set(command.pollRequestId, poll);
@@ -80,12 +80,12 @@ export class Polls<T> {
     poll.askId = askId;
     poll.deadlineMs = command.deadlineMs;
     this.#byAsk.set(askId, poll);
-    this.#parts.deadlines.set(poll, poll.state === 'forwarded' ? this.#parent.deadlineOf(poll) : poll.deadlineMs);
+    this.#parts.deadlines.set(poll, poll.state === 'forwarded' ? this.#forwarding.deadlineOf(poll) : poll.deadlineMs);
   }
 
   #setRate(queue: LoadedQueue, wantedPerSecond: number): void {
     if (!this.#rateLimit.set(queue, wantedPerSecond)) return;
-    this.#parent.forwardWaitingPolls(queue);
+    this.#forwarding.forwardWaitingPolls(queue);
     this.#offers.startWaiting(queue);
   }
 
@@ -102,7 +102,7 @@ export class Polls<T> {
       this.#starts.ask(offer, poll);
       return true;
     }
-    return this.#parent.forwardPoll(poll);
+    return this.#forwarding.forwardPoll(poll);
   }
 
   /** What it was promised came to nothing. */
@@ -117,7 +117,7 @@ export class Polls<T> {
   }
 
   parentAnswered({ correlation, outcome }: ForwardedPollAnswered<T>): void {
-    const poll = this.#parent.pollAnswered(correlation);
+    const poll = this.#forwarding.pollAnswered(correlation);
     if (poll === undefined) return;
     const { queue } = poll;
     if (poll.state !== 'forwarded') {
@@ -128,11 +128,11 @@ export class Polls<T> {
     if (outcome.kind === 'unavailable') {
       this.#parts.deadlines.set(poll, poll.deadlineMs);
       this.#waitAgain(poll);
-      this.#parent.leaveAlone(queue);
+      this.#forwarding.pauseForwarding(queue);
       this.#offers.startWaiting(queue);
     } else {
       this.answer(poll, outcome);
-      this.#parent.forwardWaitingPolls(queue);
+      this.#forwarding.forwardWaitingPolls(queue);
     }
   }
 
@@ -159,7 +159,7 @@ export class Polls<T> {
     const wasForwarded = poll.state === 'forwarded';
     this.#end(poll);
     if (wasForwarded) {
-      this.#parent.cancelPoll(poll);
+      this.#forwarding.cancelPoll(poll);
     } else if (offer?.state === 'retrying') {
       this.#parts.deadlines.remove(offer);
       this.#starts.withdraw(offer, poll);
@@ -201,7 +201,7 @@ export class Polls<T> {
     poll.state = 'gone';
     this.#byAsk.delete(poll.askId);
     queue.polls.delete(poll.command.pollRequestId);
-    queue.notePollEnd(poll.command.identity, this.#parts.decision.nowMs);
+    queue.pollEnded(poll.command.identity, this.#parts.decision.nowMs);
     this.#parts.deadlines.remove(poll);
     if (poll.linked) queue.waitingPolls.remove(poll);
   }

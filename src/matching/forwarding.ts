@@ -6,7 +6,7 @@ import type { Offer, Poll } from './entries.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
 import type { LoadedQueue } from './loaded-queue.ts';
 
-export class ParentLink<T> {
+export class Forwarding<T> {
   readonly #parts: HostParts<T>;
   /** What the shell still owes an answer to, by correlation. */
   readonly #polls = new Map<number, Poll>();
@@ -24,7 +24,7 @@ export class ParentLink<T> {
     if (!this.#mayForwardPoll(queue) || queue.parent === undefined) return false;
     const correlation = ++this.#lastCorrelation;
     poll.state = 'forwarded';
-    poll.correlation = correlation;
+    poll.forwardCorrelation = correlation;
     queue.forwardedPolls++;
     this.#polls.set(correlation, poll);
     this.#parts.deadlines.set(poll, this.deadlineOf(poll));
@@ -47,7 +47,7 @@ export class ParentLink<T> {
 
   /** Its caller is gone. The poll stays known here until the answer comes: it may bring a task. */
   cancelPoll(poll: Poll): void {
-    this.#parts.decision.act({ kind: 'cancelForwardedPoll', correlation: poll.correlation });
+    this.#parts.decision.act({ kind: 'cancelForwardedPoll', correlation: poll.forwardCorrelation });
     poll.queue.forwardedPolls--;
     this.forwardWaitingPolls(poll.queue);
   }
@@ -68,7 +68,7 @@ export class ParentLink<T> {
     return true;
   }
 
-  /** The first few stored tasks wait at the parent: polls may come anywhere else only. An expired one is dropped there. */
+  /** The first few stored tasks wait at the parent, for polls that come to other partitions only. An expired one is dropped there. */
   offerBacklog(queue: LoadedQueue): void {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return;
     while (queue.offeredTasks < this.#parts.limits.offeredTasksMax) {
@@ -87,7 +87,7 @@ export class ParentLink<T> {
   }
 
   /** After something was handed back: without a pause the two partitions would hand it to and fro as fast as they can. */
-  leaveAlone(queue: LoadedQueue): void {
+  pauseForwarding(queue: LoadedQueue): void {
     queue.forwardDueMs = this.#parts.decision.nowMs + this.#parts.limits.forwardRetryMs;
     armQueue(this.#parts, queue);
   }
