@@ -13,21 +13,22 @@ import type { CommandIds } from '../kernel/handled.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
 import { HistoryCore, type HandledHistory } from '../history/history-core.ts';
 import type {
+  DirectQuery,
   HistoryCommand,
   HistoryRequest,
+  QueryDispatchOutcome,
   ReadHistory,
   RunKey,
   StartActivityTask,
   StartWorkflowTask,
-  TaskQueue,
 } from '../history/commands.ts';
 import { commandBytes, finishesWork } from '../history/command-bytes.ts';
-import type { DirectQuery, HistoryEffect } from '../history/effects.ts';
+import type { HistoryEffect } from '../history/effects.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { RetentionOf } from '../history/outbox/outbox.ts';
 import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply, HistoryWire, StartedWorkflowTask } from '../history/replies.ts';
-import type { QueryResult } from '../matching/tasks.ts';
+import type { DispatchQuery } from '../matching/commands.ts';
 import { type AskFailure, isAskFailure, NOBODY } from './asks.ts';
 import { HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
 import { LogError } from './log.ts';
@@ -35,7 +36,7 @@ import { OWN_COMMAND_ATTEMPTS_MAX, OwnCommands } from './own-commands.ts';
 import { PartitionActor, type ActorOptions } from './partition-actor.ts';
 import type { CommitSubscriber, PartitionCore } from './partition-core.ts';
 import type { PartitionMemory, PartitionShell } from './partition-loop.ts';
-import type { Asker, Endpoint } from './router.ts';
+import type { Asker, Endpoint, MatchingAnswer } from './router.ts';
 import type { Tenure } from './tenure.ts';
 import { type ClusterLayout, TransferQueue } from './transfer-queue.ts';
 import { WallAlarm } from './wall-alarm.ts';
@@ -259,7 +260,7 @@ class HistoryMemory
       case 'reply':
         return this.answer(effect.askId, effect.reply);
       case 'directQuery':
-        return this.#dispatchQuery(effect, effect.taskQueue);
+        return this.#dispatchQuery(effect);
       default:
         return unreachable(effect);
     }
@@ -269,7 +270,8 @@ class HistoryMemory
 
   /** Tried again after a pause, and in the end put aside: one workflow must not stop the shard. */
   undecided(askId: number, command: HistoryCommand, reason: string): void {
-    if (askId === NOBODY) this.#ownUndecided(command, reason);
+    if (command.kind === 'finishQueryDispatch') this.#options.sink.fail(command.query.askId, { kind: 'internal', message: reason });
+    else if (askId === NOBODY) this.#ownUndecided(command, reason);
     else if (command.kind === 'startWorkflowTask' || command.kind === 'startActivityTask') this.#startUndecided(command, reason);
   }
 
@@ -297,9 +299,10 @@ class HistoryMemory
     this.#submit({ kind: 'putAside', key, failedCommand, taskId, reason });
   }
 
-  #submit(command: HistoryCommand): void {
-    this.#tenure.submit(command);
+  #submit(command: HistoryCommand): AskFailure | undefined {
+    const failure = this.#tenure.submit(command);
     if (command.kind === 'finishOutboxTask') this.#flushSoon();
+    return failure;
   }
 
   // ── Timers ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -331,13 +334,13 @@ class HistoryMemory
 
   // ── Queries to a worker ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Sticky queue first; when nobody takes it there in time, any worker, with the whole history. */
-  #dispatchQuery(query: DirectQuery, taskQueue: TaskQueue): void {
+  /** Asks a worker, by way of matching. What the answer means, and which queue is tried next, is for the core to decide. */
+  #dispatchQuery(query: DirectQuery): void {
     const { clock, layout, router, sink } = this.#options;
-    const sticky = taskQueue.kind === 2;
+    const sticky = query.taskQueue.kind === 2;
     const queue: TaskQueuePartition = {
       namespaceId: query.key.namespaceId,
-      name: taskQueue.name,
+      name: query.taskQueue.name,
       taskType: 'workflow',
       partition: 0,
       kind: sticky ? 'sticky' : 'normal',
@@ -361,17 +364,27 @@ class HistoryMemory
     } as const;
     const answeredByMs = clock.monoMs() + deadlineMs - clock.wallMs() + QUERY_ANSWER_TIMEOUT_MS;
     router.askMatching(matchingPartitionOf(queue, layout.matchingPartitions), request, answeredByMs, (reply) => {
-      const expired = reply.kind === 'deadline' || (reply.kind === 'rejected' && reply.rejection.reason === 'query-expired');
-      if (isAskFailure(reply) && !expired) return sink.fail(query.askId, reply);
-      if (reply.kind === 'queryAnswer') return this.answer(query.askId, queryReply(reply.result));
-      if (sticky && (reply.kind === 'stickyUnavailable' || expired) && clock.wallMs() < query.deadlineMs) {
-        this.#submit({ kind: 'resetStickyTaskQueue', key: query.key });
-        return this.#dispatchQuery(query, query.normalTaskQueue);
-      }
-      if (expired) return sink.fail(query.askId, { kind: 'deadline', message: 'query timed out before a worker could process it' });
-      const message = reply.kind === 'rejected' ? reply.rejection.message : 'no poller seen for task queue recently, worker may be down';
-      this.answer(query.askId, { kind: 'rejected', rejection: { reason: 'failed-precondition', message } });
+      const outcome = queryDispatchOutcome(reply);
+      if (isAskFailure(outcome)) return sink.fail(query.askId, outcome);
+      const failure = this.#submit({ kind: 'finishQueryDispatch', query, outcome });
+      if (failure !== undefined) sink.fail(query.askId, failure);
     });
+  }
+}
+
+function queryDispatchOutcome(reply: MatchingAnswer<DispatchQuery>): QueryDispatchOutcome | AskFailure {
+  switch (reply.kind) {
+    case 'queryAnswer':
+      return { kind: 'answered', result: reply.result };
+    case 'deadline':
+      return { kind: 'expired' };
+    case 'rejected':
+      if (reply.rejection.reason === 'query-expired') return { kind: 'expired' };
+      return { kind: 'refused', message: reply.rejection.message };
+    case 'stickyUnavailable':
+      return { kind: 'noPoller' };
+    default:
+      return reply;
   }
 }
 
@@ -379,9 +392,4 @@ const noHistoryNow = 'the history of this workflow cannot be read now';
 
 function isOutOfReach(error: unknown): boolean {
   return error instanceof LogError && (error.recoverable || error.code === 'denied' || error.code === 'closed');
-}
-
-function queryReply(result: QueryResult): HistoryReply {
-  if (result.answered) return { kind: 'queryAnswered', answer: result.answer };
-  return { kind: 'rejected', rejection: { reason: 'query-failed', message: result.errorMessage, failure: result.failure } };
 }

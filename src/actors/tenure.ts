@@ -32,9 +32,9 @@ export class Tenure<Command> {
     return this.#actor.nowMs();
   }
 
-  /** A command of the actor's own: nobody waits for its answer, and it is never refused as busy. */
-  submit(command: Command): void {
-    if (this.#active) this.#actor.submit(NOBODY, command);
+  /** A command of the actor's own: nobody waits for its answer, and it is never refused as busy. Undefined: accepted. */
+  submit(command: Command): AskFailure | undefined {
+    return this.#active ? this.#actor.submit(NOBODY, command) : noLongerOwned;
   }
 
   after(delayMs: number, run: () => void): void {
@@ -56,3 +56,5 @@ export class Tenure<Command> {
     this.#timers.clear();
   }
 }
+
+const noLongerOwned: AskFailure = { kind: 'unavailable', message: 'the partition is no longer owned here', refused: true };

@@ -38,6 +38,11 @@ export function commandBytes(command: HistoryCommand): number {
       return overheadBytes + size(command.details);
     case 'queryWorkflow':
       return overheadBytes + command.query.length;
+    case 'finishQueryDispatch': {
+      const { query, outcome } = command;
+      const result = outcome.kind === 'answered' ? size(outcome.result.answer) + size(outcome.result.failure) : 0;
+      return overheadBytes + query.query.length + result;
+    }
     case 'recordChildClosed': {
       const { close } = command;
       if (close.kind === 'completed') return overheadBytes + size(close.result);

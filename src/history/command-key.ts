@@ -34,6 +34,8 @@ export function commandKey(command: HistoryCommand, shard: ShardState): RunKey |
       const { namespaceId, workflowId, runId } = command.parent;
       return { namespaceId, workflowId, runId };
     }
+    case 'finishQueryDispatch':
+      return command.query.key;
     case 'fireTimer':
       return shard.timers.get(command.taskId)?.key;
     case 'finishOutboxTask':

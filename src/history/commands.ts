@@ -362,6 +362,41 @@ export type CloseOutcome =
   | { readonly kind: 'timedOut'; readonly retryState: number }
   | { readonly kind: 'terminated' };
 
+/** A query for a run without a pending workflow task: straight to a worker, its answer straight to `askId`. */
+export type DirectQuery = {
+  readonly kind: 'directQuery';
+  readonly askId: number;
+  readonly queryId: string;
+  /** With the run id of the run that was resolved. */
+  readonly key: RunKey;
+  readonly workflowType: string;
+  /** To try first: the sticky queue when there is one, else the normal queue. */
+  readonly taskQueue: TaskQueue;
+  readonly normalTaskQueue: TaskQueue;
+  /** For the first try on a sticky queue; 0 otherwise. When it passes, the normal queue is tried. */
+  readonly scheduleToStartTimeoutMs: number;
+  /** Encoded `WorkflowQuery`. */
+  readonly query: Uint8Array;
+  readonly deadlineMs: number;
+  readonly previousStartedEventId: number;
+  /** Last event of the history that the normal queue's poller gets, from 1. */
+  readonly lastEventId: number;
+};
+
+/** What became of a query at the task queue that was tried. The shard's own; the answer goes to the ask of the query. No reply. */
+export type FinishQueryDispatch = {
+  readonly kind: 'finishQueryDispatch';
+  readonly query: DirectQuery;
+  readonly outcome: QueryDispatchOutcome;
+};
+
+export type QueryDispatchOutcome =
+  | { readonly kind: 'answered'; readonly result: QueryResult }
+  | { readonly kind: 'noPoller' }
+  /** No worker took it in time. */
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'refused'; readonly message: string };
+
 /** Completions of transfer tasks that no other record has carried yet. No reply. */
 export type FlushFinishedTasks = { readonly kind: 'flushFinishedTasks' };
 
@@ -400,6 +435,7 @@ export type HistoryCommand =
   | FireTimer
   | FinishOutboxTask
   | RecordChildClosed
+  | FinishQueryDispatch
   | FlushFinishedTasks
   | PutAside;
 

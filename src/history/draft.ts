@@ -55,6 +55,8 @@ export class Draft {
   readonly askId: number;
   readonly runs: RunDraft[] = [];
   effects: HistoryEffect[] = [];
+  /** False: what leaves was not read here, so without a record it need not wait until the reads are proven. */
+  restsOnState = true;
   /** Made with the first change: most commands have none. */
   #changes: VolatileChange[] | undefined;
   /** In the order of their ids, which follow the shard's last one; undefined: finished by this very draft. */

@@ -28,6 +28,7 @@ import { defaultHistoryLimits, type HistoryLimits } from './limits.ts';
 import { keepWithinLimits } from './execution/keep-within-limits.ts';
 import { finishOutboxTask, outboxCommand, type OutboxCommand, type RetentionOf } from './outbox/outbox.ts';
 import { putAside } from './execution/put-aside.ts';
+import { finishQueryDispatch } from './query/direct-query.ts';
 import { queryWorkflow, releaseQueries } from './query/query.ts';
 import type { HistoryRecord } from './record.ts';
 import { findRun } from './reject.ts';
@@ -200,7 +201,9 @@ export class HistoryCore {
   #handled(draft: Draft, reply: HistoryReply | undefined): HandledHistory {
     if (draft.isEmpty) {
       const { effects, changes } = draft;
-      return reply === undefined ? { kind: 'wait', barrier: true, effects, changes } : { kind: 'answer', reply, effects, changes };
+      return reply === undefined
+        ? { kind: 'wait', barrier: draft.restsOnState, effects, changes }
+        : { kind: 'answer', reply, effects, changes };
     }
     const { volatile } = draft;
     for (const run of draft.runs) keepWithinLimits(run);
@@ -266,6 +269,8 @@ function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined
       return recordActivityHeartbeat(draft, command);
     case 'queryWorkflow':
       return queryWorkflow(draft, command);
+    case 'finishQueryDispatch':
+      return finishQueryDispatch(draft, command);
     case 'describeWorkflow':
       return describeWorkflow(draft, command);
     case 'getHistoryPosition':

@@ -24,6 +24,7 @@ export type Rejection =
   /** INVALID_ARGUMENT + QueryFailedFailure */
   | { readonly reason: 'query-failed'; readonly message: string; readonly failure: Uint8Array | undefined }
   /** DEADLINE_EXCEEDED */
+  | { readonly reason: 'query-timed-out'; readonly message: string }
   /** UNIMPLEMENTED: names the field that is not built yet. */
   | { readonly reason: 'not-built'; readonly message: string };
 
@@ -240,6 +241,7 @@ export type HistoryReplyTo = {
   readonly fireTimer: Done;
   readonly finishOutboxTask: Done;
   readonly recordChildClosed: Done;
+  readonly finishQueryDispatch: Done;
   readonly flushFinishedTasks: Done;
   readonly putAside: Done;
 };

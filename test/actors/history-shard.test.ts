@@ -19,7 +19,8 @@ import type {
 import { defaultHistoryLimits, type HistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../src/history/replies.ts';
 import { historyShardOf } from '../../src/kernel/shard.ts';
-import type { MatchingRequest } from '../../src/matching/commands.ts';
+import type { DispatchQuery, MatchingRequest } from '../../src/matching/commands.ts';
+import type { QueryAnswer, StickyUnavailable } from '../../src/matching/replies.ts';
 import type { MatchingTask } from '../../src/matching/tasks.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
@@ -43,6 +44,8 @@ class Bench {
   readonly offered: MatchingTask[] = [];
   readonly asked: { readonly askId: number; readonly command: HistoryCommand }[] = [];
   readonly answer: (askId: number, reply: HistoryReply) => void;
+  /** What matching answers to a query. */
+  onQuery: (query: DispatchQuery) => QueryAnswer | StickyUnavailable = () => ({ kind: 'stickyUnavailable' });
 
   constructor(
     log = new MemoryLog(),
@@ -58,7 +61,7 @@ class Bench {
       {
         submit: (askId, request) => {
           if ('task' in request) this.offered.push(request.task);
-          systemClock.soon(() => matching.answer(askId, { kind: 'done' }));
+          systemClock.soon(() => matching.answer(askId, request.kind === 'dispatchQuery' ? this.onQuery(request) : { kind: 'done' }));
           return undefined;
         },
         cancel: () => {},
@@ -475,6 +478,25 @@ test('queries that wait for a log that does not answer stay in the budget', asyn
   answered.resolve();
   await until(() => budget.bytes === 0);
   expect(answers.filter((kind) => kind === 'busy').length).toBeGreaterThan(60);
+});
+
+test('a query that no sticky worker takes is answered by another, and stickiness ends', async () => {
+  const bench = await open(new MemoryLog());
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5000 };
+  expect(await bench.ask({ ...completion(await startedTask(bench), []), sticky })).toMatchObject({ kind: 'workflowTaskCompleted' });
+  const tried: string[] = [];
+  bench.onQuery = ({ queue }) => {
+    tried.push(`${queue.kind} ${queue.name}`);
+    if (queue.kind === 'sticky') return { kind: 'stickyUnavailable' };
+    return { kind: 'queryAnswer', result: { answered: true, answer: Uint8Array.of(7), errorMessage: '', failure: undefined } };
+  };
+  const query = { kind: 'queryWorkflow', key, queryId: 'q', query: Uint8Array.of(1), rejectCondition: 0, deadlineMs: FAR_AWAY_MS } as const;
+  expect(await bench.ask(query)).toEqual({ kind: 'queryAnswered', answer: Uint8Array.of(7) });
+  expect(tried).toEqual(['sticky sticky', 'normal queue']);
+  expect(await bench.ask({ ...query, queryId: 'next' })).toMatchObject({ kind: 'queryAnswered' });
+  expect(tried).toEqual(['sticky sticky', 'normal queue', 'normal queue']);
 });
 
 const page = { firstEventId: 1, lastEventId: 2, eventsMax: 10, bytesMax: 1_000_000 };

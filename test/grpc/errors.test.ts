@@ -53,6 +53,7 @@ const rows: {
       fields: { cause: 'RESOURCE_EXHAUSTED_CAUSE_BUSY_WORKFLOW', scope: 'RESOURCE_EXHAUSTED_SCOPE_NAMESPACE' },
     },
   ],
+  'query-timed-out': [{ reason: 'query-timed-out', message: 'context deadline exceeded' }, codes.DEADLINE_EXCEEDED, none],
   'query-failed': [
     { reason: 'query-failed', message: 'm', failure: encodeFailure({ ...emptyFailure(), message: 'unknown query' }) },
     codes.INVALID_ARGUMENT,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { QueryResult, QueryWorkflow } from '../../src/history/commands.ts';
+import type { DirectQuery, QueryDispatchOutcome, QueryResult, QueryWorkflow } from '../../src/history/commands.ts';
+import type { HistoryEffect } from '../../src/history/effects.ts';
 import type { HistoryReply } from '../../src/history/replies.ts';
 import { bytes, completeWorkflow, key, refOf, ShardUnderTest, startTimer } from './shard-under-test.ts';
 
@@ -69,6 +70,82 @@ describe('direct', () => {
     const shard = closed();
     ask(shard);
     expect(shard.effects).toMatchObject([{ kind: 'directQuery', taskQueue: { name: 'queue', kind: 1 }, scheduleToStartTimeoutMs: 0 }]);
+  });
+});
+
+describe('what became of a direct query', () => {
+  /** The effects of that outcome. */
+  function outcome(shard: ShardUnderTest, outcome: QueryDispatchOutcome, query = dispatched(shard)): readonly HistoryEffect[] {
+    shard.effects.length = 0;
+    expect(shard.ask({ kind: 'finishQueryDispatch', query, outcome })).toBeUndefined();
+    return [...shard.effects];
+  }
+
+  function dispatched(shard: ShardUnderTest): DirectQuery {
+    const query = shard.effects.find((effect) => effect.kind === 'directQuery');
+    if (query === undefined) throw new Error('no query was dispatched');
+    return query;
+  }
+
+  /** On the normal queue. */
+  function retried(shard: ShardUnderTest): DirectQuery {
+    outcome(shard, { kind: 'noPoller' });
+    return dispatched(shard);
+  }
+
+  const refusal = (reason: string, message: string) => ({ kind: 'rejected', rejection: { reason, message } });
+  const late = refusal('query-timed-out', 'context deadline exceeded');
+
+  test('an answer goes to whoever asked, without a record and without a proof of reads', () => {
+    const shard = idle();
+    const { askId } = ask(shard);
+    const result = { answered: true, answer: bytes('answer'), errorMessage: '', failure: undefined };
+    const command = { kind: 'finishQueryDispatch', query: dispatched(shard), outcome: { kind: 'answered', result } } as const;
+    expect(shard.decide(command)).toMatchObject({ kind: 'wait', barrier: false });
+    expect(outcome(shard, command.outcome, command.query)).toEqual([
+      { kind: 'reply', askId, reply: { kind: 'queryAnswered', answer: bytes('answer') } },
+    ]);
+    expect(shard.records, 'no trace').toHaveLength(3);
+  });
+
+  test.each(['noPoller', 'expired'] as const)('%s on the sticky queue: stickiness ends, and any worker may answer', (kind) => {
+    const shard = idle();
+    const { askId } = ask(shard);
+    const query = dispatched(shard);
+    expect(outcome(shard, { kind })).toEqual([{ ...query, askId, taskQueue: query.normalTaskQueue, scheduleToStartTimeoutMs: 0 }]);
+    expect(shard.records.at(-1)?.type).toBe('StickyCleared');
+    shard.signal();
+    expect(shard.pendingTask('workflowTask')).toMatchObject({ taskQueue: { name: 'queue' } });
+  });
+
+  test('the workflow closed meanwhile: any worker may answer, and nothing is written', () => {
+    const shard = idle();
+    ask(shard);
+    const query = dispatched(shard);
+    shard.signal();
+    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+    const { length } = shard.records;
+    expect(outcome(shard, { kind: 'noPoller' }, query)).toMatchObject([{ kind: 'directQuery', taskQueue: { name: 'queue' } }]);
+    expect(shard.records).toHaveLength(length);
+  });
+
+  test('too late for another try', () => {
+    const shard = idle();
+    const { askId } = ask(shard);
+    shard.advance(10_000);
+    expect(outcome(shard, { kind: 'expired' })).toEqual([{ kind: 'reply', askId, reply: late }]);
+  });
+
+  test('on the normal queue there is no other to try', () => {
+    const shard = idle();
+    const { askId } = ask(shard);
+    const query = retried(shard);
+    const nobody = refusal('failed-precondition', 'no poller seen for task queue recently, worker may be down');
+    expect(outcome(shard, { kind: 'noPoller' }, query)).toEqual([{ kind: 'reply', askId, reply: nobody }]);
+    expect(outcome(shard, { kind: 'expired' }, query)).toEqual([{ kind: 'reply', askId, reply: late }]);
+    expect(outcome(shard, { kind: 'refused', message: 'full' }, query)).toEqual([
+      { kind: 'reply', askId, reply: refusal('failed-precondition', 'full') },
+    ]);
   });
 });
 

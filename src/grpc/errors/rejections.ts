@@ -41,6 +41,8 @@ export function historyRejection(rejection: Rejection): StatusError {
       return resourceExhausted(rejection.message, exhaustedCause.busyWorkflow, exhaustedScope.namespace);
     case 'query-failed':
       return queryFailed(rejection.message, rejection.failure);
+    case 'query-timed-out':
+      return deadlineExceeded(rejection.message);
     case 'not-built':
       return new StatusError(statusCode.unimplemented, rejection.message);
     default:

@@ -25,6 +25,7 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'findChild':
     case 'resetStickyTaskQueue':
     case 'queryWorkflow':
+    case 'finishQueryDispatch':
     case 'describeWorkflow':
     case 'getHistoryPosition':
     case 'flushFinishedTasks':

@@ -1,18 +1,17 @@
 /**
  * Queries: a worker's view of a workflow, without a trace in its history.
  *
- *   no task pending, or closed ──▶ direct: a task of its own, sticky queue first
+ *   no task pending, or closed ──▶ direct: a task of its own (direct-query.ts)
  *   a task is pending          ──▶ buffered: rides on the next task, so that it sees all that was acknowledged before it
  */
 import type { QueryResult, QueryWorkflow } from '../commands.ts';
 import type { Draft } from '../draft.ts';
-import type { DirectQuery } from '../effects.ts';
 import { findRun, reject, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type Run, status } from '../state.ts';
 import type { BufferedQuery } from '../volatile.ts';
 import { queryRejectCondition } from '../wire-enums.ts';
-import { currentTaskQueue } from '../workflow-task/workflow-task.ts';
+import { directQuery, queryReply } from './direct-query.ts';
 
 /** A task that fails again and again will not answer a query either. */
 const failingAttempts = 3;
@@ -63,23 +62,6 @@ function rejectsQuery(run: Run, condition: number): boolean {
   }
 }
 
-function directQuery(run: Run, query: BufferedQuery): DirectQuery {
-  return {
-    kind: 'directQuery',
-    askId: query.askId,
-    queryId: query.queryId,
-    key: run.key,
-    workflowType: run.start.workflowType,
-    taskQueue: currentTaskQueue(run),
-    normalTaskQueue: run.start.taskQueue,
-    scheduleToStartTimeoutMs: run.sticky?.scheduleToStartTimeoutMs ?? 0,
-    query: query.query,
-    deadlineMs: query.deadlineMs,
-    previousStartedEventId: run.previousStartedEventId,
-    lastEventId: run.nextEventId - 1,
-  };
-}
-
 /** The results that came with a completed task. */
 export function answerQueries(draft: Draft, run: Run, results: ReadonlyMap<string, QueryResult>): void {
   if (results.size === 0) return;
@@ -89,18 +71,6 @@ export function answerQueries(draft: Draft, run: Run, results: ReadonlyMap<strin
     draft.stage({ kind: 'waitEnded', askId: query.askId });
     draft.effects.push({ kind: 'reply', askId: query.askId, reply: queryReply(result, draft.limits.blobBytesMax) });
   }
-}
-
-export function queryReply(result: QueryResult, blobBytesMax: number): HistoryReply {
-  if (result.answer !== undefined && result.answer.length > blobBytesMax) {
-    return reject({
-      reason: 'query-failed',
-      message: `query result size (${result.answer.length}) exceeds limit (${blobBytesMax})`,
-      failure: undefined,
-    });
-  }
-  if (result.answered) return { kind: 'queryAnswered', answer: result.answer };
-  return reject({ reason: 'query-failed', message: result.errorMessage, failure: result.failure });
 }
 
 /** No further task is due: what still waits goes out on its own. `run` is the run as it will be. */

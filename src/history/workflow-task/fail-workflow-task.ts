@@ -6,7 +6,7 @@ import type { Draft, RunDraft } from '../draft.ts';
 import { findRun, findRunning, isRejected, workflowClosed } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { findStartedTask } from './started-task.ts';
-import { isRunning } from '../state.ts';
+import { isRunning, type Run } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
 import { taskQueueKind, timeoutType, workflowTaskFailedCause } from '../wire-enums.ts';
 import { dispatchWorkflowTask, finishWorkflowTaskTasks, scheduleWorkflowTask } from './workflow-task.ts';
@@ -92,7 +92,13 @@ export function fireWorkflowTaskTimeout(
 export function resetStickyTaskQueue(draft: Draft, command: ResetStickyTaskQueue): HistoryReply {
   const run = findRunning(draft.shard, command.key);
   if (isRejected(run)) return run;
-  if (run.sticky === undefined) return { kind: 'done' };
+  clearStickiness(draft, run);
+  return { kind: 'done' };
+}
+
+/** A workflow task that waits in the sticky queue moves to the normal one. */
+export function clearStickiness(draft: Draft, run: Run): void {
+  if (run.sticky === undefined) return;
   const changing = draft.about(run);
   changing.note({ kind: 'stickyCleared' });
   const { workflowTask } = changing.run;
@@ -101,5 +107,4 @@ export function resetStickyTaskQueue(draft: Draft, command: ResetStickyTaskQueue
     changing.note({ kind: 'workflowTaskRequeued', taskQueue: run.start.taskQueue });
     dispatchWorkflowTask(changing);
   }
-  return { kind: 'done' };
 }
