@@ -74,7 +74,7 @@ type Entry = {
   readonly topic: string;
   status: PartitionStatus | undefined;
   inactiveSinceMs: number;
-  /** In this process. */
+  /** It has been active before, in this process. */
   wasActive: boolean;
 };
 

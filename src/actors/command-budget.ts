@@ -29,12 +29,12 @@ export class CommandBudget {
     this.#requestBytesMax = bytesMax - bytesReserved;
   }
 
-  /** Of all actors. */
+  /** What all actors have taken together. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Before anything is refused. */
+  /** How much may still be taken before anything is refused. */
   left(finishesWork: boolean): number {
     return (finishesWork ? this.bytesMax : this.#requestBytesMax) - this.#bytes;
   }
@@ -44,7 +44,7 @@ export class CommandBudget {
   }
 }
 
-/** What one actor has of it. */
+/** One actor's part of the budget. */
 export class BudgetShare {
   readonly #budget: CommandBudget;
   #bytes = 0;
@@ -65,7 +65,7 @@ export class BudgetShare {
     return true;
   }
 
-  /** Counted in any case. */
+  /** Adds bytes that are never refused. */
   add(bytes: number): void {
     this.#bytes += bytes;
     this.#budget.add(bytes);
@@ -75,7 +75,7 @@ export class BudgetShare {
     this.add(-bytes);
   }
 
-  /** The memory that it stood for is dropped. */
+  /** Gives everything back: the memory that it was counted for is dropped. */
   giveBackAll(): void {
     this.add(-this.#bytes);
   }

@@ -22,12 +22,12 @@ export class Fifo<T> {
     return this.#length === 0 ? undefined : this.#ring[this.#head];
   }
 
-  /** Counted from the head. */
+  /** The element at `index`, counted from the head. */
   at(index: number): T | undefined {
     return index < this.#length ? this.#ring[(this.#head + index) & (this.#ring.length - 1)] : undefined;
   }
 
-  /** There is one at that place. */
+  /** Replaces the element at `index`, which must exist. */
   set(index: number, value: T): void {
     assert(index < this.#length, 'only a place that is taken is set');
     this.#ring[(this.#head + index) & (this.#ring.length - 1)] = value;

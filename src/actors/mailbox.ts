@@ -15,7 +15,7 @@ export type CommandMail<Command> = {
   readonly order: number;
   readonly askId: number;
   readonly command: Command;
-  /** What it takes of the budget. */
+  /** Bytes that this mail takes of the command budget. */
   readonly bytes: number;
 };
 
@@ -30,7 +30,7 @@ export class Mailbox<Command> {
   #empty = 0;
   #order = 0;
 
-  /** Mails that wait. */
+  /** How many mails wait. */
   get length(): number {
     return this.#places.length - this.#empty;
   }
@@ -86,7 +86,7 @@ export class Mailbox<Command> {
     this.#empty += 1;
   }
 
-  /** Of the first place whose order is that of the ask, or higher. */
+  /** Index of the first place whose order is at least `askId`. */
   #indexOf(askId: number): number {
     let low = 0;
     let high = this.#places.length;

@@ -11,7 +11,7 @@ export class NowAndThen {
     this.#everyMs = everyMs;
   }
 
-  /** True when it is time to say something. */
+  /** True when enough time has passed since the last remark; the caller then makes one. */
   now(): boolean {
     const nowMs = this.#clock.monoMs();
     if (nowMs - this.#lastMs < this.#everyMs) return false;

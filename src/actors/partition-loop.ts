@@ -78,7 +78,7 @@ export type PartitionLoopOptions<Command, Reply, Record, Effect> = {
   readonly scale: CommandScale<Command>;
 };
 
-/** What commands weigh. */
+/** How many bytes a command counts for, and which commands are refused last. */
 export type CommandScale<Command> = {
   /** Of what waits in memory, roughly. Called for each command: cheap. */
   readonly bytesOf: (command: Command) => number;

@@ -12,7 +12,7 @@ export type PatienceOptions = {
   readonly logger: Logger;
   readonly retryDelayMs: number;
   readonly retryDelayMsMax: number;
-  /** Trying again may help. */
+  /** True for errors after which trying again may help. */
   readonly mayPass: (error: LogError) => boolean;
 };
 

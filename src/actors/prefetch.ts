@@ -17,7 +17,7 @@ export interface Prefetch<Command> {
   load(key: string, done: () => void): void;
 }
 
-/** Undefined: it has left. */
+/** Where a command waits; `mail` is undefined once it was taken out. */
 type Place<Command> = { mail: CommandMail<Command> | undefined };
 
 export class Parking<Command> {

@@ -140,7 +140,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     this.#hopeless(task, failedOnceMore(tries), `${problem.name}: ${problem.message}`);
   }
 
-  /** It will hardly be otherwise next time. */
+  /** Trying again will hardly help: the task is tried some more times and then put aside. */
   #hopeless(task: TransferTask, tries: Tries, reason: string): void {
     if (tries.failures >= OWN_COMMAND_ATTEMPTS_MAX) this.#options.shard.putAside(task, reason);
     else this.#retry(task, tries, reason);

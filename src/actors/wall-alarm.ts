@@ -25,7 +25,7 @@ export class WallAlarm {
     this.#ring = ring;
   }
 
-  /** Infinity: not armed. */
+  /** The time of day that it will ring at; Infinity when it is not armed. */
   get armedForMs(): number {
     return this.#armedForMs;
   }

@@ -84,7 +84,7 @@ function isBetween(value: string, min: string, max: string): boolean {
 export const ip = () =>
   z.string({ error: expected('an IP address') }).refine((value) => isIP(value) !== 0, { error: expected('an IP address') });
 
-/** In any case. */
+/** One of these names, in upper or lower case. */
 export const oneOf = <const Names extends readonly [string, ...string[]]>(names: Names, what = names.join(' or ')) =>
   z.preprocess((value) => (typeof value === 'string' ? value.toLowerCase() : value), z.enum(names, { error: expected(what) }));
 

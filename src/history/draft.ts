@@ -201,7 +201,7 @@ export class RunDraft {
   }
 
   /**
-   * Something will be written: a workflow task that was only on trial becomes a real one first. Called by every first write, and by what
+   * Something will be written: a speculative workflow task becomes a real one first. Called by every first write, and by what
    * looks at the pending workflow task in order to write.
    */
   write(): void {

@@ -110,7 +110,7 @@ function countUndelivered({ undelivered }: ShardState, runId: string, change: 1 
   else undelivered.set(runId, count);
 }
 
-/** The owner remembers its task. One that fits no owner any more stays for itself: it does nothing when it runs. */
+/** What a task is for (a workflow task, an activity, a timer) remembers its id. A task that is out of date does nothing when it runs. */
 export function noteTask(run: Run, task: Task): void {
   switch (task.kind) {
     case 'workflowTask':

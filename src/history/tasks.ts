@@ -37,7 +37,7 @@ export type TransferTask =
       /** What becomes of a child that turns out to have started when its parent has closed; absent in old journals: terminate. */
       readonly parentClosePolicy?: ParentClosePolicy;
     })
-  /** The child's start is recorded here: let it begin. */
+  /** The parent has recorded the child's start: the child schedules its first workflow task. */
   | (TransferOf<'scheduleChildFirstTask'> & { readonly child: RunKey })
   | (TransferOf<'signalExternal'> & { readonly initiatedEventId: number; readonly target: RunKey })
   | (TransferOf<'cancelExternal'> & { readonly initiatedEventId: number; readonly target: RunKey })

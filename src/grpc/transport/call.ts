@@ -33,7 +33,7 @@ export type UnaryMethod = {
   readonly handle: (request: Uint8Array, call: Call) => Uint8Array | Promise<Uint8Array>;
 };
 
-/** Ends with the promise. */
+/** A streamed answer; the stream ends when the promise settles. */
 export type ServerStreamMethod = {
   readonly kind: 'serverStream';
   readonly handle: (request: Uint8Array, call: Call, send: (message: Uint8Array) => void) => Promise<void>;

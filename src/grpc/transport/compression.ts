@@ -9,7 +9,7 @@ const gzipAsync = promisify(gzip);
 /** Below this a thread hop costs more than the work: of what comes in, and of what it becomes. Four KiB may stand for four MiB. */
 const syncGunzipBytesMax = 4 * 1024;
 const syncOutputBytesMax = 64 * 1024;
-/** At the same time. What waits is small; what is being decompressed may take as much as the message limit. */
+/** Decompressions at the same time. What waits is small; what is being decompressed may take as much as the message limit. */
 const gunzipsMax = 8;
 
 /**
@@ -34,7 +34,7 @@ export function decompressed(message: Uint8Array, encoding: string, bytesMax: nu
   }
 }
 
-/** `connection`: those that wait take turns by it. Somebody's thousand bombs are the others' one. */
+/** Connections take turns: one that sends a thousand messages delays the others by one message at a time. */
 export type Asker = { readonly connection: object; readonly ended: boolean };
 
 let gunzips = 0;

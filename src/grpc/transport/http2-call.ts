@@ -75,7 +75,7 @@ export class Http2Call implements Call {
     return this.#ended;
   }
 
-  /** Whose turn it takes where calls wait for each other. */
+  /** Calls that wait for decompression take turns by their connection. */
   get connection(): object {
     return this.#session ?? this;
   }

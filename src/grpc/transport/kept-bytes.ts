@@ -21,7 +21,7 @@ export class KeptBytes {
     while (this.#bytes > this.#bytesMax) this.#cutLargest();
   }
 
-  /** Complete, taken, or the call is gone. */
+  /** The request is complete, the answer was taken, or the call has ended. */
   remove(session: ServerHttp2Session, bytes: number): void {
     const kept = this.#bySession.get(session);
     if (kept === undefined) return;

@@ -14,10 +14,10 @@ import { StatusError } from '../errors/status-error.ts';
  */
 export class MessageReader {
   readonly #bytesMax: number;
-  /** At least what was received; at most twice as much. */
+  /** Room for at least what was received, and at most twice as much. */
   #buffer: Buffer = noBytes;
   #received = 0;
-  /** Of the whole frame; 0 until its header is here. */
+  /** Size of the whole frame; 0 until its header has arrived. */
   #frameBytes = 0;
 
   constructor(bytesMax: number) {
@@ -36,7 +36,7 @@ export class MessageReader {
     if (this.#buffer === chunk && received !== this.#frameBytes) this.#buffer = Buffer.from(chunk);
   }
 
-  /** At the end of the stream. */
+  /** Called at the end of the stream. */
   finish(): { readonly compressed: boolean; readonly message: Uint8Array } {
     if (this.#received === 0) throw new StatusError(statusCode.internal, 'grpc: a unary request holds one message, none was received');
     if (this.#frameBytes === 0 || this.#received < this.#frameBytes) {

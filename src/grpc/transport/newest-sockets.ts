@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
  */
 export class NewestSockets {
   readonly #max: number;
-  /** In the order of their coming. */
+  /** The oldest first. */
   readonly #sockets = new Set<Socket>();
 
   constructor(max: number) {
@@ -23,7 +23,7 @@ export class NewestSockets {
     oldest.destroy();
   }
 
-  /** It has become another's. */
+  /** No longer counted: somebody else takes care of this socket now. */
   delete(socket: Socket): void {
     this.#sockets.delete(socket);
   }

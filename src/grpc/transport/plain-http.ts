@@ -16,7 +16,7 @@ export class PlainHttp {
   readonly #instance: string;
   readonly #timeoutMs: number;
 
-  /** `timeoutMs`: from the socket's coming to its end, however it spends it. */
+  /** `timeoutMs`: how long a socket may stay open, whatever it does meanwhile. */
   constructor(options: {
     readonly health: () => HealthReport;
     readonly instance: string;

@@ -3,7 +3,7 @@ import { fieldCount } from '../../wire/fields.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { checkOpaque, type OpaqueKind } from './opaque.ts';
 
-/** Of the limits that the core works with: edge and core must not disagree. */
+/** Taken from the limits of the history core, so that edge and core cannot disagree. */
 export type EdgeLimits = Pick<
   HistoryLimits,
   | 'idBytesMax'

@@ -54,7 +54,7 @@ function failureFacts(failure: Failure): FailureFacts {
   return facts('none');
 }
 
-/** As retry policies list them. */
+/** The name by which a retry policy lists this timeout. */
 function timeoutTypeName(type: number): string {
   switch (type) {
     case TimeoutType.START_TO_CLOSE:

@@ -12,7 +12,7 @@ import { requireTaskQueue } from '../validation/task-queue.ts';
 
 const pollWaitMsMax = 60_000;
 const pollJitterMsMax = 10_000;
-/** An empty answer leaves the server so long before the client's own deadline. */
+/** A poll without a task is answered this long before the client's own deadline. */
 const pollTailMs = 1_000;
 const pollTimeoutMsMin = 2_000;
 

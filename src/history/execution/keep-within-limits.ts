@@ -1,4 +1,4 @@
-/** What a decision leaves behind must be bearable: the last step of every one. */
+/** The last step of every decision: too many buffered events end the workflow task, too large a history or state ends the run. */
 import { terminateRun } from './close.ts';
 import type { RunDraft } from '../draft.ts';
 import { writeWorkflowTaskFailed } from '../workflow-task/fail-workflow-task.ts';

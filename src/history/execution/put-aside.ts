@@ -16,7 +16,7 @@ import type { HistoryReply } from '../replies.ts';
 import type { ShardState } from '../state.ts';
 import { isTimer, type PendingTask } from '../tasks.ts';
 
-/** Of the reason that is kept and shown. */
+/** Characters of the reason that is kept and shown. */
 const reasonCharsMax = 1000;
 
 export function putAside(draft: Draft, command: PutAside): HistoryReply {

@@ -56,7 +56,7 @@ function addFailure(
   kind: 'signalExternalWorkflowExecutionFailed' | 'requestCancelExternalWorkflowExecutionFailed',
   attributes: FailedAttributes,
 ): void {
-  // No task is pending in two cases: nothing is going on, or a completion is being decided. Only there the event has to wait.
+  // While a completion is being decided no workflow task is pending either, and still the event has to wait for its end.
   const completing = run.events.some(({ event }) => event.type === 'workflowTaskCompleted');
   if (completing) run.buffer(kind, attributes);
   else run.addOrBuffer(kind, attributes);

@@ -35,7 +35,8 @@ export function signalProblem(draft: Draft, run: Run): Rejected | undefined {
     for (const event of run.buffered) if (event.type === 'workflowExecutionSignaled') signals++;
     if (signals >= signalsPerRunMax) return rejectInvalid('exceeded workflow execution limit for signal events');
   }
-  // It tried to close and could not because of events like this one: let it.
+  // A completion tried to close the run and failed because events like this one had come in between. While
+  // the next attempt is with a worker, no more are taken.
   if (run.closeAttempted && run.workflowTask !== undefined && run.workflowTask.startedEventId !== 0) {
     return reject({ reason: 'busy-workflow', message: 'workflow operation can not be applied because workflow is closing' });
   }

@@ -53,7 +53,7 @@ export function commandMeta(command: WorkflowCommand): EventMeta {
 
 export type CommandOfType<Type extends WorkflowCommand['type']> = Extract<WorkflowCommand, { readonly type: Type }>;
 
-/** Of an enumeration whose values are 0 (unspecified) … `last`. */
+/** Whether `value` is one of an enumeration whose values are 0 (unspecified) … `last`. */
 export function isKnown(value: number, last: number): boolean {
   return value >= 0 && value <= last;
 }

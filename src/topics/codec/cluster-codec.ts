@@ -62,7 +62,7 @@ function changeOf(record: ClusterRecord): Partial<WireRecord> {
 
 const clusterKey = '@cluster';
 
-/** What people see: `NamespaceRegistered` and the like. */
+/** The record type that people see in the topic: `NamespaceRegistered` and the like. */
 function typeOf(record: ClusterRecord): string {
   return record.kind.charAt(0).toUpperCase() + record.kind.slice(1);
 }

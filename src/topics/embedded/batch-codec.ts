@@ -10,7 +10,7 @@ import { LogError } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import type { LogRecord, StoredRecord } from '../../actors/log.ts';
 
-/** v1: first. */
+/** Version 1, the first one. */
 const format = 1;
 const headBytes = 4 + 1 + 4;
 const fixedRecordBytes = 4 + 8 + 8 + 8 + 5 * 2 + 4;

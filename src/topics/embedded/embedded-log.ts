@@ -20,7 +20,7 @@ import type { JournalAppend, JournalEntry, JournalRow } from './journal-db.ts';
 import type { JournalBackend } from './journal-backend.ts';
 
 export type EmbeddedLogOptions = {
-  /** Undefined: in memory, gone with the process. */
+  /** Path of the file; undefined: in memory, gone with the process. */
   readonly filename: string | undefined;
   readonly topics: readonly Pick<TopicSpec, 'name' | 'partitions'>[];
   readonly pragmas?: readonly (readonly [name: string, value: string])[];

@@ -18,7 +18,7 @@ import type { StatementSync } from 'node:sqlite';
 import type { TopicSpec } from '../catalogue.ts';
 
 export type JournalDbOptions = {
-  /** Undefined: in memory. */
+  /** Path of the file; undefined: in memory. */
   readonly filename: string | undefined;
   readonly topics: readonly Pick<TopicSpec, 'name' | 'partitions'>[];
   /** Applied after our own: what the operator says wins, but for the lock. */

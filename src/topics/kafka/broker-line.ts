@@ -35,9 +35,9 @@ export type BrokerLineOptions = {
   readonly create: () => Promise<InnerBroker>;
   /** Names broker and address, for errors. */
   readonly describe: () => string;
-  /** It answered. */
+  /** The broker has answered a request. */
   readonly heard: () => void;
-  /** It did not, in the time that a request may take. */
+  /** The broker has not answered within the time that a request may take. */
   readonly timedOut: () => void;
   readonly throttled: (throttledMs: number) => void;
 };

@@ -49,7 +49,7 @@ const tickMs = 500;
 export class DataPlane {
   readonly #cluster: InnerCluster;
   readonly #options: DataPlaneOptions;
-  /** By address. */
+  /** Connections by the broker's address. */
   readonly #lines = new Map<string, Lines>();
   /** Addresses that let us wait in vain the last time. */
   readonly #mute = new Set<string>();

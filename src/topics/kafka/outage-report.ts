@@ -10,11 +10,11 @@ import type { Logger } from '../../observability/logger.ts';
 
 export const reportIntervalMs = 10_000;
 const quietMs = 1_000;
-/** Everybody who waits tries again much sooner; who no longer does was let go of. */
+/** Whoever waits tries again much sooner than this; a waiter that has not done so is forgotten. */
 const abandonedAfterMs = 20_000;
 const reasonsMax = 3;
 
-/** Apart, because one may work while the other does not. */
+/** Reported apart, because one may work while the other does not. */
 export type Doing = 'append' | 'read';
 type Waiting = { readonly name: string; lastMs: number; reason: string };
 

@@ -2,7 +2,7 @@
 import { LogError } from '../../actors/log.ts';
 
 const two32 = 2 ** 32;
-/** What 64 bits need. */
+/** Bytes that a varint of 64 bits needs. */
 const varintBytesMax = 10;
 
 /** Writes into a buffer of known size; the caller computed it. */
