@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
-import { activities, add, Host, poll, task } from './fixtures.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { matchingLimits as limits } from '../../src/matching/limits.ts';
+import { activities, add, Host, poll, sticky, task } from './fixtures.ts';
 
 const tooMany = { kind: 'rejected', rejection: { reason: 'too-many-queues' } };
 const room = 6;
@@ -95,5 +96,55 @@ describe('a namespace that keeps every queue of a host busy', () => {
     host.advanceTo(6_000);
     host.ask(poll('s3', { queue: named('q3', 'second'), deadlineMs: 60_000 }));
     expect(host.core.counts()).toMatchObject({ queues: room, polls: 4 });
+  });
+});
+
+describe('description and memory', () => {
+  let host: Host;
+  beforeEach(() => {
+    host = new Host();
+  });
+
+  test('pollers, newest first, forgotten after five minutes; the backlog', () => {
+    const other = host.ask(poll('p1', { identity: 'old', maxTasksPerSecond: 9 }));
+    host.cancel(other);
+    host.advanceTo(200_000);
+    host.ask(poll('p2', { identity: 'new', deadlineMs: 900_000 }));
+    host.ask(add(task('a')));
+    host.answerStart(host.takeStarts()[0]!);
+    host.ask(add(task('b')));
+    host.advanceTo(201_000);
+    const first = host.ask({ kind: 'describeTaskQueue', queue: activities });
+    expect(host.replies.get(first)).toEqual({
+      kind: 'taskQueueDescription',
+      pollers: [
+        { identity: 'new', lastAccessTimeMs: 200_000, ratePerSecond: undefined },
+        { identity: 'old', lastAccessTimeMs: 1_000, ratePerSecond: 9 },
+      ],
+      backlogCountHint: 1,
+      backlogAgeMs: 1_000,
+      ackLevel: 0,
+      readLevel: 1,
+      ratePerSecond: 9,
+    });
+    host.advanceTo(301_001);
+    const second = host.ask({ kind: 'describeTaskQueue', queue: activities });
+    expect(host.replies.get(second)).toMatchObject({ pollers: [{ identity: 'new' }] });
+  });
+
+  test('a description rests on what was read: it waits for the barrier', () => {
+    expect(host.core.handle({ kind: 'describeTaskQueue', queue: activities }, 1_000, 1)).toMatchObject({ kind: 'wait', barrier: true });
+  });
+
+  test('a queue that nobody uses leaves memory, one with a backlog or a poll stays', () => {
+    host.cancel(host.ask(poll('p1', { queue: { ...activities, name: 'idle' } })));
+    host.cancel(host.ask(poll('p1', { queue: sticky })));
+    host.ask(add(task('s'), { queue: sticky }));
+    host.ask(add(task('a')));
+    expect(host.core.counts().queues).toBe(3);
+    host.advanceTo(2_000 + 2 * limits.queueIdleMs);
+    expect(host.core.counts()).toMatchObject({ queues: 1, storedTasks: 1 });
+    host.ask(poll('p2', { deadlineMs: 9_000_000 }));
+    expect(host.takeStarts()).toHaveLength(1);
   });
 });

@@ -1,0 +1,68 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { add, Host, poll, task } from './fixtures.ts';
+
+let host: Host;
+beforeEach(() => {
+  host = new Host();
+});
+
+describe('rate limit', () => {
+  test('tasks leave at the rate that the last worker asked for, even with polls waiting', () => {
+    for (let i = 0; i < 6; i++) host.ask(poll(`p${i}`, { maxTasksPerSecond: 2 }));
+    for (let i = 0; i < 6; i++) host.ask(add(task(`t${i}`)));
+    const times: number[] = host.takeStarts().map(() => host.now);
+    for (let at = host.now; at < 4_000; at += 10) {
+      host.advanceTo(at);
+      for (const _ of host.takeStarts()) times.push(at);
+    }
+    expect(times).toEqual([1_000, 1_000, 1_500, 2_000, 2_500, 3_000]);
+  });
+
+  test('a rate below one lets one through and then waits', () => {
+    host.ask(poll('p1', { maxTasksPerSecond: 0.5 }));
+    host.ask(poll('p2', { maxTasksPerSecond: 0.5 }));
+    host.ask(add(task('a')));
+    host.ask(add(task('b')));
+    expect(host.takeStarts()).toHaveLength(1);
+    host.advanceTo(2_999);
+    expect(host.takeStarts()).toHaveLength(0);
+    host.advanceTo(3_000);
+    expect(host.takeStarts()).toHaveLength(1);
+  });
+
+  test('zero lets nothing pass; a higher limit frees what waits', () => {
+    host.ask(poll('p1', { maxTasksPerSecond: 0 }));
+    host.ask(add(task('a')));
+    host.advanceTo(30_000);
+    expect(host.takeStarts()).toHaveLength(0);
+    host.ask(poll('p2', { maxTasksPerSecond: 100 }));
+    host.advanceTo(30_020);
+    expect(host.takeStarts()).toHaveLength(1);
+  });
+
+  test.each([Infinity, Number.MAX_VALUE, 1e9])('a rate of %d counts as the highest', (rate) => {
+    host.ask(poll('p1', { maxTasksPerSecond: rate }));
+    const described = host.ask({ kind: 'describeTaskQueue', queue: poll('p1').queue });
+    expect(host.replies.get(described)).toMatchObject({ ratePerSecond: 100_000 });
+    host.ask(add(task('a')));
+    expect(host.takeStarts()).toHaveLength(1);
+  });
+
+  test('a rate next to nothing lets one through and then waits, for as long as it takes', () => {
+    host.ask(poll('p1', { maxTasksPerSecond: Number.MIN_VALUE }));
+    host.ask(poll('p2', { maxTasksPerSecond: Number.MIN_VALUE }));
+    host.ask(add(task('a')));
+    host.ask(add(task('b')));
+    expect(host.takeStarts()).toHaveLength(1);
+    host.advanceTo(1_000_000_000);
+    expect(host.takeStarts()).toHaveLength(0);
+  });
+
+  test('an obsolete task costs no token', () => {
+    host.ask(poll('p1', { maxTasksPerSecond: 1 }));
+    host.ask(add(task('a')));
+    host.ask(add(task('b')));
+    host.answerStart(host.takeStarts()[0]!, { kind: 'obsolete' });
+    expect(host.takeStarts()[0]?.task.key.workflowId).toBe('b');
+  });
+});
