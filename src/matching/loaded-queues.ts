@@ -1,5 +1,6 @@
 /**
- * The task-queue partitions that a host has in memory, by how lately they were used.
+ * The task-queue partitions that a host has in memory, by how lately they were used: a command or the journal loads one, and it leaves
+ * when nobody has used it for long, or for another's sake.
  *
  *     longest unused ─▶ q1 ─ q2 ─ q3 ─ … ─ qn ◀─ just used        full: an idle one near the front makes room for a new name
  *
@@ -9,10 +10,10 @@
  */
 import { LinkedList } from '../kernel/linked-list.ts';
 import type { Backlog } from './backlog.ts';
+import type { Forwarding } from './forwarding.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
 import { LoadedQueue } from './loaded-queue.ts';
 import type { Offers } from './offers.ts';
-import type { Forwarding } from './forwarding.ts';
 import type { TaskQueueDescription } from './replies.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
 

@@ -18,8 +18,9 @@
  *
  * This file hands each command to whose life it is about; each of these uses the ones to its right:
  *
- *     loaded-queues ─┐
- *     start-answers ─┴▶ polls ─▶ queries, offers ─▶ starts, forwarding, rate-limit, removals ─▶ host-parts: decision, deadlines, limits
+ *     start-answers ─▶ polls ─▶ queries
+ *                        └────▶ offers ─▶ starts, forwarding, rate-limit, removals ─▶ host-parts: decision, deadlines, limits
+ *     loaded-queues ─────────────▲
  */
 import { unreachable } from '../kernel/assert.ts';
 import { Backlog } from './backlog.ts';
@@ -36,12 +37,12 @@ import type {
 import { DeadlineHeap } from './deadline-heap.ts';
 import { Decision, type MatchingHandled } from './decision.ts';
 import type { DueNode } from './entries.ts';
+import { Forwarding } from './forwarding.ts';
 import type { HostParts } from './host-parts.ts';
 import { matchingLimits, type MatchingLimits } from './limits.ts';
 import type { LoadedQueue } from './loaded-queue.ts';
 import { LoadedQueues } from './loaded-queues.ts';
 import { Offers } from './offers.ts';
-import { Forwarding } from './forwarding.ts';
 import { Polls } from './polls.ts';
 import { Queries } from './queries.ts';
 import { RateLimit } from './rate-limit.ts';

@@ -8,7 +8,7 @@ import { WaitingQuery } from './entries.ts';
 import type { HostParts } from './host-parts.ts';
 import type { LoadedQueue } from './loaded-queue.ts';
 import { noPoller, queryExpired, queryNotFound, tooManyQueries } from './rejections.ts';
-import type { QueryTask } from './replies.ts';
+import type { MatchingRejected, QueryTask } from './replies.ts';
 import { taskQueuePartitionKey } from './task-queue.ts';
 
 export class Queries<T> {
@@ -22,19 +22,9 @@ export class Queries<T> {
 
   /** Undefined: refused, and its caller told. */
   open(queue: LoadedQueue | undefined, command: DispatchQuery, askId: number): WaitingQuery | undefined {
-    const { nowMs } = this.#parts.decision;
-    const refusal =
-      queue === undefined || !queue.polledWithin(this.#parts.limits.queryPollWindowMs, nowMs)
-        ? noPoller
-        : command.deadlineMs <= nowMs
-          ? queryExpired
-          : queue.openQueries >= this.#parts.limits.queriesPerQueueMax
-            ? tooManyQueries
-            : undefined;
-    if (refusal !== undefined || queue === undefined) {
-      this.#parts.decision.reply(askId, refusal ?? noPoller);
-      return undefined;
-    }
+    if (queue === undefined) return this.#refuse(askId, noPoller);
+    const refusal = this.#refusalOf(queue, command);
+    if (refusal !== undefined) return this.#refuse(askId, refusal);
     const earlier = this.#byId.get(command.queryId);
     if (earlier !== undefined) this.expire(earlier);
 
@@ -45,6 +35,18 @@ export class Queries<T> {
     this.#parts.deadlines.set(query, command.deadlineMs);
     queue.waitingQueries.push(query);
     return query;
+  }
+
+  #refuse(askId: number, refusal: MatchingRejected): undefined {
+    this.#parts.decision.reply(askId, refusal);
+    return undefined;
+  }
+
+  #refusalOf(queue: LoadedQueue, command: DispatchQuery): MatchingRejected | undefined {
+    const { decision, limits } = this.#parts;
+    if (!queue.polledWithin(limits.queryPollWindowMs, decision.nowMs)) return noPoller;
+    if (command.deadlineMs <= decision.nowMs) return queryExpired;
+    return queue.openQueries >= limits.queriesPerQueueMax ? tooManyQueries : undefined;
   }
 
   /** Out of the list, into a poll's answer. */
