@@ -1,7 +1,7 @@
 /**
  * What one command would write, while it is being decided.
  *
- *     shard ──▶ about(run): a fork ──▶ add(event), note(fact), addTask, finishTask ──▶ toRecord()
+ *     shard ──▶ open(run): a fork ──▶ add(event), addFact(fact), addTask, finishTask ──▶ toRecord()
  *        ▲                                                                                 │
  *        └───────────────────────────── evolve(record) ────────────────────────────────────┘
  *
@@ -12,8 +12,8 @@ import { assert } from '../kernel/assert.ts';
 import type { RunKey } from './commands.ts';
 import type { HistoryEffect } from './effects.ts';
 import type { AttributesOf, EventKind, EventOf, HistoryEvent, RecordedEvent, WorkflowExecutionStartedAttributes } from './events.ts';
-import { beginRun } from './evolve-event.ts';
-import { evolveRecorded, noteTask } from './evolve.ts';
+import { runFromStarted } from './execution/evolve-execution.ts';
+import { evolveRecorded, rememberTask } from './evolve.ts';
 import { evolveFact, type RunFact, type ShardFact } from './evolve-fact.ts';
 import type { HistoryLimits } from './limits.ts';
 import { type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from './record.ts';
@@ -76,7 +76,7 @@ export class Draft {
   }
 
   /** Opens a run for writing. That alone writes nothing. */
-  about(run: Run): RunDraft {
+  open(run: Run): RunDraft {
     for (const open of this.runs) if (open.run.key.runId === run.key.runId) return open;
     const opened = new RunDraft(this, forkRun(run));
     this.runs.push(opened);
@@ -86,7 +86,7 @@ export class Draft {
   /** A new run with its Started event. */
   begin(key: RunKey, namespace: string, attributes: WorkflowExecutionStartedAttributes, meta: EventMeta): RunDraft {
     const started = makeEvent(1, 'workflowExecutionStarted', attributes, meta, this.nowMs);
-    const opened = new RunDraft(this, beginRun(key, namespace, started));
+    const opened = new RunDraft(this, runFromStarted(key, namespace, started));
     this.runs.push(opened);
     opened.record(started);
     return opened;
@@ -204,7 +204,7 @@ export class RunDraft {
    * Something will be written: a speculative workflow task becomes a real one first. Called by every first write, and by what
    * looks at the pending workflow task in order to write.
    */
-  write(): void {
+  ensureReal(): void {
     if (this.#writing) return;
     this.#writing = true;
     const { speculative } = this.draft.volatile;
@@ -216,13 +216,13 @@ export class RunDraft {
   /** Writes an event; answers its id. */
   add<Kind extends EventKind>(kind: Kind, attributes: AttributesOf[Kind], meta: EventMeta = noMeta): number {
     assert(isRunning(this.run), `${kind} after the close of run ${this.run.key.runId}`);
-    this.write();
+    this.ensureReal();
     return this.record(asEvent(makeEvent(this.run.nextEventId, kind, attributes, meta, this.draft.nowMs)));
   }
 
   /** An event from outside: it waits while a workflow task is started, so that the worker's commands come right behind it. Answers 0 then. */
   addOrBuffer<Kind extends EventKind>(kind: Kind, attributes: AttributesOf[Kind], meta: EventMeta = noMeta): number {
-    this.write();
+    this.ensureReal();
     const { workflowTask } = this.run;
     if (workflowTask === undefined || workflowTask.startedEventId === 0) return this.add(kind, attributes, meta);
     this.buffer(kind, attributes, meta);
@@ -230,7 +230,7 @@ export class RunDraft {
   }
 
   buffer<Kind extends EventKind>(kind: Kind, attributes: AttributesOf[Kind], meta: EventMeta = noMeta): void {
-    this.note({ kind: 'eventBuffered', event: asEvent(makeEvent(0, kind, attributes, meta, this.draft.nowMs)) });
+    this.addFact({ kind: 'eventBuffered', event: asEvent(makeEvent(0, kind, attributes, meta, this.draft.nowMs)) });
   }
 
   /** A buffered event gets its id. */
@@ -238,29 +238,29 @@ export class RunDraft {
     return this.record({ ...event, eventId: this.run.nextEventId });
   }
 
-  note(fact: RunFact): void {
-    this.write();
+  addFact(fact: RunFact): void {
+    this.ensureReal();
     this.#touched = true;
     this.facts.push({ afterEvents: this.events.length, fact });
     evolveFact(this.run, fact, this.draft.nowMs, this.draft.wire);
   }
 
   /** What this very record would have buffered before, stands in it once: as the events that follow. */
-  noteBufferFlushed(): void {
+  addBufferFlushed(): void {
     const kept = this.facts.filter(({ fact }) => fact.kind !== 'eventBuffered');
     if (kept.length < this.facts.length) this.facts.splice(0, this.facts.length, ...kept);
-    this.note({ kind: 'bufferFlushed' });
+    this.addFact({ kind: 'bufferFlushed' });
   }
 
   /** What changes the shard around the run: the fork does not show it. */
-  noteInShard(fact: ShardFact): void {
+  addShardFact(fact: ShardFact): void {
     this.#touched = true;
     this.facts.push({ afterEvents: this.events.length, fact });
   }
 
   addTask(task: Task): void {
     this.draft.addTask(task);
-    noteTask(this.run, task);
+    rememberTask(this.run, task);
   }
 
   finishTask(taskId: number): void {

@@ -7,10 +7,11 @@
  * A record changes only the runs that it names. The tasks that it ends may be of any run, so their end shows in no run.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
-import { beginRun, evolveEvent } from './evolve-event.ts';
+import { evolveEvent } from './evolve-event.ts';
 import { evolveFact } from './evolve-fact.ts';
 import type { RecordedEvent } from './events.ts';
 import { closeOutcome } from './execution/close-outcome.ts';
+import { runFromStarted } from './execution/evolve-execution.ts';
 import { evolvePutAside, evolveTakenBack, forgetAside, waitsAside } from './execution/put-aside.ts';
 import type { HistoryRecord, RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
@@ -51,7 +52,7 @@ function evolveRun(shard: ShardState, record: HistoryRecord, change: RunChange, 
 function beginRecordedRun(shard: ShardState, record: HistoryRecord, runId: string, { event }: RecordedEvent): Run {
   assert(event.type === 'workflowExecutionStarted', `run ${runId} begins with ${event.type}`);
   const key = { namespaceId: record.namespaceId, workflowId: record.workflowId, runId };
-  const run = beginRun(key, record.namespace, event);
+  const run = runFromStarted(key, record.namespace, event);
   shard.runs.set(runId, run);
   shard.currentRuns.set(executionKey(key.namespaceId, key.workflowId), run);
   const { parent, firstRunId } = run.start;
@@ -92,7 +93,7 @@ function addTask(shard: ShardState, task: PendingTask): void {
   else shard.transfers.set(task.taskId, task);
   if (isOutbox(task)) countUndelivered(shard, task.key.runId, +1);
   const run = shard.runs.get(task.key.runId);
-  if (run !== undefined) noteTask(run, task);
+  if (run !== undefined) rememberTask(run, task);
 }
 
 function finishTask(shard: ShardState, taskId: number): void {
@@ -111,7 +112,7 @@ function countUndelivered({ undelivered }: ShardState, runId: string, change: 1 
 }
 
 /** What a task is for (a workflow task, an activity, a timer) remembers its id. A task that is out of date does nothing when it runs. */
-export function noteTask(run: Run, task: Task): void {
+export function rememberTask(run: Run, task: Task): void {
   switch (task.kind) {
     case 'workflowTask':
     case 'workflowTaskTimeout': {

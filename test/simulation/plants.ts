@@ -361,7 +361,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'leaves a closed run aside',
     file: 'src/history/execution/close.ts',
-    search: "if (draft.shard.aside.has(run.run.key.runId)) run.noteInShard({ kind: 'runTakenBack' });",
+    search: "if (draft.shard.aside.has(run.run.key.runId)) run.addShardFact({ kind: 'runTakenBack' });",
     replace: '',
     caughtBy: 'scenarios',
   },

@@ -24,7 +24,7 @@ import type { HistoryReply, Rejected } from '../replies.ts';
 import { type Activity, isRunning, type Run } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
 import { retryState, timeoutType } from '../wire-enums.ts';
-import { wake } from '../workflow-task/workflow-task.ts';
+import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 type Found = { readonly kind: 'found'; readonly run: Run; readonly activity: Activity };
 
@@ -52,7 +52,7 @@ export function completeActivityTask(draft: Draft, command: CompleteActivityTask
   const { run, activity } = found;
   const { scheduledEventId } = activity;
   const { identity, result } = command;
-  const changing = draft.about(run);
+  const changing = draft.open(run);
   // Known by its id, it may be completed by someone who never polled for it.
   if (activity.startedTimeMs === 0) writeActivityStarted(changing, scheduledEventId, '', identity, undefined);
   if (result !== undefined && result.length > draft.limits.blobBytesMax) {
@@ -61,7 +61,7 @@ export function completeActivityTask(draft: Draft, command: CompleteActivityTask
   }
   const startedEventId = writeStartedEvent(changing, scheduledEventId);
   changing.addOrBuffer('activityTaskCompleted', { result, scheduledEventId, startedEventId, identity, workerVersion: undefined });
-  wake(changing);
+  ensureWorkflowTask(changing);
   return { kind: 'done' };
 }
 
@@ -69,7 +69,7 @@ export function failActivityTask(draft: Draft, command: FailActivityTask): Histo
   const found = findActivity(draft, command.activity);
   if (found.kind === 'rejected') return found;
   if (found.activity.startedTimeMs === 0) return activityNotFound;
-  const changing = draft.about(found.run);
+  const changing = draft.open(found.run);
   const { scheduledEventId } = found.activity;
   const tooLarge = command.failure !== undefined && command.failure.bytes.length > draft.limits.blobBytesMax;
   const failure = tooLarge ? serverFailure(draft, 'Failure exceeds size limit.') : withFewCauses(draft, command.failure);
@@ -86,7 +86,7 @@ export function cancelActivityTask(draft: Draft, command: CancelActivityTask): H
     return rejectInvalid('unable to mark activity as canceled without activity being request canceled first');
   }
   const { scheduledEventId } = activity;
-  const changing = draft.about(run);
+  const changing = draft.open(run);
   if (command.details !== undefined && command.details.length > draft.limits.blobBytesMax) {
     failOrRetry(changing, scheduledEventId, serverFailure(draft, 'Cancel details exceed size limit.'), command.identity);
     return { kind: 'done' };
@@ -100,7 +100,7 @@ export function cancelActivityTask(draft: Draft, command: CancelActivityTask): H
     identity: command.identity,
     workerVersion: undefined,
   });
-  wake(changing);
+  ensureWorkflowTask(changing);
   return { kind: 'done' };
 }
 
@@ -109,12 +109,12 @@ export function recordActivityHeartbeat(draft: Draft, command: RecordActivityHea
   if (found.kind === 'rejected') return found;
   if (found.activity.startedTimeMs === 0) return activityNotFound;
   const { scheduledEventId, cancelRequestedEventId } = found.activity;
-  const changing = draft.about(found.run);
+  const changing = draft.open(found.run);
   if (command.details !== undefined && command.details.length > draft.limits.blobBytesMax) {
     failOrRetry(changing, scheduledEventId, serverFailure(draft, 'Heartbeat details exceed size limit.'), command.identity);
     return { kind: 'heartbeat', cancelRequested: true };
   }
-  changing.note({ kind: 'activityHeartbeat', scheduledEventId, details: command.details });
+  changing.addFact({ kind: 'activityHeartbeat', scheduledEventId, details: command.details });
   return { kind: 'heartbeat', cancelRequested: cancelRequestedEventId !== 0 };
 }
 
@@ -143,7 +143,7 @@ function failOrRetry(
   const decision = decideRetry(activity, failure?.facts ?? noFacts, run.draft.nowMs);
   if (decision.retry) {
     if (lastDetails !== undefined && lastDetails.length <= run.draft.limits.blobBytesMax) {
-      run.note({ kind: 'activityHeartbeat', scheduledEventId, details: lastDetails });
+      run.addFact({ kind: 'activityHeartbeat', scheduledEventId, details: lastDetails });
     }
     retryActivity(run, activity, decision.intervalMs, failure);
     return;
@@ -157,14 +157,14 @@ function failOrRetry(
     retryState: decision.retryState,
     workerVersion: undefined,
   });
-  wake(run);
+  ensureWorkflowTask(run);
 }
 
 function retryActivity(run: RunDraft, activity: Activity, intervalMs: number, failure: OpaqueFailure | undefined): void {
   const { scheduledEventId } = activity;
   run.finishTask(activity.dispatchTaskId);
   run.finishTask(activity.timerTaskId);
-  run.note({ kind: 'activityRetried', scheduledEventId, intervalMs, failure: retained(run.draft, failure) });
+  run.addFact({ kind: 'activityRetried', scheduledEventId, intervalMs, failure: retained(run.draft, failure) });
   if (intervalMs === 0) {
     endBackoff(run, scheduledEventId);
     return;
@@ -192,7 +192,7 @@ function retained(draft: Draft, failure: OpaqueFailure | undefined): Uint8Array 
 }
 
 function endBackoff(run: RunDraft, scheduledEventId: number): void {
-  run.note({ kind: 'activityBackoffEnded', scheduledEventId });
+  run.addFact({ kind: 'activityBackoffEnded', scheduledEventId });
   dispatchActivity(run, scheduledEventId);
 }
 
@@ -222,7 +222,7 @@ export function fireActivityRetry(draft: Draft, task: Extract<TimerTask, { reado
   const run = findRun(draft.shard, task.key);
   draft.finishTask(task.taskId);
   if (run === undefined) return;
-  const changing = draft.about(run);
+  const changing = draft.open(run);
   const activity = run.activities.get(task.scheduledEventId);
   if (activity?.inBackoff === true && activity.stamp === task.stamp) endBackoff(changing, task.scheduledEventId);
 }
@@ -231,7 +231,7 @@ export function fireActivityTimeout(draft: Draft, task: Extract<TimerTask, { rea
   const run = findRun(draft.shard, task.key);
   draft.finishTask(task.taskId);
   if (run === undefined) return;
-  const changing = draft.about(run);
+  const changing = draft.open(run);
   const activity = run.activities.get(task.scheduledEventId);
   if (activity === undefined || activity.stamp !== task.stamp) return;
   const deadline = nextDeadline(activity);
@@ -272,5 +272,5 @@ function timeOutActivity(run: RunDraft, activity: Activity, timeout: ActivityTim
     : encode(message, timeoutType[timeout], activity.lastFailure);
   const startedEventId = writeStartedEvent(run, scheduledEventId);
   run.addOrBuffer('activityTaskTimedOut', { failure, scheduledEventId, startedEventId, retryState: decision.retryState });
-  wake(run);
+  ensureWorkflowTask(run);
 }

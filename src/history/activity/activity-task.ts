@@ -87,7 +87,7 @@ export function startActivityTask(draft: Draft, command: StartActivityTask): His
   if (activity.startedTimeMs !== 0) {
     return activity.requestId === command.pollRequestId ? describeStartedActivity(run, activity) : activityTaskNotFound;
   }
-  const starting = draft.about(run);
+  const starting = draft.open(run);
   writeActivityStarted(starting, command.scheduledEventId, command.pollRequestId, command.identity, command.workerVersion);
   return describeStartedActivity(run, pendingActivity(starting, command.scheduledEventId));
 }
@@ -100,7 +100,7 @@ export function writeActivityStarted(
   workerVersion: Uint8Array | undefined,
 ): void {
   run.finishTask(pendingActivity(run, scheduledEventId).dispatchTaskId);
-  run.note({ kind: 'activityStarted', scheduledEventId, requestId, identity, workerVersion });
+  run.addFact({ kind: 'activityStarted', scheduledEventId, requestId, identity, workerVersion });
   armActivityTimer(run, scheduledEventId);
 }
 
@@ -135,8 +135,8 @@ export function withdrawActivityStart(draft: Draft, command: WithdrawActivitySta
   const activity = run?.activities.get(command.scheduledEventId);
   if (run === undefined || activity === undefined || activity.startedTimeMs === 0) return { kind: 'done' };
   if (activity.requestId !== command.pollRequestId) return { kind: 'done' };
-  const changing = draft.about(run);
-  changing.note({ kind: 'activityStartWithdrawn', scheduledEventId: command.scheduledEventId });
+  const changing = draft.open(run);
+  changing.addFact({ kind: 'activityStartWithdrawn', scheduledEventId: command.scheduledEventId });
   dispatchActivity(changing, command.scheduledEventId);
   return { kind: 'done' };
 }

@@ -7,7 +7,7 @@ import type { HistoryReply } from '../replies.ts';
 import { type Child, childStartKey, executionKey, isRunning } from '../state.ts';
 import type { TransferTask } from '../tasks.ts';
 import { parentClosePolicy, startChildFailedCause } from '../wire-enums.ts';
-import { wake } from '../workflow-task/workflow-task.ts';
+import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 type StartChildTask = Extract<TransferTask, { readonly kind: 'startChild' }>;
 
@@ -42,7 +42,7 @@ export function finishStartChild(run: RunDraft, task: StartChildTask, outcome: O
       namespaceId,
     });
   }
-  wake(run);
+  ensureWorkflowTask(run);
 }
 
 /**
@@ -93,14 +93,14 @@ export function recordChildClosed(draft: Draft, command: RecordChildClosed): His
   if (known === undefined || known.attributes.workflowId !== command.child.workflowId) return done;
   if (known.runId !== '' && known.runId !== command.childFirstRunId) return done;
 
-  const run = draft.about(parent);
+  const run = draft.open(parent);
   if (known.runId === '') {
     // The news of its end came before the news of its start.
     run.finishTask(known.taskId);
     writeChildStarted(run, known, command.childFirstRunId);
   }
   writeChildClosed(run, initiatedEventId, command);
-  wake(run);
+  ensureWorkflowTask(run);
   return done;
 }
 

@@ -34,7 +34,7 @@ export type Beginning = {
 };
 
 /** Writes Started and arms the run's timeout. Its first workflow task is the caller's next step. */
-export function beginRunWith(draft: Draft, b: Beginning): RunDraft {
+export function beginRun(draft: Draft, b: Beginning): RunDraft {
   const run = draft.begin(
     b.key,
     b.namespace,
@@ -83,7 +83,7 @@ export function beginRunWith(draft: Draft, b: Beginning): RunDraft {
     },
     b.meta,
   );
-  run.note({ kind: 'startRequest', requestId: b.requestId, retentionMs: b.retentionMs });
+  run.addFact({ kind: 'startRequest', requestId: b.requestId, retentionMs: b.retentionMs });
   const { runExpirationMs, executionExpirationMs } = run.run.start;
   if (runExpirationMs > 0) {
     run.addTask({

@@ -12,7 +12,7 @@ import type { HistoryEvent } from '../events.ts';
 export function flushBuffer(run: RunDraft): void {
   const { buffered } = run.run;
   if (buffered.length === 0) return;
-  run.noteBufferFlushed();
+  run.addBufferFlushed();
   const startedIds = new Map<number, number>();
   for (const event of buffered) {
     if (closes(event)) continue;

@@ -6,7 +6,7 @@ import { findRun, findRunning, isRejected, reject, workflowNotFound } from '../r
 import type { HistoryReply, Rejected } from '../replies.ts';
 import { isChildOf } from '../signal/signal.ts';
 import { isRunning, type Run } from '../state.ts';
-import { wake } from '../workflow-task/workflow-task.ts';
+import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 export function requestCancelWorkflow(draft: Draft, command: RequestCancelWorkflow): HistoryReply {
   const run = findRun(draft.shard, command.key);
@@ -16,7 +16,7 @@ export function requestCancelWorkflow(draft: Draft, command: RequestCancelWorkfl
   const refusal = wrongTarget(run, command);
   if (refusal !== undefined) return refusal;
   if (run.cancelRequested) return { kind: 'done' };
-  const cancelling = draft.about(run);
+  const cancelling = draft.open(run);
   cancelling.addOrBuffer(
     'workflowExecutionCancelRequested',
     {
@@ -29,7 +29,7 @@ export function requestCancelWorkflow(draft: Draft, command: RequestCancelWorkfl
   );
   // Unlike a signal, a cancellation does not wait for the end of a backoff.
   cancelling.finishTask(run.backoffTaskId);
-  wake(cancelling);
+  ensureWorkflowTask(cancelling);
   return { kind: 'done' };
 }
 
@@ -39,7 +39,7 @@ export function terminateWorkflow(draft: Draft, command: TerminateWorkflow): His
   const refusal = wrongTarget(run, command);
   if (refusal !== undefined) return refusal;
   const { reason, details, identity, links } = command;
-  terminateRun(draft.about(run), { reason, details, identity, links });
+  terminateRun(draft.open(run), { reason, details, identity, links });
   return { kind: 'done' };
 }
 
@@ -58,6 +58,6 @@ export function scheduleFirstWorkflowTask(draft: Draft, command: ScheduleFirstWo
   if (run === undefined) return workflowNotFound(command.key);
   if (!isRunning(run) || run.workflowTask !== undefined || run.previousStartedEventId !== 0 || run.backoffTaskId !== 0)
     return { kind: 'done' };
-  wake(draft.about(run));
+  ensureWorkflowTask(draft.open(run));
   return { kind: 'done' };
 }

@@ -20,7 +20,7 @@ export type CloseEventKind =
   | 'workflowExecutionContinuedAsNew';
 
 export function closeRun<Kind extends CloseEventKind>(run: RunDraft, kind: Kind, attributes: AttributesOf[Kind], meta?: EventMeta): void {
-  run.write();
+  run.ensureReal();
   finishPendingTasks(run);
   closeChildren(run);
   const tellParent = run.run.start.parent !== undefined && kind !== 'workflowExecutionContinuedAsNew';
@@ -28,7 +28,7 @@ export function closeRun<Kind extends CloseEventKind>(run: RunDraft, kind: Kind,
   assert(!isRunning(run.run), `${kind} closes its run`);
   const { draft } = run;
   // What is left to do for a closed run is not what the shard could not do.
-  if (draft.shard.aside.has(run.run.key.runId)) run.noteInShard({ kind: 'runTakenBack' });
+  if (draft.shard.aside.has(run.run.key.runId)) run.addShardFact({ kind: 'runTakenBack' });
   if (tellParent) run.addTask({ kind: 'notifyParent', taskId: draft.nextTaskId(), key: run.run.key, version: 0 });
   run.addTask({
     kind: 'retention',
@@ -40,7 +40,7 @@ export function closeRun<Kind extends CloseEventKind>(run: RunDraft, kind: Kind,
 
 /** Terminations and timeouts come from outside: a started workflow task ends as failed first, and nothing that was buffered is lost. */
 export function forceEndWorkflowTask(run: RunDraft): void {
-  run.write();
+  run.ensureReal();
   const { workflowTask } = run.run;
   if (workflowTask === undefined) return;
   finishWorkflowTaskTasks(run);
@@ -58,7 +58,7 @@ export function forceEndWorkflowTask(run: RunDraft): void {
       binaryChecksum: '',
       workerVersion: undefined,
     });
-  } else run.note({ kind: 'workflowTaskFailed', unhandledCommand: false });
+  } else run.addFact({ kind: 'workflowTaskFailed', unhandledCommand: false });
   flushBuffer(run);
 }
 

@@ -1,6 +1,6 @@
 /** CONTINUE_AS_NEW_WORKFLOW_EXECUTION: this run closes, the next one begins, in one record. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import { beginFirstWorkflowTask, beginRunWith, effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
+import { beginFirstWorkflowTask, beginRun, effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
 import { closeRun } from './close.ts';
 import { memoProblem } from '../fields.ts';
 import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
@@ -95,7 +95,7 @@ export function continueAsNewWorkflowExecution(
     commandMeta(command),
   );
   const { start } = old;
-  const next = beginRunWith(draft, {
+  const next = beginRun(draft, {
     key: { ...old.key, runId: request.newRunId },
     namespace: old.namespace,
     requestId: request.newRunId,

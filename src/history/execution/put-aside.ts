@@ -23,7 +23,7 @@ export function putAside(draft: Draft, command: PutAside): HistoryReply {
   const run = draft.shard.runs.get(command.key.runId);
   if (run === undefined || draft.shard.aside.has(run.key.runId)) return { kind: 'done' };
   const { failedCommand, taskId } = command;
-  draft.about(run).noteInShard({ kind: 'runPutAside', failedCommand, taskId, reason: command.reason.slice(0, reasonCharsMax) });
+  draft.open(run).addShardFact({ kind: 'runPutAside', failedCommand, taskId, reason: command.reason.slice(0, reasonCharsMax) });
   return { kind: 'done' };
 }
 

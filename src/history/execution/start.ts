@@ -7,7 +7,7 @@
  *   none               ──▶ start
  */
 import { assert } from '../../kernel/assert.ts';
-import { beginFirstWorkflowTask, beginRunWith, effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
+import { beginFirstWorkflowTask, beginRun, effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
 import { childThatStarted } from '../child/child-outcomes.ts';
 import { terminateRun } from './close.ts';
 import type { IdPolicies, RunKey, SignalWithStartWorkflow, StartAttributes, StartWorkflow } from '../commands.ts';
@@ -60,7 +60,7 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
         const problem = signalProblem(draft, current);
         if (problem !== undefined) return problem;
         // A pending start delay ends here.
-        writeSignal(draft.about(current), command.signal, { skipBackoff: true });
+        writeSignal(draft.open(current), command.signal, { skipBackoff: true });
         return started(current, false);
       }
       terminateForNewRun(draft, current, command.newRunId);
@@ -143,7 +143,7 @@ function useExisting(draft: Draft, run: Run, command: StartWorkflow): HistoryRep
     return reject({ reason: 'failed-precondition', message });
   }
   if (onConflict !== undefined && (onConflict.attachRequestId || onConflict.attachLinks)) {
-    draft.about(run).addOrBuffer(
+    draft.open(run).addOrBuffer(
       'workflowExecutionOptionsUpdated',
       {
         versioningOverride: undefined,
@@ -163,7 +163,7 @@ function useExisting(draft: Draft, run: Run, command: StartWorkflow): HistoryRep
 }
 
 function terminateForNewRun(draft: Draft, run: Run, newRunId: string): void {
-  terminateRun(draft.about(run), {
+  terminateRun(draft.open(run), {
     reason: 'TerminateIfRunning WorkflowIdReusePolicy',
     details: draft.wire.encodePayloads([JSON.stringify(`terminated by new runID: ${newRunId}`)]),
     identity: 'history-service',
@@ -178,7 +178,7 @@ function begin(draft: Draft, command: StartWorkflow | SignalWithStartWorkflow): 
   const parent = command.kind === 'startWorkflow' ? command.parent : undefined;
   const runTimeoutMs = effectiveRunTimeout(start.runTimeoutMs, start.executionTimeoutMs);
   const { executionTimeoutMs, startDelayMs } = start;
-  return beginRunWith(draft, {
+  return beginRun(draft, {
     key: { namespaceId: key.namespaceId, workflowId: key.workflowId, runId: newRunId },
     namespace: command.namespace,
     requestId: command.requestId,

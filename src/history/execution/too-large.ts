@@ -53,7 +53,7 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
       const run = task === undefined ? undefined : draft.shard.runs.get(task.key.runId);
       if (task === undefined || run === undefined || !endRun(draft, command)) return undefined;
       draft.finishTask(command.taskId);
-      if (task.kind === 'startChild') finishStartChild(draft.about(run), task, command.outcome);
+      if (task.kind === 'startChild') finishStartChild(draft.open(run), task, command.outcome);
       return { kind: 'done' };
     }
     default:
@@ -65,6 +65,6 @@ function endRun(draft: Draft, command: HistoryCommand): boolean {
   const key = commandKey(command, draft.shard);
   const run = key === undefined ? undefined : findRun(draft.shard, key);
   if (run === undefined || !isRunning(run)) return false;
-  terminateRun(draft.about(run), { reason, details: undefined, identity: 'history-service', links: [] });
+  terminateRun(draft.open(run), { reason, details: undefined, identity: 'history-service', links: [] });
   return true;
 }

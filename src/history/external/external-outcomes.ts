@@ -4,7 +4,7 @@ import type { OutboxOutcome, WorkflowExecution } from '../commands.ts';
 import type { RunDraft } from '../draft.ts';
 import type { ExternalRequest } from '../state.ts';
 import { externalFailedCause } from '../wire-enums.ts';
-import { wake } from '../workflow-task/workflow-task.ts';
+import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 export function finishExternalSignal(run: RunDraft, initiatedEventId: number, outcome: OutboxOutcome): void {
   const request = run.run.externalSignals.get(initiatedEventId);
@@ -14,7 +14,7 @@ export function finishExternalSignal(run: RunDraft, initiatedEventId: number, ou
     const { namespace, namespaceId, workflowExecution, control } = request;
     run.addOrBuffer('externalWorkflowExecutionSignaled', { initiatedEventId, namespace, workflowExecution, control, namespaceId });
   }
-  wake(run);
+  ensureWorkflowTask(run);
 }
 
 export function finishExternalCancel(run: RunDraft, initiatedEventId: number, outcome: OutboxOutcome): void {
@@ -25,7 +25,7 @@ export function finishExternalCancel(run: RunDraft, initiatedEventId: number, ou
     const { namespace, namespaceId, workflowExecution } = request;
     run.addOrBuffer('externalWorkflowExecutionCancelRequested', { initiatedEventId, namespace, workflowExecution, namespaceId });
   }
-  wake(run);
+  ensureWorkflowTask(run);
 }
 
 type FailedAttributes = {

@@ -209,9 +209,9 @@ export function finishOutboxTask(draft: Draft, command: FinishOutboxTask): Histo
       // Written for its own sake only if the run can still hear of it.
       if (!isRunning(run) && command.outcome.kind !== 'childStarted') break;
       draft.finishTask(command.taskId);
-      if (task.kind === 'startChild') finishStartChild(draft.about(run), task, command.outcome);
-      else if (task.kind === 'signalExternal') finishExternalSignal(draft.about(run), task.initiatedEventId, command.outcome);
-      else finishExternalCancel(draft.about(run), task.initiatedEventId, command.outcome);
+      if (task.kind === 'startChild') finishStartChild(draft.open(run), task, command.outcome);
+      else if (task.kind === 'signalExternal') finishExternalSignal(draft.open(run), task.initiatedEventId, command.outcome);
+      else finishExternalCancel(draft.open(run), task.initiatedEventId, command.outcome);
       return done;
     case 'scheduleChildFirstTask':
     case 'notifyParent':

@@ -4,7 +4,7 @@ import type { Draft, RunDraft } from '../draft.ts';
 import { findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from '../reject.ts';
 import type { HistoryReply, Rejected, SignaledReply } from '../replies.ts';
 import { isRunning, type Run } from '../state.ts';
-import { scheduleWorkflowTask, wake } from '../workflow-task/workflow-task.ts';
+import { scheduleWorkflowTask, ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 export function signalWorkflow(draft: Draft, command: SignalWorkflow): HistoryReply {
   const run = findRun(draft.shard, command.key);
@@ -15,7 +15,7 @@ export function signalWorkflow(draft: Draft, command: SignalWorkflow): HistoryRe
   if (!isRunning(run)) return workflowClosed;
   const problem = signalProblem(draft, run);
   if (problem !== undefined) return problem;
-  writeSignal(draft.about(run), command.signal, {});
+  writeSignal(draft.open(run), command.signal, {});
   return signaled(run);
 }
 
@@ -66,7 +66,7 @@ export function writeSignal(run: RunDraft, signal: SignalAttributes, waking: Wak
   );
   if (waking.wake === false) return;
   const inBackoff = run.run.backoffTaskId !== 0;
-  if (!inBackoff) wake(run);
+  if (!inBackoff) ensureWorkflowTask(run);
   else if (waking.skipBackoff === true) {
     run.finishTask(run.run.backoffTaskId);
     scheduleWorkflowTask(run);

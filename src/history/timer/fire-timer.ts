@@ -9,7 +9,7 @@ import type { HistoryReply } from '../replies.ts';
 import { isRunning, type Run, type UserTimer } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
 import { retryState } from '../wire-enums.ts';
-import { wake } from '../workflow-task/workflow-task.ts';
+import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 const done: HistoryReply = { kind: 'done' };
 
@@ -46,13 +46,13 @@ function fireForRun(
   run: Run,
   task: Extract<TimerTask, { readonly kind: 'userTimer' | 'firstWorkflowTask' | 'runTimeout' | 'executionTimeout' | 'retention' }>,
 ): void {
-  const firing = draft.about(run);
+  const firing = draft.open(run);
   switch (task.kind) {
     case 'userTimer':
       if (isRunning(run)) fireUserTimers(draft, run, task.taskId);
       return;
     case 'firstWorkflowTask':
-      if (run.previousStartedEventId === 0) wake(firing);
+      if (run.previousStartedEventId === 0) ensureWorkflowTask(firing);
       return;
     case 'runTimeout':
     case 'executionTimeout':
@@ -64,7 +64,7 @@ function fireForRun(
       if (isStillNeeded(draft, run)) {
         const fireTimeMs = draft.nowMs + draft.limits.retentionRecheckMs;
         firing.addTask({ kind: 'retention', taskId: draft.nextTaskId(), fireTimeMs, key: run.key });
-      } else firing.noteInShard({ kind: 'runForgotten' });
+      } else firing.addShardFact({ kind: 'runForgotten' });
   }
 }
 
@@ -87,12 +87,12 @@ function fireUserTimers(draft: Draft, run: Run, firedTaskId: number): void {
   // The task that fired is over: its timer must not wait for another.
   const own = due.find(({ taskId }) => taskId === firedTaskId);
   if (own !== undefined && !together.includes(own)) together.push(own);
-  const firing = draft.about(run);
+  const firing = draft.open(run);
   for (const { timerId, startedEventId, taskId } of together) {
     draft.finishTask(taskId);
     firing.addOrBuffer('timerFired', { timerId, startedEventId });
   }
-  if (together.length > 0) wake(firing);
+  if (together.length > 0) ensureWorkflowTask(firing);
 }
 
 /** Of a run with thousands of timers, one at a time may be due: all the others are not looked at each time. */

@@ -43,7 +43,7 @@ export function cancelTimer(completion: Completion, command: CommandOfType<'canc
     }
     if (startedEventId === undefined)
       return bad(cause, `invalid history builder state for action: add-timer-canceled-event, TimerID: ${timerId}`);
-    run.note({ kind: 'timerFiredUnbuffered', timerId });
+    run.addFact({ kind: 'timerFiredUnbuffered', timerId });
     completion.unhandledEvents = completion.unhandledEvents && run.run.buffered.length > 0;
   }
   run.add(

@@ -53,8 +53,8 @@ export function completeWorkflowTask(draft: Draft, request: CompleteWorkflowTask
     return { kind: 'workflowTaskCompleted', workflowTask: undefined, activityTasks: [], resetHistoryEventId: run.previousStartedEventId };
   }
 
-  const completing = draft.about(run);
-  completing.write();
+  const completing = draft.open(run);
+  completing.ensureReal();
   const isHeartbeat = request.forceCreateNewWorkflowTask && request.commands.length === 0;
   if (isHeartbeat && draft.nowMs - workflowTask.originalScheduledTimeMs > draft.limits.workflowTaskHeartbeatMsMax) {
     return endHeartbeats(completing, request);
@@ -136,13 +136,13 @@ function writeCompleted(run: RunDraft, request: CompleteWorkflowTask): number {
 function setSticky(run: RunDraft, sticky: StickyAttributes | undefined): void {
   const old = run.run.sticky;
   if (sticky === undefined || sticky.taskQueue.name === '') {
-    if (old !== undefined) run.note({ kind: 'stickyCleared' });
+    if (old !== undefined) run.addFact({ kind: 'stickyCleared' });
     return;
   }
   const { taskQueue } = sticky;
   const scheduleToStartTimeoutMs = stickyScheduleToStart(sticky.scheduleToStartTimeoutMs, run.draft.limits);
   if (old?.taskQueue.name === taskQueue.name && old.scheduleToStartTimeoutMs === scheduleToStartTimeoutMs) return;
-  run.note({ kind: 'stickySet', sticky: { taskQueue, scheduleToStartTimeoutMs } });
+  run.addFact({ kind: 'stickySet', sticky: { taskQueue, scheduleToStartTimeoutMs } });
 }
 
 function applyCommand(completion: Completion, command: WorkflowCommand): CommandFailure | undefined {
@@ -218,8 +218,8 @@ function endHeartbeats(run: RunDraft, request: CompleteWorkflowTask): Rejected {
   const { scheduledEventId, startedEventId } = workflowTask;
   if (workflowTask.kind === 'normal') {
     run.add('workflowTaskTimedOut', { scheduledEventId, startedEventId, timeoutType: timeoutType.startToClose });
-  } else run.note({ kind: 'workflowTaskFailed', unhandledCommand: false });
-  if (run.run.sticky !== undefined) run.note({ kind: 'stickyCleared' });
+  } else run.addFact({ kind: 'workflowTaskFailed', unhandledCommand: false });
+  if (run.run.sticky !== undefined) run.addFact({ kind: 'stickyCleared' });
   scheduleWorkflowTask(run, { jitter: request.jitter });
   return reject({ reason: 'task-not-found', message: 'workflow task heartbeat timeout' });
 }
@@ -233,7 +233,7 @@ function failTask(draft: Draft, run: Run, request: CompleteWorkflowTask, failure
   assert(workflowTask !== undefined, 'the task that is answered');
   if (workflowTask.attempt > 1 && failure.cause !== 'unhandledCommand' && !failure.terminate) return answer;
 
-  const failing = draft.about(run);
+  const failing = draft.open(run);
   writeWorkflowTaskFailed(failing, {
     cause: workflowTaskFailedCause[failure.cause],
     failure: draft.wire.encodeFailure({ message, cause: undefined, info: { kind: 'server', nonRetryable: false } }),

@@ -17,7 +17,7 @@ export function failWorkflowTask(draft: Draft, command: FailWorkflowTask): Histo
     const run = findRun(draft.shard, command.task.key);
     return run !== undefined && !isRunning(run) ? workflowClosed : found;
   }
-  const failing = draft.about(found.run);
+  const failing = draft.open(found.run);
   if (command.cause === workflowTaskFailedCause.grpcMessageTooLarge) {
     terminateRun(failing, { reason: 'GrpcMessageTooLarge', details: undefined, identity: 'history-service', links: [] });
     return { kind: 'done' };
@@ -41,12 +41,12 @@ export type TaskFailure = {
 
 /** An event for the first attempt only: a failing workflow would otherwise fill its history with its failures. */
 export function writeWorkflowTaskFailed(run: RunDraft, { cause, failure, identity, binaryChecksum }: TaskFailure): void {
-  run.write();
+  run.ensureReal();
   const { workflowTask } = run.run;
   assert(workflowTask !== undefined, 'a task fails');
   finishWorkflowTaskTasks(run);
   if (workflowTask.kind === 'transient') {
-    run.note({ kind: 'workflowTaskFailed', unhandledCommand: cause === workflowTaskFailedCause.unhandledCommand });
+    run.addFact({ kind: 'workflowTaskFailed', unhandledCommand: cause === workflowTaskFailedCause.unhandledCommand });
     return;
   }
   run.add('workflowTaskFailed', {
@@ -71,7 +71,7 @@ export function fireWorkflowTaskTimeout(
   const run = findRun(draft.shard, task.key);
   draft.finishTask(task.taskId);
   if (run === undefined) return;
-  const changing = draft.about(run);
+  const changing = draft.open(run);
   const { workflowTask } = run;
   if (!isRunning(run) || workflowTask === undefined || workflowTask.stamp !== task.stamp) return;
   const { scheduledEventId, startedEventId } = workflowTask;
@@ -82,7 +82,7 @@ export function fireWorkflowTaskTimeout(
   } else {
     if (startedEventId === 0) return;
     finishWorkflowTaskTasks(changing);
-    if (workflowTask.kind === 'transient') changing.note({ kind: 'workflowTaskFailed', unhandledCommand: false });
+    if (workflowTask.kind === 'transient') changing.addFact({ kind: 'workflowTaskFailed', unhandledCommand: false });
     else changing.add('workflowTaskTimedOut', { scheduledEventId, startedEventId, timeoutType: timeoutType.startToClose });
   }
   scheduleWorkflowTask(changing, { jitter });
@@ -99,12 +99,12 @@ export function resetStickyTaskQueue(draft: Draft, command: ResetStickyTaskQueue
 /** A workflow task that waits in the sticky queue moves to the normal one. */
 export function clearStickiness(draft: Draft, run: Run): void {
   if (run.sticky === undefined) return;
-  const changing = draft.about(run);
-  changing.note({ kind: 'stickyCleared' });
+  const changing = draft.open(run);
+  changing.addFact({ kind: 'stickyCleared' });
   const { workflowTask } = changing.run;
   if (workflowTask !== undefined && workflowTask.startedEventId === 0 && workflowTask.taskQueue.kind === taskQueueKind.sticky) {
     finishWorkflowTaskTasks(changing);
-    changing.note({ kind: 'workflowTaskRequeued', taskQueue: run.start.taskQueue });
+    changing.addFact({ kind: 'workflowTaskRequeued', taskQueue: run.start.taskQueue });
     dispatchWorkflowTask(changing);
   }
 }

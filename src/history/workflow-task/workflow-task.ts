@@ -32,9 +32,9 @@ export type Scheduling = {
 };
 
 /** What is written wakes the workflow: unless a task is pending already, one is scheduled now. */
-export function wake(run: RunDraft, scheduling: Scheduling = {}): void {
+export function ensureWorkflowTask(run: RunDraft, scheduling: Scheduling = {}): void {
   if (!isRunning(run.run)) return;
-  run.write();
+  run.ensureReal();
   if (run.run.workflowTask === undefined) scheduleWorkflowTask(run, scheduling);
 }
 
@@ -47,10 +47,10 @@ export function scheduleWorkflowTask(run: RunDraft, scheduling: Scheduling = {})
   const taskQueue = currentTaskQueue(run.run);
   const startToCloseTimeoutMs = startToCloseTimeout(run, attempt, scheduling.jitter ?? 0);
   if (attempt === 1) run.add('workflowTaskScheduled', { taskQueue, startToCloseTimeoutMs, attempt });
-  else run.note({ kind: 'workflowTaskScheduled', scheduledEventId: run.run.nextEventId, attempt, taskQueue, startToCloseTimeoutMs });
+  else run.addFact({ kind: 'workflowTaskScheduled', scheduledEventId: run.run.nextEventId, attempt, taskQueue, startToCloseTimeoutMs });
 
   const { originalScheduledTimeMs } = scheduling;
-  if (originalScheduledTimeMs !== undefined) run.note({ kind: 'workflowTaskHeartbeat', originalScheduledTimeMs });
+  if (originalScheduledTimeMs !== undefined) run.addFact({ kind: 'workflowTaskHeartbeat', originalScheduledTimeMs });
   if (scheduling.dispatch ?? true) dispatchWorkflowTask(run);
 }
 
@@ -128,9 +128,9 @@ export function startWorkflowTask(draft: Draft, command: StartWorkflowTask): His
   }
   if (workflowTask.kind === 'speculative') return startSpeculative(draft, run, workflowTask, command);
 
-  const starting = draft.about(run);
+  const starting = draft.open(run);
   const { sticky } = run;
-  if (sticky !== undefined && command.taskQueue.name !== sticky.taskQueue.name) starting.note({ kind: 'stickyCleared' });
+  if (sticky !== undefined && command.taskQueue.name !== sticky.taskQueue.name) starting.addFact({ kind: 'stickyCleared' });
   writeStarted(starting, command.pollRequestId, command.identity);
   assert(starting.run.workflowTask !== undefined, 'started just now');
   return describeStarted(draft, starting.run, starting.run.workflowTask);
@@ -162,7 +162,7 @@ export function writeStarted(run: RunDraft, requestId: string, identity: string)
       targetWorkerDeploymentVersionChanged: false,
     });
   } else {
-    run.note({ kind: 'workflowTaskStarted', requestId, identity, historySizeBytes, suggestContinueAsNewReasons });
+    run.addFact({ kind: 'workflowTaskStarted', requestId, identity, historySizeBytes, suggestContinueAsNewReasons });
   }
   armWorkflowTaskTimeout(run, workflowTask.startToCloseTimeoutMs, 'startToClose');
 }

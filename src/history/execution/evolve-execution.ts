@@ -1,0 +1,149 @@
+/** What events do to the run as a whole: how it begins, what it carries, how it closes. */
+import { unreachable } from '../../kernel/assert.ts';
+import type { RunKey } from '../commands.ts';
+import { type EventOf, eventTypeNumber, type HistoryEvent, type WorkflowExecutionStartedAttributes } from '../events.ts';
+import { mergeFields } from '../fields.ts';
+import { Pending } from '../pending.ts';
+import type { HistoryWire } from '../replies.ts';
+import { newRun, type Run, status } from '../state.ts';
+
+type ExecutionEvent = Extract<
+  HistoryEvent,
+  {
+    readonly type:
+      | 'workflowExecutionCancelRequested'
+      | 'workflowExecutionOptionsUpdated'
+      | 'upsertWorkflowSearchAttributes'
+      | 'workflowPropertiesModified'
+      | 'workflowExecutionCompleted'
+      | 'workflowExecutionFailed'
+      | 'workflowExecutionCanceled'
+      | 'workflowExecutionTerminated'
+      | 'workflowExecutionTimedOut'
+      | 'workflowExecutionContinuedAsNew';
+  }
+>;
+
+/** A run begins with its Started event. */
+export function runFromStarted(key: RunKey, namespace: string, started: EventOf<'workflowExecutionStarted'>): Run {
+  const a = started.attributes;
+  const startTimeMs = started.eventTimeMs;
+  const executionTimeMs = startTimeMs + a.firstWorkflowTaskBackoffMs;
+  const self = { workflowId: key.workflowId, runId: key.runId };
+  const parent = a.parentWorkflowExecution;
+  const run = newRun(key, namespace, {
+    workflowType: a.workflowType?.name ?? '',
+    taskQueue: a.taskQueue ?? { name: '', kind: 1, normalName: '' },
+    startTimeMs,
+    executionTimeMs,
+    executionTimeoutMs: a.workflowExecutionTimeoutMs,
+    runTimeoutMs: a.workflowRunTimeoutMs,
+    taskTimeoutMs: a.workflowTaskTimeoutMs,
+    runExpirationMs: runExpiration(executionTimeMs, a),
+    executionExpirationMs: a.workflowExecutionExpirationTimeMs,
+    firstRunId: a.firstExecutionRunId,
+    originalRunId: a.originalExecutionRunId,
+    attempt: a.attempt,
+    parent:
+      parent === undefined
+        ? undefined
+        : {
+            namespaceId: a.parentWorkflowNamespaceId,
+            namespace: a.parentWorkflowNamespace,
+            workflowId: parent.workflowId,
+            runId: parent.runId,
+            initiatedEventId: a.parentInitiatedEventId,
+            rootWorkflowId: (a.rootWorkflowExecution ?? self).workflowId,
+            rootRunId: (a.rootWorkflowExecution ?? self).runId,
+          },
+    root: a.rootWorkflowExecution ?? self,
+    userMetadata: started.userMetadata,
+    priority: a.priority,
+    links: started.links,
+  });
+  run.memo = a.memo;
+  run.searchAttributes = a.searchAttributes;
+  return run;
+}
+
+function runExpiration(executionTimeMs: number, a: WorkflowExecutionStartedAttributes): number {
+  const runEnd = a.workflowRunTimeoutMs === 0 ? 0 : executionTimeMs + a.workflowRunTimeoutMs;
+  const executionEnd = a.workflowExecutionExpirationTimeMs;
+  if (runEnd === 0 || executionEnd === 0) return runEnd + executionEnd;
+  return Math.min(runEnd, executionEnd);
+}
+
+export function evolveExecution(run: Run, event: ExecutionEvent, wire: HistoryWire): void {
+  switch (event.type) {
+    case 'workflowExecutionCancelRequested':
+      run.cancelRequested = true;
+      return;
+    case 'workflowExecutionOptionsUpdated': {
+      const requestId = event.attributes.attachedRequestId;
+      if (requestId !== '') attachRequestId(run, requestId, event.eventId, eventTypeNumber.workflowExecutionOptionsUpdated);
+      return;
+    }
+    case 'upsertWorkflowSearchAttributes':
+      run.searchAttributes = mergeFields(run.searchAttributes, event.attributes.searchAttributes, wire);
+      return;
+    case 'workflowPropertiesModified':
+      run.memo = mergeFields(run.memo, event.attributes.upsertedMemo, wire);
+      return;
+
+    case 'workflowExecutionCompleted':
+      markClosed(run, status.completed, event.eventTimeMs);
+      return;
+    case 'workflowExecutionFailed':
+      markClosed(run, status.failed, event.eventTimeMs);
+      return;
+    case 'workflowExecutionCanceled':
+      markClosed(run, status.canceled, event.eventTimeMs);
+      return;
+    case 'workflowExecutionTerminated':
+      markClosed(run, status.terminated, event.eventTimeMs);
+      return;
+    case 'workflowExecutionTimedOut':
+      markClosed(run, status.timedOut, event.eventTimeMs);
+      return;
+    case 'workflowExecutionContinuedAsNew':
+      run.successorRunId = event.attributes.newExecutionRunId;
+      markClosed(run, status.continuedAsNew, event.eventTimeMs);
+      return;
+    default:
+      return unreachable(event);
+  }
+}
+
+export function attachRequestId(run: Run, requestId: string, eventId: number, eventType: number): void {
+  run.requestIds = [...run.requestIds.filter((entry) => entry.requestId !== requestId), { requestId, eventId, eventType }];
+}
+
+/** Shared by all closed runs: nothing is ever added to them again. */
+const none: Pick<Run, 'activities' | 'activityIds' | 'timers' | 'children' | 'externalSignals' | 'externalCancels'> = {
+  activities: new Pending(),
+  activityIds: new Pending(),
+  timers: new Pending(),
+  children: new Pending(),
+  externalSignals: new Pending(),
+  externalCancels: new Pending(),
+};
+
+function markClosed(run: Run, closedAs: number, timeMs: number): void {
+  run.status = closedAs;
+  run.closeTimeMs = timeMs;
+  run.workflowTask = undefined;
+  run.workflowTaskAttempt = 1;
+  run.closeAttempted = false;
+  run.sticky = undefined;
+  run.buffered = [];
+  run.bufferedBytes = 0;
+  run.timeoutTaskId = 0;
+  run.backoffTaskId = 0;
+  run.attemptBytes = 0;
+  run.activities = none.activities;
+  run.activityIds = none.activityIds;
+  run.timers = none.timers;
+  run.children = none.children;
+  run.externalSignals = none.externalSignals;
+  run.externalCancels = none.externalCancels;
+}
