@@ -3,11 +3,11 @@ import { Census } from '../../src/actors/census.ts';
 import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
 import { createLogger, silentLogger } from '../../src/observability/logger.ts';
 import { checkFirstStart } from '../../src/start/whole-journals.ts';
-import { SimClock } from './sim-clock.ts';
+import { HandClock } from '../support/hand-clock.ts';
 
 type Change = (change: Partial<PartitionStatus>) => void;
 
-let clock: SimClock;
+let clock: HandClock;
 let lines: string[];
 let fatal: string[];
 let moved: number;
@@ -15,7 +15,7 @@ let census: Census;
 let changes: Record<'cluster' | 'history' | 'matching', Change>;
 
 beforeEach(() => {
-  clock = new SimClock();
+  clock = new HandClock('when moved');
   lines = [];
   fatal = [];
   moved = 0;

@@ -6,7 +6,7 @@ import { Router } from '../../src/actors/router.ts';
 import { systemRandom } from '../../src/actors/system-ports.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
-import { HandClock } from './hand-clock.ts';
+import { HandClock } from '../support/hand-clock.ts';
 import { jsonClaims, type LedgerCommand, ledgerCodec, ledgerMemory, type LedgerReply, ledgerScale } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
 

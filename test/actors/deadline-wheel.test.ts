@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DeadlineWheel } from '../../src/actors/deadline-wheel.ts';
-import { SimClock } from './sim-clock.ts';
+import { HandClock } from '../support/hand-clock.ts';
 import type { WheelEntry } from '../../src/actors/deadline-wheel.ts';
 
 type Entry = WheelEntry & { readonly name: number };
@@ -19,7 +19,7 @@ describe('deadline wheel', () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const clock = new SimClock();
+        const clock = new HandClock('when moved');
         clock.nowMs = 12_345;
         const expired = new Map<Entry, number>();
         const wheel = new DeadlineWheel<Entry>(clock, (each) => {
@@ -59,7 +59,7 @@ describe('deadline wheel', () => {
   });
 
   test('one timer serves many deadlines, and none is left when all are gone', () => {
-    const clock = new SimClock();
+    const clock = new HandClock('when moved');
     const wheel = new DeadlineWheel<Entry>(clock, () => {});
     const entries = Array.from({ length: 1_000 }, (_, index) => entry(index, 100 + index));
     for (const each of entries) wheel.add(each);
@@ -70,7 +70,7 @@ describe('deadline wheel', () => {
   });
 
   test('an entry that is removed by the expiry of another does not expire', () => {
-    const clock = new SimClock();
+    const clock = new HandClock('when moved');
     const second = entry(2, 10);
     const names: number[] = [];
     const wheel: DeadlineWheel<Entry> = new DeadlineWheel<Entry>(clock, (each) => {

@@ -28,7 +28,7 @@ import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { completion } from '../history/completion.ts';
 import { namespaceId, startAttributes, startChild } from '../history/shard-under-test.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
-import { HandClock } from './hand-clock.ts';
+import { HandClock } from '../support/hand-clock.ts';
 import { jsonClaims } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
 

@@ -13,7 +13,7 @@ import { silentLogger } from '../../src/observability/logger.ts';
 import { matchingCodec } from '../../src/topics/codec/matching-codec.ts';
 import { activities, add, poll, sticky, task, workflows } from '../matching/fixtures.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
-import { HandClock } from './hand-clock.ts';
+import { HandClock } from '../support/hand-clock.ts';
 import { jsonClaims } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
 

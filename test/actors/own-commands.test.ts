@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { OWN_COMMAND_ATTEMPTS_MAX, OwnCommands } from '../../src/actors/own-commands.ts';
-import { HandClock } from './hand-clock.ts';
+import { HandClock } from '../support/hand-clock.ts';
 
 test('a command is tried a few times, ever more slowly', () => {
   const own = new OwnCommands(new HandClock());

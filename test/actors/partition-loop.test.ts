@@ -7,7 +7,7 @@ import { Router } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { createLogger, silentLogger } from '../../src/observability/logger.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
-import { HandClock } from './hand-clock.ts';
+import { HandClock } from '../support/hand-clock.ts';
 import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
 import type { AskFailure } from '../../src/actors/asks.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReplayTurns } from '../../src/actors/replay-turns.ts';
-import { HandClock } from './hand-clock.ts';
+import { HandClock } from '../support/hand-clock.ts';
 
 /** Sixteen partitions read at once; each answer is decoded in the turn of the event loop in which it comes. */
 class Reads {

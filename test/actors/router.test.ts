@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { Router } from '../../src/actors/router.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
-import { SimClock } from './sim-clock.ts';
+import { HandClock } from '../support/hand-clock.ts';
 import type { AskFailure } from '../../src/actors/asks.ts';
 import type { Address, Asker, Endpoint } from '../../src/actors/router.ts';
 import type { Rejected, StartReply } from '../../src/history/replies.ts';
@@ -25,13 +25,13 @@ class Actor implements Endpoint<string> {
 }
 
 function bench(): {
-  clock: SimClock;
+  clock: HandClock;
   router: Router;
   actor: Actor;
   answers: unknown[];
   ask: (command: string, deadlineMs?: number) => number;
 } {
-  const clock = new SimClock();
+  const clock = new HandClock('when moved');
   const router = new Router(clock);
   const actor = new Actor();
   router.attach(address, actor);
@@ -119,7 +119,7 @@ describe('router', () => {
 
   test('a caller that throws harms neither the actor nor other callers', () => {
     const failures: unknown[] = [];
-    const router = new Router(new SimClock(), (error) => failures.push(error));
+    const router = new Router(new HandClock('when moved'), (error) => failures.push(error));
     router.attach(address, new Actor());
     const answers: unknown[] = [];
     const broken = router.ask<string, string>(address, 'a', FAR_AWAY_MS, () => {

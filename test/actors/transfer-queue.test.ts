@@ -3,47 +3,12 @@ import { TransferQueue, type TransferShard } from '../../src/actors/transfer-que
 import type { Asker } from '../../src/actors/router.ts';
 import type { TransferTask } from '../../src/history/tasks.ts';
 import { createLogger } from '../../src/observability/logger.ts';
-import type { Clock, Timer } from '../../src/actors/ports.ts';
+import { HandClock } from '../support/hand-clock.ts';
 import { historyRecord } from './history-record.ts';
-
-/** Goes on by tenths of a second: coarse, and fast with many timers. */
-class CoarseClock implements Clock {
-  #nowMs = 0;
-  #timers: { readonly dueMs: number; readonly callback: () => void }[] = [];
-
-  wallMs(): number {
-    return this.#nowMs;
-  }
-
-  monoMs(): number {
-    return this.#nowMs;
-  }
-
-  after(delayMs: number, callback: () => void): Timer {
-    this.#timers.push({ dueMs: this.#nowMs + delayMs, callback });
-    return { cancel: () => {} };
-  }
-
-  soon(callback: () => void): void {
-    this.after(0, callback);
-  }
-
-  advance(ms: number): void {
-    for (const untilMs = this.#nowMs + ms; this.#nowMs < untilMs;) {
-      this.#nowMs += 100;
-      const timers = this.#timers;
-      this.#timers = [];
-      for (const timer of timers) {
-        if (timer.dueMs <= this.#nowMs) timer.callback();
-        else this.#timers.push(timer);
-      }
-    }
-  }
-}
 
 /** A shard whose tasks matching refuses until the test says otherwise. */
 class Bench {
-  readonly clock = new CoarseClock();
+  readonly clock = new HandClock('when moved');
   readonly lines: string[] = [];
   readonly queue: TransferQueue;
   asks = 0;
