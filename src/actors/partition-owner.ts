@@ -26,10 +26,11 @@
 import { assert } from '../kernel/assert.ts';
 import { AppendRefusals } from './append-refusals.ts';
 import { claimRecord } from './claim.ts';
+import { EndOfLog } from './end-of-log.ts';
 import { JournalFold } from './journal-fold.ts';
 import { JournalNotices } from './journal-notices.ts';
+import { JournalTail } from './journal-tail.ts';
 import { LogError } from './log.ts';
-import { readStretch } from './log-stretch.ts';
 import { OwnerPosition } from './owner-position.ts';
 import { PartitionLife } from './partition-machine.ts';
 import { Patience } from './patience.ts';
@@ -39,9 +40,10 @@ import { ReplayTurns } from './replay-turns.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Claim, ClaimCodec } from './claim.ts';
 import type { LogPosition } from './effective.ts';
+import type { EndAsker } from './end-of-log.ts';
 import type { FoldTrouble } from './journal-fold.ts';
 import type { AppendOutcome, BatchSource, Log, LogAttachment, LogRecord, PartitionId, SealedBatch, StoredRecord } from './log.ts';
-import type { ClaimInLog, Stretch } from './log-stretch.ts';
+import type { ClaimInLog } from './log-stretch.ts';
 import type { PartitionState } from './partition-machine.ts';
 import type { Clock, Random } from './ports.ts';
 
@@ -140,9 +142,10 @@ type Claiming = {
   unanswered: number;
   /** A late copy of an earlier claim is void, whoever wrote it. */
   readonly ownNonces: Set<string>;
+  /** The claim is in the log: what stands before it is being judged. */
+  landed: boolean;
 };
 
-const noNonces: ReadonlySet<string> = new Set();
 /** A log that refuses for longer than this does not hold up a shutdown. */
 const DRAIN_REFUSED_MS_MAX = 3_000;
 
@@ -158,6 +161,8 @@ export class PartitionOwner implements BatchSource {
   readonly #notices: JournalNotices;
   readonly #journal: JournalFold;
   readonly #refusals: AppendRefusals;
+  readonly #tail: JournalTail;
+  readonly #end: EndOfLog;
   readonly barrier: ReadBarrier;
   readonly stopped = (): boolean => !this.#serving;
 
@@ -172,18 +177,10 @@ export class PartitionOwner implements BatchSource {
   #refolds = 0;
   /** It has served, in this process. */
   #served = false;
-  /** A stretch is being read back: nothing is sealed meanwhile. */
-  #judging = false;
-  #judgement = 0;
-  /** The leader changed since the tail was looked at. */
-  #tailSuspect = false;
-  /** The number of the `log.end()` under way; 0 = none. */
-  #endAsked = 0;
   /** An end that lies behind an append under way: judged after it. */
   #endPending: { readonly asked: number; readonly end: number } | undefined;
   /** This memory was told that it owns. */
   #activated = false;
-  #watching = false;
   #reason = '';
   #trouble = '';
   #rival: ClaimInLog | undefined;
@@ -202,15 +199,25 @@ export class PartitionOwner implements BatchSource {
     this.#progress = new ReplayProgress(clock, logger, () => this.#statusChanged());
     this.#notices = new JournalNotices(clock, logger);
     this.#refusals = new AppendRefusals(clock, this.#patience, () => this.append());
+    const { partition, log, claims } = options;
+    const journal = { partition, log, claims, position: this.#position, notices: this.#notices, patience: this.#patience };
+    this.#tail = new JournalTail({ ...journal, logger, retryDelayMs, mayPass });
+    const { watchIntervalMs } = this.#limits;
+    const { barrier } = this;
+    this.#end = new EndOfLog({
+      partition,
+      log,
+      barrier,
+      patience: this.#patience,
+      asker: this.#endAsker(),
+      watchIntervalMs,
+      retryDelayMs,
+      mayPass,
+    });
     this.#journal = new JournalFold({
-      partition: options.partition,
-      log: options.log,
-      claims: options.claims,
-      position: this.#position,
-      notices: this.#notices,
+      ...journal,
       progress: this.#progress,
       turns: options.turns ?? new ReplayTurns(clock),
-      patience: this.#patience,
       apply: (record) => memory.fold(record),
     });
   }
@@ -345,7 +352,7 @@ export class PartitionOwner implements BatchSource {
     if (outcome.kind !== 'appended') return this.#doubt(`an append's outcome is unknown: ${outcome.reason}`);
     const expected = this.#cursor.offset;
     if (outcome.baseOffset < expected) return this.#vanished(`an append landed at ${outcome.baseOffset}`);
-    if (outcome.baseOffset > expected || this.#tailSuspect) {
+    if (outcome.baseOffset > expected || this.#tail.suspect) {
       this.#background(this.#judge(outcome.baseOffset + sent.records.length, sent));
       return;
     }
@@ -365,7 +372,7 @@ export class PartitionOwner implements BatchSource {
   /** Nothing under way, nothing in doubt: what came in between is looked at, and things go on. */
   #appendOver(): void {
     this.#sent = undefined;
-    if (this.#tailSuspect) this.reconnected();
+    if (this.#tail.suspect) this.reconnected();
     const pending = this.#endPending;
     this.#endPending = undefined;
     if (pending !== undefined) this.#endKnown(pending.asked, pending.end);
@@ -410,14 +417,9 @@ export class PartitionOwner implements BatchSource {
    * undefined when only the end of the log was looked at, with the number of that proof.
    */
   async #judge(until: number, sent: Sent | undefined, endAsked = 0): Promise<void> {
-    this.#judging = true;
-    this.#tailSuspect = false;
-    this.#judgement += 1;
-    const judgement = this.#judgement;
-    const stretch = await this.#tryStretch(until, sent?.records ?? []);
-    if (judgement !== this.#judgement) return;
-    this.#judging = false;
-    if (stretch === undefined) return this.#doubt('the records before an append cannot be read');
+    const stretch = await this.#tail.read(until, sent?.records ?? []);
+    if (stretch === 'givenUp') return;
+    if (stretch === 'unreadable') return this.#doubt('the records before an append cannot be read');
     if (!stretch.intact) return this.#vanished('the last confirmed record was replaced');
     if (sent !== undefined && stretch.found !== undefined) this.#confirm(sent, stretch.found);
     if (stretch.rival !== undefined) {
@@ -433,46 +435,13 @@ export class PartitionOwner implements BatchSource {
     this.#appendOver();
   }
 
-  /** Undefined when the log cannot be read now. */
-  async #tryStretch(until: number, batch: readonly LogRecord[]): Promise<Stretch | undefined> {
-    try {
-      return await this.#readStretch(until, batch);
-    } catch (error) {
-      if (error instanceof LogError && (this.#mayPass(error) || error.code === 'out-of-range')) {
-        this.#logger.warn('the log cannot be read back', { error });
-        return undefined;
-      }
-      throw error;
-    }
-  }
-
-  #readStretch(until: number, batch: readonly LogRecord[]): Promise<Stretch | undefined> {
-    const { log, partition, claims } = this.#options;
-    const turn = this.#turn;
-    return readStretch({
-      log,
-      partition,
-      claims,
-      cursor: this.#position.cursor,
-      last: this.#position.last,
-      until,
-      batch,
-      ownNonces: this.#claiming?.ownNonces ?? noNonces,
-      noticed: (verdict, record) => this.#notices.tell(verdict, record, this.#cursor),
-      pause: async () => {
-        await this.#patience.sleep(this.#limits.retryDelayMs);
-        return turn === this.#turn;
-      },
-    });
-  }
-
   /**
    * The connection to the partition's leader was lost, or the leader changed: what was confirmed must be found unchanged before anything
    * more is (T6). An append that is under way is judged by reading, whatever it returns.
    */
   reconnected(): void {
     if (!this.#serving) return;
-    this.#tailSuspect = true;
+    this.#tail.suspectIt();
     if (this.#sent === undefined && !this.#judging) this.#background(this.#judge(this.#cursor.offset, undefined));
   }
 
@@ -480,61 +449,42 @@ export class PartitionOwner implements BatchSource {
 
   /** Asks for the log's end when a read waits that nothing under way will prove. */
   proveReads(): void {
-    if (this.#endAsked !== 0 || this.#endPending !== undefined || this.#judging) return;
+    if (this.#end.asking || this.#endPending !== undefined || this.#judging) return;
     const mark = this.#memory.waitingMark();
     if (mark === undefined) return;
     // An append that is about to go is proof enough; one that rests after a refusal may rest for long.
     if (!this.#refusals.resting && (this.#again.length > 0 || this.#memory.openRecords() > 0)) return;
     if (this.#sent !== undefined && this.#sent.asked > mark) return;
-    this.#askEnd();
+    this.#end.ask();
   }
 
-  #askEnd(): void {
-    const turn = this.#turn;
-    const epoch = this.#cursor.epoch;
-    const expected = this.#cursor.offset;
-    const asked = this.barrier.ask();
-    this.#endAsked = asked;
-    this.#options.log.end(this.#options.partition).then(
-      (end) => {
-        if (turn !== this.#turn) return;
-        this.#endAsked = 0;
-        if (!this.#serving) return;
-        try {
-          // Asked before a doubt: it proves nothing about the memory that is served now.
-          if (epoch !== this.#cursor.epoch) return this.proveReads();
-          if (end < expected) return this.#doubt(`the log ends at ${end}, but ${expected} was confirmed`);
-          this.#endKnown(asked, end);
-          this.#memory.settleTurn();
-        } catch (error) {
-          this.fail(`a read could not be answered: ${describe(error)}`, error);
-        }
-      },
-      (error: unknown) => {
-        if (turn !== this.#turn) return;
-        if (error instanceof LogError && !this.#mayPass(error)) return this.fail(`the log cannot be asked: ${describe(error)}`, error);
-        this.#patience.after(this.#limits.retryDelayMs, () => {
-          this.#endAsked = 0;
-          if (this.#serving) this.proveReads();
-        });
-      },
-    );
+  #endAsker(): EndAsker {
+    return {
+      serving: () => this.#serving,
+      idle: () => this.#serving && this.#sent === undefined && !this.#judging,
+      cursor: () => this.#cursor,
+      found: (asked, end, expected) => this.#endFound(asked, end, expected),
+      notFound: () => this.proveReads(),
+      fail: (reason, error) => this.fail(reason, error),
+    };
+  }
+
+  #endFound(asked: number, end: number, expected: LogPosition): void {
+    try {
+      // Asked before a doubt: it proves nothing about the memory that is served now.
+      if (expected.epoch !== this.#cursor.epoch) return this.proveReads();
+      if (end < expected.offset) return this.#doubt(`the log ends at ${end}, but ${expected.offset} was confirmed`);
+      this.#endKnown(asked, end);
+      this.#memory.settleTurn();
+    } catch (error) {
+      this.fail(`a read could not be answered: ${describe(error)}`, error);
+    }
   }
 
   #endKnown(asked: number, end: number): void {
-    if (end <= this.#cursor.offset && !this.#tailSuspect) return this.barrier.prove(asked);
+    if (end <= this.#cursor.offset && !this.#tail.suspect) return this.barrier.prove(asked);
     if (this.#sent !== undefined || this.#judging) this.#endPending = { asked, end };
     else this.#background(this.#judge(end, undefined, asked));
-  }
-
-  /** An owner that appends nothing learns of its successor here, so that long polls fail instead of hanging. */
-  #watch(askedBefore: number): void {
-    this.#watching = true;
-    this.#patience.after(this.#limits.watchIntervalMs, () => {
-      const idle = this.barrier.mark() === askedBefore;
-      if (this.#serving && idle && this.#sent === undefined && !this.#judging && this.#endAsked === 0) this.#askEnd();
-      this.#watch(this.barrier.mark());
-    });
   }
 
   // ── Doubt ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -586,7 +536,7 @@ export class PartitionOwner implements BatchSource {
     const stretch = await this.#patience.persist(async () => {
       const { end } = await this.#options.log.bounds(this.#options.partition);
       if (end < this.#cursor.offset) return 'vanished';
-      return this.#readStretch(end, []);
+      return this.#tail.stretch(end, [], claiming.ownNonces);
     });
     if (turn !== this.#turn || stretch === undefined) return;
     if (stretch === 'vanished') return this.#vanished('the log is shorter');
@@ -596,13 +546,13 @@ export class PartitionOwner implements BatchSource {
   }
 
   /** Our claim is in the log: what stands before it is final. */
-  async #claimLanded({ doubted }: Claiming, claim: OwnClaim, sent: Sent, offset: number): Promise<void> {
+  async #claimLanded(claiming: Claiming, claim: OwnClaim, sent: Sent, offset: number): Promise<void> {
     const turn = this.#turn;
-    this.#judging = true;
+    const { doubted } = claiming;
+    claiming.landed = true;
     if (doubted === undefined) await this.#fold(offset + 1);
-    else await this.#settleDoubt(doubted, claim, offset);
+    else await this.#settleDoubt(claiming, doubted, claim, offset);
     if (turn !== this.#turn) return;
-    this.#judging = false;
     const owner = this.#position.lastClaim;
     assert(owner !== undefined, 'a claim that does not count stands behind one that does');
     if (owner.ownerNonce !== claim.claim.ownerNonce) return this.#lost(owner);
@@ -611,9 +561,9 @@ export class PartitionOwner implements BatchSource {
   }
 
   /** Nothing counts but what was sent: memory stays. Otherwise it is dropped and folded again. */
-  async #settleDoubt(doubted: readonly LogRecord[], claim: OwnClaim, offset: number): Promise<void> {
+  async #settleDoubt({ ownNonces }: Claiming, doubted: readonly LogRecord[], claim: OwnClaim, offset: number): Promise<void> {
     const turn = this.#turn;
-    const stretch = await this.#patience.persist(() => this.#readStretch(offset + 1, doubted));
+    const stretch = await this.#patience.persist(() => this.#tail.stretch(offset + 1, doubted, ownNonces));
     if (turn !== this.#turn || stretch === undefined) return;
     if (!stretch.intact) return this.#vanished('the last confirmed record was replaced');
     assert(stretch.owner !== undefined, 'our claim, or the one that beat it, stands in the stretch');
@@ -681,7 +631,7 @@ export class PartitionOwner implements BatchSource {
     const { epoch } = this.#cursor;
     assert(this.#life.send('claimed'), 'a claim is followed by service');
     this.#claiming = undefined;
-    this.#tailSuspect = false;
+    this.#tail.trust();
     this.#serving = true;
     this.#served = true;
     this.#accepted();
@@ -692,7 +642,7 @@ export class PartitionOwner implements BatchSource {
       this.#activated = true;
       this.#memory.activated(epoch);
     }
-    if (!this.#watching && !this.#options.log.exclusive) this.#watch(this.barrier.mark());
+    this.#end.watch();
     this.#memory.settleTurn();
   }
 
@@ -734,8 +684,7 @@ export class PartitionOwner implements BatchSource {
     this.#refusals.stopResting();
     this.#stopJudging();
     this.#progress.end();
-    this.#endAsked = 0;
-    this.#watching = false;
+    this.#end.stop();
     this.#attachment?.detach();
     this.#attachment = undefined;
     this.#dropMemory(`${this.name()} ${why}`);
@@ -752,8 +701,7 @@ export class PartitionOwner implements BatchSource {
   }
 
   #stopJudging(): void {
-    this.#judging = false;
-    this.#judgement += 1;
+    this.#tail.giveUp();
     this.#endPending = undefined;
   }
   // ── Helpers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -761,6 +709,11 @@ export class PartitionOwner implements BatchSource {
   /** Who has served had the rights, and somebody may be mending them; at a first start nobody knows that they are missing. */
   #mayPass(error: LogError): boolean {
     return error.recoverable || (error.code === 'denied' && this.#served);
+  }
+
+  /** What stands in the log is being looked at: nothing is sealed, and no outcome counts. */
+  get #judging(): boolean {
+    return this.#tail.reading || this.#claiming?.landed === true;
   }
 
   get #claim(): OwnClaim | undefined {
@@ -789,7 +742,7 @@ export class PartitionOwner implements BatchSource {
 }
 
 function claimingWith(doubted: readonly LogRecord[] | undefined): Claiming {
-  return { doubted, claim: undefined, unanswered: 0, ownNonces: new Set() };
+  return { doubted, claim: undefined, unanswered: 0, ownNonces: new Set(), landed: false };
 }
 
 function halves(records: readonly LogRecord[]): readonly (readonly LogRecord[])[] {

@@ -17,6 +17,7 @@ const WINDOW = 'src/actors/commit-window.ts';
 const POSITION = 'src/actors/owner-position.ts';
 const EFFECTIVE = 'src/actors/effective.ts';
 const STRETCH = 'src/actors/log-stretch.ts';
+const END = 'src/actors/end-of-log.ts';
 const BARRIER = 'src/actors/read-barrier.ts';
 
 export const seedsMax = 4_000;
@@ -41,8 +42,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'does not compare the base offset',
     file: OWNER,
-    search: 'if (outcome.baseOffset > expected || this.#tailSuspect) {',
-    replace: 'if (this.#tailSuspect) {',
+    search: 'if (outcome.baseOffset > expected || this.#tail.suspect) {',
+    replace: 'if (this.#tail.suspect) {',
     caughtBy: 'seeds',
   },
   {
@@ -238,15 +239,15 @@ export const plants: readonly Plant[] = [
   {
     name: 'takes any end of the log for proof',
     file: OWNER,
-    search: 'if (end <= this.#cursor.offset && !this.#tailSuspect) return this.barrier.prove(asked);',
+    search: 'if (end <= this.#cursor.offset && !this.#tail.suspect) return this.barrier.prove(asked);',
     replace: 'if (end >= 0) return this.barrier.prove(asked);',
     caughtBy: 'seeds',
   },
   {
     name: 'does not watch the log while idle',
-    file: OWNER,
-    search: 'if (this.#serving && idle && ',
-    replace: 'if (this.#serving && !idle && ',
+    file: END,
+    search: 'if (asker.idle() && nothingAsked && ',
+    replace: 'if (asker.idle() && !nothingAsked && ',
     caughtBy: 'seeds',
   },
   {
@@ -294,7 +295,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'trusts an offset after a leader change',
     file: OWNER,
-    search: 'if (outcome.baseOffset > expected || this.#tailSuspect) {',
+    search: 'if (outcome.baseOffset > expected || this.#tail.suspect) {',
     replace: 'if (outcome.baseOffset > expected) {',
     caughtBy: 'scenarios',
   },
