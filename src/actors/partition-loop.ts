@@ -21,6 +21,7 @@ import { assert, unreachable } from '../kernel/assert.ts';
 import { NOBODY } from './asks.ts';
 import { CommitWindow, RECORD_BYTES_MAX } from './commit-window.ts';
 import { BudgetShare, CommandBudget } from './command-budget.ts';
+import { LogSilence } from './log-silence.ts';
 import { type CommandMail, type Mail, Mailbox } from './mailbox.ts';
 import { PartitionOwner } from './partition-owner.ts';
 import { Parking } from './prefetch.ts';
@@ -33,7 +34,7 @@ import type { LogPosition } from './effective.ts';
 import type { Log, PartitionId, StoredRecord } from './log.ts';
 import type { CommitSubscriber, EncodedRecord, PartitionCore, PartitionHost, RecordCodec } from './partition-core.ts';
 import type { OwnedMemory, OwnerLimits, PartitionStatus } from './partition-owner.ts';
-import type { Clock, Random, Timer } from './ports.ts';
+import type { Clock, Random } from './ports.ts';
 import type { Prefetch } from './prefetch.ts';
 import type { ReplayTurns } from './replay-turns.ts';
 
@@ -136,11 +137,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   readonly #budget: CommandBudget;
   /** What waits here, decided or not. */
   readonly #share: BudgetShare;
-  /** Since when nothing was let out although something waits; Infinity: nothing waits. */
-  #waitingSinceMs = Infinity;
-  #silenceTimer: Timer | undefined;
-  /** Why nothing is accepted now, although the partition is ours; '' otherwise. */
-  #silence = '';
+  readonly #silence: LogSilence;
 
   constructor(options: PartitionLoopOptions<Command, Reply, Record, Effect>) {
     this.#options = options;
@@ -150,6 +147,12 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#parking = new Parking(options.prefetch);
     this.#budget = options.budget ?? new CommandBudget();
     this.#share = new BudgetShare(this.#budget);
+    this.#silence = new LogSilence({
+      clock: options.clock,
+      silenceMsMax: this.#limits.silenceMsMax,
+      describe: (seconds) => this.#describeSilence(seconds),
+      onSilent: (message, seconds) => this.#refuseWhileSilent(message, seconds),
+    });
     this.#window = new CommitWindow(this.#owner.barrier, this.#share);
   }
 
@@ -172,14 +175,14 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       if (failure !== undefined) return failure;
     }
     this.#mailbox.pushCommand(askId, command, bytes);
-    if (!this.#owner.serving) this.#waitBegins();
+    if (!this.#owner.serving) this.#silence.begins();
     this.#wake();
     return undefined;
   }
 
   /** Undefined: there is room for it, and it is taken. */
   #admit(bytes: number, finishesWork: boolean): AskFailure | undefined {
-    if (this.#silence !== '') return { kind: 'unavailable', message: this.#silence, refused: true };
+    if (this.#silence.message !== '') return { kind: 'unavailable', message: this.#silence.message, refused: true };
     if (this.#waiting >= this.#limits.mailboxCommandsMax) {
       return { kind: 'busy', message: `${this.#owner.name()} has ${this.#limits.mailboxCommandsMax} commands waiting` };
     }
@@ -366,16 +369,16 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
         this.#owner.wrote(encoded.timeMs);
         this.#core.accept(handled);
         this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects, bytes);
-        return this.#waitBegins();
+        return this.#silence.begins();
       case 'answer':
         this.#core.accept(handled);
         this.#window.hold(askId, handled.reply, handled.effects, bytes);
-        return this.#waitBegins();
+        return this.#silence.begins();
       case 'wait':
         this.#core.accept(handled);
         if (handled.barrier) {
           this.#window.hold(NOBODY, undefined, handled.effects, bytes);
-          return this.#waitBegins();
+          return this.#silence.begins();
         }
         for (const effect of handled.effects) this.#host.act(effect);
         return;
@@ -405,44 +408,23 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     const { held } = this.#window;
     this.#window.release(this.#whole, stopped);
     if (stopped()) return;
-    if (this.#window.held === 0 && this.#owner.serving) this.#waitEnds();
+    if (this.#window.held === 0 && this.#owner.serving) this.#silence.ends();
     else if (this.#window.held < held) {
-      this.#waitEnds();
-      this.#waitBegins();
+      this.#silence.ends();
+      this.#silence.begins();
     }
   }
 
-  #waitBegins(): void {
-    if (this.#waitingSinceMs !== Infinity) return;
-    this.#waitingSinceMs = this.#options.clock.monoMs();
-    if (this.#silenceTimer === undefined) this.#listenFor(this.#limits.silenceMsMax);
-  }
-
-  #waitEnds(): void {
-    this.#waitingSinceMs = Infinity;
-    this.#silence = '';
-  }
-
-  /** One timer for all that waits, and it is not moved while the log answers: a glance every few seconds under load. */
-  #listenFor(ms: number): void {
-    this.#silenceTimer = this.#options.clock.after(ms, () => {
-      this.#silenceTimer = undefined;
-      if (this.#waitingSinceMs === Infinity) return;
-      const leftMs = this.#waitingSinceMs + this.#limits.silenceMsMax - this.#options.clock.monoMs();
-      if (leftMs <= 0) this.#fallSilent();
-      this.#listenFor(leftMs <= 0 ? this.#limits.silenceMsMax : leftMs);
-    });
+  #describeSilence(seconds: number): string {
+    const trouble = this.#owner.trouble === '' ? '' : ` (${this.#owner.trouble})`;
+    return `${this.#owner.name()} has had no answer from its log for ${seconds} s${trouble}`;
   }
 
   /**
    * Memory stays, and what is decided is committed once the log answers: whoever waits for that cannot be told what will be. Whatever is
    * not decided is refused, as is what is asked from now on. The actor's own commands wait.
    */
-  #fallSilent(): void {
-    const seconds = Math.round((this.#options.clock.monoMs() - this.#waitingSinceMs) / 1000);
-    const trouble = this.#owner.trouble === '' ? '' : ` (${this.#owner.trouble})`;
-    this.#silence = `${this.#owner.name()} has had no answer from its log for ${seconds} s${trouble}`;
-    const message = this.#silence;
+  #refuseWhileSilent(message: string, seconds: number): void {
     // The log itself tells people about its outages, for all partitions together.
     this.#logger.debug('the log does not answer, whoever waits is told', { seconds });
     for (const askId of this.#window.waitingAsks()) this.#options.asks.fail(askId, { kind: 'unavailable', message });
@@ -495,9 +477,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#unparked = [];
     this.#window = new CommitWindow(this.#owner.barrier, this.#share);
     this.#share.giveBackAll();
-    this.#waitEnds();
-    this.#silenceTimer?.cancel();
-    this.#silenceTimer = undefined;
+    this.#silence.close();
     this.#tenure?.end();
     memory?.host.deactivated();
     this.#options.asks.abandon(message);
