@@ -10,7 +10,7 @@ import type { ClusterCommand } from '../cluster/commands.ts';
 import type { ClusterRecord } from '../cluster/records.ts';
 import type { ClusterReply } from '../cluster/replies.ts';
 import { PartitionActor, type ActorOptions } from './partition-actor.ts';
-import type { PartitionMemory } from './partition-loop.ts';
+import type { PartitionMemory } from './partition-core.ts';
 import type { ReplySink } from './router.ts';
 
 type Memory = PartitionMemory<ClusterCommand, ClusterReply, ClusterRecord, never>;

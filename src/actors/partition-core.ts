@@ -1,4 +1,4 @@
-/** What the partition loop needs of the core whose journal it keeps, and of the shell around that core. */
+/** What the partition loop needs of the core whose journal it keeps, of the shell around that core, and of what is built beside it. */
 import type { CommandIds, Handled } from '../kernel/handled.ts';
 
 export type EncodedRecord = {
@@ -50,3 +50,28 @@ export interface CommitSubscriber<Record> {
   /** The record is in the log for good at `offset`: live after its commit, and in replay. */
   committed(record: Record, offset: number, replayed: boolean): void;
 }
+
+/** The shell around a core, as the loop drives it. */
+export interface PartitionShell<Command, Reply, Effect> extends PartitionHost<Reply, Effect> {
+  /** Memory is complete and the partition is ours: offer what is pending, arm timers. */
+  activated(epoch: number): void;
+  /** A command could not be decided, or its record not be written: nothing happened. It has been logged, and who asked has been told. */
+  undecided(askId: number, command: Command, reason: string): void;
+  /** This memory is dropped (ownership lost, doubt, shutdown): stop its timers. Nothing else is called afterwards. */
+  deactivated(): void;
+}
+
+/** One memory of a partition: made anew at each takeover. */
+export type PartitionMemory<Command, Reply, Record, Effect> = {
+  readonly core: PartitionCore<Command, Reply, Record, Effect>;
+  readonly host: PartitionShell<Command, Reply, Effect>;
+  readonly subscribers: readonly CommitSubscriber<Record>[];
+};
+
+/** How many bytes a command counts for, and which commands are refused last. */
+export type CommandScale<Command> = {
+  /** Of what waits in memory, roughly. Called for each command: cheap. */
+  readonly bytesOf: (command: Command) => number;
+  /** It ends or begins what is under way already: refused last. */
+  readonly finishesWork: (command: Command) => boolean;
+};

@@ -32,28 +32,11 @@ import type { AskFailure, AskSink } from './asks.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { LogPosition } from './effective.ts';
 import type { Log, PartitionId, StoredRecord } from './log.ts';
-import type { CommitSubscriber, EncodedRecord, PartitionCore, PartitionHost, RecordCodec } from './partition-core.ts';
+import type { CommandScale, EncodedRecord, PartitionCore, PartitionMemory, PartitionShell, RecordCodec } from './partition-core.ts';
 import type { OwnedMemory, OwnerLimits, PartitionStatus } from './partition-owner.ts';
 import type { Clock, Random } from './ports.ts';
 import type { Prefetch } from './prefetch.ts';
 import type { ReplayTurns } from './replay-turns.ts';
-
-/** The shell around a core, as the loop drives it. */
-export interface PartitionShell<Command, Reply, Effect> extends PartitionHost<Reply, Effect> {
-  /** Memory is complete and the partition is ours: offer what is pending, arm timers. */
-  activated(epoch: number): void;
-  /** A command could not be decided, or its record not be written: nothing happened. It has been logged, and who asked has been told. */
-  undecided(askId: number, command: Command, reason: string): void;
-  /** This memory is dropped (ownership lost, doubt, shutdown): stop its timers. Nothing else is called afterwards. */
-  deactivated(): void;
-}
-
-/** One memory of a partition: made anew at each takeover. */
-export type PartitionMemory<Command, Reply, Record, Effect> = {
-  readonly core: PartitionCore<Command, Reply, Record, Effect>;
-  readonly host: PartitionShell<Command, Reply, Effect>;
-  readonly subscribers: readonly CommitSubscriber<Record>[];
-};
 
 export type PartitionLoopOptions<Command, Reply, Record, Effect> = {
   readonly partition: PartitionId;
@@ -77,14 +60,6 @@ export type PartitionLoopOptions<Command, Reply, Record, Effect> = {
   /** Shared by all actors of the process; absent: one of its own. */
   readonly budget?: CommandBudget;
   readonly scale: CommandScale<Command>;
-};
-
-/** How many bytes a command counts for, and which commands are refused last. */
-export type CommandScale<Command> = {
-  /** Of what waits in memory, roughly. Called for each command: cheap. */
-  readonly bytesOf: (command: Command) => number;
-  /** It ends or begins what is under way already: refused last. */
-  readonly finishesWork: (command: Command) => boolean;
 };
 
 export type PartitionLimits = OwnerLimits & {

@@ -4,8 +4,14 @@
  * A lost entry, one applied twice, an order that differs, a read of superseded state: all are seen by comparing lists.
  */
 import { NOBODY } from '../../src/actors/asks.ts';
-import type { CommandScale, PartitionMemory, PartitionShell } from '../../src/actors/partition-loop.ts';
-import type { EncodedRecord, PartitionCore, RecordCodec } from '../../src/actors/partition-core.ts';
+import type {
+  CommandScale,
+  EncodedRecord,
+  PartitionCore,
+  PartitionMemory,
+  PartitionShell,
+  RecordCodec,
+} from '../../src/actors/partition-core.ts';
 import type { CommandIds, Handled, ReplyEffect } from '../../src/kernel/handled.ts';
 
 export type LedgerCommand =
