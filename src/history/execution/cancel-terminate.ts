@@ -1,5 +1,5 @@
 /** Requests to end a workflow: one it may answer in its own time, one it may not. */
-import { terminateRun } from './close.ts';
+import { decideClose } from './close.ts';
 import type { RequestCancelWorkflow, ScheduleFirstWorkflowTask, TerminateWorkflow } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { findRun, findRunning, isRejected, reject, workflowNotFound } from '../reject.ts';
@@ -39,7 +39,7 @@ export function terminateWorkflow(draft: Draft, command: TerminateWorkflow): His
   const refusal = wrongTarget(run, command);
   if (refusal !== undefined) return refusal;
   const { reason, details, identity, links } = command;
-  terminateRun(draft.open(run), { reason, details, identity, links });
+  decideClose(draft.open(run), { kind: 'terminated', reason, details, identity, links });
   return { kind: 'done' };
 }
 

@@ -1,6 +1,5 @@
 /** COMPLETE_, FAIL_ and CANCEL_WORKFLOW_EXECUTION. */
-import { closeRun } from './close.ts';
-import { retryState } from '../wire-enums.ts';
+import { decideClose } from './close.ts';
 import {
   bad,
   commandMeta,
@@ -30,12 +29,8 @@ export function completeWorkflowExecution(
   if (exceedsBlob(completion, a.result)) {
     return tooLarge('badScheduleActivityAttributes', 'CompleteWorkflowExecutionCommandAttributes.Result exceeds size limit.');
   }
-  closeRun(
-    completion.run,
-    'workflowExecutionCompleted',
-    { result: a.result, workflowTaskCompletedEventId: completion.completedEventId, newExecutionRunId: '' },
-    commandMeta(command),
-  );
+  const { run, completedEventId } = completion;
+  decideClose(run, { kind: 'completed', result: a.result, completedEventId }, commandMeta(command));
   return undefined;
 }
 
@@ -48,18 +43,8 @@ export function failWorkflowExecution(completion: Completion, command: CommandOf
   if (exceedsBlob(completion, a.failure.bytes)) {
     return tooLarge(cause, 'FailWorkflowExecutionCommandAttributes.Failure exceeds size limit.');
   }
-  closeRun(
-    completion.run,
-    'workflowExecutionFailed',
-    {
-      failure: a.failure.bytes,
-      // Workflow retry is not built: no run has a policy.
-      retryState: retryState.retryPolicyNotSet,
-      workflowTaskCompletedEventId: completion.completedEventId,
-      newExecutionRunId: '',
-    },
-    commandMeta(command),
-  );
+  const { run, completedEventId } = completion;
+  decideClose(run, { kind: 'failed', failure: a.failure.bytes, completedEventId }, commandMeta(command));
   return undefined;
 }
 
@@ -74,11 +59,7 @@ export function cancelWorkflowExecution(
   if (exceedsBlob(completion, a.details)) {
     return tooLarge(cause, 'CancelWorkflowExecutionCommandAttributes.Details exceeds size limit.');
   }
-  closeRun(
-    completion.run,
-    'workflowExecutionCanceled',
-    { workflowTaskCompletedEventId: completion.completedEventId, details: a.details },
-    commandMeta(command),
-  );
+  const { run, completedEventId } = completion;
+  decideClose(run, { kind: 'canceled', details: a.details, completedEventId }, commandMeta(command));
   return undefined;
 }

@@ -1,17 +1,79 @@
 /**
- * The end of a run, whoever ends it. What it had pending ends silently; children follow their parent close policy; a parent is told,
- * unless a successor run goes on in this run's place.
+ * The end of a run, whoever ends it: `decideClose` says whether it ends for good or another run goes on in its place. What it had pending
+ * ends silently; children follow their parent close policy; a parent is told, unless another run goes on.
  */
-import { assert } from '../../kernel/assert.ts';
+import { assert, unreachable } from '../../kernel/assert.ts';
+import { beginFirstWorkflowTask, beginRun, type Beginning } from './begin-run.ts';
 import { flushBuffer } from './buffer.ts';
 import type { EventMeta, RunDraft } from '../draft.ts';
 import type { AttributesOf } from '../events.ts';
 import type { Run } from '../state.ts';
 import { isRunning } from '../state.ts';
-import { parentClosePolicy, workflowTaskFailedCause } from '../wire-enums.ts';
+import { parentClosePolicy, retryState, workflowTaskFailedCause } from '../wire-enums.ts';
 import { finishWorkflowTaskTasks } from '../workflow-task/workflow-task.ts';
 
-export type CloseEventKind =
+/** What ends a run, as its caller knows it. */
+type Ending =
+  | { readonly kind: 'completed'; readonly result: Uint8Array | undefined; readonly completedEventId: number }
+  | { readonly kind: 'failed'; readonly failure: Uint8Array; readonly completedEventId: number }
+  | { readonly kind: 'canceled'; readonly details: Uint8Array | undefined; readonly completedEventId: number }
+  | {
+      readonly kind: 'continuedAsNew';
+      readonly attributes: AttributesOf['workflowExecutionContinuedAsNew'];
+      readonly next: Beginning;
+    }
+  /** The run's time, or that of its whole execution, is over. */
+  | { readonly kind: 'timedOut' }
+  | {
+      readonly kind: 'terminated';
+      readonly reason: string;
+      readonly details: Uint8Array | undefined;
+      readonly identity: string;
+      readonly links: readonly Uint8Array[];
+    };
+
+/**
+ * The one place where a run ends. Only a worker that asks for it gets a successor: a run that failed or timed out and has a retry policy,
+ * or one of a cron schedule, would get its next run here as well.
+ */
+export function decideClose(run: RunDraft, ending: Ending, meta?: EventMeta): void {
+  switch (ending.kind) {
+    case 'completed': {
+      const { result, completedEventId: workflowTaskCompletedEventId } = ending;
+      return closeRun(run, 'workflowExecutionCompleted', { result, workflowTaskCompletedEventId, newExecutionRunId: '' }, meta);
+    }
+    case 'failed': {
+      const { failure, completedEventId: workflowTaskCompletedEventId } = ending;
+      const attributes = { failure, retryState: retryState.retryPolicyNotSet, workflowTaskCompletedEventId, newExecutionRunId: '' };
+      return closeRun(run, 'workflowExecutionFailed', attributes, meta);
+    }
+    case 'canceled': {
+      const { details, completedEventId: workflowTaskCompletedEventId } = ending;
+      return closeRun(run, 'workflowExecutionCanceled', { workflowTaskCompletedEventId, details }, meta);
+    }
+    case 'continuedAsNew':
+      closeRun(run, 'workflowExecutionContinuedAsNew', ending.attributes, meta);
+      return beginFirstWorkflowTask(beginRun(run.draft, ending.next));
+    case 'timedOut':
+      forceEndWorkflowTask(run);
+      return closeRun(run, 'workflowExecutionTimedOut', { retryState: stateAtTimeout(run.run, run.draft.nowMs), newExecutionRunId: '' });
+    case 'terminated': {
+      const { reason, details, identity, links } = ending;
+      forceEndWorkflowTask(run);
+      return closeRun(run, 'workflowExecutionTerminated', { reason, details, identity }, { links });
+    }
+    default:
+      return unreachable(ending);
+  }
+}
+
+/** At the end of the whole execution no policy could start another run. */
+function stateAtTimeout({ start }: Run, nowMs: number): number {
+  const executionOver = start.executionExpirationMs > 0 && nowMs >= start.executionExpirationMs;
+  return executionOver ? retryState.timeout : retryState.retryPolicyNotSet;
+}
+
+type CloseEventKind =
   | 'workflowExecutionCompleted'
   | 'workflowExecutionFailed'
   | 'workflowExecutionCanceled'
@@ -19,7 +81,7 @@ export type CloseEventKind =
   | 'workflowExecutionTimedOut'
   | 'workflowExecutionContinuedAsNew';
 
-export function closeRun<Kind extends CloseEventKind>(run: RunDraft, kind: Kind, attributes: AttributesOf[Kind], meta?: EventMeta): void {
+function closeRun<Kind extends CloseEventKind>(run: RunDraft, kind: Kind, attributes: AttributesOf[Kind], meta?: EventMeta): void {
   run.ensureReal();
   finishPendingTasks(run);
   closeChildren(run);
@@ -39,7 +101,7 @@ export function closeRun<Kind extends CloseEventKind>(run: RunDraft, kind: Kind,
 }
 
 /** Terminations and timeouts come from outside: a started workflow task ends as failed first, and nothing that was buffered is lost. */
-export function forceEndWorkflowTask(run: RunDraft): void {
+function forceEndWorkflowTask(run: RunDraft): void {
   run.ensureReal();
   const { workflowTask } = run.run;
   if (workflowTask === undefined) return;
@@ -60,18 +122,6 @@ export function forceEndWorkflowTask(run: RunDraft): void {
     });
   } else run.addFact({ kind: 'workflowTaskFailed', unhandledCommand: false });
   flushBuffer(run);
-}
-
-export type Termination = {
-  readonly reason: string;
-  readonly details: Uint8Array | undefined;
-  readonly identity: string;
-  readonly links: readonly Uint8Array[];
-};
-
-export function terminateRun(run: RunDraft, { reason, details, identity, links }: Termination): void {
-  forceEndWorkflowTask(run);
-  closeRun(run, 'workflowExecutionTerminated', { reason, details, identity }, { links });
 }
 
 function finishPendingTasks(run: RunDraft): void {

@@ -1,7 +1,7 @@
 /** CONTINUE_AS_NEW_WORKFLOW_EXECUTION: this run closes, the next one begins, in one record. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import { beginFirstWorkflowTask, beginRun, effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
-import { closeRun } from './close.ts';
+import { effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
+import { decideClose } from './close.ts';
 import { memoProblem } from '../fields.ts';
 import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
 import type { Run } from '../state.ts';
@@ -70,32 +70,27 @@ export function continueAsNewWorkflowExecution(
   const runTimeoutMs = effectiveRunTimeout(a.runTimeoutMs === 0 ? old.start.runTimeoutMs : a.runTimeoutMs, old.start.executionTimeoutMs);
   const taskTimeoutMs = effectiveTaskTimeout(a.taskTimeoutMs === 0 ? old.start.taskTimeoutMs : a.taskTimeoutMs, runTimeoutMs, limits);
   const backoffMs = chainedBackoff(old, a.backoffStartIntervalMs, draft.nowMs, limits.chainedRunIntervalMsMin);
-  closeRun(
-    closing,
-    'workflowExecutionContinuedAsNew',
-    {
-      newExecutionRunId: request.newRunId,
-      workflowType: { name: workflowType },
-      taskQueue,
-      input: a.input,
-      workflowRunTimeoutMs: runTimeoutMs,
-      workflowTaskTimeoutMs: taskTimeoutMs,
-      workflowTaskCompletedEventId: completedEventId,
-      // As the command had it: the pause that keeps two runs apart stands in the next run's Started.
-      backoffStartIntervalMs: a.backoffStartIntervalMs,
-      initiator: a.initiator,
-      failure: a.failure,
-      lastCompletionResult: a.lastCompletionResult,
-      header: a.header,
-      memo: a.memo,
-      searchAttributes: a.searchAttributes,
-      inheritBuildId: a.inheritBuildId,
-      initialVersioningBehavior: 0,
-    },
-    commandMeta(command),
-  );
   const { start } = old;
-  const next = beginRun(draft, {
+  const attributes = {
+    newExecutionRunId: request.newRunId,
+    workflowType: { name: workflowType },
+    taskQueue,
+    input: a.input,
+    workflowRunTimeoutMs: runTimeoutMs,
+    workflowTaskTimeoutMs: taskTimeoutMs,
+    workflowTaskCompletedEventId: completedEventId,
+    // As the command had it: the pause that keeps two runs apart stands in the next run's Started.
+    backoffStartIntervalMs: a.backoffStartIntervalMs,
+    initiator: a.initiator,
+    failure: a.failure,
+    lastCompletionResult: a.lastCompletionResult,
+    header: a.header,
+    memo: a.memo,
+    searchAttributes: a.searchAttributes,
+    inheritBuildId: a.inheritBuildId,
+    initialVersioningBehavior: 0,
+  };
+  const next = {
     key: { ...old.key, runId: request.newRunId },
     namespace: old.namespace,
     requestId: request.newRunId,
@@ -121,8 +116,8 @@ export function continueAsNewWorkflowExecution(
     parent: start.parent,
     root: start.parent === undefined ? undefined : start.root,
     meta: { links: start.links },
-  });
-  beginFirstWorkflowTask(next);
+  };
+  decideClose(closing, { kind: 'continuedAsNew', attributes, next }, commandMeta(command));
   return undefined;
 }
 

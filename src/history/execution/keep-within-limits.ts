@@ -1,5 +1,5 @@
 /** The last step of every decision: too many buffered events end the workflow task, too large a history or state ends the run. */
-import { terminateRun } from './close.ts';
+import { decideClose } from './close.ts';
 import type { RunDraft } from '../draft.ts';
 import { writeWorkflowTaskFailed } from '../workflow-task/fail-workflow-task.ts';
 import { isRunning, type Run } from '../state.ts';
@@ -33,5 +33,5 @@ function endBuffering(run: RunDraft): void {
 }
 
 function terminate(run: RunDraft, reason: string): void {
-  terminateRun(run, { reason, details: undefined, identity: 'history-service', links: [] });
+  decideClose(run, { kind: 'terminated', reason, details: undefined, identity: 'history-service', links: [] });
 }

@@ -4,7 +4,7 @@
  */
 import { unreachable } from '../../kernel/assert.ts';
 import { finishStartChild } from '../child/child-outcomes.ts';
-import { terminateRun } from './close.ts';
+import { decideClose } from './close.ts';
 import { commandKey } from '../command-key.ts';
 import type { HistoryCommand } from '../commands.ts';
 import type { Draft } from '../draft.ts';
@@ -65,6 +65,6 @@ function endRun(draft: Draft, command: HistoryCommand): boolean {
   const key = commandKey(command, draft.shard);
   const run = key === undefined ? undefined : findRun(draft.shard, key);
   if (run === undefined || !isRunning(run)) return false;
-  terminateRun(draft.open(run), { reason, details: undefined, identity: 'history-service', links: [] });
+  decideClose(draft.open(run), { kind: 'terminated', reason, details: undefined, identity: 'history-service', links: [] });
   return true;
 }

@@ -1,14 +1,13 @@
 /** Timers that are due. One that no longer fits the state does nothing but end. */
 import { unreachable } from '../../kernel/assert.ts';
 import { fireActivityRetry, fireActivityTimeout } from '../activity/activity-close.ts';
-import { closeRun, forceEndWorkflowTask } from '../execution/close.ts';
+import { decideClose } from '../execution/close.ts';
 import type { FireTimer } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { fireWorkflowTaskTimeout } from '../workflow-task/fail-workflow-task.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type Run, type UserTimer } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
-import { retryState } from '../wire-enums.ts';
 import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 const done: HistoryReply = { kind: 'done' };
@@ -57,8 +56,7 @@ function fireForRun(
     case 'runTimeout':
     case 'executionTimeout':
       if (!isRunning(run)) return;
-      forceEndWorkflowTask(firing);
-      closeRun(firing, 'workflowExecutionTimedOut', { retryState: stateAtTimeout(run, draft.nowMs), newExecutionRunId: '' });
+      decideClose(firing, { kind: 'timedOut' });
       return;
     case 'retention':
       if (isStillNeeded(draft, run)) {
@@ -108,10 +106,4 @@ function dueTimers(draft: Draft, run: Run, untilMs: number): UserTimer[] {
     if (timer?.taskId === task.taskId) due.push(timer);
   }
   return due;
-}
-
-/** At the end of the whole execution no policy could start another run. */
-function stateAtTimeout({ start }: Run, nowMs: number): number {
-  const executionOver = start.executionExpirationMs > 0 && nowMs >= start.executionExpirationMs;
-  return executionOver ? retryState.timeout : retryState.retryPolicyNotSet;
 }

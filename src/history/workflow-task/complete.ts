@@ -9,7 +9,7 @@
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { describeStartedActivity, pendingActivity, writeActivityStarted } from '../activity/activity-task.ts';
 import { flushBuffer } from '../execution/buffer.ts';
-import { terminateRun } from '../execution/close.ts';
+import { decideClose } from '../execution/close.ts';
 import type { CompleteWorkflowTask, StickyAttributes, WorkflowCommand } from '../commands.ts';
 import { requestCancelActivityTask } from '../activity/cancel-activity.ts';
 import { cancelWorkflowExecution, completeWorkflowExecution, failWorkflowExecution } from '../execution/close-workflow.ts';
@@ -246,6 +246,6 @@ function failTask(draft: Draft, run: Run, request: CompleteWorkflowTask, failure
     return answer;
   }
   flushBuffer(failing);
-  terminateRun(failing, { reason: message, details: undefined, identity: 'history-service', links: [] });
+  decideClose(failing, { kind: 'terminated', reason: message, details: undefined, identity: 'history-service', links: [] });
   return answer;
 }
