@@ -14,21 +14,19 @@ import { isReplyEffect } from '../kernel/handled.ts';
 import type { BudgetShare } from './command-budget.ts';
 import { Fifo } from './fifo.ts';
 import { NOBODY } from './asks.ts';
-import type { LogRecord } from './log.ts';
+import { APPEND_BYTES_MAX, type LogRecord } from './log.ts';
 import type { CommitSubscriber, EncodedRecord, PartitionHost } from './partition-core.ts';
 import type { ReadBarrier } from './read-barrier.ts';
 
 /** Records gather up to this many bytes for one append: one request carries the batches of many partitions. */
 const BATCH_BYTES_MAX = 6 * 1024 * 1024;
-/** The smallest `max.message.bytes` of a journal's topic. */
-const MESSAGE_BYTES_MIN = 8 * 1024 * 1024;
 /** Of a batch with one record: its head, and the record's key and headers with names of 1,000 bytes. */
 const MESSAGE_OVERHEAD_BYTES_MAX = 16 * 1024;
 /**
  * The value of one record. A record above BATCH_BYTES_MAX makes a batch of its own. Larger ones are refused before they are applied: what
  * a completed workflow task can write is its request (4 MiB), the events that waited for it (2 MiB), and numbers beside each of them.
  */
-export const RECORD_BYTES_MAX = MESSAGE_BYTES_MIN - MESSAGE_OVERHEAD_BYTES_MAX;
+export const RECORD_BYTES_MAX = APPEND_BYTES_MAX - MESSAGE_OVERHEAD_BYTES_MAX;
 /** Header names, lengths and numbers of one record, generously. */
 const RECORD_OVERHEAD_BYTES = 256;
 /** An answer that waits: what it shows is in memory anyway. */

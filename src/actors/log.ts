@@ -15,6 +15,9 @@
  * I/O callback), never from within `ready()`.
  */
 
+/** What one append may weigh. Every topic of ours allows it, so a legal batch never meets a broker's limit. */
+export const APPEND_BYTES_MAX = 8 * 1024 * 1024;
+
 /** One partition of one topic; `partition` counts from 0. */
 export type PartitionId = { readonly topic: string; readonly partition: number };
 

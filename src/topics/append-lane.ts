@@ -9,8 +9,15 @@
  * are never called from within `ready()`.
  */
 import { assert } from '../kernel/assert.ts';
-import { batchBytesMax, requestBytesMax, sealedBytes } from './limits.ts';
-import type { AppendOutcome, BatchSource, LogAttachment, PartitionId, SealedBatch } from '../actors/log.ts';
+import { requestBytesMax, sealedBytes } from './limits.ts';
+import {
+  APPEND_BYTES_MAX,
+  type AppendOutcome,
+  type BatchSource,
+  type LogAttachment,
+  type PartitionId,
+  type SealedBatch,
+} from '../actors/log.ts';
 
 /** A batch on its way, and whom to tell. */
 export type BatchUnderWay = { readonly slot: LaneSlot; readonly batch: SealedBatch };
@@ -146,7 +153,7 @@ export class AppendLane {
       if (slot.detached) continue;
       const name = `${slot.partition.topic}/${slot.partition.partition}`;
       // A broker that finds a partition twice in one request appends one of the batches, and tells both its offset.
-      const full = alone || bytes + batchBytesMax > requestBytesMax || partitions.has(name);
+      const full = alone || bytes + APPEND_BYTES_MAX > requestBytesMax || partitions.has(name);
       if (full || (slot.suspect && batches.length > 0)) {
         later.push(slot);
         continue;
@@ -168,13 +175,13 @@ export class AppendLane {
     if (batch === undefined) return undefined;
     assert(batch.records.length > 0, 'a sealed batch is never empty');
     const size = sealedBytes(batch);
-    if (size <= batchBytesMax) return batch;
+    if (size <= APPEND_BYTES_MAX) return batch;
     this.#refuse(slot, batch, size);
     return undefined;
   }
 
   #refuse(slot: LaneSlot, batch: SealedBatch, size: number): void {
-    const reason = `a batch of ${size} bytes is larger than the ${batchBytesMax} that one append may carry`;
+    const reason = `a batch of ${size} bytes is larger than the ${APPEND_BYTES_MAX} that one append may carry`;
     setImmediate(() => slot.settle({ kind: 'refused', generation: batch.generation, reason, tooLarge: true }));
   }
 }

@@ -7,7 +7,7 @@
  *
  * Partition counts are fixed when a topic is created: a changed count would send keys to other owners.
  */
-import { batchBytesMax } from './limits.ts';
+import { APPEND_BYTES_MAX } from '../actors/log.ts';
 
 export type TopicSpec = {
   readonly name: string;
@@ -69,8 +69,8 @@ export function topicSettings(replicationFactor: number): readonly TopicSetting[
     },
     {
       name: 'max.message.bytes',
-      value: String(batchBytesMax),
-      accepts: (actual) => Number(actual) >= batchBytesMax,
+      value: String(APPEND_BYTES_MAX),
+      accepts: (actual) => Number(actual) >= APPEND_BYTES_MAX,
       why: 'one command can write a record of nearly 8 MiB, and a record is never split',
     },
     {

@@ -1,7 +1,5 @@
-import type { SealedBatch } from '../actors/log.ts';
+import { APPEND_BYTES_MAX, type SealedBatch } from '../actors/log.ts';
 
-/** What one append may weigh: what every topic allows, so that a legal batch never meets the broker's limit. */
-export const batchBytesMax = 8 * 1024 * 1024;
 /** What one Produce request, or one transaction of the embedded log, carries of all its partitions together. */
 export const requestBytesMax = 32 * 1024 * 1024;
 
@@ -11,7 +9,7 @@ const recordOverheadBytes = 192;
 /** On Kafka every record of ours has at least four headers, whose names alone take more. */
 const recordBytesMin = 64;
 /** A batch that numbers more of them is not ours. */
-export const batchRecordsMax = batchBytesMax / recordBytesMin;
+export const batchRecordsMax = APPEND_BYTES_MAX / recordBytesMin;
 
 /** An upper bound of what a batch takes on the wire. */
 export function sealedBytes({ records }: SealedBatch): number {
@@ -21,7 +19,7 @@ export function sealedBytes({ records }: SealedBatch): number {
     const text = key.length + type.length + namespace.length + workflowId.length + runId.length;
     bytes += recordOverheadBytes + 3 * text + value.byteLength;
   }
-  return bytes <= batchBytesMax ? bytes : exactBytes(records);
+  return bytes <= APPEND_BYTES_MAX ? bytes : exactBytes(records);
 }
 
 /** Only near the limit is it worth looking at every character. */

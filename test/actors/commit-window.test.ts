@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { BudgetShare, CommandBudget } from '../../src/actors/command-budget.ts';
 import { CommitWindow, RECORD_BYTES_MAX } from '../../src/actors/commit-window.ts';
 import { ReadBarrier } from '../../src/actors/read-barrier.ts';
-import { batchBytesMax, sealedBytes } from '../../src/topics/limits.ts';
+import { sealedBytes } from '../../src/topics/limits.ts';
 import type { CommitSubscriber, EncodedRecord, PartitionHost } from '../../src/actors/partition-core.ts';
-import type { LogRecord } from '../../src/actors/log.ts';
+import { APPEND_BYTES_MAX, type LogRecord } from '../../src/actors/log.ts';
 
 type Left = string;
 
@@ -93,7 +93,7 @@ describe('commit window', () => {
         while (bench.window.openRecords > 0) {
           const records: LogRecord[] = bench.window.seal(1, sealed + 1);
           expect(records.length).toBeGreaterThan(0);
-          expect(sealedBytes({ generation: 1, records })).toBeLessThanOrEqual(batchBytesMax);
+          expect(sealedBytes({ generation: 1, records })).toBeLessThanOrEqual(APPEND_BYTES_MAX);
           sealed += records.length;
         }
         expect(sealed).toBe(count);

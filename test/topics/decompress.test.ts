@@ -1,7 +1,7 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { batchBytesMax } from '../../src/topics/limits.ts';
+import { APPEND_BYTES_MAX } from '../../src/actors/log.ts';
 import { codecs, decompress } from '../../src/topics/kafka/decompress.ts';
 
 const text = 'abcd'.repeat(5);
@@ -47,8 +47,8 @@ test('what is larger than any batch of ours is not unpacked', () => {
   expect(decompress(gzipSync(large), codecs.gzip)).toBeUndefined();
   expect(decompress(zstdCompressSync(large), codecs.zstd)).toBeUndefined();
   // Little to send, and no more to unpack than any batch of ours.
-  expect(decompress(gzipSync(Buffer.alloc(batchBytesMax)), codecs.gzip)?.length).toBe(batchBytesMax);
-  expect(decompress(gzipSync(Buffer.alloc(batchBytesMax + 1)), codecs.gzip)).toBeUndefined();
+  expect(decompress(gzipSync(Buffer.alloc(APPEND_BYTES_MAX)), codecs.gzip)?.length).toBe(APPEND_BYTES_MAX);
+  expect(decompress(gzipSync(Buffer.alloc(APPEND_BYTES_MAX + 1)), codecs.gzip)).toBeUndefined();
   const copies = Array.from({ length: 1_100_000 }, () => [(63 << 2) | 2, 1, 0]).flat();
   expect(decompress(Buffer.from([1, 0x00, 0x61, ...copies]), codecs.snappy)).toBeUndefined();
 });

@@ -4,9 +4,9 @@ import { decodeBatch, encodeBatch } from '../../src/topics/embedded/batch-codec.
 import { crc32c } from '../../src/topics/kafka/crc32c.ts';
 import { decodeRecordBatches, encodeRecordBatch } from '../../src/topics/kafka/record-batch.ts';
 import { inSlices } from '../../src/topics/in-slices.ts';
-import { batchBytesMax, batchRecordsMax, sealedBytes } from '../../src/topics/limits.ts';
+import { batchRecordsMax, sealedBytes } from '../../src/topics/limits.ts';
 import { record } from '../contract/log-writer.ts';
-import type { LogRecord, StoredRecord } from '../../src/actors/log.ts';
+import { APPEND_BYTES_MAX, type LogRecord, type StoredRecord } from '../../src/actors/log.ts';
 
 const whole = fc.maxSafeNat();
 const name = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.constant(''));
@@ -147,7 +147,7 @@ test('a legal batch of ours is never taken for a stranger’s, however small its
   const tiny: LogRecord = { ...record(1), key: '', type: '', namespace: '', workflowId: '', runId: '', value: new Uint8Array() };
   const count = 10_000;
   const { length } = encodeRecordBatch(Array.from({ length: count }, () => tiny));
-  expect(length / count).toBeGreaterThan(batchBytesMax / batchRecordsMax);
+  expect(length / count).toBeGreaterThan(APPEND_BYTES_MAX / batchRecordsMax);
 });
 
 test('property: records whose numbers make no sense are nobody’s, and end', () => {
@@ -209,8 +209,8 @@ test('near the limit every byte of a name counts', () => {
 });
 
 test('a legal batch fits into what the topics allow', () => {
-  const largest = [record(1, { value: new Uint8Array(batchBytesMax - 400) })];
-  expect(sealedBytes({ generation: 1, records: largest })).toBeLessThanOrEqual(batchBytesMax);
+  const largest = [record(1, { value: new Uint8Array(APPEND_BYTES_MAX - 400) })];
+  expect(sealedBytes({ generation: 1, records: largest })).toBeLessThanOrEqual(APPEND_BYTES_MAX);
   expect(encodeRecordBatch(largest).length).toBeLessThan(8 * 1024 * 1024);
 });
 

@@ -1,12 +1,7 @@
 import type { RunKey } from '../../history/commands.ts';
+import { isUuid } from '../../kernel/uuid.ts';
 import type { WorkflowExecution } from '../../wire/generated/lean/common.ts';
 import { invalidArgument } from '../errors/status-error.ts';
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-export function isUuid(text: string): boolean {
-  return uuid.test(text);
-}
 
 /** The run that a request names, `runId` '' = the current one. Form only: whether it exists is for its shard to say. */
 export function runKey(namespaceId: string, execution: WorkflowExecution | undefined): RunKey {

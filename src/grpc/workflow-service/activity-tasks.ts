@@ -1,4 +1,5 @@
 import type { ActivityRef } from '../../history/commands.ts';
+import { isUuid } from '../../kernel/uuid.ts';
 import {
   decodePollActivityTaskQueueRequest,
   decodeRecordActivityTaskHeartbeatByIdRequest,
@@ -29,7 +30,7 @@ import { taskUnary, unary, type NamedMethod } from '../method.ts';
 import type { ActivityTaskToken } from '../tokens/tokens.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
-import { checkWorkflowId, isUuid, runKeyOf } from '../validation/execution.ts';
+import { checkWorkflowId, runKeyOf } from '../validation/execution.ts';
 import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
 import { boundedFailure, opaqueFailure, serverFailure } from './failures.ts';

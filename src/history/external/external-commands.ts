@@ -1,5 +1,6 @@
 /** SIGNAL_ and REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION: delivered by outbox tasks. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
+import { isUuid } from '../../kernel/uuid.ts';
 import type { RunKey } from '../commands.ts';
 import { failExternalCancel, failExternalSignal } from './external-outcomes.ts';
 import { externalFailedCause } from '../wire-enums.ts';
@@ -13,8 +14,6 @@ import {
   exceedsId,
   tooLarge,
 } from '../workflow-task/completion.ts';
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function requestCancelExternalWorkflowExecution(
   completion: Completion,
@@ -35,7 +34,7 @@ export function requestCancelExternalWorkflowExecution(
       `WorkflowId on ${name} exceeds length limit. WorkflowId=${workflowId} ${lengths} RunId=${runId} Namespace=${namespace}`,
     );
   }
-  if (runId !== '' && !uuid.test(runId)) {
+  if (runId !== '' && !isUuid(runId)) {
     return bad(cause, `Invalid RunId set on ${name}. WorkflowId=${workflowId} RunId=${runId} Namespace=${namespace}`);
   }
   if (completion.childrenStarted.has(workflowId)) {
@@ -88,7 +87,7 @@ export function signalExternalWorkflowExecution(
     const where = `Namespace=${namespace} RunId=${runId} SignalName=${signalName}`;
     return bad(cause, `WorkflowId on ${name} exceeds length limit. WorkflowId=${workflowId} ${lengths} ${where}`);
   }
-  if (runId !== '' && !uuid.test(runId)) {
+  if (runId !== '' && !isUuid(runId)) {
     const where = `WorkflowId=${workflowId} Namespace=${namespace} RunId=${runId} SignalName=${signalName}`;
     return bad(cause, `Invalid RunId set on ${name}. ${where}`);
   }

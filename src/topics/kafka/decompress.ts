@@ -9,7 +9,7 @@
  * Undefined when it cannot be read, or would be larger than any batch of ours: then it is a stranger's.
  */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { batchBytesMax as outputBytesMax } from '../limits.ts';
+import { APPEND_BYTES_MAX as outputBytesMax } from '../../actors/log.ts';
 
 export const codecs = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const;
 
