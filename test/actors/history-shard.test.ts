@@ -22,7 +22,7 @@ import { historyShardOf } from '../../src/kernel/shard.ts';
 import type { DispatchQuery, MatchingRequest } from '../../src/matching/commands.ts';
 import type { QueryAnswer, StickyUnavailable } from '../../src/matching/replies.ts';
 import type { MatchingTask } from '../../src/matching/tasks.ts';
-import { silentLogger } from '../../src/observability/logger.ts';
+import { createLogger } from '../../src/observability/logger.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { completion } from '../history/completion.ts';
@@ -42,6 +42,8 @@ class Bench {
   readonly router = new Router(systemClock);
   readonly shard: HistoryShard;
   readonly offered: MatchingTask[] = [];
+  /** In the log for people. */
+  readonly errors: string[] = [];
   readonly asked: { readonly askId: number; readonly command: HistoryCommand }[] = [];
   readonly answer: (askId: number, reply: HistoryReply) => void;
   /** What matching answers to a query. */
@@ -96,7 +98,7 @@ class Bench {
       sink: this.router.sink<HistoryReply>(address),
       clock: this.clock,
       random: systemRandom,
-      logger: silentLogger,
+      logger: createLogger({ level: 'error', format: 'text', write: (line) => void this.errors.push(line), nowMs: () => 0 }),
       onStatus: () => {},
       budget,
     });
@@ -336,6 +338,8 @@ describe('a timer that cannot be decided', () => {
 
     await pass(bench, 5_000);
     expect([bench.shard.actor.status().state, bench.shard.runsAside]).toEqual(['active', 1]);
+    const told = ({ errors }: Bench): string[] => errors.filter((line) => line.includes('a workflow was put aside'));
+    expect(told(bench)).toEqual([expect.stringMatching(/broken.*failedCommand=fireTimer/)]);
     expect(await bench.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({
       status: 1,
       aside: { failedCommand: 'fireTimer', reason: 'RangeError: planted' },
@@ -358,6 +362,7 @@ describe('a timer that cannot be decided', () => {
     const second = await openBroken(bench.log);
     await pass(second, 10_000);
     expect([second.shard.actor.status().state, second.shard.runsAside]).toEqual(['active', 1]);
+    expect(told(second), 'whoever put it aside has told').toEqual([]);
     expect(await second.ask(terminate(broken))).toEqual({ kind: 'done' });
     expect(second.shard.runsAside).toBe(0);
     expect(await second.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({ status: 5, aside: undefined });
