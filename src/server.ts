@@ -9,7 +9,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
 import { isAskFailure } from './actors/asks.ts';
-import type { AskFailure } from './actors/asks.ts';
 import { Census, type Concern } from './actors/census.ts';
 import { ClusterHost } from './actors/cluster-host.ts';
 import { CommandBudget } from './actors/command-budget.ts';
@@ -19,7 +18,7 @@ import { LogError } from './actors/log.ts';
 import type { Log } from './actors/log.ts';
 import { MatchingHost } from './actors/matching-host.ts';
 import { ReplayTurns } from './actors/replay-turns.ts';
-import { Router } from './actors/router.ts';
+import { CLUSTER_ACTOR, Router } from './actors/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/transfer-queue.ts';
 import { indexedValueTypeName, indexedValueTypeNamed } from './cluster/search-attributes.ts';
@@ -31,7 +30,6 @@ import { configuredLimits } from './config/limits.ts';
 import type { BrokerProbe, RunningServer, ServerOptions, StartSummary } from './config/server-options.ts';
 import { startFrontend } from './grpc/frontend.ts';
 import { defaultHistoryLimits } from './history/limits.ts';
-import type { HistoryReply } from './history/replies.ts';
 import { assert } from './kernel/assert.ts';
 import { historyShardOf } from './kernel/shard.ts';
 import { matchingPartitionOf } from './matching/task-queue.ts';
@@ -94,14 +92,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...common,
     topic: clusterTopic(prefix),
     codec: clusterCodec,
-    sink: router.sink<ClusterReply>({ kind: 'cluster' }),
+    sink: router.cluster.sink(CLUSTER_ACTOR),
     onStatus: census.register(clusterTopic(prefix), 0),
   });
-  router.attach({ kind: 'cluster' }, cluster.actor);
+  router.cluster.attach(CLUSTER_ACTOR, cluster.actor);
 
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
-    const address = { kind: 'history', shard } as const;
     const host = new HistoryShard({
       ...common,
       shard,
@@ -113,15 +110,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       cacheBytesMax: HISTORY_CACHE_BYTES_MAX / layout.historyShards,
       layout,
       router,
-      sink: router.sink<HistoryReply>(address),
+      sink: router.history.sink(shard),
       onStatus: census.register(historyTopic(prefix), index),
     });
-    router.attach(address, host);
+    router.history.attach(shard, host);
     return host;
   });
 
   const hosts = Array.from({ length: layout.matchingPartitions }, (_, partition) => {
-    const address = { kind: 'matching', partition } as const;
     const host = new MatchingHost({
       ...common,
       partition,
@@ -129,10 +125,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       codec: matchingCodec,
       matchingPartitions: layout.matchingPartitions,
       router,
-      sink: router.sink(address),
+      sink: router.matching.sink(partition),
       onStatus: census.register(matchingTopic(prefix), partition),
     });
-    router.attach(address, host.actor);
+    router.matching.attach(partition, host.actor);
     return host;
   });
 
@@ -259,12 +255,8 @@ async function openLog(options: ServerOptions, topics: readonly TopicSpec[], onF
 async function setUpCluster(router: Router, cluster: ClusterHost, options: ServerOptions): Promise<void> {
   const ask = (command: ClusterCommand): Promise<ClusterReply> =>
     new Promise((resolve, reject) => {
-      router.ask<ClusterCommand, ClusterReply>(
-        { kind: 'cluster' },
-        command,
-        systemClock.monoMs() + SETUP_TIMEOUT_MS,
-        (answer: ClusterReply | AskFailure) =>
-          isAskFailure(answer) ? reject(new Error(`the cluster actor could not be set up: ${answer.message}`)) : resolve(answer),
+      router.askCluster(command, systemClock.monoMs() + SETUP_TIMEOUT_MS, (answer) =>
+        isAskFailure(answer) ? reject(new Error(`the cluster actor could not be set up: ${answer.message}`)) : resolve(answer),
       );
     });
   const { clusterName, historyShards } = options;

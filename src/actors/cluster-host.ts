@@ -11,7 +11,7 @@ import type { ClusterRecord } from '../cluster/records.ts';
 import type { ClusterReply } from '../cluster/replies.ts';
 import { PartitionActor, type ActorOptions } from './partition-actor.ts';
 import type { PartitionMemory } from './partition-core.ts';
-import type { ReplySink } from './router.ts';
+import type { ReplySink } from './switchboard.ts';
 
 type Memory = PartitionMemory<ClusterCommand, ClusterReply, ClusterRecord, never>;
 

@@ -17,7 +17,7 @@ import type { CommandScale, PartitionMemory, RecordCodec } from './partition-cor
 import type { PartitionStatus } from './partition-owner.ts';
 import type { Clock, Random } from './ports.ts';
 import type { ReplayTurns } from './replay-turns.ts';
-import type { Endpoint, ReplySink } from './router.ts';
+import type { Endpoint, ReplySink } from './switchboard.ts';
 import type { Tenure } from './tenure.ts';
 
 /** What an actor is given, whatever its kind. */

@@ -13,7 +13,7 @@
 import { unreachable } from '../kernel/assert.ts';
 import { historyShardOf } from '../kernel/shard.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
-import type { HistoryCommand, OutboxOutcome, TaskQueue } from '../history/commands.ts';
+import type { DecidedRequest, OutboxOutcome, OwnHistoryCommand, TaskQueue } from '../history/commands.ts';
 import { outboxOutcome, outboxTooLarge } from '../history/outbox/outbox.ts';
 import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply } from '../history/replies.ts';
@@ -40,11 +40,11 @@ export interface TransferShard {
   /** Undefined when the task is obsolete. */
   outboxCommand(
     taskId: number,
-  ): { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: HistoryCommand } | undefined;
+  ): { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: DecidedRequest } | undefined;
   /** The task's run takes no part in the queues from now on: what the task needs cannot be done. */
   putAside(task: TransferTask, reason: string): void;
   /** A command of the shard's own: nobody waits for its answer. */
-  submit(command: HistoryCommand): void;
+  submit(command: OwnHistoryCommand): void;
 }
 
 export type TransferQueueOptions = {

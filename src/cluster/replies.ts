@@ -11,4 +11,18 @@ export type ClusterRejection = {
   readonly message: string;
 };
 
-export type ClusterReply = { readonly kind: 'done' } | { readonly kind: 'rejected'; readonly rejection: ClusterRejection };
+export type ClusterRejected = { readonly kind: 'rejected'; readonly rejection: ClusterRejection };
+
+export type Done = { readonly kind: 'done' };
+
+export type ClusterReply = Done | ClusterRejected;
+
+/** Which reply (besides ClusterRejected) each command gets. */
+export type ClusterReplyTo = {
+  readonly registerNamespace: Done;
+  readonly updateNamespace: Done;
+  readonly addSearchAttributes: Done;
+  readonly removeSearchAttributes: Done;
+  readonly initializeCluster: Done;
+  readonly syncCluster: Done;
+};

@@ -2,7 +2,6 @@ import { isAskFailure } from '../actors/asks.ts';
 import type { StartedTask } from '../actors/router.ts';
 import type { Namespace } from '../cluster/cluster-state.ts';
 import type { ClusterCommand } from '../cluster/commands.ts';
-import type { ClusterReply } from '../cluster/replies.ts';
 import type { HistoryRequest } from '../history/commands.ts';
 import type { HistoryReplyTo, Rejected } from '../history/replies.ts';
 import type { MatchingRequest } from '../matching/commands.ts';
@@ -99,7 +98,7 @@ export class Front {
   /** `namespace`: as the client named it, for the wording of a rejection. */
   cluster(call: Call, command: ClusterCommand, namespace: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.ports.asker.ask<ClusterCommand, ClusterReply>({ kind: 'cluster' }, command, this.#askDeadline(call), (answer) => {
+      this.ports.asker.askCluster(command, this.#askDeadline(call), (answer) => {
         if (answer.kind === 'rejected') reject(clusterRejection(answer.rejection, namespace));
         else if (isAskFailure(answer)) reject(askFailure(answer));
         else resolve();

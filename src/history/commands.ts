@@ -411,7 +411,8 @@ export type PutAside = {
   readonly reason: string;
 };
 
-export type HistoryCommand =
+/** What others ask the core of a shard to decide. */
+export type DecidedRequest =
   | StartWorkflow
   | SignalWithStartWorkflow
   | SignalWorkflow
@@ -432,15 +433,16 @@ export type HistoryCommand =
   | QueryWorkflow
   | DescribeWorkflow
   | GetHistoryPosition
-  | FireTimer
-  | FinishOutboxTask
-  | RecordChildClosed
-  | FinishQueryDispatch
-  | FlushFinishedTasks
-  | PutAside;
+  | RecordChildClosed;
 
-/** What a shard is asked: `ReadHistory` is for its shell, all others are for the core. */
-export type HistoryRequest = HistoryCommand | ReadHistory;
+/** What others ask a shard. */
+export type HistoryRequest = DecidedRequest | ReadHistory;
+
+/** What only the shard itself commands. */
+export type OwnHistoryCommand = FireTimer | FinishOutboxTask | FinishQueryDispatch | FlushFinishedTasks | PutAside;
+
+/** What the core decides. */
+export type HistoryCommand = DecidedRequest | OwnHistoryCommand;
 
 // ── Commands of a workflow, as a worker sends them with a completed workflow task ──────────────────────────────────────────────
 

@@ -215,7 +215,7 @@ export type HistoryReply =
   | HistoryPage
   | Description;
 
-/** Which reply (besides Rejected) each command gets. */
+/** Which reply (besides Rejected) each request gets. */
 export type HistoryReplyTo = {
   readonly startWorkflow: StartReply;
   readonly signalWithStartWorkflow: StartReply;
@@ -238,12 +238,7 @@ export type HistoryReplyTo = {
   readonly describeWorkflow: Description;
   readonly getHistoryPosition: HistoryPosition;
   readonly readHistory: HistoryPage;
-  readonly fireTimer: Done;
-  readonly finishOutboxTask: Done;
   readonly recordChildClosed: Done;
-  readonly finishQueryDispatch: Done;
-  readonly flushFinishedTasks: Done;
-  readonly putAside: Done;
 };
 
 /** The functions of the wire format that decisions need, injected: the core itself imports no codec. All are pure. */

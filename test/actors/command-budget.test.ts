@@ -2,16 +2,14 @@ import { expect, test } from 'vitest';
 import { NOBODY } from '../../src/actors/asks.ts';
 import { CommandBudget } from '../../src/actors/command-budget.ts';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
-import { Router } from '../../src/actors/router.ts';
 import { systemRandom } from '../../src/actors/system-ports.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
 import { HandClock } from '../support/hand-clock.ts';
-import { jsonClaims, type LedgerCommand, ledgerCodec, ledgerMemory, type LedgerReply, ledgerScale } from './ledger.ts';
+import { jsonClaims, type LedgerCommand, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
 
 const partition = { topic: 'test.ledger', partition: 0 };
-const address = { kind: 'history', shard: 1 } as const;
 
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -34,9 +32,9 @@ test.each(seeds)('whatever becomes of commands, each is answered, and nothing of
   const pick = numbers(seed);
   const budget = new CommandBudget(768 * 1024, 512 * 1024);
   const clock = new HandClock();
-  const router = new Router(clock);
+  const router = ledgerSwitchboard(clock);
   const log = new MemoryLog({ exclusive: pick(2) === 0 });
-  const sink = router.sink<LedgerReply>(address);
+  const sink = router.sink(0);
   const warm = new Set<string>();
   const cold = new Map<string, () => void>();
   const prefetch = {
@@ -64,7 +62,7 @@ test.each(seeds)('whatever becomes of commands, each is answered, and nothing of
     limits: { openRecordsMax: 3, turnCommandsMax: 4, mailboxCommandsMax: 20, recordBytesMax: 80_000 },
     budget,
   });
-  router.attach(address, loop);
+  router.attach(0, loop);
   loop.start();
   while (loop.status().state !== 'active') {
     clock.advance(100);
@@ -76,7 +74,7 @@ test.each(seeds)('whatever becomes of commands, each is answered, and nothing of
   const open = new Set<number>();
   let highest = 0;
   const ask = (command: LedgerCommand, deadlineMs: number): void => {
-    const askId = router.ask<LedgerCommand, LedgerReply>(address, command, deadlineMs, (answer) => {
+    const askId = router.ask(0, command, deadlineMs, (answer) => {
       open.delete(askId);
       kinds.add(answer.kind);
     });

@@ -8,7 +8,6 @@ import { Router, type HistoryAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { CLOCK_CHECK_MS } from '../../src/actors/wall-alarm.ts';
 import type {
-  HistoryCommand,
   HistoryRequest,
   ReadHistory,
   RunKey,
@@ -19,7 +18,7 @@ import type {
 import { defaultHistoryLimits, type HistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../src/history/replies.ts';
 import { historyShardOf } from '../../src/kernel/shard.ts';
-import type { DispatchQuery, MatchingRequest } from '../../src/matching/commands.ts';
+import type { DispatchQuery } from '../../src/matching/commands.ts';
 import type { QueryAnswer, StickyUnavailable } from '../../src/matching/replies.ts';
 import type { MatchingTask } from '../../src/matching/tasks.ts';
 import { createLogger } from '../../src/observability/logger.ts';
@@ -44,7 +43,7 @@ class Bench {
   readonly offered: MatchingTask[] = [];
   /** In the log for people. */
   readonly errors: string[] = [];
-  readonly asked: { readonly askId: number; readonly command: HistoryCommand }[] = [];
+  readonly asked: { readonly askId: number; readonly command: HistoryRequest }[] = [];
   readonly answer: (askId: number, reply: HistoryReply) => void;
   /** What matching answers to a query. */
   onQuery: (query: DispatchQuery) => QueryAnswer | StickyUnavailable = () => ({ kind: 'stickyUnavailable' });
@@ -57,31 +56,24 @@ class Bench {
     limits: Partial<HistoryLimits> = {},
   ) {
     this.log = log;
-    const matching = this.router.sink({ kind: 'matching', partition: 0 });
-    this.router.attach<MatchingRequest>(
-      { kind: 'matching', partition: 0 },
-      {
-        submit: (askId, request) => {
-          if ('task' in request) this.offered.push(request.task);
-          systemClock.soon(() => matching.answer(askId, request.kind === 'dispatchQuery' ? this.onQuery(request) : { kind: 'done' }));
-          return undefined;
-        },
-        cancel: () => {},
+    const matching = this.router.matching.sink(0);
+    this.router.matching.attach(0, {
+      submit: (askId, request) => {
+        if ('task' in request) this.offered.push(request.task);
+        systemClock.soon(() => matching.answer(askId, request.kind === 'dispatchQuery' ? this.onQuery(request) : { kind: 'done' }));
+        return undefined;
       },
-    );
-    const other = this.router.sink<HistoryReply>({ kind: 'history', shard: 2 });
+      cancel: () => {},
+    });
+    const other = this.router.history.sink(2);
     this.answer = (askId, reply) => void other.answer(askId, reply);
-    this.router.attach<HistoryCommand>(
-      { kind: 'history', shard: 2 },
-      {
-        submit: (askId, command) => {
-          this.asked.push({ askId, command });
-          return undefined;
-        },
-        cancel: () => {},
+    this.router.history.attach(2, {
+      submit: (askId, command) => {
+        this.asked.push({ askId, command });
+        return undefined;
       },
-    );
-    const address = { kind: 'history', shard: 1 } as const;
+      cancel: () => {},
+    });
     this.shard = new HistoryShard({
       shard: 1,
       topic,
@@ -95,14 +87,14 @@ class Bench {
       cacheBytesMax,
       layout,
       router: this.router,
-      sink: this.router.sink<HistoryReply>(address),
+      sink: this.router.history.sink(1),
       clock: this.clock,
       random: systemRandom,
       logger: createLogger({ level: 'error', format: 'text', write: (line) => void this.errors.push(line), nowMs: () => 0 }),
       onStatus: () => {},
       budget,
     });
-    this.router.attach(address, this.shard);
+    this.router.history.attach(1, this.shard);
   }
 
   async started(): Promise<this> {
@@ -412,8 +404,8 @@ describe('the outbox of a shard', () => {
     });
     if (reply.kind !== 'started') throw new Error('not started');
     const key = { namespaceId, workflowId: 'wf', runId: reply.runId };
-    await bench.ask({ kind: 'putAside', key, failedCommand: 'fireTimer', taskId: 0, reason: 'planted' });
-    expect(bench.shard.runsAside).toBe(1);
+    bench.shard.actor.submitOwn({ kind: 'putAside', key, failedCommand: 'fireTimer', taskId: 0, reason: 'planted' });
+    await until(() => bench.shard.runsAside === 1);
     expect(await bench.ask(terminate(key))).toEqual({ kind: 'done' });
     await turns(20);
     expect(bench.asked.map(({ command }) => command.kind)).toEqual(['recordChildClosed']);

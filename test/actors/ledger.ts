@@ -4,6 +4,7 @@
  * A lost entry, one applied twice, an order that differs, a read of superseded state: all are seen by comparing lists.
  */
 import { NOBODY } from '../../src/actors/asks.ts';
+import { Switchboard, type ReplyKinds } from '../../src/actors/switchboard.ts';
 import type {
   CommandScale,
   EncodedRecord,
@@ -12,6 +13,7 @@ import type {
   PartitionShell,
   RecordCodec,
 } from '../../src/actors/partition-core.ts';
+import type { Clock } from '../../src/actors/ports.ts';
 import type { CommandIds, Handled, ReplyEffect } from '../../src/kernel/handled.ts';
 
 export type LedgerCommand =
@@ -34,6 +36,38 @@ export type LedgerReply =
   | { readonly kind: 'entries'; readonly entries: readonly string[] }
   | { readonly kind: 'refused'; readonly count: number }
   | { readonly kind: 'canceled' };
+
+export type LedgerReplyTo = {
+  readonly add: Extract<LedgerReply, { kind: 'added' }>;
+  readonly read: Extract<LedgerReply, { kind: 'entries' }>;
+  readonly refuse: Extract<LedgerReply, { kind: 'refused' }>;
+  readonly await: Extract<LedgerReply, { kind: 'entries' | 'canceled' }>;
+  readonly poison: Extract<LedgerReply, { kind: 'added' }>;
+  readonly throw: never;
+  readonly unwritable: Extract<LedgerReply, { kind: 'added' }>;
+  readonly break: Extract<LedgerReply, { kind: 'added' }>;
+};
+
+const ledgerReplies: ReplyKinds<LedgerReplyTo> = {
+  add: { added: true },
+  read: { entries: true },
+  refuse: { refused: true },
+  await: { entries: true, canceled: true },
+  poison: { added: true },
+  throw: {},
+  unwritable: { added: true },
+  break: { added: true },
+};
+
+export type LedgerSwitchboard = Switchboard<LedgerReplyTo, LedgerCommand, never>;
+
+export function ledgerSwitchboard(clock: Clock): LedgerSwitchboard {
+  let lastAskId = NOBODY;
+  const callbackFailed = (error: unknown): never => {
+    throw error;
+  };
+  return new Switchboard({ clock, newAskId: () => ++lastAskId, callbackFailed }, ledgerReplies, (partition) => `ledger ${partition}`);
+}
 
 export type LedgerRecord = { readonly id: string; readonly timeMs: number; readonly size: number };
 export type LedgerEffect = ReplyEffect<LedgerReply> | { readonly kind: 'dispatch'; readonly id: string };

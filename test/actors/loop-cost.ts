@@ -3,14 +3,12 @@
  * cost next to nothing. Not a test: a figure to look at.
  */
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
-import { Router } from '../../src/actors/router.ts';
+import { Switchboard } from '../../src/actors/switchboard.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { jsonClaims } from './ledger.ts';
 import type { BatchSource, Log } from '../../src/actors/log.ts';
-import type { Address } from '../../src/actors/router.ts';
 
-const address: Address = { kind: 'history', shard: 1 };
 const value = new Uint8Array(300);
 let end = 0;
 
@@ -63,9 +61,16 @@ const claims = {
 };
 
 type Command = { readonly kind: 'write' | 'read'; readonly id: number };
-const router = new Router(systemClock);
-const sink = router.sink<number>(address);
-const loop = new PartitionLoop<Command, number, number, never>({
+type Reply = { readonly kind: 'done' };
+const done: Reply = { kind: 'done' };
+let lastAskId = 0;
+const router = new Switchboard<{ readonly write: Reply; readonly read: Reply }, Command, never>(
+  { clock: systemClock, newAskId: () => ++lastAskId, callbackFailed: console.error },
+  { write: { done: true }, read: { done: true } },
+  () => 'the actor',
+);
+const sink = router.sink(1);
+const loop = new PartitionLoop<Command, Reply, number, never>({
   partition: { topic: 'cost', partition: 0 },
   log,
   codec: {
@@ -77,7 +82,9 @@ const loop = new PartitionLoop<Command, number, number, never>({
   create: () => ({
     core: {
       handle: (command, nowMs) =>
-        command.kind === 'write' ? { kind: 'commit', record: nowMs, reply: 1, effects: [] } : { kind: 'answer', reply: 1, effects: [] },
+        command.kind === 'write'
+          ? { kind: 'commit', record: nowMs, reply: done, effects: [] }
+          : { kind: 'answer', reply: done, effects: [] },
       accept: () => {},
       tooLarge: () => undefined,
       about: (command) => ({ command: command.kind }),
@@ -99,7 +106,7 @@ const loop = new PartitionLoop<Command, number, number, never>({
   random: systemRandom,
   logger: silentLogger,
 });
-router.attach(address, loop);
+router.attach(1, loop);
 loop.start();
 while (loop.status().state !== 'active') await new Promise((resolve) => setImmediate(resolve));
 
@@ -111,7 +118,7 @@ function measure(kind: Command['kind'], users: number, total: number): Promise<s
     const before = process.cpuUsage();
     const next = (): void => {
       sent += 1;
-      router.ask<Command, number>(address, { kind, id: sent }, systemClock.monoMs() + 10_000, () => {
+      router.ask(1, { kind, id: sent }, systemClock.monoMs() + 10_000, () => {
         answered += 1;
         if (sent < total) next();
         else if (answered === total) {

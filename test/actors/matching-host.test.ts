@@ -5,7 +5,7 @@ import type { Clock } from '../../src/actors/ports.ts';
 import { Router, type MatchingAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { CLOCK_CHECK_MS } from '../../src/actors/wall-alarm.ts';
-import type { HistoryCommand } from '../../src/history/commands.ts';
+import type { HistoryRequest } from '../../src/history/commands.ts';
 import type { HistoryReply, StartedActivityTask } from '../../src/history/replies.ts';
 import type { MatchingRequest } from '../../src/matching/commands.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../../src/matching/task-queue.ts';
@@ -22,22 +22,19 @@ const matchingPartitions = 3;
 
 /** Shard 1: keeps what it was asked until the test answers. */
 class Shard {
-  readonly asked: { readonly askId: number; readonly command: HistoryCommand }[] = [];
+  readonly asked: { readonly askId: number; readonly command: HistoryRequest }[] = [];
   readonly #answer: (askId: number, reply: HistoryReply | AskFailure) => void;
 
   constructor(router: Router) {
-    const sink = router.sink<HistoryReply>({ kind: 'history', shard: 1 });
+    const sink = router.history.sink(1);
     this.#answer = (askId, reply) => (isAskFailure(reply) ? sink.fail(askId, reply) : void sink.answer(askId, reply));
-    router.attach<HistoryCommand>(
-      { kind: 'history', shard: 1 },
-      {
-        submit: (askId, command) => {
-          this.asked.push({ askId, command });
-          return undefined;
-        },
-        cancel: () => {},
+    router.history.attach(1, {
+      submit: (askId, command) => {
+        this.asked.push({ askId, command });
+        return undefined;
       },
-    );
+      cancel: () => {},
+    });
   }
 
   /** Answers the oldest command that was not answered yet. */
@@ -57,7 +54,6 @@ class Bench {
   constructor(log: MemoryLog, clock: Clock = systemClock) {
     this.log = log;
     this.hosts = Array.from({ length: matchingPartitions }, (_, partition) => {
-      const address = { kind: 'matching', partition } as const;
       const host = new MatchingHost({
         partition,
         topic,
@@ -67,13 +63,13 @@ class Bench {
         claims: jsonClaims,
         matchingPartitions,
         router: this.router,
-        sink: this.router.sink(address),
+        sink: this.router.matching.sink(partition),
         clock,
         random: systemRandom,
         logger: silentLogger,
         onStatus: () => {},
       });
-      this.router.attach(address, host.actor);
+      this.router.matching.attach(partition, host.actor);
       host.actor.start();
       return host;
     });

@@ -2,14 +2,14 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { AskFailure } from '../../src/actors/asks.ts';
 import { HistoryShard } from '../../src/actors/history-shard.ts';
-import type { Endpoint, HistoryAnswer } from '../../src/actors/router.ts';
+import type { HistoryAnswer } from '../../src/actors/router.ts';
+import type { Endpoint } from '../../src/actors/switchboard.ts';
 import { Router } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
-import type { HistoryCommand, RunKey, WorkflowCommand } from '../../src/history/commands.ts';
+import type { HistoryRequest, RunKey, WorkflowCommand } from '../../src/history/commands.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
-import type { Description, HistoryReply } from '../../src/history/replies.ts';
+import type { Description } from '../../src/history/replies.ts';
 import { historyShardOf } from '../../src/kernel/shard.ts';
-import type { MatchingRequest } from '../../src/matching/commands.ts';
 import type { MatchingTask } from '../../src/matching/tasks.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
@@ -38,7 +38,7 @@ class Process {
   readonly router = new Router(systemClock);
   readonly shards: HistoryShard[] = [];
   readonly offered: MatchingTask[] = [];
-  losesAnswersTo: HistoryCommand['kind'] | undefined;
+  losesAnswersTo: HistoryRequest['kind'] | undefined;
   lost = 0;
   /** What the caller gets in the place of a lost answer. */
   failure: AskFailure = { kind: 'unavailable', message: 'the answer was lost' };
@@ -46,24 +46,20 @@ class Process {
   retentionMs = 5_000;
 
   constructor(log: MemoryLog) {
-    const matching = this.router.sink({ kind: 'matching', partition: 0 });
-    this.router.attach<MatchingRequest>(
-      { kind: 'matching', partition: 0 },
-      {
-        submit: (askId, request) => {
-          if ('task' in request) this.offered.push(request.task);
-          systemClock.soon(() => matching.answer(askId, { kind: 'done' }));
-          return undefined;
-        },
-        cancel: () => {},
+    const matching = this.router.matching.sink(0);
+    this.router.matching.attach(0, {
+      submit: (askId, request) => {
+        if ('task' in request) this.offered.push(request.task);
+        systemClock.soon(() => matching.answer(askId, { kind: 'done' }));
+        return undefined;
       },
-    );
+      cancel: () => {},
+    });
     for (let shard = 1; shard <= layout.historyShards; shard++) this.#attach(shard, log);
   }
 
   #attach(number: number, log: MemoryLog): void {
-    const address = { kind: 'history', shard: number } as const;
-    const sink = this.router.sink<HistoryReply>(address);
+    const sink = this.router.history.sink(number);
     const losing = new Set<number>();
     const shard = new HistoryShard({
       shard: number,
@@ -93,14 +89,14 @@ class Process {
       onStatus: () => {},
     });
     this.shards.push(shard);
-    const endpoint: Endpoint<HistoryCommand> = {
+    const endpoint: Endpoint<HistoryRequest> = {
       submit: (askId, command) => {
         if (command.kind === this.losesAnswersTo) losing.add(askId);
         return shard.submit(askId, command);
       },
       cancel: (askId) => shard.cancel(askId),
     };
-    this.router.attach(address, endpoint);
+    this.router.history.attach(number, endpoint);
   }
 
   async serve(): Promise<this> {
@@ -114,7 +110,7 @@ class Process {
     this.router.close();
   }
 
-  ask<Command extends HistoryCommand>(shard: number, command: Command): Promise<HistoryAnswer<Command>> {
+  ask<Command extends HistoryRequest>(shard: number, command: Command): Promise<HistoryAnswer<Command>> {
     return new Promise((resolve) => void this.router.askHistory(shard, command, FAR_AWAY_MS, resolve));
   }
 

@@ -3,12 +3,11 @@ import { NOBODY } from '../../src/actors/asks.ts';
 import { CommandBudget } from '../../src/actors/command-budget.ts';
 import { RECORD_BYTES_MAX } from '../../src/actors/commit-window.ts';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
-import { Router } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { createLogger, silentLogger } from '../../src/observability/logger.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
 import { HandClock } from '../support/hand-clock.ts';
-import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale } from './ledger.ts';
+import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
 import type { AskFailure } from '../../src/actors/asks.ts';
 import type { Clock } from '../../src/actors/ports.ts';
@@ -16,17 +15,15 @@ import type { PartitionLimits } from '../../src/actors/partition-loop.ts';
 import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import type { Prefetch } from '../../src/actors/prefetch.ts';
-import type { Address } from '../../src/actors/router.ts';
 import type { LedgerCommand, LedgerEffect, LedgerEvent, LedgerRecord, LedgerReply } from './ledger.ts';
 
 const partition = { topic: 'test.ledger', partition: 0 };
-const address: Address = { kind: 'history', shard: 1 };
 
 type Answer = LedgerReply | AskFailure;
 
 class Bench {
   readonly log: MemoryLog;
-  readonly router = new Router(systemClock);
+  readonly router = ledgerSwitchboard(systemClock);
   readonly events: LedgerEvent[] = [];
   readonly statuses: PartitionStatus[] = [];
   core = new LedgerCore();
@@ -44,7 +41,7 @@ class Bench {
     } = {},
   ) {
     this.log = log;
-    const sink = this.router.sink<LedgerReply>(address);
+    const sink = this.router.sink(0);
     this.loop = new PartitionLoop({
       partition,
       log,
@@ -69,7 +66,7 @@ class Bench {
       ...(options.limits === undefined ? {} : { limits: options.limits }),
       ...(options.budget === undefined ? {} : { budget: options.budget }),
     });
-    this.router.attach(address, this.loop);
+    this.router.attach(0, this.loop);
     benches.push(this);
   }
 
@@ -80,7 +77,7 @@ class Bench {
   }
 
   ask(command: LedgerCommand, deadlineMs = FAR_AWAY_MS): Promise<Answer> {
-    return new Promise((resolve) => this.router.ask<LedgerCommand, LedgerReply>(address, command, deadlineMs, resolve));
+    return new Promise((resolve) => this.router.ask(0, command, deadlineMs, resolve));
   }
 
   async until(condition: () => boolean): Promise<void> {
@@ -288,7 +285,7 @@ describe('a partition on an exclusive log', () => {
 
   test('a cancellation that cannot be decided stops nobody else', async () => {
     const bench = await new Bench(new MemoryLog()).start();
-    const askId = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'await' }, FAR_AWAY_MS, () => {});
+    const askId = bench.router.ask(0, { kind: 'await' }, FAR_AWAY_MS, () => {});
     expect(await bench.ask({ kind: 'read' })).toEqual({ kind: 'entries', entries: [] });
     bench.core.cancel = () => {
       throw new RangeError('planted');
@@ -376,11 +373,8 @@ describe('a log that does not answer', () => {
     const kinds = new Map<string, number>();
     let highest = 0;
     for (let id = 0; id < 200; id++) {
-      const askId = bench.router.ask<LedgerCommand, LedgerReply>(
-        address,
-        { kind: 'add', id: `${id}`, size: 256 * kib },
-        FAR_AWAY_MS,
-        (answer) => kinds.set(answer.kind, (kinds.get(answer.kind) ?? 0) + 1),
+      const askId = bench.router.ask(0, { kind: 'add', id: `${id}`, size: 256 * kib }, FAR_AWAY_MS, (answer) =>
+        kinds.set(answer.kind, (kinds.get(answer.kind) ?? 0) + 1),
       );
       await turns(1);
       highest = Math.max(highest, budget.bytes);
@@ -427,7 +421,7 @@ describe('a log that does not answer', () => {
     const before = budget.bytes;
     const asked: number[] = [];
     for (let index = 0; index < 5_000; index++) {
-      asked.push(bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'add', id: `${index}`, size: kib }, FAR_AWAY_MS, () => {}));
+      asked.push(bench.router.ask(0, { kind: 'add', id: `${index}`, size: kib }, FAR_AWAY_MS, () => {}));
       if (index % 100 === 0) bench.loop.submit(NOBODY, { kind: 'refuse' });
     }
     expect(budget.bytes - before).toBeGreaterThan(5_000 * kib);
@@ -540,7 +534,7 @@ describe('asks', () => {
   test('a canceled wait reaches the core and its answer goes nowhere', async () => {
     const bench = await new Bench(new MemoryLog()).start();
     let answers = 0;
-    const askId = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'await' }, FAR_AWAY_MS, () => (answers += 1));
+    const askId = bench.router.ask(0, { kind: 'await' }, FAR_AWAY_MS, () => (answers += 1));
     bench.router.cancel(askId);
     expect(await bench.ask({ kind: 'add', id: 'a' })).toEqual({ kind: 'added', place: 0 });
     expect(answers).toBe(0);
@@ -556,10 +550,10 @@ describe('asks', () => {
   });
 
   test('an answer never comes before ask has returned', async () => {
-    const router = new Router(systemClock);
+    const router = ledgerSwitchboard(systemClock);
     let returned = false;
     const answered = new Promise<boolean>((resolve) => {
-      router.ask(address, {}, FAR_AWAY_MS, () => resolve(returned));
+      router.ask(0, { kind: 'read' }, FAR_AWAY_MS, () => resolve(returned));
       returned = true;
     });
     expect(await answered).toBe(true);
@@ -642,7 +636,7 @@ describe('prefetch', () => {
       load: (key) => loads.push(key),
     };
     const bench = await new Bench(new MemoryLog(), { budget, prefetch, limits: { openRecordsMax: 1 } }).start();
-    const cold = bench.router.ask<LedgerCommand, LedgerReply>(address, { kind: 'add', id: 'cold', size: large }, FAR_AWAY_MS, () => {});
+    const cold = bench.router.ask(0, { kind: 'add', id: 'cold', size: large }, FAR_AWAY_MS, () => {});
     await bench.until(() => loads.length === 1);
     bench.log.held = true;
     void bench.ask({ kind: 'add', id: 'open' });
@@ -664,12 +658,7 @@ describe('prefetch', () => {
     const doubtful = bench.ask({ kind: 'add', id: 'doubtful' });
     await bench.until(() => bench.core.entries.length === 1);
     hot = false;
-    const givenUp = bench.router.ask<LedgerCommand, LedgerReply>(
-      address,
-      { kind: 'add', id: 'given up', size: large },
-      FAR_AWAY_MS,
-      () => {},
-    );
+    const givenUp = bench.router.ask(0, { kind: 'add', id: 'given up', size: large }, FAR_AWAY_MS, () => {});
     const told = bench.ask({ kind: 'add', id: 'told', size: large });
     await bench.until(() => loads.length === 1 && bench.loop.status().state === 'claiming');
     log.held = true;

@@ -42,7 +42,7 @@ class Bench {
         this.clock.soon(() => onReply(this.deliveryAnswer as never));
         return 0;
       },
-      ask: () => 0,
+      askCluster: () => 0,
       cancel: () => {},
       askMatching: (_partition, request, _deadlineMs, onReply) => {
         this.asks += 1;

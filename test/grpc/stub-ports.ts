@@ -53,9 +53,9 @@ export class StubServer {
         this.matchingRequests.push(request);
         return this.#answer(() => this.answers.matching(request), onReply);
       },
-      ask: (_address, command, _deadlineMs, onReply) => {
-        this.clusterCommands.push(command as ClusterCommand);
-        return this.#answer(() => this.answers.cluster(command as ClusterCommand), onReply);
+      askCluster: (command, _deadlineMs, onReply) => {
+        this.clusterCommands.push(command);
+        return this.#answer(() => this.answers.cluster(command), onReply);
       },
       cancel: (askId) => {
         if (this.#open.delete(askId)) this.cancelled.push(askId);

@@ -1,9 +1,8 @@
 /** Nodes on one simulated log, each running the production loop for every partition; and what was told to whom. */
-import { LedgerCore, jsonClaims, ledgerCodec, ledgerMemory, ledgerScale } from '../actors/ledger.ts';
+import { LedgerCore, jsonClaims, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from '../actors/ledger.ts';
 import { isAskFailure } from '../../src/actors/asks.ts';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
 import { ReplayTurns } from '../../src/actors/replay-turns.ts';
-import { Router } from '../../src/actors/router.ts';
 import { Projection } from './projection.ts';
 import { SimLog } from './sim-log.ts';
 import { SimNode } from './sim-node.ts';
@@ -13,8 +12,7 @@ import type { Prefetch } from '../../src/actors/prefetch.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import type { PartitionLimits } from '../../src/actors/partition-loop.ts';
 import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
-import type { Address } from '../../src/actors/router.ts';
-import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply } from '../actors/ledger.ts';
+import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply, LedgerSwitchboard } from '../actors/ledger.ts';
 import type { MemoryLog, Observation } from './oracle.ts';
 import type { SimBroker } from './sim-log.ts';
 import type { World } from './world.ts';
@@ -40,24 +38,20 @@ export function partitionId(partition: number): PartitionId {
   return { topic: 'sim.ledger', partition };
 }
 
-function addressOf(partition: number): Address {
-  return { kind: 'matching', partition };
-}
-
 /** One process with its actors; a crash ends them, a restart makes new ones. */
 export class Server {
   readonly node: SimNode;
   readonly cluster: Cluster;
   loops: LedgerLoop[] = [];
   cores: LedgerCore[] = [];
-  router: Router;
+  router: LedgerSwitchboard;
   log: SimLog;
   readonly connections = new Set<() => void>();
 
   constructor(cluster: Cluster, name: string) {
     this.cluster = cluster;
     this.node = new SimNode(cluster.world, name);
-    this.router = new Router(this.node.clock);
+    this.router = ledgerSwitchboard(this.node.clock);
     this.log = new SimLog(cluster.broker, this.node);
     this.#boot();
   }
@@ -72,7 +66,7 @@ export class Server {
 
   restart(): void {
     this.node.restart();
-    this.router = new Router(this.node.clock);
+    this.router = ledgerSwitchboard(this.node.clock);
     this.#boot();
   }
 
@@ -113,7 +107,7 @@ export class Server {
     const turns = new ReplayTurns(this.node.clock);
     this.loops = [];
     for (let partition = 0; partition < partitions; partition++) {
-      const sink = this.router.sink<LedgerReply>(addressOf(partition));
+      const sink = this.router.sink(partition);
       const loop: LedgerLoop = new PartitionLoop({
         partition: partitionId(partition),
         log,
@@ -137,7 +131,7 @@ export class Server {
         limits: simLimits,
         turns,
       });
-      this.router.attach(addressOf(partition), loop);
+      this.router.attach(partition, loop);
       this.loops.push(loop);
     }
   }
@@ -207,7 +201,7 @@ export class Cluster {
   }
 
   /** The caller goes away: it hears nothing any more. */
-  #cancel(server: Server, router: Router, askId: number, connectionLost: () => void): void {
+  #cancel(server: Server, router: LedgerSwitchboard, askId: number, connectionLost: () => void): void {
     if (!server.connections.delete(connectionLost)) return;
     this.said('an ask was canceled');
     router.cancel(askId);
@@ -242,7 +236,7 @@ export class Cluster {
     server.node.at(this.broker.delayMs(), () => {
       const deadlineMs = server.node.clock.monoMs() + timeoutMs;
       const { router } = server;
-      const askId = router.ask<LedgerCommand, LedgerReply>(addressOf(partition), command, deadlineMs, (answer) => {
+      const askId = router.ask(partition, command, deadlineMs, (answer) => {
         world.trace(`${what}: ${answer.kind}`);
         server.connections.delete(connectionLost);
         if (!isAskFailure(answer)) {

@@ -4,27 +4,23 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, Kafka, logLevel, ResourcePatternTypes } from 'kafkajs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
-import { Router } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import { openKafkaLog } from '../../src/topics/kafka/kafka-log.ts';
-import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale } from '../actors/ledger.ts';
+import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from '../actors/ledger.ts';
 import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import { freePorts } from '../kafka/local-broker.ts';
 import { FaultyProxy } from '../kafka/proxy.ts';
 import type { AclEntry, Admin } from 'kafkajs';
 import type { AskFailure } from '../../src/actors/asks.ts';
 import type { Log } from '../../src/actors/log.ts';
-import type { Address } from '../../src/actors/router.ts';
 import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply } from '../actors/ledger.ts';
 import type { LocalBroker } from '../kafka/local-broker.ts';
-
-const address: Address = { kind: 'history', shard: 1 };
 
 /** One owner of one partition, and a client that adds entries, one after another, each until it is told that it is there. */
 class Owner {
   readonly topic = `test.${randomUUID()}`;
-  readonly router = new Router(systemClock);
+  readonly router = ledgerSwitchboard(systemClock);
   readonly lines: string[] = [];
   readonly cores: LedgerCore[] = [];
   readonly acknowledged: string[] = [];
@@ -49,7 +45,7 @@ class Owner {
       logger,
       requestTimeoutMs: 1_000,
     });
-    const sink = this.router.sink<LedgerReply>(address);
+    const sink = this.router.sink(0);
     this.loop = new PartitionLoop({
       partition: { topic: this.topic, partition: 0 },
       log: this.log,
@@ -71,7 +67,7 @@ class Owner {
       random: systemRandom,
       logger,
     });
-    this.router.attach(address, this.loop);
+    this.router.attach(0, this.loop);
     this.loop.start();
     while (this.loop.status().state !== 'active') await pause(5);
     return this;
@@ -79,7 +75,7 @@ class Owner {
 
   ask(command: LedgerCommand): Promise<LedgerReply | AskFailure> {
     const deadlineMs = systemClock.monoMs() + 30_000;
-    return new Promise((resolve) => this.router.ask<LedgerCommand, LedgerReply>(address, command, deadlineMs, resolve));
+    return new Promise((resolve) => this.router.ask(0, command, deadlineMs, resolve));
   }
 
   add(size: number): void {

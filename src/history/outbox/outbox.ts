@@ -6,7 +6,7 @@
  */
 import { unreachable } from '../../kernel/assert.ts';
 import { finishStartChild } from '../child/child-outcomes.ts';
-import type { FinishOutboxTask, HistoryCommand, OutboxOutcome, ParentLink } from '../commands.ts';
+import type { FinishOutboxTask, DecidedRequest, OutboxOutcome, ParentLink } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { finishExternalCancel, finishExternalSignal } from '../external/external-outcomes.ts';
 import { mergedPriority } from '../priority.ts';
@@ -15,7 +15,7 @@ import { type Child, isRunning, type Run, type ShardState } from '../state.ts';
 import type { TransferTask } from '../tasks.ts';
 import { idConflictPolicy, idReusePolicy, parentClosePolicy } from '../wire-enums.ts';
 
-export type OutboxCommand = { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: HistoryCommand };
+export type OutboxCommand = { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: DecidedRequest };
 
 /** How long closed runs of a namespace are kept, in milliseconds; undefined: not known here and now. */
 export type RetentionOf = (namespaceId: string) => number | undefined;
@@ -90,7 +90,7 @@ export function outboxCommand(shard: ShardState, taskId: number, newRunId: strin
   }
 }
 
-function to(target: { readonly namespaceId: string; readonly workflowId: string }, command: HistoryCommand): OutboxCommand {
+function to(target: { readonly namespaceId: string; readonly workflowId: string }, command: DecidedRequest): OutboxCommand {
   return { targetNamespaceId: target.namespaceId, targetWorkflowId: target.workflowId, command };
 }
 
@@ -112,7 +112,7 @@ function linkTo(run: Run, initiatedEventId: number): ParentLink {
   };
 }
 
-function startChild(run: Run, child: Child, newRunId: string, retentionOf: RetentionOf | undefined): HistoryCommand {
+function startChild(run: Run, child: Child, newRunId: string, retentionOf: RetentionOf | undefined): DecidedRequest {
   const a = child.attributes;
   const ownRetentionMs = a.namespaceId === run.key.namespaceId ? run.retentionMs : 0;
   const terminates = a.workflowIdReusePolicy === idReusePolicy.terminateIfRunning;
@@ -149,7 +149,7 @@ function startChild(run: Run, child: Child, newRunId: string, retentionOf: Reten
 }
 
 /** For the chain that the child has become, and only while it is still this parent's. */
-function closeChild(run: Run, task: Extract<TransferTask, { readonly kind: 'closeChild' }>): HistoryCommand {
+function closeChild(run: Run, task: Extract<TransferTask, { readonly kind: 'closeChild' }>): DecidedRequest {
   const key = { ...task.child, runId: '' };
   const childOf = linkTo(run, task.initiatedEventId);
   const common = { key, firstExecutionRunId: task.child.runId, identity: 'history-service', links: [], childOf };
