@@ -4,6 +4,7 @@ import type { HistoryEvent } from '../events.ts';
 import type { Fact } from '../record.ts';
 import type { Run } from '../state.ts';
 import { timeoutType, workflowTaskFailedCause } from '../wire-enums.ts';
+import { scheduledWorkflowTask } from './scheduled-task.ts';
 
 type WorkflowTaskEvent = Extract<HistoryEvent, { readonly type: `workflowTask${string}` }>;
 type WorkflowTaskFact = Extract<Fact, { readonly kind: `workflowTask${string}` | `sticky${string}` }>;
@@ -15,24 +16,15 @@ export function evolveWorkflowTask(run: Run, event: WorkflowTaskEvent): void {
       run.workflowTaskStamp++;
       run.backoffTaskId = 0;
       run.workflowTaskAttempt = a.attempt;
-      run.workflowTask = {
+      run.workflowTask = scheduledWorkflowTask({
         kind: 'normal',
         scheduledEventId: event.eventId,
         stamp: run.workflowTaskStamp,
         attempt: a.attempt,
         scheduledTimeMs: event.eventTimeMs,
-        originalScheduledTimeMs: event.eventTimeMs,
         taskQueue: a.taskQueue ?? run.start.taskQueue,
         startToCloseTimeoutMs: a.startToCloseTimeoutMs,
-        startedEventId: 0,
-        startedTimeMs: 0,
-        requestId: '',
-        identity: '',
-        historySizeBytes: 0,
-        suggestContinueAsNewReasons: [],
-        dispatchTaskId: 0,
-        timeoutTaskId: 0,
-      };
+      });
       return;
     }
     case 'workflowTaskStarted': {
@@ -73,24 +65,15 @@ export function evolveWorkflowTaskFact(run: Run, fact: WorkflowTaskFact, nowMs: 
   switch (fact.kind) {
     case 'workflowTaskScheduled':
       run.workflowTaskStamp++;
-      run.workflowTask = {
+      run.workflowTask = scheduledWorkflowTask({
         kind: 'transient',
         scheduledEventId: fact.scheduledEventId,
         stamp: run.workflowTaskStamp,
         attempt: fact.attempt,
         scheduledTimeMs: nowMs,
-        originalScheduledTimeMs: nowMs,
         taskQueue: fact.taskQueue,
         startToCloseTimeoutMs: fact.startToCloseTimeoutMs,
-        startedEventId: 0,
-        startedTimeMs: 0,
-        requestId: '',
-        identity: '',
-        historySizeBytes: 0,
-        suggestContinueAsNewReasons: [],
-        dispatchTaskId: 0,
-        timeoutTaskId: 0,
-      };
+      });
       return;
     case 'workflowTaskHeartbeat':
       assert(run.workflowTask !== undefined, 'a heartbeat needs the task that continues it');

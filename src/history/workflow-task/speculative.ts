@@ -11,30 +11,22 @@
 import type { CompleteWorkflowTask } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { isRunning, type Run, type WorkflowTask } from '../state.ts';
+import { scheduledWorkflowTask } from './scheduled-task.ts';
 import { armWorkflowTaskTimeout, currentTaskQueue, dispatchWorkflowTask, startedAttributes } from './workflow-task.ts';
 
 /** The task to be pushed straight to matching; undefined when one is pending already. */
 export function offerSpeculative(draft: Draft, run: Run): WorkflowTask | undefined {
   const { speculative } = draft.volatile;
   if (!isRunning(run) || run.workflowTask !== undefined || run.backoffTaskId !== 0 || speculative.has(run.key.runId)) return undefined;
-  const offered: WorkflowTask = {
+  const offered = scheduledWorkflowTask({
     kind: 'speculative',
     scheduledEventId: run.nextEventId,
     stamp: run.workflowTaskStamp + 1,
     attempt: 1,
     scheduledTimeMs: draft.nowMs,
-    originalScheduledTimeMs: draft.nowMs,
     taskQueue: currentTaskQueue(run),
     startToCloseTimeoutMs: run.start.taskTimeoutMs,
-    startedEventId: 0,
-    startedTimeMs: 0,
-    requestId: '',
-    identity: '',
-    historySizeBytes: 0,
-    suggestContinueAsNewReasons: [],
-    dispatchTaskId: 0,
-    timeoutTaskId: 0,
-  };
+  });
   draft.stage({ kind: 'speculativeSet', runId: run.key.runId, workflowTask: offered });
   return offered;
 }
