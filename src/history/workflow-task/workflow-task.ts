@@ -150,17 +150,11 @@ export function writeStarted(run: RunDraft, requestId: string, identity: string)
   const historySizeBytes = run.run.historySizeBytes;
   const suggestContinueAsNewReasons = reasonsToContinueAsNew(run);
   if (workflowTask.kind === 'normal') {
-    run.add('workflowTaskStarted', {
-      scheduledEventId: workflowTask.scheduledEventId,
-      identity,
-      requestId,
-      suggestContinueAsNew: suggestContinueAsNewReasons.length > 0,
-      historySizeBytes,
-      workerVersion: undefined,
-      buildIdRedirectCounter: 0,
-      suggestContinueAsNewReasons,
-      targetWorkerDeploymentVersionChanged: false,
-    });
+    const { scheduledEventId } = workflowTask;
+    run.add(
+      'workflowTaskStarted',
+      startedAttributes({ scheduledEventId, identity, requestId, historySizeBytes, suggestContinueAsNewReasons }),
+    );
   } else {
     run.addFact({ kind: 'workflowTaskStarted', requestId, identity, historySizeBytes, suggestContinueAsNewReasons });
   }
@@ -242,16 +236,18 @@ export function encodeTail(draft: Draft, run: Run, workflowTask: WorkflowTask): 
   return [scheduled, started];
 }
 
-export function startedAttributes(workflowTask: WorkflowTask) {
+type StartOfTask = Pick<WorkflowTask, 'scheduledEventId' | 'identity' | 'requestId' | 'historySizeBytes' | 'suggestContinueAsNewReasons'>;
+
+export function startedAttributes(start: StartOfTask) {
   return {
-    scheduledEventId: workflowTask.scheduledEventId,
-    identity: workflowTask.identity,
-    requestId: workflowTask.requestId,
-    suggestContinueAsNew: workflowTask.suggestContinueAsNewReasons.length > 0,
-    historySizeBytes: workflowTask.historySizeBytes,
+    scheduledEventId: start.scheduledEventId,
+    identity: start.identity,
+    requestId: start.requestId,
+    suggestContinueAsNew: start.suggestContinueAsNewReasons.length > 0,
+    historySizeBytes: start.historySizeBytes,
     workerVersion: undefined,
     buildIdRedirectCounter: 0,
-    suggestContinueAsNewReasons: workflowTask.suggestContinueAsNewReasons,
+    suggestContinueAsNewReasons: start.suggestContinueAsNewReasons,
     targetWorkerDeploymentVersionChanged: false,
   };
 }
