@@ -25,7 +25,7 @@ import type {
 import { commandBytes, finishesWork } from '../history/command-bytes.ts';
 import type { HistoryEffect } from '../history/effects.ts';
 import type { HistoryLimits } from '../history/limits.ts';
-import type { RetentionOf } from '../history/outbox/outbox.ts';
+import type { RetentionOf } from '../history/outbox/outbox-kind.ts';
 import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply, HistoryWire, StartedWorkflowTask } from '../history/replies.ts';
 import type { DispatchQuery } from '../matching/commands.ts';

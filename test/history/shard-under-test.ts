@@ -276,6 +276,7 @@ export class ShardUnderTest {
 
   /** False: the target is busy, the shell would try again later. */
   tryCarry(task: TransferTask): boolean {
+    if (task.kind === 'workflowTask' || task.kind === 'activityTask') throw new Error(`${task.kind} is for a worker`);
     const outbox = this.core.outboxCommand(task.taskId, this.newRunId());
     const reply = outbox === undefined ? undefined : this.ask(outbox.command);
     const outcome = reply === undefined ? ({ kind: 'done' } as const) : outboxOutcome(task.kind, reply);

@@ -1,0 +1,118 @@
+/** What a parent asks of its children, and a child of its parent. */
+import type { DecidedRequest } from '../commands.ts';
+import { anyAnswer, type ChildParts, linkTo, type OutboxKind, type OutboxTaskOf, requestId, to } from '../outbox/outbox-kind.ts';
+import { mergedPriority } from '../priority.ts';
+import { type Child, isRunning, type Run } from '../state.ts';
+import { idConflictPolicy, idReusePolicy, parentClosePolicy } from '../wire-enums.ts';
+import { finishStartChild } from './child-outcomes.ts';
+
+export const startChildOutbox: OutboxKind<'startChild'> = {
+  command(run, task, parts) {
+    // Closed meanwhile, it starts nothing any more; but what it has started, with an answer that was lost, must not be left alone.
+    if (!isRunning(run)) return to(task.target, { kind: 'findChild', key: task.target, parent: linkTo(run, task.initiatedEventId) });
+    const child = run.children.get(task.initiatedEventId);
+    return child === undefined ? undefined : to(task.target, startChild(run, child, parts));
+  },
+  outcome(reply) {
+    if (reply.kind === 'started' || reply.kind === 'childFound') return { kind: 'childStarted', runId: reply.runId };
+    if (reply.kind !== 'rejected') return undefined;
+    switch (reply.rejection.reason) {
+      case 'already-started':
+        return { kind: 'childStartFailed', cause: 'already-exists' };
+      case 'workflow-not-found':
+        return { kind: 'done' };
+      default:
+        return undefined;
+    }
+  },
+  // A start alone always fits. Too large is only one that ends another run in the same record: so the id is taken, and stays so.
+  tooLarge: { kind: 'childStartFailed', cause: 'already-exists' },
+  finish: finishStartChild,
+};
+
+export const scheduleChildFirstTaskOutbox: OutboxKind<'scheduleChildFirstTask'> = {
+  command: (_, { child }) => to(child, { kind: 'scheduleFirstWorkflowTask', key: child }),
+  outcome: anyAnswer,
+  tooLarge: undefined,
+  finish: undefined,
+};
+
+export const closeChildOutbox: OutboxKind<'closeChild'> = {
+  command: (run, task) => to(task.child, closeChild(run, task)),
+  outcome: anyAnswer,
+  tooLarge: undefined,
+  finish: undefined,
+};
+
+export const notifyParentOutbox: OutboxKind<'notifyParent'> = {
+  command(run, task) {
+    const { parent } = run.start;
+    if (parent === undefined) return undefined;
+    return to(parent, {
+      kind: 'recordChildClosed',
+      parent,
+      child: { workflowId: run.key.workflowId, runId: run.key.runId },
+      childFirstRunId: run.start.firstRunId,
+      childNamespace: run.namespace,
+      childWorkflowType: run.start.workflowType,
+      close: task.outcome,
+    });
+  },
+  outcome: anyAnswer,
+  tooLarge: undefined,
+  finish: undefined,
+};
+
+function startChild(run: Run, child: Child, { newRunId, retentionOf }: ChildParts): DecidedRequest {
+  const a = child.attributes;
+  const ownRetentionMs = a.namespaceId === run.key.namespaceId ? run.retentionMs : 0;
+  const terminates = a.workflowIdReusePolicy === idReusePolicy.terminateIfRunning;
+  return {
+    kind: 'startWorkflow',
+    key: { namespaceId: a.namespaceId, workflowId: a.workflowId, runId: '' },
+    namespace: a.namespace,
+    newRunId,
+    requestId: requestId(run, child.initiatedEventId),
+    start: {
+      workflowType: a.workflowType?.name ?? '',
+      taskQueue: a.taskQueue ?? run.start.taskQueue,
+      input: a.input,
+      header: a.header,
+      memo: a.memo,
+      searchAttributes: a.searchAttributes,
+      executionTimeoutMs: a.workflowExecutionTimeoutMs,
+      runTimeoutMs: a.workflowRunTimeoutMs,
+      taskTimeoutMs: a.workflowTaskTimeoutMs,
+      startDelayMs: 0,
+      identity: '',
+      userMetadata: child.userMetadata,
+      links: [],
+      priority: mergedPriority(run.start.priority, a.priority),
+    },
+    policies: {
+      reusePolicy: a.workflowIdReusePolicy === 2 ? 2 : a.workflowIdReusePolicy === 3 ? 3 : idReusePolicy.allowDuplicate,
+      conflictPolicy: terminates ? idConflictPolicy.terminateExisting : idConflictPolicy.fail,
+    },
+    parent: linkTo(run, child.initiatedEventId),
+    retentionMs: retentionOf?.(a.namespaceId) ?? ownRetentionMs,
+    onConflict: undefined,
+  };
+}
+
+/** For the chain that the child has become, and only while it is still this parent's. */
+function closeChild(run: Run, task: OutboxTaskOf<'closeChild'>): DecidedRequest {
+  const key = { ...task.child, runId: '' };
+  const childOf = linkTo(run, task.initiatedEventId);
+  const common = { key, firstExecutionRunId: task.child.runId, identity: 'history-service', links: [], childOf };
+  if (task.policy === parentClosePolicy.terminate) {
+    return { ...common, kind: 'terminateWorkflow', reason: 'by parent close policy', details: undefined };
+  }
+  return {
+    ...common,
+    kind: 'requestCancelWorkflow',
+    cause: '',
+    requestId: requestId(run, task.initiatedEventId),
+    // Nothing in the parent's history asked for it: upstream names the parent and no event.
+    external: { initiatedEventId: 0, execution: { workflowId: run.key.workflowId, runId: run.key.runId } },
+  };
+}

@@ -1,0 +1,59 @@
+/** Signals and cancel requests to other workflows. */
+import type { OutboxOutcome } from '../commands.ts';
+import { linkTo, type OutboxKind, requestId, to } from '../outbox/outbox-kind.ts';
+import type { HistoryReply } from '../replies.ts';
+import { isRunning } from '../state.ts';
+import { finishExternalCancel, finishExternalSignal } from './external-outcomes.ts';
+
+export const signalExternalOutbox: OutboxKind<'signalExternal'> = {
+  command(run, task) {
+    const request = run.externalSignals.get(task.initiatedEventId);
+    if (request === undefined || !isRunning(run)) return undefined;
+    return to(task.target, {
+      kind: 'signalWorkflow',
+      key: task.target,
+      signal: {
+        signalName: request.signalName,
+        input: request.input,
+        header: request.header,
+        identity: 'history-service',
+        requestId: requestId(run, task.initiatedEventId),
+        links: [],
+        externalWorkflowExecution: { workflowId: run.key.workflowId, runId: run.key.runId },
+      },
+      childOf: request.childWorkflowOnly ? linkTo(run, task.initiatedEventId) : undefined,
+    });
+  },
+  outcome,
+  // The nearest that there is: a limit of the target keeps it from having this signal.
+  tooLarge: { kind: 'externalFailed', cause: 'signal-count-limit-exceeded' },
+  finish: (run, task, result) => finishExternalSignal(run, task.initiatedEventId, result),
+};
+
+export const cancelExternalOutbox: OutboxKind<'cancelExternal'> = {
+  command(run, task) {
+    const request = run.externalCancels.get(task.initiatedEventId);
+    if (request === undefined || !isRunning(run)) return undefined;
+    return to(task.target, {
+      kind: 'requestCancelWorkflow',
+      key: task.target,
+      firstExecutionRunId: '',
+      cause: request.reason,
+      identity: 'history-service',
+      requestId: requestId(run, task.initiatedEventId),
+      links: [],
+      external: { initiatedEventId: task.initiatedEventId, execution: { workflowId: run.key.workflowId, runId: run.key.runId } },
+      childOf: request.childWorkflowOnly ? linkTo(run, task.initiatedEventId) : undefined,
+    });
+  },
+  outcome,
+  tooLarge: undefined,
+  finish: (run, task, result) => finishExternalCancel(run, task.initiatedEventId, result),
+};
+
+function outcome(reply: HistoryReply): OutboxOutcome | undefined {
+  if (reply.kind !== 'rejected') return { kind: 'done' };
+  const { reason } = reply.rejection;
+  if (reason === 'busy-workflow') return undefined;
+  return { kind: 'externalFailed', cause: reason === 'invalid-argument' ? 'signal-count-limit-exceeded' : 'not-found' };
+}

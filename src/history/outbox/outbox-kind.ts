@@ -1,0 +1,55 @@
+/** One kind of task for another shard: what its target is asked, and what the answers mean. */
+import type { DecidedRequest, OutboxOutcome, ParentLink } from '../commands.ts';
+import type { RunDraft } from '../draft.ts';
+import type { HistoryReply } from '../replies.ts';
+import type { Run } from '../state.ts';
+import type { PendingTransfer } from '../tasks.ts';
+
+export type OutboxTask = Exclude<PendingTransfer, { readonly kind: 'workflowTask' | 'activityTask' }>;
+export type OutboxTaskOf<Kind extends OutboxTask['kind']> = Extract<OutboxTask, { readonly kind: Kind }>;
+
+export type OutboxCommand = { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: DecidedRequest };
+
+/** How long closed runs of a namespace are kept, in milliseconds; undefined: not known here and now. */
+export type RetentionOf = (namespaceId: string) => number | undefined;
+
+/** For a child that may be made. */
+export type ChildParts = { readonly newRunId: string; readonly retentionOf: RetentionOf | undefined };
+
+export type OutboxKind<Kind extends OutboxTask['kind']> = {
+  /** undefined: there is nothing to ask (any more), the task is done. */
+  readonly command: (run: Run, task: OutboxTaskOf<Kind>, parts: ChildParts) => OutboxCommand | undefined;
+  /** undefined: nothing is settled, ask again later. */
+  readonly outcome: (reply: HistoryReply) => OutboxOutcome | undefined;
+  /** The target cannot write what it is asked for. undefined: the protocol has no such answer. */
+  readonly tooLarge: OutboxOutcome | undefined;
+  /** What the outcome writes in the run. undefined: nothing, so the end of the task waits for the next record. */
+  readonly finish: ((run: RunDraft, task: OutboxTaskOf<Kind>, outcome: OutboxOutcome) => void) | undefined;
+};
+
+/** Any answer but "try again" ends the task. */
+export function anyAnswer(reply: HistoryReply): OutboxOutcome | undefined {
+  return reply.kind === 'rejected' && reply.rejection.reason === 'busy-workflow' ? undefined : { kind: 'done' };
+}
+
+export function to(target: { readonly namespaceId: string; readonly workflowId: string }, command: DecidedRequest): OutboxCommand {
+  return { targetNamespaceId: target.namespaceId, targetWorkflowId: target.workflowId, command };
+}
+
+export function requestId(run: Run, initiatedEventId: number): string {
+  return `${run.key.runId}:${initiatedEventId}:0`;
+}
+
+export function linkTo(run: Run, initiatedEventId: number): ParentLink {
+  const { namespaceId, workflowId, runId } = run.key;
+  const { root } = run.start;
+  return {
+    namespaceId,
+    namespace: run.namespace,
+    workflowId,
+    runId,
+    initiatedEventId,
+    rootWorkflowId: root.workflowId,
+    rootRunId: root.runId,
+  };
+}
