@@ -11,6 +11,11 @@ export type TooLarge = { readonly kind: 'tooLarge'; readonly message: string };
 /** A bug of ours met this command: INTERNAL. Nothing happened, and nobody else is concerned. */
 export type Internal = { readonly kind: 'internal'; readonly message: string };
 
+/** `reason`: short; the log has the rest. */
+export function internalError(reason: string): Internal {
+  return { kind: 'internal', message: `internal error, see the server's log: ${reason}` };
+}
+
 export type AskFailure = Unavailable | DeadlineExceeded | Busy | TooLarge | Internal;
 
 const failureKinds: { readonly [Kind in AskFailure['kind']]: true } = {

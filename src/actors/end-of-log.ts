@@ -2,6 +2,7 @@
  * Asks where the log ends: as proof for reads that nothing under way will prove (T7), and now and then while the owner is idle, so that it
  * learns of its successor and long polls fail instead of hanging (T10).
  */
+import { errorText } from '../kernel/error-text.ts';
 import { LogError } from './log.ts';
 import type { LogPosition } from './effective.ts';
 import type { Log, PartitionId } from './log.ts';
@@ -68,7 +69,7 @@ export class EndOfLog {
 
   #failed(error: unknown): void {
     const { patience, asker, retryDelayMs, mayPass } = this.#options;
-    if (error instanceof LogError && !mayPass(error)) return asker.fail(`the log cannot be asked: ${describe(error)}`, error);
+    if (error instanceof LogError && !mayPass(error)) return asker.fail(`the log cannot be asked: ${errorText(error)}`, error);
     patience.after(retryDelayMs, () => {
       this.#asking = false;
       if (asker.serving()) asker.notFound();
@@ -96,8 +97,4 @@ export class EndOfLog {
     this.#asking = false;
     this.#watching = false;
   }
-}
-
-function describe(error: LogError): string {
-  return `${error.name}: ${error.message}`;
 }

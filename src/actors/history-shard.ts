@@ -8,6 +8,7 @@
  *
  * All of it but the store's positions is made anew with each memory of the partition; the store is filled by replay as well.
  */
+import { errorText } from '../kernel/error-text.ts';
 import { assert, unreachable } from '../kernel/assert.ts';
 import type { CommandIds } from '../kernel/handled.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
@@ -29,7 +30,7 @@ import type { RetentionOf } from '../history/outbox/outbox-kind.ts';
 import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply, HistoryWire, StartedWorkflowTask } from '../history/replies.ts';
 import type { DispatchQuery } from '../matching/commands.ts';
-import { type AskFailure, isAskFailure, NOBODY } from './asks.ts';
+import { type AskFailure, isAskFailure, NOBODY, internalError } from './asks.ts';
 import { HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
 import { LogError } from './log.ts';
 import { OWN_COMMAND_ATTEMPTS_MAX, OwnCommands } from './own-commands.ts';
@@ -107,7 +108,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
     if (isOutOfReach(error)) return sink.fail(askId, { kind: 'unavailable', message: noHistoryNow });
     const problem = error instanceof Error ? error : new Error(String(error));
     logger.error('a history could not be read', { namespaceId, workflowId, runId, error: problem });
-    sink.fail(askId, { kind: 'internal', message: `internal error, see the server's log: ${problem.name}: ${problem.message}` });
+    sink.fail(askId, internalError(errorText(problem)));
   }
 }
 

@@ -6,6 +6,7 @@
  * The log must still hold all that was confirmed to us, and what is known elsewhere (T5). What keeps the fold from its end is returned: the
  * owner decides what becomes of the partition.
  */
+import { errorText } from '../kernel/error-text.ts';
 import { unreachable } from '../kernel/assert.ts';
 import { missingOffsets } from './log.ts';
 import type { ClaimCodec } from './claim.ts';
@@ -143,15 +144,11 @@ export class JournalFold {
           return unreachable(verdict);
       }
     } catch (error) {
-      return { kind: 'unreadable', reason: `the record at offset ${record.offset} cannot be applied: ${describe(error)}`, error };
+      return { kind: 'unreadable', reason: `the record at offset ${record.offset} cannot be applied: ${errorText(error)}`, error };
     }
   }
 }
 
 function vanished(found: string): FoldTrouble {
   return { kind: 'vanished', found };
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }

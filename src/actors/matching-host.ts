@@ -9,6 +9,7 @@
  * Every such request ends in exactly one answer to the core, whatever happens; an answer to an earlier memory meets no correlation of
  * the present one.
  */
+import { errorText } from '../kernel/error-text.ts';
 import { unreachable } from '../kernel/assert.ts';
 import type { CommandIds, Handled } from '../kernel/handled.ts';
 import type { StartActivityTask, StartWorkflowTask } from '../history/commands.ts';
@@ -20,7 +21,7 @@ import { MatchingCore } from '../matching/matching-core.ts';
 import type { MatchingRecord } from '../matching/records.ts';
 import type { MatchingReply } from '../matching/replies.ts';
 import { matchingPartitionOf } from '../matching/task-queue.ts';
-import { isAskFailure, NOBODY } from './asks.ts';
+import { isAskFailure, NOBODY, internalError } from './asks.ts';
 import { PartitionActor, type ActorOptions } from './partition-actor.ts';
 import type { CommitSubscriber, PartitionCore, PartitionMemory, PartitionShell } from './partition-core.ts';
 import type { Asker, HistoryAnswer, MatchingAnswer, StartedTask } from './router.ts';
@@ -193,14 +194,14 @@ class MatchingMemory
   }
 
   #broken({ askId, what, queue, error }: Broken): void {
-    const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    const reason = errorText(error);
     this.#options.logger.error('a task queue met an error', {
       command: what,
       namespaceId: queue?.namespaceId,
       taskQueue: queue?.name,
       error: error instanceof Error ? error : reason,
     });
-    if (askId !== NOBODY) this.#options.sink.fail(askId, { kind: 'internal', message: `internal error, see the server's log: ${reason}` });
+    if (askId !== NOBODY) this.#options.sink.fail(askId, internalError(reason));
   }
 
   // ── Timer ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────

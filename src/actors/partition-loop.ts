@@ -17,8 +17,9 @@
  *
  * The per-command path allocates no promise, closure or map, and does not pass through the life-cycle machine.
  */
+import { errorText } from '../kernel/error-text.ts';
 import { assert, unreachable } from '../kernel/assert.ts';
-import { NOBODY } from './asks.ts';
+import { NOBODY, internalError } from './asks.ts';
 import { CommitWindow, RECORD_BYTES_MAX } from './commit-window.ts';
 import { BudgetShare, CommandBudget } from './command-budget.ts';
 import { LogSilence } from './log-silence.ts';
@@ -221,7 +222,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       }
       this.#settleTurn();
     } catch (error) {
-      this.#owner.fail(`a command could not be handled: ${describe(error)}`, error);
+      this.#owner.fail(`a command could not be handled: ${errorText(error)}`, error);
     }
   }
 
@@ -303,12 +304,12 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   /** A bug of ours: this command fails, and nobody else. */
   #undecided({ askId, command }: CommandMail<Command>, error: unknown): void {
-    const reason = describe(error);
+    const reason = errorText(error);
     this.#logger.error('a command could not be decided', {
       ...this.#core.about(command),
       error: error instanceof Error ? error : reason,
     });
-    if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'internal', message: `internal error, see the server's log: ${reason}` });
+    if (askId !== NOBODY) this.#options.asks.fail(askId, internalError(reason));
     this.#host.undecided(askId, command, reason);
   }
 
@@ -489,8 +490,4 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
 function sizeOf(encoded: EncodedRecord | undefined): number {
   return encoded?.value.byteLength ?? 0;
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }

@@ -23,6 +23,7 @@
  * So a record is in the log more than once only if the log took one send twice, and even then it counts once: its copies bear the same
  * epoch and sequence, or the epoch of all but one is over.
  */
+import { errorText } from '../kernel/error-text.ts';
 import { assert } from '../kernel/assert.ts';
 import { AppendRefusals } from './append-refusals.ts';
 import { claimRecord } from './claim.ts';
@@ -343,7 +344,7 @@ export class PartitionOwner implements BatchSource {
       else if (claiming?.claim !== undefined) this.#claimSettled(claiming, claiming.claim, sent, outcome);
       else this.#batchSettled(sent, outcome);
     } catch (error) {
-      this.fail(`an append could not be settled: ${describe(error)}`, error);
+      this.fail(`an append could not be settled: ${errorText(error)}`, error);
     }
   }
 
@@ -476,7 +477,7 @@ export class PartitionOwner implements BatchSource {
       this.#endKnown(asked, end);
       this.#memory.settleTurn();
     } catch (error) {
-      this.fail(`a read could not be answered: ${describe(error)}`, error);
+      this.fail(`a read could not be answered: ${errorText(error)}`, error);
     }
   }
 
@@ -735,7 +736,7 @@ export class PartitionOwner implements BatchSource {
   #background(work: Promise<void>): void {
     const turn = this.#turn;
     work.catch((error: unknown) => {
-      if (turn === this.#turn) this.fail(`the journal cannot be read: ${describe(error)}`, error);
+      if (turn === this.#turn) this.fail(`the journal cannot be read: ${errorText(error)}`, error);
     });
   }
 }
@@ -747,8 +748,4 @@ function claimingWith(doubted: readonly LogRecord[] | undefined): Claiming {
 function halves(records: readonly LogRecord[]): readonly (readonly LogRecord[])[] {
   const middle = Math.ceil(records.length / 2);
   return [records.slice(0, middle), records.slice(middle)];
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }

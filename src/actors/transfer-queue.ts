@@ -17,7 +17,7 @@ import type { DecidedRequest, OutboxOutcome, OwnHistoryCommand, TaskQueue } from
 import { outboxOutcome, outboxTooLarge } from '../history/outbox/outbox.ts';
 import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply } from '../history/replies.ts';
-import type { TransferTask } from '../history/tasks.ts';
+import { isTimer, type TransferTask } from '../history/tasks.ts';
 import type { Logger } from '../observability/logger.ts';
 import { type AskFailure, isAskFailure } from './asks.ts';
 import { OWN_COMMAND_ATTEMPTS_MAX } from './own-commands.ts';
@@ -92,7 +92,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     for (const { runId, facts } of record.runs) {
       for (const { fact } of facts) if (fact.kind === 'runTakenBack') this.#runTakenBack(record, runId);
     }
-    for (const task of record.tasks) if (!('fireTimeMs' in task)) this.run(task);
+    for (const task of record.tasks) if (!isTimer(task)) this.run(task);
   }
 
   /** What waited aside. What the record brings of its own is run with it, and what later ones bring is not committed yet. */

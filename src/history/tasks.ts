@@ -86,8 +86,10 @@ export type PendingTransfer =
 
 export type PendingTask = PendingTransfer | TimerTask;
 
-/** Another shard has to hear of it. */
-export function isOutbox(task: Task): boolean {
+/** Another shard has to hear of it. The others are tasks for workers. */
+export type OutboxTask = Exclude<PendingTransfer, { readonly kind: 'workflowTask' | 'activityTask' }>;
+
+export function isOutbox(task: PendingTask): task is OutboxTask {
   return !isTimer(task) && task.kind !== 'workflowTask' && task.kind !== 'activityTask';
 }
 

@@ -332,8 +332,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'forgets whoever asked for a command that throws',
     file: LOOP,
-    search: "if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'internal',",
-    replace: "if (askId < NOBODY) this.#options.asks.fail(askId, { kind: 'internal',",
+    search: 'if (askId !== NOBODY) this.#options.asks.fail(askId, internalError(',
+    replace: 'if (askId < NOBODY) this.#options.asks.fail(askId, internalError(',
     caughtBy: 'seeds',
   },
   {

@@ -1,7 +1,7 @@
 /** What events do to the signals and cancel requests under way to other workflows. */
 import { unreachable } from '../../kernel/assert.ts';
 import type { HistoryEvent } from '../events.ts';
-import type { Run } from '../state.ts';
+import type { ExternalRequest, Run } from '../state.ts';
 
 type ExternalEvent = Extract<
   HistoryEvent,
@@ -11,21 +11,8 @@ type ExternalEvent = Extract<
 export function evolveExternal(run: Run, event: ExternalEvent): void {
   switch (event.type) {
     case 'signalExternalWorkflowExecutionInitiated': {
-      const a = event.attributes;
-      run.externalSignals.set(event.eventId, {
-        initiatedEventId: event.eventId,
-        namespace: a.namespace,
-        namespaceId: a.namespaceId,
-        workflowExecution: a.workflowExecution ?? noExecution,
-        childWorkflowOnly: a.childWorkflowOnly,
-        control: a.control,
-        reason: '',
-        signalName: a.signalName,
-        input: a.input,
-        header: a.header,
-        workflowTaskCompletedEventId: a.workflowTaskCompletedEventId,
-        taskId: 0,
-      });
+      const { signalName, input, header } = event.attributes;
+      run.externalSignals.set(event.eventId, externalRequest(event, { reason: '', signalName, input, header }));
       return;
     }
     case 'externalWorkflowExecutionSignaled':
@@ -33,21 +20,8 @@ export function evolveExternal(run: Run, event: ExternalEvent): void {
       run.externalSignals.delete(event.attributes.initiatedEventId);
       return;
     case 'requestCancelExternalWorkflowExecutionInitiated': {
-      const a = event.attributes;
-      run.externalCancels.set(event.eventId, {
-        initiatedEventId: event.eventId,
-        namespace: a.namespace,
-        namespaceId: a.namespaceId,
-        workflowExecution: a.workflowExecution ?? noExecution,
-        childWorkflowOnly: a.childWorkflowOnly,
-        control: a.control,
-        reason: a.reason,
-        signalName: '',
-        input: undefined,
-        header: undefined,
-        workflowTaskCompletedEventId: a.workflowTaskCompletedEventId,
-        taskId: 0,
-      });
+      const { reason } = event.attributes;
+      run.externalCancels.set(event.eventId, externalRequest(event, { reason, signalName: '', input: undefined, header: undefined }));
       return;
     }
     case 'externalWorkflowExecutionCancelRequested':
@@ -57,6 +31,28 @@ export function evolveExternal(run: Run, event: ExternalEvent): void {
     default:
       return unreachable(event);
   }
+}
+
+type Initiated = Extract<ExternalEvent, { readonly type: `${string}Initiated` }>;
+
+function externalRequest(
+  { eventId, attributes }: Initiated,
+  { reason, signalName, input, header }: Pick<ExternalRequest, 'reason' | 'signalName' | 'input' | 'header'>,
+): ExternalRequest {
+  return {
+    initiatedEventId: eventId,
+    namespace: attributes.namespace,
+    namespaceId: attributes.namespaceId,
+    workflowExecution: attributes.workflowExecution ?? noExecution,
+    childWorkflowOnly: attributes.childWorkflowOnly,
+    control: attributes.control,
+    reason,
+    signalName,
+    input,
+    header,
+    workflowTaskCompletedEventId: attributes.workflowTaskCompletedEventId,
+    taskId: 0,
+  };
 }
 
 const noExecution = { workflowId: '', runId: '' };

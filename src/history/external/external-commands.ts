@@ -1,7 +1,7 @@
 /** SIGNAL_ and REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION: delivered by outbox tasks. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { isUuid } from '../../kernel/uuid.ts';
-import type { RunKey } from '../commands.ts';
+import type { RunKey, WorkflowExecution } from '../commands.ts';
 import { failExternalCancel, failExternalSignal } from './external-outcomes.ts';
 import { externalFailedCause } from '../wire-enums.ts';
 import {
@@ -46,6 +46,7 @@ export function requestCancelExternalWorkflowExecution(
     const detail = `the number of pending requests to cancel external workflows, ${pending}, has reached the per-workflow limit of ${limits.pendingExternalCancelsMax}`;
     return bad('pendingRequestCancelLimitExceeded', detail);
   }
+  const target = targetOf(completion, a.namespaceId, { workflowId, runId });
   const initiatedEventId = run.add(
     'requestCancelExternalWorkflowExecutionInitiated',
     {
@@ -55,11 +56,10 @@ export function requestCancelExternalWorkflowExecution(
       control: a.control,
       childWorkflowOnly: a.childWorkflowOnly,
       reason: a.reason,
-      namespaceId: a.namespaceId === '' ? run.run.key.namespaceId : a.namespaceId,
+      namespaceId: target.namespaceId,
     },
     commandMeta(command),
   );
-  const target = { namespaceId: a.namespaceId === '' ? run.run.key.namespaceId : a.namespaceId, workflowId, runId };
   if (isSelf(completion, target)) {
     completion.cancelsOfItself++;
     failExternalCancel(run, initiatedEventId, externalFailedCause.executionNotFound);
@@ -100,6 +100,7 @@ export function signalExternalWorkflowExecution(
   }
   if (exceedsBlob(completion, a.input))
     return tooLarge(cause, 'SignalExternalWorkflowExecutionCommandAttributes.Input exceeds size limit.');
+  const target = targetOf(completion, a.namespaceId, { workflowId, runId });
   const initiatedEventId = run.add(
     'signalExternalWorkflowExecutionInitiated',
     {
@@ -111,16 +112,20 @@ export function signalExternalWorkflowExecution(
       control: a.control,
       childWorkflowOnly: a.childWorkflowOnly,
       header: a.header,
-      namespaceId: a.namespaceId === '' ? run.run.key.namespaceId : a.namespaceId,
+      namespaceId: target.namespaceId,
     },
     commandMeta(command),
   );
-  const target = { namespaceId: a.namespaceId === '' ? run.run.key.namespaceId : a.namespaceId, workflowId, runId };
   if (isSelf(completion, target)) {
     completion.signalsToItself++;
     failExternalSignal(run, initiatedEventId, externalFailedCause.executionNotFound);
   } else run.addTask({ kind: 'signalExternal', taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, initiatedEventId, target });
   return undefined;
+}
+
+/** A command that names no namespace means its own. */
+function targetOf({ run }: Completion, namespaceId: string, { workflowId, runId }: WorkflowExecution): RunKey {
+  return { namespaceId: namespaceId === '' ? run.run.key.namespaceId : namespaceId, workflowId, runId };
 }
 
 /** A workflow is not external to itself, whichever run it names. */

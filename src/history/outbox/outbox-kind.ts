@@ -3,9 +3,8 @@ import type { DecidedRequest, OutboxOutcome, ParentLink } from '../commands.ts';
 import type { RunDraft } from '../draft.ts';
 import type { HistoryReply } from '../replies.ts';
 import type { Run } from '../state.ts';
-import type { PendingTransfer } from '../tasks.ts';
+import type { OutboxTask } from '../tasks.ts';
 
-export type OutboxTask = Exclude<PendingTransfer, { readonly kind: 'workflowTask' | 'activityTask' }>;
 export type OutboxTaskOf<Kind extends OutboxTask['kind']> = Extract<OutboxTask, { readonly kind: Kind }>;
 
 export type OutboxCommand = { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: DecidedRequest };

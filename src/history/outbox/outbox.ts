@@ -12,8 +12,8 @@ import type { Draft, RunDraft } from '../draft.ts';
 import { cancelExternalOutbox, signalExternalOutbox } from '../external/external-outbox.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type Run, type ShardState } from '../state.ts';
-import type { PendingTransfer } from '../tasks.ts';
-import type { ChildParts, OutboxCommand, OutboxKind, OutboxTask, OutboxTaskOf, RetentionOf } from './outbox-kind.ts';
+import { isOutbox, type OutboxTask } from '../tasks.ts';
+import type { ChildParts, OutboxCommand, OutboxKind, OutboxTaskOf, RetentionOf } from './outbox-kind.ts';
 
 const kinds: { readonly [Kind in OutboxTask['kind']]: OutboxKind<Kind> } = {
   startChild: startChildOutbox,
@@ -28,7 +28,7 @@ const kinds: { readonly [Kind in OutboxTask['kind']]: OutboxKind<Kind> } = {
 export function outboxCommand(shard: ShardState, taskId: number, newRunId: string, retentionOf?: RetentionOf): OutboxCommand | undefined {
   const task = shard.transfers.get(taskId);
   const run = task === undefined ? undefined : shard.runs.get(task.key.runId);
-  if (task === undefined || run === undefined || !isOutboxTask(task)) return undefined;
+  if (task === undefined || run === undefined || !isOutbox(task)) return undefined;
   return commandOf(task.kind, run, task, { newRunId, retentionOf });
 }
 
@@ -50,7 +50,7 @@ export function finishOutboxTask(draft: Draft, command: FinishOutboxTask): Histo
   const done: HistoryReply = { kind: 'done' };
   const task = draft.shard.transfers.get(command.taskId);
   // Tasks for workers end with their start, or with what makes it pointless.
-  if (task === undefined || !isOutboxTask(task)) return done;
+  if (task === undefined || !isOutbox(task)) return done;
   const run = draft.shard.runs.get(task.key.runId);
   // Written for its own sake only if the run can still hear of it.
   const isHeard = run !== undefined && (isRunning(run) || command.outcome.kind === 'childStarted');
@@ -63,8 +63,4 @@ export function finishOutboxTask(draft: Draft, command: FinishOutboxTask): Histo
 
 function finish<Kind extends OutboxTask['kind']>(kind: Kind, run: RunDraft, task: OutboxTaskOf<Kind>, outcome: OutboxOutcome): void {
   kinds[kind].finish?.(run, task, outcome);
-}
-
-function isOutboxTask(task: PendingTransfer): task is OutboxTask {
-  return task.kind !== 'workflowTask' && task.kind !== 'activityTask';
 }
