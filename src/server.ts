@@ -106,7 +106,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       codec: historyCodec,
       wire: historyWire,
       limits,
-      retentionOf: (namespaceId) => cluster.view.namespaceById(namespaceId)?.retentionMs,
+      registry: cluster,
       cacheBytesMax: HISTORY_CACHE_BYTES_MAX / layout.historyShards,
       layout,
       router,

@@ -49,7 +49,7 @@ export class ClusterHost {
         answer: (askId, reply) => sink.answer(askId, reply),
         act: (effect: never) => effect,
       },
-      subscribers: [{ committed: (record) => filling.evolve(record) }],
+      subscribers: [filling],
     };
   }
 }

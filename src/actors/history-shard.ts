@@ -11,9 +11,11 @@
 import { errorText } from '../kernel/error-text.ts';
 import { assert, unreachable } from '../kernel/assert.ts';
 import type { CommandIds } from '../kernel/handled.ts';
+import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
 import { HistoryCore, type HandledHistory } from '../history/history-core.ts';
 import type {
+  CompleteWorkflowTask,
   DirectQuery,
   HistoryCommand,
   HistoryRequest,
@@ -26,7 +28,6 @@ import type {
 import { commandBytes, finishesWork } from '../history/command-bytes.ts';
 import type { HistoryEffect } from '../history/effects.ts';
 import type { HistoryLimits } from '../history/limits.ts';
-import type { RetentionOf } from '../history/outbox/outbox-kind.ts';
 import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply, HistoryWire, StartedWorkflowTask } from '../history/replies.ts';
 import type { DispatchQuery } from '../matching/commands.ts';
@@ -47,11 +48,16 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly shard: number;
   readonly wire: HistoryWire;
   readonly limits: HistoryLimits;
-  /** As the cluster's namespaces say now. */
-  readonly retentionOf: RetentionOf;
+  readonly registry: Registry;
   readonly cacheBytesMax: number;
   readonly layout: ClusterLayout;
   readonly router: Asker;
+};
+
+/** What this process has folded of the cluster's journal. */
+export type Registry = {
+  /** Another object from time to time: ask anew, do not keep it. */
+  readonly view: Pick<ClusterSnapshot, 'position' | 'namespaceById' | 'systemSearchAttributes'>;
 };
 
 /** Lazy completions that no record took along are journaled after this pause. */
@@ -84,11 +90,25 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   }
 
   submit(askId: number, request: HistoryRequest): AskFailure | undefined {
-    return request.kind === 'readHistory' ? this.#readHistory(askId, request) : this.actor.submit(askId, request);
+    if (request.kind === 'readHistory') return this.#readHistory(askId, request);
+    if (request.kind === 'completeWorkflowTask') return this.#completeWorkflowTask(askId, request);
+    return this.actor.submit(askId, request);
   }
 
   cancel(askId: number): void {
     this.actor.cancel(askId);
+  }
+
+  /** A registry that is behind the asker's would call unknown what its worker rightly uses. */
+  #completeWorkflowTask(askId: number, request: CompleteWorkflowTask): AskFailure | undefined {
+    const { view } = this.#options.registry;
+    if (view.position < request.registryPosition) {
+      const message = `the registry is read up to ${view.position} here, and up to ${request.registryPosition} elsewhere`;
+      return { kind: 'unavailable', message, refused: true };
+    }
+    const namespace = view.namespaceById(request.task.key.namespaceId);
+    const searchAttributeTypes = namespace?.searchAttributeTypes ?? view.systemSearchAttributes;
+    return this.actor.submit(askId, { ...request, searchAttributeTypes });
   }
 
   /** Committed events need no barrier. A shard that is not served refuses: its memory may lack some. */
@@ -135,6 +155,7 @@ class HistoryMemory
   constructor(options: HistoryShardOptions, tenure: Tenure<HistoryCommand>) {
     const { wire, limits, shard, router, layout, clock, random, logger } = options;
     const core = new HistoryCore({ wire, limits });
+    const retentionOf = (namespaceId: string): number | undefined => options.registry.view.namespaceById(namespaceId)?.retentionMs;
     this.#options = options;
     this.#core = core;
     this.#tenure = tenure;
@@ -150,7 +171,7 @@ class HistoryMemory
         shard,
         isPending: (taskId) => core.transferTask(taskId) !== undefined,
         pendingTransferTasks: () => core.pendingTransferTasks(),
-        outboxCommand: (taskId) => core.outboxCommand(taskId, random.nonce(), options.retentionOf),
+        outboxCommand: (taskId) => core.outboxCommand(taskId, random.nonce(), retentionOf),
         submit: (command) => this.#submit(command),
         putAside: (task, reason) => this.#putAside(task.key, task.kind, task.taskId, reason),
       },

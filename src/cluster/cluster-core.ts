@@ -78,8 +78,8 @@ export class ClusterCore {
     return { kind: 'wait', barrier: false, effects: [] };
   }
 
-  /** Includes what is not committed yet: for decisions and tests. */
-  get state(): ClusterSnapshot {
+  /** Includes what is not committed yet, so it stands at no position: for decisions and tests. */
+  get state(): Omit<ClusterSnapshot, 'position'> {
     return this.#state;
   }
 

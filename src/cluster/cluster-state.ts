@@ -22,6 +22,8 @@ export type Namespace = {
 
 /** What may be read of it. */
 export interface ClusterSnapshot {
+  /** How much of the journal it is: the offset behind its last record, 0 = nothing. It never falls. */
+  readonly position: number;
   namespaceByName(name: string): Namespace | undefined;
   namespaceById(id: string): Namespace | undefined;
   /** By name, ascending. */
@@ -36,6 +38,7 @@ export interface ClusterSnapshot {
 export type ClusterIdentity = Omit<ClusterInitialized, 'kind' | 'timeMs'>;
 
 export class ClusterState implements ClusterSnapshot {
+  position = 0;
   readonly systemSearchAttributes = systemSearchAttributes;
   identity: ClusterIdentity | undefined = undefined;
   clusterSearchAttributes: ReadonlyMap<string, number> = new Map();
@@ -61,6 +64,12 @@ export class ClusterState implements ClusterSnapshot {
   /** Custom attributes of a namespace, or of the cluster for ''. */
   ownAttributes(namespaceId: string): ReadonlyMap<string, number> {
     return namespaceId === '' ? this.clusterSearchAttributes : (this.#ownAttributes.get(namespaceId) ?? noAttributes);
+  }
+
+  /** Folds a record that is in the log for good, at that offset. */
+  committed(record: ClusterRecord, offset: number): void {
+    this.evolve(record);
+    this.position = offset + 1;
   }
 
   evolve(record: ClusterRecord): void {

@@ -1,12 +1,12 @@
 /** What a command takes in memory while it waits, roughly: the bytes and texts that its sender chose the length of. Cheap, never exact. */
 import { unreachable } from '../kernel/assert.ts';
-import type { HistoryCommand, SignalAttributes, StartAttributes, WorkflowCommand } from './commands.ts';
+import type { CompleteWorkflowTask, HistoryCommand, SignalAttributes, StartAttributes, WorkflowCommand } from './commands.ts';
 
 /** Objects, ids, numbers. */
 const overheadBytes = 1024;
 const workflowCommandOverheadBytes = 256;
 
-export function commandBytes(command: HistoryCommand): number {
+export function commandBytes(command: HistoryCommand | CompleteWorkflowTask): number {
   switch (command.kind) {
     case 'startWorkflow':
       return overheadBytes + startBytes(command.start);

@@ -204,10 +204,16 @@ export type CompleteWorkflowTask = {
   readonly pollRequestId: string;
   /** How long a run that continues this one is kept once it is closed, as its namespace says now; absent: as this one. */
   readonly retentionMs?: number;
-  /** Custom and system search attributes of the namespace: name -> IndexedValueType. */
-  readonly searchAttributeTypes: ReadonlyMap<string, number>;
+  /** How far the asker has folded the cluster's journal (`ClusterSnapshot.position`): its workers may know what was registered there. */
+  readonly registryPosition: number;
   /** Uniform in [0, 1). */
   readonly jitter: number;
+};
+
+/** As the core decides it, with what the shard's shell has looked up in the registry: a decision reads nothing but its command. */
+export type ResolvedCompletion = CompleteWorkflowTask & {
+  /** Custom and system search attributes of the namespace: name -> IndexedValueType. */
+  readonly searchAttributeTypes: ReadonlyMap<string, number>;
 };
 
 /** Reply: Done. `cause` as `temporal.api.enums.v1.WorkflowTaskFailedCause`. */
@@ -411,7 +417,7 @@ export type PutAside = {
   readonly reason: string;
 };
 
-/** What others ask the core of a shard to decide. */
+/** What others ask of a shard, and its core decides as it is. */
 export type DecidedRequest =
   | StartWorkflow
   | SignalWithStartWorkflow
@@ -421,7 +427,6 @@ export type DecidedRequest =
   | ScheduleFirstWorkflowTask
   | FindChild
   | StartWorkflowTask
-  | CompleteWorkflowTask
   | FailWorkflowTask
   | ResetStickyTaskQueue
   | StartActivityTask
@@ -436,13 +441,13 @@ export type DecidedRequest =
   | RecordChildClosed;
 
 /** What others ask a shard. */
-export type HistoryRequest = DecidedRequest | ReadHistory;
+export type HistoryRequest = DecidedRequest | CompleteWorkflowTask | ReadHistory;
 
 /** What only the shard itself commands. */
 export type OwnHistoryCommand = FireTimer | FinishOutboxTask | FinishQueryDispatch | FlushFinishedTasks | PutAside;
 
 /** What the core decides. */
-export type HistoryCommand = DecidedRequest | OwnHistoryCommand;
+export type HistoryCommand = DecidedRequest | ResolvedCompletion | OwnHistoryCommand;
 
 // ── Commands of a workflow, as a worker sends them with a completed workflow task ──────────────────────────────────────────────
 

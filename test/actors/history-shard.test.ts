@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { isAskFailure } from '../../src/actors/asks.ts';
 import { CommandBudget } from '../../src/actors/command-budget.ts';
+import { systemSearchAttributes } from '../../src/cluster/search-attributes.ts';
 import { defaultPartitionLimits } from '../../src/actors/partition-loop.ts';
-import { HistoryShard } from '../../src/actors/history-shard.ts';
+import { HistoryShard, type Registry } from '../../src/actors/history-shard.ts';
 import { LogError } from '../../src/actors/log.ts';
 import { Router, type HistoryAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
@@ -24,6 +25,9 @@ import type { MatchingTask } from '../../src/matching/tasks.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { encodeFields } from '../../src/wire/fields.ts';
+import { encodePayload } from '../../src/wire/generated/lean/common.ts';
+import { namespace } from '../grpc/stub-ports.ts';
 import { completion } from '../history/completion.ts';
 import { namespaceId, startAttributes, startChild } from '../history/shard-under-test.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
@@ -45,6 +49,8 @@ class Bench {
   readonly errors: string[] = [];
   readonly asked: { readonly askId: number; readonly command: HistoryRequest }[] = [];
   readonly answer: (askId: number, reply: HistoryReply) => void;
+  /** What this process has folded of it; it has no namespaces. */
+  readonly registry: { view: Registry['view'] } = { view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } };
   /** What matching answers to a query. */
   onQuery: (query: DispatchQuery) => QueryAnswer | StickyUnavailable = () => ({ kind: 'stickyUnavailable' });
 
@@ -83,7 +89,7 @@ class Bench {
       claims: jsonClaims,
       wire,
       limits: { ...defaultHistoryLimits, ...limits },
-      retentionOf: () => undefined,
+      registry: this.registry,
       cacheBytesMax,
       layout,
       router: this.router,
@@ -495,6 +501,33 @@ test('a query that no sticky worker takes is answered by another, and stickiness
   expect(await bench.ask({ ...query, queryId: 'next' })).toMatchObject({ kind: 'queryAnswered' });
   expect(tried).toEqual(['sticky sticky', 'normal queue', 'normal queue']);
 });
+
+test('a completion is decided with the search attributes that are registered where its shard is', async () => {
+  const bench = await open(new MemoryLog());
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  const upsert: WorkflowCommand = {
+    type: 'upsertWorkflowSearchAttributes',
+    userMetadata: undefined,
+    attributes: { searchAttributes: encodeFields(new Map([['Fresh', keyword('new')]])) },
+  };
+  const completing = { ...completion(await startedTask(bench), [upsert]), registryPosition: 3 };
+
+  // The asker knows more than this process: nothing is judged by the older view.
+  expect(await bench.ask(completing)).toMatchObject({ kind: 'unavailable', refused: true });
+  expect(await bench.ask({ kind: 'describeWorkflow', key })).toMatchObject({ historyLength: 3 });
+
+  const registered = { ...namespace('ns'), searchAttributeTypes: new Map([['Fresh', 2]]) };
+  bench.registry.view = { ...bench.registry.view, position: 3, namespaceById: (id) => (id === namespaceId ? registered : undefined) };
+  expect(await bench.ask(completing)).toMatchObject({ kind: 'workflowTaskCompleted' });
+  const description = await bench.ask({ kind: 'describeWorkflow', key });
+  expect(description).toMatchObject({ searchAttributes: encodeFields(new Map([['Fresh', keyword('new')]])) });
+});
+
+function keyword(text: string): Uint8Array {
+  const metadata = new Map([['encoding', Buffer.from('json/plain')]]);
+  return encodePayload({ metadata, data: Buffer.from(JSON.stringify(text)), externalPayloads: [] });
+}
 
 const page = { firstEventId: 1, lastEventId: 2, eventsMax: 10, bytesMax: 1_000_000 };
 

@@ -1,6 +1,7 @@
 /** Two shards in one process: what becomes of a parent and its child when an answer between them is lost, and after a crash. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { AskFailure } from '../../src/actors/asks.ts';
+import { systemSearchAttributes } from '../../src/cluster/search-attributes.ts';
 import { HistoryShard } from '../../src/actors/history-shard.ts';
 import type { HistoryAnswer } from '../../src/actors/router.ts';
 import type { Endpoint } from '../../src/actors/switchboard.ts';
@@ -14,6 +15,7 @@ import type { MatchingTask } from '../../src/matching/tasks.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { namespace } from '../grpc/stub-ports.ts';
 import { completion } from '../history/completion.ts';
 import { completeWorkflow, namespaceId, startAttributes, startChild } from '../history/shard-under-test.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
@@ -70,7 +72,9 @@ class Process {
       claims: jsonClaims,
       wire: historyWire,
       limits: defaultHistoryLimits,
-      retentionOf: () => this.retentionMs,
+      registry: {
+        view: { position: 0, namespaceById: () => ({ ...namespace('ns'), retentionMs: this.retentionMs }), systemSearchAttributes },
+      },
       cacheBytesMax: 1024 * 1024,
       layout,
       router: this.router,

@@ -172,7 +172,7 @@ beforeAll(async () => {
   bench = await openBench({ tokenKey: () => tokenKey });
   bench.stub.namespaces.push({ ...namespace('ns'), id: namespaceId });
   bench.stub.answers.history = (command) => {
-    const reply = forTheShard.has(command.kind) ? shard.ask(command) : undefined;
+    const reply = forTheShard.has(command.kind) ? shard.request(command) : undefined;
     return reply ?? { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'workflow not found for ID: wf' } };
   };
   bench.stub.answers.matching = (request) => {

@@ -4,7 +4,7 @@ import type { AskFailure } from '../../src/actors/asks.ts';
 import type { Asker } from '../../src/actors/router.ts';
 import type { ClusterSnapshot, Namespace } from '../../src/cluster/cluster-state.ts';
 import type { FrontPorts } from '../../src/grpc/ports.ts';
-import type { HistoryCommand, ReadHistory } from '../../src/history/commands.ts';
+import type { HistoryRequest, ReadHistory } from '../../src/history/commands.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryPage, HistoryReply } from '../../src/history/replies.ts';
 import type { MatchingRequest } from '../../src/matching/commands.ts';
@@ -16,7 +16,7 @@ import { silentLogger } from '../../src/observability/logger.ts';
 
 /** 'never': the ask stays open until it is cancelled. */
 export type Answers = {
-  history: (command: HistoryCommand) => HistoryReply | AskFailure | 'never';
+  history: (command: Exclude<HistoryRequest, ReadHistory>) => HistoryReply | AskFailure | 'never';
   page: (request: ReadHistory) => HistoryPage | AskFailure;
   matching: (request: MatchingRequest) => MatchingReply<StartedTask> | AskFailure | 'never';
   cluster: (command: ClusterCommand) => ClusterReply | AskFailure | 'never';
@@ -32,7 +32,7 @@ export class StubServer {
     matching: () => ({ kind: 'emptyPoll' }),
     cluster: () => ({ kind: 'done' }),
   };
-  readonly historyCommands: HistoryCommand[] = [];
+  readonly historyCommands: Exclude<HistoryRequest, ReadHistory>[] = [];
   readonly matchingRequests: MatchingRequest[] = [];
   readonly clusterCommands: ClusterCommand[] = [];
   readonly cancelled: number[] = [];
@@ -62,6 +62,7 @@ export class StubServer {
       },
     };
     const cluster: ClusterSnapshot = {
+      position: 7,
       namespaceByName: (name) => this.namespaces.find((each) => each.name === name),
       namespaceById: (id) => this.namespaces.find((each) => each.id === id),
       namespaces: () => this.namespaces,

@@ -287,6 +287,7 @@ describe('completions', () => {
         binaryChecksum: 'abc',
         // Of the namespace, for what the workflow continues as.
         retentionMs: 86_400_000,
+        registryPosition: 7,
       },
     ]);
   });

@@ -20,7 +20,7 @@ export function completion(task: StartedWorkflowTask, commands: readonly Workflo
     binaryChecksum: '',
     newRunId: crypto.randomUUID(),
     pollRequestId: crypto.randomUUID(),
-    searchAttributeTypes: new Map(),
+    registryPosition: 0,
     jitter: 0.5,
   };
 }

@@ -11,7 +11,9 @@ import assert from 'node:assert/strict';
 import type { HistoryEffect } from '../../src/history/effects.ts';
 import type {
   CompleteWorkflowTask,
+  DecidedRequest,
   HistoryCommand,
+  ResolvedCompletion,
   RunKey,
   SignalAttributes,
   StartAttributes,
@@ -40,6 +42,12 @@ import { completion } from './completion.ts';
 
 export const namespaceId = 'ns-id';
 export const key: RunKey = { namespaceId, workflowId: 'wf', runId: '' };
+
+/** What is registered. */
+const searchAttributeTypes: ReadonlyMap<string, number> = new Map([
+  ['CustomKeywordField', 2],
+  ['CustomIntField', 3],
+]);
 
 export class ShardUnderTest {
   readonly core: HistoryCore;
@@ -84,6 +92,11 @@ export class ShardUnderTest {
     if (handled.kind === 'wait') return undefined;
     if (handled.kind === 'commit') this.#committed(handled.record);
     return handled.reply;
+  }
+
+  /** As the shard's shell hands it on. */
+  request(request: DecidedRequest | CompleteWorkflowTask): HistoryReply | undefined {
+    return this.ask(request.kind === 'completeWorkflowTask' ? { ...request, searchAttributeTypes } : request);
   }
 
   /** The partition hands the command back: its record is larger than the journal takes. Undefined: it is refused. */
@@ -214,16 +227,13 @@ export class ShardUnderTest {
   completion(
     task: StartedWorkflowTask,
     commands: readonly WorkflowCommand[],
-    change: Partial<CompleteWorkflowTask> = {},
-  ): CompleteWorkflowTask {
+    change: Partial<ResolvedCompletion> = {},
+  ): ResolvedCompletion {
     return {
       ...completion(task, commands),
       newRunId: this.newRunId(),
       pollRequestId: this.newRequestId(),
-      searchAttributeTypes: new Map([
-        ['CustomKeywordField', 2],
-        ['CustomIntField', 3],
-      ]),
+      searchAttributeTypes,
       ...change,
     };
   }
@@ -231,7 +241,7 @@ export class ShardUnderTest {
   complete(
     task: StartedWorkflowTask,
     commands: readonly WorkflowCommand[] = [],
-    change: Partial<CompleteWorkflowTask> = {},
+    change: Partial<ResolvedCompletion> = {},
   ): CompletedWorkflowTask {
     const reply = this.ask(this.completion(task, commands, change));
     if (reply?.kind !== 'workflowTaskCompleted') throw new Error(`not completed: ${JSON.stringify(reply)}`);
@@ -239,7 +249,7 @@ export class ShardUnderTest {
   }
 
   /** A completion that is refused; what it wrote all the same is in the history. */
-  completeBadly(task: StartedWorkflowTask, commands: readonly WorkflowCommand[], change: Partial<CompleteWorkflowTask> = {}): Rejection {
+  completeBadly(task: StartedWorkflowTask, commands: readonly WorkflowCommand[], change: Partial<ResolvedCompletion> = {}): Rejection {
     const reply = this.ask(this.completion(task, commands, change));
     if (reply?.kind !== 'rejected') throw new Error(`expected a rejection, got ${JSON.stringify(reply)}`);
     return reply.rejection;

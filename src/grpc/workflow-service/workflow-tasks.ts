@@ -143,7 +143,7 @@ async function complete(
     newRunId: front.ports.newId(),
     pollRequestId: front.ports.newId(),
     retentionMs: namespace.retentionMs,
-    searchAttributeTypes: namespace.searchAttributeTypes,
+    registryPosition: front.ports.cluster.position,
     jitter: front.ports.random(),
   });
   return {

@@ -10,7 +10,7 @@ import { assert, unreachable } from '../../kernel/assert.ts';
 import { describeStartedActivity, pendingActivity, writeActivityStarted } from '../activity/activity-task.ts';
 import { flushBuffer } from '../execution/buffer.ts';
 import { decideClose } from '../execution/close.ts';
-import type { CompleteWorkflowTask, StickyAttributes, WorkflowCommand } from '../commands.ts';
+import type { CompleteWorkflowTask, ResolvedCompletion, StickyAttributes, WorkflowCommand } from '../commands.ts';
 import { requestCancelActivityTask } from '../activity/cancel-activity.ts';
 import { cancelWorkflowExecution, completeWorkflowExecution, failWorkflowExecution } from '../execution/close-workflow.ts';
 import { type CommandFailure, type Completion, failureMessage } from './completion.ts';
@@ -40,7 +40,7 @@ import {
   writeStarted,
 } from './workflow-task.ts';
 
-export function completeWorkflowTask(draft: Draft, request: CompleteWorkflowTask): HistoryReply {
+export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion): HistoryReply {
   const found = findStartedTask(draft, request.task);
   if (found.kind === 'rejected') return found;
   const { run, workflowTask } = found;

@@ -1,12 +1,12 @@
 /** What the commands of one completed workflow task share. */
-import type { CompleteWorkflowTask, WorkflowCommand } from '../commands.ts';
+import type { ResolvedCompletion, WorkflowCommand } from '../commands.ts';
 import type { EventMeta, RunDraft } from '../draft.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { type FailedCauseName, pascalCase } from '../wire-enums.ts';
 
 export type Completion = {
   readonly run: RunDraft;
-  readonly request: CompleteWorkflowTask;
+  readonly request: ResolvedCompletion;
   /** Every event that a command makes points at it. */
   readonly completedEventId: number;
   /** Events had come in meanwhile: the workflow may not close without having seen them. */
