@@ -42,6 +42,11 @@ export class Front {
     return this.ports.clock.wallMs();
   }
 
+  /** The caller's, or one of ours: by it an actor knows a request again that arrives twice. */
+  requestId(given: string): string {
+    return given === '' ? this.ports.newId() : given;
+  }
+
   /**
    * From now on nothing waits: open history waits end empty, new waits of any kind at once. Open polls are left to their hosts, which
    * know whether a task is just being started for one.

@@ -285,3 +285,19 @@ test('replaying the journal gives the live state, at every step', () => {
     }),
   );
 });
+
+test.each<[ClusterCommand, unknown]>([
+  [register('twice'), rejected('namespace-exists', 'Namespace "twice" already exists')],
+  [{ kind: 'updateNamespace', id: 'id-a', description: 'd', ownerEmail: undefined, data: new Map([['k', 'v']]), retentionMs: day }, done],
+  [{ kind: 'addSearchAttributes', namespaceId: 'id-a', attributes: new Map([['Fresh', 2]]) }, done],
+  [{ kind: 'removeSearchAttributes', namespaceId: 'id-a', names: ['Color'] }, done],
+  [{ kind: 'initializeCluster', clusterId: 'c', clusterName: 'n', tokenKey: new Uint8Array(32), historyShards: 4 }, done],
+  [{ kind: 'syncCluster' }, done],
+])('an ask that is repeated has happened once: $kind', (command, second) => {
+  ask(register('a'));
+  ask({ kind: 'addSearchAttributes', namespaceId: 'id-a', attributes: new Map([['Color', 2]]) });
+  expect(ask(command)).toEqual(done);
+  const state = core.canonicalState();
+  expect(ask(command)).toEqual(second);
+  expect(core.canonicalState()).toBe(state);
+});

@@ -73,7 +73,7 @@ describe('signal', () => {
   test('a run id in capitals is the same run', async () => {
     const request = { ...valid, workflowExecution: { workflowId: 'w', runId: runId.toUpperCase() } };
     await bench.client.call('SignalWorkflowExecution', encodeSignalWorkflowExecutionRequest(request));
-    expect(bench.stub.historyCommands).toMatchObject([{ key: { runId }, signal: { requestId: '' } }]);
+    expect(bench.stub.historyCommands).toMatchObject([{ key: { runId }, signal: { requestId: uuid } }]);
   });
 
   test.each<[string, Partial<SignalWorkflowExecutionRequest>]>([

@@ -51,7 +51,7 @@ async function signal(front: Front, request: SignalWorkflowExecutionRequest, cal
   checkLinks(request.links);
   checkBlob(request.input, 'payloads', front.limits);
   checkBlob(request.header, 'fields', front.limits);
-  const { requestId } = request;
+  const requestId = front.requestId(request.requestId);
   const { runId } = await front.history(call, key, {
     kind: 'signalWorkflow',
     key,
@@ -81,7 +81,7 @@ async function requestCancel(front: Front, request: RequestCancelWorkflowExecuti
     firstExecutionRunId: request.firstExecutionRunId,
     cause: request.reason,
     identity: request.identity,
-    requestId: request.requestId === '' ? front.ports.newId() : request.requestId,
+    requestId: front.requestId(request.requestId),
     links: request.links,
     external: undefined,
     childOf: undefined,

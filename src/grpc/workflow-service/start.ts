@@ -47,7 +47,7 @@ async function start(front: Front, request: StartWorkflowExecutionRequest, call:
     key,
     namespace: namespace.name,
     newRunId: front.ports.newId(),
-    requestId: request.requestId === '' ? front.ports.newId() : request.requestId,
+    requestId: front.requestId(request.requestId),
     start: attributes,
     retentionMs: namespace.retentionMs,
     policies,
@@ -97,7 +97,7 @@ async function signalWithStart(
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.USE_EXISTING);
   checkBound('SignalWithStartWorkflowExecutionRequest.workflow_id_conflict_policy', request.workflowIdConflictPolicy);
   const key = { namespaceId: namespace.id, workflowId: request.workflowId, runId: '' };
-  const requestId = request.requestId === '' ? front.ports.newId() : request.requestId;
+  const requestId = front.requestId(request.requestId);
   const reply = await front.history(call, key, {
     kind: 'signalWithStartWorkflow',
     key,

@@ -42,7 +42,9 @@ export function queryWorkflow(draft: Draft, command: QueryWorkflow): HistoryRepl
     return undefined;
   }
   const { runId } = run.key;
-  if ((draft.volatile.queries.get(runId)?.size ?? 0) >= draft.limits.bufferedQueriesMax) {
+  const waiting = draft.waitingQueries(runId);
+  // One that is asked again joins the first: the answer that comes is for both.
+  if (waiting.length >= draft.limits.bufferedQueriesMax && !waiting.some(({ queryId }) => queryId === query.queryId)) {
     const message =
       'consistent query buffer is full, this may be caused by too many queries and workflow not able to process query fast enough';
     return reject({ reason: 'busy-workflow', message });

@@ -11,7 +11,7 @@ export function signalWorkflow(draft: Draft, command: SignalWorkflow): HistoryRe
   if (run === undefined) return workflowNotFound(command.key);
   if (command.childOf !== undefined && !isChildOf(run, command.childOf)) return workflowNotFound(command.key);
   // A repeat is answered even when the run has closed meanwhile.
-  if (command.signal.requestId !== '' && run.signalRequestIds.has(command.signal.requestId)) return signaled(run);
+  if (run.signalRequestIds.has(command.signal.requestId)) return signaled(run);
   if (!isRunning(run)) return workflowClosed;
   const problem = signalProblem(draft, run);
   if (problem !== undefined) return problem;
