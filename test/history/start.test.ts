@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { IdPolicies } from '../../src/history/commands.ts';
-import { bytes, completeWorkflow, key, ShardUnderTest, signalAttributes, startTimer } from './shard-under-test.ts';
+import { bytes, completeWorkflow, continueAsNew, key, ShardUnderTest, signalAttributes, startTimer } from './shard-under-test.ts';
 
 type Current = 'none' | 'running' | 'completed' | 'failed' | 'canceled' | 'terminated' | 'timed out';
 
@@ -110,6 +110,23 @@ test('a repeated request gets the same run, even when that has closed', () => {
   expect(shard.ask(again)).toMatchObject({ kind: 'started', started: true, runId: command.newRunId, status: 1 });
   shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
   expect(shard.ask(again)).toMatchObject({ kind: 'started', started: true, runId: command.newRunId, status: 2 });
+});
+
+test.each([
+  ['refused while a run is open', { reusePolicy: 1, conflictPolicy: 1 }],
+  ['to end an open run', { reusePolicy: 1, conflictPolicy: 3 }],
+] as const)('a repeated request %s gets the run that it started, though that has continued as new', (_, policies) => {
+  const shard = new ShardUnderTest();
+  const command = shard.startCommand({ policies });
+  shard.ask(command);
+  shard.complete(shard.pollWorkflowTask(), [continueAsNew()]);
+  const again = { ...command, newRunId: shard.newRunId() };
+  expect(shard.ask(again), 'the next run is open').toMatchObject({ started: true, runId: command.newRunId, status: 6 });
+  shard.advance(1000);
+  shard.fireDueTimers();
+  shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+  expect(shard.ask(again), 'the next run is closed').toMatchObject({ started: true, runId: command.newRunId, status: 6 });
+  expect(shard.runIds()).toHaveLength(2);
 });
 
 test('a request that attached itself to a run gets that run again, as not started by it', () => {
@@ -327,6 +344,15 @@ describe('signal-with-start', () => {
     shard.ask(command);
     expect(shard.ask({ ...command, newRunId: shard.newRunId() })).toMatchObject({ started: false, runId: command.newRunId });
     expect(shard.events()).toHaveLength(3);
+  });
+
+  test('a repeat of one whose run has continued as new does not signal again', () => {
+    const shard = new ShardUnderTest();
+    const command = signalWithStart(shard);
+    shard.ask(command);
+    shard.complete(shard.pollWorkflowTask(), [continueAsNew()]);
+    expect(shard.ask({ ...command, newRunId: shard.newRunId() })).toMatchObject({ started: true, runId: command.newRunId });
+    expect(shard.history(shard.describe().key.runId)).toEqual(['workflowExecutionStarted']);
   });
 
   test('a signal that a closed run had already does not keep a new run from starting', () => {

@@ -1,7 +1,7 @@
 /**
  * Start, and signal-with-start: a workflow id has at most one open run.
  *
- *   request id known to the current run ──▶ the same answer again
+ *   request id known to the current run, or to the first of its chain ──▶ the same answer again
  *   current run open   ──▶ conflict policy: refuse · use it · end it and start
  *   current run closed ──▶ reuse policy: start · only after a failure · refuse
  *   none               ──▶ start
@@ -17,7 +17,7 @@ import { withoutEmptyFields } from '../fields.ts';
 import { reject } from '../reject.ts';
 import type { HistoryReply, Rejected, StartReply } from '../replies.ts';
 import { signalProblem, writeSignal } from '../signal/signal.ts';
-import { executionKey, isRunning, type Run, status } from '../state.ts';
+import { executionKey, isRunning, type RequestIdEntry, type Run, status } from '../state.ts';
 import { idConflictPolicy, idReusePolicy, taskQueueKind } from '../wire-enums.ts';
 
 export function startWorkflow(draft: Draft, command: StartWorkflow): HistoryReply {
@@ -26,8 +26,8 @@ export function startWorkflow(draft: Draft, command: StartWorkflow): HistoryRepl
   if (child !== undefined) return startedChild(draft, child);
   const current = currentRun(draft, command.key);
   if (current !== undefined) {
-    const repeated = current.requestIds.find((entry) => entry.requestId === command.requestId);
-    if (repeated !== undefined) return started(current, repeated.eventType === eventTypeNumber.workflowExecutionStarted);
+    const known = findRequest(draft, current, command.requestId);
+    if (known !== undefined) return started(known.run, known.entry.eventType === eventTypeNumber.workflowExecutionStarted);
     if (isRunning(current)) {
       switch (command.policies.conflictPolicy) {
         case idConflictPolicy.fail:
@@ -51,10 +51,11 @@ export function startWorkflow(draft: Draft, command: StartWorkflow): HistoryRepl
 export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWorkflow): HistoryReply {
   const current = currentRun(draft, command.key);
   if (current !== undefined) {
+    const { requestId } = command.signal;
+    const own = findRequest(draft, current, command.requestId)?.run;
+    if (own?.signalRequestIds.has(requestId) === true) return started(own, !isRunning(own));
     // A signal that a closed run had from someone else does not keep a new run from starting.
-    const isItsStart = current.requestIds.some((entry) => entry.requestId === command.requestId);
-    const isRepeat = current.signalRequestIds.has(command.signal.requestId);
-    if (isRepeat && (isRunning(current) || isItsStart)) return started(current, !isRunning(current));
+    if (isRunning(current) && current.signalRequestIds.has(requestId)) return started(current, false);
     if (isRunning(current)) {
       if (command.policies.conflictPolicy !== idConflictPolicy.terminateExisting) {
         const problem = signalProblem(draft, current);
@@ -77,6 +78,15 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
 
 function currentRun(draft: Draft, key: RunKey): Run | undefined {
   return draft.shard.currentRuns.get(executionKey(key.namespaceId, key.workflowId));
+}
+
+/** The run that this request made or attached itself to. The first of a chain may have continued as new before its caller heard of it. */
+function findRequest(draft: Draft, current: Run, requestId: string): { readonly run: Run; readonly entry: RequestIdEntry } | undefined {
+  for (const run of [current, draft.shard.runs.get(current.start.firstRunId)]) {
+    const entry = run?.requestIds.find((known) => known.requestId === requestId);
+    if (run !== undefined && entry !== undefined) return { run, entry };
+  }
+  return undefined;
 }
 
 function started(run: Run, isStarted: boolean): StartReply {
