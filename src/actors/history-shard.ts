@@ -388,7 +388,8 @@ class HistoryMemory
     router.askMatching(matchingPartitionOf(queue, layout.matchingPartitions), request, answeredByMs, (reply) => {
       const outcome = queryDispatchOutcome(reply);
       if (isAskFailure(outcome)) return sink.fail(query.askId, outcome);
-      const failure = this.#submit({ kind: 'finishQueryDispatch', query, outcome });
+      const remainingMs = query.deadlineMs - clock.wallMs();
+      const failure = this.#submit({ kind: 'finishQueryDispatch', query, outcome, remainingMs });
       if (failure !== undefined) sink.fail(query.askId, failure);
     });
   }

@@ -394,6 +394,8 @@ export type FinishQueryDispatch = {
   readonly kind: 'finishQueryDispatch';
   readonly query: DirectQuery;
   readonly outcome: QueryDispatchOutcome;
+  /** Until the query's deadline, by the clock that set it: the shard's own time may be ahead of that by hours. */
+  readonly remainingMs: number;
 };
 
 export type QueryDispatchOutcome =

@@ -75,9 +75,14 @@ describe('direct', () => {
 
 describe('what became of a direct query', () => {
   /** The effects of that outcome. */
-  function outcome(shard: ShardUnderTest, outcome: QueryDispatchOutcome, query = dispatched(shard)): readonly HistoryEffect[] {
+  function outcome(
+    shard: ShardUnderTest,
+    outcome: QueryDispatchOutcome,
+    query = dispatched(shard),
+    remainingMs = 10_000,
+  ): readonly HistoryEffect[] {
     shard.effects.length = 0;
-    expect(shard.ask({ kind: 'finishQueryDispatch', query, outcome })).toBeUndefined();
+    expect(shard.ask({ kind: 'finishQueryDispatch', query, outcome, remainingMs })).toBeUndefined();
     return [...shard.effects];
   }
 
@@ -100,7 +105,12 @@ describe('what became of a direct query', () => {
     const shard = idle();
     const { askId } = ask(shard);
     const result = { answered: true, answer: bytes('answer'), errorMessage: '', failure: undefined };
-    const command = { kind: 'finishQueryDispatch', query: dispatched(shard), outcome: { kind: 'answered', result } } as const;
+    const command = {
+      kind: 'finishQueryDispatch',
+      query: dispatched(shard),
+      outcome: { kind: 'answered', result },
+      remainingMs: 1,
+    } as const;
     expect(shard.decide(command)).toMatchObject({ kind: 'wait', barrier: false });
     expect(outcome(shard, command.outcome, command.query)).toEqual([
       { kind: 'reply', askId, reply: { kind: 'queryAnswered', answer: bytes('answer') } },
@@ -132,8 +142,7 @@ describe('what became of a direct query', () => {
   test('too late for another try', () => {
     const shard = idle();
     const { askId } = ask(shard);
-    shard.advance(10_000);
-    expect(outcome(shard, { kind: 'expired' })).toEqual([{ kind: 'reply', askId, reply: late }]);
+    expect(outcome(shard, { kind: 'expired' }, dispatched(shard), 0)).toEqual([{ kind: 'reply', askId, reply: late }]);
   });
 
   test('on the normal queue there is no other to try', () => {

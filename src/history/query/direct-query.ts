@@ -33,9 +33,9 @@ export function directQuery(run: Run, query: BufferedQuery): DirectQuery {
 }
 
 /** Answers, or tries the normal queue. What a worker said rests on nothing that this shard would have to prove. */
-export function finishQueryDispatch(draft: Draft, { query, outcome }: FinishQueryDispatch): undefined {
+export function finishQueryDispatch(draft: Draft, { query, outcome, remainingMs }: FinishQueryDispatch): undefined {
   draft.restsOnState = false;
-  const triesNext = query.taskQueue.kind === taskQueueKind.sticky && draft.nowMs < query.deadlineMs;
+  const triesNext = query.taskQueue.kind === taskQueueKind.sticky && remainingMs > 0;
   switch (outcome.kind) {
     case 'answered':
       return answer(draft, query, queryReply(outcome.result, draft.limits.blobBytesMax));
