@@ -56,6 +56,8 @@ export const matchingLimits = {
    * well: each may store a task, of 2.2 KB with the longest names.
    */
   duePerCommandMax: 1_000,
+  /** Expired tasks that one look for work passes over. As many as a queue may hold expire while its workers are away. */
+  expiredPerLookMax: 2_000,
   /** An entry whose deadline met a bug of ours is looked at again after so long. */
   brokenRetryMs: 10_000,
   /** Removals in one record. */

@@ -16,7 +16,7 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   readonly parent: TaskQueuePartition | undefined;
   readonly sticky: boolean;
 
-  /** Polls and offers that wait here; both together only while the rate limit or the parent stands between them. */
+  /** Polls and offers that wait here; both together only while the rate limit, the parent or thousands of expired ones stand between them. */
   readonly waitingPolls = new LinkedList<Poll>();
   readonly offers = new LinkedList<Offer>();
   readonly waitingQueries = new LinkedList<WaitingQuery>();
@@ -38,8 +38,8 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   shutDown = false;
   shutDownBy = '';
   bucket: TokenBucket | undefined = undefined;
-  /** When a token is there, and when the parent may be asked again; 0 = nothing waits for it. */
-  tokenDueMs = 0;
+  /** When polls and offers that both wait here are looked at again (a token is there), and when the parent may be asked again; 0 = never. */
+  pairingDueMs = 0;
   forwardDueMs = 0;
   dueMs = 0;
   dueOrder = 0;
@@ -69,7 +69,7 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   /** When this queue needs a look, if nothing else happens. */
   nextDueMs(idleMs: number): number {
     let dueMs = this.lastUseMs + idleMs;
-    if (this.tokenDueMs !== 0) dueMs = Math.min(dueMs, this.tokenDueMs);
+    if (this.pairingDueMs !== 0) dueMs = Math.min(dueMs, this.pairingDueMs);
     if (this.forwardDueMs !== 0) dueMs = Math.min(dueMs, this.forwardDueMs);
     return dueMs;
   }

@@ -106,11 +106,11 @@ export class LoadedQueues<T> {
 
   // ── Use ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** A token is there, the parent may be asked again, or nobody has used it for long. */
+  /** What waits here may be paired, the parent may be asked again, or nobody has used it for long. */
   due(queue: LoadedQueue): void {
     const { decision, limits } = this.#parts;
-    if (queue.tokenDueMs !== 0 && queue.tokenDueMs <= decision.nowMs) {
-      queue.tokenDueMs = 0;
+    if (queue.pairingDueMs !== 0 && queue.pairingDueMs <= decision.nowMs) {
+      queue.pairingDueMs = 0;
       this.#offers.startWaiting(queue);
     }
     if (queue.forwardDueMs !== 0 && queue.forwardDueMs <= decision.nowMs) {

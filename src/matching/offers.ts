@@ -11,7 +11,7 @@
 import type { Backlog, StoredQueue } from './backlog.ts';
 import type { AddActivityTask, AddWorkflowTask, ForwardedTaskAnswered } from './commands.ts';
 import { isLaterOffer, noAsk, Offer, taskIdentity, type Poll } from './entries.ts';
-import type { HostParts } from './host-parts.ts';
+import { armQueue, type HostParts } from './host-parts.ts';
 import type { LoadedQueue } from './loaded-queue.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -97,7 +97,7 @@ export class Offers<T> {
   /** The first offer that may go out now, out of its list. */
   take(queue: LoadedQueue): Offer | undefined {
     if (queue.matchesAtParent) return undefined;
-    for (;;) {
+    for (let looks = 0; looks < this.#parts.limits.expiredPerLookMax; looks++) {
       const offer = queue.offers.first;
       if (offer === undefined) return undefined;
       if (this.#isExpired(offer)) {
@@ -110,6 +110,10 @@ export class Offers<T> {
       this.#parts.deadlines.remove(offer);
       return offer;
     }
+    // The next ones have a turn of their own, and the poll waits for it.
+    queue.pairingDueMs = this.#parts.decision.nowMs + 1;
+    armQueue(this.#parts, queue);
+    return undefined;
   }
 
   /** With the poll that has waited longest. False: none waits, or no task may go out now. */

@@ -26,7 +26,7 @@ export class RateLimit<T> {
     const { nowMs } = this.#parts.decision;
     if (bucket === undefined || bucket.take(nowMs)) return true;
     const nextMs = bucket.nextTokenMs(nowMs);
-    queue.tokenDueMs = nextMs === Infinity ? 0 : nextMs;
+    queue.pairingDueMs = nextMs === Infinity ? 0 : nextMs;
     armQueue(this.#parts, queue);
     return false;
   }

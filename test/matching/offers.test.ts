@@ -81,6 +81,18 @@ describe('a poll meets a task', () => {
     host.ask(poll('p1'));
     expect(host.takeStarts().map((start) => start.task.key.workflowId)).toEqual(['b']);
   });
+
+  test('of very many that expired while no worker was there, each turn drops some; the poll waits for the first that is good', () => {
+    host = new Host({ expiredPerLookMax: 10, removalsFlushMs: 0 });
+    for (let count = 0; count < 25; count++) host.ask(add(task(`a${count}`, { expiryTimeMs: 5_000 })));
+    host.ask(add(task('b')));
+    host.advanceTo(5_000);
+    const stored = host.journal.length;
+    host.ask(poll('p1'));
+    host.advanceTo(6_000);
+    expect(host.takeStarts()).toMatchObject([{ pollRequestId: 'p1', task: task('b') }]);
+    expect(host.journal.slice(stored).map(({ removed }) => removed.length)).toEqual([10, 10, 5]);
+  });
 });
 
 describe('the journal', () => {
