@@ -10,7 +10,7 @@
  * commit itself, the mark of the read barrier that it must pass. Entries leave strictly from the head.
  */
 import { assert } from '../kernel/assert.ts';
-import { isReplyEffect } from '../kernel/handled.ts';
+import { askOf } from '../kernel/handled.ts';
 import type { BudgetShare } from './command-budget.ts';
 import { Fifo } from './fifo.ts';
 import { NOBODY } from './asks.ts';
@@ -125,14 +125,17 @@ export class CommitWindow<Reply, Record, Effect> {
     this.#share.add(held.bytes);
   }
 
-  /** Whose answers wait here: theirs, or one that an effect brings. */
+  /** Whose answers wait here: theirs, one that an effect brings, or one that only begins with it (a query that goes to a worker). */
   waitingAsks(): readonly number[] {
     const asks: number[] = [];
     for (let index = 0; index < this.#held.length; index++) {
       const held = this.#held.at(index);
       if (held === undefined) break;
       if (held.reply !== undefined && held.askId !== NOBODY) asks.push(held.askId);
-      for (const effect of held.effects) if (isReplyEffect(effect)) asks.push(effect.askId);
+      for (const effect of held.effects) {
+        const askId = askOf(effect) ?? NOBODY;
+        if (askId !== NOBODY) asks.push(askId);
+      }
     }
     return asks;
   }

@@ -13,8 +13,10 @@ export type Handled<Record, Reply, Effect> =
 /** The effect that every core has: the answer to an ask that was not answered in its own turn. */
 export type ReplyEffect<Reply> = { readonly kind: 'reply'; readonly askId: number; readonly reply: Reply };
 
-export function isReplyEffect(effect: unknown): effect is ReplyEffect<unknown> {
-  return typeof effect === 'object' && effect !== null && 'kind' in effect && effect.kind === 'reply';
+/** Who waits for what an effect brings: its ask's number, whatever kind of effect it is. Undefined: nobody. */
+export function askOf(effect: unknown): number | undefined {
+  if (typeof effect !== 'object' || effect === null || !('askId' in effect)) return undefined;
+  return typeof effect.askId === 'number' ? effect.askId : undefined;
 }
 
 /** What a command is about, for log lines: names and ids, never content. */

@@ -483,6 +483,27 @@ test('queries that wait for a log that does not answer stay in the budget', asyn
   expect(answers.filter((kind) => kind === 'busy').length).toBeGreaterThan(60);
 });
 
+test('a query that waits for a log that does not answer hears so', async () => {
+  const log = new MemoryLog({ exclusive: false });
+  const bench = await open(log);
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  await complete(bench, await startedTask(bench), []);
+  const answered = Promise.withResolvers<void>();
+  const end = log.end.bind(log);
+  log.end = (partition) => answered.promise.then(() => end(partition));
+  const query = { kind: 'queryWorkflow', key, queryId: 'q', query: Uint8Array.of(1), rejectCondition: 0, deadlineMs: FAR_AWAY_MS } as const;
+  let answer: HistoryAnswer<typeof query> | undefined;
+  void bench.ask(query).then((given) => (answer = given));
+  await turns(5);
+  bench.clock.advance(3_000);
+  await turns(5);
+  expect(answer).toEqual({ kind: 'unavailable', message: expect.stringContaining('has had no answer from its log for 3 s') });
+  answered.resolve();
+  await turns(5);
+  expect(await bench.ask({ ...query, queryId: 'next' })).toMatchObject({ kind: 'rejected', rejection: { reason: 'failed-precondition' } });
+});
+
 test.each([
   ['', 0],
   [', though the records are ahead of a clock that was set back', 3_600_000],
