@@ -198,6 +198,7 @@ class HistoryMemory
     const handled = this.#core.handle(command, nowMs, askId);
     // It was gone, or the clock went back and it is not due any more: no record will arm the next one.
     if (command.kind === 'fireTimer' && handled.kind !== 'commit') this.#armTimer();
+    if (command.kind === 'flushFinishedTasks') this.#flushAgainSoon();
     return handled;
   }
 
@@ -346,12 +347,16 @@ class HistoryMemory
     if (this.#flushing) return;
     this.#flushing = true;
     this.#tenure.after(FLUSH_DELAY_MS, () => {
-      this.#flushing = false;
-      if (!this.#core.hasFinishedTasks) return;
-      this.#submit({ kind: 'flushFinishedTasks' });
-      // One record may not hold them all.
-      this.#flushSoon();
+      if (this.#core.hasFinishedTasks) this.#submit({ kind: 'flushFinishedTasks' });
+      else this.#flushing = false;
     });
+  }
+
+  /** Not before it is decided: in doubt that is when the log answers, which may take hours. */
+  #flushAgainSoon(): void {
+    this.#flushing = false;
+    // One record may not hold them all.
+    this.#flushSoon();
   }
 
   // ── Queries to a worker ────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -504,6 +504,36 @@ test('a query that waits for a log that does not answer hears so', async () => {
   expect(await bench.ask({ ...query, queryId: 'next' })).toMatchObject({ kind: 'rejected', rejection: { reason: 'failed-precondition' } });
 });
 
+test('an hour in doubt makes no work of its own', async () => {
+  const budget = new CommandBudget();
+  const bench = new Bench(undefined, undefined, undefined, budget);
+  benches.push(bench);
+  await bench.started();
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  await complete(bench, await startedTask(bench), [startChild({ workflowId: childId ?? '', namespaceId })]);
+  await until(() => bench.asked.length === 1);
+  expect(await bench.ask(terminate(key))).toEqual({ kind: 'done' });
+  const [asked] = bench.asked;
+  bench.log.held = true;
+  const waiting = bench.start('in doubt').catch(() => undefined);
+  await turns(5);
+  bench.answer(asked?.askId ?? 0, { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'there is none' } });
+  await turns(5);
+  bench.log.unknown = true;
+  bench.log.letGo();
+  await until(() => bench.shard.actor.status().state === 'claiming');
+  bench.log.held = true;
+  const advance = (seconds: number): void => {
+    for (let second = 0; second < seconds; second++) bench.clock.advance(1_000);
+  };
+  advance(5);
+  const { bytes } = budget;
+  advance(3_600);
+  expect(budget.bytes).toBe(bytes);
+  await waiting;
+});
+
 test.each([
   ['', 0],
   [', though the records are ahead of a clock that was set back', 3_600_000],
