@@ -68,6 +68,8 @@ const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MS_MAX = 5_000;
 /** However many wait, no more than 1,000 a second are tried again: a full backlog may hold up hundreds of thousands. */
 const RETRY_DELAY_MS_PER_TASK = 1;
+/** Of those that a takeover finds pending: a few milliseconds, with what follows from them. */
+const TASKS_PER_TURN_MAX = 500;
 /** From this attempt on a delivery that still fails is worth a warning; one speaks for all that fail at the time. */
 const WARN_ATTEMPT = 5;
 const WARN_INTERVAL_MS = 5_000;
@@ -84,7 +86,15 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
 
   /** After a takeover: what the journal left pending. */
   runPending(): void {
-    for (const task of [...this.#options.shard.pendingTransferTasks()]) this.run(task);
+    this.#runFrom([...this.#options.shard.pendingTransferTasks()], 0);
+  }
+
+  /** A few in each turn of the event loop: a journal may leave hundreds of thousands. */
+  #runFrom(tasks: readonly TransferTask[], first: number): void {
+    if (this.#closed) return;
+    const next = first + TASKS_PER_TURN_MAX;
+    for (const task of tasks.slice(first, next)) this.run(task);
+    if (next < tasks.length) this.#options.clock.after(0, () => this.#runFrom(tasks, next));
   }
 
   committed(record: HistoryRecord, _offset: number, replayed: boolean): void {

@@ -113,6 +113,27 @@ describe('what was decided runs when its record is committed', () => {
     expect(bench.pending).toBe(0);
   });
 
+  test('however many a takeover finds, they run a few at a time, and all of them', () => {
+    const bench = new Bench();
+    bench.full = false;
+    for (let taskId = 1; taskId <= 100_001; taskId++) bench.decided(taskId);
+    bench.queue.runPending();
+    expect(bench.asks).toBeLessThanOrEqual(1_000);
+    bench.clock.advance(0);
+    expect(bench.asks).toBe(100_001);
+    expect(bench.pending).toBe(0);
+  });
+
+  test('and no more of them once the memory is dropped', () => {
+    const bench = new Bench();
+    for (let taskId = 1; taskId <= 10_000; taskId++) bench.decided(taskId);
+    bench.queue.runPending();
+    bench.queue.close();
+    const { asks } = bench;
+    bench.clock.advance(60_000);
+    expect(bench.asks).toBe(asks);
+  });
+
   test('the earlier tasks of a run that was put aside and is taken back, not those of later records', () => {
     const bench = new Bench();
     bench.full = false;
