@@ -110,7 +110,8 @@ export class JournalFold {
         progress.tick();
         await turns.slice();
       }
-      if (turn !== patience.turn || record.offset >= until) return undefined;
+      // By where the fold stands, not by the record: a hole may reach from before `until` to behind it.
+      if (turn !== patience.turn || position.cursor.offset >= until) return undefined;
       const contradiction = position.contradiction(record.offset);
       if (contradiction !== undefined) return vanished(contradiction);
       const trouble = this.#applyOne(record);

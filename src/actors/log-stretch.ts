@@ -69,7 +69,8 @@ export async function readStretch(query: StretchQuery): Promise<Stretch | undefi
       if (!(await query.pause())) return undefined;
     }
     for (const record of records) {
-      if (record.offset >= query.until) break;
+      // By where the walk stands, not by the record: a hole may reach from before `until` to behind it.
+      if (walk.cursor.offset >= query.until) break;
       walk.step(record);
     }
   }

@@ -10,6 +10,7 @@ import { HandClock } from '../support/hand-clock.ts';
 import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
 import type { AskFailure } from '../../src/actors/asks.ts';
+import type { StoredRecord } from '../../src/actors/log.ts';
 import type { Clock } from '../../src/actors/ports.ts';
 import type { PartitionLimits } from '../../src/actors/partition-loop.ts';
 import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
@@ -312,6 +313,46 @@ describe('a partition on an exclusive log', () => {
     const bench = await new Bench(new MemoryLog()).start();
     expect(await bench.ask({ kind: 'break' })).toMatchObject({ kind: 'unavailable' });
     expect(bench.loop.status()).toMatchObject({ state: 'failed' });
+  });
+});
+
+describe('a hole that reaches over the end that was asked for', () => {
+  const lost = (offset: number): StoredRecord => ({
+    ...ledgerCodec.encode({ id: 'x', timeMs: 1, size: 0 }),
+    epoch: 9,
+    sequence: 9,
+    offset,
+  });
+
+  /** A log that holds what it held, nothing up to offset 5, and more from there on; it says that it ends at 3. */
+  function cut(log: MemoryLog): void {
+    log.records(partition).push(lost(5));
+    log.bounds = async () => ({ start: 0, end: 3 });
+    log.end = async () => 3;
+    log.read = async (_, fromOffset) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return log.records(partition).filter(({ offset }) => offset >= fromOffset);
+    };
+  }
+
+  test('fails who folds the journal', async () => {
+    const log = new MemoryLog();
+    const first = await new Bench(log).start();
+    first.loop.close();
+    cut(log);
+    const bench = new Bench(log);
+    bench.loop.start();
+    await bench.until(() => bench.loop.status().state === 'failed');
+    expect(bench.loop.status().reason).toContain('offsets 1 to 4 are missing from its middle');
+  });
+
+  test('fails who serves from it', async () => {
+    const bench = await new Bench(new MemoryLog({ exclusive: false })).start();
+    cut(bench.log);
+    const asked = bench.ask({ kind: 'read' });
+    await bench.until(() => bench.loop.status().state === 'failed');
+    expect(bench.loop.status().reason).toContain('offsets 1 to 4 are missing from its middle');
+    expect(await asked).toMatchObject({ kind: 'unavailable' });
   });
 });
 
