@@ -20,6 +20,8 @@ import { isIndexedValueType, isReservedSearchAttribute, systemSearchAttributes }
 
 export const clusterLimits = {
   namespacesMax: 10_000,
+  /** The names are keys of records. */
+  namespaceNameBytesMax: 1_000,
   customSearchAttributesMax: 100,
   /** Description, owner and data of a namespace together. Every process holds all of them. */
   namespaceTextBytesMax: 64 * 1024,
@@ -90,6 +92,7 @@ export class ClusterCore {
   #register(command: RegisterNamespace, timeMs: number): Result {
     const { id, name, description, ownerEmail, data, retentionMs } = command;
     if (name === '') return invalid('Namespace not set on request.');
+    if (utf8Bytes(name) > clusterLimits.namespaceNameBytesMax) return invalid('Namespace length exceeds limit.');
     const problem = textProblem(description, ownerEmail, data);
     if (problem !== undefined) return invalid(problem);
     if (retentionMs < clusterLimits.retentionMsMin) return invalid('A valid retention period is not set on request.');

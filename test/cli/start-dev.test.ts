@@ -206,6 +206,11 @@ describe('a flag that makes no sense is refused before anything starts', () => {
       err: `perdure: can't open database file ${join(folder, 'none', 'x.db')}\nThe folder ${join(folder, 'none')} does not exist.\nCreate it: mkdir -p ${join(folder, 'none')}\n`,
     },
     {
+      flags: ['-f', join(folder, 'x'.repeat(300), 'x.db')],
+      code: 1,
+      err: expect.stringMatching(/^perdure: can't open database file .*\nENAMETOOLONG: .*\n$/),
+    },
+    {
       flags: ['-f', folder],
       code: 1,
       err: `perdure: can't open database file ${folder}\nIt is a folder.\nName a file in it: --db-filename ${folder}/perdure.db\n`,

@@ -49,6 +49,7 @@ describe('namespaces', () => {
 
   test.each([
     ['no name', register(''), 'invalid-argument', 'Namespace not set on request.'],
+    ['a name that no record could be named by', register('ü'.repeat(501)), 'invalid-argument', 'Namespace length exceeds limit.'],
     ['no retention', register('a', { retentionMs: 0 }), 'invalid-argument', 'A valid retention period is not set on request.'],
     [
       'too short a retention',

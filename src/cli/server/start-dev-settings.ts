@@ -44,19 +44,28 @@ function readFilename(given: string | undefined): string | undefined {
     throw usageError('--db-filename: expected a file name, got nothing', { next: 'Leave the flag out to keep workflows in memory.' });
   if (given === ':memory:') return undefined;
   const folder = dirname(resolve(given));
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
+  if (!isFolder(folder, given)) {
     throw failure(`can't open database file ${given}`, {
       why: `The folder ${folder} does not exist.`,
       next: `Create it: mkdir -p ${folder}`,
     });
   }
-  if (statSync(given, { throwIfNoEntry: false })?.isDirectory() === true) {
+  if (isFolder(given, given)) {
     throw failure(`can't open database file ${given}`, {
       why: 'It is a folder.',
       next: `Name a file in it: --db-filename ${given.replace(/\/$/, '')}/perdure.db`,
     });
   }
   return given;
+}
+
+/** Whether there is one may be hidden from this user, and no system takes a name of any length. */
+function isFolder(path: string, given: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch (error) {
+    throw failure(`can't open database file ${given}`, { why: error instanceof Error ? error.message : String(error) });
+  }
 }
 
 function readNamespaces(given: readonly string[]): readonly string[] {
