@@ -1,40 +1,52 @@
 /**
- * Writes `src/wire/generated/` from `proto/`: one TypeScript module for each .proto file below `perdure/`, and one for the Matching and
- * Admin services together.
+ * Writes what is generated. It is not checked in.
  *
- *   proto/perdure/lean/v1/history.proto   ->  src/wire/generated/lean/history.ts      our generator
- *   proto/temporal/server/api/**          ->  src/wire/generated/services.{js,d.ts}   protobufjs
+ *   the public API's descriptors, seen through   ->  src/wire/generated/lean/**              codecs of the hot messages
+ *   scripts/generate/hot-messages.ts                 src/wire/generated/opaque-shapes.ts     what is checked before it is passed on
+ *                                                    src/history/generated/public-api.ts     what the core knows of events
+ *   proto/perdure/**                             ->  src/wire/generated/{journal,token}/**   codecs of our own messages
+ *   proto/temporal/server/api/**                 ->  src/wire/generated/services.{js,d.ts}   MatchingService, AdminService; protobufjs
  *
- * Runs after every install (`prepare`), so it uses installed packages and nothing else. What it writes is not checked in.
+ * Runs after every install (`prepare`), so it uses installed packages and nothing else.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { emitEventCodecs, emitEventTypes, eventKinds } from './generate/emit-events.ts';
 import { emitModule } from './generate/emit-module.ts';
+import { emitOpaqueShapes } from './generate/emit-opaque-shapes.ts';
+import { leanSchema } from './generate/lean-schema.ts';
+import { loadPublicApi } from './generate/public-api.ts';
 import { readSchema } from './generate/schema.ts';
 import { generateServices } from './generate/services.ts';
 
 const repository = dirname(dirname(fileURLToPath(import.meta.url)));
 const protoFolder = join(repository, 'proto');
-const generatedFolder = join(repository, 'src', 'wire', 'generated');
+const wireFolder = 'src/wire/generated';
+const coreFolder = 'src/history/generated';
 
-const schema = readSchema(protoFilesBelow('perdure').map((path) => ({ path, source: readFileSync(join(protoFolder, path), 'utf8') })));
+const publicApi = loadPublicApi();
+const lean = leanSchema(publicApi);
+const ownFiles = protoFilesBelow('perdure').map((path) => ({ path, source: readFileSync(join(protoFolder, path), 'utf8') }));
+const modules = [...lean.modules, ...readSchema(ownFiles, lean.declared)];
+const kinds = eventKinds(lean.modules);
 
-let messages = 0;
-const written = new Set<string>();
-for (const module of schema) {
-  const target = join(generatedFolder, module.modulePath);
+const texts = new Map([
+  ...modules.map((module): [string, string] => [`${wireFolder}/${module.modulePath}`, emitModule(module)]),
+  [`${wireFolder}/lean/event-attributes.ts`, emitEventCodecs(kinds)],
+  [`${wireFolder}/opaque-shapes.ts`, emitOpaqueShapes(publicApi)],
+  [`${coreFolder}/public-api.ts`, emitEventTypes(kinds, lean.modules)],
+]);
+for (const [path, text] of texts) {
+  const target = join(repository, path);
   mkdirSync(dirname(target), { recursive: true });
-  const text = emitModule(module);
-  written.add(module.modulePath);
-  messages += module.messages.length;
   // An unchanged file keeps its time, so that watchers and compile caches stay quiet.
   if (readIfPresent(target) !== text) writeFileSync(target, text);
 }
-removeStale();
-console.log(`generated ${messages} messages in ${written.size} modules below ${relative(repository, generatedFolder)}`);
-const services = generateServices({ protoFolder, generatedFolder, files: protoFilesBelow('temporal') });
-console.log(services);
+[wireFolder, coreFolder].forEach(removeStale);
+const messages = modules.reduce((sum, module) => sum + module.messages.length, 0);
+console.log(`generated ${messages} messages in ${texts.size} modules below ${wireFolder} and ${coreFolder}`);
+console.log(generateServices({ protoFolder, generatedFolder: join(repository, wireFolder), files: protoFilesBelow('temporal') }));
 
 function protoFilesBelow(folder: string): string[] {
   return readdirSync(join(protoFolder, folder), { recursive: true, encoding: 'utf8' })
@@ -51,9 +63,9 @@ function readIfPresent(path: string): string | undefined {
   }
 }
 
-function removeStale(): void {
-  for (const name of readdirSync(generatedFolder, { recursive: true, encoding: 'utf8' })) {
-    const modulePath = name.split(sep).join('/');
-    if (modulePath.endsWith('.ts') && !modulePath.endsWith('.d.ts') && !written.has(modulePath)) rmSync(join(generatedFolder, name));
+function removeStale(folder: string): void {
+  for (const name of readdirSync(join(repository, folder), { recursive: true, encoding: 'utf8' })) {
+    const path = `${folder}/${name.split(sep).join('/')}`;
+    if (path.endsWith('.ts') && !path.endsWith('.d.ts') && !texts.has(path)) rmSync(join(repository, path));
   }
 }

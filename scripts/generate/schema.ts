@@ -7,7 +7,8 @@ import protobuf from 'protobufjs';
 export type ProtoFile = { readonly path: string; readonly source: string };
 
 export type SchemaModule = {
-  readonly protoPath: string;
+  /** As its header names it. */
+  readonly source: string;
   /** Relative to the generated folder. */
   readonly modulePath: string;
   readonly enums: readonly SchemaEnum[];
@@ -52,16 +53,18 @@ const scalars = [
 ] as const;
 export type Scalar = (typeof scalars)[number];
 
-type Declared = { readonly modulePath: string; readonly name: string; readonly isEnum: boolean };
+/** Where the code of a message or an enumeration stands. */
+export type Declared = { readonly modulePath: string; readonly name: string; readonly isEnum: boolean };
 
-export function readSchema(files: readonly ProtoFile[]): readonly SchemaModule[] {
+/** `publicTypes`: messages of the public API that the files may refer to. */
+export function readSchema(files: readonly ProtoFile[], publicTypes: ReadonlyMap<string, Declared> = new Map()): readonly SchemaModule[] {
   const parsed = files.map((file) => {
     const root = new protobuf.Root();
     protobuf.parse(file.source, root, { keepCase: true });
     return { file, modulePath: modulePathOf(file.path), types: declaredTypes(root) };
   });
 
-  const declared = new Map<string, Declared>();
+  const declared = new Map(publicTypes);
   for (const { file, modulePath, types } of parsed) {
     for (const type of types) {
       const fullName = type.fullName.slice(1);
@@ -72,14 +75,14 @@ export function readSchema(files: readonly ProtoFile[]): readonly SchemaModule[]
   }
 
   return parsed.map(({ file, modulePath, types }) => ({
-    protoPath: file.path,
+    source: `proto/${file.path}`,
     modulePath,
     enums: types.filter((type) => type instanceof protobuf.Enum).map(schemaEnum),
     messages: types.filter((type) => type instanceof protobuf.Type).map((type) => schemaMessage(type, declared)),
   }));
 }
 
-/** perdure/lean/v1/history.proto -> lean/history.ts; a later version keeps its number: lean/v2/history.ts. */
+/** perdure/journal/v1/history.proto -> journal/history.ts; a later version keeps its number: journal/v2/history.ts. */
 function modulePathOf(protoPath: string): string {
   return protoPath
     .replace(/^perdure\//, '')
@@ -97,11 +100,11 @@ function declaredTypes(parent: protobuf.NamespaceBase): (protobuf.Type | protobu
 }
 
 /** A message inside a message gets both names: Outer.Inner -> OuterInner. */
-function flatName(type: protobuf.ReflectionObject): string {
+export function flatName(type: protobuf.ReflectionObject): string {
   return type.parent instanceof protobuf.Type ? flatName(type.parent) + type.name : type.name;
 }
 
-function schemaEnum(type: protobuf.Enum): SchemaEnum {
+export function schemaEnum(type: protobuf.Enum): SchemaEnum {
   const prefix = `${screaming(type.name)}_`;
   const names = Object.keys(type.values);
   const stripped = names.every((name) => name.startsWith(prefix));
@@ -109,25 +112,30 @@ function schemaEnum(type: protobuf.Enum): SchemaEnum {
 }
 
 function schemaMessage(type: protobuf.Type, declared: ReadonlyMap<string, Declared>): SchemaMessage {
-  const fields = type.fieldsArray.map((field): SchemaField => {
-    const value = fieldValue(type, field, declared);
-    const cardinality = cardinalityOf(field, value);
-    const inMs = value.kind === 'duration' || value.kind === 'timestamp';
-    if (inMs && (cardinality === 'repeated' || cardinality === 'map')) {
-      throw new Error(`${type.fullName}.${field.name}: lists of durations and timestamps are not supported`);
-    }
-    return {
-      number: field.id,
-      path: `${flatName(type)}.${field.name}`,
-      property: lowerCamel(field.name) + (inMs ? 'Ms' : ''),
-      cardinality,
-      value,
-    };
-  });
+  const fields = type.fieldsArray.map((field) => schemaField(type, field, fieldValue(type, field, declared)));
   return { name: flatName(type), fields: fields.toSorted((a, b) => a.number - b.number) };
 }
 
-function cardinalityOf(field: protobuf.Field, value: FieldValue): SchemaField['cardinality'] {
+export function schemaField(
+  type: protobuf.Type,
+  field: protobuf.Field,
+  value: FieldValue,
+  cardinality: SchemaField['cardinality'] = cardinalityOf(field, value),
+): SchemaField {
+  const inMs = value.kind === 'duration' || value.kind === 'timestamp';
+  if (inMs && (cardinality === 'repeated' || cardinality === 'map')) {
+    throw new Error(`${type.fullName}.${field.name}: lists of durations and timestamps are not supported`);
+  }
+  return {
+    number: field.id,
+    path: `${flatName(type)}.${field.name}`,
+    property: lowerCamel(field.name) + (inMs ? 'Ms' : ''),
+    cardinality,
+    value,
+  };
+}
+
+export function cardinalityOf(field: protobuf.Field, value: FieldValue): SchemaField['cardinality'] {
   if (field instanceof protobuf.MapField) {
     if (field.keyType !== 'string') throw new Error(`${field.fullName}: only maps with string keys are supported`);
     return 'map';
@@ -138,13 +146,17 @@ function cardinalityOf(field: protobuf.Field, value: FieldValue): SchemaField['c
 }
 
 function fieldValue(type: protobuf.Type, field: protobuf.Field, declared: ReadonlyMap<string, Declared>): FieldValue {
-  const scalar = scalars.find((name) => name === field.type);
+  const scalar = scalarOf(field);
   if (scalar) return { kind: 'scalar', scalar };
   if (field.type === 'google.protobuf.Duration') return { kind: 'duration' };
   if (field.type === 'google.protobuf.Timestamp') return { kind: 'timestamp' };
   const target = lookup(type, field.type, declared);
   if (!target) throw new Error(`${type.fullName}.${field.name}: unknown type ${field.type}`);
   return target.isEnum ? { kind: 'scalar', scalar: 'int32' } : { kind: 'message', name: target.name, modulePath: target.modulePath };
+}
+
+export function scalarOf(field: protobuf.Field): Scalar | undefined {
+  return scalars.find((name) => name === field.type);
 }
 
 /** The scoping rule of protobuf: innermost scope first, then outwards. */

@@ -13,6 +13,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import protobuf from 'protobufjs';
+import { loadProtos, publicApiFolders } from './public-api.ts';
 
 const serverApi = 'temporal.server.api';
 const pbjsOptions = [
@@ -34,8 +35,8 @@ export type ServicesOptions = { readonly protoFolder: string; readonly generated
 /** Answers what was done, for the log line. */
 export function generateServices({ protoFolder, generatedFolder, files }: ServicesOptions): string {
   const tools = findTools();
-  if (!tools) return 'skipped MatchingService and AdminService: protobufjs-cli or @temporalio/core-bridge is not installed';
-  const schema = JSON.stringify(reachable(loadReflection(protoFolder, tools.publicApi, files)).toJSON());
+  if (!tools) return 'skipped MatchingService and AdminService: protobufjs-cli is not installed';
+  const schema = JSON.stringify(reachable(loadProtos([protoFolder, ...publicApiFolders()], files)).toJSON());
   const hash = createHash('sha256')
     .update([schema, tools.version, ...pbjsOptions].join('\n'))
     .digest('hex');
@@ -49,30 +50,17 @@ export function generateServices({ protoFolder, generatedFolder, files }: Servic
   return 'generated MatchingService and AdminService';
 }
 
-type Tools = { readonly pbjs: string; readonly version: string; readonly publicApi: readonly string[] };
+type Tools = { readonly pbjs: string; readonly version: string };
 
 function findTools(): Tools | undefined {
   const require = createRequire(import.meta.url);
   try {
     const cli = require.resolve('protobufjs-cli/package.json');
     const description: { readonly version?: string } = JSON.parse(readFileSync(cli, 'utf8'));
-    const protos = join(dirname(require.resolve('@temporalio/core-bridge/package.json')), 'sdk-core', 'crates', 'protos', 'protos');
-    return {
-      pbjs: join(dirname(cli), 'bin', 'pbjs'),
-      version: description.version ?? '',
-      publicApi: [join(protos, 'api_upstream'), protos],
-    };
+    return { pbjs: join(dirname(cli), 'bin', 'pbjs'), version: description.version ?? '' };
   } catch {
     return undefined;
   }
-}
-
-function loadReflection(protoFolder: string, publicApi: readonly string[], files: readonly string[]): protobuf.Root {
-  const root = new protobuf.Root();
-  root.resolvePath = (_origin, target) => [protoFolder, ...publicApi].map((folder) => join(folder, target)).find(existsSync) ?? target;
-  root.loadSync([...files]);
-  root.resolveAll();
-  return root;
 }
 
 /** Removes from `root` what no message of ours refers to. */

@@ -13,7 +13,7 @@
 import { unreachable } from '../kernel/assert.ts';
 import { historyShardOf } from '../kernel/shard.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
-import type { DecidedRequest, OutboxOutcome, OwnHistoryCommand, TaskQueue } from '../history/commands.ts';
+import type { DecidedRequest, OutboxOutcome, OwnHistoryCommand } from '../history/commands.ts';
 import { outboxOutcome, outboxTooLarge } from '../history/outbox/outbox.ts';
 import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply } from '../history/replies.ts';
@@ -21,6 +21,7 @@ import { isTimer, type TransferTask } from '../history/tasks.ts';
 import type { Logger } from '../observability/logger.ts';
 import { type AskFailure, isAskFailure } from './asks.ts';
 import { OWN_COMMAND_ATTEMPTS_MAX } from './own-commands.ts';
+import type { TaskQueue } from '../history/generated/public-api.ts';
 import type { CommitSubscriber } from './partition-core.ts';
 import type { Clock, Random, Timer } from './ports.ts';
 import type { Asker } from './router.ts';

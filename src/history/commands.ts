@@ -5,22 +5,10 @@
  * core never looks into (payloads, headers, memo, links, metadata) is encoded bytes of the public API's message, `undefined` = not
  * set. Durations and times are integer milliseconds, 0 = not set. Ids, random draws and wall time come from outside.
  */
+import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
 
 /** `runId` '' = the current run. */
 export type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
-
-export type WorkflowExecution = { readonly workflowId: string; readonly runId: string };
-
-/** `kind`: 0 unspecified, 1 normal, 2 sticky (as `temporal.api.enums.v1.TaskQueueKind`). */
-export type TaskQueue = { readonly name: string; readonly kind: number; readonly normalName: string };
-
-export type RetryPolicy = {
-  readonly initialIntervalMs: number;
-  readonly backoffCoefficient: number;
-  readonly maximumIntervalMs: number;
-  readonly maximumAttempts: number;
-  readonly nonRetryableErrorTypes: readonly string[];
-};
 
 /** What a decision needs to know of a failure; the failure itself stays bytes. */
 export type FailureFacts = {

@@ -11,7 +11,8 @@
 import { assert } from '../kernel/assert.ts';
 import type { RunKey } from './commands.ts';
 import type { HistoryEffect } from './effects.ts';
-import type { AttributesOf, EventKind, EventOf, HistoryEvent, RecordedEvent, WorkflowExecutionStartedAttributes } from './events.ts';
+import type { EventKind, EventOf, HistoryEvent, RecordedEvent } from './events.ts';
+import type { AttributesOf, WorkflowExecutionStartedAttributes } from './generated/public-api.ts';
 import { runFromStarted } from './execution/evolve-execution.ts';
 import { evolveRecorded, rememberTask } from './evolve.ts';
 import { evolveFact, type RunFact, type ShardFact } from './evolve-fact.ts';

@@ -2,7 +2,8 @@
 import { unreachable } from '../kernel/assert.ts';
 import { evolveActivityFact } from './activity/evolve-activity.ts';
 import { evolveEvent } from './evolve-event.ts';
-import { eventTypeNumber, type HistoryEvent } from './events.ts';
+import type { HistoryEvent } from './events.ts';
+import { eventTypeNumber } from './generated/public-api.ts';
 import { attachRequestId } from './execution/evolve-execution.ts';
 import type { Fact } from './record.ts';
 import type { HistoryWire } from './replies.ts';

@@ -2,8 +2,9 @@
  * What one accepted command wrote. Events are history, encoded once; facts are what history does not show; tasks are explicit, with
  * their ids, and never derived again. `evolve` of records in log order is the whole truth about a shard.
  */
-import type { StickyAttributes, TaskQueue } from './commands.ts';
+import type { StickyAttributes } from './commands.ts';
 import type { HistoryEvent, RecordedEvent } from './events.ts';
+import type { TaskQueue } from './generated/public-api.ts';
 import type { Task } from './tasks.ts';
 
 /** v1: first form. */

@@ -1,6 +1,7 @@
 /** What a history shard answers. A rejection changes nothing and says why; the edge knows the gRPC code and details of each reason. */
-import type { RetryPolicy, RunKey, TaskQueue, WorkflowExecution } from './commands.ts';
+import type { RunKey } from './commands.ts';
 import type { HistoryEvent } from './events.ts';
+import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
 import type { PriorityFields } from '../kernel/priority.ts';
 import type { SearchAttributeWire } from '../kernel/search-attributes.ts';
 

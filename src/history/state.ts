@@ -4,8 +4,14 @@
  * Runs, sets and queues are changed in place; everything inside them (an activity, a workflow task) is replaced, never changed, so
  * that a draft can share it (see pending.ts).
  */
-import type { ActivityTaskScheduledAttributes, HistoryEvent, StartChildWorkflowExecutionInitiatedAttributes } from './events.ts';
-import type { ParentLink, RunKey, StickyAttributes, TaskQueue, WorkflowExecution } from './commands.ts';
+import type { HistoryEvent } from './events.ts';
+import type { ParentLink, RunKey, StickyAttributes } from './commands.ts';
+import type {
+  ActivityTaskScheduledAttributes,
+  StartChildWorkflowExecutionInitiatedAttributes,
+  TaskQueue,
+  WorkflowExecution,
+} from './generated/public-api.ts';
 import { Pending } from './pending.ts';
 import type { PendingTask, PendingTransfer } from './tasks.ts';
 import { TimerQueue } from './timer/timer-queue.ts';

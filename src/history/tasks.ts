@@ -2,7 +2,8 @@
  * What a committed record obliges its shard to do. Pending tasks are part of the folded state and run after commit, at least once;
  * whoever receives them deduplicates. Task ids come from one counter per shard and are never reused.
  */
-import type { CloseOutcome, RunKey, TaskQueue } from './commands.ts';
+import type { CloseOutcome, RunKey } from './commands.ts';
+import type { TaskQueue } from './generated/public-api.ts';
 
 /** `temporal.api.enums.v1.ParentClosePolicy`: 1 TERMINATE, 2 ABANDON, 3 REQUEST_CANCEL. */
 export type ParentClosePolicy = 1 | 2 | 3;

@@ -2,12 +2,11 @@
  * Every number of every request that is built has a bound. The messages' own descriptors are walked, so a number that nobody thought of
  * fails here; and each bound is tried with the extremes of its type, from the socket through the history core to what is written.
  */
-import { readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { status as codes } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isLookedInto, leanSchema } from '../../scripts/generate/lean-schema.ts';
+import { loadPublicApi } from '../../scripts/generate/public-api.ts';
 import { Front } from '../../src/grpc/front.ts';
 import { operatorService } from '../../src/grpc/operator-service/operator-service.ts';
 import { TokenSigner } from '../../src/grpc/tokens/token-signer.ts';
@@ -17,21 +16,19 @@ import { workflowService } from '../../src/grpc/workflow-service/workflow-servic
 import type { HistoryCommand } from '../../src/history/commands.ts';
 import { durationMsMax } from '../../src/kernel/duration.ts';
 import { namespaceId, scheduleActivity, ShardUnderTest } from '../history/shard-under-test.ts';
-import { loadOurs, loadUpstream, localName } from '../wire/upstream.ts';
+import { localName } from '../wire/upstream.ts';
 import { openBench, type Bench } from './frontend-bench.ts';
 import { namespace, StubServer } from './stub-ports.ts';
 
-const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const leanFiles = readdirSync(join(repository, 'proto', 'perdure', 'lean', 'v1')).map((name) => `perdure/lean/v1/${name}`);
-const lean = loadOurs(repository, leanFiles).lookup('perdure.lean.v1') as protobuf.Namespace;
-const upstream = loadUpstream();
+const upstream = loadPublicApi();
+const { declared } = leanSchema(upstream);
 
 type Place = { readonly method: string; readonly path: readonly string[]; readonly field: protobuf.Field };
 
 /** Bytes of a request that are decoded all the same. */
 const decodedBytes: Readonly<Record<string, string>> = {
-  'RespondActivityTaskFailedRequest.failure': 'Failure',
-  'StartWorkflowExecutionRequest.priority': 'Priority',
+  'RespondActivityTaskFailedRequest.failure': 'temporal.api.failure.v1.Failure',
+  'StartWorkflowExecutionRequest.priority': 'temporal.api.common.v1.Priority',
 };
 
 /** `Message.field` → where a request has it. */
@@ -40,17 +37,24 @@ function numbersOfRequests(): ReadonlyMap<string, readonly Place[]> {
   const walk = (type: protobuf.Type, method: string, path: readonly string[]): void => {
     for (const field of type.fieldsArray) {
       const name = `${localName(type)}.${field.name}`;
-      const inner = decodedBytes[name] === undefined ? field.resolvedType : lean.lookupType(decodedBytes[name]);
       const deeper = [...path, field.name];
       if (isNumber(field)) found.set(name, [...(found.get(name) ?? []), { method, path: deeper, field }]);
-      else if (inner instanceof protobuf.Type) walk(inner, method, deeper);
+      else if (decodedBytes[name] !== undefined) walk(upstream.lookupType(decodedBytes[name]), method, deeper);
+      else if (field.resolvedType instanceof protobuf.Type && isLookedInto(field.resolvedType, declared))
+        walk(field.resolvedType, method, deeper);
     }
   };
   const front = new Front(new StubServer().ports);
   for (const method of [...workflowService(front).methods.keys(), ...operatorService(front).methods.keys()]) {
-    walk(lean.lookupType(`${method}Request`), method, []);
+    walk(requestType(method), method, []);
   }
   return found;
+}
+
+function requestType(method: string): protobuf.Type {
+  return upstream.lookupType(
+    `temporal.api.${method.endsWith('SearchAttributes') ? 'operatorservice' : 'workflowservice'}.v1.${method}Request`,
+  );
 }
 
 function isNumber(field: protobuf.Field): boolean {
@@ -194,9 +198,7 @@ function placeOf(name: string): Place {
 }
 
 function requestWith({ method, path, field }: Place, value: unknown): Uint8Array {
-  const type = upstream.lookupType(
-    `temporal.api.${method.endsWith('SearchAttributes') ? 'operatorservice' : 'workflowservice'}.v1.${method}Request`,
-  );
+  const type = requestType(method);
   const request: Record<string, unknown> = structuredClone(valid[method] ?? {});
   if (type.fields['namespace'] !== undefined) request['namespace'] = method === 'RegisterNamespace' ? 'new' : 'ns';
   if (type.fields['task_token'] !== undefined) request['task_token'] = taskToken(method);

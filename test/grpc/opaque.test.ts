@@ -2,29 +2,14 @@ import proto from '@temporalio/proto';
 import fc from 'fast-check';
 import type { Root, Type } from 'protobufjs';
 import { describe, expect, test } from 'vitest';
+import { opaqueKinds } from '../../scripts/generate/hot-messages.ts';
 import { checkOpaque, type OpaqueKind } from '../../src/grpc/validation/opaque.ts';
 import { invalidArgument } from '../../src/grpc/errors/status-error.ts';
 import { arbitraryMessage } from '../wire/arbitrary.ts';
 
-/** Which public message each kind stands for. */
-const messages: Readonly<Record<OpaqueKind, readonly string[]>> = {
-  payloads: ['temporal.api.common.v1.Payloads'],
-  fields: ['temporal.api.common.v1.Memo', 'temporal.api.common.v1.Header', 'temporal.api.common.v1.SearchAttributes'],
-  userMetadata: ['temporal.api.sdk.v1.UserMetadata'],
-  priority: ['temporal.api.common.v1.Priority'],
-  meteringMetadata: ['temporal.api.common.v1.MeteringMetadata'],
-  sdkMetadata: ['temporal.api.sdk.v1.WorkflowTaskCompletedMetadata'],
-  workerVersionStamp: ['temporal.api.common.v1.WorkerVersionStamp'],
-  workerVersionCapabilities: ['temporal.api.common.v1.WorkerVersionCapabilities'],
-  deploymentOptions: ['temporal.api.deployment.v1.WorkerDeploymentOptions'],
-  link: ['temporal.api.common.v1.Link'],
-  eventGroupMarker: ['temporal.api.sdk.v1.EventGroupMarker'],
-  failure: ['temporal.api.failure.v1.Failure'],
-};
-
 const reflection: unknown = proto;
 const root = (reflection as Root).resolveAll();
-const cases = Object.entries(messages).flatMap(([kind, names]) => names.map((name): [string, OpaqueKind] => [name, kind as OpaqueKind]));
+const cases = Object.entries(opaqueKinds).flatMap(([kind, names]) => names.map((name): [string, OpaqueKind] => [name, kind as OpaqueKind]));
 
 function typeOf(name: string): Type {
   return root.lookupType(name);

@@ -15,9 +15,9 @@ import { ownLimits, WireError, WireLimitError, type WireLimits } from '../../src
 import fc from 'fast-check';
 import { arbitraryMessage } from './arbitrary.ts';
 import { leanCodec, leanCodecs } from './codecs.ts';
-import { loadUpstream } from './upstream.ts';
+import { loadPublicApi } from '../../scripts/generate/public-api.ts';
 
-const root = loadUpstream();
+const root = loadPublicApi();
 const hotMessages = [
   ['StartWorkflowExecutionRequest', 'temporal.api.workflowservice.v1.StartWorkflowExecutionRequest'],
   ['RespondWorkflowTaskCompletedRequest', 'temporal.api.workflowservice.v1.RespondWorkflowTaskCompletedRequest'],

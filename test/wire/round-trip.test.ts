@@ -19,7 +19,8 @@ import {
 } from '../../src/wire/generated/lean/workflow_service.ts';
 import { arbitraryMessage } from './arbitrary.ts';
 import { leanCodecs } from './codecs.ts';
-import { declaredTypes, loadUpstream, localName, upstreamByLocalName } from './upstream.ts';
+import { loadPublicApi } from '../../scripts/generate/public-api.ts';
+import { declaredTypes, localName, upstreamByLocalName } from './upstream.ts';
 
 const api = proto.temporal.api;
 const text = new TextEncoder();
@@ -179,7 +180,7 @@ test('a failure tells "no delay" from "a delay of nothing"', () => {
 
 /** Types of the public API by the name that generated code gives them: Outer.Inner -> OuterInner. */
 function upstreamByFlatName(): Map<string, protobuf.Type | protobuf.Enum> {
-  const root = loadUpstream();
+  const root = loadPublicApi();
   const flat = (name: string): string => name.replaceAll('.', '');
   const generated = new Set(leanCodecs.map((codec) => codec.name));
   const wanted = declaredTypes(root)

@@ -1,51 +1,11 @@
-/** The public API as its own .proto files describe it, by reflection: what our lean messages are measured against. */
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+/** The public API's own descriptors, by reflection: what our codecs are measured against. */
+import { join } from 'node:path';
 import protobuf from 'protobufjs';
-
-const protoFolder = join(
-  dirname(createRequire(import.meta.url).resolve('@temporalio/core-bridge/package.json')),
-  'sdk-core',
-  'crates',
-  'protos',
-  'protos',
-);
-const searchFolders = [join(protoFolder, 'api_upstream'), protoFolder];
-
-const files = [
-  'temporal/api/workflowservice/v1/request_response.proto',
-  'temporal/api/operatorservice/v1/request_response.proto',
-  'temporal/api/errordetails/v1/message.proto',
-  'temporal/api/history/v1/message.proto',
-  'google/rpc/status.proto',
-  'grpc/health/v1/health.proto',
-];
-
-export function loadUpstream(): protobuf.Root {
-  const root = new protobuf.Root();
-  root.resolvePath = (_origin, target) => searchFolders.map((folder) => join(folder, target)).find((path) => existsSync(path)) ?? target;
-  root.loadSync(files, { keepCase: true });
-  root.resolveAll();
-  return root;
-}
-
-export function loadOurs(repository: string, protoFiles: readonly string[]): protobuf.Root {
-  const root = new protobuf.Root();
-  root.resolvePath = (_origin, target) => (target.startsWith('perdure/') ? join(repository, 'proto', target) : target);
-  root.loadSync([...protoFiles], { keepCase: true });
-  root.resolveAll();
-  return root;
-}
+import { loadProtos, publicApiFolders } from '../../scripts/generate/public-api.ts';
 
 /** Our Matching and Admin services, with the parts of the public API that they carry. */
 export function loadServices(repository: string, protoFiles: readonly string[]): protobuf.Root {
-  const root = new protobuf.Root();
-  const folders = [join(repository, 'proto'), ...searchFolders];
-  root.resolvePath = (_origin, target) => folders.map((folder) => join(folder, target)).find((path) => existsSync(path)) ?? target;
-  root.loadSync([...protoFiles], { keepCase: true });
-  root.resolveAll();
-  return root;
+  return loadProtos([join(repository, 'proto'), ...publicApiFolders()], protoFiles, { keepCase: true });
 }
 
 /** Every message and enumeration below a namespace, the nested ones too. */

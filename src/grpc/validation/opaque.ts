@@ -1,75 +1,14 @@
-import { isUtf8 } from 'node:buffer';
-import { invalidArgument } from '../errors/status-error.ts';
-
 /**
  * Messages that the server passes on without looking into them still have to be messages: one malformed payload in a stored event would
  * make the whole history unreadable for every worker and client, for ever. This walks the bytes once and copies nothing.
  *
  * A known field of a wrong wire type is refused as well: decoders disagree about it, some skip it, some fail.
  */
-type Field = 'varint' | 'fixed32' | 'string' | 'bytes' | 'packed' | Shape;
-interface Shape {
-  readonly [fieldNumber: number]: Field;
-}
+import { isUtf8 } from 'node:buffer';
+import { type OpaqueField, type OpaqueShape, opaqueShapes } from '../../wire/generated/opaque-shapes.ts';
+import { invalidArgument } from '../errors/status-error.ts';
 
-const payload: Shape = { 1: { 1: 'string', 2: 'bytes' }, 2: 'bytes', 3: { 1: 'varint' } };
-const payloads: Shape = { 1: payload };
-/** Memo, Header and SearchAttributes look alike. */
-const fields: Shape = { 1: { 1: 'string', 2: payload } };
-const userMetadata: Shape = { 1: payload, 2: payload };
-const priority: Shape = { 1: 'varint', 2: 'string', 3: 'fixed32' };
-const meteringMetadata: Shape = { 13: 'varint' };
-const sdkMetadata: Shape = { 1: 'packed', 2: 'packed', 3: 'string', 4: 'string' };
-const workerVersionStamp: Shape = { 1: 'string', 3: 'varint' };
-const workerVersionCapabilities: Shape = { 1: 'string', 2: 'varint', 4: 'string' };
-const deploymentOptions: Shape = { 1: 'string', 2: 'string', 3: 'varint' };
-const execution: Shape = { 1: 'string', 2: 'string' };
-const name: Shape = { 1: 'string' };
-const reference: Shape = { 1: 'varint', 2: 'varint' };
-const named: Shape = { 1: 'string', 2: 'string', 3: 'string' };
-const link: Shape = {
-  1: { 1: 'string', 2: 'string', 3: 'string', 100: reference, 101: { 1: 'string', 2: 'varint' } },
-  2: name,
-  3: named,
-  4: named,
-  5: { 1: 'string', 2: 'string', 3: 'string', 4: 'string' },
-};
-const eventGroupMarker: Shape = { 1: { 1: 'string', 2: payload }, 2: { 1: 'varint' }, 3: { 1: 'string' } };
-
-const failureFields: { [fieldNumber: number]: Field } = {
-  1: 'string',
-  2: 'string',
-  3: 'string',
-  5: { 1: 'string', 2: 'varint', 3: payloads, 4: reference, 5: 'varint' },
-  6: { 1: 'varint', 2: payloads },
-  7: { 1: payloads, 2: 'string' },
-  8: name,
-  9: { 1: 'varint' },
-  10: { 1: payloads },
-  11: { 1: 'varint', 2: 'varint', 3: 'string', 4: name, 5: 'string', 6: 'varint' },
-  12: { 1: 'string', 2: execution, 3: name, 4: 'varint', 5: 'varint', 6: 'varint' },
-  13: { 1: 'varint', 2: 'string', 3: 'string', 4: 'string', 5: 'string', 6: 'string' },
-  14: { 1: 'string', 2: 'varint' },
-  20: payload,
-};
-failureFields[4] = failureFields;
-const failure: Shape = failureFields;
-
-const shapes = {
-  payloads,
-  fields,
-  userMetadata,
-  priority,
-  meteringMetadata,
-  sdkMetadata,
-  workerVersionStamp,
-  workerVersionCapabilities,
-  deploymentOptions,
-  link,
-  eventGroupMarker,
-  failure,
-} as const;
-export type OpaqueKind = keyof typeof shapes;
+export type OpaqueKind = keyof typeof opaqueShapes;
 
 /**
  * Readers of histories take 100 levels (prost's limit). An event and the answer that carries it put five around what a client sends, and
@@ -81,7 +20,7 @@ const depthMax = 80;
 export function checkOpaque(bytes: Uint8Array | undefined, kind: OpaqueKind): void {
   if (bytes === undefined || bytes.length === 0) return;
   walked = kind;
-  walk(bytes, 0, bytes.length, shapes[kind], 1);
+  walk(bytes, 0, bytes.length, opaqueShapes[kind], 1);
 }
 
 let walked: OpaqueKind = 'payloads';
@@ -89,7 +28,7 @@ let walked: OpaqueKind = 'payloads';
 /** What `varint` read last: it answers where the number ended, and this saves an object for the pair. */
 let value = 0;
 
-function walk(bytes: Uint8Array, start: number, end: number, shape: Shape, depth: number): void {
+function walk(bytes: Uint8Array, start: number, end: number, shape: OpaqueShape, depth: number): void {
   if (depth > depthMax) throw invalidArgument(`${walked} is nested deeper than ${depthMax} levels`);
   let at = start;
   while (at < end) {
@@ -106,7 +45,7 @@ function walk(bytes: Uint8Array, start: number, end: number, shape: Shape, depth
         at = varint(bytes, at, end);
         break;
       case 1:
-        if (field !== undefined) wrongType(fieldNumber);
+        if (field !== undefined && field !== 'fixed64') wrongType(fieldNumber);
         at += 8;
         break;
       case 5:
@@ -128,7 +67,7 @@ function walk(bytes: Uint8Array, start: number, end: number, shape: Shape, depth
   }
 }
 
-function delimited(bytes: Uint8Array, start: number, end: number, fieldNumber: number, field: Field, depth: number): void {
+function delimited(bytes: Uint8Array, start: number, end: number, fieldNumber: number, field: OpaqueField, depth: number): void {
   switch (field) {
     case 'bytes':
       return;
@@ -141,6 +80,7 @@ function delimited(bytes: Uint8Array, start: number, end: number, fieldNumber: n
       return;
     case 'varint':
     case 'fixed32':
+    case 'fixed64':
       return wrongType(fieldNumber);
     default:
       walk(bytes, start, end, field, depth + 1);

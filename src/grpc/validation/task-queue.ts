@@ -1,4 +1,4 @@
-import type { TaskQueue as TaskQueueFields } from '../../history/commands.ts';
+import type { TaskQueue as TaskQueueFields } from '../../history/generated/public-api.ts';
 import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
 import { type TaskQueue } from '../../wire/generated/lean/common.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';

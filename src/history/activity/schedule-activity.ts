@@ -3,7 +3,7 @@ import { utf8Bytes } from '../../kernel/utf8.ts';
 import { dispatchActivity } from './activity-task.ts';
 import { durationMsMax } from '../../kernel/duration.ts';
 import { priorityProblem } from '../../kernel/priority.ts';
-import type { RetryPolicy } from '../commands.ts';
+import type { RetryPolicy } from '../generated/public-api.ts';
 import type { HistoryLimits } from '../limits.ts';
 import { checkTaskQueue } from '../workflow-task/task-queue.ts';
 import {

@@ -1,6 +1,7 @@
 /** What events do to the pending children. */
 import { unreachable } from '../../kernel/assert.ts';
-import type { HistoryEvent, StartChildWorkflowExecutionInitiatedAttributes } from '../events.ts';
+import type { HistoryEvent } from '../events.ts';
+import type { StartChildWorkflowExecutionInitiatedAttributes } from '../generated/public-api.ts';
 import type { Run } from '../state.ts';
 
 type ChildEvent = Extract<HistoryEvent, { readonly type: `startChild${string}` | `childWorkflow${string}` }>;

@@ -1,6 +1,7 @@
 /** How a run begins, whoever begins it: its Started event, its timeouts, and its first workflow task, now or after a backoff. */
 import type { EventMeta, Draft, RunDraft } from '../draft.ts';
-import type { ParentLink, RunKey, TaskQueue, WorkflowExecution } from '../commands.ts';
+import type { ParentLink, RunKey } from '../commands.ts';
+import type { TaskQueue, WorkflowExecution } from '../generated/public-api.ts';
 import type { HistoryLimits } from '../limits.ts';
 import { scheduleWorkflowTask } from '../workflow-task/workflow-task.ts';
 

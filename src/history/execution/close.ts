@@ -6,7 +6,7 @@ import { assert, unreachable } from '../../kernel/assert.ts';
 import { beginFirstWorkflowTask, beginRun, type Beginning } from './begin-run.ts';
 import { flushBuffer } from './buffer.ts';
 import type { EventMeta, RunDraft } from '../draft.ts';
-import type { AttributesOf } from '../events.ts';
+import type { AttributesOf } from '../generated/public-api.ts';
 import type { Run } from '../state.ts';
 import { isRunning } from '../state.ts';
 import { parentClosePolicy, retryState, workflowTaskFailedCause } from '../wire-enums.ts';

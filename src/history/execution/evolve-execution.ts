@@ -1,7 +1,8 @@
 /** What events do to the run as a whole: how it begins, what it carries, how it closes. */
 import { unreachable } from '../../kernel/assert.ts';
 import type { RunKey } from '../commands.ts';
-import { type EventOf, eventTypeNumber, type HistoryEvent, type WorkflowExecutionStartedAttributes } from '../events.ts';
+import type { EventOf, HistoryEvent } from '../events.ts';
+import { eventTypeNumber, type WorkflowExecutionStartedAttributes } from '../generated/public-api.ts';
 import { mergeFields } from '../fields.ts';
 import { Pending } from '../pending.ts';
 import type { HistoryWire } from '../replies.ts';

@@ -12,7 +12,7 @@ import { childThatStarted } from '../child/child-outcomes.ts';
 import { decideClose } from './close.ts';
 import type { IdPolicies, RunKey, SignalWithStartWorkflow, StartAttributes, StartWorkflow } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
-import { eventTypeNumber } from '../events.ts';
+import { eventTypeNumber } from '../generated/public-api.ts';
 import { withoutEmptyFields } from '../fields.ts';
 import { reject } from '../reject.ts';
 import type { HistoryReply, Rejected, StartReply } from '../replies.ts';

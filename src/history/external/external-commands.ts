@@ -1,7 +1,8 @@
 /** SIGNAL_ and REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION: delivered by outbox tasks. */
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { isUuid } from '../../kernel/uuid.ts';
-import type { RunKey, WorkflowExecution } from '../commands.ts';
+import type { RunKey } from '../commands.ts';
+import type { WorkflowExecution } from '../generated/public-api.ts';
 import { failExternalCancel, failExternalSignal } from './external-outcomes.ts';
 import { externalFailedCause } from '../wire-enums.ts';
 import {

@@ -1,6 +1,7 @@
 /** Signals and cancel requests to other workflows: what their targets made of them. */
 import { assert, unreachable } from '../../kernel/assert.ts';
-import type { OutboxOutcome, WorkflowExecution } from '../commands.ts';
+import type { OutboxOutcome } from '../commands.ts';
+import type { WorkflowExecution } from '../generated/public-api.ts';
 import type { RunDraft } from '../draft.ts';
 import type { ExternalRequest } from '../state.ts';
 import { externalFailedCause } from '../wire-enums.ts';

@@ -1,5 +1,6 @@
 /** What a signal leaves in its run beside its event. */
-import { type EventOf, eventTypeNumber } from '../events.ts';
+import type { EventOf } from '../events.ts';
+import { eventTypeNumber } from '../generated/public-api.ts';
 import type { Run } from '../state.ts';
 
 export function evolveSignal(run: Run, event: EventOf<'workflowExecutionSignaled'>): void {

@@ -1,5 +1,5 @@
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import type { TaskQueue } from '../commands.ts';
+import type { TaskQueue } from '../generated/public-api.ts';
 import { taskQueueKind } from '../wire-enums.ts';
 
 /** The queue that a command names, or the workflow's own; a text says why it cannot be used. */

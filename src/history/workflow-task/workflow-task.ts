@@ -14,7 +14,8 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import { flushBuffer } from '../execution/buffer.ts';
-import type { StartWorkflowTask, TaskQueue } from '../commands.ts';
+import type { StartWorkflowTask } from '../commands.ts';
+import type { TaskQueue } from '../generated/public-api.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import type { HistoryLimits } from '../limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../replies.ts';

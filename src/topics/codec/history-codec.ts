@@ -1,8 +1,9 @@
 /** Records of `<prefix>.history` as bytes. Schema 1: `perdure.journal.v1.HistoryRecord`. */
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition-core.ts';
-import type { RunKey, TaskQueue } from '../../history/commands.ts';
+import type { RunKey } from '../../history/commands.ts';
 import type { HistoryEvent } from '../../history/events.ts';
+import type { TaskQueue } from '../../history/generated/public-api.ts';
 import { type Fact, type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from '../../history/record.ts';
 import { isTimer, type ParentClosePolicy, type Task, type TimerTask, type TransferTask } from '../../history/tasks.ts';
 import { unreachable } from '../../kernel/assert.ts';
