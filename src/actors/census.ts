@@ -14,7 +14,7 @@
 import type { Logger } from '../observability/logger.ts';
 import type { ClaimInLog } from './log-stretch.ts';
 import type { PartitionStatus } from './partition-owner.ts';
-import type { PartitionState } from './partition-machine.ts';
+import type { PartitionState } from './partition-life.ts';
 import type { Clock, Timer } from './ports.ts';
 
 /** A partition whose calls are answered UNAVAILABLE, or not at all. */

@@ -30,6 +30,11 @@ export class Patience {
     return this.#turn;
   }
 
+  /** Trying again may help. */
+  mayPass(error: LogError): boolean {
+    return this.#options.mayPass(error);
+  }
+
   endTurn(): void {
     this.#turn += 1;
     for (const timer of this.#timers) timer.cancel();

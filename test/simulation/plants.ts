@@ -12,12 +12,14 @@ export type Plant = {
 };
 
 const LOOP = 'src/actors/partition-loop.ts';
-const OWNER = 'src/actors/partition-owner.ts';
+const TAKEOVER = 'src/actors/takeover.ts';
+const APPENDS = 'src/actors/appends.ts';
+const SETTLEMENT = 'src/actors/doubt-settlement.ts';
 const WINDOW = 'src/actors/commit-window.ts';
 const POSITION = 'src/actors/owner-position.ts';
 const EFFECTIVE = 'src/actors/effective.ts';
 const STRETCH = 'src/actors/log-stretch.ts';
-const END = 'src/actors/end-of-log.ts';
+const PROOFS = 'src/actors/read-proofs.ts';
 const BARRIER = 'src/actors/read-barrier.ts';
 
 export const seedsMax = 4_000;
@@ -41,16 +43,16 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'does not compare the base offset',
-    file: OWNER,
-    search: 'if (outcome.baseOffset > expected || this.#tail.suspect) {',
-    replace: 'if (this.#tail.suspect) {',
+    file: APPENDS,
+    search: 'if (baseOffset > expected || service.suspect) return',
+    replace: 'if (service.suspect) return',
     caughtBy: 'seeds',
   },
   {
     name: 'serves without a claim',
-    file: OWNER,
-    search: 'this.#claiming = claimingWith(undefined);\n    this.#wantClaim(this.#claiming, this.#cursor.epoch + 1);',
-    replace: 'this.#activate(0);',
+    file: TAKEOVER,
+    search: 'if (turn === patience.turn && claiming !== undefined) this.claim(claiming);',
+    replace: 'if (turn === patience.turn && claiming !== undefined) this.#activate({ asked: 0 }, []);',
     caughtBy: 'seeds',
   },
   {
@@ -62,14 +64,14 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'knows its own claim by the epoch alone',
-    file: OWNER,
-    search: 'if (owner.ownerNonce !== claim.claim.ownerNonce) return',
-    replace: 'if (owner.epoch !== claim.epoch) return',
+    file: TAKEOVER,
+    search: 'if (owner.ownerNonce !== landed.own.claim.ownerNonce) return',
+    replace: 'if (owner.epoch !== landed.own.epoch) return',
     caughtBy: 'seeds',
   },
   {
     name: 'claims without a nonce',
-    file: OWNER,
+    file: TAKEOVER,
     search: 'const ownerNonce = this.#options.random.nonce();',
     replace: "const ownerNonce = 'claim';",
     caughtBy: 'seeds',
@@ -85,70 +87,72 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'takes over one record short of its claim',
-    file: OWNER,
-    search: 'await this.#fold(offset + 1);',
+    file: TAKEOVER,
+    search: 'if (claiming.doubt === undefined) await this.#fold(landed.offset + 1);',
     replace:
-      '{ await this.#fold(offset - 1);' +
-      " const short = { key: '@claim', epoch: claim.epoch, sequence: 0, offset, timeMs: 0, value: this.#options.claims.encode(claim.claim) };" +
-      ' this.#position.step(short, this.#options.claims); }',
+      'if (claiming.doubt === undefined) { await this.#fold(landed.offset - 1); const { offset, own } = landed;' +
+      " const short = { key: '@claim', epoch: own.epoch, sequence: 0, offset, timeMs: 0, value: this.#options.claims.encode(own.claim) };" +
+      ' position.step(short, this.#options.claims); }',
     caughtBy: 'seeds',
   },
   {
     name: 'gives a batch up without a new epoch',
-    file: OWNER,
-    search: "if (outcome.kind !== 'appended') return this.#doubt(`an append's outcome is unknown: ${outcome.reason}`);",
+    file: TAKEOVER,
+    search: 'const ownerNonce = this.#options.random.nonce();',
     replace:
-      "if (outcome.kind !== 'appended') { this.#life.send('doubt'); this.#serving = false; this.#sent = undefined;" +
-      ' this.#background(this.#refold(this.#cursor.offset).then(() => this.#activate(0))); return; }',
+      'if (claiming.doubt !== undefined) { const offset = this.#ownership.position.cursor.offset - 1;' +
+      ' void this.#refold({ offset }).then(() => this.#activate({ asked: 0 }, [])); return; }' +
+      ' const ownerNonce = this.#options.random.nonce();',
     caughtBy: 'seeds',
   },
   {
     name: 'keeps memory without what was lost in doubt',
-    file: OWNER,
-    search: 'if (stretch.found === undefined && doubted.length > 0) this.#again.unshift(doubted);',
-    replace: '',
+    file: SETTLEMENT,
+    search: 'const goesAgain = found === undefined && doubt.sent.length > 0;',
+    replace: 'const goesAgain = false;',
     caughtBy: 'seeds',
   },
   {
     name: 'appends again what was found when doubt was settled',
-    file: OWNER,
-    search: 'if (stretch.found === undefined && doubted.length > 0) this.#again.unshift(doubted);',
-    replace: 'if (doubted.length > 0) this.#again.unshift(doubted);',
+    file: SETTLEMENT,
+    search: 'const goesAgain = found === undefined && doubt.sent.length > 0;',
+    replace: 'const goesAgain = doubt.sent.length > 0;',
     caughtBy: 'seeds',
   },
   {
     name: 'appends again with the stamps of the old epoch',
-    file: OWNER,
+    file: APPENDS,
     search: 'again.map((record, index) => ({ ...record, epoch, sequence: sequence + 1 + index }))',
     replace: 'again',
     caughtBy: 'seeds',
   },
   {
     name: 'sends a refused batch again twice',
-    file: OWNER,
-    search: 'const again = this.#again.shift();',
-    replace: 'const again = this.#refusals.count === 0 ? this.#again.shift() : this.#again[0];',
+    file: APPENDS,
+    search: 'const again = service.again.shift();',
+    replace: "const again = this.#ownership.trouble.reason === '' ? service.again.shift() : service.again[0];",
     caughtBy: 'seeds',
   },
   {
     name: 'sends the second half of a batch that was too large first',
-    file: OWNER,
+    file: APPENDS,
     search: 'return [records.slice(0, middle), records.slice(middle)];',
     replace: 'return [records.slice(middle), records.slice(0, middle)];',
     caughtBy: 'seeds',
   },
   {
     name: 'sends what gathered before what was refused',
-    file: OWNER,
+    file: APPENDS,
     search: 'if (again !== undefined) return',
     replace:
-      'if (again !== undefined && this.#memory.openRecords() > 0) { this.#again.unshift(again); return this.#memory.seal(epoch, sequence + 1); } if (again !== undefined) return',
+      'if (again !== undefined && memory.openRecords() > 0) { service.again.unshift(again); return memory.seal(epoch, sequence + 1); }' +
+      ' if (again !== undefined) return',
     caughtBy: 'seeds',
   },
   {
     name: 'keeps its memory over a rival that came and went',
-    file: OWNER,
-    search: 'if (stretch.foreign || stretch.rival !== undefined) return this.#refold(offset + 1);',
+    file: SETTLEMENT,
+    search: "if (stretch.foreign || stretch.rival !== undefined) return { kind: 'foldAgain' };",
     replace: '',
     caughtBy: 'scenarios',
   },
@@ -161,9 +165,16 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'believes the outcome of an earlier append',
-    file: OWNER,
-    search: 'if (sent === undefined || this.#judging || outcome.generation !== sent.generation) return;',
-    replace: 'if (sent === undefined || this.#judging) return;',
+    file: APPENDS,
+    search: "if (underWay?.kind !== 'append' || outcome.generation !== underWay.asked) return;",
+    replace: "if (underWay?.kind !== 'append') return;",
+    caughtBy: 'seeds',
+  },
+  {
+    name: 'takes what became of an earlier claim for the fate of the latest',
+    file: TAKEOVER,
+    search: "if (claim.kind !== 'sent' || outcome.generation !== claim.asked) return;",
+    replace: "if (claim.kind !== 'sent') return;",
     caughtBy: 'seeds',
   },
   {
@@ -238,23 +249,23 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'takes any end of the log for proof',
-    file: OWNER,
-    search: 'if (end <= this.#cursor.offset && !this.#tail.suspect) return this.barrier.prove(asked);',
-    replace: 'if (end >= 0) return this.barrier.prove(asked);',
+    file: APPENDS,
+    search: 'if (found.end <= position.cursor.offset && !service.suspect) return',
+    replace: 'if (found.end >= 0) return',
     caughtBy: 'seeds',
   },
   {
     name: 'does not watch the log while idle',
-    file: END,
-    search: 'if (asker.idle() && nothingAsked && ',
-    replace: 'if (asker.idle() && !nothingAsked && ',
+    file: PROOFS,
+    search: 'if (isIdle && nothingAsked && ',
+    replace: 'if (isIdle && !nothingAsked && ',
     caughtBy: 'seeds',
   },
   {
     name: 'goes on after a rival claim',
-    file: OWNER,
+    file: APPENDS,
     search: 'if (stretch.rival !== undefined) {\n',
-    replace: 'if (stretch.rival !== undefined && sent !== undefined && stretch.found === undefined) {\n',
+    replace: 'if (stretch.rival !== undefined && lookBack.batch !== undefined) {\n',
     caughtBy: 'seeds',
   },
   {
@@ -280,9 +291,9 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'accepts a base offset below what was confirmed',
-    file: OWNER,
-    search: 'if (outcome.baseOffset < expected) return',
-    replace: 'if (outcome.baseOffset < 0) return',
+    file: APPENDS,
+    search: 'if (baseOffset < expected) return',
+    replace: 'if (baseOffset < 0) return',
     caughtBy: 'scenarios',
   },
   {
@@ -294,9 +305,9 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'trusts an offset after a leader change',
-    file: OWNER,
-    search: 'if (outcome.baseOffset > expected || this.#tail.suspect) {',
-    replace: 'if (outcome.baseOffset > expected) {',
+    file: APPENDS,
+    search: 'if (baseOffset > expected || service.suspect) return',
+    replace: 'if (baseOffset > expected) return',
     caughtBy: 'scenarios',
   },
   {

@@ -1,21 +1,23 @@
 import { expect, test } from 'vitest';
 import { transition } from 'xstate';
-import { partitionEvents, PartitionLife, partitionMachine, partitionStates } from '../../src/actors/partition-machine.ts';
-import type { PartitionEvent, PartitionState } from '../../src/actors/partition-machine.ts';
+import { PartitionLife, claimingWith, partitionMachine, partitionStates } from '../../src/actors/partition-life.ts';
+import type { PartitionEvent, PartitionState, Service } from '../../src/actors/partition-life.ts';
 
 /** Every cell is decided: '-' = the event means nothing in that state and changes nothing. A new state or event does not compile. */
 type Next = PartitionState | '-';
 // prettier-ignore
 const table: Record<PartitionState, Record<PartitionEvent, Next>> = {
   unassigned: { assign: 'restoring', restored: '-', replayed: '-', claimed: '-', doubt: '-', refold: '-', drain: '-', drained: '-', lost: '-', fail: '-', close: 'released' },
-  restoring: { assign: '-', restored: 'replaying', replayed: '-', claimed: '-', doubt: '-', refold: '-', drain: 'released', drained: '-', lost: 'unassigned', fail: 'failed', close: 'released' },
-  replaying: { assign: '-', restored: '-', replayed: 'claiming', claimed: '-', doubt: '-', refold: '-', drain: 'released', drained: '-', lost: 'unassigned', fail: 'failed', close: 'released' },
-  claiming: { assign: '-', restored: '-', replayed: '-', claimed: 'active', doubt: '-', refold: 'restoring', drain: 'released', drained: '-', lost: 'unassigned', fail: 'failed', close: 'released' },
+  restoring: { assign: '-', restored: 'replaying', replayed: '-', claimed: '-', doubt: '-', refold: '-', drain: '-', drained: '-', lost: 'unassigned', fail: 'failed', close: 'released' },
+  replaying: { assign: '-', restored: '-', replayed: 'claiming', claimed: '-', doubt: '-', refold: '-', drain: '-', drained: '-', lost: 'unassigned', fail: 'failed', close: 'released' },
+  claiming: { assign: '-', restored: '-', replayed: '-', claimed: 'active', doubt: '-', refold: 'restoring', drain: '-', drained: '-', lost: 'unassigned', fail: 'failed', close: 'released' },
   active: { assign: '-', restored: '-', replayed: '-', claimed: '-', doubt: 'claiming', refold: '-', drain: 'draining', drained: '-', lost: 'unassigned', fail: 'failed', close: 'released' },
   draining: { assign: '-', restored: '-', replayed: '-', claimed: '-', doubt: '-', refold: '-', drain: '-', drained: 'released', lost: 'unassigned', fail: 'failed', close: 'released' },
   released: { assign: 'restoring', restored: '-', replayed: '-', claimed: '-', doubt: '-', refold: '-', drain: '-', drained: '-', lost: '-', fail: '-', close: '-' },
   failed: { assign: 'restoring', restored: '-', replayed: '-', claimed: '-', doubt: '-', refold: '-', drain: '-', drained: '-', lost: '-', fail: '-', close: 'released' },
 };
+
+const partitionEvents = Object.keys(table.unassigned) as readonly PartitionEvent[];
 
 for (const state of partitionStates) {
   test(`${state}: every event`, () => {
@@ -41,8 +43,23 @@ test('ownership can be lost, and the partition can fail, from every state that o
 
 test('an event that means nothing is told so, and changes nothing', () => {
   const life = new PartitionLife();
-  expect(life.send('claimed')).toBe(false);
-  expect(life.state).toBe('unassigned');
-  expect(life.send('assign')).toBe(true);
+  expect(life.can('replayed')).toBe(false);
+  expect(() => life.enter('replayed', claimingWith(undefined, { kind: 'none' }))).toThrow("'replayed' means nothing");
+  expect(life.now).toEqual({ state: 'unassigned', reason: '', rival: undefined });
+  life.enter('assign', { state: 'restoring' });
   expect(life.state).toBe('restoring');
+});
+
+test('what an owner that serves knows of its appends stays while it drains, and goes with its service', () => {
+  const life = new PartitionLife();
+  life.enter('assign', { state: 'restoring' });
+  life.enter('restored', { state: 'replaying' });
+  life.enter('replayed', claimingWith(undefined, { kind: 'none' }));
+  expect([life.service, life.hasServed]).toEqual([undefined, false]);
+  const service: Service = { underWay: undefined, suspect: false, again: [] };
+  life.enter('claimed', { state: 'active', service });
+  life.enter('drain', { state: 'draining', service, onReleased: () => {} });
+  expect([life.service, life.hasServed]).toEqual([service, true]);
+  life.enter('drained', { state: 'released', reason: '', rival: undefined });
+  expect([life.service, life.hasServed]).toEqual([undefined, true]);
 });
