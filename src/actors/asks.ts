@@ -1,7 +1,19 @@
 /** What the loop owes those who asked, when it cannot give them their actor's reply. */
 
-/** `refused`: the command was not accepted, so nothing happened; otherwise that is not known. */
-export type Unavailable = { readonly kind: 'unavailable'; readonly message: string; readonly refused?: true };
+/** Whether it happened is not known. */
+export type Unavailable = { readonly kind: 'unavailable'; readonly message: string };
+/**
+ * Nothing happened: this actor does not serve, here or now. Whoever knows of a later owner than `epoch` may ask that one; who does not,
+ * tells its caller.
+ */
+export type NotHere = {
+  readonly kind: 'notHere';
+  readonly message: string;
+  /** Who serves instead, as its claim names it; '' = not known. */
+  readonly hint: string;
+  /** The latest ownership that this actor knows of; 0 = none. */
+  readonly epoch: number;
+};
 export type DeadlineExceeded = { readonly kind: 'deadline'; readonly message: string };
 /** Refused, nothing happened: RESOURCE_EXHAUSTED. */
 export type Busy = { readonly kind: 'busy'; readonly message: string };
@@ -16,10 +28,11 @@ export function internalError(reason: string): Internal {
   return { kind: 'internal', message: `internal error, see the server's log: ${reason}` };
 }
 
-export type AskFailure = Unavailable | DeadlineExceeded | Busy | TooLarge | Internal;
+export type AskFailure = Unavailable | NotHere | DeadlineExceeded | Busy | TooLarge | Internal;
 
 const failureKinds: { readonly [Kind in AskFailure['kind']]: true } = {
   unavailable: true,
+  notHere: true,
   deadline: true,
   busy: true,
   tooLarge: true,
@@ -34,7 +47,7 @@ export function isAskFailure(reply: { readonly kind: string }): reply is AskFail
 export interface AskSink {
   /** This ask gets no reply. */
   fail(askId: number, failure: AskFailure): void;
-  /** No ask that is open now gets a reply; whether a command among them happened is not known. */
+  /** No other ask that is open now gets a reply; whether a command among them happened is not known. */
   abandon(message: string): void;
 }
 

@@ -104,7 +104,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
     const { view } = this.#options.registry;
     if (view.position < request.registryPosition) {
       const message = `the registry is read up to ${view.position} here, and up to ${request.registryPosition} elsewhere`;
-      return { kind: 'unavailable', message, refused: true };
+      return this.actor.notHere(message);
     }
     const namespace = view.namespaceById(request.task.key.namespaceId);
     const searchAttributeTypes = namespace?.searchAttributeTypes ?? view.systemSearchAttributes;
@@ -114,7 +114,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   /** Committed events need no barrier. A shard that is not served refuses: its memory may lack some. */
   #readHistory(askId: number, { key, firstEventId, lastEventId, eventsMax, bytesMax }: ReadHistory): AskFailure | undefined {
     const { memory } = this.actor;
-    if (memory?.active !== true) return { kind: 'unavailable', message: noHistoryNow, refused: true };
+    if (memory?.active !== true) return this.actor.notHere(noHistoryNow);
     const { clock, sink } = this.#options;
     const answer = (events: readonly Uint8Array[]): void => void sink.answer(askId, { kind: 'historyPage', events });
     const page = memory.store.page(key.runId, firstEventId, lastEventId, { eventsMax, bytesMax });
@@ -411,6 +411,9 @@ function queryDispatchOutcome(reply: MatchingAnswer<DispatchQuery>): QueryDispat
       return { kind: 'refused', message: reply.rejection.message };
     case 'stickyUnavailable':
       return { kind: 'noPoller' };
+    case 'notHere':
+      // The matching host is not: who asked this shard would take it for the shard's answer.
+      return { kind: 'unavailable', message: reply.message };
     default:
       return reply;
   }

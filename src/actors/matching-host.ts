@@ -318,7 +318,7 @@ class MatchingMemory
 }
 
 function startOutcome(answer: HistoryAnswer<StartWorkflowTask> | HistoryAnswer<StartActivityTask>): StartOutcome<StartedTask> {
-  if (isAskFailure(answer)) return { kind: answer.kind === 'unavailable' && answer.refused === true ? 'refused' : 'unavailable' };
+  if (isAskFailure(answer)) return { kind: answer.kind === 'notHere' ? 'refused' : 'unavailable' };
   if (answer.kind === 'rejected') return { kind: isObsolete(answer.rejection) ? 'obsolete' : 'unavailable' };
   return { kind: 'started', task: answer };
 }

@@ -9,7 +9,7 @@
 import { NOBODY } from './asks.ts';
 import { PartitionLoop } from './partition-loop.ts';
 import type { LogFields, Logger } from '../observability/logger.ts';
-import type { AskFailure } from './asks.ts';
+import type { AskFailure, NotHere } from './asks.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { CommandBudget } from './command-budget.ts';
 import type { Log } from './log.ts';
@@ -104,5 +104,10 @@ export class PartitionActor<
 
   cancel(askId: number): void {
     this.#loop.cancel(askId);
+  }
+
+  /** For what the loop never sees. */
+  notHere(message: string): NotHere {
+    return this.#loop.notHere(message);
   }
 }

@@ -29,7 +29,7 @@ import { Parking } from './prefetch.ts';
 import { Tenure } from './tenure.ts';
 import type { Handled } from '../kernel/handled.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { AskFailure, AskSink } from './asks.ts';
+import type { AskFailure, AskSink, NotHere } from './asks.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { LogPosition } from './effective.ts';
 import type { Log, PartitionId, StoredRecord } from './log.ts';
@@ -142,7 +142,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   /** Undefined: accepted, the answer comes through the host. `NOBODY` asks when the command is the actor's own. */
   submit(askId: number, command: Command): AskFailure | undefined {
-    if (!this.#owner.accepting) return { kind: 'unavailable', message: this.#owner.unavailable(), refused: true };
+    if (!this.#owner.accepting) return this.notHere(this.#owner.unavailable());
     const { scale } = this.#options;
     const bytes = scale.bytesOf(command);
     // The actor's own must be heard in the end. There is no more of it than of what the actor has under way, and waiting here costs least.
@@ -157,9 +157,14 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     return undefined;
   }
 
+  notHere(message: string): NotHere {
+    const { rival, epoch } = this.#owner.status();
+    return { kind: 'notHere', message, hint: rival?.owner ?? '', epoch: rival?.epoch ?? epoch };
+  }
+
   /** Undefined: there is room for it, and it is taken. */
   #admit(bytes: number, finishesWork: boolean): AskFailure | undefined {
-    if (this.#silence.message !== '') return { kind: 'unavailable', message: this.#silence.message, refused: true };
+    if (this.#silence.message !== '') return this.notHere(this.#silence.message);
     if (this.#waiting >= this.#limits.mailboxCommandsMax) {
       return { kind: 'busy', message: `${this.#owner.name()} has ${this.#limits.mailboxCommandsMax} commands waiting` };
     }
@@ -405,10 +410,21 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     // The log itself tells people about its outages, for all partitions together.
     this.#logger.debug('the log does not answer, whoever waits is told', { seconds });
     for (const askId of this.#window.waitingAsks()) this.#options.asks.fail(askId, { kind: 'unavailable', message });
-    const unparked = this.#leaveUnparked((mail) => mail.askId !== NOBODY);
-    const undecided = [...this.#mailbox.takeAsks(), ...this.#parking.takeAsks(), ...unparked];
+    const undecided = this.#takeUndecided();
     for (const mail of undecided) this.#weighOut(mail);
-    for (const { askId } of undecided) this.#options.asks.fail(askId, { kind: 'unavailable', message, refused: true });
+    this.#refuseAll(undecided, message);
+  }
+
+  /** What somebody waits for and nothing has happened of. */
+  #takeUndecided(): readonly CommandMail<Command>[] {
+    const unparked = this.#leaveUnparked((mail) => mail.askId !== NOBODY);
+    return [...this.#mailbox.takeAsks(), ...this.#parking.takeAsks(), ...unparked];
+  }
+
+  #refuseAll(undecided: readonly CommandMail<Command>[], message: string): void {
+    if (undecided.length === 0) return;
+    const notHere = this.notHere(message);
+    for (const { askId } of undecided) this.#options.asks.fail(askId, notHere);
   }
 
   // ── For the owner of the journal ───────────────────────────────────────────────────────────────────────────────────────────
@@ -448,6 +464,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   #drop(message: string): void {
     const memory = this.#memory;
+    const undecided = this.#takeUndecided();
     this.#memory = undefined;
     this.#mailbox.clear();
     this.#parking.clear();
@@ -457,6 +474,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#silence.close();
     this.#tenure?.end();
     memory?.host.deactivated();
+    this.#refuseAll(undecided, message);
     this.#options.asks.abandon(message);
   }
 

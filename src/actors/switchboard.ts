@@ -97,7 +97,7 @@ export class Switchboard<
     this.#wheel.add(ask);
     const failure: AskFailure | undefined =
       seat.endpoint === undefined
-        ? { kind: 'unavailable', message: `${seat.name} is not here`, refused: true }
+        ? { kind: 'notHere', message: `${seat.name} is not here`, hint: '', epoch: 0 }
         : seat.endpoint.submit(askId, request);
     if (failure !== undefined) this.#options.clock.soon(() => this.#answer(askId, failure));
     return askId;

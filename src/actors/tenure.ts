@@ -57,4 +57,4 @@ export class Tenure<Command> {
   }
 }
 
-const noLongerOwned: AskFailure = { kind: 'unavailable', message: 'the partition is no longer owned here', refused: true };
+const noLongerOwned: AskFailure = { kind: 'notHere', message: 'the partition is no longer owned here', hint: '', epoch: 0 };

@@ -159,5 +159,5 @@ test.each(seeds)('whatever becomes of commands, each is answered, and nothing of
 });
 
 test('those commands have met everything that can become of one', () => {
-  expect([...kinds].sort()).toEqual(['added', 'busy', 'deadline', 'entries', 'internal', 'refused', 'tooLarge', 'unavailable']);
+  expect([...kinds].sort()).toEqual(['added', 'busy', 'deadline', 'entries', 'internal', 'notHere', 'refused', 'tooLarge', 'unavailable']);
 });

@@ -570,7 +570,7 @@ test('a completion is decided with the search attributes that are registered whe
   const completing = { ...completion(await startedTask(bench), [upsert]), registryPosition: 3 };
 
   // The asker knows more than this process: nothing is judged by the older view.
-  expect(await bench.ask(completing)).toMatchObject({ kind: 'unavailable', refused: true });
+  expect(await bench.ask(completing)).toMatchObject({ kind: 'notHere' });
   expect(await bench.ask({ kind: 'describeWorkflow', key })).toMatchObject({ historyLength: 3 });
 
   const registered = { ...namespace('ns'), searchAttributeTypes: new Map([['Fresh', 2]]) };
@@ -597,7 +597,7 @@ describe('pages of history', () => {
     benches.push(second);
     second.shard.actor.start();
     for (let step = 1; second.shard.actor.status().state !== 'active'; step++) {
-      expect(second.shard.submit(step, { kind: 'readHistory', key, ...page })).toMatchObject({ kind: 'unavailable', refused: true });
+      expect(second.shard.submit(step, { kind: 'readHistory', key, ...page })).toMatchObject({ kind: 'notHere' });
       // Most of it happens within a turn; a replay that takes long lets others have theirs.
       await (step % 20 === 0 ? turns(1) : Promise.resolve());
     }

@@ -314,7 +314,7 @@ describe('a poll whose caller leaves', () => {
       await new Promise((resolve) => setImmediate(resolve));
       clock.advance(1_000);
       await new Promise((resolve) => setImmediate(resolve));
-      if (bench.shard.asked.length > 0) bench.shard.answer({ kind: 'unavailable', message: 'its log does not answer', refused: true });
+      if (bench.shard.asked.length > 0) bench.shard.answer({ kind: 'notHere', message: 'its log does not answer', hint: '', epoch: 1 });
     }
     for (let second = 0; second < 10 && bench.shard.asked.length === 0; second++) {
       clock.advance(1_000);

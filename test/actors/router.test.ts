@@ -112,8 +112,8 @@ describe('router', () => {
     clock.advance(0);
     expect(answers).toEqual([
       { kind: 'busy', message: 'full' },
-      { kind: 'unavailable', message: 'history shard 3 is not here', refused: true },
-      { kind: 'unavailable', message: 'the cluster actor is not here', refused: true },
+      { kind: 'notHere', message: 'history shard 3 is not here', hint: '', epoch: 0 },
+      { kind: 'notHere', message: 'the cluster actor is not here', hint: '', epoch: 0 },
     ]);
   });
 

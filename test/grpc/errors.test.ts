@@ -81,7 +81,8 @@ test('a busy workflow also says so in trailers', async () => {
 });
 
 test.each<[AskFailure, number, string]>([
-  [{ kind: 'unavailable', message: 'history shard 1 is not here' }, codes.UNAVAILABLE, 'history shard 1 is not here'],
+  [{ kind: 'unavailable', message: 'the log does not answer' }, codes.UNAVAILABLE, 'the log does not answer'],
+  [{ kind: 'notHere', message: 'history shard 1 is not here', hint: '', epoch: 0 }, codes.UNAVAILABLE, 'history shard 1 is not here'],
   [{ kind: 'deadline', message: 'x' }, codes.DEADLINE_EXCEEDED, 'context deadline exceeded'],
   [{ kind: 'busy', message: 'mailbox is full' }, codes.RESOURCE_EXHAUSTED, 'mailbox is full'],
   [{ kind: 'tooLarge', message: 'record is too large' }, codes.INVALID_ARGUMENT, 'record is too large'],

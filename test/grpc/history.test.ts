@@ -286,7 +286,7 @@ test('backwards: a page cut short by its size loses nothing', async () => {
 
 test('a shard that is not served now is no workflow that does not exist', async () => {
   const restoring = await openBench();
-  restoring.stub.answers.page = () => ({ kind: 'unavailable', message: 'the history of this workflow cannot be read now', refused: true });
+  restoring.stub.answers.page = () => ({ kind: 'notHere', message: 'the history of this workflow cannot be read now', hint: '', epoch: 0 });
   restoring.stub.answers.history = () => ({
     kind: 'historyPosition',
     key,

@@ -13,7 +13,7 @@ import type { Logger } from '../../src/observability/logger.ts';
 import type { PartitionLimits } from '../../src/actors/partition-loop.ts';
 import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
 import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply, LedgerSwitchboard } from '../actors/ledger.ts';
-import type { MemoryLog, Observation } from './oracle.ts';
+import type { MemoryLog, Observation, Tries } from './oracle.ts';
 import type { SimBroker } from './sim-log.ts';
 import type { World } from './world.ts';
 
@@ -179,6 +179,7 @@ export class Cluster {
   readonly memories: MemoryLog[][];
   readonly observations: Observation[][];
   readonly firstInvoked: Map<string, number>[];
+  readonly tries: Map<string, Tries>[];
   readonly projections: Projection[];
   /** Share of commands whose state must be loaded first. */
   readonly coldShare: number;
@@ -197,6 +198,7 @@ export class Cluster {
     this.projections = perPartition.map((_, partition) => new Projection(broker, partitionId(partition)));
     this.observations = perPartition.map(() => []);
     this.firstInvoked = perPartition.map(() => new Map<string, number>());
+    this.tries = perPartition.map(() => new Map<string, Tries>());
     this.servers = Array.from({ length: options.servers }, (_, index) => new Server(this, `node${index}`));
   }
 
@@ -206,6 +208,14 @@ export class Cluster {
     this.said('an ask was canceled');
     router.cancel(askId);
     connectionLost();
+  }
+
+  #triesOf(partition: number, id: string): Tries {
+    const known = this.tries[partition]?.get(id);
+    if (known !== undefined) return known;
+    const tries = { asked: 0, refused: 0 };
+    this.tries[partition]?.set(id, tries);
+    return tries;
   }
 
   server(index: number): Server {
@@ -236,7 +246,10 @@ export class Cluster {
     server.node.at(this.broker.delayMs(), () => {
       const deadlineMs = server.node.clock.monoMs() + timeoutMs;
       const { router } = server;
+      const tries = command.kind === 'add' ? this.#triesOf(partition, command.id) : undefined;
+      if (tries !== undefined) tries.asked += 1;
       const askId = router.ask(partition, command, deadlineMs, (answer) => {
+        if (tries !== undefined && certainlyNothing.has(answer.kind)) tries.refused += 1;
         world.trace(`${what}: ${answer.kind}`);
         server.connections.delete(connectionLost);
         if (!isAskFailure(answer)) {
@@ -249,6 +262,8 @@ export class Cluster {
     });
   }
 }
+
+const certainlyNothing: ReadonlySet<Answer['kind']> = new Set(['notHere', 'busy', 'tooLarge', 'internal']);
 
 function listeningLogger(hear: (message: string) => void): Logger {
   const logger: Logger = { debug: hear, info: hear, warn: hear, error: hear, enabled: () => true, with: () => logger };

@@ -34,6 +34,9 @@ export type MemoryLog = {
   readonly dispatched: string[];
 };
 
+/** How often an entry was asked for, and how often its caller heard for certain that nothing came of it. */
+export type Tries = { asked: number; refused: number };
+
 export function entriesThatCount(records: readonly StoredRecord[]): Entry[] {
   const entries: Entry[] = [];
   let epoch = 0;
@@ -113,6 +116,14 @@ export function checkObservations(
       const invoked = firstInvoked.get(id) ?? Infinity;
       check(invoked < observation.answered, 'I13 read ahead', () => `${observation.what} saw ${id} before it was asked for`);
     }
+  }
+}
+
+/** I14: what was refused every time is not there. */
+export function checkRefusals(tries: ReadonlyMap<string, Tries>, entries: readonly Entry[]): void {
+  for (const { id, offset } of entries) {
+    const { asked, refused } = tries.get(id) ?? { asked: Infinity, refused: 0 };
+    check(asked > refused, 'I14 refused and done', () => `${id} was refused ${refused} times and stands at offset ${offset}`);
   }
 }
 

@@ -348,6 +348,13 @@ export const plants: readonly Plant[] = [
     caughtBy: 'seeds',
   },
   {
+    name: 'says of what was decided that nothing came of it',
+    file: 'src/actors/switchboard.ts',
+    search: "this.#answer(askId, { kind: 'unavailable', message });",
+    replace: "this.#answer(askId, { kind: 'notHere', message, hint: '', epoch: 0 });",
+    caughtBy: 'seeds',
+  },
+  {
     name: 'answers those who wait while it only decides',
     file: 'src/history/history-core.ts',
     search: 'const reply = decide(draft, command);\n    return this.#handled(draft, reply);',

@@ -4,7 +4,7 @@
  */
 import { Cluster, partitionId } from './cluster.ts';
 import { forbidGlobals } from './forbid-globals.ts';
-import { check, checkJournal, checkMemory, checkObservations, entriesThatCount, Violation } from './oracle.ts';
+import { check, checkJournal, checkMemory, checkObservations, checkRefusals, entriesThatCount, type Tries, Violation } from './oracle.ts';
 import { Prng } from './prng.ts';
 import { appendFates, readFaults, SimBroker } from './sim-log.ts';
 import { World } from './world.ts';
@@ -45,6 +45,7 @@ export type Outcome = {
   readonly lastTrace: readonly string[];
 };
 
+const failures: ReadonlySet<Answer['kind']> = new Set(['unavailable', 'notHere', 'deadline', 'busy']);
 const CALM_MS_MAX = 20_000;
 /** Longer than any run. */
 const WAIT_TIMEOUT_MS = 3_600_000;
@@ -279,7 +280,7 @@ class Run {
       over = true;
       if (patience !== undefined) patience.canceled = true;
       if (command.kind === 'await') this.#openWaits -= 1;
-      const failed = answer === undefined || answer.kind === 'unavailable' || answer.kind === 'deadline' || answer.kind === 'busy';
+      const failed = answer === undefined || failures.has(answer.kind);
       if (failed) this.#failed += 1;
       else this.#answered += 1;
       const again = failed && command.kind !== 'await' && (attempt < 8 || !this.#faulty);
@@ -358,6 +359,7 @@ class Run {
       checkJournal(entries);
       for (const memory of cluster.memories[partition] ?? []) checkMemory(memory, entries);
       checkObservations(cluster.observations[partition] ?? [], entries, cluster.firstInvoked[partition] ?? new Map<string, number>());
+      checkRefusals(cluster.tries[partition] ?? new Map<string, Tries>(), entries);
       const owner = this.#owner(partition);
       const projection = cluster.projections[partition];
       projection?.read(Infinity)();

@@ -12,7 +12,7 @@ import {
   refusedRecordKeepsWaits,
 } from './history-scenarios.ts';
 import { Cluster, partitionId, simLimits } from './cluster.ts';
-import { checkJournal, checkMemory, checkObservations, check, entriesThatCount } from './oracle.ts';
+import { checkJournal, checkMemory, checkObservations, checkRefusals, check, entriesThatCount, type Tries } from './oracle.ts';
 import { Prng } from './prng.ts';
 import { SimBroker } from './sim-log.ts';
 import { World } from './world.ts';
@@ -115,6 +115,7 @@ class Stage {
     checkJournal(entries);
     for (const memory of this.cluster.memories[0] ?? []) checkMemory(memory, entries);
     checkObservations(this.cluster.observations[0] ?? [], entries, this.cluster.firstInvoked[0] ?? new Map<string, number>());
+    checkRefusals(this.cluster.tries[0] ?? new Map<string, Tries>(), entries);
   }
 }
 
@@ -199,7 +200,7 @@ async function tieOfClaims(): Promise<void> {
   const [winner, loser] = states[0] === 'active' ? [stage.a, stage.b] : [stage.b, stage.a];
   same(stage.status(loser).rival?.owner, winner.node.name, 'rival');
   same((await stage.add(winner, 'x')).kind, 'added', 'the winner serves');
-  same((await stage.add(loser, 'y')).kind, 'unavailable', 'the loser does not');
+  same((await stage.add(loser, 'y')).kind, 'notHere', 'the loser does not');
   stage.checkAll();
 }
 
@@ -424,7 +425,7 @@ async function tailLostUnderOwner(): Promise<void> {
   same((await stage.add(stage.a, 'z')).kind, 'unavailable', 'nothing is acknowledged');
   same(stage.status(stage.a).state, 'failed', 'state');
   check(stage.status(stage.a).reason.includes('vanished'), 'scenario', () => stage.status(stage.a).reason);
-  same((await stage.ask(stage.a, { kind: 'read' })).kind, 'unavailable', 'nothing is served');
+  same((await stage.ask(stage.a, { kind: 'read' })).kind, 'notHere', 'nothing is served');
 }
 
 async function tailLostBeforeTakeover(): Promise<void> {

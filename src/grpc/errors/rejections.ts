@@ -87,6 +87,7 @@ export function clusterRejection(rejected: ClusterRejection, namespace: string):
 export function askFailure(failure: AskFailure): StatusError {
   switch (failure.kind) {
     case 'unavailable':
+    case 'notHere':
       return unavailable(failure.message);
     case 'deadline':
       return deadlineExceeded();
