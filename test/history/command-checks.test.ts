@@ -9,6 +9,7 @@ import {
   cancelTimer,
   completeWorkflow,
   continueAsNew,
+  fields,
   refOf,
   scheduleActivity,
   ShardUnderTest,
@@ -18,21 +19,6 @@ import {
 
 const tooLong = 'x'.repeat(1001);
 const tooLarge = new Uint8Array(2 * 1024 * 1024 + 1);
-const json = { encoding: bytes('json/plain') };
-
-function fields(values: Readonly<Record<string, string>>): Uint8Array {
-  const entries = Object.entries(values).map(([name, text]): [string, Uint8Array] => {
-    const [payload] = [...historyWire.decodeFields(historyWire.encodeFields(new Map([[name, payloadOf(text)]]))).values()];
-    return [name, payload ?? bytes('')];
-  });
-  return historyWire.encodeFields(new Map(entries));
-}
-
-/** A Payload: the metadata map's entry, then the data. */
-function payloadOf(text: string): Uint8Array {
-  const entry = [10, 8, ...bytes('encoding'), 18, json.encoding.length, ...json.encoding];
-  return Uint8Array.from([10, entry.length, ...entry, 18, bytes(text).length, ...bytes(text)]);
-}
 
 function without(type: WorkflowCommand['type']): WorkflowCommand {
   return { type, attributes: undefined, userMetadata: undefined };

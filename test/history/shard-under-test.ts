@@ -405,6 +405,18 @@ export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
+/** An encoded Memo or SearchAttributes: a JSON text for each name. */
+export function fields(values: Readonly<Record<string, string>>): Uint8Array {
+  const entries = Object.entries(values).map(([name, text]): [string, Uint8Array] => [name, jsonPayload(text)]);
+  return historyWire.encodeFields(new Map(entries));
+}
+
+/** A Payload: the metadata map's entry, then the data. */
+function jsonPayload(text: string): Uint8Array {
+  const encoding = [10, 8, ...bytes('encoding'), 18, 10, ...bytes('json/plain')];
+  return Uint8Array.from([10, encoding.length, ...encoding, 18, bytes(text).length, ...bytes(text)]);
+}
+
 type AttributesFor<Type extends WorkflowCommand['type']> = NonNullable<Extract<WorkflowCommand, { readonly type: Type }>['attributes']>;
 
 export function scheduleActivity(change: Partial<AttributesFor<'scheduleActivityTask'>> = {}): WorkflowCommand {
