@@ -1,44 +1,39 @@
 /**
  * The composition root: the one file that knows every part.
  *
- *     log ─▶ what it holds is looked at ─▶ router ─▶ cluster actor, history shards, matching hosts claim ─▶ front (the port opens last)
+ *     log ─▶ what it holds is looked at ─▶ router ─▶ cluster actor, history shards, matching hosts claim ─▶ frontend (the port opens last)
  *
  * Stopping goes the other way: the port answers NOT_SERVING, polls end empty or with the task that is just being started for them, every
  * actor commits what it accepted and lets go.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
-import { isAskFailure } from './actors/asks.ts';
-import { Census, type Concern } from './actors/census.ts';
+import { Census } from './actors/census.ts';
 import { ClusterHost } from './actors/cluster-host.ts';
 import { CommandBudget } from './actors/command-budget.ts';
 import { HISTORY_CACHE_BYTES_MAX } from './actors/history-store.ts';
 import { HistoryShard } from './actors/history-shard.ts';
-import { LogError } from './actors/log.ts';
-import type { Log } from './actors/log.ts';
 import { MatchingHost } from './actors/matching-host.ts';
 import { ReplayTurns } from './actors/replay-turns.ts';
 import { CLUSTER_ACTOR, Router } from './actors/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/transfer-queue.ts';
-import { indexedValueTypeName, indexedValueTypeNamed } from './cluster/search-attributes.ts';
-import type { ClusterCommand } from './cluster/commands.ts';
-import type { ClusterReply } from './cluster/replies.ts';
 import { AnotherServerError } from './config/another-server.ts';
 import type { KafkaOptions } from './config/kafka-options.ts';
 import { configuredLimits } from './config/limits.ts';
 import type { BrokerProbe, RunningServer, ServerOptions, StartSummary } from './config/server-options.ts';
-import { startFrontend } from './grpc/frontend.ts';
+import { startFrontend, type Frontend } from './grpc/frontend.ts';
 import { defaultHistoryLimits } from './history/limits.ts';
 import { assert } from './kernel/assert.ts';
 import { historyShardOf } from './kernel/shard.ts';
 import { matchingPartitionOf } from './matching/task-queue.ts';
 import { inspectBeforeClaiming } from './start/before-claiming.ts';
+import { openLog } from './start/open-log.ts';
 import { anotherServer } from './start/previous-owner.ts';
 import { checkFirstStart } from './start/whole-journals.ts';
 import { claimsOf, listenerAddresses } from './start/server-contact.ts';
-import { clusterTopic, historyTopic, matchingTopic, topicCatalogue } from './topics/catalogue.ts';
-import type { TopicSpec } from './topics/catalogue.ts';
+import { setUpCluster } from './start/set-up-cluster.ts';
+import { clusterTopic, historyTopic, matchingTopic } from './topics/catalogue.ts';
 import { clusterCodec } from './topics/codec/cluster-codec.ts';
 import { historyCodec } from './topics/codec/history-codec.ts';
 import { historyWire } from './topics/codec/history-wire.ts';
@@ -46,27 +41,22 @@ import { matchingCodec } from './topics/codec/matching-codec.ts';
 
 /** Clients refuse servers that are not 1.x; this is the Temporal release whose behaviour we follow. */
 const SERVED_VERSION = '1.32.0';
-const EMBEDDED_PREFIX = 'perdure';
-const DEFAULT_RETENTION_MS = 72 * 3_600_000;
-const SETUP_TIMEOUT_MS = 30_000;
 const STOP_GRACE_MS = 2_000;
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { logger } = options;
   const owner = `${hostname()}:${options.port} pid ${process.pid}`;
-  const prefix = options.log.kind === 'kafka' ? options.log.kafka.topicPrefix : EMBEDDED_PREFIX;
   const layout: ClusterLayout = {
     historyShards: options.historyShards,
     matchingPartitions: options.matchingPartitions,
     taskQueuePartitions: options.taskQueuePartitions,
   };
-  const topics = topicCatalogue({ prefix, historyPartitions: layout.historyShards, matchingPartitions: layout.matchingPartitions });
   const fatal = onceFatal(options);
   const instance = randomUUID();
   const machine = { name: hostname(), interfaces: networkInterfaces() };
   const claims = claimsOf({ instance, addresses: listenerAddresses(options.host, options.port, machine) });
-  const { log, topics: found, watch } = await openLog(options, topics, fatal);
-  const known = await inspectBeforeClaiming({ log, topics: found, prefix, claims, options }).catch(async (error: unknown) => {
+  const { log, name, prefix, topics, watch } = await openLog(options, fatal);
+  const known = await inspectBeforeClaiming({ log, topics, prefix, claims, options }).catch(async (error: unknown) => {
     await log.close();
     throw error;
   });
@@ -142,10 +132,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     for (const actor of actors) actor.start();
     await census.settled();
     if (known.identity === undefined) checkFirstStart(census);
-    await setUpCluster(router, cluster, options);
+    await setUpCluster({ asker: router, clock: systemClock, cluster, options });
     const { identity } = cluster.view;
     assert(identity !== undefined, 'the cluster has its identity once it is set up');
-    const front = await startFrontend({
+    const frontend = await startFrontend({
       host: options.host,
       port: options.port,
       instance,
@@ -176,10 +166,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const endPolls = (): void => {
       for (const host of hosts) host.endPolls();
     };
-    const started = summaryOf(options, prefix, census);
+    const started: StartSummary = {
+      log: name,
+      topicPrefix: options.log.kind === 'kafka' ? prefix : '',
+      historyShards: layout.historyShards,
+      records: census.recordsRead,
+      bytes: census.bytesRead,
+    };
     census.serving();
     const endWatch = watch((concerns) => census.concerned(concerns));
-    return running({ host: options.host, front, census, started, endWatch, endPolls, release });
+    return running({ host: options.host, frontend, census, started, endWatch, endPolls, release });
   } catch (error) {
     census.stopping();
     await release();
@@ -195,7 +191,7 @@ export async function tryBrokers(kafka: KafkaOptions): Promise<readonly BrokerPr
 
 type Parts = {
   readonly host: string;
-  readonly front: { readonly port: number; stop(graceMs: number): Promise<void> };
+  readonly frontend: Frontend;
   readonly census: Census;
   readonly started: StartSummary;
   readonly endWatch: () => void;
@@ -203,92 +199,16 @@ type Parts = {
   readonly release: () => Promise<void>;
 };
 
-function running({ host, front, census, started, endWatch, endPolls, release }: Parts): RunningServer {
+function running({ host, frontend, census, started, endWatch, endPolls, release }: Parts): RunningServer {
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     census.stopping();
     endWatch();
     endPolls();
-    await front.stop(STOP_GRACE_MS);
+    await frontend.stop(STOP_GRACE_MS);
     await release();
   };
-  return { address: `${host}:${front.port}`, port: front.port, started, stop: () => (stopped ??= stop()) };
-}
-
-function summaryOf(options: ServerOptions, prefix: string, { recordsRead: records, bytesRead: bytes }: Census): StartSummary {
-  const { log, historyShards } = options;
-  if (log.kind === 'kafka') return { log: `kafka ${log.kafka.brokers.join(',')}`, topicPrefix: prefix, historyShards, records, bytes };
-  return { log: log.filename ?? 'memory', topicPrefix: '', historyShards, records, bytes };
-}
-
-type OpenLog = {
-  readonly log: Log;
-  /** With the partitions that they have. */
-  readonly topics: readonly TopicSpec[];
-  /** Looks now and then whether the log is as it should be; answers what ends that. */
-  readonly watch: (onLook: (concerns: readonly Concern[]) => void) => () => void;
-};
-
-async function openLog(options: ServerOptions, topics: readonly TopicSpec[], onFailure: (error: LogError) => void): Promise<OpenLog> {
-  if (options.log.kind === 'kafka') {
-    const { openKafkaLog } = await import('./topics/kafka/kafka-log.ts');
-    const { kafka } = options.log;
-    const log = await openKafkaLog({ kafka, topics, logger: options.logger });
-    const { watchTopics } = await import('./topics/kafka/topic-watch.ts');
-    const { logger, topicWatchIntervalMs: intervalMs } = options;
-    const watch: OpenLog['watch'] = (onLook) =>
-      watchTopics({ kafka, topics, logger, onLook, ...(intervalMs === undefined ? {} : { intervalMs }) });
-    return { log, topics: log.topics, watch };
-  }
-  const { openEmbeddedLog } = await import('./topics/embedded/embedded-log.ts');
-  const { filename, sqlitePragmas } = options.log;
-  const log = await openEmbeddedLog({ filename, topics, pragmas: sqlitePragmas, onFailure }).catch((error: unknown) => {
-    if (!(error instanceof LogError) || error.code !== 'locked') throw error;
-    throw new AnotherServerError(`another server serves ${filename}, or a tool has it open: stop one of them, or name another file`, {
-      cause: error,
-    });
-  });
-  return { log, topics, watch: () => () => {} };
-}
-
-/** First things first: identity and token key, then the namespaces and search attributes that the options name. Idempotent. */
-async function setUpCluster(router: Router, cluster: ClusterHost, options: ServerOptions): Promise<void> {
-  const ask = (command: ClusterCommand): Promise<ClusterReply> =>
-    new Promise((resolve, reject) => {
-      router.askCluster(command, systemClock.monoMs() + SETUP_TIMEOUT_MS, (answer) =>
-        isAskFailure(answer) ? reject(new Error(`the cluster actor could not be set up: ${answer.message}`)) : resolve(answer),
-      );
-    });
-  const { clusterName, historyShards } = options;
-  await ask({ kind: 'initializeCluster', clusterId: randomUUID(), clusterName, tokenKey: randomBytes(32), historyShards });
-  for (const name of options.namespaces) {
-    if (cluster.view.namespaceByName(name) !== undefined) continue;
-    const reply = await ask({
-      kind: 'registerNamespace',
-      id: randomUUID(),
-      name,
-      description: '',
-      ownerEmail: '',
-      data: new Map(),
-      retentionMs: DEFAULT_RETENTION_MS,
-    });
-    if (reply.kind === 'rejected') throw new Error(`namespace ${name}: ${reply.rejection.message}`);
-  }
-  if (options.searchAttributes.size === 0) return;
-  const attributes = new Map<string, number>();
-  for (const [name, typeName] of options.searchAttributes) {
-    const type = indexedValueTypeNamed(typeName);
-    if (type === undefined) throw new Error(`search attribute ${name}: unknown type ${typeName}`);
-    const known = cluster.view.clusterSearchAttributes.get(name);
-    if (known !== undefined && known !== type) {
-      throw new Error(
-        `search attribute ${name} exists with type ${indexedValueTypeName(known)}, asked for is ${typeName}: a type never changes; choose another name`,
-      );
-    }
-    attributes.set(name, type);
-  }
-  const reply = await ask({ kind: 'addSearchAttributes', namespaceId: '', attributes });
-  if (reply.kind === 'rejected') throw new Error(reply.rejection.message);
+  return { address: `${host}:${frontend.port}`, port: frontend.port, started, stop: () => (stopped ??= stop()) };
 }
 
 function onceFatal(options: ServerOptions): (error: Error) => void {

@@ -117,7 +117,7 @@ export const directions: readonly Direction[] = [
       'src/kernel/',
       'node:',
     ],
-    reason: 'the start looks at the log before anything is claimed; it serves nobody',
+    reason: 'the steps of a start: the log is opened and looked at, the cluster set up; it serves nobody',
     wayOut: 'let src/server.ts hand the value over',
   },
   {

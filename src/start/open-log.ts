@@ -1,0 +1,62 @@
+/** Opens the log that the options name: its topics are there afterwards, and what is said about it is said in one place. */
+import { LogError } from '../actors/log.ts';
+import { AnotherServerError } from '../config/another-server.ts';
+import { topicCatalogue, type TopicSpec } from '../topics/catalogue.ts';
+import type { Concern } from '../actors/census.ts';
+import type { Log } from '../actors/log.ts';
+import type { KafkaOptions } from '../config/kafka-options.ts';
+import type { LogOptions, ServerOptions } from '../config/server-options.ts';
+
+export type OpenLog = {
+  readonly log: Log;
+  /** `kafka <brokers>`, a file name, or `memory`. */
+  readonly name: string;
+  /** Of topics. */
+  readonly prefix: string;
+  /** With the partitions that they have. */
+  readonly topics: readonly TopicSpec[];
+  /** Looks now and then whether the log is as it should be; answers what ends that. */
+  readonly watch: (onLook: (concerns: readonly Concern[]) => void) => () => void;
+};
+
+type Options = Pick<ServerOptions, 'log' | 'historyShards' | 'matchingPartitions' | 'logger' | 'topicWatchIntervalMs'>;
+
+/** The embedded log is one server's own: nobody else's topics are beside them. */
+const EMBEDDED_PREFIX = 'perdure';
+
+/** `onFailure`: the log can be written no more. Throws LogError, or AnotherServerError where somebody else holds it. */
+export async function openLog(options: Options, onFailure: (error: LogError) => void): Promise<OpenLog> {
+  return options.log.kind === 'kafka' ? openKafka(options.log.kafka, options) : openEmbedded(options.log, options, onFailure);
+}
+
+async function openKafka(kafka: KafkaOptions, options: Options): Promise<OpenLog> {
+  const { openKafkaLog } = await import('../topics/kafka/kafka-log.ts');
+  const { logger, topicWatchIntervalMs: intervalMs } = options;
+  const prefix = kafka.topicPrefix;
+  const topics = catalogueOf(prefix, options);
+  const log = await openKafkaLog({ kafka, topics, logger });
+  const { watchTopics } = await import('../topics/kafka/topic-watch.ts');
+  const watch: OpenLog['watch'] = (onLook) =>
+    watchTopics({ kafka, topics, logger, onLook, ...(intervalMs === undefined ? {} : { intervalMs }) });
+  return { log, name: `kafka ${kafka.brokers.join(',')}`, prefix, topics: log.topics, watch };
+}
+
+async function openEmbedded(
+  { filename, sqlitePragmas: pragmas }: LogOptions & { readonly kind: 'embedded' },
+  options: Options,
+  onFailure: (error: LogError) => void,
+): Promise<OpenLog> {
+  const { openEmbeddedLog } = await import('../topics/embedded/embedded-log.ts');
+  const topics = catalogueOf(EMBEDDED_PREFIX, options);
+  const log = await openEmbeddedLog({ filename, topics, pragmas, onFailure }).catch((error: unknown) => {
+    if (!(error instanceof LogError) || error.code !== 'locked') throw error;
+    throw new AnotherServerError(`another server serves ${filename}, or a tool has it open: stop one of them, or name another file`, {
+      cause: error,
+    });
+  });
+  return { log, name: filename ?? 'memory', prefix: EMBEDDED_PREFIX, topics, watch: () => () => {} };
+}
+
+function catalogueOf(prefix: string, { historyShards, matchingPartitions }: Options): readonly TopicSpec[] {
+  return topicCatalogue({ prefix, historyPartitions: historyShards, matchingPartitions });
+}
