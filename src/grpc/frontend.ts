@@ -1,10 +1,10 @@
-import { Front } from './front.ts';
+import { HandlerContext } from './handler-context.ts';
 import { Health, healthService } from './health/health-service.ts';
 import { callLog } from './interceptors/call-log.ts';
 import { clientVersions } from './interceptors/client-versions.ts';
 import { servingGate } from './interceptors/serving-gate.ts';
 import { operatorService, operatorServiceName } from './operator-service/operator-service.ts';
-import type { FrontPorts } from './ports.ts';
+import type { FrontendPorts } from './ports.ts';
 import { startGrpcServer } from './transport/grpc-server.ts';
 import { defaultTransportLimits, type TransportLimits } from './transport/limits.ts';
 import { workflowService, workflowServiceName } from './workflow-service/workflow-service.ts';
@@ -13,7 +13,7 @@ export type FrontendOptions = {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  readonly ports: FrontPorts;
+  readonly ports: FrontendPorts;
   /** Which process this is, for `GET /health`; '' when nobody asks. */
   readonly instance?: string;
   readonly limits?: TransportLimits;
@@ -33,7 +33,7 @@ const adminServiceNames = ['temporal.api.adminservice.v1.AdminService', 'tempora
 /** The frontend's port: WorkflowService, OperatorService and health. Rejects when the port cannot be had. */
 export async function startFrontend(options: FrontendOptions): Promise<Frontend> {
   const { ports } = options;
-  const front = new Front(ports);
+  const context = new HandlerContext(ports);
   const health = new Health({
     services: [workflowServiceName, operatorServiceName, ...adminServiceNames],
     admitting: options.serving ?? true,
@@ -42,7 +42,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const server = await startGrpcServer({
     host: options.host,
     port: options.port,
-    services: [workflowService(front), operatorService(front), healthService(health)],
+    services: [workflowService(context), operatorService(context), healthService(health)],
     interceptors: [clientVersions(ports.server.version), servingGate(health), callLog(ports.logger, ports.clock)],
     limits: options.limits ?? defaultTransportLimits,
     logger: ports.logger,
@@ -54,8 +54,8 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     setServing: (serving) => health.setAdmitting(serving),
     stop: async (graceMs) => {
       health.setAdmitting(false);
-      front.drain();
-      const timer = setTimeout(() => front.endPolls(), graceMs / 2);
+      context.drain();
+      const timer = setTimeout(() => context.endPolls(), graceMs / 2);
       await server.stop(graceMs);
       clearTimeout(timer);
     },

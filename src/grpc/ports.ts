@@ -1,5 +1,5 @@
 /**
- * What the front needs of the rest of the server. Its handlers translate: a request becomes a command for one actor, a reply becomes
+ * What the frontend needs of the rest of the server. Its handlers translate: a request becomes a command for one actor, a reply becomes
  * an answer. They keep no state, know no partition and never touch a log.
  */
 import type { ServerCondition } from '../actors/census.ts';
@@ -10,7 +10,7 @@ import type { HistoryLimits } from '../history/limits.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';
 import type { Logger } from '../observability/logger.ts';
 
-export interface FrontPorts {
+export interface FrontendPorts {
   readonly clock: Pick<Clock, 'wallMs' | 'monoMs'>;
   /** A new UUID. */
   readonly newId: () => string;

@@ -7,7 +7,7 @@ import protobuf from 'protobufjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isLookedInto, leanSchema } from '../../scripts/generate/lean-schema.ts';
 import { loadPublicApi } from '../../scripts/generate/public-api.ts';
-import { Front } from '../../src/grpc/front.ts';
+import { HandlerContext } from '../../src/grpc/handler-context.ts';
 import { operatorService } from '../../src/grpc/operator-service/operator-service.ts';
 import { TokenSigner } from '../../src/grpc/tokens/token-signer.ts';
 import { Tokens } from '../../src/grpc/tokens/tokens.ts';
@@ -44,8 +44,8 @@ function numbersOfRequests(): ReadonlyMap<string, readonly Place[]> {
         walk(field.resolvedType, method, deeper);
     }
   };
-  const front = new Front(new StubServer().ports);
-  for (const method of [...workflowService(front).methods.keys(), ...operatorService(front).methods.keys()]) {
+  const context = new HandlerContext(new StubServer().ports);
+  for (const method of [...workflowService(context).methods.keys(), ...operatorService(context).methods.keys()]) {
     walk(requestType(method), method, []);
   }
   return found;

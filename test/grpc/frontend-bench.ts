@@ -1,6 +1,6 @@
 /** A frontend on a stub, its client, and what every test of the services needs. */
 import { startFrontend, type Frontend } from '../../src/grpc/frontend.ts';
-import type { FrontPorts } from '../../src/grpc/ports.ts';
+import type { FrontendPorts } from '../../src/grpc/ports.ts';
 import { RawClient } from './raw-client.ts';
 import { StubServer } from './stub-ports.ts';
 
@@ -12,7 +12,7 @@ export type Bench = {
   close(): Promise<void>;
 };
 
-export async function openBench(overrides: Partial<FrontPorts> = {}): Promise<Bench> {
+export async function openBench(overrides: Partial<FrontendPorts> = {}): Promise<Bench> {
   const stub = new StubServer(overrides);
   const frontend = await startFrontend({ host: '127.0.0.1', port: 0, ports: stub.ports });
   const address = `127.0.0.1:${frontend.port}`;

@@ -1,9 +1,9 @@
-/** A server behind the front that answers what a test says: for what only the edge decides. */
+/** A server behind the frontend that answers what a test says: for what only the edge decides. */
 import { randomUUID } from 'node:crypto';
 import type { AskFailure } from '../../src/actors/asks.ts';
 import type { Asker } from '../../src/actors/router.ts';
 import type { ClusterSnapshot, Namespace } from '../../src/cluster/cluster-state.ts';
-import type { FrontPorts } from '../../src/grpc/ports.ts';
+import type { FrontendPorts } from '../../src/grpc/ports.ts';
 import type { HistoryRequest, ReadHistory } from '../../src/history/commands.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryPage, HistoryReply } from '../../src/history/replies.ts';
@@ -38,11 +38,11 @@ export class StubServer {
   readonly cancelled: number[] = [];
   readonly namespaces: Namespace[] = [namespace('default'), namespace('other')];
   events: readonly Uint8Array[] = [];
-  readonly ports: FrontPorts;
+  readonly ports: FrontendPorts;
   #lastAskId = 0;
   readonly #open = new Set<number>();
 
-  constructor(overrides: Partial<FrontPorts> = {}) {
+  constructor(overrides: Partial<FrontendPorts> = {}) {
     const asker: Asker = {
       askHistory: (_shard, command, _deadlineMs, onReply) => {
         if (command.kind === 'readHistory') return this.#answer(() => this.answers.page(command), onReply);

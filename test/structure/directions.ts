@@ -92,7 +92,7 @@ export const directions: readonly Direction[] = [
     from: 'src/grpc/',
     may: ['src/grpc/', 'src/actors/', 'src/kernel/', 'src/wire/', 'src/config/', 'src/observability/', 'node:'],
     mayTypes: ['src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/'],
-    reason: 'the front turns requests into commands; decisions are made behind `ask`, and adapters do not know each other',
+    reason: 'the frontend turns requests into commands; decisions are made behind `ask`, and adapters do not know each other',
     wayOut: 'ask an actor, or take a port in the constructor and let src/server.ts plug it in',
   },
   { from: 'src/wire/', may: ['src/wire/', 'src/kernel/', 'protobufjs', 'long'], ...support },

@@ -11,7 +11,7 @@ import {
   type RemoveSearchAttributesRequest,
 } from '../../wire/generated/lean/operator_service.ts';
 import { invalidArgument } from '../errors/status-error.ts';
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import { unary } from '../method.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import type { Call, Service } from '../transport/call.ts';
@@ -21,62 +21,62 @@ import { checkLength } from '../validation/lengths.ts';
 export const operatorServiceName = 'temporal.api.operatorservice.v1.OperatorService';
 
 /** Search attributes of a namespace. Methods that are not listed answer UNIMPLEMENTED. */
-export function operatorService(front: Front): Service {
+export function operatorService(context: HandlerContext): Service {
   return {
     name: operatorServiceName,
     methods: new Map([
       unary('AddSearchAttributes', decodeAddSearchAttributesRequest, encodeAddSearchAttributesResponse, (request, call) =>
-        add(front, request, call),
+        add(context, request, call),
       ),
       unary('RemoveSearchAttributes', decodeRemoveSearchAttributesRequest, encodeRemoveSearchAttributesResponse, (request, call) =>
-        remove(front, request, call),
+        remove(context, request, call),
       ),
       unary('ListSearchAttributes', decodeListSearchAttributesRequest, encodeListSearchAttributesResponse, (request, call) =>
-        list(front, request, call),
+        list(context, request, call),
       ),
     ]),
   };
 }
 
 /** Names that exist already are passed over, whatever their type. Usable by Start as soon as this answers. */
-async function add(front: Front, request: AddSearchAttributesRequest, call: Call): Promise<Record<string, never>> {
-  const namespace = await namespaceOf(front, call, request.namespace);
+async function add(context: HandlerContext, request: AddSearchAttributesRequest, call: Call): Promise<Record<string, never>> {
+  const namespace = await namespaceOf(context, call, request.namespace);
   if (request.searchAttributes.size === 0) throw invalidArgument('SearchAttributes are not set on request.');
   const missing = new Map<string, number>();
   for (const [name, type] of request.searchAttributes) {
     if (name === '') throw invalidArgument('SearchAttributes are not set on request.');
-    checkLength(name, 'SearchAttribute', front.limits);
-    if (front.ports.cluster.systemSearchAttributes.has(name)) throw invalidArgument(`Search attribute ${name} is reserved by system.`);
+    checkLength(name, 'SearchAttribute', context.limits);
+    if (context.ports.cluster.systemSearchAttributes.has(name)) throw invalidArgument(`Search attribute ${name} is reserved by system.`);
     checkBound('AddSearchAttributesRequest.search_attributes', type);
     if (!namespace.customSearchAttributes.has(name)) missing.set(name, type);
   }
   if (missing.size > 0)
-    await front.cluster(call, { kind: 'addSearchAttributes', namespaceId: namespace.id, attributes: missing }, namespace.name);
+    await context.cluster(call, { kind: 'addSearchAttributes', namespaceId: namespace.id, attributes: missing }, namespace.name);
   return {};
 }
 
-async function remove(front: Front, request: RemoveSearchAttributesRequest, call: Call): Promise<Record<string, never>> {
-  const namespace = await namespaceOf(front, call, request.namespace);
+async function remove(context: HandlerContext, request: RemoveSearchAttributesRequest, call: Call): Promise<Record<string, never>> {
+  const namespace = await namespaceOf(context, call, request.namespace);
   if (request.searchAttributes.length === 0) throw invalidArgument('SearchAttributes are not set on request.');
-  const system = request.searchAttributes.find((name) => front.ports.cluster.systemSearchAttributes.has(name));
+  const system = request.searchAttributes.find((name) => context.ports.cluster.systemSearchAttributes.has(name));
   if (system !== undefined) throw invalidArgument(`Unable to remove non-custom search attributes: ${system}.`);
   const names = request.searchAttributes.filter((name) => namespace.customSearchAttributes.has(name));
-  if (names.length > 0) await front.cluster(call, { kind: 'removeSearchAttributes', namespaceId: namespace.id, names }, namespace.name);
+  if (names.length > 0) await context.cluster(call, { kind: 'removeSearchAttributes', namespaceId: namespace.id, names }, namespace.name);
   return {};
 }
 
-async function list(front: Front, request: ListSearchAttributesRequest, call: Call): Promise<ListSearchAttributesResponse> {
-  const namespace = await namespaceOf(front, call, request.namespace);
+async function list(context: HandlerContext, request: ListSearchAttributesRequest, call: Call): Promise<ListSearchAttributesResponse> {
+  const namespace = await namespaceOf(context, call, request.namespace);
   return {
     customAttributes: namespace.customSearchAttributes,
-    systemAttributes: front.ports.cluster.systemSearchAttributes,
+    systemAttributes: context.ports.cluster.systemSearchAttributes,
     storageSchema: new Map(),
   };
 }
 
 /** As of now: another process may have added attributes a moment ago. */
-async function namespaceOf(front: Front, call: Call, name: string): Promise<Namespace> {
+async function namespaceOf(context: HandlerContext, call: Call, name: string): Promise<Namespace> {
   if (name === '') throw invalidArgument('Namespace is not set on request.');
-  await front.cluster(call, { kind: 'syncCluster' }, name);
-  return front.namespace(call, name);
+  await context.cluster(call, { kind: 'syncCluster' }, name);
+  return context.namespace(call, name);
 }

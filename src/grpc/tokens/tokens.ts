@@ -20,7 +20,7 @@ import { tokenKind, type TokenKind, type TokenSigner } from './token-signer.ts';
 
 export type { ActivityTaskToken, HistoryPageToken, NamespacePageToken, QueryTaskToken, WorkflowTaskToken };
 
-/** Every token that leaves the front and comes back to it. Reading throws INVALID_ARGUMENT for a token that is not ours. */
+/** Every token that leaves the frontend and comes back to it. Reading throws INVALID_ARGUMENT for a token that is not ours. */
 export class Tokens {
   readonly #signer: TokenSigner;
 

@@ -18,23 +18,27 @@ import {
   type DescribeWorkflowExecutionRequest,
   type DescribeWorkflowExecutionResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
 
-export function describeMethods(front: Front): readonly NamedMethod[] {
+export function describeMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
     unary('DescribeWorkflowExecution', decodeDescribeWorkflowExecutionRequest, encodeDescribeWorkflowExecutionResponse, (request, call) =>
-      describe(front, request, call),
+      describe(context, request, call),
     ),
   ];
 }
 
-async function describe(front: Front, request: DescribeWorkflowExecutionRequest, call: Call): Promise<DescribeWorkflowExecutionResponse> {
-  const namespace = await front.namespace(call, request.namespace);
+async function describe(
+  context: HandlerContext,
+  request: DescribeWorkflowExecutionRequest,
+  call: Call,
+): Promise<DescribeWorkflowExecutionResponse> {
+  const namespace = await context.namespace(call, request.namespace);
   const key = runKey(namespace.id, request.execution);
-  const found = await front.history(call, key, { kind: 'describeWorkflow', key });
+  const found = await context.history(call, key, { kind: 'describeWorkflow', key });
   return {
     ...emptyDescribeWorkflowExecutionResponse(),
     executionConfig: {

@@ -1,7 +1,7 @@
 import type { RunKey } from '../../history/commands.ts';
 import { PAGE_BYTES_MAX } from '../../actors/history-store.ts';
 import { notFound } from '../errors/details.ts';
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 
 /** One branch for each run today. */
@@ -31,19 +31,19 @@ export type EventRange = {
  *
  * At once when it came along, as it does with nearly every task.
  */
-export function eventPage(front: Front, call: Call, range: EventRange): EventPage | Promise<EventPage> {
+export function eventPage(context: HandlerContext, call: Call, range: EventRange): EventPage | Promise<EventPage> {
   if (range.firstEventId > range.lastEventId) {
     return range.tailEvents.length === 0 ? noEvents : { events: range.tailEvents, nextPageToken: noEvents.nextPageToken };
   }
-  if (range.firstPage !== undefined) return pageOf(front, range, range.firstPage);
-  return storedEvents(front, call, range.key, range.firstEventId, range.lastEventId, range.eventsMax).then((stored) =>
-    pageOf(front, range, stored),
+  if (range.firstPage !== undefined) return pageOf(context, range, range.firstPage);
+  return storedEvents(context, call, range.key, range.firstEventId, range.lastEventId, range.eventsMax).then((stored) =>
+    pageOf(context, range, stored),
   );
 }
 
 /** At least one event: a position named them, so a run without them was forgotten in between. */
 export async function storedEvents(
-  front: Front,
+  context: HandlerContext,
   call: Call,
   key: RunKey,
   firstEventId: number,
@@ -51,17 +51,17 @@ export async function storedEvents(
   eventsMax: number,
 ): Promise<readonly Uint8Array[]> {
   const range = { firstEventId, lastEventId, eventsMax, bytesMax: PAGE_BYTES_MAX };
-  const { events } = await front.history(call, key, { kind: 'readHistory', key, ...range });
+  const { events } = await context.history(call, key, { kind: 'readHistory', key, ...range });
   if (events.length === 0) throw notFound(`workflow execution not found for workflow ID "${key.workflowId}" and run ID "${key.runId}"`);
   return events;
 }
 
-function pageOf(front: Front, range: EventRange, stored: readonly Uint8Array[]): EventPage {
+function pageOf(context: HandlerContext, range: EventRange, stored: readonly Uint8Array[]): EventPage {
   const nextEventId = range.firstEventId + stored.length;
   if (nextEventId > range.lastEventId) {
     return { events: range.tailEvents.length === 0 ? stored : [...stored, ...range.tailEvents], nextPageToken: noEvents.nextPageToken };
   }
-  const nextPageToken = front.tokens.historyPage({
+  const nextPageToken = context.tokens.historyPage({
     namespaceId: range.key.namespaceId,
     workflowId: range.key.workflowId,
     runId: range.key.runId,

@@ -14,7 +14,7 @@ import {
 } from '../../wire/generated/lean/workflow_service.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { invalidArgument, StatusError } from '../errors/status-error.ts';
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { HistoryPageToken } from '../tokens/tokens.ts';
 import type { Call } from '../transport/call.ts';
@@ -29,19 +29,19 @@ const noEvents: readonly Uint8Array[] = [];
 const noToken = new Uint8Array(0);
 
 /** History as clients and workers read it, forwards and backwards. */
-export function historyMethods(front: Front): readonly NamedMethod[] {
+export function historyMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
     unary(
       'GetWorkflowExecutionHistory',
       decodeGetWorkflowExecutionHistoryRequest,
       encodeGetWorkflowExecutionHistoryResponse,
-      (request, call) => forwards(front, request, call),
+      (request, call) => forwards(context, request, call),
     ),
     unary(
       'GetWorkflowExecutionHistoryReverse',
       decodeGetWorkflowExecutionHistoryReverseRequest,
       encodeGetWorkflowExecutionHistoryReverseResponse,
-      (request, call) => backwards(front, request, call),
+      (request, call) => backwards(context, request, call),
     ),
   ];
 }
@@ -63,23 +63,23 @@ type Reading = {
  *             └─ none left, open, wait ─▶ up to 20 s for another event; none: an empty page and the same token
  */
 async function forwards(
-  front: Front,
+  context: HandlerContext,
   request: GetWorkflowExecutionHistoryRequest,
   call: Call,
 ): Promise<GetWorkflowExecutionHistoryResponse> {
-  const namespace = await front.namespace(call, request.namespace);
+  const namespace = await context.namespace(call, request.namespace);
   const asked = runKey(namespace.id, request.execution);
   const wait = request.waitNewEvent;
-  const token = request.nextPageToken.length === 0 ? undefined : pageToken(front, request.nextPageToken, asked, false);
+  const token = request.nextPageToken.length === 0 ? undefined : pageToken(context, request.nextPageToken, asked, false);
   checkBound('GetWorkflowExecutionHistoryRequest.history_event_filter_type', request.historyEventFilterType);
-  if (request.historyEventFilterType === HistoryEventFilterType.CLOSE_EVENT) return closeEvent(front, call, token?.key ?? asked, wait);
-  let reading = token ?? (await firstReading(front, call, asked, wait));
+  if (request.historyEventFilterType === HistoryEventFilterType.CLOSE_EVENT) return closeEvent(context, call, token?.key ?? asked, wait);
+  let reading = token ?? (await firstReading(context, call, asked, wait));
   if (reading.nextEventId > reading.lastEventId && reading.open && wait) {
-    const position = await waitBeyond(front, call, reading.key, reading.lastEventId, false);
-    if (position === 'ended' || position.lastEventId <= reading.lastEventId) return answer(noEvents, waitingToken(front, reading));
+    const position = await waitBeyond(context, call, reading.key, reading.lastEventId, false);
+    if (position === 'ended' || position.lastEventId <= reading.lastEventId) return answer(noEvents, waitingToken(context, reading));
     reading = { ...reading, lastEventId: position.lastEventId, open: !position.closed };
   }
-  const page = await eventPage(front, call, {
+  const page = await eventPage(context, call, {
     key: reading.key,
     firstEventId: reading.nextEventId,
     lastEventId: reading.lastEventId,
@@ -89,11 +89,11 @@ async function forwards(
     eventsMax: pageSize(request.maximumPageSize),
   });
   const goesOn = page.nextPageToken.length === 0 && reading.open && wait;
-  return answer(page.events, goesOn ? waitingToken(front, { ...reading, nextEventId: reading.lastEventId + 1 }) : page.nextPageToken);
+  return answer(page.events, goesOn ? waitingToken(context, { ...reading, nextEventId: reading.lastEventId + 1 }) : page.nextPageToken);
 }
 
-async function firstReading(front: Front, call: Call, asked: RunKey, wait: boolean): Promise<Reading> {
-  const position = await positionNow(front, call, asked);
+async function firstReading(context: HandlerContext, call: Call, asked: RunKey, wait: boolean): Promise<Reading> {
+  const position = await positionNow(context, call, asked);
   return {
     key: position.key,
     nextEventId: position.firstEventId,
@@ -111,36 +111,36 @@ function showsStoredEventsOnly(call: Call): boolean {
 }
 
 /** The last event alone; with wait, only once it is the last for good. */
-async function closeEvent(front: Front, call: Call, asked: RunKey, wait: boolean): Promise<GetWorkflowExecutionHistoryResponse> {
+async function closeEvent(context: HandlerContext, call: Call, asked: RunKey, wait: boolean): Promise<GetWorkflowExecutionHistoryResponse> {
   // Pins the run first: while this waits, another one may become the current run.
-  let position = asked.runId === '' || !wait ? await positionNow(front, call, asked) : undefined;
+  let position = asked.runId === '' || !wait ? await positionNow(context, call, asked) : undefined;
   const key = position?.key ?? asked;
   if (wait && position?.closed !== true) {
-    const waited = await waitBeyond(front, call, key, -1, true);
+    const waited = await waitBeyond(context, call, key, -1, true);
     if (waited === 'ended' || !waited.closed) {
-      return answer(noEvents, waitingToken(front, { key, nextEventId: 1, lastEventId: 0, open: true, tailEvents: noEvents }));
+      return answer(noEvents, waitingToken(context, { key, nextEventId: 1, lastEventId: 0, open: true, tailEvents: noEvents }));
     }
     position = waited;
   }
   // An open run has no last event yet.
   if (position?.closed !== true) return answer(noEvents, noToken);
   const last = position.lastEventId;
-  return answer(await storedEvents(front, call, key, last, last, 1), noToken);
+  return answer(await storedEvents(context, call, key, last, last, 1), noToken);
 }
 
-function positionNow(front: Front, call: Call, key: RunKey): Promise<HistoryPosition> {
-  return front.history(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
+function positionNow(context: HandlerContext, call: Call, key: RunKey): Promise<HistoryPosition> {
+  return context.history(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
 }
 
 async function waitBeyond(
-  front: Front,
+  context: HandlerContext,
   call: Call,
   key: RunKey,
   eventId: number,
   waitForClose: boolean,
 ): Promise<HistoryPosition | 'ended'> {
-  const deadlineMs = Math.min(front.nowMs() + historyWaitMsMax, call.deadlineMs - historyTailMs);
-  return front
+  const deadlineMs = Math.min(context.nowMs() + historyWaitMsMax, call.deadlineMs - historyTailMs);
+  return context
     .waitHistory(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: eventId, waitForClose }, deadlineMs)
     .catch((error: unknown) => {
       if (error instanceof StatusError && error.code === statusCode.deadlineExceeded) return 'ended';
@@ -149,40 +149,40 @@ async function waitBeyond(
 }
 
 async function backwards(
-  front: Front,
+  context: HandlerContext,
   request: GetWorkflowExecutionHistoryReverseRequest,
   call: Call,
 ): Promise<GetWorkflowExecutionHistoryReverseResponse> {
-  const namespace = await front.namespace(call, request.namespace);
+  const namespace = await context.namespace(call, request.namespace);
   const asked = runKey(namespace.id, request.execution);
-  const { key, newest, oldest } = await reverseReading(front, call, asked, request.nextPageToken);
+  const { key, newest, oldest } = await reverseReading(context, call, asked, request.nextPageToken);
   let count = Math.min(pageSize(request.maximumPageSize), newest - oldest + 1);
-  let events = await storedEvents(front, call, key, newest - count + 1, newest, count);
+  let events = await storedEvents(context, call, key, newest - count + 1, newest, count);
   // Cut short by the size of a page: the cut must fall at the old end, so read fewer.
   while (events.length < count) {
     count = Math.ceil(count / 2);
-    events = await storedEvents(front, call, key, newest - count + 1, newest, count);
+    events = await storedEvents(context, call, key, newest - count + 1, newest, count);
   }
   const next = newest - count;
-  return { history: { events: events.toReversed() }, nextPageToken: next < oldest ? noToken : reverseToken(front, key, next, oldest) };
+  return { history: { events: events.toReversed() }, nextPageToken: next < oldest ? noToken : reverseToken(context, key, next, oldest) };
 }
 
 async function reverseReading(
-  front: Front,
+  context: HandlerContext,
   call: Call,
   asked: RunKey,
   token: Uint8Array,
 ): Promise<{ readonly key: RunKey; readonly newest: number; readonly oldest: number }> {
   if (token.length > 0) {
-    const { key, nextEventId, lastEventId } = pageToken(front, token, asked, true);
+    const { key, nextEventId, lastEventId } = pageToken(context, token, asked, true);
     return { key, newest: nextEventId, oldest: lastEventId };
   }
-  const position = await positionNow(front, call, asked);
+  const position = await positionNow(context, call, asked);
   return { key: position.key, newest: position.lastEventId, oldest: position.firstEventId };
 }
 
-function reverseToken(front: Front, key: RunKey, nextEventId: number, oldest: number): Uint8Array {
-  return front.tokens.historyPage({
+function reverseToken(context: HandlerContext, key: RunKey, nextEventId: number, oldest: number): Uint8Array {
+  return context.tokens.historyPage({
     ...key,
     branchId: onlyBranch,
     nextEventId,
@@ -193,13 +193,13 @@ function reverseToken(front: Front, key: RunKey, nextEventId: number, oldest: nu
   });
 }
 
-function waitingToken(front: Front, { key, nextEventId, lastEventId, open, tailEvents }: Reading): Uint8Array {
-  return front.tokens.historyPage({ ...key, branchId: onlyBranch, nextEventId, lastEventId, open, reverse: false, tailEvents });
+function waitingToken(context: HandlerContext, { key, nextEventId, lastEventId, open, tailEvents }: Reading): Uint8Array {
+  return context.tokens.historyPage({ ...key, branchId: onlyBranch, nextEventId, lastEventId, open, reverse: false, tailEvents });
 }
 
 /** A token holds for the run that it was made for, in the direction that it was made for. */
-function pageToken(front: Front, bytes: Uint8Array, asked: RunKey, reverse: boolean): Reading {
-  const token: HistoryPageToken = front.tokens.readHistoryPage(bytes);
+function pageToken(context: HandlerContext, bytes: Uint8Array, asked: RunKey, reverse: boolean): Reading {
+  const token: HistoryPageToken = context.tokens.readHistoryPage(bytes);
   if (token.namespaceId !== asked.namespaceId || token.workflowId !== asked.workflowId || token.reverse !== reverse) {
     throw invalidArgument('Invalid NextPageToken.');
   }

@@ -12,7 +12,7 @@ import {
 } from '../../wire/generated/lean/workflow_service.ts';
 import type { RunKey } from '../../history/commands.ts';
 import { invalidArgument } from '../errors/status-error.ts';
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
@@ -21,38 +21,42 @@ import { checkLinks } from '../validation/start.ts';
 import { signaledLink } from './links.ts';
 
 /** What is done to a workflow from outside: signal, request to cancel, terminate. */
-export function lifecycleMethods(front: Front): readonly NamedMethod[] {
+export function lifecycleMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
     unary('SignalWorkflowExecution', decodeSignalWorkflowExecutionRequest, encodeSignalWorkflowExecutionResponse, (request, call) =>
-      signal(front, request, call),
+      signal(context, request, call),
     ),
     unary(
       'RequestCancelWorkflowExecution',
       decodeRequestCancelWorkflowExecutionRequest,
       encodeRequestCancelWorkflowExecutionResponse,
-      (request, call) => requestCancel(front, request, call),
+      (request, call) => requestCancel(context, request, call),
     ),
     unary(
       'TerminateWorkflowExecution',
       decodeTerminateWorkflowExecutionRequest,
       encodeTerminateWorkflowExecutionResponse,
-      (request, call) => terminate(front, request, call),
+      (request, call) => terminate(context, request, call),
     ),
   ];
 }
 
-async function signal(front: Front, request: SignalWorkflowExecutionRequest, call: Call): Promise<SignalWorkflowExecutionResponse> {
-  const namespace = await front.namespace(call, request.namespace);
+async function signal(
+  context: HandlerContext,
+  request: SignalWorkflowExecutionRequest,
+  call: Call,
+): Promise<SignalWorkflowExecutionResponse> {
+  const namespace = await context.namespace(call, request.namespace);
   const key = runKey(namespace.id, request.workflowExecution);
   if (request.signalName === '') throw invalidArgument('SignalName is not set on request.');
-  checkLength(request.signalName, 'SignalName', front.limits);
-  checkLength(request.requestId, 'RequestId', front.limits);
-  checkLength(request.identity, 'Identity', front.limits);
+  checkLength(request.signalName, 'SignalName', context.limits);
+  checkLength(request.requestId, 'RequestId', context.limits);
+  checkLength(request.identity, 'Identity', context.limits);
   checkLinks(request.links);
-  checkBlob(request.input, 'payloads', front.limits);
-  checkBlob(request.header, 'fields', front.limits);
-  const requestId = front.requestId(request.requestId);
-  const { runId } = await front.history(call, key, {
+  checkBlob(request.input, 'payloads', context.limits);
+  checkBlob(request.header, 'fields', context.limits);
+  const requestId = context.requestId(request.requestId);
+  const { runId } = await context.history(call, key, {
     kind: 'signalWorkflow',
     key,
     signal: {
@@ -69,19 +73,23 @@ async function signal(front: Front, request: SignalWorkflowExecutionRequest, cal
   return { link: signaledLink({ namespace: namespace.name, workflowId: key.workflowId, runId }, requestId) };
 }
 
-async function requestCancel(front: Front, request: RequestCancelWorkflowExecutionRequest, call: Call): Promise<Record<string, never>> {
-  const namespace = await front.namespace(call, request.namespace);
+async function requestCancel(
+  context: HandlerContext,
+  request: RequestCancelWorkflowExecutionRequest,
+  call: Call,
+): Promise<Record<string, never>> {
+  const namespace = await context.namespace(call, request.namespace);
   const key = inChain(runKey(namespace.id, request.workflowExecution), request.firstExecutionRunId);
-  checkLength(request.requestId, 'RequestId', front.limits);
-  checkLength(request.identity, 'Identity', front.limits);
+  checkLength(request.requestId, 'RequestId', context.limits);
+  checkLength(request.identity, 'Identity', context.limits);
   checkLinks(request.links);
-  await front.history(call, key, {
+  await context.history(call, key, {
     kind: 'requestCancelWorkflow',
     key,
     firstExecutionRunId: request.firstExecutionRunId,
     cause: request.reason,
     identity: request.identity,
-    requestId: front.requestId(request.requestId),
+    requestId: context.requestId(request.requestId),
     links: request.links,
     external: undefined,
     childOf: undefined,
@@ -89,13 +97,13 @@ async function requestCancel(front: Front, request: RequestCancelWorkflowExecuti
   return {};
 }
 
-async function terminate(front: Front, request: TerminateWorkflowExecutionRequest, call: Call): Promise<Record<string, never>> {
-  const namespace = await front.namespace(call, request.namespace);
+async function terminate(context: HandlerContext, request: TerminateWorkflowExecutionRequest, call: Call): Promise<Record<string, never>> {
+  const namespace = await context.namespace(call, request.namespace);
   const key = inChain(runKey(namespace.id, request.workflowExecution), request.firstExecutionRunId);
-  checkLength(request.identity, 'Identity', front.limits);
+  checkLength(request.identity, 'Identity', context.limits);
   checkLinks(request.links);
-  checkBlob(request.details, 'payloads', front.limits);
-  await front.history(call, key, {
+  checkBlob(request.details, 'payloads', context.limits);
+  await context.history(call, key, {
     kind: 'terminateWorkflow',
     key,
     firstExecutionRunId: request.firstExecutionRunId,

@@ -18,7 +18,7 @@ import {
 } from '../../wire/generated/lean/namespace_service.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import type { Call } from '../transport/call.ts';
@@ -30,43 +30,43 @@ const pageSizeMax = 1_000;
 const pageTextBytesMax = 2 * 1024 * 1024;
 
 /** Namespaces: a worker's second call, and their administration. */
-export function namespaceMethods(front: Front): readonly NamedMethod[] {
+export function namespaceMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
     unary('DescribeNamespace', decodeDescribeNamespaceRequest, encodeDescribeNamespaceResponse, (request, call) =>
-      describe(front, request, call),
+      describe(context, request, call),
     ),
     unary('RegisterNamespace', decodeRegisterNamespaceRequest, encodeRegisterNamespaceResponse, (request, call) =>
-      register(front, request, call),
+      register(context, request, call),
     ),
-    unary('ListNamespaces', decodeListNamespacesRequest, encodeListNamespacesResponse, (request, call) => list(front, request, call)),
+    unary('ListNamespaces', decodeListNamespacesRequest, encodeListNamespacesResponse, (request, call) => list(context, request, call)),
   ];
 }
 
-async function describe(front: Front, request: DescribeNamespaceRequest, call: Call): Promise<DescribeNamespaceResponse> {
+async function describe(context: HandlerContext, request: DescribeNamespaceRequest, call: Call): Promise<DescribeNamespaceResponse> {
   if (request.namespace !== '' && request.id !== '') {
     throw invalidArgument('GetNamespace operation failed.  Both ID and Name specified in request.');
   }
-  const namespace = request.id === '' ? await front.namespace(call, request.namespace) : await front.namespaceById(call, request.id);
-  return description(front, namespace);
+  const namespace = request.id === '' ? await context.namespace(call, request.namespace) : await context.namespaceById(call, request.id);
+  return description(context, namespace);
 }
 
-async function register(front: Front, request: RegisterNamespaceRequest, call: Call): Promise<Record<string, never>> {
+async function register(context: HandlerContext, request: RegisterNamespaceRequest, call: Call): Promise<Record<string, never>> {
   if (request.namespace === '') throw invalidArgument('Namespace not set on request.');
-  checkLength(request.namespace, 'Namespace', front.limits);
+  checkLength(request.namespace, 'Namespace', context.limits);
   checkBound('RegisterNamespaceRequest.workflow_execution_retention_period', request.workflowExecutionRetentionPeriodMs);
   if (request.isGlobalNamespace) throw notBuilt('is_global_namespace');
-  const { clusterName } = front.ports.server;
+  const { clusterName } = context.ports.server;
   if (request.activeClusterName !== '' && request.activeClusterName !== clusterName) throw notBuilt('active_cluster_name');
   if (request.clusters.some((cluster) => cluster.clusterName !== clusterName)) throw notBuilt('clusters');
   checkBound('RegisterNamespaceRequest.history_archival_state', request.historyArchivalState);
   checkBound('RegisterNamespaceRequest.visibility_archival_state', request.visibilityArchivalState);
   if (request.historyArchivalState === ArchivalState.ENABLED) throw notBuilt('history_archival_state');
   if (request.visibilityArchivalState === ArchivalState.ENABLED) throw notBuilt('visibility_archival_state');
-  await front.cluster(
+  await context.cluster(
     call,
     {
       kind: 'registerNamespace',
-      id: front.ports.newId(),
+      id: context.ports.newId(),
       name: request.namespace,
       description: request.description,
       ownerEmail: request.ownerEmail,
@@ -78,18 +78,18 @@ async function register(front: Front, request: RegisterNamespaceRequest, call: C
   return {};
 }
 
-async function list(front: Front, request: ListNamespacesRequest, call: Call): Promise<ListNamespacesResponse> {
-  await front.cluster(call, { kind: 'syncCluster' }, '');
+async function list(context: HandlerContext, request: ListNamespacesRequest, call: Call): Promise<ListNamespacesResponse> {
+  await context.cluster(call, { kind: 'syncCluster' }, '');
   const pageSize = request.pageSize <= 0 ? pageSizeDefault : Math.min(request.pageSize, pageSizeMax);
-  const afterName = request.nextPageToken.length === 0 ? '' : front.tokens.readNamespacePage(request.nextPageToken).afterName;
+  const afterName = request.nextPageToken.length === 0 ? '' : context.tokens.readNamespacePage(request.nextPageToken).afterName;
   const deletedToo = request.namespaceFilter?.includeDeleted === true;
-  const rest = front.ports.cluster.namespaces().filter(({ name, state }) => name > afterName && (deletedToo || state !== 'deleted'));
+  const rest = context.ports.cluster.namespaces().filter(({ name, state }) => name > afterName && (deletedToo || state !== 'deleted'));
   const page = pageOf(rest, pageSize);
   const last = page.at(-1);
   return {
-    namespaces: page.map((namespace) => description(front, namespace)),
+    namespaces: page.map((namespace) => description(context, namespace)),
     nextPageToken:
-      last === undefined || rest.length === page.length ? new Uint8Array(0) : front.tokens.namespacePage({ afterName: last.name }),
+      last === undefined || rest.length === page.length ? new Uint8Array(0) : context.tokens.namespacePage({ afterName: last.name }),
   };
 }
 
@@ -112,8 +112,8 @@ function textBytes({ description: text, ownerEmail, data }: Namespace): number {
 }
 
 /** Nothing that is not built is advertised: workers change their behaviour by what stands here. */
-function description(front: Front, namespace: Namespace): DescribeNamespaceResponse {
-  const { clusterName } = front.ports.server;
+function description(context: HandlerContext, namespace: Namespace): DescribeNamespaceResponse {
+  const { clusterName } = context.ports.server;
   return {
     ...emptyDescribeNamespaceResponse(),
     namespaceInfo: {
@@ -125,8 +125,8 @@ function description(front: Front, namespace: Namespace): DescribeNamespaceRespo
       id: namespace.id,
       capabilities: emptyNamespaceInfoCapabilities(),
       limits: {
-        blobSizeLimitError: front.limits.blobBytesMax,
-        memoSizeLimitError: front.limits.memoBytesMax,
+        blobSizeLimitError: context.limits.blobBytesMax,
+        memoSizeLimitError: context.limits.memoBytesMax,
         workflowTaskCompletionSizeLimitError: 0,
       },
       supportsSchedules: false,

@@ -1,4 +1,4 @@
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import { invalidArgument, notBuilt, StatusError } from '../errors/status-error.ts';
 import { statusCode } from '../errors/status-code.ts';
 import type { TaskQueuePartition, TaskType } from '../../matching/task-queue.ts';
@@ -25,10 +25,10 @@ export function checkPollDeadline(call: Call, nowMs: number): void {
 }
 
 /** When this poll is answered empty; undefined = at once. */
-export function pollDeadline(front: Front, call: Call): number | undefined {
-  const nowMs = front.nowMs();
+export function pollDeadline(context: HandlerContext, call: Call): number | undefined {
+  const nowMs = context.nowMs();
   if (call.deadlineMs - nowMs < pollTailMs) return undefined;
-  return Math.min(nowMs + pollWaitMsMax - Math.floor(front.ports.random() * pollJitterMsMax), call.deadlineMs - pollTailMs);
+  return Math.min(nowMs + pollWaitMsMax - Math.floor(context.ports.random() * pollJitterMsMax), call.deadlineMs - pollTailMs);
 }
 
 type PollFields = {
@@ -55,10 +55,10 @@ export function checkPoll(request: PollFields, limits: EdgeLimits): TaskQueue {
 }
 
 /** Polls may go to any partition of a normal queue; drawing one spreads them. */
-export function polledPartition(front: Front, namespaceId: string, queue: TaskQueue, taskType: TaskType): TaskQueuePartition {
+export function polledPartition(context: HandlerContext, namespaceId: string, queue: TaskQueue, taskType: TaskType): TaskQueuePartition {
   const sticky = queue.kind === TaskQueueKind.STICKY;
   const partition =
-    sticky || front.ports.taskQueuePartitions === 1 ? 0 : Math.floor(front.ports.random() * front.ports.taskQueuePartitions);
+    sticky || context.ports.taskQueuePartitions === 1 ? 0 : Math.floor(context.ports.random() * context.ports.taskQueuePartitions);
   return { namespaceId, name: queue.name, taskType, partition, kind: sticky ? 'sticky' : 'normal', version: '' };
 }
 

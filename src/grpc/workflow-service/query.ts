@@ -9,7 +9,7 @@ import { encodeWorkflowQuery } from '../../wire/generated/lean/taskqueue.ts';
 import { deadlineExceeded, unavailable } from '../errors/details.ts';
 import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import { statusCode } from '../errors/status-code.ts';
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
@@ -21,34 +21,39 @@ const queryWaitMsMax = 20_000;
 /** The query's own words reach the client before its deadline does. */
 const queryTailMs = 200;
 
-export function queryMethods(front: Front): readonly NamedMethod[] {
+export function queryMethods(context: HandlerContext): readonly NamedMethod[] {
   const waiting = new QueryBytes();
   return [
     unary('QueryWorkflow', decodeQueryWorkflowRequest, encodeQueryWorkflowResponse, (request, call) =>
-      query(front, waiting, request, call),
+      query(context, waiting, request, call),
     ),
   ];
 }
 
-async function query(front: Front, waiting: QueryBytes, request: QueryWorkflowRequest, call: Call): Promise<QueryWorkflowResponse> {
-  const namespace = await front.namespace(call, request.namespace);
+async function query(
+  context: HandlerContext,
+  waiting: QueryBytes,
+  request: QueryWorkflowRequest,
+  call: Call,
+): Promise<QueryWorkflowResponse> {
+  const namespace = await context.namespace(call, request.namespace);
   const key = runKey(namespace.id, request.execution);
   if (request.query === undefined) throw invalidArgument('WorkflowQuery is not set on request.');
   if (request.query.queryType === '') throw invalidArgument('QueryType is not set on request.');
-  checkBlob(request.query.queryArgs, 'payloads', front.limits);
-  checkBlob(request.query.header, 'fields', front.limits);
+  checkBlob(request.query.queryArgs, 'payloads', context.limits);
+  checkBlob(request.query.header, 'fields', context.limits);
   checkBound('QueryWorkflowRequest.query_reject_condition', request.queryRejectCondition);
-  const deadlineMs = Math.min(front.nowMs() + queryWaitMsMax, call.deadlineMs - queryTailMs);
+  const deadlineMs = Math.min(context.nowMs() + queryWaitMsMax, call.deadlineMs - queryTailMs);
   const encoded = encodeWorkflowQuery(request.query);
   const giveBack = waiting.take(namespace.id, encoded.length);
-  const reply = await front
+  const reply = await context
     .waitHistory(
       call,
       key,
       {
         kind: 'queryWorkflow',
         key,
-        queryId: front.ports.newId(),
+        queryId: context.ports.newId(),
         query: encoded,
         rejectCondition: request.queryRejectCondition,
         deadlineMs,
@@ -58,7 +63,7 @@ async function query(front: Front, waiting: QueryBytes, request: QueryWorkflowRe
     .catch((error: unknown) => Promise.reject(inWordsOfQueries(error)))
     .finally(() => {
       // Who gives up takes nothing out of the task queue: there it waits until its deadline.
-      if (call.cancelled) setTimeout(giveBack, deadlineMs - front.nowMs()).unref();
+      if (call.cancelled) setTimeout(giveBack, deadlineMs - context.nowMs()).unref();
       else giveBack();
     });
   if (reply === 'ended') throw unavailable('the server is shutting down');

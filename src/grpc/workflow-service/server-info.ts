@@ -6,7 +6,7 @@ import {
   encodeGetSystemInfoResponse,
   type GetSystemInfoResponseCapabilities,
 } from '../../wire/generated/lean/namespace_service.ts';
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import { supportedClients } from '../interceptors/client-versions.ts';
 import { unary, type NamedMethod } from '../method.ts';
 
@@ -30,8 +30,8 @@ const capabilities: GetSystemInfoResponseCapabilities = {
 };
 
 /** What every connection asks first, and what the CLI and the UI show of a cluster. */
-export function serverInfoMethods(front: Front): readonly NamedMethod[] {
-  const { server } = front.ports;
+export function serverInfoMethods(context: HandlerContext): readonly NamedMethod[] {
+  const { server } = context.ports;
   return [
     unary('GetSystemInfo', decodeGetSystemInfoRequest, encodeGetSystemInfoResponse, () => ({
       serverVersion: server.version,

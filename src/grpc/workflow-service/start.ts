@@ -11,7 +11,7 @@ import {
 } from '../../wire/generated/lean/workflow_service.ts';
 import { WorkflowIdConflictPolicy } from '../../wire/generated/lean/enums.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
@@ -21,33 +21,33 @@ import { idPolicies, signalWithStartTexts, startAttributes } from '../validation
 import { signaledLink, startedLink } from './links.ts';
 
 /** A workflow begins: StartWorkflowExecution and SignalWithStartWorkflowExecution. */
-export function startMethods(front: Front): readonly NamedMethod[] {
+export function startMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
     unary('StartWorkflowExecution', decodeStartWorkflowExecutionRequest, encodeStartWorkflowExecutionResponse, (request, call) =>
-      start(front, request, call),
+      start(context, request, call),
     ),
     unary(
       'SignalWithStartWorkflowExecution',
       decodeSignalWithStartWorkflowExecutionRequest,
       encodeSignalWithStartWorkflowExecutionResponse,
-      (request, call) => signalWithStart(front, request, call),
+      (request, call) => signalWithStart(context, request, call),
     ),
   ];
 }
 
-async function start(front: Front, request: StartWorkflowExecutionRequest, call: Call): Promise<StartWorkflowExecutionResponse> {
-  const namespace = await front.namespace(call, request.namespace);
-  const attributes = startAttributes(request, namespace, front.limits);
+async function start(context: HandlerContext, request: StartWorkflowExecutionRequest, call: Call): Promise<StartWorkflowExecutionResponse> {
+  const namespace = await context.namespace(call, request.namespace);
+  const attributes = startAttributes(request, namespace, context.limits);
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.FAIL);
   refuseUnbuiltStart(request);
   const key = { namespaceId: namespace.id, workflowId: request.workflowId, runId: '' };
   // `request_eager_execution` may be denied silently, and is: the first task goes to matching like all others.
-  const reply = await front.history(call, key, {
+  const reply = await context.history(call, key, {
     kind: 'startWorkflow',
     key,
     namespace: namespace.name,
-    newRunId: front.ports.newId(),
-    requestId: front.requestId(request.requestId),
+    newRunId: context.ports.newId(),
+    requestId: context.requestId(request.requestId),
     start: attributes,
     retentionMs: namespace.retentionMs,
     policies,
@@ -81,28 +81,28 @@ function refuseUnbuiltStart(request: StartWorkflowExecutionRequest): void {
 }
 
 async function signalWithStart(
-  front: Front,
+  context: HandlerContext,
   request: SignalWithStartWorkflowExecutionRequest,
   call: Call,
 ): Promise<SignalWithStartWorkflowExecutionResponse> {
-  const namespace = await front.namespace(call, request.namespace);
+  const namespace = await context.namespace(call, request.namespace);
   if (request.signalName === '') throw invalidArgument('signal not set');
-  if (isTooLong(request.signalName, front.limits)) {
+  if (isTooLong(request.signalName, context.limits)) {
     throw invalidArgument(
-      `signal name exceeds maximum allowed length (${Buffer.byteLength(request.signalName)}/${front.limits.idBytesMax})`,
+      `signal name exceeds maximum allowed length (${Buffer.byteLength(request.signalName)}/${context.limits.idBytesMax})`,
     );
   }
-  const attributes = startAttributes(request, namespace, front.limits, signalWithStartTexts);
-  checkBlob(request.signalInput, 'payloads', front.limits);
+  const attributes = startAttributes(request, namespace, context.limits, signalWithStartTexts);
+  checkBlob(request.signalInput, 'payloads', context.limits);
   const policies = idPolicies(request.workflowIdReusePolicy, request.workflowIdConflictPolicy, WorkflowIdConflictPolicy.USE_EXISTING);
   checkBound('SignalWithStartWorkflowExecutionRequest.workflow_id_conflict_policy', request.workflowIdConflictPolicy);
   const key = { namespaceId: namespace.id, workflowId: request.workflowId, runId: '' };
-  const requestId = front.requestId(request.requestId);
-  const reply = await front.history(call, key, {
+  const requestId = context.requestId(request.requestId);
+  const reply = await context.history(call, key, {
     kind: 'signalWithStartWorkflow',
     key,
     namespace: namespace.name,
-    newRunId: front.ports.newId(),
+    newRunId: context.ports.newId(),
     requestId,
     start: attributes,
     retentionMs: namespace.retentionMs,

@@ -10,7 +10,7 @@ import {
   type PollActivityTaskQueueResponse,
   type PollWorkflowTaskQueueResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { eventPage, type EventPage } from './history-pages.ts';
 
@@ -23,12 +23,12 @@ export const emptyActivityTask: PollActivityTaskQueueResponse = emptyPollActivit
 const noQueries: ReadonlyMap<string, WorkflowQuery> = new Map();
 
 export function workflowTaskAnswer(
-  front: Front,
+  context: HandlerContext,
   call: Call,
   task: StartedWorkflowTask,
   backlogCountHint: number,
 ): PollWorkflowTaskQueueResponse | Promise<PollWorkflowTaskQueueResponse> {
-  const page = eventPage(front, call, {
+  const page = eventPage(context, call, {
     key: task.key,
     firstEventId: task.historyFirstEventId,
     lastEventId: task.historyLastEventId,
@@ -38,12 +38,12 @@ export function workflowTaskAnswer(
     eventsMax: PAGE_EVENTS_MAX,
   });
   return page instanceof Promise
-    ? page.then((events) => workflowTaskWith(front, task, backlogCountHint, events))
-    : workflowTaskWith(front, task, backlogCountHint, page);
+    ? page.then((events) => workflowTaskWith(context, task, backlogCountHint, events))
+    : workflowTaskWith(context, task, backlogCountHint, page);
 }
 
 function workflowTaskWith(
-  front: Front,
+  context: HandlerContext,
   task: StartedWorkflowTask,
   backlogCountHint: number,
   page: EventPage,
@@ -51,7 +51,7 @@ function workflowTaskWith(
   const { namespaceId, workflowId, runId } = task.key;
   return {
     ...emptyWorkflowTask,
-    taskToken: front.tokens.workflowTask({
+    taskToken: context.tokens.workflowTask({
       namespaceId,
       workflowId,
       runId,
@@ -77,13 +77,13 @@ function workflowTaskWith(
 
 /** A query-only task: nothing was started, and the token names the place that waits for the answer. */
 export async function queryTaskAnswer(
-  front: Front,
+  context: HandlerContext,
   call: Call,
   task: QueryTask,
   queue: TaskQueuePartition,
 ): Promise<PollWorkflowTaskQueueResponse> {
   const { key, workflowType, previousStartedEventId, historyLastEventId, taskQueueName } = task.workflow;
-  const page = await eventPage(front, call, {
+  const page = await eventPage(context, call, {
     key,
     firstEventId: 1,
     lastEventId: task.sticky ? 0 : historyLastEventId,
@@ -94,7 +94,7 @@ export async function queryTaskAnswer(
   });
   return {
     ...emptyWorkflowTask,
-    taskToken: front.tokens.queryTask({
+    taskToken: context.tokens.queryTask({
       namespaceId: key.namespaceId,
       taskQueue: queue.name,
       sticky: queue.kind === 'sticky',
@@ -112,11 +112,11 @@ export async function queryTaskAnswer(
   };
 }
 
-export function activityTaskAnswer(front: Front, task: StartedActivityTask, namespace: string): PollActivityTaskQueueResponse {
+export function activityTaskAnswer(context: HandlerContext, task: StartedActivityTask, namespace: string): PollActivityTaskQueueResponse {
   const { namespaceId, workflowId, runId } = task.key;
   return {
     ...emptyActivityTask,
-    taskToken: front.tokens.activityTask({
+    taskToken: context.tokens.activityTask({
       namespaceId,
       workflowId,
       runId,

@@ -9,34 +9,34 @@ import {
   type DescribeTaskQueueResponse,
 } from '../../wire/generated/lean/workflow_service.ts';
 import { notBuilt } from '../errors/status-error.ts';
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
 import { requireTaskQueue } from '../validation/task-queue.ts';
 
-export function taskQueueMethods(front: Front): readonly NamedMethod[] {
+export function taskQueueMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
     unary('DescribeTaskQueue', decodeDescribeTaskQueueRequest, encodeDescribeTaskQueueResponse, (request, call) =>
-      describe(front, request, call),
+      describe(context, request, call),
     ),
   ];
 }
 
 /** Who polls a queue, and what waits in it: all its partitions together. */
-async function describe(front: Front, request: DescribeTaskQueueRequest, call: Call): Promise<DescribeTaskQueueResponse> {
-  const namespace = await front.namespace(call, request.namespace);
-  const taskQueue = requireTaskQueue(request.taskQueue, front.limits);
+async function describe(context: HandlerContext, request: DescribeTaskQueueRequest, call: Call): Promise<DescribeTaskQueueResponse> {
+  const namespace = await context.namespace(call, request.namespace);
+  const taskQueue = requireTaskQueue(request.taskQueue, context.limits);
   if (request.apiMode !== DescribeTaskQueueMode.UNSPECIFIED) throw notBuilt('api_mode ENHANCED');
   if (request.versions !== undefined) throw notBuilt('versions');
   if (request.reportTaskReachability) throw notBuilt('report_task_reachability');
   const taskType = taskTypeOf(request.taskQueueType);
   const kind = taskQueue.kind === TaskQueueKind.STICKY ? 'sticky' : 'normal';
-  const partitions = kind === 'sticky' ? 1 : front.ports.taskQueuePartitions;
+  const partitions = kind === 'sticky' ? 1 : context.ports.taskQueuePartitions;
   const parts = await Promise.all(
     Array.from({ length: partitions }, (_, partition) => {
       const queue = { namespaceId: namespace.id, name: taskQueue.name, taskType, partition, kind, version: '' } as const;
-      return front.matching(call, queue, { kind: 'describeTaskQueue', queue });
+      return context.matching(call, queue, { kind: 'describeTaskQueue', queue });
     }),
   );
   const backlog = parts.reduce((sum, part) => sum + part.backlogCountHint, 0);

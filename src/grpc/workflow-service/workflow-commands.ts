@@ -11,7 +11,7 @@ import type {
 } from '../../wire/generated/lean/command.ts';
 import { CommandType } from '../../wire/generated/lean/enums.ts';
 import { notBuilt } from '../errors/status-error.ts';
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
 import type { EdgeLimits } from '../validation/lengths.ts';
@@ -25,7 +25,11 @@ export type TargetNamespaces = ReadonlyMap<string, string>;
 const ownOnly: TargetNamespaces = new Map([['', '']]);
 
 /** Finds every namespace that the commands name. One that does not exist fails the whole request: nothing of it may take effect. */
-export function targetNamespaces(front: Front, call: Call, commands: readonly Command[]): TargetNamespaces | Promise<TargetNamespaces> {
+export function targetNamespaces(
+  context: HandlerContext,
+  call: Call,
+  commands: readonly Command[],
+): TargetNamespaces | Promise<TargetNamespaces> {
   const named = new Set<string>();
   for (const command of commands) {
     const name =
@@ -34,13 +38,13 @@ export function targetNamespaces(front: Front, call: Call, commands: readonly Co
       command.requestCancelExternalWorkflowExecutionCommandAttributes?.namespace;
     if (name !== undefined && name !== '') named.add(name);
   }
-  return named.size === 0 ? ownOnly : resolve(front, call, named);
+  return named.size === 0 ? ownOnly : resolve(context, call, named);
 }
 
-async function resolve(front: Front, call: Call, named: ReadonlySet<string>): Promise<TargetNamespaces> {
+async function resolve(context: HandlerContext, call: Call, named: ReadonlySet<string>): Promise<TargetNamespaces> {
   const ids = new Map<string, string>([['', '']]);
   for (const name of named) {
-    const namespace = await front.namespace(call, name);
+    const namespace = await context.namespace(call, name);
     ids.set(name, namespace.id);
   }
   return ids;

@@ -1,4 +1,4 @@
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import type { Service } from '../transport/call.ts';
 import { activityTaskMethods } from './activity-tasks.ts';
 import { describeMethods } from './describe.ts';
@@ -14,20 +14,20 @@ import { workflowTaskMethods } from './workflow-tasks.ts';
 export const workflowServiceName = 'temporal.api.workflowservice.v1.WorkflowService';
 
 /** Methods that are not listed here answer UNIMPLEMENTED in the transport's one wording. */
-export function workflowService(front: Front): Service {
+export function workflowService(context: HandlerContext): Service {
   return {
     name: workflowServiceName,
     methods: new Map([
-      ...serverInfoMethods(front),
-      ...namespaceMethods(front),
-      ...startMethods(front),
-      ...lifecycleMethods(front),
-      ...describeMethods(front),
-      ...queryMethods(front),
-      ...historyMethods(front),
-      ...workflowTaskMethods(front),
-      ...activityTaskMethods(front),
-      ...taskQueueMethods(front),
+      ...serverInfoMethods(context),
+      ...namespaceMethods(context),
+      ...startMethods(context),
+      ...lifecycleMethods(context),
+      ...describeMethods(context),
+      ...queryMethods(context),
+      ...historyMethods(context),
+      ...workflowTaskMethods(context),
+      ...activityTaskMethods(context),
+      ...taskQueueMethods(context),
     ]),
   };
 }

@@ -24,7 +24,7 @@ import {
   type ShutdownWorkerRequest,
 } from '../../wire/generated/lean/workflow_service.ts';
 import { notBuilt } from '../errors/status-error.ts';
-import type { Front } from '../front.ts';
+import type { HandlerContext } from '../handler-context.ts';
 import { taskUnary, unary, type NamedMethod } from '../method.ts';
 import type { QueryTaskToken, WorkflowTaskToken } from '../tokens/tokens.ts';
 import type { Call } from '../transport/call.ts';
@@ -40,56 +40,56 @@ import { activityTaskAnswer, emptyWorkflowTask, queryTaskAnswer, workflowTaskAns
 import { targetNamespaces, workflowCommand } from './workflow-commands.ts';
 
 /** The workflow half of a worker: polls, completions, failures, query answers, and its shutdown. */
-export function workflowTaskMethods(front: Front): readonly NamedMethod[] {
+export function workflowTaskMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
     unary('PollWorkflowTaskQueue', decodePollWorkflowTaskQueueRequest, encodePollWorkflowTaskQueueResponse, (request, call) =>
-      poll(front, request, call),
+      poll(context, request, call),
     ),
     taskUnary(
       'RespondWorkflowTaskCompleted',
-      (token) => front.tokens.readWorkflowTask(token),
+      (token) => context.tokens.readWorkflowTask(token),
       decodeRespondWorkflowTaskCompletedRequest,
       encodeRespondWorkflowTaskCompletedResponse,
-      (request, token, call) => complete(front, request, token, call),
+      (request, token, call) => complete(context, request, token, call),
       completionLimits,
     ),
     taskUnary(
       'RespondWorkflowTaskFailed',
-      (token) => front.tokens.readWorkflowTask(token),
+      (token) => context.tokens.readWorkflowTask(token),
       decodeRespondWorkflowTaskFailedRequest,
       encodeRespondWorkflowTaskFailedResponse,
-      (request, token, call) => fail(front, request, token, call),
+      (request, token, call) => fail(context, request, token, call),
     ),
     taskUnary(
       'RespondQueryTaskCompleted',
-      (token) => front.tokens.readQueryTask(token),
+      (token) => context.tokens.readQueryTask(token),
       decodeRespondQueryTaskCompletedRequest,
       encodeRespondQueryTaskCompletedResponse,
-      (request, token, call) => answerQuery(front, request, token, call),
+      (request, token, call) => answerQuery(context, request, token, call),
     ),
     unary('ResetStickyTaskQueue', decodeResetStickyTaskQueueRequest, encodeResetStickyTaskQueueResponse, (request, call) =>
-      resetSticky(front, request, call),
+      resetSticky(context, request, call),
     ),
     unary('ShutdownWorker', decodeShutdownWorkerRequest, encodeShutdownWorkerResponse, (request, call) =>
-      shutdownWorker(front, request, call),
+      shutdownWorker(context, request, call),
     ),
   ];
 }
 
-async function poll(front: Front, request: PollWorkflowTaskQueueRequest, call: Call): Promise<PollWorkflowTaskQueueResponse> {
-  checkPollDeadline(call, front.nowMs());
-  const namespace = await front.namespace(call, request.namespace);
-  const taskQueue = checkPoll(request, front.limits);
-  const deadlineMs = pollDeadline(front, call);
+async function poll(context: HandlerContext, request: PollWorkflowTaskQueueRequest, call: Call): Promise<PollWorkflowTaskQueueResponse> {
+  checkPollDeadline(call, context.nowMs());
+  const namespace = await context.namespace(call, request.namespace);
+  const taskQueue = checkPoll(request, context.limits);
+  const deadlineMs = pollDeadline(context, call);
   if (deadlineMs === undefined) return emptyWorkflowTask;
-  const queue = polledPartition(front, namespace.id, taskQueue, 'workflow');
-  const reply = await front.waitMatching(
+  const queue = polledPartition(context, namespace.id, taskQueue, 'workflow');
+  const reply = await context.waitMatching(
     call,
     queue,
     {
       kind: 'pollWorkflowTask',
       queue,
-      pollRequestId: front.ports.newId(),
+      pollRequestId: context.ports.newId(),
       identity: request.identity,
       deadlineMs,
       workerInstanceKey: request.workerInstanceKey,
@@ -100,32 +100,32 @@ async function poll(front: Front, request: PollWorkflowTaskQueueRequest, call: C
     call.deadlineMs,
   );
   if (reply === 'ended' || reply.kind === 'emptyPoll') return emptyWorkflowTask;
-  if (reply.kind === 'queryTask') return queryTaskAnswer(front, call, reply, queue);
+  if (reply.kind === 'queryTask') return queryTaskAnswer(context, call, reply, queue);
   if (reply.task.kind !== 'workflowTask') throw new Error(`matching answered a workflow poll with ${reply.task.kind}`);
-  return workflowTaskAnswer(front, call, reply.task, reply.backlogCountHint);
+  return workflowTaskAnswer(context, call, reply.task, reply.backlogCountHint);
 }
 
 async function complete(
-  front: Front,
+  context: HandlerContext,
   request: RespondWorkflowTaskCompletedRequest,
   token: WorkflowTaskToken,
   call: Call,
 ): Promise<RespondWorkflowTaskCompletedResponse> {
-  const namespace = await front.namespaceOfToken(call, request.namespace, token.namespaceId);
-  checkLength(request.identity, 'Identity', front.limits);
+  const namespace = await context.namespaceOfToken(call, request.namespace, token.namespaceId);
+  checkLength(request.identity, 'Identity', context.limits);
   refuseUnbuiltCompletion(request);
   checkOpaque(request.sdkMetadata, 'sdkMetadata');
   checkOpaque(request.meteringMetadata, 'meteringMetadata');
   checkOpaque(request.workerVersionStamp, 'workerVersionStamp');
-  if (request.stickyAttributes?.workerTaskQueue !== undefined) checkTaskQueue(request.stickyAttributes.workerTaskQueue, front.limits);
-  const namespaces = await targetNamespaces(front, call, request.commands);
+  if (request.stickyAttributes?.workerTaskQueue !== undefined) checkTaskQueue(request.stickyAttributes.workerTaskQueue, context.limits);
+  const namespaces = await targetNamespaces(context, call, request.commands);
   const task = workflowTaskRef(token);
-  const reply = await front.history(call, task.key, {
+  const reply = await context.history(call, task.key, {
     kind: 'completeWorkflowTask',
     task,
     namespace: namespace.name,
     identity: request.identity,
-    commands: request.commands.map((command) => workflowCommand(command, namespaces, namespace.searchAttributeTypes, front.limits)),
+    commands: request.commands.map((command) => workflowCommand(command, namespaces, namespace.searchAttributeTypes, context.limits)),
     sticky:
       request.stickyAttributes?.workerTaskQueue === undefined
         ? undefined
@@ -135,20 +135,20 @@ async function complete(
           },
     returnNewWorkflowTask: request.returnNewWorkflowTask,
     forceCreateNewWorkflowTask: request.forceCreateNewWorkflowTask,
-    queryResults: queryResults(request.queryResults, front.limits, call),
+    queryResults: queryResults(request.queryResults, context.limits, call),
     sdkMetadata: request.sdkMetadata,
     meteringMetadata: request.meteringMetadata,
     workerVersion: request.workerVersionStamp,
     binaryChecksum: request.binaryChecksum,
-    newRunId: front.ports.newId(),
-    pollRequestId: front.ports.newId(),
+    newRunId: context.ports.newId(),
+    pollRequestId: context.ports.newId(),
     retentionMs: namespace.retentionMs,
-    registryPosition: front.ports.cluster.position,
-    jitter: front.ports.random(),
+    registryPosition: context.ports.cluster.position,
+    jitter: context.ports.random(),
   });
   return {
-    workflowTask: reply.workflowTask === undefined ? undefined : await workflowTaskAnswer(front, call, reply.workflowTask, 0),
-    activityTasks: reply.activityTasks.map((activity) => activityTaskAnswer(front, activity, namespace.name)),
+    workflowTask: reply.workflowTask === undefined ? undefined : await workflowTaskAnswer(context, call, reply.workflowTask, 0),
+    activityTasks: reply.activityTasks.map((activity) => activityTaskAnswer(context, activity, namespace.name)),
     resetHistoryEventId: reply.resetHistoryEventId,
   };
 }
@@ -203,41 +203,41 @@ function boundedQueryResult(result: QueryResult, { blobBytesMax }: EdgeLimits, c
 }
 
 async function fail(
-  front: Front,
+  context: HandlerContext,
   request: RespondWorkflowTaskFailedRequest,
   token: WorkflowTaskToken,
   call: Call,
 ): Promise<Record<string, never>> {
-  await front.namespaceOfToken(call, request.namespace, token.namespaceId);
-  checkLength(request.identity, 'Identity', front.limits);
+  await context.namespaceOfToken(call, request.namespace, token.namespaceId);
+  checkLength(request.identity, 'Identity', context.limits);
   if (request.messages.length > 0) throw notBuilt('messages');
   const task = workflowTaskRef(token);
-  await front.history(call, task.key, {
+  await context.history(call, task.key, {
     kind: 'failWorkflowTask',
     task,
     cause: request.cause,
-    failure: failureOf(request.failure, front, call),
+    failure: failureOf(request.failure, context, call),
     identity: request.identity,
     binaryChecksum: request.binaryChecksum,
-    jitter: front.ports.random(),
+    jitter: context.ports.random(),
   });
   return {};
 }
 
-function failureOf(failure: Uint8Array | undefined, front: Front, call: Call): OpaqueFailure | undefined {
+function failureOf(failure: Uint8Array | undefined, context: HandlerContext, call: Call): OpaqueFailure | undefined {
   if (failure === undefined) return undefined;
-  const bounded = boundedFailure(opaqueFailure(failure), 'Failure exceeds size limit.', front.limits);
+  const bounded = boundedFailure(opaqueFailure(failure), 'Failure exceeds size limit.', context.limits);
   if (bounded.bytes !== failure) call.notes.oversized = 'failure';
   return bounded;
 }
 
 async function answerQuery(
-  front: Front,
+  context: HandlerContext,
   request: RespondQueryTaskCompletedRequest,
   token: QueryTaskToken,
   call: Call,
 ): Promise<Record<string, never>> {
-  await front.namespaceOfToken(call, request.namespace, token.namespaceId);
+  await context.namespaceOfToken(call, request.namespace, token.namespaceId);
   checkBound('RespondQueryTaskCompletedRequest.completed_type', request.completedType);
   const queue = {
     namespaceId: token.namespaceId,
@@ -247,7 +247,7 @@ async function answerQuery(
     kind: token.sticky ? 'sticky' : 'normal',
     version: '',
   } as const;
-  await front.matching(call, queue, {
+  await context.matching(call, queue, {
     kind: 'answerQuery',
     queue,
     queryId: token.queryId,
@@ -258,24 +258,24 @@ async function answerQuery(
         errorMessage: request.errorMessage,
         failure: request.failure,
       },
-      front.limits,
+      context.limits,
       call,
     ),
   });
   return {};
 }
 
-async function resetSticky(front: Front, request: ResetStickyTaskQueueRequest, call: Call): Promise<Record<string, never>> {
-  const namespace = await front.namespace(call, request.namespace);
+async function resetSticky(context: HandlerContext, request: ResetStickyTaskQueueRequest, call: Call): Promise<Record<string, never>> {
+  const namespace = await context.namespace(call, request.namespace);
   const key = runKey(namespace.id, request.execution);
-  await front.history(call, key, { kind: 'resetStickyTaskQueue', key });
+  await context.history(call, key, { kind: 'resetStickyTaskQueue', key });
   return {};
 }
 
 /** Each partition of each queue that the worker polled is told; the sticky queue goes at once. */
-async function shutdownWorker(front: Front, request: ShutdownWorkerRequest, call: Call): Promise<Record<string, never>> {
-  const namespace = await front.namespace(call, request.namespace);
-  checkLength(request.workerInstanceKey, 'WorkerInstanceKey', front.limits);
+async function shutdownWorker(context: HandlerContext, request: ShutdownWorkerRequest, call: Call): Promise<Record<string, never>> {
+  const namespace = await context.namespace(call, request.namespace);
+  checkLength(request.workerInstanceKey, 'WorkerInstanceKey', context.limits);
   const { workerInstanceKey } = request;
   const asks: Promise<unknown>[] = [];
   if (request.stickyTaskQueue !== '') {
@@ -287,15 +287,15 @@ async function shutdownWorker(front: Front, request: ShutdownWorkerRequest, call
       kind: 'sticky',
       version: '',
     } as const;
-    asks.push(front.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
+    asks.push(context.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
   }
   if (request.taskQueue !== '' && workerInstanceKey !== '') {
     for (const taskType of ['workflow', 'activity'] as const) {
       const named = taskType === 'workflow' ? TaskQueueType.WORKFLOW : TaskQueueType.ACTIVITY;
       if (request.taskQueueTypes.length > 0 && !request.taskQueueTypes.includes(named)) continue;
-      for (let partition = 0; partition < front.ports.taskQueuePartitions; partition++) {
+      for (let partition = 0; partition < context.ports.taskQueuePartitions; partition++) {
         const queue = { namespaceId: namespace.id, name: request.taskQueue, taskType, partition, kind: 'normal', version: '' } as const;
-        asks.push(front.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
+        asks.push(context.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
       }
     }
   }

@@ -11,7 +11,7 @@ import { namespaceNotFound } from './errors/details.ts';
 import { askFailure, clusterRejection, historyRejection, matchingRejection } from './errors/rejections.ts';
 import { statusCode } from './errors/status-code.ts';
 import { invalidArgument, StatusError } from './errors/status-error.ts';
-import type { FrontPorts } from './ports.ts';
+import type { FrontendPorts } from './ports.ts';
 import { TokenSigner } from './tokens/token-signer.ts';
 import { Tokens } from './tokens/tokens.ts';
 import type { Call } from './transport/call.ts';
@@ -23,8 +23,8 @@ const askTimeoutMs = 30_000;
 export type WorkflowName = { readonly namespaceId: string; readonly workflowId: string };
 
 /** What all handlers share: asking actors, finding namespaces, waiting, tokens. Times are wall-clock milliseconds. */
-export class Front {
-  readonly ports: FrontPorts;
+export class HandlerContext {
+  readonly ports: FrontendPorts;
   readonly tokens: Tokens;
   readonly limits: EdgeLimits;
   /** Ends one open wait: for a history, and for a task. */
@@ -32,7 +32,7 @@ export class Front {
   readonly #polls = new Set<() => void>();
   #draining = false;
 
-  constructor(ports: FrontPorts) {
+  constructor(ports: FrontendPorts) {
     this.ports = ports;
     this.limits = ports.limits;
     this.tokens = new Tokens(new TokenSigner(ports.tokenKey));
