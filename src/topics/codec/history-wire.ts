@@ -108,7 +108,7 @@ function writeFailure(w: Writer, { message, cause, info }: FailureSpec): void {
   // Upstream names itself as the source of timeouts, not of what it says as a server.
   if (info.kind !== 'server') w.string(18, 'Server');
   // A message inside a message is its bytes: the cause goes in as it came.
-  if (cause !== undefined) w.bytesAlways(34, cause);
+  if (cause !== undefined) w.bytesAlways(causeTag, cause);
   switch (info.kind) {
     case 'application': {
       const at = w.open(42);
