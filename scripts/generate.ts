@@ -4,7 +4,7 @@
  *   the public API's descriptors, seen through   ->  src/wire/generated/lean/**              codecs of the hot messages
  *   scripts/generate/hot-messages.ts                 src/wire/generated/opaque-shapes.ts     what is checked before it is passed on
  *                                                    src/history/generated/public-api.ts     what the core knows of events
- *   proto/perdure/**                             ->  src/wire/generated/{journal,token}/**   codecs of our own messages
+ *   proto/perdure/**                             ->  src/wire/generated/{journal,peer,token}/** codecs of our own messages
  *   proto/temporal/server/api/**                 ->  src/wire/generated/services.{js,d.ts}   MatchingService, AdminService; protobufjs
  *
  * Runs after every install (`prepare`), so it uses installed packages and nothing else.

@@ -6,7 +6,7 @@
  *   export function decodeX(bytes: Uint8Array, limits?: WireLimits): X
  *   export function writeX(w: Writer, message: X)      the body alone, for messages that contain an X
  *   export function readX(r: Reader): X                likewise
- *   export function emptyX(): X                        what an empty body decodes to
+ *   export function emptyX(): X                        what an empty body decodes to, unless X has a required field
  */
 import { posix } from 'node:path';
 import type { FieldValue, Scalar, SchemaEnum, SchemaField, SchemaMessage, SchemaModule } from './schema.ts';
@@ -34,8 +34,9 @@ function emitImports(module: SchemaModule): string[] {
     imported.set(field.value.modulePath, names.add(field.value.name));
   }
   const lines: string[] = [];
+  const error = module.messages.some(hasRequired) ? 'WireError, ' : '';
   if (module.messages.length > 0)
-    lines.push(`import { encodeWith, Reader, type WireLimits, type Writer } from '${importPath('../runtime.ts')}';\n`);
+    lines.push(`import { encodeWith, Reader, ${error}type WireLimits, type Writer } from '${importPath('../runtime.ts')}';\n`);
   for (const [path, names] of [...imported].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const list = [...names].toSorted().flatMap((name) => [`read${name}`, `type ${name}`, `write${name}`]);
     lines.push(`import { ${list.join(', ')} } from '${importPath(path)}';\n`);
@@ -56,8 +57,14 @@ function emitMessage(message: SchemaMessage): string {
     `export function decode${name}(bytes: Uint8Array, limits?: WireLimits): ${name} {\n  return read${name}(new Reader(bytes, limits));\n}\n`,
     emitWrite(message),
     emitRead(message),
-    `export function empty${name}(): ${name} {\n  return { ${fields.map((field) => `${field.property}: ${initial(field)}`).join(', ')} };\n}\n`,
+    hasRequired(message)
+      ? ''
+      : `export function empty${name}(): ${name} {\n  return { ${fields.map((field) => `${field.property}: ${initial(field)}`).join(', ')} };\n}\n`,
   ].join('');
+}
+
+function hasRequired({ fields }: SchemaMessage): boolean {
+  return fields.some((field) => field.cardinality === 'required');
 }
 
 export function emitType({ name, fields }: SchemaMessage): string {
@@ -73,6 +80,7 @@ function fieldType(field: SchemaField): string {
   const type = valueType(field.value);
   switch (field.cardinality) {
     case 'implicit':
+    case 'required':
       return type;
     case 'optional':
       return `${type} | undefined`;
@@ -123,6 +131,8 @@ function writeField(field: SchemaField): string {
   switch (field.cardinality) {
     case 'implicit':
       return `w.${method(field.value)}(${tag}, ${property});`;
+    case 'required':
+      return writeAlways(field.value, tag, property);
     case 'optional':
       return `if (${property} !== undefined) ${writeAlways(field.value, tag, property)}`;
     case 'repeated':
@@ -182,12 +192,15 @@ function emitRead(message: SchemaMessage): string {
   const declarations = message.fields.map((field) => `  ${declareLocal(field)}\n`);
   const cases = message.fields.flatMap(readCases).map((line) => `      ${line}\n`);
   const properties = message.fields.map((field) => `${field.property}: f${field.number}`);
+  const required = message.fields
+    .filter((field) => field.cardinality === 'required')
+    .map((field) => `  if (f${field.number} === undefined) throw new WireError('${field.path} is missing');\n`);
   const body =
     cases.length === 0
       ? '  while (r.pos < r.end) r.skip(r.tag());\n'
       : `  while (r.pos < r.end) {\n    const tag = r.tag();\n    switch (tag) {\n${cases.join('')}      default: r.skip(tag);\n    }\n  }\n`;
   return (
-    `export function read${message.name}(r: Reader): ${message.name} {\n${declarations.join('')}${body}` +
+    `export function read${message.name}(r: Reader): ${message.name} {\n${declarations.join('')}${body}${required.join('')}` +
     `  return { ${properties.join(', ')} };\n}\n`
   );
 }
@@ -199,6 +212,7 @@ function declareLocal(field: SchemaField): string {
     case 'implicit':
       return `let ${local}: ${type} = ${zero(field.value)};`;
     case 'optional':
+    case 'required':
       return `let ${local}: ${type} | undefined;`;
     case 'repeated':
       return `const ${local}: ${type}[] = [];`;
@@ -214,6 +228,7 @@ function readCases(field: SchemaField): string[] {
   switch (field.cardinality) {
     case 'implicit':
     case 'optional':
+    case 'required':
       return [`case ${tag}: ${readInto(field, (read) => `${local} = ${read};`)} break;`];
     case 'repeated': {
       const push = readInto(field, (read) => `${local}.push(${read});`);

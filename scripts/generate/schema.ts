@@ -24,7 +24,8 @@ export type SchemaField = {
   /** As errors name it: `RetryPolicy.initial_interval`. */
   readonly path: string;
   readonly property: string;
-  readonly cardinality: 'implicit' | 'optional' | 'repeated' | 'map';
+  /** Required: a message that must be there, by `(perdure.required)`. */
+  readonly cardinality: 'implicit' | 'optional' | 'required' | 'repeated' | 'map';
   readonly value: FieldValue;
 };
 
@@ -53,6 +54,9 @@ const scalars = [
 ] as const;
 export type Scalar = (typeof scalars)[number];
 
+/** proto/perdure/options.proto, as seen from any package of ours. */
+const requiredOption = '(required)';
+
 /** Where the code of a message or an enumeration stands. */
 export type Declared = { readonly modulePath: string; readonly name: string; readonly isEnum: boolean };
 
@@ -74,7 +78,8 @@ export function readSchema(files: readonly ProtoFile[], publicTypes: ReadonlyMap
     }
   }
 
-  return parsed.map(({ file, modulePath, types }) => ({
+  const withTypes = parsed.filter(({ types }) => types.length > 0);
+  return withTypes.map(({ file, modulePath, types }) => ({
     source: `proto/${file.path}`,
     modulePath,
     enums: types.filter((type) => type instanceof protobuf.Enum).map(schemaEnum),
@@ -141,6 +146,10 @@ export function cardinalityOf(field: protobuf.Field, value: FieldValue): SchemaF
     return 'map';
   }
   if (field.rule === 'repeated') return 'repeated';
+  if (field.options?.[requiredOption] === true) {
+    if (value.kind !== 'message') throw new Error(`${field.fullName}: only messages can be required`);
+    return 'required';
+  }
   const explicit = field.options?.['proto3_optional'] === true || field.partOf !== null;
   return explicit || value.kind === 'message' ? 'optional' : 'implicit';
 }

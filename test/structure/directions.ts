@@ -54,6 +54,13 @@ export const directions: readonly Direction[] = [
     wayOut: 'declare a port in src/actors and let src/server.ts plug the adapter in',
   },
   {
+    from: 'src/peers/codec/',
+    may: ['src/peers/codec/', 'src/wire/', 'src/kernel/'],
+    mayTypes: ['src/history/', 'src/matching/', 'src/cluster/', 'src/actors/asks.ts', 'src/actors/router.ts'],
+    reason: 'a codec turns an ask or its answer into bytes and back; it decides nothing and sends nothing',
+    wayOut: 'import the types of the cores only, and keep decisions in them',
+  },
+  {
     from: 'src/topics/kafka/',
     may: ['src/topics/', 'src/actors/log.ts', 'src/kernel/', 'src/config/', 'src/observability/', 'kafkajs', 'node:'],
     mayTypes: ['src/actors/'],

@@ -37,12 +37,15 @@ message Sample {
 }
 
 message Nothing {}
+
+message Needs { Sample.Inner inner = 1 [(required) = true]; string name = 2; }
 `;
 
 type Codec = { encode(message: unknown): Uint8Array; decode(bytes: Uint8Array): unknown; empty(): unknown };
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-generate-'));
 let sample: Codec;
+let needs: Pick<Codec, 'encode' | 'decode'>;
 let text: string;
 let modulePath: string;
 const reflected = protobuf.parse(source, new protobuf.Root()).root;
@@ -60,6 +63,7 @@ beforeAll(async () => {
   const codec = { encode: loaded['encodeSample'], empty: loaded['emptySample'] } as Codec;
   const decode = loaded['decodeSample'] as (bytes: Uint8Array, limits: WireLimits) => unknown;
   sample = { ...codec, decode: (bytes) => decode(bytes, ownLimits) };
+  needs = { encode: loaded['encodeNeeds'], decode: loaded['decodeNeeds'] } as Pick<Codec, 'encode' | 'decode'>;
   for (const type of ['Duration', 'Timestamp']) {
     reflected
       .define('google.protobuf')
@@ -87,6 +91,7 @@ test('types follow the conventions', () => {
     'readonly retryTimeoutMs: number;',
     'readonly maybeDelayMs: number | undefined;',
     'readonly startTimeMs: number;',
+    'export type Needs = {\n  readonly inner: SampleInner;\n  readonly name: string;\n};',
   ]) {
     expect(text).toContain(line);
   }
@@ -108,6 +113,15 @@ test('what the types cannot say is refused when the code is generated', () => {
   expect(generate('repeated google.protobuf.Duration waits = 1;')).toThrow('lists of durations');
   expect(generate('map<int32, string> names = 1;')).toThrow('string keys');
   expect(generate('Unknown field = 1;')).toThrow('unknown type Unknown');
+  expect(generate('string name = 1 [(required) = true];')).toThrow('only messages can be required');
+});
+
+test('a required message is always there', () => {
+  const message = { inner: { name: '', parent: undefined }, name: 'n' };
+  expect([...needs.encode(message)]).toEqual([0x0a, 0, 0x12, 1, 110]);
+  expect(needs.decode(needs.encode(message))).toStrictEqual(message);
+  expect(() => needs.decode(new Uint8Array(0))).toThrow('Needs.inner is missing');
+  expect(text).not.toContain('emptyNeeds');
 });
 
 const whole = (min: number, max: number): fc.Arbitrary<number> =>

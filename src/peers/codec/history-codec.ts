@@ -1,0 +1,267 @@
+/** What history shards are asked, and their answers, as bytes. */
+import type { AskFailure } from '../../actors/asks.ts';
+import type {
+  CloseOutcome,
+  CompleteWorkflowTask,
+  HistoryRequest,
+  IdPolicies,
+  QueryWorkflow,
+  SignalWithStartWorkflow,
+  StartWorkflow,
+} from '../../history/commands.ts';
+import type { CompletedWorkflowTask, HistoryReply, Rejection } from '../../history/replies.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import * as wire from '../../wire/generated/peer/history.ts';
+import * as wireTask from '../../wire/generated/peer/started_task.ts';
+import { type Reader, WireError, type Writer } from '../../wire/runtime.ts';
+import { askFailureCodecs } from './ask-failure-codec.ts';
+import { activityTaskFromWire, workflowTaskFromWire, workflowTaskToWire } from './started-task-codec.ts';
+import { momentMs, timeLeftMs } from './remaining-time.ts';
+import { bare, type KindCodecs, plain, UnionCodec } from './union-codec.ts';
+import { type Words, wordOf } from './words.ts';
+import { commandFromWire, commandToWire, failureFromWire } from './workflow-command-codec.ts';
+
+type Answer = HistoryReply | AskFailure;
+
+export function encodeHistoryRequest(request: HistoryRequest, nowMs: number): Uint8Array {
+  return requests.encode(request, nowMs);
+}
+
+export function decodeHistoryRequest(bytes: Uint8Array, nowMs: number): HistoryRequest {
+  return requests.decode(bytes, nowMs);
+}
+
+export function encodeHistoryAnswer(answer: Answer): Uint8Array {
+  return answers.encode(answer, noClock);
+}
+
+export function decodeHistoryAnswer(bytes: Uint8Array): Answer {
+  return answers.decode(bytes, noClock);
+}
+
+// ── Asks ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const requestCodecs: KindCodecs<HistoryRequest> = {
+  startWorkflow: { field: 1, write: writeStart, read: readStart },
+  signalWithStartWorkflow: { field: 2, write: writeSignalWithStart, read: readSignalWithStart },
+  signalWorkflow: plain(3, 'signalWorkflow', wire.writeSignalWorkflow, wire.readSignalWorkflow),
+  requestCancelWorkflow: plain(4, 'requestCancelWorkflow', wire.writeRequestCancelWorkflow, wire.readRequestCancelWorkflow),
+  terminateWorkflow: plain(5, 'terminateWorkflow', wire.writeTerminateWorkflow, wire.readTerminateWorkflow),
+  scheduleFirstWorkflowTask: plain(6, 'scheduleFirstWorkflowTask', wire.writeOfRun, wire.readOfRun),
+  findChild: plain(7, 'findChild', wire.writeFindChild, wire.readFindChild),
+  startWorkflowTask: plain(8, 'startWorkflowTask', wire.writeStartWorkflowTask, wire.readStartWorkflowTask),
+  completeWorkflowTask: { field: 9, write: writeCompleteWorkflowTask, read: readCompleteWorkflowTask },
+  failWorkflowTask: {
+    field: 10,
+    write: wire.writeFailWorkflowTask,
+    read: (r) => {
+      const request = wire.readFailWorkflowTask(r);
+      return { ...request, kind: 'failWorkflowTask', failure: failureFromWire(request.failure) };
+    },
+  },
+  resetStickyTaskQueue: plain(11, 'resetStickyTaskQueue', wire.writeOfRun, wire.readOfRun),
+  startActivityTask: plain(12, 'startActivityTask', wire.writeStartActivityTask, wire.readStartActivityTask),
+  withdrawActivityStart: plain(13, 'withdrawActivityStart', wire.writeWithdrawActivityStart, wire.readWithdrawActivityStart),
+  completeActivityTask: plain(14, 'completeActivityTask', wire.writeCompleteActivityTask, wire.readCompleteActivityTask),
+  failActivityTask: {
+    field: 15,
+    write: wire.writeFailActivityTask,
+    read: (r) => {
+      const request = wire.readFailActivityTask(r);
+      return { ...request, kind: 'failActivityTask', failure: failureFromWire(request.failure) };
+    },
+  },
+  cancelActivityTask: plain(16, 'cancelActivityTask', wire.writeCancelActivityTask, wire.readCancelActivityTask),
+  recordActivityHeartbeat: plain(17, 'recordActivityHeartbeat', wire.writeRecordActivityHeartbeat, wire.readRecordActivityHeartbeat),
+  queryWorkflow: { field: 18, write: writeQueryWorkflow, read: readQueryWorkflow },
+  describeWorkflow: plain(19, 'describeWorkflow', wire.writeOfRun, wire.readOfRun),
+  getHistoryPosition: plain(20, 'getHistoryPosition', wire.writeGetHistoryPosition, wire.readGetHistoryPosition),
+  readHistory: plain(21, 'readHistory', wire.writeReadHistory, wire.readReadHistory),
+  recordChildClosed: {
+    field: 22,
+    write: (w, request) => wire.writeRecordChildClosed(w, { ...request, close: closeToWire(request.close) }),
+    read: (r) => {
+      const request = wire.readRecordChildClosed(r);
+      return { ...request, kind: 'recordChildClosed', close: closeFromWire(request.close) };
+    },
+  },
+};
+
+// Absent and undefined are one on the wire; the commands know absent only.
+
+function writeStart(w: Writer, request: StartWorkflow): void {
+  wire.writeStartWorkflow(w, { ...request, retentionMs: request.retentionMs });
+}
+
+function readStart(r: Reader): StartWorkflow {
+  const { retentionMs, policies, ...request } = wire.readStartWorkflow(r);
+  return { ...request, kind: 'startWorkflow', policies: policiesFromWire(policies), ...retentionFromWire(retentionMs) };
+}
+
+function writeSignalWithStart(w: Writer, request: SignalWithStartWorkflow): void {
+  wire.writeSignalWithStartWorkflow(w, { ...request, retentionMs: request.retentionMs });
+}
+
+function readSignalWithStart(r: Reader): SignalWithStartWorkflow {
+  const { retentionMs, policies, ...request } = wire.readSignalWithStartWorkflow(r);
+  return { ...request, kind: 'signalWithStartWorkflow', policies: policiesFromWire(policies), ...retentionFromWire(retentionMs) };
+}
+
+function writeCompleteWorkflowTask(w: Writer, request: CompleteWorkflowTask): void {
+  wire.writeCompleteWorkflowTask(w, { ...request, commands: request.commands.map(commandToWire), retentionMs: request.retentionMs });
+}
+
+function readCompleteWorkflowTask(r: Reader): CompleteWorkflowTask {
+  const { retentionMs, commands, ...request } = wire.readCompleteWorkflowTask(r);
+  return { ...request, kind: 'completeWorkflowTask', commands: commands.map(commandFromWire), ...retentionFromWire(retentionMs) };
+}
+
+function retentionFromWire(retentionMs: number | undefined): { readonly retentionMs?: number } {
+  return retentionMs === undefined ? {} : { retentionMs };
+}
+
+function policiesFromWire({ reusePolicy, conflictPolicy }: wire.IdPolicies): IdPolicies {
+  return { reusePolicy: idPolicy(reusePolicy, 'reuse_policy'), conflictPolicy: idPolicy(conflictPolicy, 'conflict_policy') };
+}
+
+function idPolicy(value: number, field: string): 1 | 2 | 3 {
+  if (value !== 1 && value !== 2 && value !== 3) throw new WireError(`IdPolicies.${field} is ${value}`);
+  return value;
+}
+
+function writeQueryWorkflow(w: Writer, { key, queryId, query, rejectCondition, deadlineMs }: QueryWorkflow, nowMs: number): void {
+  wire.writeQueryWorkflow(w, { key, queryId, query, rejectCondition, remainingMs: timeLeftMs(deadlineMs, nowMs) });
+}
+
+function readQueryWorkflow(r: Reader, nowMs: number): QueryWorkflow {
+  const { key, queryId, query, rejectCondition, remainingMs } = wire.readQueryWorkflow(r);
+  return { kind: 'queryWorkflow', key, queryId, query, rejectCondition, deadlineMs: momentMs(remainingMs, nowMs) };
+}
+
+function closeToWire(close: CloseOutcome): wire.CloseOutcome {
+  const { kind } = close;
+  switch (kind) {
+    case 'completed':
+      return { kind, value: close.result, retryState: 0 };
+    case 'failed':
+      return { kind, value: close.failure, retryState: close.retryState };
+    case 'canceled':
+      return { kind, value: close.details, retryState: 0 };
+    case 'timedOut':
+      return { kind, value: undefined, retryState: close.retryState };
+    case 'terminated':
+      return { kind, value: undefined, retryState: 0 };
+    default:
+      return unreachable(kind);
+  }
+}
+
+const closeKinds: Words<CloseOutcome['kind']> = { completed: true, failed: true, canceled: true, timedOut: true, terminated: true };
+
+function closeFromWire({ kind: word, value, retryState }: wire.CloseOutcome): CloseOutcome {
+  const kind = wordOf(closeKinds, word, 'CloseOutcome.kind');
+  switch (kind) {
+    case 'completed':
+      return { kind, result: value };
+    case 'failed':
+      return { kind, failure: value, retryState };
+    case 'canceled':
+      return { kind, details: value };
+    case 'timedOut':
+      return { kind, retryState };
+    case 'terminated':
+      return { kind };
+    default:
+      return unreachable(kind);
+  }
+}
+
+// ── Answers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const answerCodecs: KindCodecs<Answer> = {
+  ...askFailureCodecs,
+  rejected: {
+    field: 1,
+    write: (w, { rejection }) => wire.writeHistoryRejection(w, rejectionToWire(rejection)),
+    read: (r) => ({ kind: 'rejected', rejection: rejectionFromWire(wire.readHistoryRejection(r)) }),
+  },
+  done: bare(2, 'done'),
+  started: plain(3, 'started', wire.writeStartReply, wire.readStartReply),
+  signaled: plain(4, 'signaled', wire.writeRunReply, wire.readRunReply),
+  childFound: plain(5, 'childFound', wire.writeRunReply, wire.readRunReply),
+  workflowTask: {
+    field: 6,
+    write: (w, task) => wireTask.writeStartedWorkflowTask(w, workflowTaskToWire(task)),
+    read: (r) => workflowTaskFromWire(wireTask.readStartedWorkflowTask(r)),
+  },
+  activityTask: plain(7, 'activityTask', wireTask.writeStartedActivityTask, wireTask.readStartedActivityTask),
+  workflowTaskCompleted: {
+    field: 8,
+    write: (w, completed) => wire.writeCompletedWorkflowTask(w, completedToWire(completed)),
+    read: (r) => completedFromWire(wire.readCompletedWorkflowTask(r)),
+  },
+  heartbeat: plain(9, 'heartbeat', wire.writeHeartbeatReply, wire.readHeartbeatReply),
+  queryAnswered: plain(10, 'queryAnswered', wire.writeQueryAnswered, wire.readQueryAnswered),
+  queryRejected: plain(11, 'queryRejected', wire.writeQueryRejected, wire.readQueryRejected),
+  historyPosition: plain(12, 'historyPosition', wire.writeHistoryPosition, wire.readHistoryPosition),
+  historyPage: plain(13, 'historyPage', wire.writeHistoryPage, wire.readHistoryPage),
+  description: plain(14, 'description', wire.writeDescription, wire.readDescription),
+};
+
+function completedToWire({ workflowTask, activityTasks, resetHistoryEventId }: CompletedWorkflowTask): wire.CompletedWorkflowTask {
+  return {
+    workflowTask: workflowTask === undefined ? undefined : workflowTaskToWire(workflowTask),
+    activityTasks,
+    resetHistoryEventId,
+  };
+}
+
+function completedFromWire({ workflowTask, activityTasks, resetHistoryEventId }: wire.CompletedWorkflowTask): CompletedWorkflowTask {
+  return {
+    kind: 'workflowTaskCompleted',
+    workflowTask: workflowTask === undefined ? undefined : workflowTaskFromWire(workflowTask),
+    activityTasks: activityTasks.map(activityTaskFromWire),
+    resetHistoryEventId,
+  };
+}
+
+const rejectionReasons: Words<Rejection['reason']> = {
+  'workflow-not-found': true,
+  'workflow-closed': true,
+  'task-not-found': true,
+  'activity-not-found': true,
+  'already-started': true,
+  'invalid-argument': true,
+  'unhandled-command': true,
+  'bad-command': true,
+  'failed-precondition': true,
+  'workflow-not-ready': true,
+  'busy-workflow': true,
+  'query-failed': true,
+  'query-timed-out': true,
+  'not-built': true,
+};
+
+const noRejection = wire.emptyHistoryRejection();
+
+function rejectionToWire(rejection: Rejection): wire.HistoryRejection {
+  return { ...noRejection, ...rejection };
+}
+
+function rejectionFromWire(from: wire.HistoryRejection): Rejection {
+  const { message, startRequestId, runId, firstExecutionRunId, failure } = from;
+  const reason = wordOf(rejectionReasons, from.reason, 'HistoryRejection.reason');
+  switch (reason) {
+    case 'already-started':
+      return { reason, message, startRequestId, runId, firstExecutionRunId };
+    case 'query-failed':
+      return { reason, message, failure };
+    default:
+      return { reason, message };
+  }
+}
+
+const requests = new UnionCodec<HistoryRequest>('ask of a history shard', requestCodecs);
+const answers = new UnionCodec<Answer>('answer of a history shard', answerCodecs);
+/** No answer has a time that travels as what remains of it. */
+const noClock = 0;

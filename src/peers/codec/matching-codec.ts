@@ -1,0 +1,177 @@
+/** What matching hosts are asked, and their answers, as bytes. */
+import type { AskFailure } from '../../actors/asks.ts';
+import type { StartedTask } from '../../actors/router.ts';
+import type { AddActivityTask, AddWorkflowTask, MatchingRequest, PollActivityTask, PollWorkflowTask } from '../../matching/commands.ts';
+import type { MatchingRejection, MatchingReply } from '../../matching/replies.ts';
+import type { TaskQueuePartition } from '../../matching/task-queue.ts';
+import * as wire from '../../wire/generated/peer/matching.ts';
+import { type Reader, WireError, type Writer } from '../../wire/runtime.ts';
+import { askFailureCodecs } from './ask-failure-codec.ts';
+import { startedTaskFromWire, startedTaskToWire } from './started-task-codec.ts';
+import { momentMs, timeLeftMs } from './remaining-time.ts';
+import { bare, type KindCodecs, plain, UnionCodec } from './union-codec.ts';
+import { type Words, wordOf } from './words.ts';
+
+type Answer = MatchingReply<StartedTask> | AskFailure;
+
+export function encodeMatchingRequest(request: MatchingRequest, nowMs: number): Uint8Array {
+  return requests.encode(request, nowMs);
+}
+
+export function decodeMatchingRequest(bytes: Uint8Array, nowMs: number): MatchingRequest {
+  return requests.decode(bytes, nowMs);
+}
+
+export function encodeMatchingAnswer(answer: Answer): Uint8Array {
+  return answers.encode(answer, noClock);
+}
+
+export function decodeMatchingAnswer(bytes: Uint8Array): Answer {
+  return answers.decode(bytes, noClock);
+}
+
+// ── Asks ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const requestCodecs: KindCodecs<MatchingRequest> = {
+  pollWorkflowTask: { field: 1, write: writePoll, read: (r, nowMs) => ({ ...readPoll(r, nowMs), kind: 'pollWorkflowTask' }) },
+  pollActivityTask: { field: 2, write: writePoll, read: (r, nowMs) => ({ ...readPoll(r, nowMs), kind: 'pollActivityTask' }) },
+  addWorkflowTask: { field: 3, write: writeAdd, read: (r, nowMs) => ({ ...readAdd(r, nowMs), kind: 'addWorkflowTask' }) },
+  addActivityTask: { field: 4, write: writeAdd, read: (r, nowMs) => ({ ...readAdd(r, nowMs), kind: 'addActivityTask' }) },
+  dispatchQuery: {
+    field: 5,
+    write: (w, { queue, queryId, workflow, query, deadlineMs }, nowMs) =>
+      wire.writeDispatchQuery(w, { queue: queueToWire(queue), queryId, workflow, query, remainingMs: timeLeftMs(deadlineMs, nowMs) }),
+    read: (r, nowMs) => {
+      const { queue, queryId, workflow, query, remainingMs } = wire.readDispatchQuery(r);
+      return { kind: 'dispatchQuery', queue: queueFromWire(queue), queryId, workflow, query, deadlineMs: momentMs(remainingMs, nowMs) };
+    },
+  },
+  answerQuery: {
+    field: 6,
+    write: (w, { queue, queryId, result }) => wire.writeAnswerQuery(w, { queue: queueToWire(queue), queryId, result }),
+    read: (r) => {
+      const { queue, queryId, result } = wire.readAnswerQuery(r);
+      return { kind: 'answerQuery', queue: queueFromWire(queue), queryId, result };
+    },
+  },
+  describeTaskQueue: {
+    field: 7,
+    write: (w, { queue }) => wire.writeDescribeTaskQueue(w, { queue: queueToWire(queue) }),
+    read: (r) => ({ kind: 'describeTaskQueue', queue: queueFromWire(wire.readDescribeTaskQueue(r).queue) }),
+  },
+  shutdownWorker: {
+    field: 8,
+    write: (w, { queue, workerInstanceKey }) => wire.writeShutdownWorker(w, { queue: queueToWire(queue), workerInstanceKey }),
+    read: (r) => {
+      const { queue, workerInstanceKey } = wire.readShutdownWorker(r);
+      return { kind: 'shutdownWorker', queue: queueFromWire(queue), workerInstanceKey };
+    },
+  },
+};
+
+function writePoll(w: Writer, poll: PollWorkflowTask | PollActivityTask, nowMs: number): void {
+  const { pollRequestId, identity, workerInstanceKey, maxTasksPerSecond, workerVersion, forwardedFrom } = poll;
+  wire.writePoll(w, {
+    queue: queueToWire(poll.queue),
+    pollRequestId,
+    identity,
+    remainingMs: timeLeftMs(poll.deadlineMs, nowMs),
+    workerInstanceKey,
+    maxTasksPerSecond,
+    workerVersion,
+    forwardedFrom,
+  });
+}
+
+function readPoll(r: Reader, nowMs: number): Omit<PollWorkflowTask, 'kind'> {
+  const { pollRequestId, identity, workerInstanceKey, maxTasksPerSecond, workerVersion, forwardedFrom, ...rest } = wire.readPoll(r);
+  return {
+    queue: queueFromWire(rest.queue),
+    pollRequestId,
+    identity,
+    deadlineMs: momentMs(rest.remainingMs, nowMs),
+    workerInstanceKey,
+    maxTasksPerSecond,
+    workerVersion,
+    forwardedFrom,
+  };
+}
+
+/** `holdUntilMs` of a task that is not held. */
+const notHeld = 0;
+
+function writeAdd(w: Writer, { queue, task, forwardedFrom, holdUntilMs }: AddWorkflowTask | AddActivityTask, nowMs: number): void {
+  const heldForMs = holdUntilMs === notHeld ? undefined : timeLeftMs(holdUntilMs, nowMs);
+  wire.writeAddTask(w, { queue: queueToWire(queue), task, forwardedFrom, heldForMs });
+}
+
+function readAdd(r: Reader, nowMs: number): Omit<AddWorkflowTask, 'kind'> {
+  const { queue, task, forwardedFrom, heldForMs } = wire.readAddTask(r);
+  const holdUntilMs = heldForMs === undefined ? notHeld : momentMs(heldForMs, nowMs);
+  return { queue: queueFromWire(queue), task, forwardedFrom, holdUntilMs };
+}
+
+/** `temporal.api.enums.v1.TaskQueueType` */
+const workflowType = 1;
+const activityType = 2;
+
+function queueToWire({ namespaceId, name, taskType, partition, kind }: TaskQueuePartition): wire.TaskQueuePartition {
+  return { namespaceId, name, taskType: taskType === 'workflow' ? workflowType : activityType, partition, sticky: kind === 'sticky' };
+}
+
+function queueFromWire({ namespaceId, name, taskType, partition, sticky }: wire.TaskQueuePartition): TaskQueuePartition {
+  if (taskType !== workflowType && taskType !== activityType) throw new WireError(`TaskQueuePartition.task_type is ${taskType}`);
+  return {
+    namespaceId,
+    name,
+    taskType: taskType === workflowType ? 'workflow' : 'activity',
+    partition,
+    kind: sticky ? 'sticky' : 'normal',
+    version: '',
+  };
+}
+
+// ── Answers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const rejectionReasons: Words<MatchingRejection['reason']> = {
+  'no-poller': true,
+  'query-expired': true,
+  'query-not-found': true,
+  'too-many-polls': true,
+  'too-many-queries': true,
+  'backlog-full': true,
+  'too-many-queues': true,
+};
+
+const answerCodecs: KindCodecs<Answer> = {
+  ...askFailureCodecs,
+  rejected: {
+    field: 1,
+    write: (w, { rejection }) => wire.writeMatchingRejection(w, rejection),
+    read: (r) => {
+      const { reason, message } = wire.readMatchingRejection(r);
+      return { kind: 'rejected', rejection: { reason: wordOf(rejectionReasons, reason, 'MatchingRejection.reason'), message } };
+    },
+  },
+  done: bare(2, 'done'),
+  emptyPoll: bare(3, 'emptyPoll'),
+  task: {
+    field: 4,
+    write: (w, { task, origin, pollRequestId, backlogCountHint }) =>
+      wire.writeTaskReply(w, { ...startedTaskToWire(task), origin, pollRequestId, backlogCountHint }),
+    read: (r) => {
+      const { workflowTask, activityTask, origin, pollRequestId, backlogCountHint } = wire.readTaskReply(r);
+      return { kind: 'task', task: startedTaskFromWire({ workflowTask, activityTask }), origin, pollRequestId, backlogCountHint };
+    },
+  },
+  queryTask: plain(5, 'queryTask', wire.writeQueryTask, wire.readQueryTask),
+  stickyUnavailable: bare(6, 'stickyUnavailable'),
+  noMatch: bare(7, 'noMatch'),
+  queryAnswer: plain(8, 'queryAnswer', wire.writeQueryAnswer, wire.readQueryAnswer),
+  taskQueueDescription: plain(9, 'taskQueueDescription', wire.writeTaskQueueDescription, wire.readTaskQueueDescription),
+};
+
+const requests = new UnionCodec<MatchingRequest>('ask of a matching host', requestCodecs);
+const answers = new UnionCodec<Answer>('answer of a matching host', answerCodecs);
+/** No answer has a time that travels as what remains of it. */
+const noClock = 0;

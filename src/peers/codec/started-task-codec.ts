@@ -1,0 +1,41 @@
+/** Tasks whose start is committed: from history to whoever polled, and through matching. */
+import type { StartedTask } from '../../actors/router.ts';
+import type { StartedActivityTask, StartedWorkflowTask } from '../../history/replies.ts';
+import type * as wire from '../../wire/generated/peer/started_task.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import { WireError } from '../../wire/runtime.ts';
+
+export function workflowTaskToWire(task: StartedWorkflowTask): wire.StartedWorkflowTask {
+  const { firstPage } = task;
+  return { ...task, firstPage: firstPage === undefined ? undefined : { items: firstPage } };
+}
+
+export function workflowTaskFromWire({ firstPage, ...task }: wire.StartedWorkflowTask): StartedWorkflowTask {
+  return { ...task, kind: 'workflowTask', ...(firstPage === undefined ? {} : { firstPage: firstPage.items }) };
+}
+
+export function activityTaskFromWire(task: wire.StartedActivityTask): StartedActivityTask {
+  return { ...task, kind: 'activityTask' };
+}
+
+type EitherTask = {
+  readonly workflowTask: wire.StartedWorkflowTask | undefined;
+  readonly activityTask: wire.StartedActivityTask | undefined;
+};
+
+export function startedTaskToWire(task: StartedTask): EitherTask {
+  switch (task.kind) {
+    case 'workflowTask':
+      return { workflowTask: workflowTaskToWire(task), activityTask: undefined };
+    case 'activityTask':
+      return { workflowTask: undefined, activityTask: task };
+    default:
+      return unreachable(task);
+  }
+}
+
+export function startedTaskFromWire({ workflowTask, activityTask }: EitherTask): StartedTask {
+  if (workflowTask !== undefined) return workflowTaskFromWire(workflowTask);
+  if (activityTask !== undefined) return activityTaskFromWire(activityTask);
+  throw new WireError('a started task of a kind that this version does not know');
+}

@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { AskFailure } from '../../../src/actors/asks.ts';
+import type { ClusterCommand } from '../../../src/cluster/commands.ts';
+import type { ClusterReply } from '../../../src/cluster/replies.ts';
+import {
+  decodeClusterAnswer,
+  decodeClusterRequest,
+  encodeClusterAnswer,
+  encodeClusterRequest,
+} from '../../../src/peers/codec/cluster-codec.ts';
+import { askFailures } from './arbitrary-ask-failure.ts';
+import { type ByKind, bytes, count, enumValue, list, mapOf, orNone, record, text, word } from './arbitrary.ts';
+import { describeCodec, numbersOf, type CodecUnderTest } from './round-trip.ts';
+
+const requests: ByKind<ClusterCommand> = {
+  registerNamespace: record({
+    kind: fc.constant('registerNamespace' as const),
+    id: text,
+    name: text,
+    description: text,
+    ownerEmail: text,
+    data: mapOf(text),
+    retentionMs: count,
+  }),
+  updateNamespace: record({
+    kind: fc.constant('updateNamespace' as const),
+    id: text,
+    description: orNone(text),
+    ownerEmail: orNone(text),
+    data: orNone(mapOf(text)),
+    retentionMs: orNone(count),
+  }),
+  addSearchAttributes: record({ kind: fc.constant('addSearchAttributes' as const), namespaceId: text, attributes: mapOf(enumValue) }),
+  removeSearchAttributes: record({ kind: fc.constant('removeSearchAttributes' as const), namespaceId: text, names: list(text) }),
+  initializeCluster: record({
+    kind: fc.constant('initializeCluster' as const),
+    clusterId: text,
+    clusterName: text,
+    tokenKey: bytes,
+    historyShards: count,
+  }),
+  syncCluster: record({ kind: fc.constant('syncCluster' as const) }),
+};
+
+const answers: ByKind<ClusterReply | AskFailure> = {
+  ...askFailures,
+  done: record({ kind: fc.constant('done' as const) }),
+  rejected: record({
+    kind: fc.constant('rejected' as const),
+    rejection: record({
+      reason: word('namespace-exists', 'namespace-not-found', 'invalid-argument', 'failed-precondition'),
+      message: text,
+    }),
+  }),
+};
+
+const requestCodec: CodecUnderTest<ClusterCommand> = { encode: encodeClusterRequest, decode: decodeClusterRequest, byKind: requests };
+const answerCodec: CodecUnderTest<ClusterReply | AskFailure> = {
+  encode: encodeClusterAnswer,
+  decode: decodeClusterAnswer,
+  byKind: answers,
+};
+
+describeCodec('asks of the cluster', requestCodec);
+describeCodec('answers of the cluster', answerCodec);
+
+test('golden: the numbers of asks and answers', () => {
+  expect(numbersOf(requestCodec)).toMatchInlineSnapshot(`
+    {
+      "addSearchAttributes": 3,
+      "initializeCluster": 5,
+      "registerNamespace": 1,
+      "removeSearchAttributes": 4,
+      "syncCluster": 6,
+      "updateNamespace": 2,
+    }
+  `);
+  expect(numbersOf(answerCodec)).toMatchInlineSnapshot(`
+    {
+      "busy": 103,
+      "deadline": 102,
+      "done": 2,
+      "internal": 105,
+      "notHere": 106,
+      "rejected": 1,
+      "tooLarge": 104,
+      "unavailable": 101,
+    }
+  `);
+});

@@ -1,0 +1,499 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { AskFailure } from '../../../src/actors/asks.ts';
+import type { CloseOutcome, HistoryRequest, ParentLink, SignalAttributes, StartAttributes } from '../../../src/history/commands.ts';
+import type { HistoryReply, Rejection } from '../../../src/history/replies.ts';
+import {
+  decodeHistoryAnswer,
+  decodeHistoryRequest,
+  encodeHistoryAnswer,
+  encodeHistoryRequest,
+} from '../../../src/peers/codec/history-codec.ts';
+import { WireError } from '../../../src/wire/runtime.ts';
+import { askFailures } from './arbitrary-ask-failure.ts';
+import { startedActivityTask, startedWorkflowTask } from './arbitrary-started-task.ts';
+import { opaqueFailure, workflowCommands } from './arbitrary-workflow-command.ts';
+import {
+  type ByKind,
+  bytes,
+  count,
+  enumValue,
+  execution,
+  flag,
+  fraction,
+  list,
+  mapOf,
+  maybeWith,
+  moment,
+  orNone,
+  queryResult,
+  record,
+  retryPolicy,
+  runKey,
+  taskQueue,
+  text,
+  word,
+} from './arbitrary.ts';
+import { describeCodec, numbersOf, sample, type CodecUnderTest } from './round-trip.ts';
+
+const start: fc.Arbitrary<StartAttributes> = record({
+  workflowType: text,
+  taskQueue,
+  input: orNone(bytes),
+  header: orNone(bytes),
+  memo: orNone(bytes),
+  searchAttributes: orNone(bytes),
+  executionTimeoutMs: count,
+  runTimeoutMs: count,
+  taskTimeoutMs: count,
+  startDelayMs: count,
+  identity: text,
+  userMetadata: orNone(bytes),
+  links: list(bytes),
+  priority: orNone(bytes),
+});
+
+const policy = fc.constantFrom(1 as const, 2 as const, 3 as const);
+const policies = record({ reusePolicy: policy, conflictPolicy: policy });
+
+const parentLink: fc.Arbitrary<ParentLink> = record({
+  namespaceId: text,
+  namespace: text,
+  workflowId: text,
+  runId: text,
+  initiatedEventId: count,
+  rootWorkflowId: text,
+  rootRunId: text,
+});
+
+const signal: fc.Arbitrary<SignalAttributes> = record({
+  signalName: text,
+  input: orNone(bytes),
+  header: orNone(bytes),
+  identity: text,
+  requestId: text,
+  links: list(bytes),
+  externalWorkflowExecution: orNone(execution),
+});
+
+const task = record({ key: runKey, scheduledEventId: count, startedEventId: count, startedTimeMs: count, attempt: count });
+const activity = record({ key: runKey, scheduledEventId: count, activityId: text, attempt: count });
+
+const closeOutcomes: ByKind<CloseOutcome> = {
+  completed: record({ kind: fc.constant('completed' as const), result: orNone(bytes) }),
+  failed: record({ kind: fc.constant('failed' as const), failure: orNone(bytes), retryState: enumValue }),
+  canceled: record({ kind: fc.constant('canceled' as const), details: orNone(bytes) }),
+  timedOut: record({ kind: fc.constant('timedOut' as const), retryState: enumValue }),
+  terminated: record({ kind: fc.constant('terminated' as const) }),
+};
+
+const requests: ByKind<HistoryRequest> = {
+  startWorkflow: maybeWith(
+    record({
+      kind: fc.constant('startWorkflow' as const),
+      key: runKey,
+      namespace: text,
+      newRunId: text,
+      requestId: text,
+      start,
+      policies,
+      parent: orNone(parentLink),
+      onConflict: orNone(record({ attachRequestId: flag, attachLinks: flag, links: list(bytes) })),
+    }),
+    'retentionMs',
+    count,
+  ),
+  signalWithStartWorkflow: maybeWith(
+    record({
+      kind: fc.constant('signalWithStartWorkflow' as const),
+      key: runKey,
+      namespace: text,
+      newRunId: text,
+      requestId: text,
+      start,
+      policies,
+      signal,
+    }),
+    'retentionMs',
+    count,
+  ),
+  signalWorkflow: record({ kind: fc.constant('signalWorkflow' as const), key: runKey, signal, childOf: orNone(parentLink) }),
+  requestCancelWorkflow: record({
+    kind: fc.constant('requestCancelWorkflow' as const),
+    key: runKey,
+    firstExecutionRunId: text,
+    cause: text,
+    identity: text,
+    requestId: text,
+    links: list(bytes),
+    external: orNone(record({ initiatedEventId: count, execution })),
+    childOf: orNone(parentLink),
+  }),
+  terminateWorkflow: record({
+    kind: fc.constant('terminateWorkflow' as const),
+    key: runKey,
+    firstExecutionRunId: text,
+    reason: text,
+    details: orNone(bytes),
+    identity: text,
+    links: list(bytes),
+    childOf: orNone(parentLink),
+  }),
+  scheduleFirstWorkflowTask: record({ kind: fc.constant('scheduleFirstWorkflowTask' as const), key: runKey }),
+  findChild: record({ kind: fc.constant('findChild' as const), key: runKey, parent: parentLink }),
+  startWorkflowTask: record({
+    kind: fc.constant('startWorkflowTask' as const),
+    key: runKey,
+    scheduledEventId: count,
+    stamp: count,
+    pollRequestId: text,
+    identity: text,
+    taskQueue,
+  }),
+  completeWorkflowTask: maybeWith(
+    record({
+      kind: fc.constant('completeWorkflowTask' as const),
+      task,
+      namespace: text,
+      identity: text,
+      commands: list(fc.oneof(...workflowCommands)),
+      sticky: orNone(record({ taskQueue, scheduleToStartTimeoutMs: count })),
+      returnNewWorkflowTask: flag,
+      forceCreateNewWorkflowTask: flag,
+      queryResults: mapOf(queryResult),
+      sdkMetadata: orNone(bytes),
+      meteringMetadata: orNone(bytes),
+      workerVersion: orNone(bytes),
+      binaryChecksum: text,
+      newRunId: text,
+      pollRequestId: text,
+      registryPosition: count,
+      jitter: fraction,
+    }),
+    'retentionMs',
+    count,
+  ),
+  failWorkflowTask: record({
+    kind: fc.constant('failWorkflowTask' as const),
+    task,
+    cause: enumValue,
+    failure: orNone(opaqueFailure),
+    identity: text,
+    binaryChecksum: text,
+    jitter: fraction,
+  }),
+  resetStickyTaskQueue: record({ kind: fc.constant('resetStickyTaskQueue' as const), key: runKey }),
+  startActivityTask: record({
+    kind: fc.constant('startActivityTask' as const),
+    key: runKey,
+    scheduledEventId: count,
+    stamp: count,
+    pollRequestId: text,
+    identity: text,
+    workerVersion: orNone(bytes),
+  }),
+  withdrawActivityStart: record({
+    kind: fc.constant('withdrawActivityStart' as const),
+    key: runKey,
+    scheduledEventId: count,
+    pollRequestId: text,
+  }),
+  completeActivityTask: record({
+    kind: fc.constant('completeActivityTask' as const),
+    activity,
+    result: orNone(bytes),
+    identity: text,
+  }),
+  failActivityTask: record({
+    kind: fc.constant('failActivityTask' as const),
+    activity,
+    failure: orNone(opaqueFailure),
+    lastHeartbeatDetails: orNone(bytes),
+    identity: text,
+  }),
+  cancelActivityTask: record({ kind: fc.constant('cancelActivityTask' as const), activity, details: orNone(bytes), identity: text }),
+  recordActivityHeartbeat: record({
+    kind: fc.constant('recordActivityHeartbeat' as const),
+    activity,
+    details: orNone(bytes),
+    identity: text,
+  }),
+  queryWorkflow: record({
+    kind: fc.constant('queryWorkflow' as const),
+    key: runKey,
+    queryId: text,
+    query: bytes,
+    rejectCondition: enumValue,
+    deadlineMs: moment,
+  }),
+  describeWorkflow: record({ kind: fc.constant('describeWorkflow' as const), key: runKey }),
+  getHistoryPosition: record({
+    kind: fc.constant('getHistoryPosition' as const),
+    key: runKey,
+    waitBeyondEventId: count,
+    waitForClose: flag,
+  }),
+  readHistory: record({
+    kind: fc.constant('readHistory' as const),
+    key: runKey,
+    firstEventId: count,
+    lastEventId: count,
+    eventsMax: count,
+    bytesMax: count,
+  }),
+  recordChildClosed: record({
+    kind: fc.constant('recordChildClosed' as const),
+    parent: parentLink,
+    child: execution,
+    childFirstRunId: text,
+    childNamespace: text,
+    childWorkflowType: text,
+    close: fc.oneof<fc.Arbitrary<CloseOutcome>[]>(...Object.values(closeOutcomes)),
+  }),
+};
+
+type PlainReason = Exclude<Rejection['reason'], 'already-started' | 'query-failed'>;
+const plainReasons: { readonly [Reason in PlainReason]: true } = {
+  'workflow-not-found': true,
+  'workflow-closed': true,
+  'task-not-found': true,
+  'activity-not-found': true,
+  'invalid-argument': true,
+  'unhandled-command': true,
+  'bad-command': true,
+  'failed-precondition': true,
+  'workflow-not-ready': true,
+  'busy-workflow': true,
+  'query-timed-out': true,
+  'not-built': true,
+};
+
+const rejection = fc.oneof<fc.Arbitrary<Rejection>[]>(
+  record({ reason: word(...(Object.keys(plainReasons) as PlainReason[])), message: text }),
+  record({
+    reason: fc.constant('already-started' as const),
+    message: text,
+    startRequestId: text,
+    runId: text,
+    firstExecutionRunId: text,
+  }),
+  record({ reason: fc.constant('query-failed' as const), message: text, failure: orNone(bytes) }),
+);
+
+type Answer = HistoryReply | AskFailure;
+
+const answers: ByKind<Answer> = {
+  ...askFailures,
+  rejected: record({ kind: fc.constant('rejected' as const), rejection }),
+  done: record({ kind: fc.constant('done' as const) }),
+  started: record({
+    kind: fc.constant('started' as const),
+    runId: text,
+    firstExecutionRunId: text,
+    started: flag,
+    status: enumValue,
+  }),
+  signaled: record({ kind: fc.constant('signaled' as const), runId: text }),
+  childFound: record({ kind: fc.constant('childFound' as const), runId: text }),
+  workflowTask: startedWorkflowTask,
+  activityTask: startedActivityTask,
+  workflowTaskCompleted: record({
+    kind: fc.constant('workflowTaskCompleted' as const),
+    workflowTask: orNone(startedWorkflowTask),
+    activityTasks: list(startedActivityTask),
+    resetHistoryEventId: count,
+  }),
+  heartbeat: record({ kind: fc.constant('heartbeat' as const), cancelRequested: flag }),
+  queryAnswered: record({ kind: fc.constant('queryAnswered' as const), answer: orNone(bytes) }),
+  queryRejected: record({ kind: fc.constant('queryRejected' as const), status: enumValue }),
+  historyPosition: record({
+    kind: fc.constant('historyPosition' as const),
+    key: runKey,
+    firstEventId: count,
+    lastEventId: count,
+    closed: flag,
+    tailEvents: list(bytes),
+  }),
+  historyPage: record({ kind: fc.constant('historyPage' as const), events: list(bytes) }),
+  description: record({
+    kind: fc.constant('description' as const),
+    key: runKey,
+    firstRunId: text,
+    workflowType: text,
+    taskQueue,
+    status: enumValue,
+    startTimeMs: count,
+    executionTimeMs: count,
+    closeTimeMs: count,
+    historyLength: count,
+    historySizeBytes: count,
+    stateTransitionCount: count,
+    executionTimeoutMs: count,
+    runTimeoutMs: count,
+    taskTimeoutMs: count,
+    memo: orNone(bytes),
+    searchAttributes: orNone(bytes),
+    parent: orNone(record({ namespaceId: text, execution })),
+    root: execution,
+    executionExpirationTimeMs: count,
+    runExpirationTimeMs: count,
+    originalStartTimeMs: count,
+    cancelRequested: flag,
+    userMetadata: orNone(bytes),
+    priority: orNone(bytes),
+    lastResetTimeMs: count,
+    pendingActivities: list(
+      record({
+        activityId: text,
+        activityType: text,
+        state: enumValue,
+        heartbeatDetails: orNone(bytes),
+        lastHeartbeatTimeMs: count,
+        lastStartedTimeMs: count,
+        attempt: count,
+        maximumAttempts: count,
+        scheduledTimeMs: count,
+        expirationTimeMs: count,
+        lastFailure: orNone(bytes),
+        lastWorkerIdentity: text,
+        currentRetryIntervalMs: count,
+        taskQueue,
+        nextAttemptScheduleTimeMs: count,
+        lastAttemptCompleteTimeMs: count,
+        scheduleToCloseTimeoutMs: count,
+        scheduleToStartTimeoutMs: count,
+        startToCloseTimeoutMs: count,
+        heartbeatTimeoutMs: count,
+        retryPolicy,
+        priority: orNone(bytes),
+      }),
+    ),
+    pendingChildren: list(
+      record({ workflowId: text, runId: text, workflowType: text, initiatedEventId: count, parentClosePolicy: enumValue }),
+    ),
+    pendingWorkflowTask: orNone(
+      record({ started: flag, scheduledTimeMs: count, originalScheduledTimeMs: count, startedTimeMs: count, attempt: count }),
+    ),
+    aside: orNone(record({ failedCommand: text, reason: text, timeMs: count })),
+    requestIds: mapOf(record({ eventId: count, eventType: enumValue, buffered: flag })),
+  }),
+};
+
+const requestCodec: CodecUnderTest<HistoryRequest> = { encode: encodeHistoryRequest, decode: decodeHistoryRequest, byKind: requests };
+const answerCodec: CodecUnderTest<Answer> = { encode: encodeHistoryAnswer, decode: decodeHistoryAnswer, byKind: answers };
+
+describeCodec('asks of a history shard', requestCodec);
+describeCodec('answers of a history shard', answerCodec);
+
+test('golden: the numbers of asks and answers', () => {
+  expect(numbersOf(requestCodec)).toMatchInlineSnapshot(`
+    {
+      "cancelActivityTask": 16,
+      "completeActivityTask": 14,
+      "completeWorkflowTask": 9,
+      "describeWorkflow": 19,
+      "failActivityTask": 15,
+      "failWorkflowTask": 10,
+      "findChild": 7,
+      "getHistoryPosition": 20,
+      "queryWorkflow": 18,
+      "readHistory": 21,
+      "recordActivityHeartbeat": 17,
+      "recordChildClosed": 22,
+      "requestCancelWorkflow": 4,
+      "resetStickyTaskQueue": 11,
+      "scheduleFirstWorkflowTask": 6,
+      "signalWithStartWorkflow": 2,
+      "signalWorkflow": 3,
+      "startActivityTask": 12,
+      "startWorkflow": 1,
+      "startWorkflowTask": 8,
+      "terminateWorkflow": 5,
+      "withdrawActivityStart": 13,
+    }
+  `);
+  expect(numbersOf(answerCodec)).toMatchInlineSnapshot(`
+    {
+      "activityTask": 7,
+      "busy": 103,
+      "childFound": 5,
+      "deadline": 102,
+      "description": 14,
+      "done": 2,
+      "heartbeat": 9,
+      "historyPage": 13,
+      "historyPosition": 12,
+      "internal": 105,
+      "notHere": 106,
+      "queryAnswered": 10,
+      "queryRejected": 11,
+      "rejected": 1,
+      "signaled": 4,
+      "started": 3,
+      "tooLarge": 104,
+      "unavailable": 101,
+      "workflowTask": 6,
+      "workflowTaskCompleted": 8,
+    }
+  `);
+});
+
+test('the deadline of a query is as far away by another clock', () => {
+  const sentMs = 1_700_000_000_000;
+  const receivedMs = sentMs + 180_000;
+  const sent = { ...sample(requests.queryWorkflow), deadlineMs: sentMs + 10_000 };
+  expect(decodeHistoryRequest(encodeHistoryRequest(sent, sentMs), receivedMs)).toEqual({ ...sent, deadlineMs: receivedMs + 10_000 });
+});
+
+describe('as large as it may come', () => {
+  test('100,001 commands', () => {
+    const request = sample(requests.completeWorkflowTask);
+    const commands = Array.from({ length: 100_001 }, (_, at) => ({
+      type: 'startTimer' as const,
+      attributes: { timerId: String(at), startToFireTimeoutMs: at },
+      userMetadata: undefined,
+    }));
+    const read = decodeHistoryRequest(encodeHistoryRequest({ ...request, commands }, 0), 0);
+    expect(read).toMatchObject({ kind: 'completeWorkflowTask' });
+    // Element for element: a difference of two such lists cannot be printed.
+    const differs = read.kind === 'completeWorkflowTask' ? commands.find((sent, at) => !isSame(read.commands[at], sent)) : request;
+    expect(differs).toBeUndefined();
+  });
+
+  test('100,001 events, 8 MiB of them in one', () => {
+    const events = Array.from({ length: 100_000 }, (_, at) => Uint8Array.of(at & 255, at >> 8));
+    const large = new Uint8Array(8 * 1024 * 1024).fill(7);
+    const read = decodeHistoryAnswer(encodeHistoryAnswer({ kind: 'historyPage', events: [...events, large] }));
+    expect(read.kind === 'historyPage' && read.events.length).toBe(100_001);
+    expect(read.kind === 'historyPage' && read.events.at(-1)?.length).toBe(large.length);
+  });
+
+  function isSame(one: unknown, other: unknown): boolean {
+    return JSON.stringify(one) === JSON.stringify(other);
+  }
+});
+
+describe('what is no ask is refused', () => {
+  test.each([
+    ['without the run that it is about', [0x32, 0], 'OfRun.key is missing'],
+    ['with a policy that does not exist', [0x0a, 12, 0x0a, 0, 0x2a, 2, 0x12, 0, 0x32, 4, 0x08, 9, 0x10, 1], 'reuse_policy is 9'],
+  ])('%s', (_name, message, reason) => {
+    expect(() => decodeHistoryRequest(Uint8Array.from(message), 0)).toThrow(WireError);
+    expect(() => decodeHistoryRequest(Uint8Array.from(message), 0)).toThrow(reason);
+  });
+
+  test('with a word of no meaning', () => {
+    const encoded = encodeHistoryAnswer({ kind: 'rejected', rejection: { reason: 'not-built', message: '' } });
+    const other = Buffer.from(Buffer.from(encoded).toString('latin1').replace('not-built', 'not-bui1t'), 'latin1');
+    expect(() => decodeHistoryAnswer(other)).toThrow(new WireError('HistoryRejection.reason is "not-bui1t"'));
+  });
+
+  test('a time that is no time is not sent', () => {
+    const request = sample(requests.readHistory);
+    for (const firstEventId of [Number.NaN, 0.5, Infinity, 2 ** 53]) {
+      expect(() => encodeHistoryRequest({ ...request, firstEventId }, 0)).toThrow(WireError);
+    }
+    // Nothing of it is left for the next one.
+    expect(decodeHistoryRequest(encodeHistoryRequest(request, 0), 0)).toEqual(request);
+  });
+});

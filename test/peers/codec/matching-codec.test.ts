@@ -1,0 +1,190 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { AskFailure } from '../../../src/actors/asks.ts';
+import type { StartedTask } from '../../../src/actors/router.ts';
+import type { AddActivityTask, AddWorkflowTask, MatchingRequest } from '../../../src/matching/commands.ts';
+import type { MatchingRejection, MatchingReply } from '../../../src/matching/replies.ts';
+import type { MatchingTask, QueriedWorkflow } from '../../../src/matching/tasks.ts';
+import type { TaskQueuePartition } from '../../../src/matching/task-queue.ts';
+import {
+  decodeMatchingAnswer,
+  decodeMatchingRequest,
+  encodeMatchingAnswer,
+  encodeMatchingRequest,
+} from '../../../src/peers/codec/matching-codec.ts';
+import { WireError } from '../../../src/wire/runtime.ts';
+import { askFailures } from './arbitrary-ask-failure.ts';
+import { startedActivityTask, startedWorkflowTask } from './arbitrary-started-task.ts';
+import { anyNumber, type ByKind, bytes, count, flag, list, moment, orNone, queryResult, record, runKey, text, word } from './arbitrary.ts';
+import { describeCodec, numbersOf, sample, type CodecUnderTest } from './round-trip.ts';
+
+const queue: fc.Arbitrary<TaskQueuePartition> = record({
+  namespaceId: text,
+  name: text,
+  taskType: word('workflow', 'activity'),
+  partition: count,
+  kind: word('normal', 'sticky'),
+  version: fc.constant('' as const),
+});
+
+const task: fc.Arbitrary<MatchingTask> = record({
+  key: runKey,
+  historyShard: count,
+  scheduledEventId: count,
+  stamp: count,
+  expiryTimeMs: count,
+  taskId: count,
+});
+
+const workflow: fc.Arbitrary<QueriedWorkflow> = record({
+  key: runKey,
+  workflowType: text,
+  previousStartedEventId: count,
+  historyLastEventId: count,
+  taskQueueName: text,
+});
+
+function poll<Kind extends 'pollWorkflowTask' | 'pollActivityTask'>(kind: Kind) {
+  return record({
+    kind: fc.constant(kind),
+    queue,
+    pollRequestId: text,
+    identity: text,
+    deadlineMs: moment,
+    workerInstanceKey: text,
+    maxTasksPerSecond: orNone(anyNumber),
+    workerVersion: orNone(bytes),
+    forwardedFrom: orNone(count),
+  });
+}
+
+function add<Kind extends 'addWorkflowTask' | 'addActivityTask'>(kind: Kind) {
+  return record({ kind: fc.constant(kind), queue, task, forwardedFrom: orNone(count), holdUntilMs: moment });
+}
+
+const requests: ByKind<MatchingRequest> = {
+  pollWorkflowTask: poll('pollWorkflowTask'),
+  pollActivityTask: poll('pollActivityTask'),
+  addWorkflowTask: add('addWorkflowTask'),
+  addActivityTask: add('addActivityTask'),
+  dispatchQuery: record({ kind: fc.constant('dispatchQuery' as const), queue, queryId: text, workflow, query: bytes, deadlineMs: moment }),
+  answerQuery: record({ kind: fc.constant('answerQuery' as const), queue, queryId: text, result: queryResult }),
+  describeTaskQueue: record({ kind: fc.constant('describeTaskQueue' as const), queue }),
+  shutdownWorker: record({ kind: fc.constant('shutdownWorker' as const), queue, workerInstanceKey: text }),
+};
+
+const reasons: { readonly [Reason in MatchingRejection['reason']]: true } = {
+  'no-poller': true,
+  'query-expired': true,
+  'query-not-found': true,
+  'too-many-polls': true,
+  'too-many-queries': true,
+  'backlog-full': true,
+  'too-many-queues': true,
+};
+
+type Answer = MatchingReply<StartedTask> | AskFailure;
+
+const answers: ByKind<Answer> = {
+  ...askFailures,
+  rejected: record({
+    kind: fc.constant('rejected' as const),
+    rejection: record({ reason: word(...(Object.keys(reasons) as MatchingRejection['reason'][])), message: text }),
+  }),
+  done: record({ kind: fc.constant('done' as const) }),
+  emptyPoll: record({ kind: fc.constant('emptyPoll' as const) }),
+  task: record({
+    kind: fc.constant('task' as const),
+    task: fc.oneof<fc.Arbitrary<StartedTask>[]>(startedWorkflowTask, startedActivityTask),
+    origin: task,
+    pollRequestId: text,
+    backlogCountHint: count,
+  }),
+  queryTask: record({
+    kind: fc.constant('queryTask' as const),
+    queryId: text,
+    query: bytes,
+    workflow,
+    queuePartition: count,
+    sticky: flag,
+  }),
+  stickyUnavailable: record({ kind: fc.constant('stickyUnavailable' as const) }),
+  noMatch: record({ kind: fc.constant('noMatch' as const) }),
+  queryAnswer: record({ kind: fc.constant('queryAnswer' as const), result: queryResult }),
+  taskQueueDescription: record({
+    kind: fc.constant('taskQueueDescription' as const),
+    pollers: list(record({ identity: text, lastAccessTimeMs: count, ratePerSecond: orNone(anyNumber) })),
+    backlogCountHint: count,
+    backlogAgeMs: count,
+    ackLevel: count,
+    readLevel: count,
+    ratePerSecond: orNone(anyNumber),
+  }),
+};
+
+const requestCodec: CodecUnderTest<MatchingRequest> = { encode: encodeMatchingRequest, decode: decodeMatchingRequest, byKind: requests };
+const answerCodec: CodecUnderTest<Answer> = { encode: encodeMatchingAnswer, decode: decodeMatchingAnswer, byKind: answers };
+
+describeCodec('asks of a matching host', requestCodec);
+describeCodec('answers of a matching host', answerCodec);
+
+test('golden: the numbers of asks and answers', () => {
+  expect(numbersOf(requestCodec)).toMatchInlineSnapshot(`
+    {
+      "addActivityTask": 4,
+      "addWorkflowTask": 3,
+      "answerQuery": 6,
+      "describeTaskQueue": 7,
+      "dispatchQuery": 5,
+      "pollActivityTask": 2,
+      "pollWorkflowTask": 1,
+      "shutdownWorker": 8,
+    }
+  `);
+  expect(numbersOf(answerCodec)).toMatchInlineSnapshot(`
+    {
+      "busy": 103,
+      "deadline": 102,
+      "done": 2,
+      "emptyPoll": 3,
+      "internal": 105,
+      "noMatch": 7,
+      "notHere": 106,
+      "queryAnswer": 8,
+      "queryTask": 5,
+      "rejected": 1,
+      "stickyUnavailable": 6,
+      "task": 4,
+      "taskQueueDescription": 9,
+      "tooLarge": 104,
+      "unavailable": 101,
+    }
+  `);
+});
+
+const sentMs = 1_700_000_000_000;
+/** The receiver's clock is three minutes behind. */
+const receivedMs = sentMs - 180_000;
+
+test.each(['pollWorkflowTask', 'pollActivityTask', 'dispatchQuery'] as const)(
+  'the deadline of %s is as far away by another clock',
+  (kind) => {
+    const sent = { ...sample<Extract<MatchingRequest, { readonly deadlineMs: number }>>(requests[kind]), deadlineMs: sentMs + 60_000 };
+    expect(decodeMatchingRequest(encodeMatchingRequest(sent, sentMs), receivedMs)).toMatchObject({ deadlineMs: receivedMs + 60_000 });
+  },
+);
+
+test.each(['addWorkflowTask', 'addActivityTask'] as const)('%s is held as long by another clock, or not at all', (kind) => {
+  const held = { ...sample<AddWorkflowTask | AddActivityTask>(requests[kind]), holdUntilMs: sentMs + 5_000 };
+  const read = (sent: MatchingRequest): MatchingRequest => decodeMatchingRequest(encodeMatchingRequest(sent, sentMs), receivedMs);
+  expect(read(held)).toMatchObject({ holdUntilMs: receivedMs + 5_000 });
+  expect(read({ ...held, holdUntilMs: sentMs })).toMatchObject({ holdUntilMs: receivedMs });
+  expect(read({ ...held, holdUntilMs: 0 })).toMatchObject({ holdUntilMs: 0 });
+});
+
+test('a started task of no kind is refused', () => {
+  // TaskReply { origin { key {} } }
+  expect(() => decodeMatchingAnswer(Uint8Array.of(0x22, 4, 0x1a, 2, 0x0a, 0))).toThrow(
+    new WireError('a started task of a kind that this version does not know'),
+  );
+});
