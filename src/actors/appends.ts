@@ -122,12 +122,14 @@ export class Appends {
     if (service.underWay === undefined) this.#lookBack(service, this.#ownership.position.cursor.offset, undefined);
   }
 
-  /** It is a proof for reads if it is where we expect it. */
+  /** An end where we expect it is a proof for reads; but not before what was confirmed is found unchanged behind a new leader (T6). */
   endFound(service: Service, found: FoundEnd): void {
     const { position, barrier } = this.#ownership;
-    if (found.end <= position.cursor.offset && !service.suspect) return barrier.prove(found.asked);
-    if (service.underWay === undefined) this.#lookBack(service, found.end, undefined, found.asked);
-    else service.underWay.endPending = found;
+    const { underWay, suspect } = service;
+    const isTrusted = !suspect && underWay?.kind !== 'lookBack';
+    if (isTrusted && found.end <= position.cursor.offset) return barrier.prove(found.asked);
+    if (underWay === undefined) this.#lookBack(service, found.end, undefined, found.asked);
+    else underWay.endPending = found;
   }
 
   #lookBack(service: Service, until: number, batch: Append | undefined, endAsked = 0): void {

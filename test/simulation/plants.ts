@@ -250,9 +250,16 @@ export const plants: readonly Plant[] = [
   {
     name: 'takes any end of the log for proof',
     file: APPENDS,
-    search: 'if (found.end <= position.cursor.offset && !service.suspect) return',
+    search: 'if (isTrusted && found.end <= position.cursor.offset) return',
     replace: 'if (found.end >= 0) return',
     caughtBy: 'seeds',
+  },
+  {
+    name: 'takes an end of the log for proof while it looks back',
+    file: APPENDS,
+    search: "const isTrusted = !suspect && underWay?.kind !== 'lookBack';",
+    replace: 'const isTrusted = !suspect;',
+    caughtBy: 'scenarios',
   },
   {
     name: 'does not watch the log while idle',

@@ -109,6 +109,16 @@ class Stage {
     };
   }
 
+  /** What happens while the next question for the log's end is on its way. */
+  atNextEnd({ log }: Server, happens: () => void): void {
+    const end = log.end.bind(log);
+    log.end = (id) => {
+      log.end = end;
+      happens();
+      return end(id);
+    };
+  }
+
   /** Every scenario ends with the checks of the random runs. */
   checkAll(): void {
     const entries = entriesThatCount(this.records);
@@ -165,6 +175,11 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'T5', name: 'a claim that is cut off again stops the partition with an alarm', run: claimLost },
   { rule: 'T6', name: 'after a lost connection the last confirmed record must be found unchanged', run: tailReplaced },
   { rule: 'T6', name: 'after a leader change nothing is confirmed before the tail was looked at', run: leaderChanged },
+  {
+    rule: 'T6',
+    name: 'a leader change while the end is asked for: no read is answered before the tail was looked at',
+    run: leaderChangedInProof,
+  },
   { rule: 'T7', name: 'an owner that was paused over a takeover answers no read', run: pausedReader },
   { rule: 'T7', name: 'an idle owner answers reads with proof, without an append', run: provenRead },
   { rule: 'T8', name: 'owner and other readers fold the same from a journal full of void records', run: oneFold },
@@ -538,6 +553,25 @@ async function leaderChanged(): Promise<void> {
   short.broker.loseTail(partitionId(0), 1);
   short.a.reconnect();
   await short.until('failed', () => short.status(short.a).state === 'failed');
+}
+
+async function leaderChangedInProof(): Promise<void> {
+  const replaced = new Stage();
+  await replaced.active(replaced.a);
+  await replaced.add(replaced.a, 'x');
+  replaced.atNextEnd(replaced.a, () => {
+    replaced.broker.loseTail(partitionId(0), 1);
+    replaced.inject({ epoch: 0, sequence: 5 });
+    replaced.a.reconnect();
+  });
+  same((await replaced.ask(replaced.a, { kind: 'read' })).kind, 'unavailable', 'the end is where it was, what was confirmed is not');
+  same(replaced.status(replaced.a).state, 'failed', 'offsets fit, the record does not');
+  const unchanged = new Stage();
+  await unchanged.active(unchanged.a);
+  await unchanged.add(unchanged.a, 'x');
+  unchanged.atNextEnd(unchanged.a, () => unchanged.a.reconnect());
+  same(await unchanged.ask(unchanged.a, { kind: 'read' }), { kind: 'entries', entries: ['x'] }, 'a tail that is unchanged');
+  unchanged.checkAll();
 }
 
 async function pausedReader(): Promise<void> {
