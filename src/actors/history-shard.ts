@@ -408,7 +408,7 @@ function queryDispatchOutcome(reply: MatchingAnswer<DispatchQuery>): QueryDispat
       return { kind: 'expired' };
     case 'rejected':
       if (reply.rejection.reason === 'query-expired') return { kind: 'expired' };
-      return { kind: 'refused', message: reply.rejection.message };
+      return reply.rejection.reason === 'no-poller' ? { kind: 'noPoller' } : { kind: 'queueFull', message: reply.rejection.message };
     case 'stickyUnavailable':
       return { kind: 'noPoller' };
     case 'notHere':

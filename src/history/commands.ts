@@ -391,7 +391,8 @@ export type QueryDispatchOutcome =
   | { readonly kind: 'noPoller' }
   /** No worker took it in time. */
   | { readonly kind: 'expired' }
-  | { readonly kind: 'refused'; readonly message: string };
+  /** As many queries wait for the workers of that queue as may. */
+  | { readonly kind: 'queueFull'; readonly message: string };
 
 /** Completions of transfer tasks that no other record has carried yet. No reply. */
 export type FlushFinishedTasks = { readonly kind: 'flushFinishedTasks' };

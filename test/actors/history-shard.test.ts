@@ -20,7 +20,8 @@ import { defaultHistoryLimits, type HistoryLimits } from '../../src/history/limi
 import type { HistoryReply, StartedWorkflowTask } from '../../src/history/replies.ts';
 import { historyShardOf } from '../../src/kernel/shard.ts';
 import type { DispatchQuery } from '../../src/matching/commands.ts';
-import type { QueryAnswer, StickyUnavailable } from '../../src/matching/replies.ts';
+import { noPoller, tooManyQueries } from '../../src/matching/rejections.ts';
+import type { MatchingRejected, QueryAnswer, StickyUnavailable } from '../../src/matching/replies.ts';
 import type { MatchingTask } from '../../src/matching/tasks.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
@@ -52,7 +53,7 @@ class Bench {
   /** What this process has folded of it; it has no namespaces. */
   readonly registry: { view: Registry['view'] } = { view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } };
   /** What matching answers to a query. */
-  onQuery: (query: DispatchQuery) => QueryAnswer | StickyUnavailable = () => ({ kind: 'stickyUnavailable' });
+  onQuery: (query: DispatchQuery) => QueryAnswer | StickyUnavailable | MatchingRejected = () => ({ kind: 'stickyUnavailable' });
 
   constructor(
     log = new MemoryLog(),
@@ -532,6 +533,20 @@ test('an hour in doubt makes no work of its own', async () => {
   advance(3_600);
   expect(budget.bytes).toBe(bytes);
   await waiting;
+});
+
+test.each([
+  [noPoller, 'failed-precondition'],
+  [tooManyQueries, 'busy-workflow'],
+] as const)('a query that its queue refuses ($rejection.reason) is answered with what callers make of that', async (refusal, reason) => {
+  const bench = await open(new MemoryLog());
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  await bench.ask(completion(await startedTask(bench), []));
+  bench.onQuery = () => refusal;
+  const query = { kind: 'queryWorkflow', key, queryId: 'q', query: Uint8Array.of(1), rejectCondition: 0, deadlineMs: FAR_AWAY_MS } as const;
+  const { message } = refusal.rejection;
+  expect(await bench.ask(query)).toEqual({ kind: 'rejected', rejection: { reason, message } });
 });
 
 test.each([

@@ -152,8 +152,8 @@ describe('what became of a direct query', () => {
     const nobody = refusal('failed-precondition', 'no poller seen for task queue recently, worker may be down');
     expect(outcome(shard, { kind: 'noPoller' }, query)).toEqual([{ kind: 'reply', askId, reply: nobody }]);
     expect(outcome(shard, { kind: 'expired' }, query)).toEqual([{ kind: 'reply', askId, reply: late }]);
-    expect(outcome(shard, { kind: 'refused', message: 'full' }, query)).toEqual([
-      { kind: 'reply', askId, reply: refusal('failed-precondition', 'full') },
+    expect(outcome(shard, { kind: 'queueFull', message: 'full' }, query)).toEqual([
+      { kind: 'reply', askId, reply: refusal('busy-workflow', 'full') },
     ]);
   });
 });

@@ -41,12 +41,13 @@ export function finishQueryDispatch(draft: Draft, { query, outcome, remainingMs 
       return answer(draft, query, queryReply(outcome.result, draft.limits.blobBytesMax));
     case 'noPoller':
       if (triesNext) return tryNormalQueue(draft, query);
-      return answer(draft, query, refused('no poller seen for task queue recently, worker may be down'));
+      return answer(draft, query, noPoller);
     case 'expired':
       if (triesNext) return tryNormalQueue(draft, query);
       return answer(draft, query, reject({ reason: 'query-timed-out', message: 'context deadline exceeded' }));
-    case 'refused':
-      return answer(draft, query, refused(outcome.message));
+    case 'queueFull':
+      // As with a workflow's own buffer: callers try again.
+      return answer(draft, query, reject({ reason: 'busy-workflow', message: outcome.message }));
     default:
       return unreachable(outcome);
   }
@@ -63,9 +64,8 @@ function answer(draft: Draft, { askId }: DirectQuery, reply: HistoryReply): unde
   draft.effects.push({ kind: 'reply', askId, reply });
 }
 
-function refused(message: string): HistoryReply {
-  return reject({ reason: 'failed-precondition', message });
-}
+/** Clients compare this text. */
+const noPoller = reject({ reason: 'failed-precondition', message: 'no poller seen for task queue recently, worker may be down' });
 
 export function queryReply(result: QueryResult, blobBytesMax: number): HistoryReply {
   if (result.answer !== undefined && result.answer.length > blobBytesMax) {
