@@ -147,6 +147,17 @@ describe('forwards', () => {
     expect((await history({ nextPageToken: first.nextPageToken })).ids).toEqual(range(257, 301));
   });
 
+  test('whoever begins to wait in the middle of a reading gets each event once', async () => {
+    lastEventId = 300;
+    tailEvents = [event(301), event(302)];
+    const first = await history();
+    const second = await history({ waitNewEvent: true, nextPageToken: first.nextPageToken });
+    expect(second.ids).toEqual(range(257, 300));
+    whenWaited = () => ({ lastEventId: 303 });
+    const third = await history({ waitNewEvent: true, nextPageToken: second.nextPageToken });
+    expect(third.ids).toEqual(range(301, 303));
+  });
+
   test('a long poll answer goes on here', async () => {
     const task = {
       ...startedWorkflowTask,

@@ -128,6 +128,18 @@ describe('what became of a direct query', () => {
     expect(shard.pendingTask('workflowTask')).toMatchObject({ taskQueue: { name: 'queue' } });
   });
 
+  test('another worker took the workflow over meanwhile: it keeps its stickiness', () => {
+    const shard = idle();
+    ask(shard);
+    const query = dispatched(shard);
+    shard.signal();
+    const taskQueue = { ...sticky.taskQueue, name: 'sticky of another' };
+    shard.complete(shard.pollWorkflowTask(), [], { sticky: { ...sticky, taskQueue } });
+    expect(outcome(shard, { kind: 'noPoller' }, query)).toMatchObject([{ kind: 'directQuery', taskQueue: { name: 'queue' } }]);
+    shard.signal();
+    expect(shard.pendingTask('workflowTask')).toMatchObject({ taskQueue: { name: 'sticky of another' } });
+  });
+
   test('the workflow closed meanwhile: any worker may answer, and nothing is written', () => {
     const shard = idle();
     ask(shard);

@@ -73,7 +73,9 @@ async function forwards(
   const token = request.nextPageToken.length === 0 ? undefined : pageToken(context, request.nextPageToken, asked, false);
   checkBound('GetWorkflowExecutionHistoryRequest.history_event_filter_type', request.historyEventFilterType);
   if (request.historyEventFilterType === HistoryEventFilterType.CLOSE_EVENT) return closeEvent(context, call, token?.key ?? asked, wait);
-  let reading = token ?? (await firstReading(context, call, asked, wait));
+  let reading = token ?? (await firstReading(context, call, asked));
+  // A worker whose cache missed needs the events of its transient task; who follows a run would get them twice.
+  if (wait) reading = { ...reading, tailEvents: noEvents };
   if (reading.nextEventId > reading.lastEventId && reading.open && wait) {
     const position = await waitBeyond(context, call, reading.key, reading.lastEventId, false);
     if (position === 'ended' || position.lastEventId <= reading.lastEventId) return answer(noEvents, waitingToken(context, reading));
@@ -92,15 +94,14 @@ async function forwards(
   return answer(page.events, goesOn ? waitingToken(context, { ...reading, nextEventId: reading.lastEventId + 1 }) : page.nextPageToken);
 }
 
-async function firstReading(context: HandlerContext, call: Call, asked: RunKey, wait: boolean): Promise<Reading> {
+async function firstReading(context: HandlerContext, call: Call, asked: RunKey): Promise<Reading> {
   const position = await positionNow(context, call, asked);
   return {
     key: position.key,
     nextEventId: position.firstEventId,
     lastEventId: position.lastEventId,
     open: !position.closed,
-    // A worker whose cache missed needs the events of its transient task; who follows a run would get them twice.
-    tailEvents: wait || showsStoredEventsOnly(call) ? noEvents : position.tailEvents,
+    tailEvents: showsStoredEventsOnly(call) ? noEvents : position.tailEvents,
   };
 }
 

@@ -56,7 +56,8 @@ export function finishQueryDispatch(draft: Draft, { query, outcome, remainingMs 
 /** Any worker, with the whole history. The next workflow task goes there as well. */
 function tryNormalQueue(draft: Draft, query: DirectQuery): undefined {
   const run = findRun(draft.shard, query.key);
-  if (run !== undefined && isRunning(run)) clearStickiness(draft, run);
+  // Another worker may have taken the workflow over meanwhile.
+  if (run !== undefined && isRunning(run) && run.sticky?.taskQueue.name === query.taskQueue.name) clearStickiness(draft, run);
   draft.effects.push({ ...query, taskQueue: query.normalTaskQueue, scheduleToStartTimeoutMs: 0 });
 }
 
