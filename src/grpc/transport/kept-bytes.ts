@@ -25,9 +25,11 @@ export class KeptBytes {
   remove(session: ServerHttp2Session, bytes: number): void {
     const kept = this.#bySession.get(session);
     if (kept === undefined) return;
-    this.#bytes -= bytes;
-    if (kept === bytes) this.#bySession.delete(session);
-    else this.#bySession.set(session, kept - bytes);
+    // Of a connection that is destroyed nothing more is counted, though calls of it may still finish.
+    const counted = Math.min(kept, bytes);
+    this.#bytes -= counted;
+    if (kept === counted) this.#bySession.delete(session);
+    else this.#bySession.set(session, kept - counted);
   }
 
   #cutLargest(): void {
