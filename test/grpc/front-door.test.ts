@@ -151,6 +151,17 @@ describe('grpc.health.v1', () => {
     expect([error.code, error.details]).toEqual([codes.NOT_FOUND, 'unknown service x']);
   });
 
+  test.each(['Check', 'Watch'])('%s of a malformed request is its sender’s mistake', async (method) => {
+    const bugs: string[] = [];
+    const { client } = await bench({ logger: { ...silentLogger, error: (message) => void bugs.push(message) } });
+    const error = await client.refusal(`/grpc.health.v1.Health/${method}`, Buffer.from([10, 5]));
+    expect([error.code, error.details]).toEqual([
+      codes.INVALID_ARGUMENT,
+      'grpc: error unmarshalling request: field at byte 2 needs 5 bytes, 0 are left',
+    ]);
+    expect(bugs).toEqual([]);
+  });
+
   test('Watch tells what is, then what changes, until it is cancelled', async () => {
     const { frontend, address } = await bench();
     const client = new Client(address, credentials.createInsecure());

@@ -3,12 +3,14 @@ import {
   encodeHealthCheckResponse,
   HealthCheckResponseServingStatus as ServingStatus,
 } from '../../wire/generated/lean/health.ts';
+import { requestLimits } from '../../wire/runtime.ts';
 import type { ServerCondition } from '../../actors/census.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { unary } from '../method.ts';
 import type { Service } from '../transport/call.ts';
 import type { HealthReport } from '../transport/plain-http.ts';
+import { decodedWithin } from '../validation/request-limits.ts';
 
 /** Longer lists help nobody; `partitionsNotServed` counts them all. */
 const partitionsListedMax = 100;
@@ -84,7 +86,7 @@ export function healthService(health: Health): Service {
         {
           kind: 'serverStream',
           handle: (request, call, send) => {
-            const { service } = decodeHealthCheckRequest(request);
+            const { service } = decodedWithin(requestLimits, decodeHealthCheckRequest, request);
             let told: number | undefined;
             const report = (): void => {
               const status = health.statusOf(service);
