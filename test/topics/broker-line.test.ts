@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { AssertionError } from '../../src/kernel/assert.ts';
 import { BrokerLine } from '../../src/topics/kafka/broker-line.ts';
 import type { InnerBroker } from '../../src/topics/kafka/broker-line.ts';
 
@@ -54,4 +55,17 @@ test.each([
   expect(line.waitingMs()).toBeLessThan(hourMs / 2);
   line.close('the test is over');
   await sent;
+});
+
+test('a bug of ours on the way to a broker fails who asked: nobody waits for ever, and the process goes on', async () => {
+  const line = new BrokerLine({
+    create: () => Promise.reject(new AssertionError('planted')),
+    describe: () => 'the broker',
+    heard: () => {},
+    timedOut: () => {},
+    throttled: () => {},
+  });
+  await expect(line.send(request)).rejects.toThrow('planted');
+  await expect(line.open()).rejects.toThrow('planted');
+  expect(line.waitingMs()).toBe(0);
 });

@@ -132,7 +132,11 @@ export class BrokerLine {
       (error: unknown) => {
         if (!this.#attempts.delete(attempt)) return;
         if (isRequestTimeout(error)) this.#options.timedOut();
-        reject(kafkaFailure(error, this.#options.describe()));
+        try {
+          reject(kafkaFailure(error, this.#options.describe()));
+        } catch (bug) {
+          reject(bug);
+        }
       },
     );
     return promise;
