@@ -35,6 +35,7 @@ import { type AskFailure, isAskFailure, NOBODY, internalError } from './asks.ts'
 import { HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
 import { LogError } from './log.ts';
 import { OWN_COMMAND_ATTEMPTS_MAX, OwnCommands } from './own-commands.ts';
+import { PageReads } from './page-reads.ts';
 import { PartitionActor, type ActorOptions } from './partition-actor.ts';
 import type { CommitSubscriber, PartitionCore, PartitionMemory, PartitionShell } from './partition-core.ts';
 import type { Asker, MatchingAnswer } from './router.ts';
@@ -96,7 +97,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   }
 
   cancel(askId: number): void {
-    this.actor.cancel(askId);
+    if (this.actor.memory?.pageReads.leave(askId) !== true) this.actor.cancel(askId);
   }
 
   /** A registry that is behind the asker's would call unknown what its worker rightly uses. */
@@ -118,8 +119,10 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
     const { clock, sink } = this.#options;
     const answer = (events: readonly Uint8Array[]): void => void sink.answer(askId, { kind: 'historyPage', events });
     const page = memory.store.page(key.runId, firstEventId, lastEventId, { eventsMax, bytesMax });
-    if (page instanceof Promise) void page.then(answer, (error: unknown) => this.#notRead(askId, key, error));
-    else clock.soon(() => answer(page));
+    if ('read' in page) {
+      const { bytes } = page;
+      memory.pageReads.add(askId, { bytes, read: () => page.read().then(answer, (error: unknown) => this.#notRead(askId, key, error)) });
+    } else clock.soon(() => answer(page));
     return undefined;
   }
 
@@ -144,6 +147,7 @@ class HistoryMemory
   readonly host = this;
   readonly subscribers: readonly CommitSubscriber<HistoryRecord>[];
   readonly store: HistoryStore;
+  readonly pageReads = new PageReads();
   readonly #options: HistoryShardOptions;
   readonly #core: HistoryCore;
   readonly #tenure: Tenure<HistoryCommand>;
@@ -232,6 +236,7 @@ class HistoryMemory
   }
 
   deactivated(): void {
+    this.pageReads.clear();
     this.#transfers.close();
     this.#alarm.set(Infinity);
   }

@@ -44,6 +44,9 @@ export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 export type PageLimits = { readonly eventsMax: number; readonly bytesMax: number };
 
+/** A page that the log must be read for again; `bytes`: what that takes in memory, roughly. */
+export type PageInLog = { readonly bytes: number; read(): Promise<readonly Uint8Array[]> };
+
 /** Reads one journal record again and gives the event bytes that it holds of one run. */
 export type RereadEvents = (offset: number, runId: string) => Promise<readonly Uint8Array[]>;
 
@@ -108,19 +111,15 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     for (const batch of batches) this.#drop(batch);
   }
 
-  /**
-   * Events `firstEventId … lastEventId`, as many as the limits allow but at least one. At once when cached; a promise when the log
-   * must be read again.
-   */
-  page(
-    runId: string,
-    firstEventId: number,
-    lastEventId: number,
-    limits: PageLimits,
-  ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+  /** Events `firstEventId … lastEventId`, as many as the limits allow but at least one: at once when cached, else how to get them. */
+  page(runId: string, firstEventId: number, lastEventId: number, limits: PageLimits): readonly Uint8Array[] | PageInLog {
     const wanted = this.#stretch(runId, firstEventId, lastEventId);
     if (wanted.every(isCached)) return cutPage(wanted, firstEventId, lastEventId, limits);
-    return this.#reload(runId, wanted, limits).then((loaded) => cutPage(loaded, firstEventId, lastEventId, limits));
+    const bytes = wanted.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    return {
+      bytes: Math.min(bytes, limits.bytesMax + (wanted[0]?.sizeBytes ?? 0)),
+      read: async () => cutPage(await this.#reload(runId, wanted, limits), firstEventId, lastEventId, limits),
+    };
   }
 
   /** The same, if it is cached and the limit of bytes cuts nothing off. */

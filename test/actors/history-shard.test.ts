@@ -659,6 +659,35 @@ describe('pages that must be read again', () => {
     expect(await bench.eventsOf(await bench.start('wf'))).toBe(2);
   });
 
+  test('are read a few MiB at a time, however many are asked for; what is given up before its turn is not read', async () => {
+    const log = new MemoryLog();
+    const bench = await open(log, 0);
+    const key = await bench.start('wf', 0, { input: new Uint8Array(1024 * 1024) });
+    let reading = 0;
+    let readingMax = 0;
+    let reads = 0;
+    const read = log.read.bind(log);
+    log.read = async (...from) => {
+      reads += 1;
+      readingMax = Math.max(readingMax, ++reading);
+      await turns(2);
+      reading -= 1;
+      return read(...from);
+    };
+    const answers: string[] = [];
+    const askIds = Array.from({ length: 100 }, () =>
+      bench.router.askHistory(1, { kind: 'readHistory', key, ...page, bytesMax: 4 * 1024 * 1024 }, FAR_AWAY_MS, ({ kind }) =>
+        answers.push(kind),
+      ),
+    );
+    for (const askId of askIds.slice(50)) bench.router.cancel(askId);
+    await until(() => answers.length === 50);
+    expect(new Set(answers)).toEqual(new Set(['historyPage']));
+    expect(readingMax).toBeGreaterThan(1);
+    expect(readingMax).toBeLessThanOrEqual(8);
+    expect(reads).toBe(50);
+  });
+
   test('cannot be had while the log is out of reach, which is no bug', async () => {
     const bench = await open(new MemoryLog(), 0);
     const key = await bench.start('wf');
