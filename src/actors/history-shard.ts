@@ -30,6 +30,7 @@ import type { HistoryEffect } from '../history/effects.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply, HistoryWire, StartedWorkflowTask } from '../history/replies.ts';
+import { taskQueueKind } from '../history/wire-enums.ts';
 import type { DispatchQuery } from '../matching/commands.ts';
 import { type AskFailure, isAskFailure, NOBODY, internalError } from './asks.ts';
 import { HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
@@ -369,7 +370,7 @@ class HistoryMemory
   /** Asks a worker, by way of matching. What the answer means, and which queue is tried next, is for the core to decide. */
   #dispatchQuery(query: DirectQuery): void {
     const { clock, layout, router, sink } = this.#options;
-    const sticky = query.taskQueue.kind === 2;
+    const sticky = query.taskQueue.kind === taskQueueKind.sticky;
     const queue: TaskQueuePartition = {
       namespaceId: query.key.namespaceId,
       name: query.taskQueue.name,

@@ -150,18 +150,18 @@ export class Draft {
   }
 
   toRecord(): HistoryRecord {
-    const about = this.runs[0];
-    assert(about !== undefined || this.#finished.size > 0, 'a record is about a run, or about finished tasks');
+    const first = this.runs[0];
+    assert(first !== undefined || this.#finished.size > 0, 'a record is about a run, or about finished tasks');
     const runs: RunChange[] = [];
     for (const run of this.runs) if (run.changed) runs.push(run.toChange());
     return {
       schema: recordSchema,
       timeMs: this.nowMs,
       type: recordType(runs),
-      namespaceId: about?.run.key.namespaceId ?? '',
-      namespace: about?.run.namespace ?? '',
-      workflowId: about?.run.key.workflowId ?? '',
-      runId: about?.run.key.runId ?? '',
+      namespaceId: first?.run.key.namespaceId ?? '',
+      namespace: first?.run.namespace ?? '',
+      workflowId: first?.run.key.workflowId ?? '',
+      runId: first?.run.key.runId ?? '',
       runs,
       tasks: this.#tasks.filter(isKept),
       finishedTaskIds: [...this.#finished],
@@ -210,8 +210,8 @@ export class RunDraft {
     this.#writing = true;
     const { speculative } = this.draft.volatile;
     if (speculative.size === 0) return;
-    const onTrial = speculative.get(this.run.key.runId);
-    if (onTrial !== undefined && isRunning(this.run)) makeSpeculativeReal(this, onTrial);
+    const workflowTask = speculative.get(this.run.key.runId);
+    if (workflowTask !== undefined && isRunning(this.run)) makeSpeculativeReal(this, workflowTask);
   }
 
   /** Writes an event; answers its id. */

@@ -145,7 +145,7 @@ function closeChildren(run: RunDraft): void {
   if (run.run.children.size === 0) return;
   for (const child of run.run.children.values()) {
     const { attributes, runId } = child;
-    // Its task stays until it is known whether the child started; if it did, the policy is applied then (child.ts).
+    // Its task stays until it is known whether the child started; if it did, the policy is applied then (child-outcomes.ts).
     if (runId === '') continue;
     const policy = attributes.parentClosePolicy;
     if (policy !== parentClosePolicy.terminate && policy !== parentClosePolicy.requestCancel) continue;
