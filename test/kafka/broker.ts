@@ -3,12 +3,11 @@
  *
  *   1. `KAFKA_BROKERS`: addresses of a broker that runs already; tests create topics of their own there and leave them
  *   2. Java and Kafka's jars (`KAFKA_LIBS`, the cache, or Maven): a broker of our own
- *   3. a Docker engine that answers: the image apache/kafka
+ *   3. a Docker engine that answers: the image apache/kafka, by testcontainers
  *   4. none: `undefined`, with a reason that the test run prints; an error when CI=1
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { startDockerBroker } from './docker-broker.ts';
 import { findKafkaLibs } from './kafka-libs.ts';
 import { LocalBroker } from './local-broker.ts';
 import type { LocalBrokerOptions } from './local-broker.ts';
@@ -39,9 +38,11 @@ async function obtain(): Promise<KafkaForTests | NoKafka> {
     const local = await LocalBroker.start(tools);
     return { brokers: local.brokers, how: 'a local JVM', stop: () => local.stop() };
   }
-  const docker = await startDockerBroker();
-  if ('brokers' in docker) return { ...docker, how: 'Docker' };
-  return { brokers: undefined, reason: `${tools.reason}; ${docker.missing}; KAFKA_BROKERS is not set` };
+  // Where there is a broker already, nobody waits for that package to be loaded.
+  const { startContainerBroker } = await import('./container-broker.ts');
+  const container = await startContainerBroker();
+  if ('brokers' in container) return { ...container, how: 'Docker' };
+  return { brokers: undefined, reason: `${tools.reason}; ${container.missing}; KAFKA_BROKERS is not set` };
 }
 
 /** Whether a suite that needs a broker of its own can run here; says so loudly when not, and fails when CI=1. */
