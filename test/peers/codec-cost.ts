@@ -1,0 +1,112 @@
+/**
+ * `node test/peers/codec-cost.ts`: what asks cost as bytes, CPU microseconds for an ask and its answer at both ends. The asks are those of
+ * real workflows with one activity each. Not a test: a figure to look at.
+ */
+import { Router } from '../../src/actors/router.ts';
+import {
+  decodeHistoryAnswer,
+  decodeHistoryRequest,
+  encodeHistoryAnswer,
+  encodeHistoryRequest,
+} from '../../src/peers/codec/history-codec.ts';
+import {
+  decodeMatchingAnswer,
+  decodeMatchingRequest,
+  encodeMatchingAnswer,
+  encodeMatchingRequest,
+} from '../../src/peers/codec/matching-codec.ts';
+import { RawDriver } from '../bench/raw-driver.ts';
+import { memoryServer } from '../support/memory-server.ts';
+
+type Kinded = { readonly kind: string };
+
+type Codec<Request, Answer> = {
+  readonly encodeRequest: (request: Request, nowMs: number) => Uint8Array;
+  readonly decodeRequest: (bytes: Uint8Array, nowMs: number) => Request;
+  readonly encodeAnswer: (answer: Answer) => Uint8Array;
+  readonly decodeAnswer: (bytes: Uint8Array) => Answer;
+};
+
+const historyCodec = {
+  encodeRequest: encodeHistoryRequest,
+  decodeRequest: decodeHistoryRequest,
+  encodeAnswer: encodeHistoryAnswer,
+  decodeAnswer: decodeHistoryAnswer,
+};
+const matchingCodec = {
+  encodeRequest: encodeMatchingRequest,
+  decodeRequest: decodeMatchingRequest,
+  encodeAnswer: encodeMatchingAnswer,
+  decodeAnswer: decodeMatchingAnswer,
+};
+
+type Exchange = { readonly name: string; readonly bytes: number; readonly carry: () => void };
+
+function exchange<Request extends Kinded, Answer extends Kinded>(
+  codec: Codec<Request, Answer>,
+  request: Request,
+  answer: Answer,
+): Exchange {
+  return {
+    name: `${request.kind} → ${answer.kind}`,
+    bytes: codec.encodeRequest(request, 0).length + codec.encodeAnswer(answer).length,
+    carry: () => {
+      codec.decodeRequest(codec.encodeRequest(request, 0), 0);
+      codec.decodeAnswer(codec.encodeAnswer(answer));
+    },
+  };
+}
+
+const workflows = 200;
+const rounds = 60;
+const exchanges = await exchangesOfWorkflows();
+for (let warmUp = 0; warmUp < 10; warmUp++) costUs(exchanges);
+
+const rows = [...Map.groupBy(exchanges, ({ name }) => name)].map(([name, same]) => ({
+  'ask → answer': name,
+  'per workflow': same.length / workflows,
+  bytes: Math.round(same.reduce((sum, { bytes }) => sum + bytes, 0) / same.length),
+  µs: costUs(same).toFixed(1),
+}));
+console.table(rows);
+const us = costUs(exchanges);
+const asks = exchanges.length / workflows;
+console.log(`${asks.toFixed(1)} asks per workflow, ${us.toFixed(1)} µs each, ${(us * asks).toFixed(0)} µs per workflow`);
+
+/** Of one of them, on average. */
+function costUs(which: readonly Exchange[]): number {
+  const before = process.cpuUsage();
+  for (let round = 0; round < rounds; round++) for (const { carry } of which) carry();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / (rounds * which.length);
+}
+
+async function exchangesOfWorkflows(): Promise<readonly Exchange[]> {
+  const recorded: Exchange[] = [];
+  recordAsks(recorded);
+  const server = await memoryServer();
+  const driver = await RawDriver.open({ name: 'memory', address: server.address, namespace: 'default', pids: [] });
+  await driver.runOne();
+  recorded.length = 0;
+  for (let done = 0; done < workflows; done++) await driver.runOne();
+  const taken = [...recorded];
+  await driver.close();
+  await server.stop();
+  return taken;
+}
+
+/** Whatever routers are asked from now on, once it is answered. */
+function recordAsks(into: Exchange[]): void {
+  Router.prototype.askHistory = function (shard, request, deadlineMs, onReply) {
+    return this.history.ask(shard, request, deadlineMs, (answer) => {
+      into.push(exchange(historyCodec, request, answer));
+      onReply(answer);
+    });
+  };
+  Router.prototype.askMatching = function (partition, request, deadlineMs, onReply) {
+    return this.matching.ask(partition, request, deadlineMs, (answer) => {
+      into.push(exchange(matchingCodec, request, answer));
+      onReply(answer);
+    });
+  };
+}
