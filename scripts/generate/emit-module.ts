@@ -34,9 +34,12 @@ function emitImports(module: SchemaModule): string[] {
     imported.set(field.value.modulePath, names.add(field.value.name));
   }
   const lines: string[] = [];
-  const error = module.messages.some(hasRequired) ? 'WireError, ' : '';
-  if (module.messages.length > 0)
-    lines.push(`import { encodeWith, Reader, ${error}type WireLimits, type Writer } from '${importPath('../runtime.ts')}';\n`);
+  if (module.messages.length > 0) {
+    lines.push(`import { Reader } from '${importPath('../reader.ts')}';\n`);
+    if (module.messages.some(hasRequired)) lines.push(`import { WireError } from '${importPath('../wire-error.ts')}';\n`);
+    lines.push(`import type { WireLimits } from '${importPath('../wire-limits.ts')}';\n`);
+    lines.push(`import { encodeWith, type Writer } from '${importPath('../writer.ts')}';\n`);
+  }
   for (const [path, names] of [...imported].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const list = [...names].toSorted().flatMap((name) => [`read${name}`, `type ${name}`, `write${name}`]);
     lines.push(`import { ${list.join(', ')} } from '${importPath(path)}';\n`);

@@ -3,7 +3,7 @@
  *
  *     cannot be decided ── pause ──▶ tried again ── … ──▶ the fifth time: put aside, and the shard goes on
  *
- * Put aside is the run that the command is about: a record takes its timers and tasks out of the queues (history/put-aside.ts). What is
+ * Put aside is the run that the command is about: a record takes its timers and tasks out of the queues (history/execution/put-aside.ts). What is
  * about no run is tried again for ever, at the longest pause. Nobody waits for such a command, and it is never dropped.
  */
 import type { Clock } from './ports.ts';

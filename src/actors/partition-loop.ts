@@ -20,10 +20,11 @@
 import { errorText } from '../kernel/error-text.ts';
 import { assert, unreachable } from '../kernel/assert.ts';
 import { NOBODY, internalError } from './asks.ts';
-import { CommitWindow, RECORD_BYTES_MAX } from './commit-window.ts';
+import { CommitWindow } from './commit-window.ts';
 import { BudgetShare, CommandBudget } from './command-budget.ts';
 import { LogSilence } from './log-silence.ts';
 import { type CommandMail, type Mail, Mailbox } from './mailbox.ts';
+import { defaultPartitionLimits, type PartitionLimits } from './partition-limits.ts';
 import { PartitionOwner } from './partition-owner.ts';
 import { Parking } from './prefetch.ts';
 import { Tenure } from './tenure.ts';
@@ -35,7 +36,7 @@ import type { LogPosition } from './effective.ts';
 import type { Log, PartitionId, StoredRecord } from './log.ts';
 import type { CommandScale, EncodedRecord, PartitionCore, PartitionMemory, PartitionShell, RecordCodec } from './partition-core.ts';
 import type { OwnedMemory } from './ownership.ts';
-import type { OwnerLimits, PartitionStatus } from './partition-owner.ts';
+import type { PartitionStatus } from './partition-owner.ts';
 import type { Clock, Random } from './ports.ts';
 import type { Prefetch } from './prefetch.ts';
 import type { ReplayTurns } from './replay-turns.ts';
@@ -62,38 +63,6 @@ export type PartitionLoopOptions<Command, Reply, Record, Effect> = {
   /** Shared by all actors of the process; absent: one of its own. */
   readonly budget?: CommandBudget;
   readonly scale: CommandScale<Command>;
-};
-
-export type PartitionLimits = OwnerLimits & {
-  /** Commands that wait to be decided; asks beyond it are refused as busy. */
-  readonly mailboxCommandsMax: number;
-  /** Commands decided in one go before I/O gets a turn. */
-  readonly turnCommandsMax: number;
-  /** Decided but not sent; past it commands stay in the mailbox. */
-  readonly openBytesMax: number;
-  readonly openRecordsMax: number;
-  /** Answers that wait for commits or proof; past it likewise. */
-  readonly heldMax: number;
-  /** A larger record is not written. */
-  readonly recordBytesMax: number;
-  /** When nothing could be let out for so long, whoever waits hears that the log does not answer, and so does whoever asks. */
-  readonly silenceMsMax: number;
-};
-
-export const defaultPartitionLimits: PartitionLimits = {
-  mailboxCommandsMax: 10_000,
-  turnCommandsMax: 256,
-  openBytesMax: 24 * 1024 * 1024,
-  openRecordsMax: 20_000,
-  heldMax: 50_000,
-  recordBytesMax: RECORD_BYTES_MAX,
-  // Callers are promised the reason within 5 s. Two seconds are for what comes on top: the silence is counted from what is asked of the
-  // log, and a flood makes late both the request that asks it (all of a connection's arrive together) and the turn in which the time is up.
-  // Not less: leaders that are moved on purpose take a second, and whoever is told asks again.
-  silenceMsMax: 3_000,
-  watchIntervalMs: 1_000,
-  retryDelayMs: 50,
-  retryDelayMsMax: 2_000,
 };
 
 export class PartitionLoop<Command, Reply, Record, Effect> {

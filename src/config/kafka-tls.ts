@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { FileConfig } from './file-schema.ts';
 import type { KafkaTls } from './kafka-options.ts';
-import type { Report } from './settings.ts';
+import type { Report } from './problem.ts';
 
 type TlsConfig = NonNullable<NonNullable<NonNullable<FileConfig['perdure']>['kafka']>['tls']>;
 

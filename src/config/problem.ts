@@ -8,6 +8,9 @@ export type Problem = {
   readonly message: string;
 };
 
+/** Notes a problem of the key at that path; an error unless said otherwise. */
+export type Report = (path: readonly (string | number)[], message: string, severity?: Problem['severity']) => void;
+
 const printedMax = 50;
 
 /** `server.yaml:12:7: global.metrics.prometheus.listenAdress: unknown key; did you mean listenAddress?` */

@@ -5,7 +5,7 @@ import { parseDurationMs } from './duration.ts';
 import type { FileConfig } from './file-schema.ts';
 import { readKafkaTls } from './kafka-tls.ts';
 import type { KafkaOptions } from './kafka-options.ts';
-import type { Problem } from './problem.ts';
+import type { Problem, Report } from './problem.ts';
 import type { Locate } from './read-file.ts';
 import type { LogOptions, ServerOptions } from './server-options.ts';
 
@@ -31,8 +31,6 @@ export type SettingsOptions = {
   /** File names in the server file count from its folder, not from where somebody stood when he started the server. */
   readonly folder: string;
 };
-
-export type Report = (path: readonly (string | number)[], message: string, severity?: Problem['severity']) => void;
 
 /** Fills in the defaults and checks what one key alone cannot tell. `settings` is undefined when there are errors. */
 export function settingsOf(

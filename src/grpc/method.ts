@@ -1,4 +1,4 @@
-import { requestLimits, type WireLimits } from '../wire/runtime.ts';
+import { requestLimits, type WireLimits } from '../wire/wire-limits.ts';
 import type { Call, Method } from './transport/call.ts';
 import { decodedWithin } from './validation/request-limits.ts';
 import { taskTokenOf } from './validation/task-token.ts';

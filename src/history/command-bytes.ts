@@ -1,6 +1,7 @@
 /** What a command takes in memory while it waits, roughly: the bytes and texts that its sender chose the length of. Cheap, never exact. */
 import { unreachable } from '../kernel/assert.ts';
-import type { CompleteWorkflowTask, HistoryCommand, SignalAttributes, StartAttributes, WorkflowCommand } from './commands.ts';
+import type { CompleteWorkflowTask, HistoryCommand, SignalAttributes, StartAttributes } from './commands.ts';
+import type { WorkflowCommand } from './workflow-commands.ts';
 
 /** Objects, ids, numbers. */
 const overheadBytes = 1024;

@@ -5,21 +5,12 @@
  * core never looks into (payloads, headers, memo, links, metadata) is encoded bytes of the public API's message, `undefined` = not
  * set. Durations and times are integer milliseconds, 0 = not set. Ids, random draws and wall time come from outside.
  */
-import type { RetryPolicy, TaskQueue, WorkflowExecution } from './generated/public-api.ts';
+import type { OpaqueFailure } from './failure.ts';
+import type { TaskQueue, WorkflowExecution } from './generated/public-api.ts';
+import type { WorkflowCommand } from './workflow-commands.ts';
 
 /** `runId` '' = the current run. */
 export type RunKey = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
-
-/** What a decision needs to know of a failure; the failure itself stays bytes. */
-export type FailureFacts = {
-  readonly kind: 'application' | 'timeout' | 'canceled' | 'terminated' | 'server' | 'activity' | 'child' | 'reset' | 'nexus' | 'none';
-  /** Application failure type, or `TemporalTimeout:StartToClose` and the like for timeouts. */
-  readonly type: string;
-  readonly nonRetryable: boolean;
-  readonly nextRetryDelayMs: number;
-  readonly message: string;
-};
-export type OpaqueFailure = { readonly facts: FailureFacts; readonly bytes: Uint8Array };
 
 /** What a start says of a workflow, whoever asks: a client, a parent, a signal. */
 export type StartAttributes = {
@@ -439,125 +430,3 @@ export type OwnHistoryCommand = FireTimer | FinishOutboxTask | FinishQueryDispat
 
 /** What the core decides. */
 export type HistoryCommand = DecidedRequest | ResolvedCompletion | OwnHistoryCommand;
-
-// ── Commands of a workflow, as a worker sends them with a completed workflow task ──────────────────────────────────────────────
-
-/** `attributes` undefined = the worker sent none: fails with that command's BAD_… cause. */
-type CommandOf<Type extends string, Attributes> = {
-  readonly type: Type;
-  readonly attributes: Attributes | undefined;
-  /** `temporal.sdk.v1.UserMetadata` */
-  readonly userMetadata: Uint8Array | undefined;
-  /** `temporal.sdk.v1.EventGroupMarker` */
-  readonly eventGroupMarkers?: readonly Uint8Array[];
-};
-
-export type WorkflowCommand =
-  | CommandOf<
-      'scheduleActivityTask',
-      {
-        readonly activityId: string;
-        readonly activityType: string;
-        readonly taskQueue: TaskQueue | undefined;
-        readonly header: Uint8Array | undefined;
-        readonly input: Uint8Array | undefined;
-        readonly scheduleToCloseTimeoutMs: number;
-        readonly scheduleToStartTimeoutMs: number;
-        readonly startToCloseTimeoutMs: number;
-        readonly heartbeatTimeoutMs: number;
-        readonly retryPolicy: RetryPolicy | undefined;
-        readonly requestEagerExecution: boolean;
-        readonly useWorkflowBuildId: boolean;
-        readonly priority: Uint8Array | undefined;
-      }
-    >
-  | CommandOf<'requestCancelActivityTask', { readonly scheduledEventId: number }>
-  | CommandOf<'startTimer', { readonly timerId: string; readonly startToFireTimeoutMs: number }>
-  | CommandOf<'cancelTimer', { readonly timerId: string }>
-  | CommandOf<
-      'recordMarker',
-      {
-        readonly markerName: string;
-        /** Encoded map entries are kept: the whole attributes message as it came, for the event. */
-        readonly details: ReadonlyMap<string, Uint8Array>;
-        readonly header: Uint8Array | undefined;
-        readonly failure: Uint8Array | undefined;
-      }
-    >
-  | CommandOf<'completeWorkflowExecution', { readonly result: Uint8Array | undefined }>
-  | CommandOf<'failWorkflowExecution', { readonly failure: OpaqueFailure | undefined }>
-  | CommandOf<'cancelWorkflowExecution', { readonly details: Uint8Array | undefined }>
-  | CommandOf<
-      'continueAsNewWorkflowExecution',
-      {
-        readonly workflowType: string;
-        readonly taskQueue: TaskQueue | undefined;
-        readonly input: Uint8Array | undefined;
-        readonly header: Uint8Array | undefined;
-        readonly memo: Uint8Array | undefined;
-        readonly searchAttributes: Uint8Array | undefined;
-        readonly runTimeoutMs: number;
-        readonly taskTimeoutMs: number;
-        readonly backoffStartIntervalMs: number;
-        readonly initiator: number;
-        readonly failure: Uint8Array | undefined;
-        readonly lastCompletionResult: Uint8Array | undefined;
-        /** Set: refused, workflow retry and cron are not built yet. */
-        readonly retryPolicy: RetryPolicy | undefined;
-        readonly cronSchedule: string;
-        readonly inheritBuildId: boolean;
-      }
-    >
-  | CommandOf<
-      'startChildWorkflowExecution',
-      {
-        readonly namespace: string;
-        /** Resolved by the edge; '' = the parent's own. */
-        readonly namespaceId: string;
-        readonly workflowId: string;
-        readonly workflowType: string;
-        readonly taskQueue: TaskQueue | undefined;
-        readonly input: Uint8Array | undefined;
-        readonly header: Uint8Array | undefined;
-        readonly memo: Uint8Array | undefined;
-        readonly searchAttributes: Uint8Array | undefined;
-        readonly executionTimeoutMs: number;
-        readonly runTimeoutMs: number;
-        readonly taskTimeoutMs: number;
-        readonly parentClosePolicy: number;
-        readonly workflowIdReusePolicy: number;
-        readonly control: string;
-        readonly retryPolicy: RetryPolicy | undefined;
-        readonly cronSchedule: string;
-        readonly inheritBuildId: boolean;
-        readonly priority: Uint8Array | undefined;
-      }
-    >
-  | CommandOf<
-      'requestCancelExternalWorkflowExecution',
-      {
-        readonly namespace: string;
-        readonly namespaceId: string;
-        readonly workflowId: string;
-        readonly runId: string;
-        readonly control: string;
-        readonly childWorkflowOnly: boolean;
-        readonly reason: string;
-      }
-    >
-  | CommandOf<
-      'signalExternalWorkflowExecution',
-      {
-        readonly namespace: string;
-        readonly namespaceId: string;
-        readonly execution: WorkflowExecution | undefined;
-        readonly signalName: string;
-        readonly input: Uint8Array | undefined;
-        readonly control: string;
-        readonly childWorkflowOnly: boolean;
-        readonly header: Uint8Array | undefined;
-      }
-    >
-  | CommandOf<'upsertWorkflowSearchAttributes', { readonly searchAttributes: Uint8Array | undefined }>
-  | CommandOf<'modifyWorkflowProperties', { readonly upsertedMemo: Uint8Array | undefined }>;
-/** A command kind that is not built (updates, Nexus): the edge refuses the request before it becomes a command of ours. */

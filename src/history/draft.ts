@@ -19,8 +19,7 @@ import { evolveFact, type RunFact, type ShardFact } from './evolve-fact.ts';
 import type { HistoryLimits } from './limits.ts';
 import { type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
-import { makeSpeculativeReal } from './workflow-task/speculative.ts';
-import { forkRun, isRunning, type Run, type ShardState } from './state.ts';
+import { forkRun, isRunning, type Run, type ShardState, type WorkflowTask } from './state.ts';
 import type { Task } from './tasks.ts';
 import type { BufferedQuery, VolatileChange, VolatileView } from './volatile.ts';
 import { pascalCase } from './wire-enums.ts';
@@ -44,6 +43,8 @@ export type ShardParts = {
   readonly volatile: VolatileView;
   readonly wire: HistoryWire;
   readonly limits: HistoryLimits;
+  /** Writes a speculative workflow task into its run. A decision of its own, so a draft is given it and does not know how. */
+  readonly makeSpeculativeReal: (run: RunDraft, speculative: WorkflowTask) => void;
 };
 
 export class Draft {
@@ -51,6 +52,7 @@ export class Draft {
   readonly volatile: VolatileView;
   readonly wire: HistoryWire;
   readonly limits: HistoryLimits;
+  readonly makeSpeculativeReal: ShardParts['makeSpeculativeReal'];
   readonly nowMs: number;
   /** Who asks. */
   readonly askId: number;
@@ -72,6 +74,7 @@ export class Draft {
     this.askId = askId;
     this.wire = parts.wire;
     this.limits = parts.limits;
+    this.makeSpeculativeReal = parts.makeSpeculativeReal;
     this.nowMs = nowMs;
     this.#taskIdLast = parts.shard.taskIdLast;
   }
@@ -211,7 +214,7 @@ export class RunDraft {
     const { speculative } = this.draft.volatile;
     if (speculative.size === 0) return;
     const workflowTask = speculative.get(this.run.key.runId);
-    if (workflowTask !== undefined && isRunning(this.run)) makeSpeculativeReal(this, workflowTask);
+    if (workflowTask !== undefined && isRunning(this.run)) this.draft.makeSpeculativeReal(this, workflowTask);
   }
 
   /** Writes an event; answers its id. */

@@ -12,7 +12,7 @@ import { evolveFact } from './evolve-fact.ts';
 import type { RecordedEvent } from './events.ts';
 import { closeOutcome } from './execution/close-outcome.ts';
 import { runFromStarted } from './execution/evolve-execution.ts';
-import { evolvePutAside, evolveTakenBack, forgetAside, waitsAside } from './execution/put-aside.ts';
+import { evolvePutAside, evolveTakenBack, forgetAside, waitsAside } from './execution/evolve-aside.ts';
 import type { HistoryRecord, RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import { childStartKey, executionKey, type Run, type ShardState } from './state.ts';

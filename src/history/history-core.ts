@@ -36,7 +36,7 @@ import { findRun } from './reject.ts';
 import type { HistoryReply, HistoryWire } from './replies.ts';
 import { signalWorkflow } from './signal/signal.ts';
 import { startWorkflow, signalWithStartWorkflow } from './execution/start.ts';
-import { offerSpeculative } from './workflow-task/speculative.ts';
+import { makeSpeculativeReal, offerSpeculative } from './workflow-task/speculative.ts';
 import { emptyShard, executionKey, isRunning, type ShardState, type WorkflowTask } from './state.ts';
 import type { TransferTask } from './tasks.ts';
 import { fireTimer } from './timer/fire-timer.ts';
@@ -195,7 +195,7 @@ export class HistoryCore {
   }
 
   #draft(nowMs: number, askId: number): Draft {
-    const parts = { shard: this.#shard, volatile: this.#volatile, wire: this.#wire, limits: this.#limits };
+    const parts = { shard: this.#shard, volatile: this.#volatile, wire: this.#wire, limits: this.#limits, makeSpeculativeReal };
     return new Draft(parts, Math.max(nowMs, this.#shard.timeMs), askId);
   }
 

@@ -2,9 +2,8 @@
  * The way from a child partition to its parent. Polls wait there, because any task may come there; tasks are tried there before they are
  * stored, and the first stored ones are held there as well.
  */
-import type { Offer, Poll } from './entries.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
-import type { LoadedQueue } from './loaded-queue.ts';
+import type { LoadedQueue, Offer, Poll } from './loaded-queue.ts';
 
 export class Forwarding<T> {
   readonly #parts: HostParts<T>;

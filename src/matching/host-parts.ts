@@ -1,9 +1,8 @@
 /** What every part of one matching host works with. */
 import type { DeadlineHeap } from './deadline-heap.ts';
 import type { Decision } from './decision.ts';
-import type { DueNode } from './entries.ts';
 import type { MatchingLimits } from './limits.ts';
-import type { LoadedQueue } from './loaded-queue.ts';
+import type { DueNode, LoadedQueue } from './loaded-queue.ts';
 
 export type HostParts<T> = {
   readonly decision: Decision<T>;

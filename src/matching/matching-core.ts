@@ -36,11 +36,10 @@ import type {
 } from './commands.ts';
 import { DeadlineHeap } from './deadline-heap.ts';
 import { Decision, type MatchingHandled } from './decision.ts';
-import type { DueNode } from './entries.ts';
 import { Forwarding } from './forwarding.ts';
 import type { HostParts } from './host-parts.ts';
 import { matchingLimits, type MatchingLimits } from './limits.ts';
-import type { LoadedQueue } from './loaded-queue.ts';
+import type { DueNode, LoadedQueue } from './loaded-queue.ts';
 import { LoadedQueues } from './loaded-queues.ts';
 import { Offers } from './offers.ts';
 import { Polls } from './polls.ts';

@@ -10,9 +10,8 @@
  */
 import type { Backlog, StoredQueue } from './backlog.ts';
 import type { AddActivityTask, AddWorkflowTask, ForwardedTaskAnswered } from './commands.ts';
-import { isLaterOffer, noAsk, Offer, taskIdentity, type Poll } from './entries.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
-import type { LoadedQueue } from './loaded-queue.ts';
+import { isLaterOffer, type LoadedQueue, noAsk, Offer, type Poll, taskIdentity } from './loaded-queue.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { backlogFull } from './rejections.ts';

@@ -6,9 +6,8 @@
  *            waits at the parent, or here, until something comes or its time is over
  */
 import type { ForwardedPollAnswered, PollActivityTask, PollWorkflowTask } from './commands.ts';
-import { Poll } from './entries.ts';
 import type { HostParts } from './host-parts.ts';
-import type { LoadedQueue } from './loaded-queue.ts';
+import { type LoadedQueue, Poll } from './loaded-queue.ts';
 import type { Offers } from './offers.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { Queries } from './queries.ts';

@@ -4,9 +4,8 @@
  *   waiting (in its queue's list) ──poll──▶ given ──▶ answered | expired
  */
 import type { AnswerQuery, DispatchQuery } from './commands.ts';
-import { WaitingQuery } from './entries.ts';
 import type { HostParts } from './host-parts.ts';
-import type { LoadedQueue } from './loaded-queue.ts';
+import { type LoadedQueue, WaitingQuery } from './loaded-queue.ts';
 import { noPoller, queryExpired, queryNotFound, tooManyQueries } from './rejections.ts';
 import type { MatchingRejected, QueryTask } from './replies.ts';
 import { taskQueuePartitionKey } from './task-queue.ts';

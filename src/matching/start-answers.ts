@@ -9,7 +9,7 @@
  */
 import { unreachable } from '../kernel/assert.ts';
 import type { StartOutcome, TaskStartAnswered } from './commands.ts';
-import type { Offer, Poll } from './entries.ts';
+import type { Offer, Poll } from './loaded-queue.ts';
 import type { HostParts } from './host-parts.ts';
 import type { Offers } from './offers.ts';
 import type { Polls } from './polls.ts';

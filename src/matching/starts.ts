@@ -1,6 +1,6 @@
 /** The starts that history is asked for: one offer and the poll that holds it, until history's answer parts them. */
 import type { HostParts } from './host-parts.ts';
-import type { Offer, Poll } from './entries.ts';
+import type { Offer, Poll } from './loaded-queue.ts';
 import type { MatchingTask } from './tasks.ts';
 
 export class Starts<T> {

@@ -1,7 +1,8 @@
 /** Memo, Header and SearchAttributes have one form: a map from names to encoded Payloads. Inputs are known to be well-formed. */
 import type { PayloadValue } from '../kernel/search-attributes.ts';
 import { decodePayload, decodeSearchAttributes, encodeSearchAttributes } from './generated/lean/common.ts';
-import { ownLimits, Reader } from './runtime.ts';
+import { Reader } from './reader.ts';
+import { ownLimits } from './wire-limits.ts';
 
 const fromUtf8 = new TextDecoder();
 

@@ -2,20 +2,14 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { isAskFailure } from '../../src/actors/asks.ts';
 import { CommandBudget } from '../../src/actors/command-budget.ts';
 import { systemSearchAttributes } from '../../src/cluster/search-attributes.ts';
-import { defaultPartitionLimits } from '../../src/actors/partition-loop.ts';
+import { defaultPartitionLimits } from '../../src/actors/partition-limits.ts';
 import { HistoryShard, type Registry } from '../../src/actors/history-shard.ts';
 import { LogError } from '../../src/actors/log.ts';
 import { Router, type HistoryAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { CLOCK_CHECK_MS } from '../../src/actors/wall-alarm.ts';
-import type {
-  HistoryRequest,
-  ReadHistory,
-  RunKey,
-  StartAttributes,
-  TerminateWorkflow,
-  WorkflowCommand,
-} from '../../src/history/commands.ts';
+import type { HistoryRequest, ReadHistory, RunKey, StartAttributes, TerminateWorkflow } from '../../src/history/commands.ts';
+import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import { defaultHistoryLimits, type HistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../src/history/replies.ts';
 import { historyShardOf } from '../../src/kernel/shard.ts';

@@ -12,7 +12,7 @@ import { MemoryLog } from './memory-log.ts';
 import type { AskFailure } from '../../src/actors/asks.ts';
 import type { StoredRecord } from '../../src/actors/log.ts';
 import type { Clock } from '../../src/actors/ports.ts';
-import type { PartitionLimits } from '../../src/actors/partition-loop.ts';
+import type { PartitionLimits } from '../../src/actors/partition-limits.ts';
 import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import type { Prefetch } from '../../src/actors/prefetch.ts';

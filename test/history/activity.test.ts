@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { FailureFacts, HistoryCommand } from '../../src/history/commands.ts';
+import type { HistoryCommand } from '../../src/history/commands.ts';
+import type { FailureFacts } from '../../src/history/failure.ts';
 import type { RetryPolicy } from '../../src/history/generated/public-api.ts';
 import { normalisedTimeouts } from '../../src/history/activity/schedule-activity.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';

@@ -1,6 +1,6 @@
 /** What a worker's commands are checked for: the cause that history shows and the text that the worker gets. */
 import { describe, expect, test } from 'vitest';
-import type { WorkflowCommand } from '../../src/history/commands.ts';
+import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { decodeFailure } from '../../src/wire/generated/lean/failure.ts';
 import {

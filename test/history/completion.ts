@@ -1,4 +1,5 @@
-import type { CompleteWorkflowTask, WorkflowCommand } from '../../src/history/commands.ts';
+import type { CompleteWorkflowTask } from '../../src/history/commands.ts';
+import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { StartedWorkflowTask } from '../../src/history/replies.ts';
 
 /** A worker's answer to a workflow task, with nothing special about it. */

@@ -1,5 +1,6 @@
 /** Programs that write every kind of record: what the golden journals hold (golden.test.ts). */
-import type { RequestCancelWorkflow, WorkflowCommand } from '../../src/history/commands.ts';
+import type { RequestCancelWorkflow } from '../../src/history/commands.ts';
+import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { StartedWorkflowTask } from '../../src/history/replies.ts';
 import {
   activityRef,

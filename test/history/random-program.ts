@@ -1,7 +1,8 @@
 /** Random programs of commands against one shard, as worker, client and clock together would cause them. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { RunKey, WorkflowCommand } from '../../src/history/commands.ts';
+import type { RunKey } from '../../src/history/commands.ts';
+import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/replies.ts';
 import {
   activityRef,

@@ -5,7 +5,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RECORD_BYTES_MAX } from '../../src/actors/commit-window.ts';
-import type { OpaqueFailure, WorkflowCommand } from '../../src/history/commands.ts';
+import type { OpaqueFailure } from '../../src/history/failure.ts';
+import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../src/history/replies.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';

@@ -18,9 +18,9 @@ import type {
   SignalAttributes,
   StartAttributes,
   StartWorkflow,
-  WorkflowCommand,
   WorkflowTaskRef,
 } from '../../src/history/commands.ts';
+import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { EventKind, EventOf, HistoryEvent } from '../../src/history/events.ts';
 import { canonicalText } from '../../src/history/canonical.ts';
 import { type HandledHistory, HistoryCore } from '../../src/history/history-core.ts';

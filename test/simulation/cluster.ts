@@ -10,7 +10,7 @@ import type { AskFailure } from '../../src/actors/asks.ts';
 import type { PartitionId } from '../../src/actors/log.ts';
 import type { Prefetch } from '../../src/actors/prefetch.ts';
 import type { Logger } from '../../src/observability/logger.ts';
-import type { PartitionLimits } from '../../src/actors/partition-loop.ts';
+import type { PartitionLimits } from '../../src/actors/partition-limits.ts';
 import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
 import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply, LedgerSwitchboard } from '../actors/ledger.ts';
 import type { MemoryLog, Observation, Tries } from './oracle.ts';

@@ -374,7 +374,7 @@ export const plants: readonly Plant[] = [
     name: 'makes a speculative task real by looking at its run',
     file: 'src/history/draft.ts',
     search: 'this.runs.push(opened);\n    return opened;\n  }\n\n  /** A new run',
-    replace: 'this.runs.push(opened);\n    opened.write();\n    return opened;\n  }\n\n  /** A new run',
+    replace: 'this.runs.push(opened);\n    opened.ensureReal();\n    return opened;\n  }\n\n  /** A new run',
     caughtBy: 'scenarios',
   },
   {

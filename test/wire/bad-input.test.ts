@@ -11,7 +11,8 @@ import {
   encodeRespondWorkflowTaskCompletedRequest,
 } from '../../src/wire/generated/lean/workflow_service.ts';
 import { decodeAny, decodeStatus, encodeAny } from '../../src/wire/generated/lean/error_details.ts';
-import { ownLimits, WireError, WireLimitError, type WireLimits } from '../../src/wire/runtime.ts';
+import { WireError, WireLimitError } from '../../src/wire/wire-error.ts';
+import { ownLimits, type WireLimits } from '../../src/wire/wire-limits.ts';
 import fc from 'fast-check';
 import { arbitraryMessage } from './arbitrary.ts';
 import { leanCodec, leanCodecs } from './codecs.ts';

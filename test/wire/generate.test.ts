@@ -8,7 +8,7 @@ import protobuf from 'protobufjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { emitModule } from '../../scripts/generate/emit-module.ts';
 import { lowerCamel, readSchema } from '../../scripts/generate/schema.ts';
-import { ownLimits, type WireLimits } from '../../src/wire/runtime.ts';
+import { ownLimits, type WireLimits } from '../../src/wire/wire-limits.ts';
 
 const source = `syntax = "proto3";
 package perdure.sample.v1;
@@ -57,7 +57,8 @@ beforeAll(async () => {
   text = emitModule(module);
   modulePath = module.modulePath;
   const file = join(folder, 'sample.ts');
-  writeFileSync(file, text.replace('../../runtime.ts', new URL('../../src/wire/runtime.ts', import.meta.url).href));
+  const wire = new URL('../../src/wire/', import.meta.url).href;
+  writeFileSync(file, text.replaceAll(/'\.\.\/\.\.\/([a-z-]+\.ts)'/g, `'${wire}$1'`));
   const loaded: Readonly<Record<string, unknown>> = await import(pathToFileURL(file).href);
   // Untyped because the module did not exist when this file was checked.
   const codec = { encode: loaded['encodeSample'], empty: loaded['emptySample'] } as Codec;

@@ -3,7 +3,7 @@ import {
   encodeHealthCheckResponse,
   HealthCheckResponseServingStatus as ServingStatus,
 } from '../../wire/generated/lean/health.ts';
-import { requestLimits } from '../../wire/runtime.ts';
+import { requestLimits } from '../../wire/wire-limits.ts';
 import type { ServerCondition } from '../../actors/census.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';

@@ -17,7 +17,7 @@ import { invalidArgument } from '../errors/status-error.ts';
  * Every number of every request that is built, and its bound. A test walks the messages: a number without a row fails it, and so does a
  * row whose answer is another one.
  *
- * What holds for all of a kind, and is therefore said once, is decided where numbers are read (`src/wire/runtime.ts`):
+ * What holds for all of a kind, and is therefore said once, is decided where numbers are read (`src/wire/reader.ts`):
  *
  *   duration   over 100 years          counts as 100 years, as in Temporal; so does what it is multiplied to
  *              signs of its parts      differ: INVALID_ARGUMENT `<field>: duration has seconds and nanos with different signs`

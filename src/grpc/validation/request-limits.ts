@@ -1,4 +1,5 @@
-import { requestLimits, WireError, WireLimitError, type WireLimits } from '../../wire/runtime.ts';
+import { WireError, WireLimitError } from '../../wire/wire-error.ts';
+import { requestLimits, type WireLimits } from '../../wire/wire-limits.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { invalidArgument, StatusError } from '../errors/status-error.ts';
 

@@ -2,7 +2,7 @@ import type { Namespace } from '../../cluster/cluster-state.ts';
 import { type SearchAttributeLimits, searchAttributesProblem, searchAttributeTypeName } from '../../kernel/search-attributes.ts';
 import { decodeFields, encodeFields, fieldCount, payloadValue } from '../../wire/fields.ts';
 import { decodePayload, encodePayload } from '../../wire/generated/lean/common.ts';
-import { ownLimits } from '../../wire/runtime.ts';
+import { ownLimits } from '../../wire/wire-limits.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { checkOpaque } from './opaque.ts';
 

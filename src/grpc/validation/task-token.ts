@@ -1,4 +1,5 @@
-import { Reader, type WireLimits } from '../../wire/runtime.ts';
+import { Reader } from '../../wire/reader.ts';
+import type { WireLimits } from '../../wire/wire-limits.ts';
 
 // Field 1 of every request that has one.
 const taskTokenTag = (1 << 3) | 2;

@@ -1,7 +1,7 @@
-import type { FailureFacts, OpaqueFailure } from '../../history/commands.ts';
+import type { FailureFacts, OpaqueFailure } from '../../history/failure.ts';
 import { TimeoutType } from '../../wire/generated/lean/enums.ts';
 import { decodeFailure, emptyFailure, encodeFailure, type Failure } from '../../wire/generated/lean/failure.ts';
-import { requestLimits } from '../../wire/runtime.ts';
+import { requestLimits } from '../../wire/wire-limits.ts';
 import { decodedWithin } from '../validation/request-limits.ts';
 import type { EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';

@@ -4,7 +4,7 @@ import { statusCode } from '../errors/status-code.ts';
 import type { TaskQueuePartition, TaskType } from '../../matching/task-queue.ts';
 import type { TaskQueue } from '../../wire/generated/lean/common.ts';
 import { TaskQueueKind } from '../../wire/generated/lean/enums.ts';
-import { Reader } from '../../wire/runtime.ts';
+import { Reader } from '../../wire/reader.ts';
 import type { Call } from '../transport/call.ts';
 import { checkLength, type EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';

@@ -1,4 +1,4 @@
-import type { WorkflowCommand } from '../../history/commands.ts';
+import type { WorkflowCommand } from '../../history/workflow-commands.ts';
 import type {
   Command,
   ContinueAsNewWorkflowExecutionCommandAttributes,

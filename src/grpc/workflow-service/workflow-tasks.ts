@@ -1,4 +1,5 @@
-import type { OpaqueFailure, QueryResult, WorkflowTaskRef } from '../../history/commands.ts';
+import type { QueryResult, WorkflowTaskRef } from '../../history/commands.ts';
+import type { OpaqueFailure } from '../../history/failure.ts';
 import { QueryResultType, TaskQueueKind, TaskQueueType } from '../../wire/generated/lean/enums.ts';
 import type { WorkflowQueryResult } from '../../wire/generated/lean/taskqueue.ts';
 import {

@@ -9,15 +9,8 @@ import {
   writeActivityStarted,
 } from './activity-task.ts';
 import { decideRetry } from './activity-retry.ts';
-import type {
-  ActivityRef,
-  CancelActivityTask,
-  CompleteActivityTask,
-  FailActivityTask,
-  FailureFacts,
-  OpaqueFailure,
-  RecordActivityHeartbeat,
-} from '../commands.ts';
+import type { ActivityRef, CancelActivityTask, CompleteActivityTask, FailActivityTask, RecordActivityHeartbeat } from '../commands.ts';
+import type { FailureFacts, OpaqueFailure } from '../failure.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { activityNotFound, findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';

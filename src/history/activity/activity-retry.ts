@@ -1,6 +1,6 @@
 /** Whether an activity gets another attempt, and when. */
 import { durationMsMax } from '../../kernel/duration.ts';
-import type { FailureFacts } from '../commands.ts';
+import type { FailureFacts } from '../failure.ts';
 import type { Activity } from '../state.ts';
 import { retryState } from '../wire-enums.ts';
 

@@ -1,5 +1,6 @@
 /** What the commands of one completed workflow task share. */
-import type { ResolvedCompletion, WorkflowCommand } from '../commands.ts';
+import type { ResolvedCompletion } from '../commands.ts';
+import type { WorkflowCommand } from '../workflow-commands.ts';
 import type { EventMeta, RunDraft } from '../draft.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import { type FailedCauseName, pascalCase } from '../wire-enums.ts';

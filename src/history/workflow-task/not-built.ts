@@ -1,5 +1,5 @@
 /** Fields that ask for what is not built: refused by name, never ignored. */
-import type { WorkflowCommand } from '../commands.ts';
+import type { WorkflowCommand } from '../workflow-commands.ts';
 import { pascalCase } from '../wire-enums.ts';
 
 export function notBuiltField(commands: readonly WorkflowCommand[]): string | undefined {

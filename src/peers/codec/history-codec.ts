@@ -13,7 +13,9 @@ import type { CompletedWorkflowTask, HistoryReply, Rejection } from '../../histo
 import { unreachable } from '../../kernel/assert.ts';
 import * as wire from '../../wire/generated/peer/history.ts';
 import * as wireTask from '../../wire/generated/peer/started_task.ts';
-import { type Reader, WireError, type Writer } from '../../wire/runtime.ts';
+import type { Reader } from '../../wire/reader.ts';
+import { WireError } from '../../wire/wire-error.ts';
+import type { Writer } from '../../wire/writer.ts';
 import { askFailureCodecs } from './ask-failure-codec.ts';
 import { activityTaskFromWire, workflowTaskFromWire, workflowTaskToWire } from './started-task-codec.ts';
 import { momentMs, timeLeftMs } from './remaining-time.ts';

@@ -5,7 +5,9 @@ import type { AddActivityTask, AddWorkflowTask, MatchingRequest, PollActivityTas
 import type { MatchingRejection, MatchingReply } from '../../matching/replies.ts';
 import type { TaskQueuePartition } from '../../matching/task-queue.ts';
 import * as wire from '../../wire/generated/peer/matching.ts';
-import { type Reader, WireError, type Writer } from '../../wire/runtime.ts';
+import type { Reader } from '../../wire/reader.ts';
+import { WireError } from '../../wire/wire-error.ts';
+import type { Writer } from '../../wire/writer.ts';
 import { askFailureCodecs } from './ask-failure-codec.ts';
 import { startedTaskFromWire, startedTaskToWire } from './started-task-codec.ts';
 import { momentMs, timeLeftMs } from './remaining-time.ts';

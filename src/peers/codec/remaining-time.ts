@@ -1,5 +1,5 @@
 /** Clocks differ from process to process: a moment by the wall clock travels as the time that is left until then. */
-import { WireError } from '../../wire/runtime.ts';
+import { WireError } from '../../wire/wire-error.ts';
 
 /** Negative once the moment has passed. */
 export function timeLeftMs(momentMs: number, nowMs: number): number {

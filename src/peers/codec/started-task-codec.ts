@@ -3,7 +3,7 @@ import type { StartedTask } from '../../actors/router.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../history/replies.ts';
 import type * as wire from '../../wire/generated/peer/started_task.ts';
 import { unreachable } from '../../kernel/assert.ts';
-import { WireError } from '../../wire/runtime.ts';
+import { WireError } from '../../wire/wire-error.ts';
 
 export function workflowTaskToWire(task: StartedWorkflowTask): wire.StartedWorkflowTask {
   const { firstPage } = task;

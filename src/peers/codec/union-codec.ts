@@ -8,7 +8,10 @@
  * whole value or throws WireError.
  */
 import { assert } from '../../kernel/assert.ts';
-import { ownLimits, Reader, WireError, Writer } from '../../wire/runtime.ts';
+import { Reader } from '../../wire/reader.ts';
+import { WireError } from '../../wire/wire-error.ts';
+import { ownLimits } from '../../wire/wire-limits.ts';
+import { Writer } from '../../wire/writer.ts';
 
 /** How one kind is written and read. `nowMs` is this side's wall clock, for what travels as remaining time. */
 export type KindCodec<Message> = {

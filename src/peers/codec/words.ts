@@ -1,5 +1,5 @@
 /** Words of the cores, sent as they are. What is read is one of them or refused. */
-import { WireError } from '../../wire/runtime.ts';
+import { WireError } from '../../wire/wire-error.ts';
 
 /** Total: a word that is missing does not compile. */
 export type Words<Word extends string> = { readonly [One in Word]: true };

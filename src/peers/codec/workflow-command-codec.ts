@@ -1,5 +1,6 @@
 /** What a worker commands with a completed workflow task, as bytes and back. */
-import type { FailureFacts, OpaqueFailure, WorkflowCommand } from '../../history/commands.ts';
+import type { FailureFacts, OpaqueFailure } from '../../history/failure.ts';
+import type { WorkflowCommand } from '../../history/workflow-commands.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import * as wire from '../../wire/generated/peer/workflow_command.ts';
 import { type Words, wordOf } from './words.ts';

@@ -9,7 +9,7 @@ import {
   encodeClusterRecord,
   type ClusterRecord as WireRecord,
 } from '../../wire/generated/journal/cluster.ts';
-import { ownLimits } from '../../wire/runtime.ts';
+import { ownLimits } from '../../wire/wire-limits.ts';
 
 const schema = 1;
 

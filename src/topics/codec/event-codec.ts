@@ -9,7 +9,9 @@ import { LogError } from '../../actors/log.ts';
 import type { EventKind, EventOf, HistoryEvent } from '../../history/events.ts';
 import { type AttributesOf, eventTypeNumber } from '../../history/generated/public-api.ts';
 import { eventAttributes } from '../../wire/generated/lean/event-attributes.ts';
-import { encodeWith, ownLimits, Reader, type Writer } from '../../wire/runtime.ts';
+import { Reader } from '../../wire/reader.ts';
+import { ownLimits } from '../../wire/wire-limits.ts';
+import { encodeWith, type Writer } from '../../wire/writer.ts';
 
 type AttributesCodec<Attributes> = {
   readonly field: number;

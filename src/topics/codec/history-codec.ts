@@ -9,7 +9,7 @@ import { isTimer, type ParentClosePolicy, type Task, type TimerTask, type Transf
 import { unreachable } from '../../kernel/assert.ts';
 import * as journal from '../../wire/generated/journal/history.ts';
 import { decodeEvent, encodeEvent } from './event-codec.ts';
-import { ownLimits } from '../../wire/runtime.ts';
+import { ownLimits } from '../../wire/wire-limits.ts';
 
 export const historyCodec: RecordCodec<HistoryRecord> = {
   encode(record): EncodedRecord {

@@ -10,7 +10,10 @@ import {
   writeTerminatedFailureInfo,
   writeTimeoutFailureInfo,
 } from '../../wire/generated/lean/failure.ts';
-import { encodeWith, ownLimits, Reader, WireError, type Writer } from '../../wire/runtime.ts';
+import { Reader } from '../../wire/reader.ts';
+import { WireError } from '../../wire/wire-error.ts';
+import { ownLimits } from '../../wire/wire-limits.ts';
+import { encodeWith, type Writer } from '../../wire/writer.ts';
 import { encodeEvent } from './event-codec.ts';
 
 const utf8 = new TextEncoder();

@@ -3,7 +3,7 @@ import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition-core.ts';
 import type { MatchingRecord, SpilledTask } from '../../matching/records.ts';
 import { decodeBacklogChanged, encodeBacklogChanged, type SpilledTask as WireSpilledTask } from '../../wire/generated/journal/matching.ts';
-import { ownLimits } from '../../wire/runtime.ts';
+import { ownLimits } from '../../wire/wire-limits.ts';
 
 const schema = 1;
 const workflowType = 1;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import type { FailureFacts, OpaqueFailure, WorkflowCommand } from '../../../src/history/commands.ts';
+import type { FailureFacts, OpaqueFailure } from '../../../src/history/failure.ts';
+import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
 import {
   bytes,
   count,

@@ -9,7 +9,7 @@ import {
   encodeHistoryAnswer,
   encodeHistoryRequest,
 } from '../../../src/peers/codec/history-codec.ts';
-import { WireError } from '../../../src/wire/runtime.ts';
+import { WireError } from '../../../src/wire/wire-error.ts';
 import { askFailures } from './arbitrary-ask-failure.ts';
 import { startedActivityTask, startedWorkflowTask } from './arbitrary-started-task.ts';
 import { opaqueFailure, workflowCommands } from './arbitrary-workflow-command.ts';

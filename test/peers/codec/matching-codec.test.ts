@@ -12,7 +12,7 @@ import {
   encodeMatchingAnswer,
   encodeMatchingRequest,
 } from '../../../src/peers/codec/matching-codec.ts';
-import { WireError } from '../../../src/wire/runtime.ts';
+import { WireError } from '../../../src/wire/wire-error.ts';
 import { askFailures } from './arbitrary-ask-failure.ts';
 import { startedActivityTask, startedWorkflowTask } from './arbitrary-started-task.ts';
 import { anyNumber, type ByKind, bytes, count, flag, list, moment, orNone, queryResult, record, runKey, text, word } from './arbitrary.ts';

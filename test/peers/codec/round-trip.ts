@@ -1,7 +1,8 @@
 /** What every codec of asks or answers owes. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Reader, WireError } from '../../../src/wire/runtime.ts';
+import { Reader } from '../../../src/wire/reader.ts';
+import { WireError } from '../../../src/wire/wire-error.ts';
 import { now, type ByKind } from './arbitrary.ts';
 
 export type CodecUnderTest<Union extends { readonly kind: string }> = {
