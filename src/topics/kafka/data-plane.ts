@@ -44,6 +44,8 @@ type InnerCluster = Cluster & {
 const silenceMsMax = 1_000;
 /** Of connecting, login and request together, in request timeouts: kafkajs does not limit a login. */
 const requestTimeoutsMax = 2;
+/** Who has told so often in a row is asked again only when nobody else can be. */
+const tellsInARowMax = 3;
 const tickMs = 500;
 
 export class DataPlane {
@@ -58,6 +60,7 @@ export class DataPlane {
   /** By node id: where the brokers that are alive say that they listen, and who told us. */
   #brokers: ReadonlyMap<number, string> = new Map();
   #toldBy = '';
+  #tellsInARow = 0;
   #leaders: ReadonlyMap<string, number> = new Map();
   #refusedTopics: ReadonlyMap<string, number> = new Map();
   #refreshing: Promise<void> | undefined;
@@ -156,6 +159,7 @@ export class DataPlane {
     }
     const [toldBy, payload] = answer;
     const { brokers, partitions, refusedTopics } = metadataResponse(payload);
+    this.#tellsInARow = toldBy === this.#toldBy ? this.#tellsInARow + 1 : 1;
     this.#toldBy = toldBy;
     this.#brokers = new Map(brokers.map(({ nodeId, host, port }) => [nodeId, addressOf(host, port)]));
     this.#leaders = new Map(partitions.filter(({ leader }) => leader >= 0).map((partition) => [keyOf(partition), partition.leader]));
@@ -163,12 +167,16 @@ export class DataPlane {
     this.#leaveTheDead();
   }
 
-  /** Those that answer first; those that owe an answer last. */
+  /**
+   * Those that answer first; those that owe an answer last. In turn: a broker that is cut off from the others goes on telling what it knew,
+   * that it leads what others lead by now.
+   */
   #whoToAsk(): readonly string[] {
     const addresses = new Set([...this.#brokers.values(), ...this.#options.kafka.brokers]);
     const rank = (address: string): number => {
-      if (this.#mute.has(address) || this.#waitingMs(address) > silenceMsMax) return 2;
-      return this.#line(address, 'read').connected ? 0 : 1;
+      if (this.#mute.has(address) || this.#waitingMs(address) > silenceMsMax) return 4;
+      if (address === this.#toldBy) return this.#tellsInARow < tellsInARowMax ? 1 : 3;
+      return this.#line(address, 'read').connected ? 0 : 2;
     };
     return [...addresses].toSorted((a, b) => rank(a) - rank(b));
   }

@@ -50,8 +50,11 @@ const denials: ReadonlySet<number> = new Set([29, 31, 53, 58]);
 /** Of a batch that is larger than `max.message.bytes` or a segment. */
 const sizes: ReadonlySet<number> = new Set([10, 18]);
 
-/** The metadata, or the broker, is not what it was: ask again who leads. */
-const staleLeader: ReadonlySet<number> = new Set([3, 5, 6, 8, 9, 56, 74, 75]);
+/**
+ * The metadata, or the broker, is not what it was: ask again who leads. 7, 19, 20: it does not reach its replicas; if it is the one that is
+ * cut off, others lead by now, and it is the last to know.
+ */
+const staleLeader: ReadonlySet<number> = new Set([3, 5, 6, 7, 8, 9, 19, 20, 56, 74, 75]);
 
 export function errorName(code: number): string {
   return names.get(code) ?? `error code ${code}`;
