@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 /** Suites that share one real Kafka broker; the others must not wait for it. */
@@ -5,6 +6,22 @@ const onKafka = ['test/**/*.kafka.test.ts', 'test/**/*.sdk.test.ts', 'test/**/*.
 const simulation = 'test/**/*.sim.test.ts';
 /** Minutes against a server of its own. */
 const fuzz = 'test/**/*.fuzz.test.ts';
+
+/**
+ * Suites in which actors ask each other: once more with every ask as bytes, as if each actor lived in a process of its own. Which log is
+ * below makes no difference to asks, so Kafka is left to the project of its name.
+ */
+const asking = [
+  'test/actors/**/*.test.ts',
+  'test/server.test.ts',
+  'test/grpc/bad-input.test.ts',
+  'test/acceptance/*.test.ts',
+  'test/crash/campaigns.crash.test.ts',
+  'test/sdk/scenarios.sdk.test.ts',
+  fuzz,
+];
+const notAsking = ['test/acceptance/*.{kafka,sdk,crash}.test.ts'];
+const carrier = new URL('test/support/asks-through-codecs.ts', import.meta.url);
 
 export default defineConfig({
   test: {
@@ -18,6 +35,18 @@ export default defineConfig({
           exclude: [...onKafka, simulation, fuzz],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'codecs',
+          include: asking,
+          exclude: notAsking,
+          setupFiles: [fileURLToPath(carrier)],
+          // The servers that these suites start are processes of their own.
+          env: { PERDURE_TEST_ASKS: 'codecs', NODE_OPTIONS: `--import=${carrier.href}`, FUZZ_REQUESTS: '4000' },
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       { test: { name: 'simulation', include: [simulation], testTimeout: 300_000, hookTimeout: 60_000 } },

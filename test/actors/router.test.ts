@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { CLUSTER_ACTOR, Router } from '../../src/actors/router.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
+import { asksAreCarried } from '../support/asks-are-carried.ts';
 import { HandClock } from '../support/hand-clock.ts';
 import type { AskFailure } from '../../src/actors/asks.ts';
 import type { Asker } from '../../src/actors/router.ts';
@@ -49,11 +50,11 @@ const done = { kind: 'done' } as const;
 const rejected: Rejected = { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'none' } };
 
 describe('router', () => {
-  test('passes the request by reference and the answer back, once', () => {
+  test('passes the request on, by reference or as bytes, and the answer back, once', () => {
     const { router, actor, answers, ask } = bench();
     const askId = ask();
     expect(actor.asked).toEqual([{ askId, request: resetStickyTaskQueue }]);
-    expect(actor.asked[0]?.request).toBe(resetStickyTaskQueue);
+    expect(actor.asked[0]?.request === resetStickyTaskQueue).toBe(!asksAreCarried);
     const sink = router.history.sink(1);
     expect(sink.answer(askId, rejected)).toBe(true);
     expect(sink.answer(askId, done)).toBe(false);

@@ -215,7 +215,9 @@ async function tieOfClaims(): Promise<void> {
   const [winner, loser] = states[0] === 'active' ? [stage.a, stage.b] : [stage.b, stage.a];
   same(stage.status(loser).rival?.owner, winner.node.name, 'rival');
   same((await stage.add(winner, 'x')).kind, 'added', 'the winner serves');
-  same((await stage.add(loser, 'y')).kind, 'notHere', 'the loser does not');
+  const refusal = await stage.add(loser, 'y');
+  const told = refusal.kind === 'notHere' ? [refusal.hint, refusal.epoch] : refusal.kind;
+  same(told, [winner.node.name, 1], 'the loser does not serve, and names who does');
   stage.checkAll();
 }
 

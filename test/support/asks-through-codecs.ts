@@ -1,0 +1,105 @@
+/**
+ * With this loaded, every ask of the process travels as it would to another process: as bytes, there and back.
+ *
+ *     caller ── request ─▶ bytes ─▶ its copy ──▶ router ──▶ actor
+ *            ◀─ its copy ◀─ bytes ◀─ answer ───        ◀──
+ *
+ * So nothing can rest on memory that caller and actor share. What arrives must be what was sent; else the process ends with an error that
+ * names the kind and the field. vitest loads it as a setup file, and servers that tests start as `node --import`.
+ */
+import { CLUSTER_ACTOR, Router } from '../../src/actors/router.ts';
+import {
+  decodeClusterAnswer,
+  decodeClusterRequest,
+  encodeClusterAnswer,
+  encodeClusterRequest,
+} from '../../src/peers/codec/cluster-codec.ts';
+import {
+  decodeHistoryAnswer,
+  decodeHistoryRequest,
+  encodeHistoryAnswer,
+  encodeHistoryRequest,
+} from '../../src/peers/codec/history-codec.ts';
+import {
+  decodeMatchingAnswer,
+  decodeMatchingRequest,
+  encodeMatchingAnswer,
+  encodeMatchingRequest,
+} from '../../src/peers/codec/matching-codec.ts';
+
+type Kinded = { readonly kind: string };
+
+Router.prototype.askHistory = function (shard, request, deadlineMs, onReply) {
+  const arrived = carried(request, encodeHistoryRequest, decodeHistoryRequest);
+  return this.history.ask(shard, arrived, deadlineMs, (answer) => onReply(carried(answer, encodeHistoryAnswer, decodeHistoryAnswer)));
+};
+
+Router.prototype.askMatching = function (partition, request, deadlineMs, onReply) {
+  const arrived = carried(request, encodeMatchingRequest, decodeMatchingRequest);
+  return this.matching.ask(partition, arrived, deadlineMs, (answer) =>
+    onReply(carried(answer, encodeMatchingAnswer, decodeMatchingAnswer)),
+  );
+};
+
+Router.prototype.askCluster = function (request, deadlineMs, onReply) {
+  const arrived = carried(request, encodeClusterRequest, decodeClusterRequest);
+  return this.cluster.ask(CLUSTER_ACTOR, arrived, deadlineMs, (answer) =>
+    onReply(carried(answer, encodeClusterAnswer, decodeClusterAnswer)),
+  );
+};
+
+/** One clock for both sides: what travels as remaining time arrives as the moment that it was. */
+function carried<Message extends Kinded, Sent extends Message>(
+  sent: Sent,
+  encode: (message: Message, nowMs: number) => Uint8Array,
+  decode: (bytes: Uint8Array, nowMs: number) => Message,
+): Sent {
+  const nowMs = Date.now();
+  try {
+    const received = decode(encode(sent, nowMs), nowMs);
+    const difference = differenceOf(sent, received, sent.kind);
+    if (difference !== undefined) throw new Error(`an ask or its answer does not arrive as it was sent: ${difference}`);
+    // As equal as its type.
+    return received as Sent;
+  } catch (error) {
+    // Whoever asked may take an error for an answer like any other; nobody catches this one.
+    queueMicrotask(() => {
+      throw error;
+    });
+    throw error;
+  }
+}
+
+/** Where the two first differ. Bytes are equal whatever holds them, and what is undefined may as well be absent. */
+export function differenceOf(sent: unknown, received: unknown, path: string): string | undefined {
+  if (Object.is(sent, received)) return undefined;
+  if (sent instanceof Uint8Array && received instanceof Uint8Array) {
+    return Buffer.compare(sent, received) === 0 ? undefined : `${path}: other bytes`;
+  }
+  if (sent instanceof Map && received instanceof Map) return differenceOf([...sent], [...received], path);
+  if (Array.isArray(sent) && Array.isArray(received)) {
+    if (sent.length !== received.length) return `${path}: ${sent.length} elements, then ${received.length}`;
+    return firstOf(sent.keys(), (index) => differenceOf(sent[index], received[index], `${path}[${index}]`));
+  }
+  if (isPlain(sent) && isPlain(received)) {
+    const names = new Set([...Object.keys(sent), ...Object.keys(received)]);
+    return firstOf(names, (name) => differenceOf(sent[name], received[name], `${path}.${name}`));
+  }
+  return `${path}: ${described(sent)}, then ${described(received)}`;
+}
+
+function firstOf<Key>(keys: Iterable<Key>, find: (key: Key) => string | undefined): string | undefined {
+  for (const key of keys) {
+    const found = find(key);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+function described(value: unknown): string {
+  return typeof value === 'object' && value !== null ? value.constructor.name : `${typeof value} ${String(value)}`;
+}
