@@ -40,7 +40,7 @@ export class ClusterHost {
     const filling = new ClusterState();
     return {
       core: new ClusterCore(),
-      host: {
+      shell: {
         // Until the journal is folded whole, the earlier view is the better one.
         activated: () => void (this.#view = filling),
         deactivated: () => {},

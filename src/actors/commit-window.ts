@@ -15,7 +15,7 @@ import type { BudgetShare } from './command-budget.ts';
 import { Fifo } from './fifo.ts';
 import { NOBODY } from './asks.ts';
 import { APPEND_BYTES_MAX, type LogRecord } from './log.ts';
-import type { CommitSubscriber, EncodedRecord, PartitionHost } from './partition-core.ts';
+import type { CommitSubscriber, EncodedRecord, EffectSink } from './partition-core.ts';
 import type { ReadBarrier } from './read-barrier.ts';
 
 /** Records gather up to this many bytes for one append: one request carries the batches of many partitions. */
@@ -48,7 +48,7 @@ type Held<Reply, Record, Effect> = {
 
 /** Where commits, answers and effects go. */
 type Outside<Reply, Record, Effect> = {
-  readonly host: PartitionHost<Reply, Effect>;
+  readonly shell: EffectSink<Reply, Effect>;
   readonly subscribers: readonly CommitSubscriber<Record>[];
 };
 
@@ -164,8 +164,8 @@ export class CommitWindow<Reply, Record, Effect> {
     this.#committed += count;
   }
 
-  /** Lets out what may go. `stopped` ends it early: the host's callbacks may have closed the actor. */
-  release({ host, subscribers }: Outside<Reply, Record, Effect>, stopped: () => boolean): void {
+  /** Lets out what may go. `stopped` ends it early: the shell's callbacks may have closed the actor. */
+  release({ shell, subscribers }: Outside<Reply, Record, Effect>, stopped: () => boolean): void {
     for (let head = this.#held.peek(); head !== undefined; head = this.#held.peek()) {
       if (head.rests > this.#committed) return;
       if (head.mark !== NO_MARK && !this.#barrier.passed(head.mark)) return;
@@ -177,8 +177,8 @@ export class CommitWindow<Reply, Record, Effect> {
         const offset = this.#batchBase + head.rests - this.#batchFirst;
         for (const subscriber of subscribers) subscriber.committed(head.record, offset, false);
       }
-      if (head.reply !== undefined && head.askId !== NOBODY) host.answer(head.askId, head.reply);
-      for (const effect of head.effects) host.act(effect);
+      if (head.reply !== undefined && head.askId !== NOBODY) shell.answer(head.askId, head.reply);
+      for (const effect of head.effects) shell.act(effect);
       if (stopped()) return;
     }
   }

@@ -145,7 +145,7 @@ class HistoryMemory
 {
   /** What the loop drives: this, around the pure core. */
   readonly core = this;
-  readonly host = this;
+  readonly shell = this;
   readonly subscribers: readonly CommitSubscriber<HistoryRecord>[];
   readonly store: HistoryStore;
   readonly pageReads = new PageReads();

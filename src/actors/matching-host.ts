@@ -88,7 +88,7 @@ class MatchingMemory
 {
   /** What the loop drives: this, around the pure core. */
   readonly core = this;
-  readonly host = this;
+  readonly shell = this;
   /** The backlog is all in memory: nothing is built from its records beside the core. */
   readonly subscribers: readonly CommitSubscriber<MatchingRecord>[] = [];
   readonly #options: MatchingHostOptions;

@@ -2,7 +2,7 @@
  * The actor of one partition: what the router asks, and what the composition root starts and drains. Around it stands its kind (a history
  * shard, a matching host, the cluster actor), which brings the core and what happens around it.
  *
- *     router ── submit, cancel ──▶ PartitionActor ─▶ PartitionLoop ─▶ memory: core, host, subscribers        made anew at each takeover
+ *     router ── submit, cancel ──▶ PartitionActor ─▶ PartitionLoop ─▶ memory: core, shell, subscribers       made anew at each takeover
  *                                                        ▲                │
  *                                                        └──── Tenure ────┘  what the memory submits for itself
  */

@@ -36,8 +36,8 @@ export interface PartitionCore<Command, Reply, Record, Effect> {
   cancel(askId: number, nowMs: number): Handled<Record, Reply, Effect>;
 }
 
-/** The shell: what leaves the actor, after the records that it rests on are committed. */
-export interface PartitionHost<Reply, Effect> {
+/** What leaves the actor: called after the records that it rests on are committed. */
+export interface EffectSink<Reply, Effect> {
   answer(askId: number, reply: Reply): void;
   act(effect: Effect): void;
 }
@@ -52,7 +52,7 @@ export interface CommitSubscriber<Record> {
 }
 
 /** The shell around a core, as the loop drives it. */
-export interface PartitionShell<Command, Reply, Effect> extends PartitionHost<Reply, Effect> {
+export interface PartitionShell<Command, Reply, Effect> extends EffectSink<Reply, Effect> {
   /** Memory is complete and the partition is ours: offer what is pending, arm timers. */
   activated(epoch: number): void;
   /** A command could not be decided, or its record not be written: nothing happened. It has been logged, and who asked has been told. */
@@ -64,7 +64,7 @@ export interface PartitionShell<Command, Reply, Effect> extends PartitionHost<Re
 /** One memory of a partition: made anew at each takeover. */
 export type PartitionMemory<Command, Reply, Record, Effect> = {
   readonly core: PartitionCore<Command, Reply, Record, Effect>;
-  readonly host: PartitionShell<Command, Reply, Effect>;
+  readonly shell: PartitionShell<Command, Reply, Effect>;
   readonly subscribers: readonly CommitSubscriber<Record>[];
 };
 

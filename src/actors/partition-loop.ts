@@ -7,7 +7,7 @@
  *                                          └ answers, effects: held ◀──┐            ▼ seal
  *                                                   │                  │         append ─▶ base offset
  *                                                   ▼                  │            │ settle
- *                                        host.answer, host.act ◀── released ◀── judged
+ *                                       shell.answer, shell.act ◀─ released ◀── judged
  *
  * Until `accept` nothing has changed. So what throws up to there (a bug of ours, met by one command) fails that command alone; the actor's
  * own commands are the shell's to try again. `accept` repeats what the decision has done on a fork: should it throw all the same, memory is
@@ -109,7 +109,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#owner.start();
   }
 
-  /** Undefined: accepted, the answer comes through the host. `NOBODY` asks when the command is the actor's own. */
+  /** Undefined: accepted, the answer comes through the shell. `NOBODY` asks when the command is the actor's own. */
   submit(askId: number, command: Command): AskFailure | undefined {
     if (!this.#owner.accepting) return this.notHere(this.#owner.unavailable());
     const { scale } = this.#options;
@@ -285,14 +285,14 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       error: error instanceof Error ? error : reason,
     });
     if (askId !== NOBODY) this.#options.asks.fail(askId, internalError(reason));
-    this.#host.undecided(askId, command, reason);
+    this.#shell.undecided(askId, command, reason);
   }
 
   #refuse({ askId, command }: CommandMail<Command>, encoded: EncodedRecord | undefined): void {
     const message = `the record of this command would have ${sizeOf(encoded)} bytes, more than ${this.#limits.recordBytesMax}`;
     this.#logger.warn('command refused: too large', { ...this.#core.about(command), bytes: sizeOf(encoded) });
     if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'tooLarge', message });
-    this.#host.undecided(askId, command, message);
+    this.#shell.undecided(askId, command, message);
   }
 
   #cancel(askId: number): void {
@@ -331,7 +331,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
           this.#window.hold(NOBODY, undefined, handled.effects, bytes);
           return this.#silence.begins();
         }
-        for (const effect of handled.effects) this.#host.act(effect);
+        for (const effect of handled.effects) this.#shell.act(effect);
         return;
       default:
         return unreachable(handled);
@@ -428,7 +428,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   #activated(epoch: number): void {
     this.#tenure?.begin();
-    this.#host.activated(epoch);
+    this.#shell.activated(epoch);
   }
 
   #drop(message: string): void {
@@ -442,7 +442,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#share.giveBackAll();
     this.#silence.close();
     this.#tenure?.end();
-    memory?.host.deactivated();
+    memory?.shell.deactivated();
     this.#refuseAll(undecided, message);
     this.#options.asks.abandon(message);
   }
@@ -458,8 +458,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     return this.#whole.core;
   }
 
-  get #host(): PartitionShell<Command, Reply, Effect> {
-    return this.#whole.host;
+  get #shell(): PartitionShell<Command, Reply, Effect> {
+    return this.#whole.shell;
   }
 
   get #backlogged(): boolean {

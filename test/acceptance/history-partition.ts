@@ -112,7 +112,7 @@ export class LivePartition {
     this.core = core;
     return {
       core,
-      host: {
+      shell: {
         answer: (askId: number) => {
           this.#answered.get(askId)?.();
           this.#answered.delete(askId);

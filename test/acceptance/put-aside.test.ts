@@ -86,7 +86,7 @@ async function append(database: string, shard: number, records: readonly History
         evolve: () => {},
         cancel: () => ({ kind: 'wait', barrier: false, effects: [] }),
       },
-      host: {
+      shell: {
         answer: () => {},
         act: () => {},
         activated: () => active.resolve(),

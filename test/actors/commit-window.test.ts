@@ -4,12 +4,12 @@ import { BudgetShare, CommandBudget } from '../../src/actors/command-budget.ts';
 import { CommitWindow, RECORD_BYTES_MAX } from '../../src/actors/commit-window.ts';
 import { ReadBarrier } from '../../src/actors/read-barrier.ts';
 import { sealedBytes } from '../../src/topics/limits.ts';
-import type { CommitSubscriber, EncodedRecord, PartitionHost } from '../../src/actors/partition-core.ts';
+import type { CommitSubscriber, EncodedRecord, EffectSink } from '../../src/actors/partition-core.ts';
 import { APPEND_BYTES_MAX, type LogRecord } from '../../src/actors/log.ts';
 
 type Left = string;
 
-class Bench implements PartitionHost<string, string>, CommitSubscriber<number> {
+class Bench implements EffectSink<string, string>, CommitSubscriber<number> {
   readonly barrier: ReadBarrier;
   readonly window: CommitWindow<string, number, string>;
   readonly left: Left[] = [];
@@ -36,7 +36,7 @@ class Bench implements PartitionHost<string, string>, CommitSubscriber<number> {
   }
 
   release(): Left[] {
-    this.window.release({ host: this, subscribers: [this] }, () => false);
+    this.window.release({ shell: this, subscribers: [this] }, () => false);
     return this.left.splice(0);
   }
 }

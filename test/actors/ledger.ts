@@ -191,7 +191,7 @@ export function ledgerMemory(
   happened: (event: LedgerEvent) => void,
   core: LedgerCore = new LedgerCore(),
 ): PartitionMemory<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect> {
-  const host: PartitionShell<LedgerCommand, LedgerReply, LedgerEffect> = {
+  const shell: PartitionShell<LedgerCommand, LedgerReply, LedgerEffect> = {
     answer,
     act(effect) {
       if (effect.kind === 'reply') answer(effect.askId, effect.reply);
@@ -203,5 +203,5 @@ export function ledgerMemory(
   };
   const committed = (record: LedgerRecord, offset: number, replayed: boolean): void =>
     happened({ kind: 'committed', id: record.id, offset, replayed });
-  return { core, host, subscribers: [{ committed }] };
+  return { core, shell, subscribers: [{ committed }] };
 }

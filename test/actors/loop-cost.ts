@@ -91,7 +91,7 @@ const loop = new PartitionLoop<Command, Reply, number, never>({
       evolve: () => {},
       cancel: () => ({ kind: 'wait', barrier: false, effects: [] }),
     },
-    host: {
+    shell: {
       answer: (askId, reply) => sink.answer(askId, reply),
       act: () => {},
       activated: () => {},

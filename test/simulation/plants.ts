@@ -38,7 +38,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects, bytes);',
     replace:
       'this.#window.commit(askId, handled.record, encoded, handled.reply, [], bytes);' +
-      ' for (const effect of handled.effects) this.#host.act(effect);',
+      ' for (const effect of handled.effects) this.#shell.act(effect);',
     caughtBy: 'seeds',
   },
   {
