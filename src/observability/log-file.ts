@@ -1,13 +1,21 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 
+const nothing = Buffer.alloc(0);
+
 /**
  * A log file opened for append, and opened again on SIGUSR1, so that log rotation can move it away. Writes are synchronous: the
  * last lines before a crash are the ones that matter. A log that cannot be written (the disk is full, the folder is gone) loses lines and
- * stops nobody: `say` tells of it when it begins and when it is over.
+ * stops nobody: `say` tells of it when it begins and when it is over. A line that was cut in its middle is finished before the next one.
  */
 export function openLogFile(filename: string, say: (what: string) => void): (line: string) => void {
   let descriptor = openSync(filename, 'a');
+  let failing = false;
   let linesLost = 0;
+  /** Of a line whose beginning stands in the file. */
+  let rest = nothing;
+  const writeRest = (): void => {
+    while (rest.length > 0) rest = rest.subarray(writeSync(descriptor, rest));
+  };
   process.on('SIGUSR1', () => {
     const old = descriptor;
     try {
@@ -17,16 +25,26 @@ export function openLogFile(filename: string, say: (what: string) => void): (lin
       return;
     }
     closeSync(old);
+    rest = nothing;
   });
   return (line) => {
+    const bytes = Buffer.from(line);
+    let begun = false;
     try {
-      writeSync(descriptor, line);
+      writeRest();
+      rest = bytes;
+      begun = true;
+      writeRest();
     } catch (error) {
-      linesLost += 1;
-      if (linesLost === 1) say(`the log file ${filename} cannot be written, its lines are lost until it can (${messageOf(error)})`);
+      // Not a byte of it is in the file.
+      if (!begun || rest === bytes) linesLost += 1;
+      if (rest === bytes) rest = nothing;
+      if (!failing) say(`the log file ${filename} cannot be written, its lines are lost until it can (${messageOf(error)})`);
+      failing = true;
       return;
     }
-    if (linesLost > 0) say(`the log file ${filename} is written again, ${linesLost} lines are lost`);
+    if (failing) say(`the log file ${filename} is written again, ${linesLost} lines are lost`);
+    failing = false;
     linesLost = 0;
   };
 }
