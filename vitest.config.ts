@@ -44,8 +44,8 @@ export default defineConfig({
           exclude: notAsking,
           setupFiles: [fileURLToPath(carrier)],
           // The servers that these suites start are processes of their own.
-          env: { PERDURE_TEST_ASKS: 'codecs', NODE_OPTIONS: `--import=${carrier.href}`, FUZZ_REQUESTS: '4000' },
-          testTimeout: 120_000,
+          env: { PERDURE_TEST_ASKS: 'codecs', NODE_OPTIONS: `--import=${carrier.href}` },
+          testTimeout: 600_000,
           hookTimeout: 120_000,
         },
       },
