@@ -6,6 +6,9 @@
  *
  * The guide's field names: `namespace`, `workflowID`, `runID`, `shard-id`, `operation`, `error`, `service`, `address`.
  */
+import { createRequire } from 'node:module';
+import type { pino as Pino, Logger as PinoLogger } from 'pino';
+
 export const logLevels = ['debug', 'info', 'warn', 'error', 'never'] as const;
 export type LogLevel = (typeof logLevels)[number];
 /** What a record can have: nothing is ever logged at `never`. */
@@ -39,50 +42,73 @@ export type LoggerOptions = {
 
 const rank: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3, never: 4 };
 
-export function createLogger(options: LoggerOptions, bound: LogFields = {}): Logger {
-  const threshold = rank[options.level];
+/** pino writes the records. It takes some 15 ms to load, so it is loaded with the first line and not with the server. */
+export function createLogger(options: LoggerOptions): Logger {
+  let records: PinoLogger | undefined;
+  return boundLogger(options.level, () => (records ??= pinoLogger(options)), {});
+}
+
+function boundLogger(threshold: LogLevel, records: () => PinoLogger, bound: LogFields): Logger {
+  const enabled = (level: RecordLevel): boolean => rank[level] >= rank[threshold];
   const log = (level: RecordLevel, message: string, fields: LogFields): void => {
-    if (rank[level] < threshold) return;
-    const ts = new Date(options.nowMs()).toISOString();
-    const all = { ...bound, ...fields };
-    options.write(options.format === 'json' ? jsonLine(ts, level, message, all) : textLine(ts, level, message, all));
+    if (enabled(level)) records()[level]({ ...bound, ...fields, level, msg: message });
   };
   return {
     debug: (message, fields = {}) => log('debug', message, fields),
     info: (message, fields = {}) => log('info', message, fields),
     warn: (message, fields = {}) => log('warn', message, fields),
     error: (message, fields = {}) => log('error', message, fields),
-    enabled: (level) => rank[level] >= threshold,
-    with: (fields) => createLogger(options, { ...bound, ...fields }),
+    enabled,
+    with: (fields) => boundLogger(threshold, records, { ...bound, ...fields }),
   };
 }
+
+function pinoLogger({ format, write, nowMs }: LoggerOptions): PinoLogger {
+  const { pino } = createRequire(import.meta.url)('pino') as { readonly pino: typeof Pino };
+  return pino<never>(
+    {
+      base: null,
+      level: 'debug',
+      // pino writes a level before the time and the message last; among the fields both stand where people look for them.
+      formatters: { level: () => ({}), log: ({ level, msg, ...fields }) => ({ level, msg, ...jsonFields(fields as LogFields) }) },
+      timestamp: () => `"ts":"${new Date(nowMs()).toISOString()}"`,
+      // An error is told by `jsonFields`, whatever its field is called.
+      serializers: { err: (error: unknown) => error },
+    },
+    { write: format === 'json' ? write : (line) => write(textLine(JSON.parse(line) as JsonRecord)) },
+  );
+}
+
+type JsonValue = string | number | boolean;
+type JsonRecord = { readonly ts: string; readonly level: RecordLevel; readonly msg: string } & Readonly<Record<string, JsonValue>>;
 
 /** For tests and tools that want silence. */
 export const silentLogger: Logger = createLogger({ level: 'never', format: 'text', write: () => {}, nowMs: () => 0 });
 
-function textLine(ts: string, level: RecordLevel, message: string, fields: LogFields): string {
-  let line = `${ts}  ${level.toUpperCase().padEnd(5)} ${oneLine(message)}`;
+function jsonFields(fields: LogFields): Record<string, JsonValue> {
+  const json: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined || name === 'ts') continue;
+    if (value instanceof Error) {
+      json[name] = describe(value);
+      if (value.stack !== undefined) json['stacktrace'] = value.stack;
+    } else {
+      // JSON has neither NaN nor integers of 64 bits.
+      json[name] = typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)) ? String(value) : value;
+    }
+  }
+  return json;
+}
+
+/** The record as people read it; a stack is for machines. */
+function textLine({ ts, level, msg, stacktrace: _, ...fields }: JsonRecord): string {
+  let line = `${ts}  ${level.toUpperCase().padEnd(5)} ${oneLine(msg)}`;
   let separator = '  ';
   for (const [name, value] of Object.entries(fields)) {
-    if (value === undefined) continue;
-    line += `${separator}${name}=${quoted(value instanceof Error ? describe(value) : String(value))}`;
+    line += `${separator}${name}=${quoted(String(value))}`;
     separator = ' ';
   }
   return `${line}\n`;
-}
-
-function jsonLine(ts: string, level: RecordLevel, message: string, fields: LogFields): string {
-  const record: Record<string, unknown> = { ts, level, msg: message };
-  for (const [name, value] of Object.entries(fields)) {
-    if (value === undefined || name in record) continue;
-    if (value instanceof Error) {
-      record[name] = describe(value);
-      if (value.stack !== undefined) record['stacktrace'] = value.stack;
-    } else {
-      record[name] = typeof value === 'bigint' ? value.toString() : value;
-    }
-  }
-  return `${JSON.stringify(record)}\n`;
 }
 
 /** The error with its causes: what was found, and under it why. */

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -95,5 +97,29 @@ describe('the logger', () => {
 
   test('the silent one writes nothing', () => {
     expect(silentLogger.enabled('error')).toBe(false);
+  });
+
+  test('numbers that JSON does not know are said all the same', () => {
+    for (const format of ['text', 'json'] as const) {
+      const { logger, lines } = capture('debug', format);
+      logger.info('x', { rate: NaN, wait: Infinity });
+      expect(lines[0]).toMatch(/rate\W+NaN\W+wait\W+Infinity/);
+    }
+  });
+
+  test('pino is loaded with the first line, not with the server', async () => {
+    const logger = JSON.stringify(new URL('../../src/observability/logger.ts', import.meta.url).href);
+    const program = `
+      import { createRequire } from 'node:module';
+      import { createLogger } from ${logger};
+      const loaded = () => Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('/pino/'));
+      const log = createLogger({ level: 'warn', format: 'text', write: () => {}, nowMs: () => 0 }).with({ a: 1 });
+      log.info('below the level');
+      const before = loaded();
+      log.warn('a line');
+      console.log(before, loaded());
+    `;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
+    expect(stdout.trim()).toBe('false true');
   });
 });

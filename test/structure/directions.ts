@@ -103,7 +103,7 @@ export const directions: readonly Direction[] = [
     wayOut: 'ask an actor, or take a port in the constructor and let src/server.ts plug it in',
   },
   { from: 'src/wire/', may: ['src/wire/', 'src/kernel/', 'protobufjs', 'long'], ...support },
-  { from: 'src/observability/', may: ['src/observability/', 'src/kernel/', 'node:'], ...support },
+  { from: 'src/observability/', may: ['src/observability/', 'src/kernel/', 'node:'], mayTypes: ['pino'], ...support },
   { from: 'src/config/', may: ['src/config/', 'src/kernel/', 'yaml', 'zod', 'node:'], mayTypes: ['src/observability/'], ...support },
   {
     from: 'src/cli/',
