@@ -3,7 +3,8 @@
  *
  *   the public API's descriptors, seen through   ->  src/wire/generated/lean/**              codecs of the hot messages
  *   scripts/generate/hot-messages.ts                 src/wire/generated/opaque-shapes.ts     what is checked before it is passed on
- *                                                    src/history/generated/public-api.ts     what the core knows of events
+ *                                                    src/history/generated/public-api.ts     what the core knows of events,
+ *                                                    src/history/generated/enums.ts          and of enumerations
  *   proto/perdure/**                             ->  src/wire/generated/{journal,peer,token}/** codecs of our own messages
  *   proto/temporal/server/api/**                 ->  src/wire/generated/services.{js,d.ts}   MatchingService, AdminService; protobufjs
  *
@@ -12,9 +13,11 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { emitCoreEnums } from './generate/emit-core-enums.ts';
 import { emitEventCodecs, emitEventTypes, eventKinds } from './generate/emit-events.ts';
 import { emitModule } from './generate/emit-module.ts';
 import { emitOpaqueShapes } from './generate/emit-opaque-shapes.ts';
+import { coreEnums } from './generate/hot-messages.ts';
 import { leanSchema } from './generate/lean-schema.ts';
 import { loadPublicApi } from './generate/public-api.ts';
 import { readSchema } from './generate/schema.ts';
@@ -36,6 +39,7 @@ const texts = new Map([
   [`${wireFolder}/lean/event-attributes.ts`, emitEventCodecs(kinds)],
   [`${wireFolder}/opaque-shapes.ts`, emitOpaqueShapes(publicApi)],
   [`${coreFolder}/public-api.ts`, emitEventTypes(kinds, lean.modules)],
+  [`${coreFolder}/enums.ts`, emitCoreEnums(coreEnums, lean.modules)],
 ]);
 for (const [path, text] of texts) {
   const target = join(repository, path);

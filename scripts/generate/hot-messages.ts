@@ -8,6 +8,7 @@
  * the public API gains there is something to decide: read it, refuse it, or pass it on. That is why the numbers stand here: when the
  * two differ, nothing is generated and the difference is said. Readers skip what is not listed, as every reader of protobuf does.
  */
+import type { CoreEnums } from './emit-core-enums.ts';
 
 /** `leftOut`: of messages that are written and never read, so nothing is lost. */
 export type FieldNumbers = string | { readonly written: string; readonly leftOut: string };
@@ -309,6 +310,23 @@ export const passedOn: readonly string[] = [
   'temporal.api.failure.v1.Failure',
   'temporal.api.history.v1.HistoryEvent',
 ];
+
+/** Enumerations that decisions know, by the core's names for them (src/history/generated/enums.ts). */
+export const coreEnums: CoreEnums = {
+  status: ['WorkflowExecutionStatus'],
+  timeoutType: ['TimeoutType'],
+  retryState: ['RetryState'],
+  idReusePolicy: ['WorkflowIdReusePolicy'],
+  idConflictPolicy: ['WorkflowIdConflictPolicy'],
+  parentClosePolicy: ['ParentClosePolicy'],
+  queryRejectCondition: ['QueryRejectCondition'],
+  taskQueueKind: ['TaskQueueKind'],
+  continueAsNewInitiator: ['ContinueAsNewInitiator'],
+  suggestContinueAsNewReason: ['SuggestContinueAsNewReason'],
+  startChildFailedCause: ['StartChildWorkflowExecutionFailedCause'],
+  externalFailedCause: ['CancelExternalWorkflowExecutionFailedCause', 'SignalExternalWorkflowExecutionFailedCause'],
+  workflowTaskFailedCause: ['WorkflowTaskFailedCause'],
+};
 
 /** Durations of which none is not the same as nothing; all others are 0 when they are not there. */
 export const durationsWithPresence: readonly string[] = [

@@ -12,7 +12,7 @@ import { errorText } from '../kernel/error-text.ts';
 import { assert, unreachable } from '../kernel/assert.ts';
 import type { CommandIds } from '../kernel/handled.ts';
 import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
-import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
+import { matchingPartitionOf } from '../matching/task-queue.ts';
 import { HistoryCore, type HandledHistory } from '../history/history-core.ts';
 import type {
   CompleteWorkflowTask,
@@ -30,7 +30,7 @@ import type { HistoryEffect } from '../history/effects.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply, HistoryWire, StartedWorkflowTask } from '../history/replies.ts';
-import { taskQueueKind } from '../history/wire-enums.ts';
+import { taskQueueKind } from '../history/generated/enums.ts';
 import type { DispatchQuery } from '../matching/commands.ts';
 import { type AskFailure, isAskFailure, NOBODY, internalError } from './asks.ts';
 import { HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
@@ -371,14 +371,14 @@ class HistoryMemory
   #dispatchQuery(query: DirectQuery): void {
     const { clock, layout, router, sink } = this.#options;
     const sticky = query.taskQueue.kind === taskQueueKind.sticky;
-    const queue: TaskQueuePartition = {
-      namespaceId: query.key.namespaceId,
+    const { namespaceId } = query.key;
+    const queue = {
+      namespaceId,
       name: query.taskQueue.name,
       taskType: 'workflow',
       partition: 0,
       kind: sticky ? 'sticky' : 'normal',
-      version: '',
-    };
+    } as const;
     const stickyDeadlineMs = clock.wallMs() + query.scheduleToStartTimeoutMs;
     const deadlineMs = sticky ? Math.min(stickyDeadlineMs, query.deadlineMs) : query.deadlineMs;
     const request = {

@@ -1,16 +1,9 @@
 /** What the partition loop needs of the core whose journal it keeps, of the shell around that core, and of what is built beside it. */
 import type { CommandIds, Handled } from '../kernel/handled.ts';
+import type { LogRecord } from './log.ts';
 
-export type EncodedRecord = {
-  readonly key: string;
-  readonly schema: number;
-  readonly type: string;
-  readonly namespace: string;
-  readonly workflowId: string;
-  readonly runId: string;
-  readonly timeMs: number;
-  readonly value: Uint8Array;
-};
+/** The owner of the partition stamps it. */
+export type EncodedRecord = Omit<LogRecord, 'epoch' | 'sequence'>;
 
 export interface RecordCodec<Record> {
   encode(record: Record): EncodedRecord;

@@ -13,6 +13,7 @@
 import { unreachable } from '../kernel/assert.ts';
 import { historyShardOf } from '../kernel/shard.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../matching/task-queue.ts';
+import { taskQueueKind } from '../history/generated/enums.ts';
 import type { DecidedRequest, OutboxOutcome, OwnHistoryCommand } from '../history/commands.ts';
 import { outboxOutcome, outboxTooLarge } from '../history/outbox/outbox.ts';
 import type { HistoryRecord } from '../history/record.ts';
@@ -209,18 +210,17 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   /** Nobody polls the sticky queue: any worker may have the task, with its whole history, at once. */
   #dispatchToNormalQueue(task: DispatchTask, tries: Tries): void {
     if (this.#closed || !this.#options.shard.isPending(task.taskId)) return;
-    this.#dispatch(task, { name: task.taskQueue.normalName, kind: 1, normalName: '' }, tries);
+    this.#dispatch(task, { name: task.taskQueue.normalName, kind: taskQueueKind.normal, normalName: '' }, tries);
   }
 
   #partitionFor(task: DispatchTask, taskQueue: TaskQueue): TaskQueuePartition {
-    const sticky = taskQueue.kind === 2;
+    const sticky = taskQueue.kind === taskQueueKind.sticky;
     return {
       namespaceId: task.key.namespaceId,
       name: taskQueue.name,
       taskType: task.kind === 'workflowTask' ? 'workflow' : 'activity',
       partition: sticky ? 0 : Math.floor(this.#options.random.fraction() * this.#options.layout.taskQueuePartitions),
       kind: sticky ? 'sticky' : 'normal',
-      version: '',
     };
   }
 

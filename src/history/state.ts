@@ -6,6 +6,7 @@
  */
 import type { HistoryEvent } from './events.ts';
 import type { ParentLink, RunKey, StickyAttributes } from './commands.ts';
+import { status } from './generated/enums.ts';
 import type {
   ActivityTaskScheduledAttributes,
   StartChildWorkflowExecutionInitiatedAttributes,
@@ -15,17 +16,6 @@ import type {
 import { Pending } from './pending.ts';
 import type { PendingTask, PendingTransfer } from './tasks.ts';
 import { TimerQueue } from './timer/timer-queue.ts';
-
-/** `temporal.api.enums.v1.WorkflowExecutionStatus` */
-export const status = {
-  running: 1,
-  completed: 2,
-  failed: 3,
-  canceled: 4,
-  terminated: 5,
-  continuedAsNew: 6,
-  timedOut: 7,
-} as const;
 
 export type ShardState = {
   /** The last task id given out. */
@@ -198,6 +188,7 @@ export type Run = {
   readonly key: RunKey;
   readonly namespace: string;
   readonly start: RunStart;
+  /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
   status: number;
   closeTimeMs: number;
   /** The run that came after this one through continue-as-new; '' = none. */

@@ -20,8 +20,6 @@ export type TaskQueuePartition = {
   /** 0 = the root. */
   readonly partition: number;
   readonly kind: 'normal' | 'sticky';
-  /** Worker versioning is not built yet. */
-  readonly version: '';
 };
 
 /** Partitions of one queue form a tree of this degree, as upstream's do. */

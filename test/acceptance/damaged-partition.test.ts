@@ -13,6 +13,7 @@ import { freePort, ServerProcess } from '../support/server-process.ts';
 import { withFolder } from '../support/servers.ts';
 import { fileURLToPath } from 'node:url';
 import { historyShardOf } from '../../src/kernel/shard.ts';
+import { refusal } from '../support/refusal.ts';
 
 const namespace = 'default';
 const taskQueue = { name: 'work' };
@@ -59,16 +60,6 @@ function damage(database: string, topic: string, partition: number): void {
   data[at] = (data[at] ?? 0) ^ 1;
   db.prepare(`UPDATE journal_${id} SET data = ? WHERE base = ?`).run(data, Number(row?.['base']));
   db.close();
-}
-
-async function refusal(call: Promise<unknown>): Promise<{ readonly code: number; readonly details: string }> {
-  try {
-    await call;
-  } catch (error) {
-    const { code, details } = error as { code: number; details: string };
-    return { code, details };
-  }
-  throw new Error('the call was accepted');
 }
 
 /** A worker whose workflows complete at once; answers which did, when `count` have. */

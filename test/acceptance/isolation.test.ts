@@ -9,6 +9,7 @@ import type { WorkflowService } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { freePort, ServerProcess } from '../support/server-process.ts';
 import { enums, payloadOf, valuesOf } from '../sdk/fields.ts';
+import { refusal } from '../support/refusal.ts';
 
 type WorkflowTask = temporal.api.workflowservice.v1.IPollWorkflowTaskQueueResponse;
 type ActivityTask = temporal.api.workflowservice.v1.IPollActivityTaskQueueResponse;
@@ -78,17 +79,6 @@ function pollActivity(namespace: Namespace): Promise<ActivityTask> {
 async function typesOf(namespace: Namespace): Promise<readonly string[]> {
   const { history } = await service.getWorkflowExecutionHistory({ namespace, execution });
   return (history?.events ?? []).map(({ eventType }) => String(enums.EventType[eventType ?? 0]).replace('EVENT_TYPE_', ''));
-}
-
-/** The gRPC error of a call that must fail. */
-async function refusal(call: Promise<unknown>): Promise<{ readonly code: number; readonly details: string }> {
-  try {
-    await call;
-  } catch (error) {
-    const { code, details } = error as { code: number; details: string };
-    return { code, details };
-  }
-  throw new Error('the call was accepted');
 }
 
 const foreignToken = { code: 3, details: 'Operation requested with a token from a different namespace.' };

@@ -9,6 +9,7 @@ import { clusterCodec } from '../../src/topics/codec/cluster-codec.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
 import { jsonClaims } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
+import { until } from '../support/event-loop.ts';
 
 const topic = 'test.cluster';
 
@@ -43,7 +44,7 @@ const benches: Bench[] = [];
 async function open(log: MemoryLog): Promise<Bench> {
   const bench = new Bench(log);
   benches.push(bench);
-  while (bench.host.actor.status().state !== 'active') await new Promise((resolve) => setImmediate(resolve));
+  await until(() => bench.host.actor.status().state === 'active');
   return bench;
 }
 

@@ -8,12 +8,9 @@ import { FAR_AWAY_MS } from './far-away.ts';
 import { HandClock } from '../support/hand-clock.ts';
 import { jsonClaims, type LedgerCommand, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
+import { turns } from '../support/event-loop.ts';
 
 const partition = { topic: 'test.ledger', partition: 0 };
-
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
 
 /** The same numbers for the same seed. */
 function numbers(seed: number): (below: number) => number {

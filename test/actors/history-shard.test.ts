@@ -8,7 +8,7 @@ import { LogError } from '../../src/actors/log.ts';
 import { Router, type HistoryAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { CLOCK_CHECK_MS } from '../../src/actors/wall-alarm.ts';
-import type { HistoryRequest, ReadHistory, RunKey, StartAttributes, StartWorkflow, TerminateWorkflow } from '../../src/history/commands.ts';
+import type { HistoryRequest, ReadHistory, RunKey, StartAttributes, StartWorkflow } from '../../src/history/commands.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import { defaultHistoryLimits, type HistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../src/history/replies.ts';
@@ -24,11 +24,12 @@ import { encodeFields } from '../../src/wire/fields.ts';
 import { encodePayload } from '../../src/wire/generated/lean/common.ts';
 import { namespace } from '../grpc/stub-ports.ts';
 import { completion } from '../history/completion.ts';
-import { namespaceId, startAttributes, startChild } from '../history/shard-under-test.ts';
+import { namespaceId, startAttributes, startChild, terminateWorkflow } from '../history/shard-under-test.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
 import { HandClock } from '../support/hand-clock.ts';
 import { jsonClaims } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
+import { turns, until } from '../support/event-loop.ts';
 
 const topic = 'test.history';
 const layout = { historyShards: 2, matchingPartitions: 1, taskQueuePartitions: 1 };
@@ -143,14 +144,6 @@ class Bench {
     const reply = await this.ask({ kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
     return isAskFailure(reply) || reply.kind === 'rejected' ? 0 : reply.lastEventId;
   }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}
-
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const benches: Bench[] = [];
@@ -360,7 +353,7 @@ describe('a timer that cannot be decided', () => {
     await pass(second, 10_000);
     expect([second.shard.actor.status().state, second.shard.runsAside]).toEqual(['active', 1]);
     expect(told(second), 'whoever put it aside has told').toEqual([]);
-    expect(await second.ask(terminate(broken))).toEqual({ kind: 'done' });
+    expect(await second.ask(terminateWorkflow({ key: broken }))).toEqual({ kind: 'done' });
     expect(second.shard.runsAside).toBe(0);
     expect(await second.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({ status: 5, aside: undefined });
     second.clock.advance(73 * 3_600_000);
@@ -411,7 +404,7 @@ describe('the outbox of a shard', () => {
     const key = { namespaceId, workflowId: 'wf', runId: reply.runId };
     bench.shard.actor.submitOwn({ kind: 'putAside', key, failedCommand: 'fireTimer', taskId: 0, reason: 'planted' });
     await until(() => bench.shard.runsAside === 1);
-    expect(await bench.ask(terminate(key))).toEqual({ kind: 'done' });
+    expect(await bench.ask(terminateWorkflow({ key: key }))).toEqual({ kind: 'done' });
     await turns(20);
     expect(bench.asked.map(({ command }) => command.kind)).toEqual(['recordChildClosed']);
   });
@@ -445,7 +438,7 @@ test('tasks that ended without a record are journaled to the last one, however f
   const children = Array.from({ length: 5 }, (_, index) => startChild({ workflowId: childIds[index] ?? '', namespaceId }));
   await complete(bench, await startedTask(bench), children);
   await until(() => bench.asked.length === 5);
-  expect(await bench.ask(terminate(key))).toEqual({ kind: 'done' });
+  expect(await bench.ask(terminateWorkflow({ key: key }))).toEqual({ kind: 'done' });
   // Nothing follows from it for a parent that has closed, but that these tasks are over.
   for (const { askId } of bench.asked) {
     bench.answer(askId, { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'there is none' } });
@@ -512,7 +505,7 @@ test('an hour in doubt makes no work of its own', async () => {
   await until(() => bench.offered.length === 1);
   await complete(bench, await startedTask(bench), [startChild({ workflowId: childId ?? '', namespaceId })]);
   await until(() => bench.asked.length === 1);
-  expect(await bench.ask(terminate(key))).toEqual({ kind: 'done' });
+  expect(await bench.ask(terminateWorkflow({ key: key }))).toEqual({ kind: 'done' });
   const [asked] = bench.asked;
   bench.log.held = true;
   const waiting = bench.start('in doubt').catch(() => undefined);
@@ -718,17 +711,4 @@ async function startedTask(bench: Bench): Promise<StartedWorkflowTask> {
 
 async function complete(bench: Bench, task: StartedWorkflowTask, commands: readonly WorkflowCommand[]): Promise<void> {
   await bench.ask(completion(task, commands));
-}
-
-function terminate(key: RunKey): TerminateWorkflow {
-  return {
-    kind: 'terminateWorkflow',
-    key,
-    firstExecutionRunId: '',
-    reason: 'r',
-    details: undefined,
-    identity: '',
-    links: [],
-    childOf: undefined,
-  };
 }

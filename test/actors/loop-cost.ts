@@ -8,6 +8,7 @@ import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { jsonClaims } from './ledger.ts';
 import type { BatchSource, Log } from '../../src/actors/log.ts';
+import { until } from '../support/event-loop.ts';
 
 const value = new Uint8Array(300);
 let end = 0;
@@ -108,7 +109,7 @@ const loop = new PartitionLoop<Command, Reply, number, never>({
 });
 router.attach(1, loop);
 loop.start();
-while (loop.status().state !== 'active') await new Promise((resolve) => setImmediate(resolve));
+await until(() => loop.status().state === 'active');
 
 /** `users` callers, each with one ask under way. */
 function measure(kind: Command['kind'], users: number, total: number): Promise<string> {

@@ -16,6 +16,7 @@ import { FAR_AWAY_MS } from './far-away.ts';
 import { HandClock } from '../support/hand-clock.ts';
 import { jsonClaims } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
+import { turns, until } from '../support/event-loop.ts';
 
 const topic = 'test.matching';
 const matchingPartitions = 3;
@@ -98,10 +99,6 @@ class Bench {
   get records(): readonly { readonly type: string; readonly key: string }[] {
     return [...this.log.partitions.values()].flat().filter((record) => record.key !== '@claim');
   }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const inHalfAMinute = (): number => Date.now() + 30_000;
@@ -206,7 +203,7 @@ describe('a matching host', () => {
     const added = bench.ask(add(task('a')));
     let answered = false;
     void added.answer.then(() => (answered = true));
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await turns(20);
     expect(answered).toBe(false);
     bench.log.letGo();
     expect(await added.answer).toEqual({ kind: 'done' });
@@ -311,14 +308,14 @@ describe('a poll whose caller leaves', () => {
     bench.router.cancel(polled.askId);
     bench.shard.answer(started);
     for (let second = 0; second < 600; second++) {
-      await new Promise((resolve) => setImmediate(resolve));
+      await turns();
       clock.advance(1_000);
-      await new Promise((resolve) => setImmediate(resolve));
+      await turns();
       if (bench.shard.asked.length > 0) bench.shard.answer({ kind: 'notHere', message: 'its log does not answer', hint: '', epoch: 1 });
     }
     for (let second = 0; second < 10 && bench.shard.asked.length === 0; second++) {
       clock.advance(1_000);
-      await new Promise((resolve) => setImmediate(resolve));
+      await turns();
     }
     expect(bench.shard.asked[0]?.command).toMatchObject({ kind: 'withdrawActivityStart', pollRequestId: 'p1' });
     bench.shard.answer({ kind: 'done' });

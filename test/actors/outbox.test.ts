@@ -18,11 +18,12 @@ import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { namespace } from '../grpc/stub-ports.ts';
 import { completion } from '../history/completion.ts';
-import { completeWorkflow, namespaceId, startAttributes, startChild } from '../history/shard-under-test.ts';
+import { completeWorkflow, namespaceId, startAttributes, startChild, terminateWorkflow } from '../history/shard-under-test.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
 import { HandClock } from '../support/hand-clock.ts';
 import { jsonClaims } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
+import { turns, until } from '../support/event-loop.ts';
 
 const layout = { historyShards: 2, matchingPartitions: 1, taskQueuePartitions: 1 };
 const parentKey = keyIn(1, 'parent');
@@ -157,16 +158,7 @@ class Process {
   }
 
   async terminateParent(): Promise<void> {
-    await this.ask(1, {
-      kind: 'terminateWorkflow',
-      key: parentKey,
-      firstExecutionRunId: '',
-      reason: 'enough',
-      details: undefined,
-      identity: 'client',
-      links: [],
-      childOf: undefined,
-    });
+    await this.ask(1, terminateWorkflow({ key: parentKey }));
   }
 
   async describe(shard: number, key: RunKey): Promise<Description> {
@@ -184,14 +176,6 @@ class Process {
     }
     throw new Error(`the child never got there: ${JSON.stringify(await this.describe(2, childKey))}`);
   }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}
-
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const processes: Process[] = [];

@@ -17,6 +17,7 @@ import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import type { Prefetch } from '../../src/actors/prefetch.ts';
 import type { LedgerCommand, LedgerEffect, LedgerEvent, LedgerRecord, LedgerReply } from './ledger.ts';
+import { turns, until } from '../support/event-loop.ts';
 
 const partition = { topic: 'test.ledger', partition: 0 };
 
@@ -73,16 +74,12 @@ class Bench {
 
   async start(): Promise<this> {
     this.loop.start();
-    await this.until(() => this.loop.status().state === 'active');
+    await until(() => this.loop.status().state === 'active');
     return this;
   }
 
   ask(command: LedgerCommand, deadlineMs = FAR_AWAY_MS): Promise<Answer> {
     return new Promise((resolve) => this.router.ask(0, command, deadlineMs, resolve));
-  }
-
-  async until(condition: () => boolean): Promise<void> {
-    while (!condition()) await new Promise((resolve) => setImmediate(resolve));
   }
 
   states(): string[] {
@@ -128,12 +125,12 @@ describe('a partition on an exclusive log', () => {
     for (const command of [{ kind: 'add', id: 'a' }, { kind: 'refuse' }, { kind: 'read' }] as const) {
       void bench.ask(command).then((answer) => answers.push(answer));
     }
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await turns(20);
     expect(bench.core.entries).toEqual(['a']);
     expect(answers).toEqual([]);
     expect(bench.events).toEqual([{ kind: 'activated', epoch: 1 }]);
     bench.log.letGo();
-    await bench.until(() => answers.length === 3);
+    await until(() => answers.length === 3);
     expect(answers).toEqual([
       { kind: 'added', place: 0 },
       { kind: 'refused', count: 1 },
@@ -245,7 +242,7 @@ describe('a partition on an exclusive log', () => {
     first.loop.close();
     const second = new Bench(log);
     second.loop.start();
-    await second.until(() => second.loop.status().state === 'failed');
+    await until(() => second.loop.status().state === 'failed');
     expect(second.loop.status().reason).toContain('offset 2');
     expect(second.events).not.toContainEqual(expect.objectContaining({ id: 'b' }));
     expect(await second.ask({ kind: 'read' })).toMatchObject({ kind: 'notHere', message: expect.stringContaining('offset 2') });
@@ -330,7 +327,7 @@ describe('a hole that reaches over the end that was asked for', () => {
     log.bounds = async () => ({ start: 0, end: 3 });
     log.end = async () => 3;
     log.read = async (_, fromOffset) => {
-      await new Promise((resolve) => setImmediate(resolve));
+      await turns();
       return log.records(partition).filter(({ offset }) => offset >= fromOffset);
     };
   }
@@ -342,7 +339,7 @@ describe('a hole that reaches over the end that was asked for', () => {
     cut(log);
     const bench = new Bench(log);
     bench.loop.start();
-    await bench.until(() => bench.loop.status().state === 'failed');
+    await until(() => bench.loop.status().state === 'failed');
     expect(bench.loop.status().reason).toContain('offsets 1 to 4 are missing from its middle');
   });
 
@@ -350,7 +347,7 @@ describe('a hole that reaches over the end that was asked for', () => {
     const bench = await new Bench(new MemoryLog({ exclusive: false })).start();
     cut(bench.log);
     const asked = bench.ask({ kind: 'read' });
-    await bench.until(() => bench.loop.status().state === 'failed');
+    await until(() => bench.loop.status().state === 'failed');
     expect(bench.loop.status().reason).toContain('offsets 1 to 4 are missing from its middle');
     expect(await asked).toMatchObject({ kind: 'unavailable' });
   });
@@ -366,7 +363,7 @@ describe('a log that refuses appends', () => {
     const { core } = bench;
     log.refusing = { denied: true };
     const answers = [bench.ask({ kind: 'add', id: 'a' }), bench.ask({ kind: 'read' })];
-    await bench.until(() => said.some((line) => line.includes('NOT_TODAY')));
+    await until(() => said.some((line) => line.includes('NOT_TODAY')));
     answers.push(bench.ask({ kind: 'add', id: 'b' }));
     log.refusing = undefined;
     expect(await Promise.all(answers)).toEqual([
@@ -395,17 +392,13 @@ describe('a log that refuses appends', () => {
     log.refusing = { denied: true };
     const bench = new Bench(log);
     bench.loop.start();
-    await bench.until(() => bench.loop.status().state === 'failed');
+    await until(() => bench.loop.status().state === 'failed');
     expect(bench.loop.status().reason).toContain('NOT_TODAY');
   });
 });
 
 describe('a log that does not answer', () => {
   const kib = 1024;
-
-  async function turns(count: number): Promise<void> {
-    for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
-  }
 
   test('what callers send is bounded in bytes, whatever they were told meanwhile; afterwards all goes on', async () => {
     const budget = new CommandBudget(8 * 1024 * kib, 2 * 1024 * kib);
@@ -426,7 +419,7 @@ describe('a log that does not answer', () => {
     expect(kinds.get('busy')).toBeGreaterThan(50);
     bench.log.letGo();
     expect(await bench.ask({ kind: 'add', id: 'later' }).then((answer) => answer.kind)).toMatch(/added|busy/);
-    await bench.until(() => bench.router.openAsks === 0);
+    await until(() => bench.router.openAsks === 0);
     expect(await bench.ask({ kind: 'add', id: 'last' })).toMatchObject({ kind: 'added' });
     expect(budget.bytes).toBe(0);
   });
@@ -449,7 +442,7 @@ describe('a log that does not answer', () => {
       expect((await Promise.all(asks)).map(({ kind }) => kind)).toEqual(asks.map(() => 'added'));
     }
     for (const bench of benches) bench.log.letGo();
-    await others.until(() => benches.every((bench) => bench.router.openAsks === 0));
+    await until(() => benches.every((bench) => bench.router.openAsks === 0));
     expect(budget.bytes).toBe(0);
   });
 
@@ -494,7 +487,7 @@ describe('a log that does not answer', () => {
     expect(answers).toContainEqual({ kind: 'notHere', message, hint: '', epoch: 1 });
     expect(await bench.ask({ kind: 'read' })).toEqual({ kind: 'notHere', message, hint: '', epoch: 1 });
     bench.log.letGo();
-    await bench.until(() => bench.core.entries.length === 2);
+    await until(() => bench.core.entries.length === 2);
     expect(await bench.ask({ kind: 'read' })).toEqual({ kind: 'entries', entries: ['decided', 'own'] });
     expect(bench.loop.status().state).toBe('active');
   });
@@ -555,7 +548,7 @@ describe('a log that does not answer', () => {
     const bench = await new Bench(new MemoryLog(), { clock }).start();
     bench.log.unknown = true;
     const decided = bench.ask({ kind: 'add', id: 'decided' });
-    await bench.until(() => bench.loop.status().state === 'claiming');
+    await until(() => bench.loop.status().state === 'claiming');
     bench.log.held = true;
     const later = bench.ask({ kind: 'read' });
     clock.advance(5_000);
@@ -618,7 +611,7 @@ describe('prefetch', () => {
     const order: string[] = [];
     const add = (id: string): Promise<void> => bench.ask({ kind: 'add', id }).then(() => void order.push(id));
     const cold = [add('a1'), add('b1'), add('a2')];
-    await bench.until(() => order.length === 1);
+    await until(() => order.length === 1);
     expect(order).toEqual(['b1']);
     expect(loads.map((load) => load.key)).toEqual(['a']);
     hot.add('a');
@@ -636,10 +629,10 @@ describe('prefetch', () => {
     const bench = await new Bench(log, { prefetch }).start();
     log.unknown = true;
     const doubtful = bench.ask({ kind: 'add', id: 'doubtful' });
-    await bench.until(() => bench.core.entries.length === 1);
+    await until(() => bench.core.entries.length === 1);
     hot = false;
     const cold = bench.ask({ kind: 'add', id: 'cold' });
-    await bench.until(() => loads.length === 1 && bench.loop.status().state === 'claiming');
+    await until(() => loads.length === 1 && bench.loop.status().state === 'claiming');
     hot = true;
     loads[0]?.();
     log.unknown = false;
@@ -655,11 +648,11 @@ describe('prefetch', () => {
     const bench = await new Bench(log, { prefetch }).start();
     log.unknown = true;
     const doubtful = bench.ask({ kind: 'add', id: 'doubtful' });
-    await bench.until(() => bench.core.entries.length === 1);
+    await until(() => bench.core.entries.length === 1);
     hot = false;
     const order: string[] = [];
     const first = bench.ask({ kind: 'add', id: 'first' }).then(() => order.push('first'));
-    await bench.until(() => loads.length === 1 && bench.loop.status().state === 'claiming');
+    await until(() => loads.length === 1 && bench.loop.status().state === 'claiming');
     const second = bench.ask({ kind: 'add', id: 'second' }).then(() => order.push('second'));
     hot = true;
     loads[0]?.();
@@ -680,10 +673,10 @@ describe('prefetch', () => {
     };
     const bench = await new Bench(new MemoryLog(), { budget, prefetch, limits: { openRecordsMax: 1 } }).start();
     const cold = bench.router.ask(0, { kind: 'add', id: 'cold', size: large }, FAR_AWAY_MS, () => {});
-    await bench.until(() => loads.length === 1);
+    await until(() => loads.length === 1);
     bench.log.held = true;
     void bench.ask({ kind: 'add', id: 'open' });
-    await bench.until(() => bench.core.entries.length === 1);
+    await until(() => bench.core.entries.length === 1);
     const before = budget.bytes;
     bench.router.cancel(cold);
     expect(before - budget.bytes).toBeGreaterThanOrEqual(large);
@@ -699,11 +692,11 @@ describe('prefetch', () => {
     const bench = await new Bench(log, { budget, clock, prefetch }).start();
     log.unknown = true;
     const doubtful = bench.ask({ kind: 'add', id: 'doubtful' });
-    await bench.until(() => bench.core.entries.length === 1);
+    await until(() => bench.core.entries.length === 1);
     hot = false;
     const givenUp = bench.router.ask(0, { kind: 'add', id: 'given up', size: large }, FAR_AWAY_MS, () => {});
     const told = bench.ask({ kind: 'add', id: 'told', size: large });
-    await bench.until(() => loads.length === 1 && bench.loop.status().state === 'claiming');
+    await until(() => loads.length === 1 && bench.loop.status().state === 'claiming');
     log.held = true;
     hot = true;
     loads[0]?.();

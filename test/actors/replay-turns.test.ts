@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReplayTurns } from '../../src/actors/replay-turns.ts';
 import { HandClock } from '../support/hand-clock.ts';
+import { turns } from '../support/event-loop.ts';
 
 /** Sixteen partitions read at once; each answer is decoded in the turn of the event loop in which it comes. */
 class Reads {
@@ -23,7 +24,7 @@ class Reads {
 
   async answer(): Promise<void> {
     this.underWay.shift()?.resolve();
-    await new Promise((resolve) => setImmediate(resolve));
+    await turns();
   }
 }
 
@@ -39,7 +40,7 @@ test('no more than two partitions read at the same time, and all come to their t
 test('reads that take long hold nobody up', async () => {
   const reads = new Reads();
   reads.clock.advance(500);
-  await new Promise((resolve) => setImmediate(resolve));
+  await turns();
   expect(reads.begun).toBe(4);
   // Late answers make no more room than they took.
   await reads.answer();

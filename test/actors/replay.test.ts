@@ -10,6 +10,7 @@ import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
 import type { Clock } from '../../src/actors/ports.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply } from './ledger.ts';
+import { turns } from '../support/event-loop.ts';
 
 type Loop = PartitionLoop<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect>;
 
@@ -75,7 +76,7 @@ class Replay {
 
 async function turnsUntil(done: () => boolean, eachTurn: () => void): Promise<void> {
   while (!done()) {
-    await new Promise((resolve) => setImmediate(resolve));
+    await turns();
     eachTurn();
   }
 }
@@ -141,8 +142,8 @@ test('ends at once when it is told to', async () => {
   await loop.drain();
   const { folded } = replay;
   expect(loop.status().state).toBe('released');
-  await new Promise((resolve) => setImmediate(resolve));
-  await new Promise((resolve) => setImmediate(resolve));
+  await turns();
+  await turns();
   expect(replay.folded).toBe(folded);
   expect(folded).toBeLessThan(1_000);
 });

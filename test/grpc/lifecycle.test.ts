@@ -24,6 +24,7 @@ import {
 import { firstDetail } from './details.ts';
 import { openBench, runId, type Bench } from './frontend-bench.ts';
 import { key, payloadsOf } from './started-tasks.ts';
+import { until } from '../support/event-loop.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -212,7 +213,7 @@ describe('query', () => {
     answer.catch(() => {});
     await asked.promise;
     cancel();
-    while (bench.stub.cancelled.length === 0) await new Promise<void>((resolve) => void setImmediate(resolve));
+    await until(() => bench.stub.cancelled.length !== 0);
     expect(bench.stub.openAsks).toBe(0);
   });
 

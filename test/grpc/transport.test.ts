@@ -10,6 +10,7 @@ import { MessageReader } from '../../src/grpc/transport/message-reader.ts';
 import type { Call, Interceptor, Method } from '../../src/grpc/transport/call.ts';
 import { silentLogger, type Logger } from '../../src/observability/logger.ts';
 import { RawClient } from './raw-client.ts';
+import { turns } from '../support/event-loop.ts';
 
 const cleanups: (() => Promise<void> | void)[] = [];
 
@@ -454,7 +455,7 @@ test('the protocol is recognised however slowly it comes', async () => {
   const socket = await rawSocket(await serve(echo));
   for (const char of 'GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n') {
     socket.write(char);
-    await new Promise<void>((resolve) => void setImmediate(resolve));
+    await turns();
   }
   const answer = await new Promise<string>((resolve) => socket.once('data', (data) => resolve(data.toString())));
   expect(answer).toContain('HTTP/1.1 200 OK');

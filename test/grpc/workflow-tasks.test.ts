@@ -23,6 +23,7 @@ import {
 import { firstDetail } from './details.ts';
 import { openBench, runId, type Bench } from './frontend-bench.ts';
 import { key, startedActivityTask, payloadsOf, startedWorkflowTask, taskReply } from './started-tasks.ts';
+import { until } from '../support/event-loop.ts';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -78,7 +79,7 @@ describe('polls', () => {
     expect(bench.stub.matchingRequests).toMatchObject([
       {
         kind: 'pollWorkflowTask',
-        queue: { namespaceId: 'default-id', name: 'orders', taskType: 'workflow', partition: 0, kind: 'normal', version: '' },
+        queue: { namespaceId: 'default-id', name: 'orders', taskType: 'workflow', partition: 0, kind: 'normal' },
         identity: 'worker',
       },
     ]);
@@ -208,7 +209,7 @@ describe('polls', () => {
     await asked.promise;
     const open = bench.stub.openAsks;
     cancel();
-    while (bench.stub.openAsks === open) await new Promise<void>((resolve) => void setImmediate(resolve));
+    await until(() => bench.stub.openAsks !== open);
     expect(bench.stub.cancelled).toHaveLength(1);
   });
 

@@ -6,16 +6,11 @@ import {
   cancelActivity,
   cancelTimer,
   completeWorkflow,
-  key,
   scheduleActivity,
   ShardUnderTest,
   startTimer,
+  terminateWorkflow,
 } from './shard-under-test.ts';
-
-function terminate(shard: ShardUnderTest): void {
-  const command = { key, firstExecutionRunId: '', reason: 'enough', details: undefined, identity: 'client', links: [], childOf: undefined };
-  shard.expectDone({ kind: 'terminateWorkflow', ...command });
-}
 
 /** An activity and a timer are under way, and a worker has the next task. */
 function busy() {
@@ -104,7 +99,7 @@ test('an activity that has closed meanwhile can be asked to cancel: it is writte
 });
 
 test.each([
-  ['terminated', (shard: ShardUnderTest) => terminate(shard), 'workflowExecutionTerminated'],
+  ['terminated', (shard: ShardUnderTest) => shard.expectDone(terminateWorkflow()), 'workflowExecutionTerminated'],
   [
     'timed out',
     (shard: ShardUnderTest) => {

@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { RequestCancelWorkflow, TerminateWorkflow } from '../../src/history/commands.ts';
-import { bytes, completeWorkflow, continueAsNew, key, scheduleActivity, ShardUnderTest, startTimer } from './shard-under-test.ts';
+import {
+  bytes,
+  completeWorkflow,
+  continueAsNew,
+  key,
+  scheduleActivity,
+  ShardUnderTest,
+  startTimer,
+  terminateWorkflow,
+} from './shard-under-test.ts';
 
 const otherRun = '00000000-0000-4000-8000-00000000ffff';
 
@@ -20,17 +29,7 @@ function cancel(change: Partial<RequestCancelWorkflow> = {}): RequestCancelWorkf
 }
 
 function terminate(change: Partial<TerminateWorkflow> = {}): TerminateWorkflow {
-  return {
-    kind: 'terminateWorkflow',
-    key,
-    firstExecutionRunId: '',
-    reason: 'enough',
-    details: bytes('details'),
-    identity: 'client',
-    links: [bytes('link')],
-    childOf: undefined,
-    ...change,
-  };
+  return terminateWorkflow({ details: bytes('details'), links: [bytes('link')], ...change });
 }
 
 describe('cancel', () => {

@@ -16,6 +16,7 @@ import {
   signalAttributes,
   startChild,
   startTimer,
+  terminateWorkflow,
 } from './shard-under-test.ts';
 
 const childKey: RunKey = { namespaceId, workflowId: 'child', runId: '' };
@@ -59,16 +60,7 @@ function childHistory(shard: ShardUnderTest): readonly string[] {
 }
 
 function terminate(shard: ShardUnderTest, target: RunKey): void {
-  const command = {
-    key: target,
-    firstExecutionRunId: '',
-    reason: 'enough',
-    details: undefined,
-    identity: 'client',
-    links: [],
-    childOf: undefined,
-  };
-  shard.expectDone({ kind: 'terminateWorkflow', ...command });
+  shard.expectDone(terminateWorkflow({ key: target }));
 }
 
 const failWith: WorkflowCommand = {

@@ -17,6 +17,7 @@ import {
   ShardUnderTest,
   startChild,
   startTimer,
+  terminateWorkflow,
 } from './shard-under-test.ts';
 
 const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5000 };
@@ -115,16 +116,7 @@ export function everything(): ShardUnderTest {
   shard.advance(2000);
   shard.complete(poll(shard), [continueAsNew({ backoffStartIntervalMs: 3000 })]);
   shard.pumpOutbox();
-  shard.expectDone({
-    kind: 'terminateWorkflow',
-    key: { namespaceId, workflowId: 'child', runId: '' },
-    firstExecutionRunId: '',
-    reason: 'enough',
-    details: bytes('d'),
-    identity: 'c',
-    links: [],
-    childOf: undefined,
-  });
+  shard.expectDone(terminateWorkflow({ key: { namespaceId, workflowId: 'child', runId: '' }, details: bytes('d'), identity: 'c' }));
   shard.pumpOutbox();
   shard.advance(3000);
   shard.fireDueTimers();
@@ -156,16 +148,7 @@ export function asideAndBack(): ShardUnderTest {
   const { taskId } = shard.core.nextTimer() ?? { taskId: 0 };
   shard.expectDone({ kind: 'putAside', key: shard.describe().key, failedCommand: 'fireTimer', taskId, reason: 'RangeError: planted' });
   shard.signal();
-  shard.expectDone({
-    kind: 'terminateWorkflow',
-    key,
-    firstExecutionRunId: '',
-    reason: 'enough',
-    details: undefined,
-    identity: 'c',
-    links: [],
-    childOf: undefined,
-  });
+  shard.expectDone(terminateWorkflow({ identity: 'c' }));
   return shard;
 }
 
@@ -245,16 +228,7 @@ function endFiveChildren(shard: ShardUnderTest): void {
   ]);
   shard.expectDone(requestCancel(shard, 'is-cancelled'));
   shard.complete(poll(shard, 'is-cancelled'), [cancelled]);
-  shard.expectDone({
-    kind: 'terminateWorkflow',
-    key: { namespaceId, workflowId: 'is-terminated', runId: '' },
-    firstExecutionRunId: '',
-    reason: 'enough',
-    details: bytes('d'),
-    identity: 'c',
-    links: [],
-    childOf: undefined,
-  });
+  shard.expectDone(terminateWorkflow({ key: { namespaceId, workflowId: 'is-terminated', runId: '' }, details: bytes('d'), identity: 'c' }));
   shard.advance(5_000);
   shard.fireDueTimers();
   shard.pumpOutbox();

@@ -1,15 +1,20 @@
 import { expect, test } from 'vitest';
 import type { PutAside } from '../../src/history/commands.ts';
-import { completeWorkflow, key, namespaceId, refOf, scheduleActivity, ShardUnderTest, startChild, startTimer } from './shard-under-test.ts';
+import {
+  completeWorkflow,
+  key,
+  namespaceId,
+  refOf,
+  scheduleActivity,
+  ShardUnderTest,
+  startChild,
+  startTimer,
+  terminateWorkflow,
+} from './shard-under-test.ts';
 
 function putAside(shard: ShardUnderTest, change: Partial<PutAside> = {}): void {
   const failing = { failedCommand: 'fireTimer', taskId: 0, reason: 'planted', ...change };
   shard.expectDone({ kind: 'putAside', ...failing, key: shard.describe(change.key ?? key).key });
-}
-
-function terminate(shard: ShardUnderTest): void {
-  const command = { key, firstExecutionRunId: '', reason: 'r', details: undefined, identity: 'c', links: [], childOf: undefined };
-  shard.expectDone({ kind: 'terminateWorkflow', ...command });
 }
 
 /** With a timer, a child under way and an activity in its queue. */
@@ -78,7 +83,7 @@ test('terminated, it is taken back: its children end, its parent hears of it, it
   putAside(shard);
   putAside(shard, { key: child });
   expect(shard.core.runsAside).toBe(2);
-  terminate(shard);
+  shard.expectDone(terminateWorkflow());
   expect(shard.core.runsAside).toBe(1);
   shard.pumpOutbox();
   expect(shard.describe(child)).toMatchObject({ status: 5, aside: undefined });

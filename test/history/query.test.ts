@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { DirectQuery, QueryDispatchOutcome, QueryResult, QueryWorkflow } from '../../src/history/commands.ts';
 import type { HistoryEffect } from '../../src/history/effects.ts';
 import type { HistoryReply } from '../../src/history/replies.ts';
-import { bytes, completeWorkflow, key, refOf, ShardUnderTest, startTimer } from './shard-under-test.ts';
+import { bytes, completeWorkflow, key, refOf, ShardUnderTest, startTimer, terminateWorkflow } from './shard-under-test.ts';
 
 const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5000 };
 
@@ -281,16 +281,7 @@ test('too large an answer is a failed query', () => {
 });
 
 describe('refused', () => {
-  const terminate = {
-    kind: 'terminateWorkflow',
-    key,
-    firstExecutionRunId: '',
-    reason: '',
-    details: undefined,
-    identity: '',
-    links: [],
-    childOf: undefined,
-  } as const;
+  const terminate = terminateWorkflow();
 
   test.each([
     ['open', idle, 2, undefined],

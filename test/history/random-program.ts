@@ -18,6 +18,7 @@ import {
   signalAttributes,
   startChild,
   startTimer,
+  terminateWorkflow,
 } from './shard-under-test.ts';
 
 const ids = ['wf', 'other', 'child'];
@@ -144,16 +145,7 @@ export class Program {
         });
         return;
       case 'terminate':
-        shard.ask({
-          kind: 'terminateWorkflow',
-          key: keyOf(step.id),
-          firstExecutionRunId: '',
-          reason: 'enough',
-          details: undefined,
-          identity: 'client',
-          links: [],
-          childOf: undefined,
-        });
+        shard.ask(terminateWorkflow({ key: keyOf(step.id) }));
         return;
       case 'pollWorkflow':
         return this.#pollWorkflow(step.n, step.normal);

@@ -18,6 +18,7 @@ import type {
   SignalAttributes,
   StartAttributes,
   StartWorkflow,
+  TerminateWorkflow,
   WorkflowTaskRef,
 } from '../../src/history/commands.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
@@ -397,6 +398,20 @@ export function signalAttributes(change: Partial<SignalAttributes> = {}): Signal
     requestId: '',
     links: [],
     externalWorkflowExecution: undefined,
+    ...change,
+  };
+}
+
+export function terminateWorkflow(change: Partial<TerminateWorkflow> = {}): TerminateWorkflow {
+  return {
+    kind: 'terminateWorkflow',
+    key,
+    firstExecutionRunId: '',
+    reason: 'enough',
+    details: undefined,
+    identity: 'client',
+    links: [],
+    childOf: undefined,
     ...change,
   };
 }

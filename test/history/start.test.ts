@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { IdPolicies } from '../../src/history/commands.ts';
-import { bytes, completeWorkflow, continueAsNew, key, ShardUnderTest, signalAttributes, startTimer } from './shard-under-test.ts';
+import {
+  bytes,
+  completeWorkflow,
+  continueAsNew,
+  key,
+  ShardUnderTest,
+  signalAttributes,
+  startTimer,
+  terminateWorkflow,
+} from './shard-under-test.ts';
 
 type Current = 'none' | 'running' | 'completed' | 'failed' | 'canceled' | 'terminated' | 'timed out';
 
@@ -10,8 +19,7 @@ function shardWith(current: Current): ShardUnderTest {
   shard.start({ start: { runTimeoutMs: 60_000 } });
   if (current === 'running') return shard;
   if (current === 'terminated') {
-    const command = { key, firstExecutionRunId: '', reason: 'r', details: undefined, identity: 'c', links: [], childOf: undefined };
-    shard.expectDone({ kind: 'terminateWorkflow', ...command });
+    shard.expectDone(terminateWorkflow());
     return shard;
   }
   if (current === 'timed out') {

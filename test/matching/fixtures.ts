@@ -25,7 +25,6 @@ export const activities: TaskQueuePartition = {
   taskType: 'activity',
   partition: 0,
   kind: 'normal',
-  version: '',
 };
 export const workflows: TaskQueuePartition = { ...activities, taskType: 'workflow' };
 export const sticky: TaskQueuePartition = { ...workflows, kind: 'sticky', name: 'worker-1-sticky' };

@@ -22,14 +22,14 @@ test('different partitions have different keys', () => {
 
 test('the tree of partitions leads to the root', () => {
   const parents = [0, 1, 4, 20, 21, 40, 41, 421].map((partition) => {
-    const queue: TaskQueuePartition = { namespaceId: 'n', name: 'q', taskType: 'activity', partition, kind: 'normal', version: '' };
+    const queue: TaskQueuePartition = { namespaceId: 'n', name: 'q', taskType: 'activity', partition, kind: 'normal' };
     return parentPartition(queue)?.partition;
   });
   expect(parents).toEqual([undefined, 0, 0, 0, 1, 1, 2, 21]);
 });
 
 test('hosts are fixed for ever, and partitions of one queue spread over them', () => {
-  const queue: TaskQueuePartition = { namespaceId: 'ns', name: 'orders', taskType: 'workflow', partition: 0, kind: 'normal', version: '' };
+  const queue: TaskQueuePartition = { namespaceId: 'ns', name: 'orders', taskType: 'workflow', partition: 0, kind: 'normal' };
   const hosts = [0, 1, 2, 3].map((partition) => matchingPartitionOf({ ...queue, partition }, 16));
   expect(hosts).toMatchInlineSnapshot(`
     [

@@ -10,6 +10,7 @@ import {
   ShardUnderTest,
   startChild,
   startTimer,
+  terminateWorkflow,
 } from '../history/shard-under-test.ts';
 
 /** Without the looks that a shard under test takes at every step: what is planted here must show in what users would notice. */
@@ -77,8 +78,7 @@ export function closedIsTakenBack(): void {
   shard.carry(shard.pendingTask('scheduleChildFirstTask'));
   const { key: run } = shard.describe(child);
   shard.ask({ kind: 'putAside', key: run, failedCommand: 'fireTimer', taskId: 0, reason: 'planted' });
-  const end = { key: child, firstExecutionRunId: '', reason: 'r', details: undefined, identity: 'c', links: [], childOf: undefined };
-  shard.ask({ kind: 'terminateWorkflow', ...end });
+  shard.ask(terminateWorkflow({ key: child }));
   shard.pumpOutbox();
   assert.equal(shard.history().includes('childWorkflowExecutionTerminated'), true, 'the parent hears of it');
   assert.equal(shard.core.runsAside, 0);
@@ -92,8 +92,7 @@ export function lostStartIsNoOrphan(): void {
   const { taskId } = shard.pendingTask('startChild');
   const outbox = shard.core.outboxCommand(taskId, shard.newRunId());
   assert.equal(outbox === undefined ? '' : shard.ask(outbox.command)?.kind, 'started');
-  const end = { key, firstExecutionRunId: '', reason: 'r', details: undefined, identity: 'c', links: [], childOf: undefined };
-  shard.ask({ kind: 'terminateWorkflow', ...end });
+  shard.ask(terminateWorkflow());
   shard.pumpOutbox();
   assert.equal(shard.describe({ namespaceId, workflowId: 'child', runId: '' }).status, 5, 'the child follows its close policy');
 }

@@ -2,6 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { AssertionError } from '../../src/kernel/assert.ts';
 import { BrokerLine } from '../../src/topics/kafka/broker-line.ts';
 import type { InnerBroker } from '../../src/topics/kafka/broker-line.ts';
+import { until } from '../support/event-loop.ts';
 
 const hourMs = 3_600_000;
 const request = { apiKey: 1, apiVersion: 11, apiName: 'Fetch', body: Buffer.alloc(0) };
@@ -49,7 +50,7 @@ test.each([
   const line = lineTo(undefined);
   const beganMs = performance.now();
   const sent = line.send(request).catch(() => {});
-  while (performance.now() - beganMs < 20) await new Promise((resolve) => setImmediate(resolve));
+  await until(() => performance.now() - beganMs >= 20);
   setWallClock(startMs + stepMs);
   expect(line.waitingMs()).toBeGreaterThanOrEqual(15);
   expect(line.waitingMs()).toBeLessThan(hourMs / 2);

@@ -11,6 +11,7 @@ import { logContract } from '../contract/log-contract.ts';
 import { partitionsMin } from '../contract/log-limits.ts';
 import { baseOf, LogWriter, readAll, record } from '../contract/log-writer.ts';
 import type { LogError } from '../../src/actors/log.ts';
+import { until } from '../support/event-loop.ts';
 
 const topics = [{ name: 'test.history', partitions: partitionsMin }] as const;
 const at = { topic: 'test.history', partition: 0 } as const;
@@ -158,7 +159,7 @@ describe('the file of the embedded log', () => {
     const log = await openEmbeddedLog({ filename, topics });
     const [writer, leaving] = [new LogWriter(log, at), new LogWriter(log, { ...at, partition: 1 })];
     const outcomes = [writer.append(record(1)), writer.append(record(2))];
-    while (writer.sealed === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => writer.sealed !== 0);
     leaving.ready();
     leaving.detach();
     await log.close();

@@ -7,6 +7,7 @@ import { inSlices } from '../../src/topics/in-slices.ts';
 import { batchRecordsMax, sealedBytes } from '../../src/topics/limits.ts';
 import { record } from '../contract/log-writer.ts';
 import { APPEND_BYTES_MAX, type LogRecord, type StoredRecord } from '../../src/actors/log.ts';
+import { turns } from '../support/event-loop.ts';
 
 const whole = fc.maxSafeNat();
 const name = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.constant(''));
@@ -224,14 +225,14 @@ test('a large batch is decoded in more than one turn of the event loop, and come
       return into;
     },
   ]) {
-    let turns = 0;
+    let waits = 0;
     let done = false;
     const decoded = decoding().finally(() => (done = true));
     while (!done) {
-      turns += 1;
-      await new Promise((resolve) => setImmediate(resolve));
+      waits += 1;
+      await turns();
     }
     expect((await decoded).map(({ offset }) => offset)).toEqual(records.map((_, index) => index));
-    expect(turns).toBeGreaterThan(1);
+    expect(waits).toBeGreaterThan(1);
   }
 });

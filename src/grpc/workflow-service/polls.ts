@@ -59,7 +59,7 @@ export function polledPartition(context: HandlerContext, namespaceId: string, qu
   const sticky = queue.kind === TaskQueueKind.STICKY;
   const partition =
     sticky || context.ports.taskQueuePartitions === 1 ? 0 : Math.floor(context.ports.random() * context.ports.taskQueuePartitions);
-  return { namespaceId, name: queue.name, taskType, partition, kind: sticky ? 'sticky' : 'normal', version: '' };
+  return { namespaceId, name: queue.name, taskType, partition, kind: sticky ? 'sticky' : 'normal' };
 }
 
 // WorkerVersionCapabilities.use_versioning = 2; WorkerDeploymentOptions.worker_versioning_mode = 3, VERSIONED = 2

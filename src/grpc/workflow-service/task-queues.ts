@@ -35,7 +35,7 @@ async function describe(context: HandlerContext, request: DescribeTaskQueueReque
   const partitions = kind === 'sticky' ? 1 : context.ports.taskQueuePartitions;
   const parts = await Promise.all(
     Array.from({ length: partitions }, (_, partition) => {
-      const queue = { namespaceId: namespace.id, name: taskQueue.name, taskType, partition, kind, version: '' } as const;
+      const queue = { namespaceId: namespace.id, name: taskQueue.name, taskType, partition, kind } as const;
       return context.matching(call, queue, { kind: 'describeTaskQueue', queue });
     }),
   );

@@ -240,14 +240,8 @@ async function answerQuery(
 ): Promise<Record<string, never>> {
   await context.namespaceOfToken(call, request.namespace, token.namespaceId);
   checkBound('RespondQueryTaskCompletedRequest.completed_type', request.completedType);
-  const queue = {
-    namespaceId: token.namespaceId,
-    name: token.taskQueue,
-    taskType: 'workflow',
-    partition: token.partition,
-    kind: token.sticky ? 'sticky' : 'normal',
-    version: '',
-  } as const;
+  const { namespaceId, taskQueue: name, partition, sticky } = token;
+  const queue = { namespaceId, name, taskType: 'workflow', partition, kind: sticky ? 'sticky' : 'normal' } as const;
   await context.matching(call, queue, {
     kind: 'answerQuery',
     queue,
@@ -280,14 +274,7 @@ async function shutdownWorker(context: HandlerContext, request: ShutdownWorkerRe
   const { workerInstanceKey } = request;
   const asks: Promise<unknown>[] = [];
   if (request.stickyTaskQueue !== '') {
-    const queue = {
-      namespaceId: namespace.id,
-      name: request.stickyTaskQueue,
-      taskType: 'workflow',
-      partition: 0,
-      kind: 'sticky',
-      version: '',
-    } as const;
+    const queue = { namespaceId: namespace.id, name: request.stickyTaskQueue, taskType: 'workflow', partition: 0, kind: 'sticky' } as const;
     asks.push(context.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
   }
   if (request.taskQueue !== '' && workerInstanceKey !== '') {
@@ -295,7 +282,7 @@ async function shutdownWorker(context: HandlerContext, request: ShutdownWorkerRe
       const named = taskType === 'workflow' ? TaskQueueType.WORKFLOW : TaskQueueType.ACTIVITY;
       if (request.taskQueueTypes.length > 0 && !request.taskQueueTypes.includes(named)) continue;
       for (let partition = 0; partition < context.ports.taskQueuePartitions; partition++) {
-        const queue = { namespaceId: namespace.id, name: request.taskQueue, taskType, partition, kind: 'normal', version: '' } as const;
+        const queue = { namespaceId: namespace.id, name: request.taskQueue, taskType, partition, kind: 'normal' } as const;
         asks.push(context.matching(call, queue, { kind: 'shutdownWorker', queue, workerInstanceKey }));
       }
     }

@@ -16,7 +16,7 @@ import { activityNotFound, findRun, reject, rejectInvalid, workflowClosed, workf
 import type { HistoryReply, Rejected } from '../replies.ts';
 import { type Activity, isRunning, type Run } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
-import { retryState, timeoutType } from '../wire-enums.ts';
+import { retryState, timeoutType } from '../generated/enums.ts';
 import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 type Found = { readonly kind: 'found'; readonly run: Run; readonly activity: Activity };

@@ -2,7 +2,7 @@
 import { durationMsMax } from '../../kernel/duration.ts';
 import type { FailureFacts } from '../failure.ts';
 import type { Activity } from '../state.ts';
-import { retryState } from '../wire-enums.ts';
+import { retryState } from '../generated/enums.ts';
 
 export type RetryDecision = { readonly retry: true; readonly intervalMs: number } | { readonly retry: false; readonly retryState: number };
 

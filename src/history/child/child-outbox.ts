@@ -3,7 +3,7 @@ import type { DecidedRequest } from '../commands.ts';
 import { anyAnswer, type ChildParts, linkTo, type OutboxKind, type OutboxTaskOf, requestId, to } from '../outbox/outbox-kind.ts';
 import { mergedPriority } from '../priority.ts';
 import { type Child, isRunning, type Run } from '../state.ts';
-import { idConflictPolicy, idReusePolicy, parentClosePolicy } from '../wire-enums.ts';
+import { idConflictPolicy, idReusePolicy, parentClosePolicy } from '../generated/enums.ts';
 import { finishStartChild } from './child-outcomes.ts';
 
 export const startChildOutbox: OutboxKind<'startChild'> = {

@@ -6,7 +6,7 @@ import { findRun, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { type Child, childStartKey, executionKey, isRunning } from '../state.ts';
 import type { TransferTask } from '../tasks.ts';
-import { parentClosePolicy, startChildFailedCause } from '../wire-enums.ts';
+import { parentClosePolicy, startChildFailedCause } from '../generated/enums.ts';
 import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 type StartChildTask = Extract<TransferTask, { readonly kind: 'startChild' }>;

@@ -5,7 +5,7 @@ import { priorityProblem } from '../../kernel/priority.ts';
 import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
 import { memoProblem } from '../fields.ts';
 import type { ParentClosePolicy } from '../tasks.ts';
-import { idReusePolicy, parentClosePolicy } from '../wire-enums.ts';
+import { idReusePolicy, parentClosePolicy } from '../generated/enums.ts';
 import {
   bad,
   commandMeta,

@@ -9,7 +9,7 @@ import type { EventMeta, RunDraft } from '../draft.ts';
 import type { AttributesOf } from '../generated/public-api.ts';
 import type { Run } from '../state.ts';
 import { isRunning } from '../state.ts';
-import { parentClosePolicy, retryState, workflowTaskFailedCause } from '../wire-enums.ts';
+import { parentClosePolicy, retryState, workflowTaskFailedCause } from '../generated/enums.ts';
 import { finishWorkflowTaskTasks } from '../workflow-task/workflow-task.ts';
 
 /** What ends a run, as its caller knows it. */

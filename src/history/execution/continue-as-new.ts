@@ -5,7 +5,7 @@ import { decideClose } from './close.ts';
 import { memoProblem } from '../fields.ts';
 import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
 import type { Run } from '../state.ts';
-import { continueAsNewInitiator } from '../wire-enums.ts';
+import { continueAsNewInitiator } from '../generated/enums.ts';
 import { unhandledCommand } from './close-workflow.ts';
 import {
   bad,

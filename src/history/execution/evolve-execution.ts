@@ -6,7 +6,8 @@ import { eventTypeNumber, type WorkflowExecutionStartedAttributes } from '../gen
 import { mergeFields } from '../fields.ts';
 import { Pending } from '../pending.ts';
 import type { HistoryWire } from '../replies.ts';
-import { newRun, type Run, status } from '../state.ts';
+import { status, taskQueueKind } from '../generated/enums.ts';
+import { newRun, type Run } from '../state.ts';
 
 type ExecutionEvent = Extract<
   HistoryEvent,
@@ -34,7 +35,7 @@ export function runFromStarted(key: RunKey, namespace: string, started: EventOf<
   const parent = a.parentWorkflowExecution;
   const run = newRun(key, namespace, {
     workflowType: a.workflowType?.name ?? '',
-    taskQueue: a.taskQueue ?? { name: '', kind: 1, normalName: '' },
+    taskQueue: a.taskQueue ?? { name: '', kind: taskQueueKind.normal, normalName: '' },
     startTimeMs,
     executionTimeMs,
     executionTimeoutMs: a.workflowExecutionTimeoutMs,

@@ -3,7 +3,7 @@ import { decideClose } from './close.ts';
 import type { RunDraft } from '../draft.ts';
 import { writeWorkflowTaskFailed } from '../workflow-task/fail-workflow-task.ts';
 import { isRunning, type Run } from '../state.ts';
-import { workflowTaskFailedCause } from '../wire-enums.ts';
+import { workflowTaskFailedCause } from '../generated/enums.ts';
 import { scheduleWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 export function keepWithinLimits(run: RunDraft): void {

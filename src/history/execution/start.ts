@@ -17,8 +17,8 @@ import { withoutEmptyFields } from '../fields.ts';
 import { reject } from '../reject.ts';
 import type { HistoryReply, Rejected, StartReply } from '../replies.ts';
 import { signalProblem, writeSignal } from '../signal/signal.ts';
-import { executionKey, isRunning, type RequestIdEntry, type Run, status } from '../state.ts';
-import { idConflictPolicy, idReusePolicy, taskQueueKind } from '../wire-enums.ts';
+import { executionKey, isRunning, type RequestIdEntry, type Run } from '../state.ts';
+import { idConflictPolicy, idReusePolicy, status, taskQueueKind } from '../generated/enums.ts';
 
 export function startWorkflow(draft: Draft, command: StartWorkflow): HistoryReply {
   // A parent that asks again, because an answer was lost, gets the child that it made: no policy applies to that.

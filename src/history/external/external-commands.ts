@@ -4,7 +4,7 @@ import { isUuid } from '../../kernel/uuid.ts';
 import type { RunKey } from '../commands.ts';
 import type { WorkflowExecution } from '../generated/public-api.ts';
 import { failExternalCancel, failExternalSignal } from './external-outcomes.ts';
-import { externalFailedCause } from '../wire-enums.ts';
+import { externalFailedCause } from '../generated/enums.ts';
 import {
   bad,
   commandMeta,
@@ -63,7 +63,7 @@ export function requestCancelExternalWorkflowExecution(
   );
   if (isSelf(completion, target)) {
     completion.cancelsOfItself++;
-    failExternalCancel(run, initiatedEventId, externalFailedCause.executionNotFound);
+    failExternalCancel(run, initiatedEventId, externalFailedCause.externalWorkflowExecutionNotFound);
   } else run.addTask({ kind: 'cancelExternal', taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, initiatedEventId, target });
   return undefined;
 }
@@ -119,7 +119,7 @@ export function signalExternalWorkflowExecution(
   );
   if (isSelf(completion, target)) {
     completion.signalsToItself++;
-    failExternalSignal(run, initiatedEventId, externalFailedCause.executionNotFound);
+    failExternalSignal(run, initiatedEventId, externalFailedCause.externalWorkflowExecutionNotFound);
   } else run.addTask({ kind: 'signalExternal', taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, initiatedEventId, target });
   return undefined;
 }

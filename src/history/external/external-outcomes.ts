@@ -4,7 +4,7 @@ import type { OutboxOutcome } from '../commands.ts';
 import type { WorkflowExecution } from '../generated/public-api.ts';
 import type { RunDraft } from '../draft.ts';
 import type { ExternalRequest } from '../state.ts';
-import { externalFailedCause } from '../wire-enums.ts';
+import { externalFailedCause } from '../generated/enums.ts';
 import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 export function finishExternalSignal(run: RunDraft, initiatedEventId: number, outcome: OutboxOutcome): void {
@@ -72,7 +72,7 @@ function failedAttributes(request: ExternalRequest, cause: number): FailedAttrib
 function causeOf(cause: Extract<OutboxOutcome, { readonly kind: 'externalFailed' }>['cause']): number {
   switch (cause) {
     case 'not-found':
-      return externalFailedCause.executionNotFound;
+      return externalFailedCause.externalWorkflowExecutionNotFound;
     case 'namespace-not-found':
       return externalFailedCause.namespaceNotFound;
     case 'signal-count-limit-exceeded':

@@ -11,7 +11,7 @@ import { findRun, reject } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type Run } from '../state.ts';
 import type { BufferedQuery } from '../volatile.ts';
-import { taskQueueKind } from '../wire-enums.ts';
+import { taskQueueKind } from '../generated/enums.ts';
 import { clearStickiness } from '../workflow-task/fail-workflow-task.ts';
 import { currentTaskQueue } from '../workflow-task/workflow-task.ts';
 

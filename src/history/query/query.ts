@@ -8,9 +8,9 @@ import type { QueryResult, QueryWorkflow } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { findRun, reject, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
-import { isRunning, type Run, status } from '../state.ts';
+import { isRunning, type Run } from '../state.ts';
 import type { BufferedQuery } from '../volatile.ts';
-import { queryRejectCondition } from '../wire-enums.ts';
+import { queryRejectCondition, status } from '../generated/enums.ts';
 import { directQuery, queryReply } from './direct-query.ts';
 
 /** A task that fails again and again will not answer a query either. */

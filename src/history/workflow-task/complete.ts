@@ -31,7 +31,8 @@ import type { HistoryReply, Rejected, StartedActivityTask, StartedWorkflowTask }
 import { dropSpeculative } from './speculative.ts';
 import { findStartedTask } from './started-task.ts';
 import { isRunning, type Run } from '../state.ts';
-import { pascalCase, timeoutType, workflowTaskFailedCause } from '../wire-enums.ts';
+import { timeoutType, workflowTaskFailedCause } from '../generated/enums.ts';
+import { pascalCase } from '../pascal-case.ts';
 import {
   describeStarted,
   finishWorkflowTaskTasks,

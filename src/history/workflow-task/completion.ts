@@ -3,7 +3,8 @@ import type { ResolvedCompletion } from '../commands.ts';
 import type { WorkflowCommand } from '../workflow-commands.ts';
 import type { EventMeta, RunDraft } from '../draft.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import { type FailedCauseName, pascalCase } from '../wire-enums.ts';
+import type { workflowTaskFailedCause } from '../generated/enums.ts';
+import { pascalCase } from '../pascal-case.ts';
 
 export type Completion = {
   readonly run: RunDraft;
@@ -26,6 +27,8 @@ export type Completion = {
   /** What upserts have rewritten so far. */
   upsertedBytes: number;
 };
+
+type FailedCauseName = keyof typeof workflowTaskFailedCause;
 
 /** The workflow task fails because of a command; `terminate`: so does the workflow. */
 export type CommandFailure = { readonly cause: FailedCauseName; readonly detail: string; readonly terminate: boolean };

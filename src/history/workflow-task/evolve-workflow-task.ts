@@ -3,7 +3,7 @@ import { assert, unreachable } from '../../kernel/assert.ts';
 import type { HistoryEvent } from '../events.ts';
 import type { Fact } from '../record.ts';
 import type { Run } from '../state.ts';
-import { timeoutType, workflowTaskFailedCause } from '../wire-enums.ts';
+import { timeoutType, workflowTaskFailedCause } from '../generated/enums.ts';
 import { scheduledWorkflowTask } from './scheduled-task.ts';
 
 type WorkflowTaskEvent = Extract<HistoryEvent, { readonly type: `workflowTask${string}` }>;

@@ -8,7 +8,7 @@ import type { HistoryReply } from '../replies.ts';
 import { findStartedTask } from './started-task.ts';
 import { isRunning, type Run } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
-import { taskQueueKind, timeoutType, workflowTaskFailedCause } from '../wire-enums.ts';
+import { taskQueueKind, timeoutType, workflowTaskFailedCause } from '../generated/enums.ts';
 import { dispatchWorkflowTask, finishWorkflowTaskTasks, scheduleWorkflowTask } from './workflow-task.ts';
 
 export function failWorkflowTask(draft: Draft, command: FailWorkflowTask): HistoryReply {

@@ -1,6 +1,6 @@
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import type { TaskQueue } from '../generated/public-api.ts';
-import { taskQueueKind } from '../wire-enums.ts';
+import { taskQueueKind } from '../generated/enums.ts';
 
 /** The queue that a command names, or the workflow's own; a text says why it cannot be used. */
 export function checkTaskQueue(queue: TaskQueue | undefined, own: TaskQueue, idBytesMax: number): TaskQueue | string {

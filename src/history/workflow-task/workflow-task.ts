@@ -21,7 +21,7 @@ import type { HistoryLimits } from '../limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../replies.ts';
 import { findRun, workflowTaskNotFound } from '../reject.ts';
 import { isRunning, type Run, type WorkflowTask } from '../state.ts';
-import { suggestContinueAsNewReason, taskQueueKind } from '../wire-enums.ts';
+import { suggestContinueAsNewReason, taskQueueKind } from '../generated/enums.ts';
 
 export type Scheduling = {
   /** Uniform in [0, 1): spreads the retries of failing workflows. */

@@ -123,14 +123,8 @@ function queueToWire({ namespaceId, name, taskType, partition, kind }: TaskQueue
 
 function queueFromWire({ namespaceId, name, taskType, partition, sticky }: wire.TaskQueuePartition): TaskQueuePartition {
   if (taskType !== workflowType && taskType !== activityType) throw new WireError(`TaskQueuePartition.task_type is ${taskType}`);
-  return {
-    namespaceId,
-    name,
-    taskType: taskType === workflowType ? 'workflow' : 'activity',
-    partition,
-    kind: sticky ? 'sticky' : 'normal',
-    version: '',
-  };
+  const type = taskType === workflowType ? 'workflow' : 'activity';
+  return { namespaceId, name, taskType: type, partition, kind: sticky ? 'sticky' : 'normal' };
 }
 
 // ── Answers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────

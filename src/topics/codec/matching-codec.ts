@@ -49,14 +49,7 @@ function fromWire({ id, queue, task }: WireSpilledTask): SpilledTask {
   const { workflowId, runId, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId } = task;
   return {
     id,
-    queue: {
-      namespaceId,
-      name,
-      partition,
-      taskType: queue.taskType === workflowType ? 'workflow' : 'activity',
-      kind: 'normal',
-      version: '',
-    },
+    queue: { namespaceId, name, partition, taskType: queue.taskType === workflowType ? 'workflow' : 'activity', kind: 'normal' },
     task: { key: { namespaceId, workflowId, runId }, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId },
   };
 }

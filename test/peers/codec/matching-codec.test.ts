@@ -24,7 +24,6 @@ const queue: fc.Arbitrary<TaskQueuePartition> = record({
   taskType: word('workflow', 'activity'),
   partition: count,
   kind: word('normal', 'sticky'),
-  version: fc.constant('' as const),
 });
 
 const task: fc.Arbitrary<MatchingTask> = record({

@@ -26,7 +26,7 @@ const records: fc.Arbitrary<MatchingRecord> = fc.record({
       })
       .map(({ namespaceId, name, taskType, partition, workflowId, runId, id, ...task }) => ({
         id,
-        queue: { namespaceId, name, taskType, partition, kind: 'normal' as const, version: '' as const },
+        queue: { namespaceId, name, taskType, partition, kind: 'normal' as const },
         task: { key: { namespaceId, workflowId, runId }, ...task },
       })),
     { maxLength: 3 },
@@ -50,7 +50,7 @@ const stored: MatchingRecord = {
   spilled: [
     {
       id: 3,
-      queue: { namespaceId: 'ns', name: 'orders', taskType: 'activity', partition: 2, kind: 'normal', version: '' },
+      queue: { namespaceId: 'ns', name: 'orders', taskType: 'activity', partition: 2, kind: 'normal' },
       task: {
         key: { namespaceId: 'ns', workflowId: 'wf', runId: 'run' },
         historyShard: 4,
