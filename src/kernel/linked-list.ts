@@ -14,11 +14,11 @@ export class LinkedList<T extends Linked<T>> {
   size = 0;
 
   push(item: T): void {
-    this.#insertBefore(item, undefined);
+    this.insertBefore(item, undefined);
   }
 
   unshift(item: T): void {
-    this.#insertBefore(item, this.first);
+    this.insertBefore(item, this.first);
   }
 
   /** Puts the item before the first one that `isLater`: what is new belongs at the end, what comes back near the front. */
@@ -26,7 +26,7 @@ export class LinkedList<T extends Linked<T>> {
     if (this.last === undefined || !isLater(this.last, item)) return this.push(item);
     let at = this.first;
     while (at !== undefined && !isLater(at, item)) at = at.next;
-    this.#insertBefore(item, at);
+    this.insertBefore(item, at);
   }
 
   shift(): T | undefined {
@@ -47,7 +47,8 @@ export class LinkedList<T extends Linked<T>> {
     this.size--;
   }
 
-  #insertBefore(item: T, at: T | undefined): void {
+  /** Before one that is in this list; undefined: at the end. */
+  insertBefore(item: T, at: T | undefined): void {
     assert(!item.linked, 'an item is in one list at most');
     item.linked = true;
     item.next = at;

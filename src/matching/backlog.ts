@@ -1,6 +1,6 @@
 /** The durable state of a matching host: the stored tasks of its queues, as the fold of its journal. Changed by `evolve` alone. */
 import { assert } from '../kernel/assert.ts';
-import type { MatchingTask } from './tasks.ts';
+import { taskIdentity, type MatchingTask } from './tasks.ts';
 import type { MatchingRecord } from './records.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
 
@@ -11,6 +11,8 @@ export type StoredQueue = {
   readonly queue: TaskQueuePartition;
   /** By id, in rising order. */
   readonly tasks: Map<number, StoredTask>;
+  /** By identity: history offers what it is not sure of again, after each of its takeovers. */
+  readonly ids: Map<string, number>;
 };
 
 export class Backlog {
@@ -29,9 +31,15 @@ export class Backlog {
       this.lastId = id;
       const stored = this.#storedQueue(queue);
       stored.tasks.set(id, { id, task, storedAtMs: record.timeMs });
+      stored.ids.set(taskIdentity(task), id);
       this.#queueOf.set(id, stored);
     }
     for (const id of record.removed) this.#remove(id);
+  }
+
+  /** Of the latest copy of this task that is stored. */
+  idOf(queueKey: string, task: MatchingTask): number | undefined {
+    return this.queues.get(queueKey)?.ids.get(taskIdentity(task));
   }
 
   /** Equal for equal states, whatever way led there. */
@@ -44,7 +52,7 @@ export class Backlog {
     const key = taskQueuePartitionKey(queue);
     let stored = this.queues.get(key);
     if (stored === undefined) {
-      stored = { key, queue, tasks: new Map() };
+      stored = { key, queue, tasks: new Map(), ids: new Map() };
       this.queues.set(key, stored);
     }
     return stored;
@@ -55,7 +63,11 @@ export class Backlog {
     const stored = this.#queueOf.get(id);
     if (stored === undefined) return;
     this.#queueOf.delete(id);
+    const removed = stored.tasks.get(id);
     stored.tasks.delete(id);
+    const identity = removed === undefined ? '' : taskIdentity(removed.task);
+    // A later copy may be stored.
+    if (stored.ids.get(identity) === id) stored.ids.delete(identity);
     if (stored.tasks.size === 0) this.queues.delete(stored.key);
   }
 }

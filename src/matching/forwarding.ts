@@ -4,6 +4,7 @@
  */
 import { armQueue, type HostParts } from './host-parts.ts';
 import type { LoadedQueue, Offer, Poll } from './loaded-queue.ts';
+import { firstOffer } from './unloaded-tasks.ts';
 
 export class Forwarding<T> {
   readonly #parts: HostParts<T>;
@@ -61,7 +62,7 @@ export class Forwarding<T> {
   /** Matched there now, or handed back. False: there is no use in trying. */
   forwardNewTask(offer: Offer): boolean {
     const { queue } = offer;
-    if (queue.parent === undefined || queue.forwardDueMs !== 0 || queue.offers.first !== undefined) return false;
+    if (queue.parent === undefined || queue.forwardDueMs !== 0 || firstOffer(queue) !== undefined) return false;
     if (this.#tasks.size >= this.#parts.limits.forwardedAddsMax) return false;
     this.#forwardTask(offer, 0);
     return true;
@@ -71,8 +72,9 @@ export class Forwarding<T> {
   offerBacklog(queue: LoadedQueue): void {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return;
     while (queue.offeredTasks < this.#parts.limits.offeredTasksMax) {
-      const offer = queue.offers.shift();
+      const offer = firstOffer(queue);
       if (offer === undefined) return;
+      queue.offers.remove(offer);
       queue.offeredTasks++;
       this.#forwardTask(offer, this.#parts.decision.nowMs + this.#parts.limits.offerHoldMs);
     }

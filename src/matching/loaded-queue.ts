@@ -36,12 +36,13 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   readonly waitingQueries = new LinkedList<WaitingQuery>();
   /** All open polls by poll request id. */
   readonly polls = new Map<string, Poll>();
-  /** Offers that are in the journal, by identity. */
-  readonly stored = new Map<string, Offer>();
+  /** Those of its stored tasks that are no offers yet, after a takeover. */
+  unloaded: Unloaded | undefined = undefined;
   /** Queries not answered yet, taken by a poll or not. */
   openQueries = 0;
-  /** Offers not done yet, wherever they are. */
+  /** Tasks not done yet, wherever they are; of these: those in the journal. */
   openOffers = 0;
+  storedTasks = 0;
   /** Polls, and stored offers, that are at the parent. */
   forwardedPolls = 0;
   offeredTasks = 0;
@@ -132,6 +133,14 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
     }
     if (oldest !== undefined) this.#pollers.delete(oldest.identity);
   }
+}
+
+/** Stored tasks of one queue that are no offers yet (unloaded-tasks.ts). */
+export interface Unloaded {
+  /** All these go out before that offer. */
+  areBefore(offer: Offer): boolean;
+  /** Some of them become offers. */
+  load(): void;
 }
 
 export type DueNode = Poll | Offer | WaitingQuery | LoadedQueue;
@@ -229,11 +238,6 @@ export class WaitingQuery implements Due, Linked<WaitingQuery> {
     this.command = command;
     this.askId = askId;
   }
-}
-
-/** Equal for two copies of one task. */
-export function taskIdentity(task: MatchingTask): string {
-  return `${task.key.runId}/${task.scheduledEventId}/${task.stamp}/${task.key.workflowId}`;
 }
 
 export function isLaterOffer(other: Offer, offer: Offer): boolean {

@@ -9,25 +9,37 @@
  * share. So a host of n namespaces holds at most 1 + 1/2 + … + 1/n times its limit.
  */
 import { LinkedList } from '../kernel/linked-list.ts';
-import type { Backlog } from './backlog.ts';
+import type { Backlog, StoredQueue, StoredTask } from './backlog.ts';
 import type { Forwarding } from './forwarding.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
 import { LoadedQueue } from './loaded-queue.ts';
 import type { Offers } from './offers.ts';
+import type { Removals } from './removals.ts';
 import type { TaskQueueDescription } from './replies.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
+
+type Collaborators<T> = {
+  readonly backlog: Backlog;
+  readonly removals: Removals;
+  readonly offers: Offers<T>;
+  readonly forwarding: Forwarding<T>;
+};
 
 export class LoadedQueues<T> {
   readonly #parts: HostParts<T>;
   readonly #backlog: Backlog;
   readonly #offers: Offers<T>;
   readonly #forwarding: Forwarding<T>;
+  readonly #removals: Removals;
   readonly #byKey = new Map<string, LoadedQueue>();
   readonly #byUse = new LinkedList<LoadedQueue>();
   readonly #countByNamespace = new Map<string, number>();
+  /** What a takeover has not come to yet; undefined: nothing. */
+  #storedQueues: Iterator<StoredQueue> | undefined = undefined;
 
-  constructor(parts: HostParts<T>, backlog: Backlog, offers: Offers<T>, forwarding: Forwarding<T>) {
+  constructor(parts: HostParts<T>, { backlog, removals, offers, forwarding }: Collaborators<T>) {
     this.#parts = parts;
+    this.#removals = removals;
     this.#backlog = backlog;
     this.#offers = offers;
     this.#forwarding = forwarding;
@@ -53,24 +65,46 @@ export class LoadedQueues<T> {
 
   describe(partition: TaskQueuePartition): TaskQueueDescription {
     const { nowMs } = this.#parts.decision;
-    const queue = this.find(partition) ?? new LoadedQueue(taskQueuePartitionKey(partition), partition);
-    const oldest = queue.stored.values().next().value;
+    const key = taskQueuePartitionKey(partition);
+    const loaded = this.#byKey.get(key);
+    const queue = loaded ?? new LoadedQueue(key, partition);
+    const oldest = this.#oldestStored(key);
     return {
       kind: 'taskQueueDescription',
       pollers: queue.describePollers(nowMs),
-      backlogCountHint: queue.stored.size,
-      backlogAgeMs: oldest === undefined ? 0 : Math.max(0, nowMs - oldest.sinceMs),
-      ackLevel: oldest === undefined ? this.#backlog.lastId : oldest.storedId - 1,
+      backlogCountHint: loaded?.storedTasks ?? this.#backlog.queues.get(key)?.tasks.size ?? 0,
+      backlogAgeMs: oldest === undefined ? 0 : Math.max(0, nowMs - oldest.storedAtMs),
+      ackLevel: oldest === undefined ? this.#backlog.lastId : oldest.id - 1,
       readLevel: this.#backlog.lastId,
       ratePerSecond: queue.bucket?.rate,
     };
   }
 
+  #oldestStored(key: string): StoredTask | undefined {
+    const tasks = this.#backlog.queues.get(key)?.tasks;
+    if (tasks !== undefined) for (const task of tasks.values()) if (!this.#removals.has(task.id)) return task;
+    return undefined;
+  }
+
   // ── Loading ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Those with stored tasks: a new owner offers what the journal holds. */
+  /** Those with stored tasks: a new owner offers what the journal holds. One turn's worth now, the rest with `loadMore`. */
   loadStored(): void {
-    for (const stored of this.#backlog.queues.values()) this.load(stored.queue);
+    this.#storedQueues = this.#backlog.queues.values();
+    this.loadMore();
+  }
+
+  get hasUnloaded(): boolean {
+    return this.#storedQueues !== undefined;
+  }
+
+  loadMore(): void {
+    let room = this.#parts.limits.storedTasksPerTurnMax;
+    while (room > 0 && this.#storedQueues !== undefined) {
+      const next = this.#storedQueues.next();
+      if (next.done === true) this.#storedQueues = undefined;
+      else room -= 1 + (this.load(next.value.queue)?.offeredTasks ?? 0);
+    }
   }
 
   /** Undefined: the host holds as many queues as it may for this namespace. */

@@ -87,7 +87,7 @@ export class MatchingCore<T> {
     this.#queries = queries;
     this.#polls = polls;
     this.#startAnswers = new StartAnswers(parts, starts, offers, polls);
-    this.#queues = new LoadedQueues(parts, backlog, offers, forwarding);
+    this.#queues = new LoadedQueues(parts, { backlog, removals, offers, forwarding });
   }
 
   handle(command: MatchingCommand<T>, nowMs: number, askId: number): MatchingHandled<T> {
@@ -118,6 +118,8 @@ export class MatchingCore<T> {
 
   /** When the shell should send `tick`; undefined = nothing is due, ever. */
   nextDeadline(): number | undefined {
+    // Whatever the clock says: it may be set back meanwhile.
+    if (this.#queues.hasUnloaded) return 0;
     const dueMs = Math.min(this.#deadlines.first()?.dueMs ?? Infinity, this.#removals.dueMs);
     return dueMs === Infinity ? undefined : dueMs;
   }
@@ -159,7 +161,7 @@ export class MatchingCore<T> {
       case 'forwardedTaskAnswered':
         return this.#offers.parentAnswered(command);
       case 'tick':
-        return;
+        return this.#queues.loadMore();
       case 'flushRemovals':
         return this.#removals.hasten(this.#decision.nowMs);
       case 'endPolls':

@@ -11,13 +11,14 @@
 import type { Backlog, StoredQueue } from './backlog.ts';
 import type { AddActivityTask, AddWorkflowTask, ForwardedTaskAnswered } from './commands.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
-import { isLaterOffer, type LoadedQueue, noAsk, Offer, type Poll, taskIdentity } from './loaded-queue.ts';
+import { isLaterOffer, type LoadedQueue, noAsk, Offer, type Poll } from './loaded-queue.ts';
 import type { Forwarding } from './forwarding.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { backlogFull } from './rejections.ts';
 import type { Removals } from './removals.ts';
 import type { Done, MatchingReply, NoMatch, StickyUnavailable } from './replies.ts';
 import type { Starts } from './starts.ts';
+import { firstOffer, UnloadedTasks } from './unloaded-tasks.ts';
 
 const done: Done = { kind: 'done' };
 const noMatch: NoMatch = { kind: 'noMatch' };
@@ -60,21 +61,16 @@ export class Offers<T> {
     queue.openOffers++;
     const offer = new Offer(queue, command.task, { order: ++this.#lastOrder, sinceMs, askId, fromChild, holdUntilMs });
     if (this.#isExpired(offer)) return this.finish(offer);
-    if (queue.offers.first === undefined && this.#startWithWaitingPoll(offer)) return;
+    if (firstOffer(queue) === undefined && this.#startWithWaitingPoll(offer)) return;
     if (!fromChild && this.#forwarding.forwardNewTask(offer)) return;
     this.#keep(offer);
   }
 
-  /** Of a queue that is being loaded: all that it has in the journal. */
+  /** All that the journal holds for a queue that comes into memory: before whatever comes later. */
   addStored(queue: LoadedQueue, stored: StoredQueue): void {
-    for (const { id, task, storedAtMs } of stored.tasks.values()) {
-      const order = ++this.#lastOrder;
-      const offer = new Offer(queue, task, { order, sinceMs: storedAtMs, askId: noAsk, fromChild: false, holdUntilMs: 0 });
-      offer.storedId = id;
-      queue.openOffers++;
-      queue.stored.set(taskIdentity(task), offer);
-      queue.offers.push(offer);
-    }
+    const { storedTasksPerTurnMax: tasksPerTurnMax } = this.#parts.limits;
+    queue.unloaded = new UnloadedTasks(queue, stored, { lastId: this.#backlog.lastId, firstOrder: this.#lastOrder + 1, tasksPerTurnMax });
+    this.#lastOrder += stored.tasks.size;
   }
 
   /** Back from a poll that went away, from a rest, or from the parent. */
@@ -97,7 +93,7 @@ export class Offers<T> {
   take(queue: LoadedQueue): Offer | undefined {
     if (queue.matchesAtParent) return undefined;
     for (let looks = 0; looks < this.#parts.limits.expiredPerLookMax; looks++) {
-      const offer = queue.offers.first;
+      const offer = firstOffer(queue);
       if (offer === undefined) return undefined;
       if (this.#isExpired(offer)) {
         queue.offers.remove(offer);
@@ -156,7 +152,7 @@ export class Offers<T> {
   #holdForChild(offer: Offer): void {
     const { decision, deadlines, limits } = this.#parts;
     const { queue } = offer;
-    const hasRoom = queue.openOffers - queue.stored.size < limits.memoryTasksPerQueueMax;
+    const hasRoom = queue.openOffers - queue.storedTasks < limits.memoryTasksPerQueueMax;
     if (offer.holdUntilMs <= decision.nowMs || !hasRoom) return this.#end(offer, noMatch);
     this.#wait(offer);
     deadlines.set(offer, offer.holdUntilMs);
@@ -166,19 +162,19 @@ export class Offers<T> {
   #spill(offer: Offer): void {
     const { decision, limits } = this.#parts;
     const { queue } = offer;
-    const identity = taskIdentity(offer.task);
-    if (queue.stored.has(identity)) {
+    const earlierId = this.#backlog.idOf(queue.key, offer.task);
+    if (earlierId !== undefined && !this.#removals.has(earlierId)) {
       // The copy's record may not be committed yet, and this answer rests on it.
       decision.barrier = true;
       return this.#end(offer, done);
     }
-    if (queue.stored.size >= limits.storedTasksPerQueueMax) return this.#end(offer, backlogFull);
+    if (queue.storedTasks >= limits.storedTasksPerQueueMax) return this.#end(offer, backlogFull);
     const id = Math.max(this.#lastStoredId, this.#backlog.lastId) + 1;
     this.#lastStoredId = id;
     offer.storedId = id;
     offer.order = ++this.#lastOrder;
     offer.state = 'waiting';
-    queue.stored.set(identity, offer);
+    queue.storedTasks++;
     queue.offers.push(offer);
     decision.spilled.push({ id, queue: queue.queue, task: offer.task });
     this.#answerAdd(offer, done);
@@ -229,7 +225,7 @@ export class Offers<T> {
   /** Started, obsolete or expired: nobody needs to care for it again. */
   finish(offer: Offer): void {
     if (offer.storedId > 0) {
-      offer.queue.stored.delete(taskIdentity(offer.task));
+      offer.queue.storedTasks--;
       this.#removals.add(offer.storedId, this.#parts.decision.nowMs);
     }
     this.#end(offer, done);

@@ -8,7 +8,7 @@ const none: readonly number[] = [];
 
 export class Removals {
   readonly #limits: MatchingLimits;
-  #ids: number[] = [];
+  readonly #ids = new Set<number>();
   #dueMs = Infinity;
 
   constructor(limits: MatchingLimits) {
@@ -20,21 +20,26 @@ export class Removals {
     return this.#dueMs;
   }
 
+  has(storedId: number): boolean {
+    return this.#ids.has(storedId);
+  }
+
   add(storedId: number, nowMs: number): void {
-    this.#ids.push(storedId);
+    this.#ids.add(storedId);
     if (this.#dueMs === Infinity) this.#dueMs = nowMs + this.#limits.removalsFlushMs;
   }
 
   /** They go with the command that is being handled. */
   hasten(nowMs: number): void {
-    if (this.#ids.length > 0) this.#dueMs = Math.min(this.#dueMs, nowMs);
+    if (this.#ids.size > 0) this.#dueMs = Math.min(this.#dueMs, nowMs);
   }
 
   /** Those that go into a record now: a full one's worth, or none before their time unless there is a record anyway. */
   take(nowMs: number, withRecord: boolean): readonly number[] {
-    if (this.#ids.length === 0 || (!withRecord && this.#dueMs > nowMs)) return none;
-    const taken = this.#ids.splice(0, this.#limits.removalsPerRecordMax);
-    this.#dueMs = this.#ids.length > 0 ? nowMs + this.#limits.removalsFlushMs : Infinity;
+    if (this.#ids.size === 0 || (!withRecord && this.#dueMs > nowMs)) return none;
+    const taken = [...this.#ids].slice(0, this.#limits.removalsPerRecordMax);
+    for (const id of taken) this.#ids.delete(id);
+    this.#dueMs = this.#ids.size > 0 ? nowMs + this.#limits.removalsFlushMs : Infinity;
     return taken;
   }
 }

@@ -68,7 +68,7 @@ export class StartAnswers<T> {
     const { pollRequestId } = poll.command;
     this.#starts.part(offer, poll);
     this.#offers.finish(offer);
-    const backlogCountHint = offer.queue.stored.size;
+    const backlogCountHint = offer.queue.storedTasks;
     this.#polls.answer(poll, { kind: 'task', task, origin: offer.task, pollRequestId, backlogCountHint });
   }
 

@@ -14,6 +14,11 @@ export type MatchingTask = {
   readonly taskId: number;
 };
 
+/** Equal for two copies of one task. */
+export function taskIdentity(task: MatchingTask): string {
+  return `${task.key.runId}/${task.scheduledEventId}/${task.stamp}/${task.key.workflowId}`;
+}
+
 /** What the answer to a query-only poll says about the workflow, besides the query. */
 export type QueriedWorkflow = {
   readonly key: RunKey;

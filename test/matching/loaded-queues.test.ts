@@ -99,6 +99,121 @@ describe('a namespace that keeps every queue of a host busy', () => {
   });
 });
 
+describe('a takeover with a large backlog', () => {
+  /** How many turns the new owner needs until nothing is due any more. */
+  function turns(host: Host): number {
+    let count = 0;
+    for (; (host.core.nextDeadline() ?? Infinity) <= host.now; count++) host.ask({ kind: 'tick' });
+    return count;
+  }
+
+  function describeBacklog(host: Host, name = 'orders'): unknown {
+    return host.replies.get(host.ask({ kind: 'describeTaskQueue', queue: named(name) }));
+  }
+
+  function started(host: Host): readonly string[] {
+    return host.takeStarts().map((start) => start.task.key.workflowId);
+  }
+
+  function withBacklog(count: number, queues = ['orders']): Host {
+    const host = new Host({ storedTasksPerTurnMax: 10 });
+    for (let index = 0; index < count; index++) {
+      for (const name of queues) host.ask(add(task(`${name}-${index}`), { queue: named(name) }));
+    }
+    host.restart();
+    return host;
+  }
+
+  test('loads many queues a few at a time, and all of them', () => {
+    const names = Array.from({ length: 100 }, (_, index) => `q${index}`);
+    const host = withBacklog(1, names);
+    expect(host.core.counts().queues).toBe(10);
+    expect(turns(host)).toBe(10);
+    for (const name of names) {
+      host.ask(poll(name, { queue: named(name) }));
+      expect(started(host)).toEqual([`${name}-0`]);
+    }
+  });
+
+  test('what history offers again at the same time is not stored twice', () => {
+    const host = withBacklog(100);
+    const journaled = host.journal.length;
+    for (let index = 0; index < 100; index++) {
+      expect(host.replies.get(host.ask(add(task(`orders-${index}`))))).toEqual({ kind: 'done' });
+    }
+    expect(host.journal).toHaveLength(journaled);
+    expect(describeBacklog(host)).toMatchObject({ backlogCountHint: 100 });
+  });
+
+  test('serves polls meanwhile, in the order of the backlog; what is offered meanwhile comes behind it', () => {
+    const host = withBacklog(100);
+    host.ask(add(task('new')));
+    for (let index = 0; index < 50; index++) {
+      host.ask(poll(`p${index}`));
+      expect(started(host)).toEqual([`orders-${index}`]);
+    }
+    host.ask(add(task('newer')));
+    turns(host);
+    for (let index = 50; index < 100; index++) host.ask(poll(`p${index}`));
+    expect(started(host)).toEqual(Array.from({ length: 50 }, (_, index) => `orders-${index + 50}`));
+    host.ask(poll('last'));
+    host.ask(poll('very last'));
+    expect(started(host)).toEqual(['new', 'newer']);
+  });
+
+  test('finds work for a poll of a queue whose turn has not come', () => {
+    const host = withBacklog(100, ['orders', 'other']);
+    host.ask(poll('p', { queue: named('other') }));
+    expect(started(host)).toEqual(['other-0']);
+  });
+
+  test('describes all of it at once', () => {
+    const host = withBacklog(100, ['orders', 'other']);
+    host.now += 500;
+    for (const [name, ackLevel] of [
+      ['orders', 0],
+      ['other', 1],
+    ] as const) {
+      expect(describeBacklog(host, name)).toMatchObject({ backlogCountHint: 100, backlogAgeMs: 500, ackLevel, readLevel: 200 });
+    }
+    host.ask(add(task('new')));
+    for (let index = 0; index < 30; index++) {
+      host.ask(poll(`p${index}`));
+      host.answerStart(host.takeStarts()[0]!);
+    }
+    expect(describeBacklog(host)).toMatchObject({ backlogCountHint: 71, backlogAgeMs: 500, ackLevel: 60, readLevel: 201 });
+  });
+
+  test('a takeover in the middle loses nothing and offers nothing twice', () => {
+    const host = withBacklog(30);
+    host.ask(poll('p'));
+    host.answerStart(host.takeStarts()[0]!);
+    host.ask(add(task('new')));
+    host.restart();
+    turns(host);
+    for (let index = 0; index < 31; index++) host.ask(poll(`p${index}`));
+    expect(started(host)).toEqual([...Array.from({ length: 29 }, (_, index) => `orders-${index + 1}`), 'new']);
+  });
+
+  test('the limit of a queue counts what is not loaded yet', () => {
+    const full = new Host({ storedTasksPerTurnMax: 10, storedTasksPerQueueMax: 100 });
+    for (let index = 0; index < 100; index++) full.ask(add(task(`t${index}`)));
+    full.restart();
+    expect(full.replies.get(full.ask(add(task('more'))))).toMatchObject({ rejection: { reason: 'backlog-full' } });
+  });
+
+  test('a child partition offers the oldest at its parent, and then the next ones', () => {
+    const child = { ...activities, partition: 1 };
+    const host = new Host({ storedTasksPerTurnMax: 2, forwardedAddsMax: 0 });
+    for (let index = 0; index < 20; index++) host.ask(add(task(`t${index}`), { queue: child }));
+    host.restart();
+    const offered = host.takeForwardedTasks();
+    expect(offered.map(({ command }) => command.task.key.workflowId)).toEqual(Array.from({ length: 8 }, (_, index) => `t${index}`));
+    host.ask({ kind: 'forwardedTaskAnswered', correlation: offered[0]!.correlation, outcome: 'taken' });
+    expect(host.takeForwardedTasks().map(({ command }) => command.task.key.workflowId)).toEqual(['t8']);
+  });
+});
+
 describe('description and memory', () => {
   let host: Host;
   beforeEach(() => {

@@ -56,14 +56,13 @@ describe('a bug of ours', () => {
   });
 
   test('that meets the answer to a start leaves its task to be offered again', () => {
-    const trapped = trap(task('a'), 'key');
-    host.ask(add(trapped.command));
+    const trapped = trap({ kind: 'started', task: { started: 'a' } } as const, 'task');
+    host.ask(add(task('a')));
     const first = host.ask(poll('p1', { deadlineMs: 30_000 }));
     const [start] = host.takeStarts();
     trapped.armed = true;
-    host.answerStart(start!, { kind: 'obsolete' });
-    expect(host.effects).toMatchObject([{ kind: 'broken', what: 'taskStartAnswered' }]);
-    trapped.armed = false;
+    host.answerStart(start!, trapped.command);
+    expect(host.effects).toMatchObject([{ kind: 'withdrawActivityStart' }, { kind: 'broken', what: 'taskStartAnswered' }]);
     host.advanceTo(40_000);
     expect(host.replies.get(first)).toEqual({ kind: 'emptyPoll' });
     const second = host.ask(poll('p2', { deadlineMs: 60_000 }));

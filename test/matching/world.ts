@@ -191,7 +191,8 @@ export class World {
     // The real shell gives each memory correlations of its own as well.
     const core = new MatchingCore<Started>({
       firstCorrelation: ++this.#asks * 1_000_000,
-      limits: { forwardedPollsMax: this.#forwardedPollsMax },
+      // A new owner's backlog comes into memory one task at a time, with everything else in between.
+      limits: { forwardedPollsMax: this.#forwardedPollsMax, storedTasksPerTurnMax: 1 },
     });
     return { core, journal: [], held: [], asks: new Map(), forwarded: new Map(), generation: 0 };
   }
