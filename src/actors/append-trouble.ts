@@ -3,13 +3,13 @@
  * setting, rights) others mend; until then it is tried again, with a rest after each attempt.
  */
 import type { Logger } from '../observability/logger.ts';
-import type { Patience } from './patience.ts';
+import type { Retries } from './retries.ts';
 import type { Clock } from './ports.ts';
 
 export class AppendTrouble {
   readonly #clock: Pick<Clock, 'monoMs'>;
   readonly #logger: Logger;
-  readonly #patience: Patience;
+  readonly #retries: Retries;
   readonly #onRested: () => void;
   #reason = '';
   /** Refusals in a row. */
@@ -19,10 +19,10 @@ export class AppendTrouble {
   /** Whoever wakes from an earlier rest finds it changed. */
   #rests = 0;
 
-  constructor(clock: Pick<Clock, 'monoMs'>, logger: Logger, patience: Patience, onRested: () => void) {
+  constructor(clock: Pick<Clock, 'monoMs'>, logger: Logger, retries: Retries, onRested: () => void) {
     this.#clock = clock;
     this.#logger = logger;
-    this.#patience = patience;
+    this.#retries = retries;
     this.#onRested = onRested;
   }
 
@@ -65,7 +65,7 @@ export class AppendTrouble {
     this.#resting = true;
     this.#rests += 1;
     const rest = this.#rests;
-    void this.#patience.backOff(this.#refusals).then(() => {
+    void this.#retries.backOff(this.#refusals).then(() => {
       if (rest !== this.#rests) return;
       this.#resting = false;
       this.#onRested();

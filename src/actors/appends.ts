@@ -35,9 +35,9 @@ export class Appends {
     if (service.underWay !== undefined) return undefined;
     const records = this.#nextBatch(service);
     if (records === undefined) return undefined;
-    const asked = this.#ownership.barrier.ask();
-    service.underWay = { kind: 'append', asked, records, endPending: undefined };
-    return { generation: asked, records };
+    const proof = this.#ownership.barrier.beginProof();
+    service.underWay = { kind: 'append', proof, records, endPending: undefined };
+    return { generation: proof, records };
   }
 
   #nextBatch(service: Service): readonly LogRecord[] | undefined {
@@ -52,7 +52,7 @@ export class Appends {
   settle(service: Service, outcome: AppendOutcome): void {
     const { underWay } = service;
     // The outcome of an append that was given up: what became of it, the log has told or will tell.
-    if (underWay?.kind !== 'append' || outcome.generation !== underWay.asked) return;
+    if (underWay?.kind !== 'append' || outcome.generation !== underWay.proof) return;
     switch (outcome.kind) {
       case 'appended':
         return this.#appended(service, underWay, outcome.baseOffset);
@@ -71,7 +71,7 @@ export class Appends {
     if (baseOffset < expected) return findings.vanished(`an append landed at ${baseOffset}`);
     if (baseOffset > expected || service.suspect) return this.#lookBack(service, baseOffset + append.records.length, append);
     this.confirm(append.records, expected);
-    this.#ownership.barrier.prove(append.asked);
+    this.#ownership.barrier.prove(append.proof);
     this.#over(service);
   }
 
@@ -127,23 +127,23 @@ export class Appends {
     const { position, barrier } = this.#ownership;
     const { underWay, suspect } = service;
     const isTrusted = !suspect && underWay?.kind !== 'lookBack';
-    if (isTrusted && found.end <= position.cursor.offset) return barrier.prove(found.asked);
-    if (underWay === undefined) this.#lookBack(service, found.end, undefined, found.asked);
+    if (isTrusted && found.end <= position.cursor.offset) return barrier.prove(found.proof);
+    if (underWay === undefined) this.#lookBack(service, found.end, undefined, found.proof);
     else underWay.endPending = found;
   }
 
-  #lookBack(service: Service, until: number, batch: Append | undefined, endAsked = 0): void {
+  #lookBack(service: Service, until: number, batch: Append | undefined, endProof = 0): void {
     const lookBack: LookBack = { kind: 'lookBack', batch, endPending: batch?.endPending };
     service.underWay = lookBack;
     service.suspect = false;
-    this.#ownership.findings.background(this.#judge(service, lookBack, until, endAsked));
+    this.#ownership.findings.background(this.#judge(service, lookBack, until, endProof));
   }
 
   /**
    * Others have appended below `until`: void records at best, a successor at worst. A batch of ours should be among them, unless only the end
-   * of the log was looked at, with the number `endAsked` of that proof.
+   * of the log was looked at, with the number `endProof` of that proof.
    */
-  async #judge(service: Service, lookBack: LookBack, until: number, endAsked: number): Promise<void> {
+  async #judge(service: Service, lookBack: LookBack, until: number, endProof: number): Promise<void> {
     const { tail, life, memory, barrier, position, findings } = this.#ownership;
     const { batch } = lookBack;
     const stretch = await tail.tryStretch(until, batch?.records ?? []);
@@ -152,7 +152,7 @@ export class Appends {
     if (!stretch.intact) return findings.vanished('the last confirmed record was replaced');
     if (batch !== undefined && stretch.found !== undefined) {
       this.confirm(batch.records, stretch.found);
-      barrier.prove(batch.asked);
+      barrier.prove(batch.proof);
       lookBack.batch = undefined;
     }
     if (stretch.rival !== undefined) {
@@ -164,7 +164,7 @@ export class Appends {
       return findings.doubt('the log holds records of this epoch that do not follow each other');
     }
     position.pass(stretch.cursor.offset);
-    if (batch === undefined) barrier.prove(endAsked);
+    if (batch === undefined) barrier.prove(endProof);
     this.#over(service);
   }
 }

@@ -211,8 +211,8 @@ class HistoryMemory
     return this.#core.tooLarge(command, nowMs, askId);
   }
 
-  about(command: HistoryCommand): CommandIds {
-    return this.#core.about(command);
+  idsOf(command: HistoryCommand): CommandIds {
+    return this.#core.idsOf(command);
   }
 
   /** Timers follow memory, not the log: what is due together is decided together, and goes into one append. */

@@ -14,7 +14,7 @@ import type { LogPosition } from './effective.ts';
 import type { JournalNotices } from './journal-notices.ts';
 import type { Log, PartitionId, StoredRecord } from './log.ts';
 import type { OwnerPosition } from './owner-position.ts';
-import type { Patience } from './patience.ts';
+import type { Retries } from './retries.ts';
 import type { ReplayProgress } from './replay-progress.ts';
 import type { ReplayTurns } from './replay-turns.ts';
 
@@ -33,8 +33,8 @@ export type JournalFoldOptions = {
   readonly notices: JournalNotices;
   readonly progress: ReplayProgress;
   readonly turns: ReplayTurns;
-  /** When its turn ends, so does the fold, without a result. */
-  readonly patience: Patience;
+  /** When the term of ownership ends, so does the fold, without a result. */
+  readonly retries: Retries;
   /** Throws what cannot be applied. */
   readonly apply: (record: StoredRecord) => void;
 };
@@ -51,11 +51,11 @@ export class JournalFold {
     this.#options = options;
   }
 
-  /** To the start of the journal. The end that the log has now; undefined when the turn is over. */
+  /** To the start of the journal. The end that the log has now; undefined when the term is over. */
   async open(elsewhere: LogPosition | undefined): Promise<FoldTrouble | { readonly kind: 'open'; readonly end: number } | undefined> {
-    const { partition, log, position, patience } = this.#options;
+    const { partition, log, position, retries } = this.#options;
     position.restart(elsewhere);
-    const bounds = await patience.persist(() => log.bounds(partition));
+    const bounds = await retries.persist(() => log.bounds(partition));
     if (bounds === undefined) return undefined;
     const missing = position.missing(bounds.end);
     if (missing !== undefined) return vanished(missing);
@@ -66,18 +66,18 @@ export class JournalFold {
     return { kind: 'open', end: bounds.end };
   }
 
-  /** Reads on to `until` and applies what counts. Undefined: it is there, or the turn is over. */
+  /** Reads on to `until` and applies what counts. Undefined: it is there, or the term is over. */
   async to(until: number): Promise<FoldTrouble | undefined> {
-    const { log, partition, position, progress, turns, patience } = this.#options;
-    const { turn } = patience;
+    const { log, partition, position, progress, turns, retries } = this.#options;
+    const { term } = retries;
     progress.begin(position.cursor.offset, until);
     for (let attempt = 0; position.cursor.offset < until;) {
       const read = (): Promise<readonly StoredRecord[]> => log.read(partition, position.cursor.offset, READ_BYTES);
-      const records = await patience.persist(() => turns.reading(read));
-      if (turn !== patience.turn || records === undefined) return undefined;
+      const records = await retries.persist(() => turns.reading(read));
+      if (term !== retries.term || records === undefined) return undefined;
       attempt = records.length === 0 ? attempt + 1 : 0;
       const trouble = attempt > 0 ? await this.#waitForMore(attempt, until) : await this.#applyAll(records, until);
-      if (turn !== patience.turn || trouble !== undefined) return trouble;
+      if (term !== retries.term || trouble !== undefined) return trouble;
     }
     progress.end();
     return undefined;
@@ -92,18 +92,18 @@ export class JournalFold {
 
   /** A read shows nothing though the log was longer: it lags; or what was seen there is gone, and no waiting brings it back. */
   async #waitForMore(attempt: number, until: number): Promise<FoldTrouble | undefined> {
-    const { log, partition, patience } = this.#options;
-    const { turn } = patience;
-    await patience.backOff(attempt);
-    if (turn !== patience.turn || attempt < SHORT_READS_MAX) return undefined;
-    const bounds = await patience.persist(() => log.bounds(partition));
+    const { log, partition, retries } = this.#options;
+    const { term } = retries;
+    await retries.backOff(attempt);
+    if (term !== retries.term || attempt < SHORT_READS_MAX) return undefined;
+    const bounds = await retries.persist(() => log.bounds(partition));
     if (bounds === undefined || bounds.end >= until) return undefined;
     return vanished(`the log ends at ${bounds.end}, but offset ${until - 1} was seen`);
   }
 
   async #applyAll(records: readonly StoredRecord[], until: number): Promise<FoldTrouble | undefined> {
-    const { position, progress, turns, patience } = this.#options;
-    const { turn } = patience;
+    const { position, progress, turns, retries } = this.#options;
+    const { term } = retries;
     await turns.slice();
     for (const record of records) {
       if (turns.over()) {
@@ -111,7 +111,7 @@ export class JournalFold {
         await turns.slice();
       }
       // By where the fold stands, not by the record: a hole may reach from before `until` to behind it.
-      if (turn !== patience.turn || position.cursor.offset >= until) return undefined;
+      if (term !== retries.term || position.cursor.offset >= until) return undefined;
       const contradiction = position.contradiction(record.offset);
       if (contradiction !== undefined) return vanished(contradiction);
       const trouble = this.#applyOne(record);

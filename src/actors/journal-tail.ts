@@ -10,7 +10,7 @@ import type { JournalNotices } from './journal-notices.ts';
 import type { Log, LogRecord, PartitionId } from './log.ts';
 import type { Stretch } from './log-stretch.ts';
 import type { OwnerPosition } from './owner-position.ts';
-import type { Patience } from './patience.ts';
+import type { Retries } from './retries.ts';
 
 export type JournalTailOptions = {
   readonly partition: PartitionId;
@@ -18,7 +18,7 @@ export type JournalTailOptions = {
   readonly claims: ClaimCodec;
   readonly position: OwnerPosition;
   readonly notices: JournalNotices;
-  readonly patience: Patience;
+  readonly retries: Retries;
   readonly logger: Logger;
   readonly retryDelayMs: number;
 };
@@ -32,12 +32,12 @@ export class JournalTail {
     this.#options = options;
   }
 
-  /** Up to `until`, where `batch` should be among it. Undefined: it cannot be read now, or the turn of ownership is over. */
+  /** Up to `until`, where `batch` should be among it. Undefined: it cannot be read now, or the term of ownership is over. */
   async tryStretch(until: number, batch: readonly LogRecord[]): Promise<Stretch | undefined> {
     try {
       return await this.stretch(until, batch, noNonces);
     } catch (error) {
-      if (error instanceof LogError && (this.#options.patience.mayPass(error) || error.code === 'out-of-range')) {
+      if (error instanceof LogError && (this.#options.retries.mayPass(error) || error.code === 'out-of-range')) {
         this.#options.logger.warn('the log cannot be read back', { error });
         return undefined;
       }
@@ -45,10 +45,10 @@ export class JournalTail {
     }
   }
 
-  /** Undefined when the turn of ownership is over; throws when the log cannot be read. `ownNonces`: of claims that are ours. */
+  /** Undefined when the term of ownership is over; throws when the log cannot be read. `ownNonces`: of claims that are ours. */
   stretch(until: number, batch: readonly LogRecord[], ownNonces: ReadonlySet<string>): Promise<Stretch | undefined> {
-    const { log, partition, claims, position, notices, patience, retryDelayMs } = this.#options;
-    const { turn } = patience;
+    const { log, partition, claims, position, notices, retries, retryDelayMs } = this.#options;
+    const { term } = retries;
     return readStretch({
       log,
       partition,
@@ -60,8 +60,8 @@ export class JournalTail {
       ownNonces,
       noticed: (verdict, record) => notices.tell(verdict, record, position.cursor),
       pause: async () => {
-        await patience.sleep(retryDelayMs);
-        return turn === patience.turn;
+        await retries.sleep(retryDelayMs);
+        return term === retries.term;
       },
     });
   }

@@ -128,7 +128,7 @@ class MatchingMemory
     return undefined;
   }
 
-  about(command: Command): CommandIds {
+  idsOf(command: Command): CommandIds {
     const queue = 'queue' in command ? command.queue : undefined;
     return { command: command.kind, namespaceId: queue?.namespaceId, taskQueue: queue?.name };
   }

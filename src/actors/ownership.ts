@@ -14,7 +14,7 @@ import type { Log, LogRecord, PartitionId, StoredRecord } from './log.ts';
 import type { ClaimInLog } from './log-stretch.ts';
 import type { OwnerPosition } from './owner-position.ts';
 import type { PartitionLife } from './partition-life.ts';
-import type { Patience } from './patience.ts';
+import type { Retries } from './retries.ts';
 import type { ReadBarrier } from './read-barrier.ts';
 
 export type Ownership = {
@@ -27,7 +27,7 @@ export type Ownership = {
   readonly position: OwnerPosition;
   readonly memory: OwnedMemory;
   readonly barrier: ReadBarrier;
-  readonly patience: Patience;
+  readonly retries: Retries;
   readonly trouble: AppendTrouble;
   readonly tail: JournalTail;
   readonly findings: OwnerFindings;
@@ -45,7 +45,7 @@ export interface OwnerFindings {
   fail(reason: string, error: unknown): void;
   /** Lets go, without a reason to tell of afterwards. */
   close(why: string): void;
-  /** What it throws fails the partition, unless the turn of ownership is over by then. */
+  /** What it throws fails the partition, unless the term of ownership is over by then. */
   background(work: Promise<void>): void;
 }
 

@@ -20,7 +20,7 @@ export interface PartitionCore<Command, Reply, Record, Effect> {
   /** The record of this command would be too large: what becomes of it instead. undefined: it is refused, and nothing happens. */
   tooLarge(command: Command, nowMs: number, askId: number): Handled<Record, Reply, Effect> | undefined;
   /** What the command is about, for people. */
-  about(command: Command): CommandIds;
+  idsOf(command: Command): CommandIds;
   /** What `handle` or `cancel` answered takes effect in memory: its record is evolved, what it staged for those who wait is done. */
   accept(handled: Handled<Record, Reply, Effect>): void;
   /** The only code that changes durable state: by way of `accept`, and in replay. */

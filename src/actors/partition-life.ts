@@ -97,11 +97,11 @@ export type ClaimStep =
   | SentClaim
   | LandedClaim;
 
-/** `asked`: its number as a proof for reads. */
-export type SentClaim = { readonly kind: 'sent'; readonly own: OwnClaim; readonly asked: number };
+/** `proof`: its number as a proof for reads. */
+export type SentClaim = { readonly kind: 'sent'; readonly own: OwnClaim; readonly proof: number };
 
 /** In the log: what stands before it is final, and is being judged. */
-export type LandedClaim = { readonly kind: 'landed'; readonly own: OwnClaim; readonly asked: number; readonly offset: number };
+export type LandedClaim = { readonly kind: 'landed'; readonly own: OwnClaim; readonly proof: number; readonly offset: number };
 
 /** From a claim that counts until doubt, or the end: commands are decided, and what they wrote is appended. */
 export type Service = {
@@ -117,7 +117,7 @@ export type Service = {
 export type Append = {
   readonly kind: 'append';
   /** Its number as a proof for reads, and its generation. */
-  readonly asked: number;
+  readonly proof: number;
   readonly records: readonly LogRecord[];
   endPending: FoundEnd | undefined;
 };
@@ -131,7 +131,7 @@ export type LookBack = {
 };
 
 /** An end of the log that was found while something was under way: it is judged afterwards. */
-export type FoundEnd = { readonly asked: number; readonly end: number };
+export type FoundEnd = { readonly proof: number; readonly end: number };
 
 /** Where an event leads, with what is known there. */
 export type Next<Event extends PartitionEvent> = Extract<Life, { readonly state: (typeof leadsTo)[Event] }>;

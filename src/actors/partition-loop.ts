@@ -122,7 +122,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     }
     this.#mailbox.pushCommand(askId, command, bytes);
     if (!this.#owner.serving) this.#silence.begins();
-    this.#wake();
+    this.#runSoon();
     return undefined;
   }
 
@@ -149,7 +149,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     const undecided = this.#mailbox.take(askId) ?? this.#parking.take(askId) ?? this.#leaveUnparked((mail) => mail.askId === askId)[0];
     if (undecided !== undefined) return this.#weighOut(undecided);
     this.#mailbox.pushCancel(askId);
-    this.#wake();
+    this.#runSoon();
   }
 
   /** The time by which commands are decided; timers of this partition go by it. */
@@ -173,7 +173,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   // ── Commands ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #wake(): void {
+  #runSoon(): void {
     if (this.#runScheduled || !this.#owner.serving) return;
     this.#runScheduled = true;
     this.#options.clock.soon(this.#runMailbox);
@@ -259,7 +259,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
         const instead = this.#core.tooLarge(command, this.#nowMs(), askId);
         const encodedInstead = instead === undefined ? undefined : this.#encode(instead);
         if (instead === undefined || this.#isTooLarge(encodedInstead)) return this.#refuse(mail, encoded);
-        this.#logger.warn('a record would be too large: decided otherwise', { ...this.#core.about(command), bytes: sizeOf(encoded) });
+        this.#logger.warn('a record would be too large: decided otherwise', { ...this.#core.idsOf(command), bytes: sizeOf(encoded) });
         handled = instead;
         encoded = encodedInstead;
       }
@@ -281,7 +281,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #undecided({ askId, command }: CommandMail<Command>, error: unknown): void {
     const reason = errorText(error);
     this.#logger.error('a command could not be decided', {
-      ...this.#core.about(command),
+      ...this.#core.idsOf(command),
       error: error instanceof Error ? error : reason,
     });
     if (askId !== NOBODY) this.#options.asks.fail(askId, internalError(reason));
@@ -290,7 +290,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   #refuse({ askId, command }: CommandMail<Command>, encoded: EncodedRecord | undefined): void {
     const message = `the record of this command would have ${sizeOf(encoded)} bytes, more than ${this.#limits.recordBytesMax}`;
-    this.#logger.warn('command refused: too large', { ...this.#core.about(command), bytes: sizeOf(encoded) });
+    this.#logger.warn('command refused: too large', { ...this.#core.idsOf(command), bytes: sizeOf(encoded) });
     if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'tooLarge', message });
     this.#shell.undecided(askId, command, message);
   }
@@ -349,7 +349,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#release(this.#owner.stopped);
     if (!this.#owner.serving) return;
     this.#owner.proveReads();
-    if (this.#unparked.length > 0 || (this.#mailbox.length > 0 && !this.#backlogged)) this.#wake();
+    if (this.#unparked.length > 0 || (this.#mailbox.length > 0 && !this.#backlogged)) this.#runSoon();
     this.#owner.endIfDrained();
   }
 

@@ -18,7 +18,7 @@ import { JournalNotices } from './journal-notices.ts';
 import { JournalTail } from './journal-tail.ts';
 import { OwnerPosition } from './owner-position.ts';
 import { PartitionLife, claimingWith } from './partition-life.ts';
-import { Patience } from './patience.ts';
+import { Retries } from './retries.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import { ReadProofs } from './read-proofs.ts';
 import { ReplayProgress, type Replayed } from './replay-progress.ts';
@@ -85,7 +85,7 @@ export class PartitionOwner implements BatchSource {
   readonly #memory: OwnedMemory;
   readonly #life = new PartitionLife();
   readonly #position = new OwnerPosition();
-  readonly #patience: Patience;
+  readonly #retries: Retries;
   readonly #trouble: AppendTrouble;
   readonly #progress: ReplayProgress;
   readonly #notices: JournalNotices;
@@ -107,23 +107,23 @@ export class PartitionOwner implements BatchSource {
     const position = this.#position;
     // Who has served had the rights, and somebody may be mending them; at a first start nobody knows that they are missing.
     const mayPass = (error: LogError): boolean => error.recoverable || (error.code === 'denied' && life.hasServed);
-    const patience = new Patience({ clock, random, logger, retryDelayMs, retryDelayMsMax, mayPass });
-    const trouble = new AppendTrouble(clock, logger, patience, () => this.append());
+    const retries = new Retries({ clock, random, logger, retryDelayMs, retryDelayMsMax, mayPass });
+    const trouble = new AppendTrouble(clock, logger, retries, () => this.append());
     const notices = new JournalNotices(clock, logger);
     const progress = new ReplayProgress(clock, logger, () => this.#statusChanged());
     const turns = options.turns ?? new ReplayTurns(clock);
-    this.#patience = patience;
+    this.#retries = retries;
     this.#trouble = trouble;
     this.#notices = notices;
     this.#progress = progress;
     this.barrier = new ReadBarrier(log.exclusive);
-    const tail = new JournalTail({ partition, log, claims, position, notices, patience, logger, retryDelayMs });
+    const tail = new JournalTail({ partition, log, claims, position, notices, retries, logger, retryDelayMs });
     const apply = (record: StoredRecord): void => memory.fold(record);
-    const journal = new JournalFold({ partition, log, claims, position, notices, progress, turns, patience, apply });
+    const journal = new JournalFold({ partition, log, claims, position, notices, progress, turns, retries, apply });
     const { barrier } = this;
     const name = this.name();
     const findings = this.#findings();
-    const ownership: Ownership = { partition, name, log, logger, life, position, memory, barrier, patience, trouble, tail, findings };
+    const ownership: Ownership = { partition, name, log, logger, life, position, memory, barrier, retries, trouble, tail, findings };
     this.#appends = new Appends(ownership);
     this.#proofs = new ReadProofs(ownership, this.#appends, limits);
     this.#takeover = new Takeover(ownership, {
@@ -292,9 +292,9 @@ export class PartitionOwner implements BatchSource {
   }
 
   #background(work: Promise<void>): void {
-    const { turn } = this.#patience;
+    const { term } = this.#retries;
     work.catch((error: unknown) => {
-      if (turn === this.#patience.turn) this.fail(`the journal cannot be read: ${errorText(error)}`, error);
+      if (term === this.#retries.term) this.fail(`the journal cannot be read: ${errorText(error)}`, error);
     });
   }
 
@@ -331,11 +331,11 @@ export class PartitionOwner implements BatchSource {
     this.#letGo('close', { state: 'released', reason: this.#reason, rival: this.#rival }, why);
   }
 
-  /** Nothing of this turn of ownership goes on. */
+  /** Nothing of this term of ownership goes on. */
   #letGo<Event extends 'lost' | 'fail' | 'drained' | 'close'>(event: Event, next: Next<Event>, why: string): void {
     const { now } = this.#life;
     this.#life.enter(event, next);
-    this.#patience.endTurn();
+    this.#retries.endTerm();
     this.#trouble.stopResting();
     this.#progress.end();
     this.#proofs.stop();

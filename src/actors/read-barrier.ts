@@ -10,7 +10,7 @@
  */
 export class ReadBarrier {
   readonly #exclusive: boolean;
-  #asked = 0;
+  #begun = 0;
   #proven = 0;
 
   /** `exclusive`: nobody else can append, so nothing needs proof. */
@@ -20,17 +20,17 @@ export class ReadBarrier {
 
   /** The mark of a read that arrives now. */
   mark(): number {
-    return this.#asked;
+    return this.#begun;
   }
 
   /** The number of a proof that is asked for now. */
-  ask(): number {
-    this.#asked += 1;
-    return this.#asked;
+  beginProof(): number {
+    this.#begun += 1;
+    return this.#begun;
   }
 
-  prove(asked: number): void {
-    if (asked > this.#proven) this.#proven = asked;
+  prove(proof: number): void {
+    if (proof > this.#proven) this.#proven = proof;
   }
 
   passed(mark: number): boolean {

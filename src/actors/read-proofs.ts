@@ -39,28 +39,28 @@ export class ReadProofs {
     if (mark === undefined) return;
     // An append that is about to go is proof enough; one that rests after a refusal may rest for long.
     if (!trouble.resting && this.#appends.wanted(service)) return;
-    if (underWay !== undefined && underWay.asked > mark) return;
+    if (underWay !== undefined && underWay.proof > mark) return;
     this.#ask();
   }
 
   #ask(): void {
-    const { log, partition, barrier, patience, position } = this.#ownership;
-    const { turn } = patience;
+    const { log, partition, barrier, retries, position } = this.#ownership;
+    const { term } = retries;
     const expected = { ...position.cursor };
-    const asked = barrier.ask();
+    const proof = barrier.beginProof();
     this.#asking = true;
     log.end(partition).then(
       (end) => {
-        if (turn === patience.turn) this.#found(asked, end, expected);
+        if (term === retries.term) this.#found(proof, end, expected);
       },
       (error: unknown) => {
-        if (turn === patience.turn) this.#notFound(error);
+        if (term === retries.term) this.#notFound(error);
       },
     );
   }
 
   /** `expected`: where we stood when the end was asked for. */
-  #found(asked: number, end: number, expected: LogPosition): void {
+  #found(proof: number, end: number, expected: LogPosition): void {
     const { life, position, memory, findings } = this.#ownership;
     const { service } = life;
     this.#asking = false;
@@ -69,7 +69,7 @@ export class ReadProofs {
       // Asked before a doubt: it proves nothing about the memory that is served now.
       if (expected.epoch !== position.cursor.epoch) return this.prove();
       if (end < expected.offset) return findings.doubt(`the log ends at ${end}, but ${expected.offset} was confirmed`);
-      this.#appends.endFound(service, { asked, end });
+      this.#appends.endFound(service, { proof, end });
       memory.settleTurn();
     } catch (error) {
       findings.fail(`a read could not be answered: ${errorText(error)}`, error);
@@ -77,9 +77,9 @@ export class ReadProofs {
   }
 
   #notFound(error: unknown): void {
-    const { patience, findings } = this.#ownership;
-    if (error instanceof LogError && !patience.mayPass(error)) return findings.fail(`the log cannot be asked: ${errorText(error)}`, error);
-    patience.after(this.#limits.retryDelayMs, () => {
+    const { retries, findings } = this.#ownership;
+    if (error instanceof LogError && !retries.mayPass(error)) return findings.fail(`the log cannot be asked: ${errorText(error)}`, error);
+    retries.after(this.#limits.retryDelayMs, () => {
       this.#asking = false;
       this.prove();
     });
@@ -91,19 +91,19 @@ export class ReadProofs {
     if (!this.#watching && !log.exclusive) this.#watch(barrier.mark());
   }
 
-  #watch(askedBefore: number): void {
-    const { barrier, patience, life } = this.#ownership;
+  #watch(markBefore: number): void {
+    const { barrier, retries, life } = this.#ownership;
     this.#watching = true;
-    patience.after(this.#limits.watchIntervalMs, () => {
+    retries.after(this.#limits.watchIntervalMs, () => {
       const { service } = life;
       const isIdle = service !== undefined && service.underWay === undefined;
-      const nothingAsked = barrier.mark() === askedBefore;
-      if (isIdle && nothingAsked && !this.#asking) this.#ask();
+      const noneBegun = barrier.mark() === markBefore;
+      if (isIdle && noneBegun && !this.#asking) this.#ask();
       this.#watch(barrier.mark());
     });
   }
 
-  /** The turn of ownership is over. */
+  /** The term of ownership is over. */
   stop(): void {
     this.#asking = false;
     this.#watching = false;

@@ -53,11 +53,11 @@ export class ReplayTurns {
       if (next === undefined) this.#reads -= 1;
       else next();
     };
-    const patience = this.#clock.after(READ_PATIENCE_MS, release);
+    const timer = this.#clock.after(READ_PATIENCE_MS, release);
     try {
       return await read();
     } finally {
-      patience.cancel();
+      timer.cancel();
       release();
     }
   }

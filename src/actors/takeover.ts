@@ -57,26 +57,26 @@ export class Takeover {
   // ── Replay ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async begin(): Promise<void> {
-    const { patience, findings } = this.#ownership;
-    const { turn } = patience;
+    const { retries, findings } = this.#ownership;
+    const { term } = retries;
     findings.statusChanged();
     const claiming = await this.#replay(undefined);
-    if (turn === patience.turn && claiming !== undefined) this.claim(claiming);
+    if (term === retries.term && claiming !== undefined) this.claim(claiming);
   }
 
   /** New memory, filled from the journal up to our claim, or as far as it goes. Undefined: it came to nothing. */
   async #replay(landed: LandedClaim | undefined): Promise<Claiming | undefined> {
-    const { life, patience, memory, findings } = this.#ownership;
+    const { life, retries, memory, findings } = this.#ownership;
     const { journal, witness } = this.#options;
-    const { turn } = patience;
+    const { term } = retries;
     const opened = await journal.open(witness?.());
-    if (turn !== patience.turn || opened === undefined) return undefined;
+    if (term !== retries.term || opened === undefined) return undefined;
     if (opened.kind !== 'open') return this.#notFolded(opened);
     memory.create();
     life.enter('restored', { state: 'replaying' });
     findings.statusChanged();
     await this.#fold(landed === undefined ? opened.end : landed.offset + 1);
-    if (turn !== patience.turn) return undefined;
+    if (term !== retries.term) return undefined;
     const trouble = journal.complete();
     if (trouble !== undefined) return this.#notFolded(trouble);
     const claiming = claimingWith(undefined, landed ?? { kind: 'none' });
@@ -86,10 +86,10 @@ export class Takeover {
   }
 
   async #fold(until: number): Promise<void> {
-    const { patience } = this.#ownership;
-    const { turn } = patience;
+    const { retries } = this.#ownership;
+    const { term } = retries;
     const trouble = await this.#options.journal.to(until);
-    if (turn === patience.turn && trouble !== undefined) this.#notFolded(trouble);
+    if (term === retries.term && trouble !== undefined) this.#notFolded(trouble);
   }
 
   #notFolded(trouble: FoldTrouble): undefined {
@@ -112,16 +112,16 @@ export class Takeover {
     const { claims, clock } = this.#options;
     const { position, barrier } = this.#ownership;
     const records = [claimRecord(claims, own.claim, own.epoch, position.nowMs(clock))];
-    const asked = barrier.ask();
-    claiming.claim = { kind: 'sent', own, asked };
-    return { generation: asked, records };
+    const proof = barrier.beginProof();
+    claiming.claim = { kind: 'sent', own, proof };
+    return { generation: proof, records };
   }
 
   settle(claiming: Claiming, outcome: AppendOutcome): void {
     const { claim } = claiming;
     const { position, logger, findings } = this.#ownership;
     // The outcome of an append that was given up: what became of it, the log will tell.
-    if (claim.kind !== 'sent' || outcome.generation !== claim.asked) return;
+    if (claim.kind !== 'sent' || outcome.generation !== claim.proof) return;
     switch (outcome.kind) {
       case 'appended': {
         const offset = outcome.baseOffset;
@@ -152,17 +152,17 @@ export class Takeover {
 
   /** A claim whose fate is unknown is followed by a higher one; unless a rival is at work, who must not be fenced in turn. */
   async #claimAgain(claiming: Claiming, epoch: number): Promise<void> {
-    const { log, partition, patience, position, tail, findings } = this.#ownership;
-    const { turn } = patience;
+    const { log, partition, retries, position, tail, findings } = this.#ownership;
+    const { term } = retries;
     claiming.unanswered += 1;
-    await patience.backOff(claiming.unanswered);
-    if (turn !== patience.turn) return;
-    const stretch = await patience.persist(async () => {
+    await retries.backOff(claiming.unanswered);
+    if (term !== retries.term) return;
+    const stretch = await retries.persist(async () => {
       const { end } = await log.bounds(partition);
       if (end < position.cursor.offset) return 'vanished';
       return tail.stretch(end, [], claiming.ownNonces);
     });
-    if (turn !== patience.turn || stretch === undefined) return;
+    if (term !== retries.term || stretch === undefined) return;
     if (stretch === 'vanished') return findings.vanished('the log is shorter');
     if (!stretch.intact) return findings.vanished('the last confirmed record was replaced');
     if (stretch.rival !== undefined) return findings.lost(stretch.rival);
@@ -171,12 +171,12 @@ export class Takeover {
 
   /** Our claim is in the log: what stands before it is final. */
   async #landed(claiming: Claiming, landed: LandedClaim): Promise<void> {
-    const { patience, position, findings } = this.#ownership;
-    const { turn } = patience;
+    const { retries, position, findings } = this.#ownership;
+    const { term } = retries;
     let again: readonly (readonly LogRecord[])[] = [];
     if (claiming.doubt === undefined) await this.#fold(landed.offset + 1);
     else again = await this.#settle(claiming, claiming.doubt, landed);
-    if (turn !== patience.turn) return;
+    if (term !== retries.term) return;
     const owner = position.lastClaim;
     assert(owner !== undefined, 'a claim that does not count stands behind one that does');
     if (owner.ownerNonce !== landed.own.claim.ownerNonce) return findings.lost(owner);
@@ -185,15 +185,15 @@ export class Takeover {
 
   /** What is to be appended again, if memory stays. */
   async #settle({ ownNonces }: Claiming, doubt: Doubt, landed: LandedClaim): Promise<readonly (readonly LogRecord[])[]> {
-    const { patience, position, tail, memory, logger, findings } = this.#ownership;
-    const { turn } = patience;
-    const stretch = await patience.persist(() => tail.stretch(landed.offset + 1, doubt.sent, ownNonces));
-    if (turn !== patience.turn || stretch === undefined) return [];
+    const { retries, position, tail, memory, logger, findings } = this.#ownership;
+    const { term } = retries;
+    const stretch = await retries.persist(() => tail.stretch(landed.offset + 1, doubt.sent, ownNonces));
+    if (term !== retries.term || stretch === undefined) return [];
     const settlement = settleDoubt(stretch, doubt, landed.own);
     if (settlement.kind !== 'vanished' && stretch.found !== undefined) {
       this.#options.appends.confirm(doubt.sent, stretch.found);
-      memory.release(() => turn !== patience.turn);
-      if (turn !== patience.turn) return [];
+      memory.release(() => term !== retries.term);
+      if (term !== retries.term) return [];
     }
     switch (settlement.kind) {
       case 'memoryStays':
@@ -229,7 +229,7 @@ export class Takeover {
     assert(now.state === 'claiming', 'a claim is followed by service');
     life.enter('claimed', { state: 'active', service: { underWay: undefined, suspect: false, again: [...again] } });
     trouble.over();
-    barrier.prove(landed.asked);
+    barrier.prove(landed.proof);
     findings.statusChanged();
     if (now.doubt === undefined) {
       const { epoch, offset } = position.cursor;

@@ -63,7 +63,7 @@ export class ClusterCore {
     return undefined;
   }
 
-  about(command: ClusterCommand): { readonly command: string } {
+  idsOf(command: ClusterCommand): { readonly command: string } {
     return { command: command.kind };
   }
 

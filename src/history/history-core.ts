@@ -137,7 +137,7 @@ export class HistoryCore {
   }
 
   /** For log lines: names and ids, no content. */
-  about(command: HistoryCommand): CommandIds {
+  idsOf(command: HistoryCommand): CommandIds {
     const { namespaceId, workflowId, runId } = this.keyOf(command) ?? noKey;
     return { command: command.kind, namespaceId, workflowId, runId, taskId: 'taskId' in command ? command.taskId : undefined };
   }

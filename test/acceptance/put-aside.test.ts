@@ -81,7 +81,7 @@ async function append(database: string, shard: number, records: readonly History
       core: {
         handle: (record) => ({ kind: 'commit', record, reply: undefined, effects: [] }),
         tooLarge: () => undefined,
-        about: () => ({ command: 'append' }),
+        idsOf: () => ({ command: 'append' }),
         accept: () => {},
         evolve: () => {},
         cancel: () => ({ kind: 'wait', barrier: false, effects: [] }),

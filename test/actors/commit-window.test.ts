@@ -63,12 +63,12 @@ describe('commit window', () => {
 
   test('a read passes the barrier with a proof that was asked for after it, no other', () => {
     const bench = new Bench(false);
-    const before = bench.barrier.ask();
+    const before = bench.barrier.beginProof();
     bench.window.hold(1, 'read', []);
     bench.barrier.prove(before);
     expect(bench.release()).toEqual([]);
     expect(bench.window.waitingMark).toBe(before);
-    bench.barrier.prove(bench.barrier.ask());
+    bench.barrier.prove(bench.barrier.beginProof());
     expect(bench.release()).toEqual(['1 read']);
     expect(bench.window.waitingMark).toBeUndefined();
   });

@@ -120,7 +120,7 @@ export class LedgerCore implements PartitionCore<LedgerCommand, LedgerReply, Led
     return undefined;
   }
 
-  about(command: LedgerCommand): CommandIds {
+  idsOf(command: LedgerCommand): CommandIds {
     return { command: command.kind, id: 'id' in command ? command.id : undefined };
   }
 

@@ -88,7 +88,7 @@ const loop = new PartitionLoop<Command, Reply, number, never>({
           : { kind: 'answer', reply: done, effects: [] },
       accept: () => {},
       tooLarge: () => undefined,
-      about: (command) => ({ command: command.kind }),
+      idsOf: (command) => ({ command: command.kind }),
       evolve: () => {},
       cancel: () => ({ kind: 'wait', barrier: false, effects: [] }),
     },

@@ -51,8 +51,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'serves without a claim',
     file: TAKEOVER,
-    search: 'if (turn === patience.turn && claiming !== undefined) this.claim(claiming);',
-    replace: 'if (turn === patience.turn && claiming !== undefined) this.#activate({ asked: 0 }, []);',
+    search: 'if (term === retries.term && claiming !== undefined) this.claim(claiming);',
+    replace: 'if (term === retries.term && claiming !== undefined) this.#activate({ proof: 0 }, []);',
     caughtBy: 'seeds',
   },
   {
@@ -101,7 +101,7 @@ export const plants: readonly Plant[] = [
     search: 'const ownerNonce = this.#options.random.nonce();',
     replace:
       'if (claiming.doubt !== undefined) { const offset = this.#ownership.position.cursor.offset - 1;' +
-      ' void this.#refold({ offset }).then(() => this.#activate({ asked: 0 }, [])); return; }' +
+      ' void this.#refold({ offset }).then(() => this.#activate({ proof: 0 }, [])); return; }' +
       ' const ownerNonce = this.#options.random.nonce();',
     caughtBy: 'seeds',
   },
@@ -166,14 +166,14 @@ export const plants: readonly Plant[] = [
   {
     name: 'believes the outcome of an earlier append',
     file: APPENDS,
-    search: "if (underWay?.kind !== 'append' || outcome.generation !== underWay.asked) return;",
+    search: "if (underWay?.kind !== 'append' || outcome.generation !== underWay.proof) return;",
     replace: "if (underWay?.kind !== 'append') return;",
     caughtBy: 'seeds',
   },
   {
     name: 'takes what became of an earlier claim for the fate of the latest',
     file: TAKEOVER,
-    search: "if (claim.kind !== 'sent' || outcome.generation !== claim.asked) return;",
+    search: "if (claim.kind !== 'sent' || outcome.generation !== claim.proof) return;",
     replace: "if (claim.kind !== 'sent') return;",
     caughtBy: 'seeds',
   },
@@ -264,8 +264,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'does not watch the log while idle',
     file: PROOFS,
-    search: 'if (isIdle && nothingAsked && ',
-    replace: 'if (isIdle && !nothingAsked && ',
+    search: 'if (isIdle && noneBegun && ',
+    replace: 'if (isIdle && !noneBegun && ',
     caughtBy: 'seeds',
   },
   {

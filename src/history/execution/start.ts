@@ -71,7 +71,7 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
     }
   }
   const run = begin(draft, command);
-  writeSignal(run, command.signal, { wake: false });
+  writeSignal(run, command.signal, { scheduleWorkflowTask: false });
   beginFirstWorkflowTask(run);
   return started(run.run, true);
 }

@@ -43,14 +43,14 @@ export function signalProblem(draft: Draft, run: Run): Rejected | undefined {
   return undefined;
 }
 
-export type Waking = {
-  /** Default: true. */
-  readonly wake?: boolean;
+export type AfterSignal = {
+  /** The workflow has to look at it; default: true. */
+  readonly scheduleWorkflowTask?: boolean;
   /** The signal ends a pending start delay. */
   readonly skipBackoff?: boolean;
 };
 
-export function writeSignal(run: RunDraft, signal: SignalAttributes, waking: Waking): void {
+export function writeSignal(run: RunDraft, signal: SignalAttributes, after: AfterSignal): void {
   run.addOrBuffer(
     'workflowExecutionSignaled',
     {
@@ -64,10 +64,10 @@ export function writeSignal(run: RunDraft, signal: SignalAttributes, waking: Wak
     },
     { links: signal.links },
   );
-  if (waking.wake === false) return;
+  if (after.scheduleWorkflowTask === false) return;
   const inBackoff = run.run.backoffTaskId !== 0;
   if (!inBackoff) ensureWorkflowTask(run);
-  else if (waking.skipBackoff === true) {
+  else if (after.skipBackoff === true) {
     run.finishTask(run.run.backoffTaskId);
     scheduleWorkflowTask(run);
   }

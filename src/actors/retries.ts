@@ -1,12 +1,12 @@
 /**
- * Waiting and trying again, for as long as one turn of ownership lasts. When it ends, everything that waits is forgotten: sleepers never
+ * Waiting and trying again, for as long as one term of ownership lasts. When it ends, everything that waits is forgotten: sleepers never
  * wake, attempts are not repeated.
  */
 import { LogError } from './log.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Clock, Random, Timer } from './ports.ts';
 
-export type PatienceOptions = {
+export type RetriesOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -16,18 +16,18 @@ export type PatienceOptions = {
   readonly mayPass: (error: LogError) => boolean;
 };
 
-export class Patience {
-  readonly #options: PatienceOptions;
+export class Retries {
+  readonly #options: RetriesOptions;
   readonly #timers = new Set<Timer>();
-  #turn = 0;
+  #term = 0;
 
-  constructor(options: PatienceOptions) {
+  constructor(options: RetriesOptions) {
     this.#options = options;
   }
 
-  /** Changes when a turn ends. */
-  get turn(): number {
-    return this.#turn;
+  /** Changes when a term of ownership ends. */
+  get term(): number {
+    return this.#term;
   }
 
   /** Trying again may help. */
@@ -35,8 +35,8 @@ export class Patience {
     return this.#options.mayPass(error);
   }
 
-  endTurn(): void {
-    this.#turn += 1;
+  endTerm(): void {
+    this.#term += 1;
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
   }
@@ -60,10 +60,10 @@ export class Patience {
     return this.sleep(Math.ceil(delayMs * (0.5 + random.fraction() / 2)));
   }
 
-  /** Tries until it succeeds; undefined when the turn is over. Throws what trying again cannot mend. */
+  /** Tries until it succeeds; undefined when the term is over. Throws what trying again cannot mend. */
   async persist<T>(attempt: () => Promise<T>): Promise<T | undefined> {
-    const turn = this.#turn;
-    for (let failures = 1; turn === this.#turn; failures++) {
+    const term = this.#term;
+    for (let failures = 1; term === this.#term; failures++) {
       try {
         return await attempt();
       } catch (error) {
