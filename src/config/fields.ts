@@ -71,13 +71,13 @@ export const duration = () =>
     .string({ error: expected('a duration such as 720h') })
     .refine((value) => parseDurationMs(value) !== undefined, { error: expected('a duration such as 720h') });
 
-/** For what a timer waits for: none is longer than 24 days, and none of nothing makes sense. */
+/** For durations that a timer waits: Node's timers reach 24 days, and to wait 0 ms makes no sense. */
 export const durationBetween = (min: string, max: string) =>
   duration().refine((value) => isBetween(value, min, max), { error: expected(`a duration from ${min} to ${max}`) });
 
 function isBetween(value: string, min: string, max: string): boolean {
   const [valueMs, minMs, maxMs] = [value, min, max].map(parseDurationMs);
-  // What is no duration was said already.
+  // A text that is no duration is reported by `duration` already.
   return valueMs === undefined || (valueMs >= (minMs ?? 0) && valueMs <= (maxMs ?? 0));
 }
 

@@ -49,7 +49,7 @@ export function readConfigFile(source: string, options: ReadOptions): ReadResult
   const parsed = fileSchema.safeParse(value);
   const unset = new Set(problems.map(placeOf));
   for (const issue of parsed.error?.issues ?? []) {
-    // What the empty text of an unset variable is not need not be said as well.
+    // An unset variable is reported already: that its empty text is no number, say, need not be said as well.
     problems.push(...issueProblems(issue, locate, options.strict).filter((problem) => !unset.has(placeOf(problem))));
   }
   problems.push(...unusedProblems(fileSchema, value, [], locate));

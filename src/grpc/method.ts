@@ -18,8 +18,8 @@ export function unary<Request, Response>(
 }
 
 /**
- * A method of whoever holds a task. The token is verified before the rest of the request is decoded: what a stranger makes up costs a
- * scan of its first bytes, and no objects.
+ * A method of whoever holds a task. The token is verified before the rest of the request is decoded: a made-up token costs a scan
+ * of the request's first bytes, and no objects.
  */
 export function taskUnary<Token, Request, Response>(
   name: string,

@@ -10,8 +10,8 @@ export const matchingLimits = {
   memoryTasksPerQueueMax: 10_000,
   queriesPerQueueMax: 1_000,
   /**
-   * One that is empty takes 1.7 KB: whoever polls made-up names must not fill the memory of a process of 16 hosts. Past this an idle one
-   * makes room; where none is idle, a namespace with its even share of them gets no more.
+   * An empty queue takes 1.7 KB, and a process has 16 hosts: polls of made-up names must not fill its memory. At this limit an idle queue is
+   * evicted for a new one; when none is idle, a namespace that has its even share gets no more.
    */
   queuesPerHostMax: 20_000,
   /** How many queues of a full host are looked at, for each new name, to find an idle one. */
@@ -39,8 +39,8 @@ export const matchingLimits = {
   restFirstMs: 250,
   restMaxMs: 10_000,
   /**
-   * Polls of a child partition that wait at its parent instead. Where they wait a task is matched with one hop more, but a task that
-   * finds none there is stored although a poll waits elsewhere; and the hop is cheaper than that record.
+   * Polls of a child partition that wait at its parent. A task that meets one there takes one hop more. Without them a task would be stored
+   * although a poll waits at another partition, and a record costs more than a hop.
    */
   forwardedPollsMax: 10,
   /** Stored tasks that a child partition offers at its parent at the same time. */
@@ -54,13 +54,13 @@ export const matchingLimits = {
   /** Removals of stored tasks are journaled with the next record, at the latest after so long. */
   removalsFlushMs: 1_000,
   /**
-   * Deadlines that one command finds passed: thousands come together when a shard is not served, or after a suspend. Bounds a record as
-   * well: each may store a task, of 2.2 KB with the longest names.
+   * Expired deadlines that one command handles. Thousands expire together when a shard is not served, or after a suspend. This bounds a
+   * record as well: each deadline may store a task, which takes 2.2 KB with the longest names.
    */
   duePerCommandMax: 1_000,
   /** Expired tasks that one look for work passes over. As many as a queue may hold expire while its workers are away. */
   expiredPerLookMax: 2_000,
-  /** An entry whose deadline met a bug of ours is looked at again after so long. */
+  /** When the handling of an entry's deadline throws, the entry is handled again after so long. */
   brokenRetryMs: 10_000,
   /** Removals in one record. */
   removalsPerRecordMax: 10_000,

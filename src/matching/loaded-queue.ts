@@ -30,7 +30,7 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   readonly parent: TaskQueuePartition | undefined;
   readonly sticky: boolean;
 
-  /** Polls and offers that wait here; both together only while the rate limit, the parent or thousands of expired ones stand between them. */
+  /** Polls and offers that wait here. Both wait together only while the rate limit, the parent or thousands of expired offers part them. */
   readonly waitingPolls = new LinkedList<Poll>();
   readonly offers = new LinkedList<Offer>();
   readonly waitingQueries = new LinkedList<WaitingQuery>();

@@ -1,12 +1,12 @@
 /**
- * The task-queue partitions that a host has in memory, by how lately they were used: a command or the journal loads one, and it leaves
- * when nobody has used it for long, or for another's sake.
+ * The task-queue partitions that a host has in memory, in the order of their last use. A command or the journal loads one. It is evicted
+ * when nobody has used it for long, or when a new one needs its place.
  *
  *     longest unused ─▶ q1 ─ q2 ─ q3 ─ … ─ qn ◀─ just used        full: an idle one near the front makes room for a new name
  *
- * A name costs nothing: whoever polls made-up ones fills a host in seconds. What they leave behind is idle, and goes first. What they
- * keep busy (open polls, tasks without a worker) fills the host for their own namespace alone: every other one may still have its even
- * share. So a host of n namespaces holds at most 1 + 1/2 + … + 1/n times its limit.
+ * A name costs its caller nothing: a client that polls made-up names fills a host in seconds. The queues that it leaves behind are idle and
+ * are evicted first. Queues that it keeps busy (open polls, tasks without a worker) fill the host for its own namespace alone: every other
+ * namespace may still load its even share. So a host of n namespaces holds at most 1 + 1/2 + … + 1/n times its limit.
  */
 import { LinkedList } from '../kernel/linked-list.ts';
 import type { Backlog, StoredQueue, StoredTask } from './backlog.ts';
@@ -140,7 +140,7 @@ export class LoadedQueues<T> {
 
   // ── Use ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What waits here may be paired, the parent may be asked again, or nobody has used it for long. */
+  /** A deadline of the queue has come: polls and offers are paired, the parent is asked again, or the unused queue is evicted. */
   due(queue: LoadedQueue): void {
     const { decision, limits } = this.#parts;
     if (queue.pairingDueMs !== 0 && queue.pairingDueMs <= decision.nowMs) {
@@ -171,7 +171,7 @@ export class LoadedQueues<T> {
     return true;
   }
 
-  /** One that nobody needs in memory. Busy ones that stand before it go to the end, so that a bounded search finds it in the end. */
+  /** An idle queue, to be evicted. Busy queues that are passed on the way move to the end of the list: a later bounded search gets further. */
   #longestIdle(): LoadedQueue | undefined {
     for (let looks = 0; looks < this.#parts.limits.evictionLooksMax; looks++) {
       const queue = this.#byUse.first;
@@ -181,7 +181,7 @@ export class LoadedQueues<T> {
     return undefined;
   }
 
-  /** With no room left: is it less than an even share that this namespace has? */
+  /** The host is full: has this namespace less than its even share? */
   #belowShare(namespaceId: string): boolean {
     const own = this.#countByNamespace.get(namespaceId) ?? 0;
     const namespaces = this.#countByNamespace.size + (own === 0 ? 1 : 0);

@@ -12,7 +12,7 @@
  * A task that meets a waiting poll never touches the journal: its add is answered only when history has recorded the start, so until
  * then history itself keeps it. Polls, queries and the tasks of sticky queues live in memory only.
  *
- * What one poll and one task may not do is meet twice. So a poll whose caller is gone while its start is under way keeps its offer until
+ * One poll and one task must not meet twice. So a poll whose caller is gone while its start is under way keeps its offer until
  * history answers. If it was started, the start is withdrawn and history offers it again (activities), or it is left to its timeout
  * (workflow tasks); if that is not known, the start is withdrawn and the task is offered here again; history refuses one of two copies.
  *
@@ -212,7 +212,7 @@ export class MatchingCore<T> {
     this.#queries.sendAway(queue);
   }
 
-  /** What it has half done stays so; whoever asked is told, and what was decided for others beside it is done. */
+  /** The command threw. Its changes to memory stay, its caller gets an error, and the effects that it decided for others still go out. */
   #afterError(command: MatchingCommand<T>, askId: number, error: unknown): void {
     const queue = 'queue' in command ? command.queue : undefined;
     this.#decision.act({ kind: 'broken', askId, what: command.kind, queue, error });

@@ -6,7 +6,7 @@
  *           tried at the parent ──▶ taken there: finished
  *           kept: stored, or in memory (sticky queues), or held for the child that it came from
  *
- * One that comes back, from a poll that went away or from the parent, takes the same way again but for the parent.
+ * An offer that comes back (its poll went away, or the parent handed it back) takes the same way again, without the parent.
  */
 import type { Backlog, StoredQueue } from './backlog.ts';
 import type { AddActivityTask, AddWorkflowTask, ForwardedTaskAnswered } from './commands.ts';
@@ -40,7 +40,7 @@ export class Offers<T> {
   readonly #forwarding: Forwarding<T>;
   readonly #starts: Starts<T>;
   #lastOrder = 0;
-  /** Ahead of the backlog's own while a command stores more than one task. */
+  /** The last id given out. Ahead of the backlog's last id while one command stores several tasks. */
   #lastStoredId = 0;
 
   constructor(parts: HostParts<T>, { backlog, removals, rateLimit, forwarding, starts }: Collaborators<T>) {
@@ -105,7 +105,7 @@ export class Offers<T> {
       this.#parts.deadlines.remove(offer);
       return offer;
     }
-    // The next ones have a turn of their own, and the poll waits for it.
+    // So many expired offers are enough for one command. The next tick passes over more, and the poll waits for it.
     queue.pairingDueMs = this.#parts.decision.nowMs + 1;
     armQueue(this.#parts, queue);
     return undefined;
@@ -134,7 +134,7 @@ export class Offers<T> {
       this.#forwarding.offerBacklog(queue);
     } else if (queue.sticky) {
       if (queue.openOffers > this.#parts.limits.memoryTasksPerQueueMax) return this.#end(offer, stickyUnavailable);
-      // Told at once: how long a worker may take is for history's schedule-to-start timer.
+      // The add is answered at once: history's schedule-to-start timer limits how long the task may wait.
       this.#answerAdd(offer, done);
       this.#wait(offer);
     } else if (offer.fromChild) {
@@ -164,7 +164,7 @@ export class Offers<T> {
     const { queue } = offer;
     const earlierId = this.#backlog.idOf(queue.key, offer.task);
     if (earlierId !== undefined && !this.#removals.has(earlierId)) {
-      // The copy's record may not be committed yet, and this answer rests on it.
+      // The record of the first copy may not be committed yet, and this answer rests on it.
       decision.barrier = true;
       return this.#end(offer, done);
     }
@@ -192,7 +192,7 @@ export class Offers<T> {
     this.offerAgain(offer);
   }
 
-  /** Out of the way of other tasks: with the poll held, as many tasks of one dead shard as a queue has polls would stop that queue. */
+  /** The offer lets its poll go: else the tasks of one shard that is not served could hold every poll of a queue. */
   rest(offer: Offer): void {
     const { limits } = this.#parts;
     this.restFor(offer, Math.min(limits.restMaxMs, limits.restFirstMs * 2 ** offer.rests++));

@@ -104,7 +104,7 @@ export class Polls<T> {
     return this.#forwarding.forwardPoll(poll);
   }
 
-  /** What it was promised came to nothing. */
+  /** The start that the poll waited for came to nothing. */
   findOtherWork(poll: Poll): void {
     if (!this.#findWork(poll)) this.#waitAgain(poll);
   }
@@ -120,7 +120,7 @@ export class Polls<T> {
     if (poll === undefined) return;
     const { queue } = poll;
     if (poll.state !== 'forwarded') {
-      // Left before the answer came, so the start is as one for nobody; a query runs into its deadline.
+      // The poll ended before the parent's answer came: a start is taken back, and a query runs into its deadline.
       if (outcome.kind === 'task') this.#starts.takeBack(outcome.origin, poll);
       return;
     }
@@ -183,7 +183,7 @@ export class Polls<T> {
     }
   }
 
-  /** No task must meet a poll whose caller is gone, whatever else cannot be done for it. */
+  /** The least that must be done for a poll whose caller is gone, when more would throw: no task meets it any more. */
   forget(poll: Poll): void {
     poll.state = 'gone';
     this.#byAsk.delete(poll.askId);

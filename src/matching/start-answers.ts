@@ -91,7 +91,10 @@ export class StartAnswers<T> {
     deadlines.set(offer, decision.nowMs + Math.min(limits.startRetryMaxMs, limits.startRetryFirstMs * 2 ** offer.retries++));
   }
 
-  /** No answer will come any more: without another try the task would wait for the next owner, and what was started for its timeout. */
+  /**
+   * Handling the answer threw, and no other answer will come. Without another try the task would wait until the partition has a new owner,
+   * and a start that was recorded until its timeout.
+   */
   #afterError(offer: Offer, poll: Poll, outcome: StartOutcome<T>): void {
     const startedAgain = offer.poll !== undefined && offer.poll !== poll;
     if (offer.state !== 'starting' || startedAgain) return;

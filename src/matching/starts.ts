@@ -31,7 +31,7 @@ export class Starts<T> {
     this.#parts.decision.act({ kind: 'startTask', correlation, queue, task: offer.task, pollRequestId, identity, workerVersion });
   }
 
-  /** The offer that this is the answer for; undefined: another memory's, or one that came before. */
+  /** The offer that this answer is for. Undefined: it was asked before a takeover, or is answered already. */
   answered(correlation: number): Offer | undefined {
     const offer = this.#offers.get(correlation);
     this.#offers.delete(correlation);

@@ -15,7 +15,7 @@ export type OpenLog = {
   readonly prefix: string;
   /** With the partitions that they have. */
   readonly topics: readonly TopicSpec[];
-  /** Looks now and then whether the log is as it should be; answers what ends that. */
+  /** Looks now and then whether the log is as it should be; answers a function that ends that. */
   readonly watch: (onLook: (concerns: readonly Concern[]) => void) => () => void;
 };
 

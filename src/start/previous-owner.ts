@@ -70,10 +70,10 @@ function instanceAt(address: string, timeoutMs: number): Promise<string | undefi
         request.destroy();
       });
       request.on('error', () => resolve(undefined));
-      // However it ends: an answer that changes the protocol brings neither a response nor an error.
+      // Always comes. An answer that switches protocols brings neither a response nor an error.
       request.on('close', () => resolve(undefined));
     } catch {
-      // Not an address: whoever wrote the claim meant something else by it.
+      // Not an address: another program wrote this claim.
       resolve(undefined);
     }
   });

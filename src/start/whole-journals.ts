@@ -5,7 +5,7 @@
  *     identity known,  a partition empty         its topic was deleted and made anew
  *     no identity,     a partition with records  the cluster's topic was
  *
- * To go on would serve an empty cluster in place of one that lost its workflows, and say nothing.
+ * A start that went on would serve an empty cluster in place of one that lost its workflows, without a word.
  */
 import { LogError } from '../actors/log.ts';
 import { readJournal } from './read-journal.ts';

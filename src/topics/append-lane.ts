@@ -35,7 +35,7 @@ export class LaneSlot implements LogAttachment {
   /** Sealed and not settled since: nothing else of this attachment may be sent. */
   underWay = false;
   detached = false;
-  /** Its last append failed, so it must not drag others along. */
+  /** Its last append failed: it is sent alone, so that another failure affects no other partition. */
   suspect = false;
   /** Which connection it was last placed on; for the log that has more than one. */
   connection = '';
@@ -85,8 +85,8 @@ export class AppendLane {
   #onIdle: (() => void)[] = [];
 
   /**
-   * `open` is asked before anything is sealed: while it says no, what is ready waits unsealed, so that an outage puts nothing in doubt
-   * that was not on its way when it began. Whoever said no calls `resume`.
+   * `open` is called before anything is sealed. While it answers false, what is ready waits unsealed: an outage then puts only those batches
+   * in doubt that were under way when it began. Whoever made it answer false calls `resume`.
    */
   constructor(send: SendBatches, open: () => boolean = () => true) {
     this.#send = send;

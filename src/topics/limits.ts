@@ -6,9 +6,9 @@ export const requestBytesMax = 32 * 1024 * 1024;
 /** Headers, lengths, offsets and numbers of one record, generously. */
 const recordOverheadBytes = 192;
 
-/** On Kafka every record of ours has at least four headers, whose names alone take more. */
+/** A lower bound: on Kafka each record of ours has at least four headers, and their names alone are longer. */
 const recordBytesMin = 64;
-/** A batch that numbers more of them is not ours. */
+/** A batch with more records is not ours. */
 export const batchRecordsMax = APPEND_BYTES_MAX / recordBytesMin;
 
 /** An upper bound of what a batch takes on the wire. */

@@ -51,7 +51,7 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
     process.exit(exitCodes.failed);
   };
   for (const signal of stopSignals) process.on(signal, onSignal);
-  // Where nobody listens to it, Node opens its debugger.
+  // Without a listener for SIGUSR1 Node would open its debugger.
   process.on('SIGUSR1', ignore);
   process.on('uncaughtException', onBug);
   const unwatchHeap = watchHeap(request.logger);
@@ -180,7 +180,7 @@ function startFailure(error: unknown, { port }: ServerSettings, portSetBy: strin
   if (error instanceof AnotherServerError) return new CliError(exitCodes.anotherServer, error.message);
   if ('syscall' in error && error.syscall === 'listen') return portFailure(error, port, portSetBy);
   const causes: string[] = [];
-  // What the log says of itself is the whole sentence: under it is only what the library said, which it has put into words already.
+  // The message of a LogError says everything: its cause is the library's error, which the message has put into words.
   for (let current = error; current.name !== 'LogError' && current.cause instanceof Error && causes.length < 5; current = current.cause) {
     causes.push(current.cause.message);
   }

@@ -59,7 +59,7 @@ function readFilename(given: string | undefined): string | undefined {
   return given;
 }
 
-/** Whether there is one may be hidden from this user, and no system takes a name of any length. */
+/** Looking may fail: this user may not see the folder, or the name is too long for the system. */
 function isFolder(path: string, given: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

@@ -31,8 +31,8 @@ export async function runStartDev({ flags, io }: Invocation): Promise<ExitCode> 
 }
 
 /**
- * What the SDKs' test environments ask for at every start, whoever writes the test: the first is so; updates are refused by name when one
- * is called, which says more than a line here.
+ * Values that the SDKs' test environments set at every start, so no warning says that they have no effect. The first is how this server
+ * works anyway. Updates are not built: a call is refused by name, which says more than a warning at the start.
  */
 const askedByEverySdk: ReadonlyMap<string, unknown> = new Map([
   ['frontend.enableServerVersionCheck', false],
@@ -40,7 +40,7 @@ const askedByEverySdk: ReadonlyMap<string, unknown> = new Map([
   ['frontend.enableUpdateWorkflowExecutionAsyncAccepted', true],
 ]);
 
-/** Who names a port expects somebody there. What merely adorns a console that does not exist is not worth a line. */
+/** Somebody will connect to a port that a flag names. Flags for the looks of the console, which is not built, get no warning. */
 function warnOfUnserved(flags: FlagValues, logger: Logger): void {
   const asked = ['metrics-port', 'http-port', 'ui-port'].filter((name) => flags.one(name) !== undefined);
   if (asked.length === 0) return;

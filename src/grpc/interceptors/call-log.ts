@@ -60,12 +60,12 @@ class Remarks {
     const times = this.#times(`${code} ${call.path} ${namespace}`);
     if (times === 0) return;
     const fields = { ...common, code: name, error: message, times };
-    // SDKs try what a server may lack, and do without.
+    // SDKs try methods that a server may lack, and go on without them.
     if (code === statusCode.unimplemented) this.#logger.info('call refused: not built', fields);
     else this.#logger.warn('call refused', fields);
   }
 
-  /** For how many the remark stands that is due now; 0 = not yet. */
+  /** How many calls the remark that is due now stands for; 0 = none is due yet. */
   #times(key: string): number {
     const nowMs = this.#clock.monoMs();
     const last = this.#made.get(key);
@@ -80,7 +80,7 @@ class Remarks {
   }
 }
 
-/** A query that its workflow refuses, and a completion that a new event overtook, are the program's own affairs. */
+/** Queries that a workflow refuses, and completions that a new event overtook, are everyday answers too. */
 function isEveryday(call: Call, code: number, message: string): boolean {
   return code === statusCode.invalidArgument && (call.method === 'QueryWorkflow' || message.startsWith('UnhandledCommand'));
 }

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 
 /**
- * Tokens are read back from strangers: nothing in one is believed, and no state is read for it, before its signature holds.
+ * Tokens come back from strangers: nothing in a token is believed, and no state is read for it, before its signature is verified.
  *
  *     ┌──────┬─────────────────────┬──────────────────────────────┐
  *     │ kind │ protobuf            │ HMAC-SHA256(kind + protobuf) │

@@ -141,7 +141,7 @@ export class Http2Call implements Call {
 
   #handle(method: Method, request: Uint8Array): void {
     if (this.#ended) return;
-    // Until now it was kept: it came in, and may have waited for its turn to be decompressed.
+    // The request counted as kept from its first byte until now: it may have waited for its turn to be decompressed.
     this.#letGo();
     // Without a deadline the timer only guarded the request, which is here now.
     if (this.deadlineMs === Infinity) clearTimeout(this.#timer);
@@ -162,7 +162,7 @@ export class Http2Call implements Call {
   #finish(answer: Uint8Array): void {
     if (this.#ended) return;
     if (answer.length >= this.#context.limits.gzipAnswerBytesMin && acceptsGzip(this.header('grpc-accept-encoding'))) {
-      // It waits for a thread: many of them at once are as much to keep as answers that nobody takes.
+      // While it waits for a compression thread the answer counts as kept, like an answer that nobody takes.
       this.#keep(answer.length);
       compressed(answer)
         .then((small) => {

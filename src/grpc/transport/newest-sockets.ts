@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
 /**
- * Sockets that are worth little: over the limit the oldest is closed, so that whoever opens many and lets them hang loses his own first,
- * and a load balancer's question is answered.
+ * Sockets that are worth little. Over the limit the oldest is closed: a client that opens many and lets them hang loses its own first, and
+ * a load balancer's probe is still answered.
  */
 export class NewestSockets {
   readonly #max: number;

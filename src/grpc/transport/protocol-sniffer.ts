@@ -6,7 +6,7 @@ const http1Methods = ['GET ', 'HEAD ', 'POST ', 'PUT ', 'DELETE ', 'OPTIONS ', '
 export type Protocol = 'http2' | 'http1' | 'other';
 
 /**
- * Hands a fresh socket to whoever speaks its protocol, with nothing taken out of it. Sockets that say nothing in time, or nothing
+ * Hands a fresh socket, with all its bytes, to the server of its protocol. Sockets that say nothing in time, or nothing
  * sensible, are closed.
  */
 export function sniffProtocol(socket: Socket, timeoutMs: number, decided: (protocol: 'http2' | 'http1') => void): void {

@@ -57,7 +57,7 @@ export const signalWithStartTexts: StartTexts = {
   longRequestId: (bytes, bytesMax) => `Request ID exceeds maximum allowed length (${bytes}/${bytesMax})`,
 };
 
-/** The checks of a start, in the order in which clients know them, and what is left for the shard. */
+/** Checks a start in Temporal's order, so that clients get the same error first; answers what the shard needs. */
 export function startAttributes(
   request: StartFields,
   namespace: Namespace,

@@ -183,7 +183,7 @@ type FailureReport = {
   readonly identity: string;
 };
 
-/** Parts over the limit are dropped or replaced, and the answer says which. By id, any kind of failure will do. */
+/** Parts over the limit are dropped or replaced, and the answer says which. By id, an attempt may fail with any kind of failure. */
 async function fail(
   context: HandlerContext,
   activity: ActivityRef,

@@ -29,7 +29,7 @@ export type EventRange = {
  *
  *     firstEventId … 256 events or 4 MiB … │ next page … │ … lastEventId, tail events
  *
- * At once when it came along, as it does with nearly every task.
+ * The answer is no promise when the first page came along with the range, as with nearly every task.
  */
 export function eventPage(context: HandlerContext, call: Call, range: EventRange): EventPage | Promise<EventPage> {
   if (range.firstEventId > range.lastEventId) {

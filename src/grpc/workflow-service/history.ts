@@ -74,7 +74,7 @@ async function forwards(
   checkBound('GetWorkflowExecutionHistoryRequest.history_event_filter_type', request.historyEventFilterType);
   if (request.historyEventFilterType === HistoryEventFilterType.CLOSE_EVENT) return closeEvent(context, call, token?.key ?? asked, wait);
   let reading = token ?? (await firstReading(context, call, asked));
-  // A worker whose cache missed needs the events of its transient task; who follows a run would get them twice.
+  // A worker whose cache missed needs the events of its transient task. A client that follows the run would get them twice.
   if (wait) reading = { ...reading, tailEvents: noEvents };
   if (reading.nextEventId > reading.lastEventId && reading.open && wait) {
     const position = await waitBeyond(context, call, reading.key, reading.lastEventId, false);

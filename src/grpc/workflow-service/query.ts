@@ -18,7 +18,7 @@ import { checkBlob } from '../validation/lengths.ts';
 import { QueryBytes } from './query-bytes.ts';
 
 const queryWaitMsMax = 20_000;
-/** The query's own words reach the client before its deadline does. */
+/** The query ends this long before the client's deadline, so that the client gets the query's own error text. */
 const queryTailMs = 200;
 
 export function queryMethods(context: HandlerContext): readonly NamedMethod[] {
@@ -62,7 +62,7 @@ async function query(
     )
     .catch((error: unknown) => Promise.reject(inWordsOfQueries(error)))
     .finally(() => {
-      // Who gives up takes nothing out of the task queue: there it waits until its deadline.
+      // A caller that gives up does not take the query out of the task queue: it waits there until its deadline.
       if (call.cancelled) setTimeout(giveBack, deadlineMs - context.nowMs()).unref();
       else giveBack();
     });

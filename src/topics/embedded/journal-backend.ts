@@ -99,7 +99,7 @@ class FileBackend implements JournalBackend {
     return new Promise((resolve, reject) => this.#post(request, { resolve, fail: reject }, []));
   }
 
-  /** Waits for an answer that nobody asked for. */
+  /** Waits for a message that the thread sends without a request. */
   #expect(): Promise<WriterAnswer> {
     return new Promise((resolve, reject) => this.#pending.push({ resolve, fail: reject }));
   }

@@ -5,8 +5,8 @@
  * send a batch twice or lose it silently. Each connection gets a kafkajs broker of its own, thrown away with it: a used one may be stuck
  * in its login, or believe itself connected while it disconnects.
  *
- * Waits are measured with the clock that never jumps. kafkajs measures its own with the wall clock: once that was set back it times out
- * nothing, and keeps to a quota for as long as the step. Then what is said here ends the wait.
+ * Waits are measured with the monotonic clock. kafkajs uses the wall clock: when that is set back by an hour, kafkajs times out nothing for
+ * an hour, and waits an hour longer for a quota. Then the limits in this file end the wait.
  */
 import { LogError } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
@@ -87,7 +87,7 @@ export class BrokerLine {
     const open = this.#connection;
     const connection = this.connected && open !== undefined ? open : await this.#connected();
     const { payload, clientSideThrottleTime } = await connection.send({
-      // kafkajs takes for an encoder what has these two.
+      // kafkajs takes an object with these two methods for an encoder.
       request: { apiKey, apiVersion, apiName, encode: async () => ({ buf: body, buffer: body }) },
       response: {
         decode: async (bytes) => ({ payload: bytes, clientSideThrottleTime: throttleMs({ apiName }, bytes) }),

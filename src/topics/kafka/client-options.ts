@@ -31,7 +31,7 @@ export function clientConfig(settings: ClientSettings): KafkaConfig {
   };
 }
 
-/** kafkajs splits an address at its first colon; an IPv6 address travels in disguise up to the socket. */
+/** kafkajs splits an address at its first colon. So the colons of an IPv6 address are replaced, and put back where the socket is opened. */
 function withoutBrackets(address: string): string {
   const match = /^\[(.+)\]:(\d+)$/.exec(address);
   return match === null ? address : `${match[1]?.replaceAll(':', '~')}:${match[2]}`;
@@ -72,7 +72,7 @@ function saslOptions({ mechanism, username, password }: KafkaSasl): SASLOptions 
   }
 }
 
-/** kafkajs calls an error what we handle; for the operator it is a detail. */
+/** kafkajs logs as errors what we handle: for an operator those lines are details. */
 function passOn(logger: Logger, { namespace, log }: LogEntry): void {
   if (logger.enabled('debug')) logger.debug(`kafkajs: ${log.message}`, { component: namespace });
 }

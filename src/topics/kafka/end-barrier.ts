@@ -5,7 +5,7 @@
  *       └─────┴─────┴─ wave 1 ─▶ answer
  *                            └─────┴─ wave 2 ─▶ answer
  *
- * An answer proves something only to those who asked before its request left, so who comes while a wave is out waits for the next.
+ * An answer proves something only to callers who asked before its request was sent. Who asks while a wave is under way gets the next one.
  */
 import type { PartitionId } from '../../actors/log.ts';
 

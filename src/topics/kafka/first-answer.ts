@@ -1,5 +1,5 @@
 /**
- * Asks one after another until one answers. Who is slow is not given up, only no longer waited for alone:
+ * Asks one target after another until one answers. A slow one may still answer, but the next one is asked beside it:
  *
  *     first  ──────────── silent ───────────────────────▶
  *     second      └ hedgeMs ─▶ refuses

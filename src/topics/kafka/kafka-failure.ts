@@ -1,7 +1,7 @@
 import { LogError } from '../../actors/log.ts';
 import { AssertionError } from '../../kernel/assert.ts';
 
-/** What kafkajs reports once the log was open, as the world's error. Everything may pass: somebody may be mending it right now. */
+/** What kafkajs reports while the log is open, as a LogError. All of it is recoverable: somebody may be mending the cause right now. */
 export function kafkaFailure(error: unknown, doing: string): LogError {
   if (error instanceof LogError) return error;
   // A bug of ours is not an outage.
@@ -9,7 +9,7 @@ export function kafkaFailure(error: unknown, doing: string): LogError {
   return new LogError('unavailable', `${doing}: ${rootOf(error).message}`, { cause: error });
 }
 
-/** kafkajs wraps: the truth is in the innermost cause. */
+/** kafkajs wraps errors: the innermost cause says what happened. */
 export function rootOf(error: unknown): Error {
   let current = error;
   for (let depth = 0; depth < 8 && current instanceof Error; depth++) {

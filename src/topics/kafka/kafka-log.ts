@@ -55,7 +55,8 @@ export async function connectKafkaLog({ kafka, topics, logger, ...rest }: KafkaL
   const plane = await DataPlane.connect({ kafka, logger, requestTimeoutMs, topics: topics.map(({ name }) => name) });
   const log = new KafkaLog(plane, topics, { logger, requestTimeoutMs });
   try {
-    // The leaders of a topic that was just made refuse the first requests; better these than the first claims, which would be in doubt.
+    // The leaders of a topic that was just made refuse the first requests. Better that they refuse these than the first claims, which would
+    // be in doubt.
     const ids = topics.flatMap(({ name, partitions }) =>
       Array.from({ length: partitions }, (_, partition) => ({ topic: name, partition })),
     );
@@ -83,9 +84,9 @@ class KafkaLog implements OpenKafkaLog {
   /** Ready, but nobody knows their leader. */
   #homeless: LaneSlot[] = [];
   #finding = false;
-  /** Searches since everybody who is ready had a leader: how long to wait before the next one. */
+  /** Searches in a row after which a ready partition had no leader: the more, the longer the pause before the next one. */
   #searches = 0;
-  /** Lanes whose broker wants to hear nothing for a while. */
+  /** Lanes that wait because their broker's quota is used up. */
   readonly #resting = new Set<number>();
   readonly #outages: OutageReport;
   readonly #timer: NodeJS.Timeout;
@@ -194,7 +195,7 @@ class KafkaLog implements OpenKafkaLog {
     return lane;
   }
 
-  /** Asked before anything is sealed: without a connection all who wait look for their leader again, and a quota is waited out. */
+  /** Called before anything is sealed. Without a connection the lane's partitions look for their leaders again; a quota is waited out. */
   #mayAppend(nodeId: number): boolean {
     if (this.#plane.connected(nodeId, 'append')) return !this.#rests(nodeId);
     const waiting = this.#lanes.get(nodeId)?.drain() ?? [];
@@ -204,7 +205,7 @@ class KafkaLog implements OpenKafkaLog {
     return false;
   }
 
-  /** A throttled broker does not read on; what were sent meanwhile would time out in doubt. */
+  /** A throttled broker stops reading: a batch that was sent meanwhile would time out, and be in doubt. */
   #rests(nodeId: number): boolean {
     const waitMs = this.#plane.throttledForMs(nodeId, 'append');
     if (waitMs === 0) return false;
@@ -222,7 +223,7 @@ class KafkaLog implements OpenKafkaLog {
     if (!this.#finding) void this.#findLeadersNow();
   }
 
-  /** Asks until everybody who is ready has a leader to try. A leader that hangs holds up only those whom it leads. */
+  /** Asks until every ready partition has a leader to try. A leader that hangs delays only the partitions that it leads. */
   async #findLeadersNow(): Promise<void> {
     this.#finding = true;
     while (this.#homeless.length > 0 && !this.#closed) {
@@ -365,7 +366,7 @@ class KafkaLog implements OpenKafkaLog {
       } catch (error) {
         failure = this.#closed ? new LogError('closed', 'the log is closed', { cause: error }) : kafkaFailure(error, doing);
       }
-      // What asking again cannot mend fails its partition, which says so itself.
+      // Asking again does not help: the partition fails, and its actor logs it.
       if (!this.#closed && failure.recoverable) this.#outages.failed('read', id, failure.message);
       if (!failure.recoverable || performance.now() + waitMs > deadline) throw failure;
       await pause(waitMs);

@@ -1,6 +1,6 @@
 /**
- * What a listener of Kafka speaks, when a start could not talk to it: a broker that expects TLS, or a login, closes the connection of whoever
- * does not come with it, and says nothing.
+ * Finds out what a Kafka listener expects, when a start could not talk to it. A broker that expects TLS, or a login, closes a connection
+ * that comes without it, and says nothing.
  *
  *     SaslHandshake in the clear ─▶ answered: no TLS        error 34: asks for no login
  *         │ closed, or silence                              error 33: asks for one, and names its mechanisms
@@ -27,7 +27,7 @@ const illegalSaslState = 34;
 export async function probeListener(host: string, port: number, timeoutMs = timeoutMsDefault): Promise<ListenerKind | undefined> {
   const clear = await handshake(connectTcp({ host, port }), timeoutMs);
   if (clear !== undefined) return { transport: 'plaintext', ...clear };
-  // Who it is does not matter: nothing of ours is told to it.
+  // The certificate need not be trusted: nothing secret is sent.
   const secret = await handshake(connectTls({ host, port, rejectUnauthorized: false }), timeoutMs);
   return secret === undefined ? undefined : { transport: 'tls', ...secret };
 }
@@ -76,7 +76,7 @@ function readAnswer(bytes: Buffer): Pick<ListenerKind, 'mechanisms'> | undefined
     const errorCode = reader.int16();
     return { mechanisms: errorCode === illegalSaslState ? undefined : reader.array(() => reader.string()) };
   } catch {
-    // Something else lives there and has its own idea of an answer.
+    // Not a Kafka broker: its answer has another form.
     return undefined;
   }
 }

@@ -23,7 +23,7 @@ import type { TopicSpec } from '../catalogue.ts';
 
 export type ProvisionOptions = { readonly kafka: KafkaOptions; readonly topics: readonly TopicSpec[]; readonly logger: Logger };
 
-/** Shorter than a start may take: what is missing is worth more than that it took too long. */
+/** Shorter than a start may take: an error that says what is missing helps more than one that says that the start took too long. */
 const leadersTimeoutMs = 15_000;
 const pollMs = 50;
 const secondLookMs = 300;
@@ -58,7 +58,7 @@ async function topicsToCreate(admin: Admin, { topics, kafka }: ProvisionOptions)
   return [];
 }
 
-/** Somebody may just have made them, and the broker that was asked not know it yet: nobody is sent away for that. */
+/** The topics may have been made a moment ago, and the broker that was asked may not know it yet: that is no reason to refuse a start. */
 async function stillMissingOf(admin: Admin, missing: readonly TopicSpec[]): Promise<readonly TopicSpec[]> {
   await pause(secondLookMs);
   return await missingOf(admin, missing);

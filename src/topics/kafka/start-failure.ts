@@ -1,6 +1,6 @@
 /**
- * Why a start could not talk to Kafka, in one sentence: what was found, and which key or command mends it. Kafka says little to whoever
- * comes the wrong way (it closes the connection), so where its own words tell nothing the listener is asked what it speaks.
+ * Why a start could not talk to Kafka, in one sentence: what was found, and which key or command mends it. Kafka closes a
+ * connection that comes with the wrong protocol and says nothing; then listener-probe.ts finds out what the listener expects.
  */
 import { LogError } from '../../actors/log.ts';
 import { codeOf, kafkaFailure, rootOf } from './kafka-failure.ts';
@@ -101,7 +101,7 @@ const networkErrors: ReadonlySet<string> = new Set([
   'EHOSTDOWN',
 ]);
 
-/** An address that nobody configured is what a broker advertises: half of all first connections fail there. */
+/** An address that is not in the configuration was advertised by a broker: half of all first connections fail there. */
 function unreachable(address: string | undefined, code: string, { brokers }: Pick<KafkaOptions, 'brokers'>): string {
   const reason = code === '' ? 'no answer' : code;
   if (address === undefined) return `no broker of ${brokers.join(', ')} can be reached (${reason})`;
@@ -131,7 +131,7 @@ async function kindOf(address: string): Promise<ListenerKind | undefined> {
   return match === null ? undefined : await probeListener(match[1] ?? '', Number(match[2]));
 }
 
-/** What it speaks that we do not, or we that it does not, and what to set. */
+/** How the listener's protocol differs from ours, and which key to set. */
 function contradictions({ transport, mechanisms }: ListenerKind, { tls, sasl }: Pick<KafkaOptions, 'tls' | 'sasl'>): string | undefined {
   const found: string[] = [];
   if (transport === 'tls' && tls === undefined) found.push('speaks TLS, but perdure.kafka.tls is not set');

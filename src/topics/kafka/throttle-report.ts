@@ -1,4 +1,4 @@
-/** Quotas are said: who is slowed down by Kafka looks everywhere else first. At most a line in ten seconds. */
+/** Logs that Kafka throttles us: an operator would look for the cause everywhere else first. At most one line in ten seconds. */
 import { reportIntervalMs } from './outage-report.ts';
 import type { Logger } from '../../observability/logger.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The topics while we serve: once a minute their settings are compared with what the journals need, and their beginnings looked at. Both
- * are people's doing, and both take long to show otherwise: with a retention limit Kafka deletes a journal hours later, and only the next
+ * The topics while we serve: once a minute their settings are compared with what the journals need, and their beginnings looked at. People
+ * change both, and without this watch it would show late: with a retention limit Kafka deletes a journal hours later, and only the next
  * start would find that it is gone.
  *
  *     a setting differs          warning: mend it now, nothing is lost yet
@@ -24,7 +24,7 @@ export type TopicWatchOptions = AdminOptions & {
 
 const intervalMsDefault = 60_000;
 
-/** Answers what ends it. */
+/** Answers a function that ends the watch. */
 export function watchTopics(options: TopicWatchOptions): () => void {
   const watch = new TopicWatch(options);
   watch.lookLater();
@@ -63,7 +63,7 @@ class TopicWatch {
       this.#concerned = concerns.length > 0;
       onLook(concerns);
     } catch (error) {
-      // An outage is told by those whom it stops; a right that was taken away is nobody else's business.
+      // The partitions that an outage stops report it; that a right is missing is reported only here.
       const level = error instanceof LogError && error.code === 'misconfigured' ? 'warn' : 'debug';
       if (!this.#stopped) logger[level]('the settings of the topics could not be looked at', { error: messageOf(error) });
     }
