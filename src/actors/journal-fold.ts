@@ -66,10 +66,14 @@ export class JournalFold {
     return { kind: 'open', end: bounds.end };
   }
 
-  /** Reads on to `until` and applies what counts. Undefined: it is there, or the term is over. */
+  /**
+   * Reads on to `until` and applies what counts. The last record that counted is read once more, and what did not count behind it: the
+   * log may have been cut and written over since (T6). Undefined: it is there, or the term is over.
+   */
   async to(until: number): Promise<FoldTrouble | undefined> {
     const { log, partition, position, progress, turns, retries } = this.#options;
     const { term } = retries;
+    position.stepBack();
     progress.begin(position.cursor.offset, until);
     for (let attempt = 0; position.cursor.offset < until;) {
       const read = (): Promise<readonly StoredRecord[]> => log.read(partition, position.cursor.offset, READ_BYTES);
@@ -112,6 +116,11 @@ export class JournalFold {
       }
       // By where the fold stands, not by the record: a hole may reach from before `until` to behind it.
       if (term !== retries.term || position.cursor.offset >= until) return undefined;
+      if (record.offset === position.last?.offset) {
+        if (!position.isLast(record)) return vanished('the last record that was folded was replaced');
+        position.pass(record.offset + 1);
+        continue;
+      }
       const contradiction = position.contradiction(record.offset);
       if (contradiction !== undefined) return vanished(contradiction);
       const trouble = this.#applyOne(record);

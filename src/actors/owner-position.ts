@@ -85,6 +85,16 @@ export class OwnerPosition {
     this.#cursor.offset = offset;
   }
 
+  /** To the last record that counts, so that it is read once more. */
+  stepBack(): void {
+    this.#cursor.offset = this.#last?.offset ?? 0;
+  }
+
+  /** At the offset of the last record that counts stands that very record. */
+  isLast({ epoch, sequence }: StoredRecord): boolean {
+    return epoch === this.#last?.epoch && sequence === this.#last.sequence;
+  }
+
   /** Our new claim ends the stretch, and nothing of others counts in it. */
   renew(stretch: Stretch, claim: ClaimInLog): void {
     this.#cursor = { ...stretch.cursor };

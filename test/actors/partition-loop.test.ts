@@ -4,6 +4,7 @@ import { CommandBudget } from '../../src/actors/command-budget.ts';
 import { RECORD_BYTES_MAX } from '../../src/actors/commit-window.ts';
 import { PartitionLoop } from '../../src/actors/partition-loop.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
+import { assert } from '../../src/kernel/assert.ts';
 import { createLogger, silentLogger } from '../../src/observability/logger.ts';
 import { FAR_AWAY_MS } from './far-away.ts';
 import { HandClock } from '../support/hand-clock.ts';
@@ -311,6 +312,27 @@ describe('a partition on an exclusive log', () => {
     expect(await bench.ask({ kind: 'break' })).toMatchObject({ kind: 'unavailable' });
     expect(bench.loop.status()).toMatchObject({ state: 'failed' });
   });
+});
+
+test('a tail that is cut and written over between fold and claim is noticed: a rival owns what nobody folded (T6)', async () => {
+  const log = new MemoryLog({ exclusive: false });
+  const first = await new Bench(log).start();
+  await first.ask({ kind: 'add', id: 'a' });
+  await first.ask({ kind: 'add', id: 'b' });
+  first.loop.close();
+  const records = log.records(partition);
+  log.held = true;
+  const taking = new Bench(log);
+  taking.loop.start();
+  await taking.until(() => taking.loop.status().state === 'claiming');
+  // An unclean election: the new leader never had what was folded, and a rival has claimed and written there since.
+  const [own, a] = records;
+  assert(own !== undefined && a !== undefined, 'the first owner has claimed and written');
+  const claimed = jsonClaims.encode({ ownerNonce: 'of a rival', owner: 'rival' });
+  records.splice(1, 2, { ...own, epoch: 2, offset: 1, value: claimed }, { ...a, epoch: 2, offset: 2 });
+  log.letGo();
+  await taking.until(() => taking.loop.status().state !== 'claiming');
+  expect(taking.loop.status()).toMatchObject({ state: 'failed', reason: expect.stringContaining('vanished') });
 });
 
 describe('a hole that reaches over the end that was asked for', () => {

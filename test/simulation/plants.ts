@@ -96,6 +96,20 @@ export const plants: readonly Plant[] = [
     caughtBy: 'seeds',
   },
   {
+    name: 'goes on with the fold behind its claim without looking at what was folded',
+    file: 'src/actors/journal-fold.ts',
+    search: 'position.stepBack();',
+    replace: '',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'does not compare the record that was folded last',
+    file: 'src/actors/journal-fold.ts',
+    search: 'if (!position.isLast(record)) return',
+    replace: 'if (position.last === undefined) return',
+    caughtBy: 'scenarios',
+  },
+  {
     name: 'gives a batch up without a new epoch',
     file: TAKEOVER,
     search: 'const ownerNonce = this.#options.random.nonce();',

@@ -180,6 +180,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'a leader change while the end is asked for: no read is answered before the tail was looked at',
     run: leaderChangedInProof,
   },
+  { rule: 'T6', name: 'a tail that is cut and written over while a takeover claims is noticed', run: tailReplacedUnderClaim },
   { rule: 'T7', name: 'an owner that was paused over a takeover answers no read', run: pausedReader },
   { rule: 'T7', name: 'an idle owner answers reads with proof, without an append', run: provenRead },
   { rule: 'T8', name: 'owner and other readers fold the same from a journal full of void records', run: oneFold },
@@ -555,6 +556,44 @@ async function leaderChanged(): Promise<void> {
   short.broker.loseTail(partitionId(0), 1);
   short.a.reconnect();
   await short.until('failed', () => short.status(short.a).state === 'failed');
+}
+
+async function tailReplacedUnderClaim(): Promise<void> {
+  const claimsOver = async (stage: Stage, cut: number): Promise<void> => {
+    stage.b.start(0);
+    stage.atNextAppend((append) => {
+      stage.broker.loseTail(partitionId(0), cut);
+      stage.inject(claimOf(2, 'someone else'), { epoch: 2, sequence: 1, workflowId: 'ghost' });
+      return append();
+    });
+    await stage.until('decided', () => ['failed', 'unassigned', 'active'].includes(stage.status(stage.b).state));
+  };
+  const folded = new Stage();
+  await folded.active(folded.a);
+  await folded.add(folded.a, 'x');
+  await folded.add(folded.a, 'y');
+  folded.a.crash();
+  await claimsOver(folded, 2);
+  same(folded.status(folded.b).state, 'failed', 'what was folded is gone');
+  // Nothing that counts is gone, but a rival stands where nobody had counted.
+  const voids = new Stage();
+  await voids.active(voids.a);
+  await voids.add(voids.a, 'x');
+  voids.a.crash();
+  voids.inject({ epoch: 0 }, { epoch: 0 });
+  await claimsOver(voids, 2);
+  same(voids.status(voids.b).rival?.owner, 'someone else', 'the rival was first');
+  const nothing = new Stage();
+  nothing.inject({ epoch: 0 }, { epoch: 0 });
+  nothing.inject({ epoch: 0 });
+  nothing.b.start(0);
+  nothing.atNextAppend((append) => {
+    nothing.broker.loseTail(partitionId(0), 3);
+    nothing.inject(claimOf(1, 'someone else'), { epoch: 1, sequence: 1, workflowId: 'x' }, { epoch: 1, sequence: 2, workflowId: 'y' });
+    return append();
+  });
+  await nothing.until('decided', () => ['failed', 'unassigned', 'active'].includes(nothing.status(nothing.b).state));
+  same(nothing.status(nothing.b).rival?.owner, 'someone else', 'the rival was first in a journal in which nothing had counted');
 }
 
 async function leaderChangedInProof(): Promise<void> {
