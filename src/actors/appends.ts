@@ -8,10 +8,12 @@
  *     refused      it is not in the log and never will be: the same records are sent again, in the same epoch, after a while; those of a
  *                  batch that was too large in two halves
  *     unknown      doubt: claim the next epoch, then read what stands before that claim (doubt-settlement.ts)
+ *     failed       a bug of ours: the partition fails, loudly
  *
  * Whoever looks back into the log holds on to its `Service`: in doubt, or let go, the owner has another one or none, and others know better.
  */
 import { unreachable } from '../kernel/assert.ts';
+import { errorText } from '../kernel/error-text.ts';
 import type { AppendOutcome, LogRecord, SealedBatch } from './log.ts';
 import type { Ownership } from './ownership.ts';
 import type { Append, FoundEnd, LookBack, Service } from './partition-life.ts';
@@ -60,6 +62,8 @@ export class Appends {
         return this.#refused(service, underWay, outcome.reason, outcome.tooLarge === true);
       case 'unknown':
         return this.#ownership.findings.doubt(`an append's outcome is unknown: ${outcome.reason}`);
+      case 'failed':
+        return this.#ownership.findings.fail(`an append cannot be sent: ${errorText(outcome.error)}`, outcome.error);
       default:
         return unreachable(outcome);
     }

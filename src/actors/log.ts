@@ -65,7 +65,9 @@ export type AppendOutcome =
       readonly tooLarge?: boolean;
     }
   /** May be in the log, or land there later. */
-  | { readonly kind: 'unknown'; readonly generation: number; readonly reason: string };
+  | { readonly kind: 'unknown'; readonly generation: number; readonly reason: string }
+  /** A bug of ours on the way of this batch alone: sending it again would meet it again. */
+  | { readonly kind: 'failed'; readonly generation: number; readonly error: unknown };
 
 /** The actor's side of an attachment. */
 export interface BatchSource {

@@ -236,8 +236,13 @@ export class PartitionOwner implements BatchSource {
   seal(): SealedBatch | undefined {
     if (this.#trouble.resting) return undefined;
     const { now, service } = this.#life;
-    if (now.state === 'claiming') return this.#takeover.seal(now);
-    return service === undefined ? undefined : this.#appends.seal(service);
+    try {
+      if (now.state === 'claiming') return this.#takeover.seal(now);
+      return service === undefined ? undefined : this.#appends.seal(service);
+    } catch (error) {
+      this.fail(`an append could not be sealed: ${errorText(error)}`, error);
+      return undefined;
+    }
   }
 
   settle(outcome: AppendOutcome): void {

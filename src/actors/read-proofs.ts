@@ -78,7 +78,8 @@ export class ReadProofs {
 
   #notFound(error: unknown): void {
     const { retries, findings } = this.#ownership;
-    if (error instanceof LogError && !retries.mayPass(error)) return findings.fail(`the log cannot be asked: ${errorText(error)}`, error);
+    if (!(error instanceof LogError) || !retries.mayPass(error))
+      return findings.fail(`the log cannot be asked: ${errorText(error)}`, error);
     retries.after(this.#limits.retryDelayMs, () => {
       this.#asking = false;
       this.prove();

@@ -11,6 +11,7 @@
  * was in doubt is settled, and if no other claim beat it, the partition is ours.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
+import { errorText } from '../kernel/error-text.ts';
 import { claimRecord } from './claim.ts';
 import { settleDoubt } from './doubt-settlement.ts';
 import { claimingWith } from './partition-life.ts';
@@ -136,6 +137,8 @@ export class Takeover {
         logger.warn('a claim was not answered', { reason: outcome.reason, epoch: claim.own.epoch });
         claiming.claim = { kind: 'none' };
         return findings.background(this.#claimAgain(claiming, claim.own.epoch + 1));
+      case 'failed':
+        return findings.fail(`a claim cannot be sent: ${errorText(outcome.error)}`, outcome.error);
       default:
         return unreachable(outcome);
     }

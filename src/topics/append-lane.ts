@@ -9,6 +9,7 @@
  * are never called from within `ready()`.
  */
 import { assert } from '../kernel/assert.ts';
+import { errorText } from '../kernel/error-text.ts';
 import { requestBytesMax, sealedBytes } from './limits.ts';
 import {
   APPEND_BYTES_MAX,
@@ -22,8 +23,15 @@ import {
 /** A batch on its way, and whom to tell. */
 export type BatchUnderWay = { readonly slot: LaneSlot; readonly batch: SealedBatch };
 
-/** Sends the batches as one request; `settle` is called exactly once, with one outcome per batch in the same order. */
-export type SendBatches = (batches: readonly BatchUnderWay[], settle: (outcomes: readonly AppendOutcome[]) => void) => void;
+/**
+ * Sends the batches as one request; `settle` is called exactly once, with one outcome per batch in the same order. A bug on the way is thrown,
+ * or told to `broke` instead.
+ */
+export type SendBatches = (
+  batches: readonly BatchUnderWay[],
+  settle: (outcomes: readonly AppendOutcome[]) => void,
+  broke: (bug: unknown) => void,
+) => void;
 
 /** One attachment: a partition and the actor that appends to it. */
 export class LaneSlot implements LogAttachment {
@@ -130,17 +138,25 @@ export class AppendLane {
     const batches = this.#seal();
     if (batches.length === 0) return this.#schedule();
     this.#busy = true;
-    this.#send(batches, (outcomes) => {
-      assert(this.#busy && outcomes.length === batches.length, 'a request is settled once, with one outcome per batch');
-      this.#busy = false;
-      for (const [index, { slot }] of batches.entries()) {
-        const outcome = outcomes[index];
-        assert(outcome !== undefined, 'every batch has an outcome');
-        slot.settle(outcome);
-      }
-      this.#schedule();
-    });
+    const settle = (outcomes: readonly AppendOutcome[]): void => this.#settle(batches, outcomes);
+    const broke = (bug: unknown): void => this.#settle(batches, brokenOutcomes(batches, bug));
+    try {
+      this.#send(batches, settle, broke);
+    } catch (bug) {
+      broke(bug);
+    }
   };
+
+  #settle(batches: readonly BatchUnderWay[], outcomes: readonly AppendOutcome[]): void {
+    assert(this.#busy && outcomes.length === batches.length, 'a request is settled once, with one outcome per batch');
+    this.#busy = false;
+    for (const [index, { slot }] of batches.entries()) {
+      const outcome = outcomes[index];
+      assert(outcome !== undefined, 'every batch has an outcome');
+      slot.settle(outcome);
+    }
+    this.#schedule();
+  }
 
   /** Seals what fits into one request; the rest keeps its place. */
   #seal(): readonly BatchUnderWay[] {
@@ -173,15 +189,35 @@ export class AppendLane {
     assert(slot.wants && !slot.underWay, 'only a slot that wants to append stands in the queue, and once');
     const batch = slot.seal();
     if (batch === undefined) return undefined;
-    assert(batch.records.length > 0, 'a sealed batch is never empty');
-    const size = sealedBytes(batch);
-    if (size <= APPEND_BYTES_MAX) return batch;
-    this.#refuse(slot, batch, size);
+    const outcome = unfit(batch);
+    if (outcome === undefined) return batch;
+    setImmediate(() => slot.settle(outcome));
     return undefined;
   }
+}
 
-  #refuse(slot: LaneSlot, batch: SealedBatch, size: number): void {
+/** What becomes of a batch that is not sent; undefined: it may go. */
+function unfit(batch: SealedBatch): AppendOutcome | undefined {
+  const { generation } = batch;
+  try {
+    assert(batch.records.length > 0, 'a sealed batch is never empty');
+    const size = sealedBytes(batch);
+    if (size <= APPEND_BYTES_MAX) return undefined;
     const reason = `a batch of ${size} bytes is larger than the ${APPEND_BYTES_MAX} that one append may carry`;
-    setImmediate(() => slot.settle({ kind: 'refused', generation: batch.generation, reason, tooLarge: true }));
+    return { kind: 'refused', generation, reason, tooLarge: true };
+  } catch (error) {
+    return { kind: 'failed', generation, error };
   }
+}
+
+/**
+ * Nobody knows which of the batches met the bug, nor whether any was sent. After this each goes alone, and the one that meets it again has
+ * only itself to stop.
+ */
+function brokenOutcomes(batches: readonly BatchUnderWay[], bug: unknown): readonly AppendOutcome[] {
+  const alone = batches.length === 1;
+  const reason = `the request broke off: ${errorText(bug)}`;
+  return batches.map(({ batch: { generation } }) =>
+    alone ? { kind: 'failed', generation, error: bug } : { kind: 'unknown', generation, reason },
+  );
 }

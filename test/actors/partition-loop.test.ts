@@ -11,6 +11,7 @@ import { HandClock } from '../support/hand-clock.ts';
 import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
 import type { AskFailure } from '../../src/actors/asks.ts';
+import type { ClaimCodec } from '../../src/actors/claim.ts';
 import type { StoredRecord } from '../../src/actors/log.ts';
 import type { Clock } from '../../src/actors/ports.ts';
 import type { PartitionLimits } from '../../src/actors/partition-limits.ts';
@@ -41,6 +42,7 @@ class Bench {
       logger?: Logger;
       budget?: CommandBudget;
       clock?: Clock;
+      claims?: ClaimCodec;
     } = {},
   ) {
     this.log = log;
@@ -49,7 +51,7 @@ class Bench {
       partition,
       log,
       codec: ledgerCodec,
-      claims: jsonClaims,
+      claims: options.claims ?? jsonClaims,
       owner: options.owner ?? 'bench',
       create: () => {
         this.core = new LedgerCore();
@@ -324,15 +326,63 @@ test('a tail that is cut and written over between fold and claim is noticed: a r
   log.held = true;
   const taking = new Bench(log);
   taking.loop.start();
-  await taking.until(() => taking.loop.status().state === 'claiming');
+  await until(() => taking.loop.status().state === 'claiming');
   // An unclean election: the new leader never had what was folded, and a rival has claimed and written there since.
   const [own, a] = records;
   assert(own !== undefined && a !== undefined, 'the first owner has claimed and written');
   const claimed = jsonClaims.encode({ ownerNonce: 'of a rival', owner: 'rival' });
   records.splice(1, 2, { ...own, epoch: 2, offset: 1, value: claimed }, { ...a, epoch: 2, offset: 2 });
   log.letGo();
-  await taking.until(() => taking.loop.status().state !== 'claiming');
+  await until(() => taking.loop.status().state !== 'claiming');
   expect(taking.loop.status()).toMatchObject({ state: 'failed', reason: expect.stringContaining('vanished') });
+});
+
+describe('a bug of ours in the log', () => {
+  test('fails the partition whose end it cannot tell: nobody asks again for ever, without a line', async () => {
+    const bench = await new Bench(new MemoryLog({ exclusive: false })).start();
+    bench.log.end = async () => {
+      throw new TypeError('not a log error');
+    };
+    expect(await bench.ask({ kind: 'read' })).toMatchObject({ kind: 'unavailable' });
+    expect(bench.loop.status()).toMatchObject({ state: 'failed', reason: expect.stringContaining('TypeError: not a log error') });
+  });
+
+  test.each(['active', 'claiming'])('fails the partition whose append cannot be sent while it is %s', async (state) => {
+    const log = new MemoryLog();
+    const attach = log.attach.bind(log);
+    let broken = state === 'claiming';
+    log.attach = (id, source) =>
+      attach(id, {
+        seal: () => source.seal(),
+        settle: (outcome) => {
+          source.settle(broken ? { kind: 'failed', generation: outcome.generation, error: new RangeError('no such number') } : outcome);
+        },
+      });
+    const bench = new Bench(log);
+    bench.loop.start();
+    if (state === 'active') {
+      await until(() => bench.loop.status().state === 'active');
+      broken = true;
+      expect(await bench.ask({ kind: 'add', id: 'a' })).toMatchObject({ kind: 'unavailable' });
+    }
+    await until(() => bench.loop.status().state === 'failed');
+    expect(bench.loop.status().reason).toContain('cannot be sent: RangeError: no such number');
+  });
+
+  test('fails the partition whose batch cannot be sealed', async () => {
+    const log = new MemoryLog();
+    const bench = new Bench(log, {
+      claims: {
+        ...jsonClaims,
+        encode: () => {
+          throw new RangeError('no such number');
+        },
+      },
+    });
+    bench.loop.start();
+    await until(() => bench.loop.status().state === 'failed');
+    expect(bench.loop.status().reason).toContain('could not be sealed: RangeError: no such number');
+  });
 });
 
 describe('a hole that reaches over the end that was asked for', () => {

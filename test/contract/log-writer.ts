@@ -90,7 +90,7 @@ export function record(sequence: number, fields: Partial<LogRecord> = {}): LogRe
 
 /** The base offset, or a failed test. */
 export function baseOf(outcome: AppendOutcome): number {
-  if (outcome.kind !== 'appended') throw new Error(`expected an append, got ${outcome.kind}: ${outcome.reason}`);
+  if (outcome.kind !== 'appended') throw new Error(`expected an append, got ${JSON.stringify(outcome)}`);
   return outcome.baseOffset;
 }
 

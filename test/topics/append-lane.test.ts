@@ -3,17 +3,19 @@ import { expect, test } from 'vitest';
 import { AppendLane, LaneSlot } from '../../src/topics/append-lane.ts';
 import { record } from '../contract/log-writer.ts';
 import type { AppendOutcome, LogRecord } from '../../src/actors/log.ts';
-import type { BatchUnderWay } from '../../src/topics/append-lane.ts';
+import type { SendBatches } from '../../src/topics/append-lane.ts';
+
+type Answer = Exclude<AppendOutcome['kind'], 'failed'>;
 
 /** A lane whose requests are answered by hand. */
 function handLane(open: () => boolean = () => true): {
   readonly lane: AppendLane;
-  readonly requests: { readonly partitions: readonly number[]; readonly answer: (kind: AppendOutcome['kind']) => void }[];
+  readonly requests: { readonly partitions: readonly number[]; readonly answer: (kind: Answer) => void }[];
   readonly slot: (partition: number, records?: readonly LogRecord[]) => { readonly slot: LaneSlot; readonly settled: string[] };
 } {
   const requests: ReturnType<typeof handLane>['requests'] = [];
-  const send = (batches: readonly BatchUnderWay[], settle: (outcomes: readonly AppendOutcome[]) => void): void => {
-    const outcome = (kind: AppendOutcome['kind'], generation: number): AppendOutcome =>
+  const send: SendBatches = (batches, settle) => {
+    const outcome = (kind: Answer, generation: number): AppendOutcome =>
       kind === 'appended' ? { kind, generation, baseOffset: 0 } : { kind, generation, reason: 'by hand' };
     requests.push({
       partitions: batches.map(({ slot }) => slot.partition.partition),
@@ -127,4 +129,51 @@ test('idle comes when nothing is under way and nobody waits, also when those who
   requests[0]?.answer('appended');
   await waiting;
   expect(requests).toHaveLength(1);
+});
+
+/** A lane with three partitions, of which one cannot be sent: its batch breaks the request. */
+function breakingLane(broken: 'thrown' | 'told'): { readonly settled: string[]; readonly sent: number[][] } {
+  const sent: number[][] = [];
+  const settled: string[] = [];
+  const lane = new AppendLane((batches, settle, broke) => {
+    const partitions = batches.map(({ slot }) => slot.partition.partition);
+    sent.push(partitions);
+    const bug = new RangeError('no such number');
+    if (partitions.includes(1) && broken === 'thrown') throw bug;
+    if (partitions.includes(1)) setImmediate(() => broke(bug));
+    else setImmediate(() => settle(batches.map(({ batch: { generation } }) => ({ kind: 'appended', generation, baseOffset: 0 }))));
+  });
+  for (const partition of [0, 1, 2]) {
+    const slot: LaneSlot = new LaneSlot(
+      { topic: 't', partition },
+      {
+        seal: () => ({ generation: 1, records: [record(1)] }),
+        settle: ({ kind }) => {
+          settled.push(`${partition} ${kind}`);
+          if (kind === 'unknown') slot.ready();
+        },
+      },
+      (one) => lane.enqueue(one),
+    );
+    slot.ready();
+  }
+  return { settled, sent };
+}
+
+test.each(['thrown', 'told'] as const)('a bug on the way of one batch, %s, fails its partition; the others go on', async (broken) => {
+  const { settled, sent } = breakingLane(broken);
+  while (settled.length < 6) await turn();
+  expect(sent).toEqual([[0, 1, 2], [0], [1], [2]]);
+  expect(settled).toEqual(['0 unknown', '1 unknown', '2 unknown', '0 appended', '1 failed', '2 appended']);
+});
+
+test('a batch that cannot even be weighed fails its partition; the others go on', async () => {
+  const { requests, slot } = handLane();
+  const bad = slot(0, [record(1, { value: Reflect.get({}, 'none') })]);
+  const good = slot(1);
+  bad.slot.ready();
+  good.slot.ready();
+  while (bad.settled.length === 0) await turn();
+  expect(bad.settled).toEqual(['failed']);
+  expect(requests.map(({ partitions }) => partitions)).toEqual([[1]]);
 });

@@ -10,7 +10,7 @@ import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
 import { logContract } from '../contract/log-contract.ts';
 import { partitionsMin } from '../contract/log-limits.ts';
 import { baseOf, LogWriter, readAll, record } from '../contract/log-writer.ts';
-import type { LogError } from '../../src/actors/log.ts';
+import type { AppendOutcome, LogError } from '../../src/actors/log.ts';
 import { until } from '../support/event-loop.ts';
 
 const topics = [{ name: 'test.history', partitions: partitionsMin }] as const;
@@ -29,6 +29,19 @@ logContract('embedded, in a file', 'durable', async () => {
     open: () => openEmbeddedLog({ filename: join(folder, 'log.sqlite'), topics }),
     stop: () => rm(folder, { recursive: true, force: true }),
   };
+});
+
+test('a record that cannot be encoded fails its partition; the others are appended', async () => {
+  const log = await openEmbeddedLog({ filename: undefined, topics });
+  const unwritable = record(1, { workflowId: 'w'.repeat(70_000) });
+  const [bad, good] = [new LogWriter(log, at), new LogWriter(log, { ...at, partition: 1 })];
+  const append = (): Promise<readonly AppendOutcome[]> => Promise.all([bad.append(unwritable), good.append(record(1))]);
+  const kinds = (outcomes: readonly AppendOutcome[]): readonly string[] => outcomes.map(({ kind }) => kind);
+  expect(kinds(await append())).toEqual(['unknown', 'unknown']);
+  expect(kinds(await append())).toEqual(['failed', 'appended']);
+  expect(await readAll(log, at)).toEqual([]);
+  expect(baseOf(await good.append(record(2)))).toBe(1);
+  await log.close();
 });
 
 describe('the file of the embedded log', () => {

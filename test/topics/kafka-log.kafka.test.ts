@@ -163,7 +163,7 @@ describe.skipIf(!(await canStartLocalKafka('a Kafka broker that is paused and ki
     const log = await open(broker.brokers, topic, { partitions: 8, requestTimeoutMs: 2_000 });
     let stop = false;
     const acknowledged = new Map<number, Map<number, number>>();
-    const outcomes = { appended: 0, unknown: 0, refused: 0 };
+    const outcomes = { appended: 0, unknown: 0, refused: 0, failed: 0 };
     const load = Array.from({ length: 8 }, async (_, partition) => {
       const writer = new LogWriter(log, { topic, partition });
       const mine = new Map<number, number>();

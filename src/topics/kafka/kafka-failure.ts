@@ -6,7 +6,12 @@ export function kafkaFailure(error: unknown, doing: string): LogError {
   if (error instanceof LogError) return error;
   // A bug of ours is not an outage.
   if (error instanceof AssertionError) throw error;
-  return new LogError('unavailable', `${doing}: ${rootOf(error).message}`, { cause: error });
+  return new LogError('unavailable', failureText(error, doing), { cause: error });
+}
+
+/** The same for people, of bugs as well. */
+export function failureText(error: unknown, doing: string): string {
+  return error instanceof LogError ? error.message : `${doing}: ${rootOf(error).message}`;
 }
 
 /** kafkajs wraps errors: the innermost cause says what happened. */

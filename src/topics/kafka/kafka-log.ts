@@ -2,7 +2,7 @@
  * The journals on Kafka: one lane per broker, one Produce request in flight on it, carrying the batches of all partitions it leads.
  *
  *     ready ─▶ lane of the leader ─ setImmediate ─▶ seal … seal ─▶ Produce v7, acks=all ─▶ one outcome per partition
- *         └─ no leader known ─▶ waits, unsealed, for the next refresh
+ *         └─ no leader known ─▶ waits, unsealed, until it is found (leader-search.ts)
  *
  * Nothing is ever sent twice from here. A batch that a broker turned down before it appended is `refused`, and its actor may send it again;
  * one whose outcome cannot be told is `unknown`, and its actor settles that with a claim. After either the partition is appended alone until
@@ -10,12 +10,14 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { LogError, missingOffsets } from '../../actors/log.ts';
-import { AppendLane, LaneSlot } from '../append-lane.ts';
+import { LaneSlot } from '../append-lane.ts';
 import { inSlices } from '../in-slices.ts';
+import { BrokerLanes } from './broker-lanes.ts';
 import { DataPlane } from './data-plane.ts';
 import { EndBarrier } from './end-barrier.ts';
 import { errorName, isDenial, isRefusal, isStaleLeader, isTooLarge, noError, offsetOutOfRange } from './error-codes.ts';
-import { kafkaFailure } from './kafka-failure.ts';
+import { failureText, kafkaFailure } from './kafka-failure.ts';
+import { LeaderSearch } from './leader-search.ts';
 import { OutageReport } from './outage-report.ts';
 import { provisionTopics } from './provision.ts';
 import { decodeRecordBatches, encodeRecordBatch } from './record-batch.ts';
@@ -78,16 +80,10 @@ class KafkaLog implements OpenKafkaLog {
   readonly topics: readonly TopicSpec[];
   readonly #plane: DataPlane;
   readonly #settings: Settings;
-  readonly #lanes = new Map<number, AppendLane>();
+  readonly #lanes: BrokerLanes;
+  readonly #search: LeaderSearch;
   /** One per leader, so that a broker which hangs holds up its own partitions only. */
   readonly #barriers = new Map<number | undefined, EndBarrier>();
-  /** Ready, but nobody knows their leader. */
-  #homeless: LaneSlot[] = [];
-  #finding = false;
-  /** Searches in a row after which a ready partition had no leader: the more, the longer the pause before the next one. */
-  #searches = 0;
-  /** Lanes that wait because their broker's quota is used up. */
-  readonly #resting = new Set<number>();
   readonly #outages: OutageReport;
   readonly #timer: NodeJS.Timeout;
   #closed = false;
@@ -98,11 +94,22 @@ class KafkaLog implements OpenKafkaLog {
     this.#settings = settings;
     const { logger } = settings;
     this.#outages = new OutageReport({ logger, nowMs: steadyWallMs, brokers: () => plane.describeBrokers() });
+    this.#search = new LeaderSearch({
+      plane,
+      ends: (leader, ids) => this.#endsTogether(leader, ids),
+      found: (slot, leader) => this.#lanes.place(slot, leader),
+      failed: (ids, error) => this.#failed('append', ids, error),
+    });
+    this.#lanes = new BrokerLanes({
+      plane,
+      search: this.#search,
+      produce: (nodeId, batches, settle, broke) => void this.#produce(nodeId, batches).then(settle, broke),
+    });
     this.#timer = setInterval(() => this.#outages.tick(), outageTickMs).unref();
   }
 
   attach(partition: PartitionId, source: BatchSource): LogAttachment {
-    return new LaneSlot(partition, source, (slot) => this.#route(slot));
+    return new LaneSlot(partition, source, (slot) => this.#lanes.route(slot));
   }
 
   async read(id: PartitionId, fromOffset: number, maxBytes: number): Promise<readonly StoredRecord[]> {
@@ -161,109 +168,9 @@ class KafkaLog implements OpenKafkaLog {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#search.close();
     clearInterval(this.#timer);
     await this.#plane.close();
-  }
-
-  #route(slot: LaneSlot): void {
-    const leader = this.#plane.leader(slot.partition);
-    if (leader === undefined) {
-      this.#homeless.push(slot);
-      this.#findLeaders();
-    } else {
-      this.#place(slot, leader);
-    }
-  }
-
-  /** Over another connection than last time the owner looks at its tail before it appends: records may be gone (rule T6). */
-  #place(slot: LaneSlot, leader: number): void {
-    const connection = this.#plane.connectionName(leader);
-    const moved = slot.connection !== '' && slot.connection !== connection;
-    slot.connection = connection;
-    if (moved) slot.source.reconnected?.();
-    this.#lane(leader).enqueue(slot);
-  }
-
-  #lane(nodeId: number): AppendLane {
-    const existing = this.#lanes.get(nodeId);
-    if (existing !== undefined) return existing;
-    const lane = new AppendLane(
-      (batches, settle) => void this.#produce(nodeId, batches).then(settle),
-      () => this.#mayAppend(nodeId),
-    );
-    this.#lanes.set(nodeId, lane);
-    return lane;
-  }
-
-  /** Called before anything is sealed. Without a connection the lane's partitions look for their leaders again; a quota is waited out. */
-  #mayAppend(nodeId: number): boolean {
-    if (this.#plane.connected(nodeId, 'append')) return !this.#rests(nodeId);
-    const waiting = this.#lanes.get(nodeId)?.drain() ?? [];
-    for (const { partition } of waiting) this.#plane.forget(partition);
-    this.#homeless.push(...waiting);
-    this.#findLeaders();
-    return false;
-  }
-
-  /** A throttled broker stops reading: a batch that was sent meanwhile would time out, and be in doubt. */
-  #rests(nodeId: number): boolean {
-    const waitMs = this.#plane.throttledForMs(nodeId, 'append');
-    if (waitMs === 0) return false;
-    if (!this.#resting.has(nodeId)) {
-      this.#resting.add(nodeId);
-      setTimeout(() => {
-        this.#resting.delete(nodeId);
-        this.#lanes.get(nodeId)?.resume();
-      }, waitMs).unref();
-    }
-    return true;
-  }
-
-  #findLeaders(): void {
-    if (!this.#finding) void this.#findLeadersNow();
-  }
-
-  /** Asks until every ready partition has a leader to try. A leader that hangs delays only the partitions that it leads. */
-  async #findLeadersNow(): Promise<void> {
-    this.#finding = true;
-    while (this.#homeless.length > 0 && !this.#closed) {
-      if (this.#searches > 0) await pause(Math.min(retryMsMin * 2 ** Math.min(this.#searches, 10), retryMsMax));
-      this.#searches++;
-      try {
-        await this.#plane.refresh();
-      } catch (error) {
-        this.#failed('append', this.#homeless.map(partitionOf), error);
-        continue;
-      }
-      const homeless = this.#homeless.filter(({ detached }) => !detached);
-      this.#homeless = [];
-      for (const [leader, slots] of Map.groupBy(homeless, ({ partition }) => this.#plane.leader(partition)))
-        void this.#settleIn(leader, slots);
-    }
-    this.#finding = false;
-  }
-
-  /**
-   * A broker that has just started names itself leader before it knows its partitions, and refuses appends in a way that leaves them in
-   * doubt. So it is asked something harmless first.
-   */
-  async #settleIn(leader: number | undefined, slots: readonly LaneSlot[]): Promise<void> {
-    let ends: readonly (number | undefined)[] = [];
-    if (leader !== undefined) {
-      try {
-        await this.#plane.open(leader, 'append');
-        ends = await this.#endsTogether(leader, slots.map(partitionOf));
-      } catch (error) {
-        this.#failed('append', slots.map(partitionOf), error);
-      }
-    }
-    for (const [index, slot] of slots.entries()) {
-      if (leader === undefined) this.#outages.failed('append', slot.partition, this.#plane.whyLeaderless(slot.partition));
-      if (leader !== undefined && ends[index] !== undefined) this.#place(slot, leader);
-      else this.#homeless.push(slot);
-    }
-    if (this.#homeless.length === 0) this.#searches = 0;
-    else this.#findLeaders();
   }
 
   async #produce(nodeId: number, batches: readonly BatchUnderWay[]): Promise<readonly AppendOutcome[]> {
@@ -375,8 +282,7 @@ class KafkaLog implements OpenKafkaLog {
 
   #failed(doing: Doing, partitions: readonly PartitionId[], error: unknown): void {
     if (this.#closed) return;
-    const { message } = kafkaFailure(error, 'Kafka');
-    for (const id of partitions) this.#outages.failed(doing, id, message);
+    for (const id of partitions) this.#outages.failed(doing, id, failureText(error, 'Kafka'));
   }
 }
 
@@ -386,10 +292,6 @@ function steadyWallMs(): number {
 }
 
 type Attempt<T> = { readonly done: T } | { readonly retry: number | undefined };
-
-function partitionOf({ partition }: LaneSlot): PartitionId {
-  return partition;
-}
 
 function describe({ topic, partition }: PartitionId): string {
   return `${topic}/${partition}`;
