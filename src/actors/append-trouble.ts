@@ -16,7 +16,7 @@ export class AppendTrouble {
   #refusals = 0;
   #refusedSinceMs = 0;
   #resting = false;
-  /** Whoever wakes from an earlier rest finds it changed. */
+  /** Changes with each rest: a timer of an earlier rest sees that it is out of date. */
   #rests = 0;
 
   constructor(clock: Pick<Clock, 'monoMs'>, logger: Logger, retries: Retries, onRested: () => void) {
@@ -26,7 +26,7 @@ export class AppendTrouble {
     this.#onRested = onRested;
   }
 
-  /** '' when nothing is known to be wrong. It outlives ownership: what ended that may have been the log. */
+  /** '' when nothing is known to be wrong. Kept when ownership ends: this trouble may be why it ended. */
   get reason(): string {
     return this.#reason;
   }

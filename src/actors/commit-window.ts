@@ -125,7 +125,7 @@ export class CommitWindow<Reply, Record, Effect> {
     this.#share.add(held.bytes);
   }
 
-  /** Whose answers wait here: theirs, one that an effect brings, or one that only begins with it (a query that goes to a worker). */
+  /** The asks whose answers wait here: as a reply, in an effect, or behind an effect with which their answer only begins (a direct query). */
   waitingAsks(): readonly number[] {
     const asks: number[] = [];
     for (let index = 0; index < this.#held.length; index++) {

@@ -11,7 +11,7 @@
  */
 import type { Clock } from './ports.ts';
 
-/** One record more than that at most. */
+/** A slice may exceed it by one record. */
 const SLICE_MS = 8;
 const READS_MAX = 2;
 const READ_PATIENCE_MS = 500;

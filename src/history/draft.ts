@@ -58,7 +58,7 @@ export class Draft {
   readonly askId: number;
   readonly runs: RunDraft[] = [];
   effects: HistoryEffect[] = [];
-  /** False: what leaves was not read here, so without a record it need not wait until the reads are proven. */
+  /** False: the effects do not rest on what was read here, so without a record they need not wait for the read barrier. */
   restsOnState = true;
   /** Made with the first change: most commands have none. */
   #changes: VolatileChange[] | undefined;
@@ -249,7 +249,7 @@ export class RunDraft {
     evolveFact(this.run, fact, this.draft.nowMs, this.draft.wire);
   }
 
-  /** What this very record would have buffered before, stands in it once: as the events that follow. */
+  /** Events that this same record buffered before are taken out of it: they stand in it once, as the events that follow. */
   addBufferFlushed(): void {
     const kept = this.facts.filter(({ fact }) => fact.kind !== 'eventBuffered');
     if (kept.length < this.facts.length) this.facts.splice(0, this.facts.length, ...kept);

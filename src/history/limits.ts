@@ -30,8 +30,8 @@ export type HistoryLimits = {
   readonly searchAttributeValueBytesMax: number;
   readonly searchAttributesBytesMax: number;
   /**
-   * Every upsert rewrites the whole memo, or all search attributes: what those of one workflow task may rewrite in all, with each key
-   * counted as 256 bytes more. A fraction of a second of work.
+   * Every upsert rewrites the whole memo, or all search attributes. This bounds what the upserts of one workflow task rewrite together, with
+   * 256 bytes more for each key: a fraction of a second of work.
    */
   readonly upsertedBytesPerTaskMax: number;
   readonly workflowTaskTimeoutMsDefault: number;

@@ -7,7 +7,7 @@
  *   finished     transfer tasks that are done, until a record carries that along
  *
  * A decision only reads it. What the decision would change is staged with its draft and applied once its record is accepted (or at once,
- * when there is none): a command that throws, or whose record is refused, leaves whoever waits where they were.
+ * when there is none): a command that throws, or whose record is refused, changes nothing for the asks that wait.
  */
 import { unreachable } from '../kernel/assert.ts';
 import type { WorkflowTask } from './state.ts';
@@ -26,7 +26,7 @@ export type BufferedQuery = {
 };
 
 export type Volatile = {
-  /** By run id, as all others; within a run by ask id, in order of arrival. */
+  /** By run id, like the maps below; within a run by ask id, in order of arrival. */
   readonly waiters: Map<string, Map<number, HistoryWaiter>>;
   readonly queries: Map<string, Map<number, BufferedQuery>>;
   readonly speculative: Map<string, WorkflowTask>;

@@ -15,7 +15,7 @@ export function decideRetry(activity: Activity, failure: FailureFacts, nowMs: nu
   if (policy.maximumAttempts > 0 && activity.attempt >= policy.maximumAttempts) return no(retryState.maximumAttemptsReached);
   const intervalMs = failure.nextRetryDelayMs > 0 ? failure.nextRetryDelayMs : interval(activity);
   const { scheduleToCloseTimeoutMs } = activity.attributes;
-  // The last moment counts as too late only beyond it: an attempt may start just as the time ends.
+  // An attempt may start at the very moment at which the time ends, not later.
   if (scheduleToCloseTimeoutMs > 0 && nowMs + intervalMs > activity.firstScheduledTimeMs + scheduleToCloseTimeoutMs) {
     return no(retryState.timeout);
   }

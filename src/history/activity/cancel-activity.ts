@@ -29,7 +29,7 @@ export function requestCancelActivityTask(
   );
   if (activity === undefined || activity.startedTimeMs !== 0) return undefined;
   writeStartedEvent(run, scheduledEventId);
-  // An event from outside, as it were: behind the events of the commands.
+  // Written like an event from outside, behind the events of the commands.
   run.buffer('activityTaskCanceled', {
     details: run.draft.wire.encodePayloads(['"ACTIVITY_ID_NOT_STARTED"']),
     latestCancelRequestedEventId: requestedEventId,

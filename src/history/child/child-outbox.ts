@@ -8,7 +8,7 @@ import { finishStartChild } from './child-outcomes.ts';
 
 export const startChildOutbox: OutboxKind<'startChild'> = {
   command(run, task, parts) {
-    // Closed meanwhile, it starts nothing any more; but what it has started, with an answer that was lost, must not be left alone.
+    // A parent that has closed starts no child any more. But a child that it has started, with an answer that was lost, must hear of the close.
     if (!isRunning(run)) return to(task.target, { kind: 'findChild', key: task.target, parent: linkTo(run, task.initiatedEventId) });
     const child = run.children.get(task.initiatedEventId);
     return child === undefined ? undefined : to(task.target, startChild(run, child, parts));
@@ -25,7 +25,7 @@ export const startChildOutbox: OutboxKind<'startChild'> = {
         return undefined;
     }
   },
-  // A start alone always fits. Too large is only one that ends another run in the same record: so the id is taken, and stays so.
+  // A start alone always fits into a record. Only one that also ends another run can be too large: the workflow id is taken, then.
   tooLarge: { kind: 'childStartFailed', cause: 'already-exists' },
   finish: finishStartChild,
 };

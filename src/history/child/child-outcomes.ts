@@ -121,7 +121,7 @@ function writeChildClosed(run: RunDraft, initiatedEventId: number, command: Reco
       return run.addOrBuffer('childWorkflowExecutionCompleted', { ...common, result: close.result });
     case 'failed': {
       const { wire, limits } = run.draft;
-      // It has grown by a level with every generation that passed it on.
+      // The failure has grown by one level with every generation that passed it on.
       const failure = close.failure === undefined ? undefined : wire.limitCauses(close.failure, limits.failureCausesMax);
       return run.addOrBuffer('childWorkflowExecutionFailed', { ...common, failure, retryState: close.retryState });
     }

@@ -1,4 +1,4 @@
-/** Requests to end a workflow: one it may answer in its own time, one it may not. */
+/** Requests to end a workflow: a cancellation, to which the workflow reacts itself, and a termination, which it never sees. */
 import { decideClose } from './close.ts';
 import type { RequestCancelWorkflow, ScheduleFirstWorkflowTask, TerminateWorkflow } from '../commands.ts';
 import type { Draft } from '../draft.ts';
@@ -11,7 +11,7 @@ import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 export function requestCancelWorkflow(draft: Draft, command: RequestCancelWorkflow): HistoryReply {
   const run = findRun(draft.shard, command.key);
   if (run === undefined) return workflowNotFound(command.key);
-  // Closed or asked already: what was wanted is so.
+  // The run is closed, or its cancellation is requested already: nothing is left to do.
   if (!isRunning(run)) return { kind: 'done' };
   const refusal = wrongTarget(run, command);
   if (refusal !== undefined) return refusal;

@@ -89,7 +89,7 @@ function closeRun<Kind extends CloseEventKind>(run: RunDraft, kind: Kind, attrib
   run.add(kind, attributes, meta);
   assert(!isRunning(run.run), `${kind} closes its run`);
   const { draft } = run;
-  // What is left to do for a closed run is not what the shard could not do.
+  // What is left to do after the close is not the task that failed, so the run is taken back.
   if (draft.shard.aside.has(run.run.key.runId)) run.addShardFact({ kind: 'runTakenBack' });
   if (tellParent) run.addTask({ kind: 'notifyParent', taskId: draft.nextTaskId(), key: run.run.key, version: 0 });
   run.addTask({

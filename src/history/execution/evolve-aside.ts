@@ -16,7 +16,7 @@ export function evolvePutAside(shard: ShardState, runId: string, { failedCommand
   }
 }
 
-/** Its tasks wait in the queues again. */
+/** The run's tasks go back into the queues. */
 export function evolveTakenBack(shard: ShardState, runId: string): void {
   if (!shard.aside.delete(runId)) return;
   for (const task of shard.tasksAside.values()) {

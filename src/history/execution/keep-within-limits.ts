@@ -21,7 +21,7 @@ function mutableStateBytes({ attemptBytes, bufferedBytes, memo, searchAttributes
   return attemptBytes + bufferedBytes + (memo?.length ?? 0) + (searchAttributes?.length ?? 0);
 }
 
-/** The worker has had the task for too long: it gets a new one with all that came in meanwhile. */
+/** Too many events are buffered: the started workflow task fails, and the next one brings them to a worker. */
 function endBuffering(run: RunDraft): void {
   writeWorkflowTaskFailed(run, {
     cause: workflowTaskFailedCause.forceCloseCommand,

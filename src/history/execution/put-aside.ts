@@ -6,7 +6,7 @@
  *                                          ▲
  *               tasks of later records ────┘
  *
- * It stays readable, and callers and workers that hold a task of it may go on: what they do is decided as ever, only the tasks that follow
+ * The run stays readable, and callers and workers that hold one of its tasks may go on: what they do is decided as ever, only the tasks that follow
  * wait aside too. When it closes (`terminate` is the way out) it is taken back, so that its parent hears of it and its retention ends.
  * Nothing is lost meanwhile; retention is never put aside, unless it is what fails.
  */

@@ -146,7 +146,7 @@ const failedStatuses: ReadonlySet<number> = new Set([status.failed, status.cance
 function useExisting(draft: Draft, run: Run, command: StartWorkflow): HistoryReply {
   const { onConflict } = command;
   const { attachedRequestIdsMax } = draft.limits;
-  // All of them are gone through at every start, and copied by every one that is added.
+  // Every start goes through all request ids of the run, and every one that is added copies them.
   if (onConflict?.attachRequestId === true && run.requestIds.length > attachedRequestIdsMax) {
     const attached = run.requestIds.length - 1;
     const message = `cannot attach more than ${attachedRequestIdsMax} request ids to a workflow (${attached} request ids already attached)`;

@@ -61,7 +61,7 @@ export function modifyWorkflowProperties(
 
 const bytesPerKey = 256;
 
-/** Each change reads and writes the whole, here, in the draft and as an event: thousands of small ones would stop everybody for minutes. */
+/** Each change rewrites the whole map, here, in the draft and as an event: thousands of small upserts would block the process for minutes. */
 function excessProblem(completion: Completion, merged: Uint8Array | undefined): string | undefined {
   if (merged === undefined) return undefined;
   const { wire, limits } = completion.run.draft;

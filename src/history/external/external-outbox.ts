@@ -25,7 +25,7 @@ export const signalExternalOutbox: OutboxKind<'signalExternal'> = {
     });
   },
   outcome,
-  // The nearest that there is: a limit of the target keeps it from having this signal.
+  // The protocol's nearest cause: a limit keeps the target from taking this signal.
   tooLarge: { kind: 'externalFailed', cause: 'signal-count-limit-exceeded' },
   finish: (run, task, result) => finishExternalSignal(run, task.initiatedEventId, result),
 };

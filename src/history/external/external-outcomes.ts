@@ -39,7 +39,7 @@ type FailedAttributes = {
   readonly namespaceId: string;
 };
 
-/** From within a completion too: an event from outside, as it were, behind those of the commands. */
+/** Written like an event from outside, also from within a completion: behind the events of the commands. */
 export function failExternalSignal(run: RunDraft, initiatedEventId: number, cause: number): void {
   const request = run.run.externalSignals.get(initiatedEventId);
   assert(request !== undefined, 'a pending signal fails');
@@ -57,7 +57,7 @@ function addFailure(
   kind: 'signalExternalWorkflowExecutionFailed' | 'requestCancelExternalWorkflowExecutionFailed',
   attributes: FailedAttributes,
 ): void {
-  // While a completion is being decided no workflow task is pending either, and still the event has to wait for its end.
+  // While a completion is decided no workflow task is pending, and the event has to wait for the end of that decision all the same.
   const completing = run.events.some(({ event }) => event.type === 'workflowTaskCompleted');
   if (completing) run.buffer(kind, attributes);
   else run.addOrBuffer(kind, attributes);

@@ -75,7 +75,7 @@ export function answerQueries(draft: Draft, run: Run, results: ReadonlyMap<strin
   }
 }
 
-/** No further task is due: what still waits goes out on its own. `run` is the run as it will be. */
+/** If no further workflow task follows, waiting queries are sent as direct queries. `run` is the run as it will be. */
 export function releaseQueries(draft: Draft, run: Run): void {
   for (const query of draft.waitingQueries(run.key.runId)) {
     draft.stage({ kind: 'waitEnded', askId: query.askId });

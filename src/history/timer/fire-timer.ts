@@ -67,8 +67,8 @@ function fireForRun(
 }
 
 /**
- * Its parent, or a child, has not heard of its end, for as long as that one's shard has been out of reach: forgotten now, the one would wait
- * for ever and the other go on for ever. A run that was put aside waits for a person, and not beyond its retention.
+ * True: the run's parent or a child has not heard of its end, because that one's shard has been out of reach. Were the run forgotten now,
+ * its parent would wait for ever, or its child go on for ever. A run that was put aside waits for a person, but not beyond its retention.
  */
 function isStillNeeded(draft: Draft, run: Run): boolean {
   return draft.shard.undelivered.has(run.key.runId) && !draft.shard.aside.has(run.key.runId);
@@ -93,7 +93,7 @@ function fireUserTimers(draft: Draft, run: Run, firedTaskId: number): void {
   if (together.length > 0) ensureWorkflowTask(firing);
 }
 
-/** Of a run with thousands of timers, one at a time may be due: all the others are not looked at each time. */
+/** One timer at a time may be due in a run with thousands: the search must not look at all the others each time. */
 function dueTimers(draft: Draft, run: Run, untilMs: number): UserTimer[] {
   const due: UserTimer[] = [];
   const dueInShard = draft.shard.timers.due(untilMs, run.timers.size);

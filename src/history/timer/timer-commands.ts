@@ -37,7 +37,7 @@ export function cancelTimer(completion: Completion, command: CommandOfType<'canc
   let startedEventId = timer?.startedEventId;
   if (timer !== undefined) run.finishTask(timer.taskId);
   else {
-    // It has fired, but the workflow does not know: then it has been cancelled in time.
+    // It has fired, but its event is still buffered, so the workflow does not know: it counts as cancelled in time.
     for (const event of run.run.buffered) {
       if (event.type === 'timerFired' && event.attributes.timerId === timerId) startedEventId = event.attributes.startedEventId;
     }

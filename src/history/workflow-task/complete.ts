@@ -84,7 +84,7 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
   const activityTasks = startEagerly(completion);
   flushBuffer(completing);
   const next = isRunning(completing.run) && (request.forceCreateNewWorkflowTask || hadEvents || completion.cancelledUnstarted);
-  // First the answers that came, so that the next task carries only what is left; with no next task that goes out on its own.
+  // First the answers that came, so that the next task carries only the queries that are left. Without a next task those become direct queries.
   answerQueries(draft, completing.run, request.queryResults);
   if (!next) releaseQueries(draft, completing.run);
   const inline = next ? scheduleNext(completing, request, isHeartbeat ? workflowTask.originalScheduledTimeMs : undefined) : undefined;

@@ -32,7 +32,7 @@ export type Scheduling = {
   readonly dispatch?: boolean;
 };
 
-/** What is written wakes the workflow: unless a task is pending already, one is scheduled now. */
+/** The workflow has to see what is written: unless a task is pending already, one is scheduled now. */
 export function ensureWorkflowTask(run: RunDraft, scheduling: Scheduling = {}): void {
   if (!isRunning(run.run)) return;
   run.ensureReal();
