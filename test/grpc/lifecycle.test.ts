@@ -2,7 +2,7 @@
 import { status as codes } from '@grpc/grpc-js';
 import proto from '@temporalio/proto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Description } from '../../src/history/replies.ts';
+import type { Description, PendingActivityDescription } from '../../src/history/replies.ts';
 import { decodeLink } from '../../src/wire/generated/lean/link.ts';
 import {
   decodeDescribeTaskQueueResponse,
@@ -230,71 +230,72 @@ describe('query', () => {
   });
 });
 
-test('describe, read by the public API', async () => {
-  const description: Description = {
-    kind: 'description',
-    key,
-    firstRunId: runId,
-    workflowType: 'order',
-    taskQueue: { name: 'orders', kind: 1, normalName: '' },
-    status: 2,
-    startTimeMs: 1_000,
-    executionTimeMs: 1_500,
-    closeTimeMs: 4_000,
-    historyLength: 7,
-    historySizeBytes: 900,
-    stateTransitionCount: 5,
-    executionTimeoutMs: 60_000,
-    runTimeoutMs: 50_000,
-    taskTimeoutMs: 10_000,
-    memo: undefined,
-    searchAttributes: undefined,
-    parent: { namespaceId: 'default-id', execution: { workflowId: 'p', runId } },
-    root: { workflowId: 'p', runId },
-    executionExpirationTimeMs: 61_500,
-    runExpirationTimeMs: 51_500,
-    originalStartTimeMs: 1_000,
-    cancelRequested: true,
-    userMetadata: undefined,
-    priority: undefined,
-    lastResetTimeMs: 0,
-    pendingActivities: [
-      {
-        activityId: '5',
-        activityType: 'charge',
-        state: 2,
-        heartbeatDetails: payloadsOf(1),
-        lastHeartbeatTimeMs: 2_000,
-        lastStartedTimeMs: 1_800,
-        attempt: 3,
+const description: Description = {
+  kind: 'description',
+  key,
+  firstRunId: runId,
+  workflowType: 'order',
+  taskQueue: { name: 'orders', kind: 1, normalName: '' },
+  status: 2,
+  startTimeMs: 1_000,
+  executionTimeMs: 1_500,
+  closeTimeMs: 4_000,
+  historyLength: 7,
+  historySizeBytes: 900,
+  stateTransitionCount: 5,
+  executionTimeoutMs: 60_000,
+  runTimeoutMs: 50_000,
+  taskTimeoutMs: 10_000,
+  memo: undefined,
+  searchAttributes: undefined,
+  parent: { namespaceId: 'default-id', execution: { workflowId: 'p', runId } },
+  root: { workflowId: 'p', runId },
+  executionExpirationTimeMs: 61_500,
+  runExpirationTimeMs: 51_500,
+  originalStartTimeMs: 1_000,
+  cancelRequested: true,
+  userMetadata: undefined,
+  priority: undefined,
+  lastResetTimeMs: 0,
+  pendingActivities: [
+    {
+      activityId: '5',
+      activityType: 'charge',
+      state: 2,
+      heartbeatDetails: payloadsOf(1),
+      lastHeartbeatTimeMs: 2_000,
+      lastStartedTimeMs: 1_800,
+      attempt: 3,
+      maximumAttempts: 9,
+      scheduledTimeMs: 1_200,
+      expirationTimeMs: 9_000,
+      lastFailure: undefined,
+      lastWorkerIdentity: 'worker',
+      currentRetryIntervalMs: 250,
+      taskQueue: { name: 'q', kind: 1, normalName: '' },
+      nextAttemptScheduleTimeMs: 2_100,
+      lastAttemptCompleteTimeMs: 1_700,
+      scheduleToCloseTimeoutMs: 60_000,
+      scheduleToStartTimeoutMs: 0,
+      startToCloseTimeoutMs: 5_000,
+      heartbeatTimeoutMs: 1_000,
+      retryPolicy: {
+        initialIntervalMs: 1_000,
+        backoffCoefficient: 2,
+        maximumIntervalMs: 10_000,
         maximumAttempts: 9,
-        scheduledTimeMs: 1_200,
-        expirationTimeMs: 9_000,
-        lastFailure: undefined,
-        lastWorkerIdentity: 'worker',
-        currentRetryIntervalMs: 250,
-        taskQueue: { name: 'q', kind: 1, normalName: '' },
-        nextAttemptScheduleTimeMs: 2_100,
-        lastAttemptCompleteTimeMs: 1_700,
-        scheduleToCloseTimeoutMs: 60_000,
-        scheduleToStartTimeoutMs: 0,
-        startToCloseTimeoutMs: 5_000,
-        heartbeatTimeoutMs: 1_000,
-        retryPolicy: {
-          initialIntervalMs: 1_000,
-          backoffCoefficient: 2,
-          maximumIntervalMs: 10_000,
-          maximumAttempts: 9,
-          nonRetryableErrorTypes: [],
-        },
-        priority: undefined,
+        nonRetryableErrorTypes: [],
       },
-    ],
-    pendingChildren: [{ workflowId: 'c', runId, workflowType: 'child', initiatedEventId: 6, parentClosePolicy: 3 }],
-    pendingWorkflowTask: { started: true, scheduledTimeMs: 1_100, originalScheduledTimeMs: 1_050, startedTimeMs: 1_150, attempt: 2 },
-    aside: { failedCommand: 'fireTimer', reason: 'RangeError: planted', timeMs: 3_000 },
-    requestIds: new Map([['r', { eventId: 1, eventType: 1, buffered: false }]]),
-  };
+      priority: undefined,
+    },
+  ],
+  pendingChildren: [{ workflowId: 'c', runId, workflowType: 'child', initiatedEventId: 6, parentClosePolicy: 3 }],
+  pendingWorkflowTask: { started: true, scheduledTimeMs: 1_100, originalScheduledTimeMs: 1_050, startedTimeMs: 1_150, attempt: 2 },
+  aside: { failedCommand: 'fireTimer', reason: 'RangeError: planted', timeMs: 3_000 },
+  requestIds: new Map([['r', { eventId: 1, eventType: 1, buffered: false }]]),
+};
+
+test('describe, read by the public API', async () => {
   bench.stub.answers.history = () => description;
   const answer = proto.temporal.api.workflowservice.v1.DescribeWorkflowExecutionResponse.decode(
     await bench.client.call('DescribeWorkflowExecution', encodeDescribeWorkflowExecutionRequest({ namespace: 'default', execution })),
@@ -369,15 +370,40 @@ test('describe, read by the public API', async () => {
       requestIdInfos: { r: { eventType: 'EVENT_TYPE_WORKFLOW_EXECUTION_STARTED', eventId: '1' } },
     },
   });
+});
 
-  // As many as a run may have could not be sent: the first are shown with what their workers said last.
-  const large = description.pendingActivities.map((activity) => ({ ...activity, heartbeatDetails: payloadsOf(1_500_000) }));
-  bench.stub.answers.history = () => ({ ...description, pendingActivities: Array.from({ length: 50 }, () => large).flat() });
-  const cut = proto.temporal.api.workflowservice.v1.DescribeWorkflowExecutionResponse.decode(
-    await bench.client.call('DescribeWorkflowExecution', encodeDescribeWorkflowExecutionRequest({ namespace: 'default', execution })),
-  ).pendingActivities;
-  expect(cut).toHaveLength(50 * large.length);
-  expect(cut.filter(({ heartbeatDetails }) => (heartbeatDetails?.payloads?.length ?? 0) > 0)).toHaveLength(2);
+test('a description that would be too large for its caller says what is left out', async () => {
+  const described = async (change: Partial<Description>): Promise<{ readonly bytes: number; readonly text: string }> => {
+    bench.stub.answers.history = () => ({ ...description, ...change });
+    const request = encodeDescribeWorkflowExecutionRequest({ namespace: 'default', execution });
+    const bytes = await bench.client.call('DescribeWorkflowExecution', request);
+    const { workflowExecutionInfo, pendingActivities } =
+      proto.temporal.api.workflowservice.v1.DescribeWorkflowExecutionResponse.decode(bytes);
+    const note = Buffer.from(workflowExecutionInfo?.memo?.fields?.['PerdureLeftOut']?.data ?? []).toString();
+    const heard = pendingActivities.filter(({ heartbeatDetails }) => (heartbeatDetails?.payloads?.length ?? 0) > 0).length;
+    const failed = pendingActivities.filter(({ lastFailure }) => (lastFailure ?? undefined) !== undefined).length;
+    return { bytes: bytes.length, text: `${pendingActivities.length} pending, ${failed} failed, ${heard} heard; ${note}` };
+  };
+  const many = (count: number, change: Partial<PendingActivityDescription>): readonly PendingActivityDescription[] =>
+    Array.from({ length: count }, () => description.pendingActivities.map((activity) => ({ ...activity, ...change }))).flat();
+  const left = '"this answer would be larger than 4194304 bytes; left out are';
+  const failure = proto.temporal.api.failure.v1.Failure.encode({ message: 'x'.repeat(4_000) }).finish();
+  const memo = proto.temporal.api.common.v1.Memo.encode({ fields: { m: { data: new Uint8Array(2_000_000) } } }).finish();
+
+  // As many as a run may have could not be received: the first are shown with what their workers said last.
+  const heartbeats = await described({ pendingActivities: many(50, { heartbeatDetails: payloadsOf(1_500_000) }) });
+  expect(heartbeats.text).toBe(`50 pending, 0 failed, 2 heard; ${left} 48 of 50 heartbeat details"`);
+  const beside = await described({ memo, pendingActivities: many(50, { heartbeatDetails: payloadsOf(1_500_000), lastFailure: failure }) });
+  expect(beside.text).toBe(`50 pending, 50 failed, 1 heard; ${left} 49 of 50 heartbeat details"`);
+  const failures = await described({ pendingActivities: many(2_000, { heartbeatDetails: undefined, lastFailure: failure }) });
+  expect(failures.text).toMatch(/^2000 pending, 9\d\d failed, 0 heard; .* 1[01]\d\d of 2000 last failures"$/);
+  const names = await described({
+    memo,
+    pendingActivities: many(2_000, { activityId: 'i'.repeat(1_000), lastWorkerIdentity: 'w'.repeat(1_000), heartbeatDetails: undefined }),
+    requestIds: new Map(Array.from({ length: 2_000 }, (_, at) => [`${at}`.padStart(1_000), { eventId: 1, eventType: 1, buffered: false }])),
+  });
+  expect(names.text).toMatch(/^1\d\d\d pending, 0 failed, 0 heard; .* 9\d\d of 2000 pending activities, 1999 of 2000 request ids"$/);
+  for (const { bytes } of [heartbeats, beside, failures, names]) expect(bytes).toBeLessThanOrEqual(4 * 1024 * 1024);
 });
 
 describe('DescribeTaskQueue', () => {

@@ -1,5 +1,4 @@
 import type { Description, PendingActivityDescription } from '../../history/replies.ts';
-import { encodePayload, encodeSearchAttributes } from '../../wire/generated/lean/common.ts';
 import { encodeActivityOptions } from '../../wire/generated/lean/activity_options.ts';
 import { PendingWorkflowTaskState } from '../../wire/generated/lean/enums.ts';
 import {
@@ -22,6 +21,8 @@ import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { runKey } from '../validation/execution.ts';
+import { withinAnswer } from './description-size.ts';
+import { withNote } from './memo-note.ts';
 
 export function describeMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
@@ -39,7 +40,7 @@ async function describe(
   const namespace = await context.namespace(call, request.namespace);
   const key = runKey(namespace.id, request.execution);
   const found = await context.history(call, key, { kind: 'describeWorkflow', key });
-  return {
+  return withinAnswer({
     ...emptyDescribeWorkflowExecutionResponse(),
     executionConfig: {
       taskQueue: found.taskQueue,
@@ -49,7 +50,7 @@ async function describe(
       userMetadata: found.userMetadata,
     },
     workflowExecutionInfo: executionInfo(found),
-    pendingActivities: withoutTooManyDetails(found.pendingActivities).map(pendingActivity),
+    pendingActivities: found.pendingActivities.map(pendingActivity),
     pendingChildren: found.pendingChildren.map((child) => ({
       workflowId: child.workflowId,
       runId: child.runId,
@@ -68,7 +69,7 @@ async function describe(
             attempt: found.pendingWorkflowTask.attempt,
           },
     workflowExtendedInfo: extendedInfo(found),
-  };
+  });
 }
 
 function executionInfo(found: Description): WorkflowExecutionInfo {
@@ -95,25 +96,14 @@ function executionInfo(found: Description): WorkflowExecutionInfo {
   };
 }
 
-/** Upstream has no field for it, and the memo is what every tool shows: one more entry, which no workflow and no history ever sees. */
-const PUT_ASIDE_MEMO = 'PerdurePutAside';
-const utf8 = new TextEncoder();
-
-/** A workflow that its shard cannot go on with says so, and why. Encoded messages join end to end: a map takes the last of each key. */
+/** A workflow that its shard cannot go on with says so, and why. */
 function memoOf({ memo, aside }: Description): Uint8Array | undefined {
   if (aside === undefined) return memo;
   const since = new Date(aside.timeMs).toISOString();
   const text =
     `put aside since ${since}: ${aside.failedCommand} cannot be decided (${aside.reason}). ` +
     'Its timers and tasks wait; it can be read and terminated.';
-  const metadata = new Map([['encoding', utf8.encode('json/plain')]]);
-  const payload = encodePayload({ metadata, data: utf8.encode(JSON.stringify(text)), externalPayloads: [] });
-  // Memo and SearchAttributes have one and the same form.
-  const entry = encodeSearchAttributes({ indexedFields: new Map([[PUT_ASIDE_MEMO, payload]]) });
-  const joined = new Uint8Array((memo?.length ?? 0) + entry.length);
-  if (memo !== undefined) joined.set(memo);
-  joined.set(entry, memo?.length ?? 0);
-  return joined;
+  return withNote(memo, 'PerdurePutAside', text);
 }
 
 function extendedInfo(found: Description): WorkflowExecutionExtendedInfo {
@@ -131,17 +121,6 @@ function extendedInfo(found: Description): WorkflowExecutionExtendedInfo {
       ]),
     ),
   };
-}
-
-/** Of all heartbeats in one description. A run may have 2,000 activities, and 2 MiB in the heartbeat of each. */
-const heartbeatDetailsBytesMax = 4 * 1024 * 1024;
-
-function withoutTooManyDetails(activities: readonly PendingActivityDescription[]): readonly PendingActivityDescription[] {
-  let bytes = 0;
-  return activities.map((activity) => {
-    bytes += activity.heartbeatDetails?.length ?? 0;
-    return bytes > heartbeatDetailsBytesMax ? { ...activity, heartbeatDetails: undefined } : activity;
-  });
 }
 
 function pendingActivity(activity: PendingActivityDescription): PendingActivityInfo {
