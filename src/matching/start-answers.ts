@@ -75,8 +75,10 @@ export class StartAnswers<T> {
   #refused(offer: Offer, poll: Poll): void {
     // An earlier try of the same poll may have started it.
     if (offer.retries > 0) this.#starts.withdraw(offer, poll);
-    else this.#starts.part(offer, poll);
-    offer.queue.bucket?.giveBack();
+    else {
+      this.#starts.part(offer, poll);
+      offer.queue.bucket?.giveBack();
+    }
     this.#offers.rest(offer);
     if (poll.state !== 'gone') this.#polls.findOtherWork(poll);
   }

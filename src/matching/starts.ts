@@ -45,9 +45,11 @@ export class Starts<T> {
     poll.offer = undefined;
   }
 
+  /** The task has reached nobody: whoever gets it takes a token of its own. */
   withdraw(offer: Offer, poll: Poll): void {
     this.takeBack(offer.task, poll);
     this.part(offer, poll);
+    offer.queue.bucket?.giveBack();
   }
 
   /** Has history withdraw the start that it recorded, or may have recorded. Workflow tasks are left to their timeout. */

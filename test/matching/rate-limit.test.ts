@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { StartTask } from '../../src/matching/effects.ts';
 import { add, Host, poll, task } from './fixtures.ts';
 
 let host: Host;
@@ -46,6 +47,41 @@ describe('rate limit', () => {
     expect(host.replies.get(described)).toMatchObject({ ratePerSecond: 100_000 });
     host.ask(add(task('a')));
     expect(host.takeStarts()).toHaveLength(1);
+  });
+
+  describe('a task that reached nobody takes no token', () => {
+    /** The poll of its first start is gone, and the next one finds the token that the first has taken. */
+    function expectAgain(): void {
+      host.ask(poll('p2', { maxTasksPerSecond: 0.001 }));
+      expect(host.takeStarts()).toMatchObject([{ pollRequestId: 'p2', task: { scheduledEventId: 5 } }]);
+    }
+
+    let asked: number;
+    let start: StartTask;
+    beforeEach(() => {
+      asked = host.ask(poll('p1', { maxTasksPerSecond: 0.001 }));
+      host.ask(add(task('a')));
+      [start] = host.takeStarts() as [StartTask];
+    });
+
+    test('its poll left, and history could not answer', () => {
+      host.cancel(asked);
+      host.answerStart(start, { kind: 'unavailable' });
+      expectAgain();
+    });
+
+    test('history could not answer, and its poll left', () => {
+      host.answerStart(start, { kind: 'unavailable' });
+      host.cancel(asked);
+      expectAgain();
+    });
+
+    test('it was started for a poll that had left, and comes again', () => {
+      host.cancel(asked);
+      host.answerStart(start);
+      host.ask(add(task('a', { stamp: 2 })));
+      expectAgain();
+    });
   });
 
   test('a rate next to nothing lets one through and then waits, for as long as it takes', () => {
