@@ -44,6 +44,7 @@ export class ClusterHost {
         // Until the journal is folded whole, the earlier view is the better one.
         activated: () => void (this.#view = filling),
         deactivated: () => {},
+        accepted: () => {},
         // It has no commands of its own.
         undecided: () => {},
         answer: (askId, reply) => sink.answer(askId, reply),

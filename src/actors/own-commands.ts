@@ -1,52 +1,120 @@
 /**
- * What becomes of a shard's own commands (a timer that is due, the answer to an outbox task) that cannot be decided.
+ * What a history shard commands itself: nobody waits for the answer, and none of it is ever dropped.
  *
- *     cannot be decided ── pause ──▶ tried again ── … ──▶ the fifth time: put aside, and the shard goes on
+ *     alarm ─────────────────▶ fireTimer ────────────┐
+ *     another shard's answer ─▶ finishOutboxTask ────┤
+ *     a second later ────────▶ flushFinishedTasks ───┼─▶ decided
+ *                                    ▲               │
+ *                                  pause ◀───────────┴─ cannot be decided ── the fifth time ─▶ putAside, and the shard goes on
  *
- * Put aside is the run that the command is about: a record takes its timers and tasks out of the queues (history/execution/put-aside.ts). What is
- * about no run is tried again for ever, at the longest pause. Nobody waits for such a command, and it is never dropped.
+ * Put aside is the run that the command is about: a record takes its timers and tasks out of the queues
+ * (history/execution/put-aside.ts). What is about no run is tried again for ever, at the longest pause.
  */
-import type { Clock } from './ports.ts';
+import type { HistoryCommand, RunKey, StartActivityTask, StartWorkflowTask } from '../history/commands.ts';
+import type { HistoryCore } from '../history/history-core.ts';
+import type { AskFailure } from './asks.ts';
+import { FailedAttempts } from './failed-attempts.ts';
+import type { Clock, Random } from './ports.ts';
+import type { Tenure } from './tenure.ts';
+import { FAILURES_MAX } from './tries.ts';
+import { WallAlarm } from './wall-alarm.ts';
 
-export const OWN_COMMAND_ATTEMPTS_MAX = 5;
-const RETRY_DELAY_MS = 200;
-const RETRY_DELAY_MS_MAX = 60_000;
-/** Past it, what has not failed for a while is forgotten: it has succeeded since, or there was no need of it any more. */
-const COUNTED_COMMANDS_KEPT = 10_000;
-const FORGOTTEN_AFTER_MS = 10 * RETRY_DELAY_MS_MAX;
+export type OwnCommandsOptions = {
+  readonly core: HistoryCore;
+  readonly tenure: Tenure<HistoryCommand>;
+  readonly clock: Clock;
+  readonly random: Random;
+};
 
-type Failures = { readonly count: number; readonly lastMs: number };
+/** Lazy completions that no record took along are journaled after this pause. */
+const FLUSH_DELAY_MS = 1_000;
+/** Until its run is put aside, a timer that cannot be decided stays out of the way. */
+const PUT_ASIDE_GRACE_MS = 60_000;
 
 export class OwnCommands {
-  readonly #clock: Clock;
-  /**
-   * By what was attempted, the latest at the end. Whatever fails again and again stays counted, however much there is of it: it is in the
-   * shard's state as well, and were its count lost, nothing of it would ever be put aside.
-   */
-  readonly #failures = new Map<string, Failures>();
-  #forgottenAtMs = -Infinity;
+  readonly #core: HistoryCore;
+  readonly #tenure: Tenure<HistoryCommand>;
+  readonly #random: Random;
+  readonly #attempts: FailedAttempts;
+  readonly #alarm: WallAlarm;
+  /** A flush is to come, or waits to be decided. */
+  #flushing = false;
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor({ core, tenure, clock, random }: OwnCommandsOptions) {
+    this.#core = core;
+    this.#tenure = tenure;
+    this.#random = random;
+    this.#attempts = new FailedAttempts(clock);
+    this.#alarm = new WallAlarm(
+      clock,
+      () => tenure.nowMs(),
+      () => this.#fire(),
+    );
   }
 
-  /** Another attempt has failed: the pause before the next one; undefined when there have been enough. */
-  pauseMs(name: string, attemptsMax: number = OWN_COMMAND_ATTEMPTS_MAX): number | undefined {
-    const nowMs = this.#clock.monoMs();
-    const count = (this.#failures.get(name)?.count ?? 0) + 1;
-    this.#failures.delete(name);
-    this.#forget(nowMs);
-    if (count >= attemptsMax) return undefined;
-    this.#failures.set(name, { count, lastMs: nowMs });
-    return Math.min(RETRY_DELAY_MS * 2 ** (count - 1), RETRY_DELAY_MS_MAX);
+  /** Undefined: accepted. */
+  submit(command: HistoryCommand): AskFailure | undefined {
+    const failure = this.#tenure.submit(command);
+    if (failure === undefined && command.kind === 'finishOutboxTask' && !this.#flushing) this.#flushLater();
+    return failure;
   }
 
-  #forget(nowMs: number): void {
-    if (this.#failures.size < COUNTED_COMMANDS_KEPT || nowMs < this.#forgottenAtMs + RETRY_DELAY_MS_MAX) return;
-    this.#forgottenAtMs = nowMs;
-    for (const [name, { lastMs }] of this.#failures) {
-      if (lastMs > nowMs - FORGOTTEN_AFTER_MS) return;
-      this.#failures.delete(name);
-    }
+  putAside(key: RunKey, failedCommand: string, taskId: number, reason: string): void {
+    this.submit({ kind: 'putAside', key, failedCommand, taskId, reason });
+  }
+
+  /** Timers follow memory, not the log: what is due together is decided together, and goes into one append. */
+  accepted(command: HistoryCommand | undefined, wrote: boolean): void {
+    // A timer that wrote nothing was gone, or the clock went back and it is not due any more: no record arms the next one.
+    if (wrote || command?.kind === 'fireTimer') this.armTimer();
+    // Not before it is decided: in doubt that is when the log answers, which may take hours. Again, for one record may not hold them all.
+    if (command?.kind === 'flushFinishedTasks') this.#flushLater();
+  }
+
+  armTimer(): void {
+    this.#alarm.set(this.#core.nextTimer()?.fireTimeMs ?? Infinity);
+  }
+
+  close(): void {
+    this.#alarm.set(Infinity);
+  }
+
+  /** One due timer at a time: its record moves the heap on, and that arms the next. */
+  #fire(): void {
+    const due = this.#core.nextTimer();
+    if (due === undefined) return;
+    const { fireTimeMs, taskId } = due;
+    this.submit({ kind: 'fireTimer', fireTimeMs, taskId, newRunId: this.#random.nonce(), jitter: this.#random.fraction() });
+  }
+
+  #flushLater(): void {
+    this.#flushing = true;
+    this.#tenure.after(FLUSH_DELAY_MS, () => {
+      this.#flushing = this.#core.hasFinishedTasks;
+      if (this.#flushing) this.submit({ kind: 'flushFinishedTasks' });
+    });
+  }
+
+  // ── What cannot be decided ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Tried again after a pause, and in the end put aside: one workflow must not stop the shard. */
+  undecided(command: HistoryCommand, reason: string): void {
+    const key = command.kind === 'putAside' ? undefined : this.#core.keyOf(command);
+    const taskId = 'taskId' in command ? command.taskId : 0;
+    const name = `${command.kind} ${taskId === 0 ? (key?.runId ?? '') : taskId}`;
+    const pauseMs = this.#attempts.pauseMs(name, key === undefined ? Infinity : FAILURES_MAX);
+    // A timer's next attempt is made by the alarm, and those that are due meanwhile are not kept waiting.
+    if (command.kind === 'fireTimer') {
+      this.#core.postponeTimer(taskId, this.#tenure.nowMs() + (pauseMs ?? PUT_ASIDE_GRACE_MS));
+      this.armTimer();
+    } else if (pauseMs !== undefined) this.#tenure.after(pauseMs, () => this.submit(command));
+    if (pauseMs === undefined && key !== undefined) this.putAside(key, command.kind, taskId, reason);
+  }
+
+  /** Matching tries a start again and again, and every poll that it tries with waits for nothing. */
+  startUndecided(command: StartWorkflowTask | StartActivityTask, reason: string): void {
+    const key = this.#core.keyOf(command);
+    const name = `${command.kind} ${key?.runId} ${command.scheduledEventId}`;
+    if (key !== undefined && this.#attempts.pauseMs(name) === undefined) this.putAside(key, command.kind, 0, reason);
   }
 }

@@ -48,6 +48,11 @@ export interface CommitSubscriber<Record> {
 export interface PartitionShell<Command, Reply, Effect> extends EffectSink<Reply, Effect> {
   /** Memory is complete and the partition is ours: offer what is pending, arm timers. */
   activated(epoch: number): void;
+  /**
+   * A command, or a cancellation (undefined), has taken effect in memory. Its record, if it `wrote` one, need not be committed: this is the
+   * place for what follows memory and stays inside, such as timers. Called for each command: cheap.
+   */
+  accepted(command: Command | undefined, wrote: boolean): void;
   /** A command could not be decided, or its record not be written: nothing happened. It has been logged, and who asked has been told. */
   undecided(askId: number, command: Command, reason: string): void;
   /** This memory is dropped (ownership lost, doubt, shutdown): stop its timers. Nothing else is called afterwards. */

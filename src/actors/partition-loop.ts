@@ -305,28 +305,27 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       // Whoever waited is gone: what is left of the wait ends with its deadline.
       return this.#logger.error('a cancellation could not be decided', { error: error instanceof Error ? error : String(error) });
     }
-    this.#apply({ askId, bytes: 0 }, handled, encoded);
+    this.#apply({ askId, bytes: 0, command: undefined }, handled, encoded);
   }
 
   /** From here on it has happened. */
   #apply(
-    { askId, bytes }: Pick<CommandMail<Command>, 'askId' | 'bytes'>,
+    { askId, bytes, command }: Pick<CommandMail<Command | undefined>, 'askId' | 'bytes' | 'command'>,
     handled: Handled<Record, Reply, Effect>,
     encoded: EncodedRecord | undefined,
   ): void {
+    if (encoded !== undefined) this.#owner.wrote(encoded.timeMs);
+    this.#core.accept(handled);
+    this.#shell.accepted(command, encoded !== undefined);
     switch (handled.kind) {
       case 'commit':
         assert(encoded !== undefined, 'a record is encoded before it is accepted');
-        this.#owner.wrote(encoded.timeMs);
-        this.#core.accept(handled);
         this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects, bytes);
         return this.#silence.begins();
       case 'answer':
-        this.#core.accept(handled);
         this.#window.hold(askId, handled.reply, handled.effects, bytes);
         return this.#silence.begins();
       case 'wait':
-        this.#core.accept(handled);
         if (handled.barrier) {
           this.#window.hold(NOBODY, undefined, handled.effects, bytes);
           return this.#silence.begins();

@@ -21,7 +21,7 @@ import type { HistoryReply } from '../history/replies.ts';
 import { isTimer, type TransferTask } from '../history/tasks.ts';
 import type { Logger } from '../observability/logger.ts';
 import { type AskFailure, isAskFailure } from './asks.ts';
-import { OWN_COMMAND_ATTEMPTS_MAX } from './own-commands.ts';
+import { backOffMs, failedOnceMore, FAILURES_MAX, firstTry, nextTry, type Tries } from './tries.ts';
 import type { TaskQueue } from '../history/generated/public-api.ts';
 import type { CommitSubscriber } from './partition-core.ts';
 import type { Clock, Random, Timer } from './ports.ts';
@@ -60,10 +60,6 @@ export type TransferQueueOptions = {
 
 type DispatchTask = Extract<TransferTask, { readonly kind: 'workflowTask' | 'activityTask' }>;
 type OutboxTask = Exclude<TransferTask, DispatchTask>;
-
-/** `failures`: attempts that will hardly end otherwise next time. */
-type Tries = { readonly attempt: number; readonly failures: number };
-const firstTry: Tries = { attempt: 1, failures: 0 };
 
 const DELIVERY_TIMEOUT_MS = 10_000;
 const RETRY_DELAY_MS = 100;
@@ -154,7 +150,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
 
   /** Trying again will hardly help: the task is tried some more times and then put aside. */
   #hopeless(task: TransferTask, tries: Tries, reason: string): void {
-    if (tries.failures >= OWN_COMMAND_ATTEMPTS_MAX) this.#options.shard.putAside(task, reason);
+    if (tries.failures >= FAILURES_MAX) this.#options.shard.putAside(task, reason);
     else this.#retry(task, tries, reason);
   }
 
@@ -245,13 +241,13 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
 
   #retry(task: TransferTask, tries: Tries, reason: string): void {
     if (this.#closed) return;
-    const { attempt, failures } = tries;
+    const { attempt } = tries;
     if (attempt >= WARN_ATTEMPT) this.#warn(task, attempt, reason);
     const delayMsMax = Math.max(RETRY_DELAY_MS_MAX, this.#retries.size * RETRY_DELAY_MS_PER_TASK);
-    const delayMs = Math.min(RETRY_DELAY_MS * 2 ** (attempt - 1), delayMsMax) * (0.8 + 0.4 * this.#options.random.fraction());
+    const delayMs = backOffMs(attempt, RETRY_DELAY_MS, delayMsMax) * (0.8 + 0.4 * this.#options.random.fraction());
     const timer = this.#options.clock.after(delayMs, () => {
       this.#retries.delete(timer);
-      this.#run(task, { attempt: attempt + 1, failures });
+      this.#run(task, nextTry(tries));
     });
     this.#retries.add(timer);
   }
@@ -276,10 +272,6 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   #deadlineMs(): number {
     return this.#options.clock.monoMs() + DELIVERY_TIMEOUT_MS;
   }
-}
-
-function failedOnceMore({ attempt, failures }: Tries): Tries {
-  return { attempt, failures: failures + 1 };
 }
 
 function outcomeOf(task: OutboxTask, reply: HistoryReply | AskFailure): OutboxOutcome | undefined {

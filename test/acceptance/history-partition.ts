@@ -120,6 +120,7 @@ export class LivePartition {
         act: () => {},
         activated: () => {},
         deactivated: () => {},
+        accepted: () => {},
         undecided: () => {},
       },
       subscribers: [],

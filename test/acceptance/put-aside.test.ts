@@ -90,6 +90,7 @@ async function append(database: string, shard: number, records: readonly History
         answer: () => {},
         act: () => {},
         activated: () => active.resolve(),
+        accepted: () => {},
         undecided: () => {},
         deactivated: () => {},
       },

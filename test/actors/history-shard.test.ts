@@ -3,7 +3,8 @@ import { isAskFailure } from '../../src/actors/asks.ts';
 import { CommandBudget } from '../../src/actors/command-budget.ts';
 import { systemSearchAttributes } from '../../src/cluster/search-attributes.ts';
 import { defaultPartitionLimits } from '../../src/actors/partition-limits.ts';
-import { HistoryShard, type Registry } from '../../src/actors/history-shard.ts';
+import { HistoryShard } from '../../src/actors/history-shard.ts';
+import type { Registry } from '../../src/actors/history-memory.ts';
 import { LogError } from '../../src/actors/log.ts';
 import { Router, type HistoryAnswer } from '../../src/actors/router.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
@@ -34,6 +35,15 @@ import { turns, until } from '../support/event-loop.ts';
 const topic = 'test.history';
 const layout = { historyShards: 2, matchingPartitions: 1, taskQueuePartitions: 1 };
 
+type BenchOptions = {
+  readonly log?: MemoryLog | undefined;
+  readonly cacheBytesMax?: number | undefined;
+  readonly wire?: typeof historyWire;
+  readonly codec?: typeof historyCodec;
+  readonly budget?: CommandBudget;
+  readonly limits?: Partial<HistoryLimits>;
+};
+
 /** Shard 1 with a matching host that takes every task, and with a shard 2 that waits for the test. */
 class Bench {
   readonly log: MemoryLog;
@@ -50,13 +60,8 @@ class Bench {
   /** What matching answers to a query. */
   onQuery: (query: DispatchQuery) => QueryAnswer | StickyUnavailable | MatchingRejected = () => ({ kind: 'stickyUnavailable' });
 
-  constructor(
-    log = new MemoryLog(),
-    cacheBytesMax = 1024 * 1024,
-    wire = historyWire,
-    budget = new CommandBudget(),
-    limits: Partial<HistoryLimits> = {},
-  ) {
+  constructor({ log = new MemoryLog(), cacheBytesMax = 1024 * 1024, wire = historyWire, ...given }: BenchOptions = {}) {
+    const { codec = historyCodec, budget = new CommandBudget(), limits = {} } = given;
     this.log = log;
     const matching = this.router.matching.sink(0);
     this.router.matching.attach(0, {
@@ -81,7 +86,7 @@ class Bench {
       topic,
       owner: 'test',
       log,
-      codec: historyCodec,
+      codec,
       claims: jsonClaims,
       wire,
       limits: { ...defaultHistoryLimits, ...limits },
@@ -155,7 +160,11 @@ afterEach(async () => {
 });
 
 async function open(log?: MemoryLog, cacheBytesMax?: number): Promise<Bench> {
-  const bench = new Bench(log, cacheBytesMax);
+  return await openWith({ log, cacheBytesMax });
+}
+
+async function openWith(options: BenchOptions): Promise<Bench> {
+  const bench = new Bench(options);
   benches.push(bench);
   return await bench.started();
 }
@@ -251,7 +260,7 @@ describe('a clock that is set back by an hour', () => {
     const first = await open();
     await first.start('wf', 1_000);
     await first.shard.actor.drain();
-    const second = new Bench(first.log);
+    const second = new Bench({ log: first.log });
     benches.push(second);
     second.clock.wallAheadMs -= 3_600_000;
     await second.started();
@@ -306,9 +315,7 @@ describe('a timer that cannot be decided', () => {
   };
 
   async function openBroken(log?: MemoryLog): Promise<Bench> {
-    const bench = new Bench(log, undefined, brokenWire);
-    benches.push(bench);
-    return await bench.started();
+    return await openWith({ log, wire: brokenWire });
   }
 
   async function pass(bench: Bench, ms: number): Promise<void> {
@@ -364,15 +371,14 @@ describe('a timer that cannot be decided', () => {
 
 test('a workflow task that cannot be started is asked for a few times, then its workflow is put aside', async () => {
   const identity = 'poison';
-  const bench = new Bench(undefined, undefined, {
+  const brokenWire: typeof historyWire = {
     ...historyWire,
     encodeEvent(event) {
       if (event.type === 'workflowTaskStarted' && event.attributes.identity === identity) throw new RangeError('planted');
       return historyWire.encodeEvent(event);
     },
-  });
-  benches.push(bench);
-  await bench.started();
+  };
+  const bench = await openWith({ wire: brokenWire });
   await bench.start('wf');
   await until(() => bench.offered.length === 1);
   const [offered] = bench.offered;
@@ -430,9 +436,7 @@ describe('the outbox of a shard', () => {
 });
 
 test('tasks that ended without a record are journaled to the last one, however few of them one record takes', async () => {
-  const bench = new Bench(undefined, undefined, undefined, undefined, { finishedTasksPerRecordMax: 2 });
-  benches.push(bench);
-  await bench.started();
+  const bench = await openWith({ limits: { finishedTasksPerRecordMax: 2 } });
   const key = await bench.start('wf');
   await until(() => bench.offered.length === 1);
   const children = Array.from({ length: 5 }, (_, index) => startChild({ workflowId: childIds[index] ?? '', namespaceId }));
@@ -451,13 +455,35 @@ test('tasks that ended without a record are journaled to the last one, however f
   expect(flushed.map(({ value, schema }) => historyCodec.decode(value, schema).finishedTaskIds.length)).toEqual([2, 2, 1]);
 });
 
+test('finished tasks that cannot be journaled are tried again ever more slowly', async () => {
+  const brokenCodec: typeof historyCodec = {
+    ...historyCodec,
+    encode(record) {
+      if (record.runs.length === 0) throw new RangeError('planted');
+      return historyCodec.encode(record);
+    },
+  };
+  const bench = await openWith({ codec: brokenCodec });
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  await complete(bench, await startedTask(bench), [startChild({ workflowId: childId ?? '', namespaceId })]);
+  await until(() => bench.asked.length === 1);
+  expect(await bench.ask(terminateWorkflow({ key }))).toEqual({ kind: 'done' });
+  bench.answer(bench.asked[0]?.askId ?? 0, { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'there is none' } });
+  for (let tenth = 0; tenth < 150; tenth++) {
+    await turns(5);
+    bench.clock.advance(100);
+  }
+  // After 1 s, and then after pauses of 0.2, 0.4, … 6.4 s.
+  expect(bench.errors).toHaveLength(7);
+  expect(bench.errors[0]).toContain('flushFinishedTasks');
+});
+
 test('queries that wait for a log that does not answer stay in the budget', async () => {
   const queryBytes = 256 * 1024;
   const budget = new CommandBudget(64 * queryBytes, 32 * queryBytes);
   const log = new MemoryLog({ exclusive: false });
-  const bench = new Bench(log, undefined, undefined, budget);
-  benches.push(bench);
-  await bench.started();
+  const bench = await openWith({ log, budget });
   const key = await bench.start('wf');
   await until(() => bench.offered.length === 1);
   await complete(bench, await startedTask(bench), []);
@@ -498,9 +524,7 @@ test('a query that waits for a log that does not answer hears so', async () => {
 
 test('an hour in doubt makes no work of its own', async () => {
   const budget = new CommandBudget();
-  const bench = new Bench(undefined, undefined, undefined, budget);
-  benches.push(bench);
-  await bench.started();
+  const bench = await openWith({ budget });
   const key = await bench.start('wf');
   await until(() => bench.offered.length === 1);
   await complete(bench, await startedTask(bench), [startChild({ workflowId: childId ?? '', namespaceId })]);
@@ -599,7 +623,7 @@ describe('pages of history', () => {
     const first = await open(log);
     const key = await first.start('wf');
     expect(await first.eventsOf(key)).toBe(2);
-    const second = new Bench(log);
+    const second = new Bench({ log });
     benches.push(second);
     second.shard.actor.start();
     for (let step = 1; second.shard.actor.status().state !== 'active'; step++) {

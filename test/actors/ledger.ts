@@ -198,6 +198,7 @@ export function ledgerMemory(
       else happened({ kind: 'dispatched', id: effect.id });
     },
     activated: (epoch) => happened({ kind: 'activated', epoch }),
+    accepted: () => {},
     undecided: (askId, command, reason) => happened({ kind: 'undecided', own: askId === NOBODY, command: command.kind, reason }),
     deactivated: () => happened({ kind: 'deactivated' }),
   };

@@ -97,6 +97,7 @@ const loop = new PartitionLoop<Command, Reply, number, never>({
       act: () => {},
       activated: () => {},
       deactivated: () => {},
+      accepted: () => {},
       undecided: () => {},
     },
     subscribers: [{ committed: () => {} }],

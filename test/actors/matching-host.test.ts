@@ -318,6 +318,14 @@ describe('a poll whose caller leaves', () => {
       await turns();
     }
     expect(bench.shard.asked[0]?.command).toMatchObject({ kind: 'withdrawActivityStart', pollRequestId: 'p1' });
+    // A bug that it meets then is the first one.
+    bench.shard.answer({ kind: 'internal', message: 'a bug' });
+    for (let second = 0; second < 20 && bench.shard.asked.length === 0; second++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(1_000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(bench.shard.asked[0]?.command).toMatchObject({ kind: 'withdrawActivityStart', pollRequestId: 'p1' });
     bench.shard.answer({ kind: 'done' });
   });
 });
