@@ -30,7 +30,10 @@ export type StartAttributes = {
   readonly priority: Uint8Array | undefined;
 };
 
-/** Values of `temporal.api.enums.v1.WorkflowIdReusePolicy` (1 allow, 2 failed only, 3 reject) and `…ConflictPolicy` (1 fail, 2 use, 3 terminate); defaults applied, TERMINATE_IF_RUNNING already translated by the edge. */
+/**
+ * Values of `temporal.api.enums.v1.WorkflowIdReusePolicy` (1 allow, 2 failed only, 3 reject) and `WorkflowIdConflictPolicy` (1 fail, 2 use,
+ * 3 terminate). The edge has applied the defaults and translated TERMINATE_IF_RUNNING.
+ */
 export type IdPolicies = { readonly reusePolicy: 1 | 2 | 3; readonly conflictPolicy: 1 | 2 | 3 };
 
 export type ParentLink = {
@@ -285,7 +288,8 @@ export type DescribeWorkflow = { readonly kind: 'describeWorkflow'; readonly key
 
 /**
  * Where a run's history stands. Reply: HistoryPosition at once, or, with `waitBeyondEventId` >= 0, as soon as the run has an event
- * beyond that id or is closed (`waitForClose`: only when closed). The shell ends waits at their deadline with the position as it is.
+ * beyond that id or is closed (`waitForClose`: only when closed). The router answers `deadline` when the wait's
+ * time is over.
  */
 export type GetHistoryPosition = {
   readonly kind: 'getHistoryPosition';

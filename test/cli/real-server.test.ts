@@ -7,24 +7,19 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import * as activities from '../../examples/hello/activities.ts';
 import { hello } from '../../examples/hello/workflows.ts';
 import { freePort } from '../support/server-process.ts';
 import { Child } from './child.ts';
+import { childrenOfEachTest } from './children-of-test.ts';
 
 const bin = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
 const workflowsPath = fileURLToPath(new URL('../../examples/hello/workflows.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'perdure-real-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const children: Child[] = [];
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    child.process.kill('SIGKILL');
-    await child.exit;
-  }
-});
+const children = childrenOfEachTest();
 
 async function startDev(...flags: readonly string[]): Promise<{ child: Child; address: string }> {
   const child = new Child(bin, ['server', 'start-dev', '--port', '0', ...flags]);

@@ -3,20 +3,15 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { Child } from './child.ts';
+import { childrenOfEachTest } from './children-of-test.ts';
 
 const main = fileURLToPath(new URL('./stub-main.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'perdure-serve-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const children: Child[] = [];
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    child.process.kill('SIGKILL');
-    await child.exit;
-  }
-});
+const children = childrenOfEachTest();
 
 function start(line: readonly string[], how = 'serve', env: Readonly<Record<string, string>> = {}): Child {
   const child = new Child(process.execPath, [main, ...line], { STUB: how, ...env });
