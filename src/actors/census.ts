@@ -8,10 +8,11 @@
  *
  *     state                         not served
  *     failed, unassigned (lost)     at once
- *     restoring, replaying,         once it has lasted for `graceMs`: a doubt that is settled in two round trips is nobody's business
+ *     restoring, replaying,         once it has lasted for `toldAfterMs`: a doubt that is settled in two round trips is nobody's business
  *     claiming, draining, released
  */
 import type { Logger } from '../observability/logger.ts';
+import { partitionName } from './log.ts';
 import type { ClaimInLog } from './log-stretch.ts';
 import type { PartitionStatus } from './partition-owner.ts';
 import type { PartitionState } from './partition-life.ts';
@@ -65,7 +66,8 @@ export type CensusOptions = {
   readonly onFatal: (error: Error) => void;
 };
 
-const graceMs = 5_000;
+/** A partition that is not active is told of after this long. */
+const toldAfterMs = 5_000;
 const reminderIntervalMs = 60_000;
 const namesPerReminderMax = 10;
 
@@ -99,7 +101,7 @@ export class Census implements ServerCondition {
   /** To be called for every partition before any of them starts. */
   register(topic: string, partition: number): (status: PartitionStatus) => void {
     const entry: Entry = {
-      name: `${topic}/${partition}`,
+      name: partitionName({ topic, partition }),
       topic,
       status: undefined,
       inactiveSinceMs: this.#options.clock.monoMs(),
@@ -218,7 +220,7 @@ export class Census implements ServerCondition {
   #nextReviewMs(nowMs: number, reminding: boolean): number {
     let dueMs = reminding ? this.#remindedMs + reminderIntervalMs : Infinity;
     for (const entry of this.#entries) {
-      if (entry.status?.state !== 'active' && !isUnserved(entry, nowMs)) dueMs = Math.min(dueMs, entry.inactiveSinceMs + graceMs);
+      if (entry.status?.state !== 'active' && !isUnserved(entry, nowMs)) dueMs = Math.min(dueMs, entry.inactiveSinceMs + toldAfterMs);
     }
     return dueMs;
   }
@@ -248,7 +250,7 @@ function isUnserved({ status, inactiveSinceMs }: Entry, nowMs: number): boolean 
     case 'unassigned':
       return true;
     default:
-      return nowMs - inactiveSinceMs >= graceMs;
+      return nowMs - inactiveSinceMs >= toldAfterMs;
   }
 }
 

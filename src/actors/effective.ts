@@ -74,7 +74,7 @@ function readable({ value }: Stamped, claims: Pick<ClaimCodec, 'decode'>): boole
 
 /**
  * May derived data that stands at `stored` be replaced by data that stands at `mine`? Asked in the transaction that writes it, so that
- * a fenced owner that still runs cannot overwrite its successor's (T11).
+ * a fenced owner that still runs cannot overwrite its successor's (T11). Projections will; today only those of the simulation do.
  */
 export function mayReplace(stored: LogPosition | undefined, mine: LogPosition): boolean {
   if (stored === undefined) return true;

@@ -18,7 +18,7 @@ import type { CommitSubscriber } from './partition-core.ts';
 export const HISTORY_CACHE_BYTES_MAX = 256 * 1024 * 1024;
 
 /** The events of one journal record. */
-type Stretch = {
+type EventBatch = {
   readonly firstEventId: number;
   readonly eventCount: number;
   readonly offset: number;
@@ -26,7 +26,7 @@ type Stretch = {
   readonly events: PackedEvents | undefined;
 };
 
-type Batch = Linked<Batch> & Omit<Stretch, 'events'> & { readonly sizeBytes: number; events: PackedEvents | undefined };
+type KeptBatch = Linked<KeptBatch> & Omit<EventBatch, 'events'> & { readonly sizeBytes: number; events: PackedEvents | undefined };
 
 /** Events end to end: a typed array apiece would cost more than most events do. */
 type PackedEvents = {
@@ -53,9 +53,9 @@ export type RereadEvents = (offset: number, runId: string) => Promise<readonly U
 export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   readonly #cacheBytesMax: number;
   readonly #reread: RereadEvents;
-  readonly #runs = new Map<string, Batch[]>();
+  readonly #runs = new Map<string, KeptBatch[]>();
   /** Batches with bytes, oldest first. No Set: what was deleted at its front is passed over again by every later look at the front. */
-  readonly #cached = new LinkedList<Batch>();
+  readonly #cached = new LinkedList<KeptBatch>();
   #cacheBytes = 0;
 
   constructor(cacheBytesMax: number, reread: RereadEvents) {
@@ -87,7 +87,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     const packed = pack(events);
     const sizeBytes = packed.bytes.length + BATCH_OVERHEAD_BYTES;
     const links = { prev: undefined, next: undefined, linked: false };
-    const batch: Batch = { firstEventId, eventCount: events.length, sizeBytes, offset, events: packed, ...links };
+    const batch: KeptBatch = { firstEventId, eventCount: events.length, sizeBytes, offset, events: packed, ...links };
     const batches = this.#runs.get(runId);
     if (batches === undefined) this.#runs.set(runId, [batch]);
     else {
@@ -113,7 +113,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
 
   /** Events `firstEventId … lastEventId`, as many as the limits allow but at least one: at once when cached, else how to get them. */
   page(runId: string, firstEventId: number, lastEventId: number, limits: PageLimits): readonly Uint8Array[] | PageInLog {
-    const wanted = this.#stretch(runId, firstEventId, lastEventId);
+    const wanted = this.#batches(runId, firstEventId, lastEventId);
     if (wanted.every(isCached)) return cutPage(wanted, firstEventId, lastEventId, limits);
     const bytes = wanted.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
     return {
@@ -124,7 +124,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
 
   /** The same, if it is cached and the limit of bytes cuts nothing off. */
   smallPage(runId: string, firstEventId: number, lastEventId: number, limits: PageLimits): readonly Uint8Array[] | undefined {
-    const wanted = this.#stretch(runId, firstEventId, lastEventId);
+    const wanted = this.#batches(runId, firstEventId, lastEventId);
     if (!wanted.every(isCached)) return undefined;
     const events = cutPage(wanted, firstEventId, lastEventId, limits);
     const isWhole = events.length === Math.min(lastEventId - firstEventId + 1, limits.eventsMax);
@@ -132,13 +132,13 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     return isWhole && isSmall ? events : undefined;
   }
 
-  #stretch(runId: string, firstEventId: number, lastEventId: number): readonly Batch[] {
+  #batches(runId: string, firstEventId: number, lastEventId: number): readonly KeptBatch[] {
     const batches = this.#runs.get(runId) ?? [];
     return batches.slice(indexOfEvent(batches, firstEventId), indexOfEvent(batches, lastEventId) + 1);
   }
 
-  async #reload(runId: string, wanted: readonly Batch[], limits: PageLimits): Promise<readonly Stretch[]> {
-    const loaded: Stretch[] = [];
+  async #reload(runId: string, wanted: readonly KeptBatch[], limits: PageLimits): Promise<readonly EventBatch[]> {
+    const loaded: EventBatch[] = [];
     let events = 0;
     let bytes = 0;
     for (const batch of wanted) {
@@ -155,7 +155,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     while (this.#cacheBytes > this.#cacheBytesMax && this.#cached.first !== undefined) this.#drop(this.#cached.first);
   }
 
-  #drop(batch: Batch): void {
+  #drop(batch: KeptBatch): void {
     if (batch.events === undefined) return;
     batch.events = undefined;
     this.#cached.remove(batch);
@@ -163,12 +163,12 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   }
 }
 
-function isCached({ events }: Stretch): boolean {
+function isCached({ events }: EventBatch): boolean {
   return events !== undefined;
 }
 
 /** Index of the batch that holds the event, or of the last one when the id lies beyond the end. */
-function indexOfEvent(batches: readonly Batch[], eventId: number): number {
+function indexOfEvent(batches: readonly KeptBatch[], eventId: number): number {
   let low = 0;
   let high = batches.length - 1;
   while (low < high) {
@@ -179,7 +179,7 @@ function indexOfEvent(batches: readonly Batch[], eventId: number): number {
   return low;
 }
 
-function cutPage(batches: readonly Stretch[], firstEventId: number, lastEventId: number, limits: PageLimits): readonly Uint8Array[] {
+function cutPage(batches: readonly EventBatch[], firstEventId: number, lastEventId: number, limits: PageLimits): readonly Uint8Array[] {
   const events: Uint8Array[] = [];
   let bytes = 0;
   let nextEventId = firstEventId;

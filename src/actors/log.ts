@@ -21,6 +21,11 @@ export const APPEND_BYTES_MAX = 8 * 1024 * 1024;
 /** One partition of one topic; `partition` counts from 0. */
 export type PartitionId = { readonly topic: string; readonly partition: number };
 
+/** For people, and as a key. */
+export function partitionName({ topic, partition }: PartitionId): string {
+  return `${topic}/${partition}`;
+}
+
 /**
  * One record of a journal. `epoch` and `sequence` are stamped when the batch is sealed. On Kafka the fields become the headers
  * `perdure.schema`, `perdure.epoch`, `perdure.sequence`, `type`, `namespace`, `workflow-id`, `run-id`, all UTF-8 text; the last
@@ -110,11 +115,11 @@ export interface Log {
 }
 
 /** Offsets `from` to `to` are not in the log, though what stands before and behind them is: no fold can go on. */
-export function missingOffsets({ topic, partition }: PartitionId, from: number, to: number): LogError {
+export function missingOffsets(partition: PartitionId, from: number, to: number): LogError {
   const what = from === to ? `offset ${from} is` : `offsets ${from} to ${to} are`;
   return new LogError(
     'corrupt',
-    `${topic}/${partition} is damaged: ${what} missing from its middle. Something other than Perdure removed records: was the topic ` +
+    `${partitionName(partition)} is damaged: ${what} missing from its middle. Something other than Perdure removed records: was the topic ` +
       `compacted (cleanup.policy=compact), or were segments deleted? Setting it right does not bring them back: restore the topic from a copy`,
   );
 }

@@ -14,7 +14,7 @@ export type PartitionLimits = OwnerLimits & {
   /** A larger record is not written. */
   readonly recordBytesMax: number;
   /** When nothing could be let out for so long, whoever waits hears that the log does not answer, and so does whoever asks. */
-  readonly silenceMsMax: number;
+  readonly logSilenceMsMax: number;
 };
 
 export const defaultPartitionLimits: PartitionLimits = {
@@ -27,7 +27,7 @@ export const defaultPartitionLimits: PartitionLimits = {
   // Callers are promised the reason within 5 s. Two seconds are for what comes on top: the silence is counted from what is asked of the
   // log, and a flood makes late both the request that asks it (all of a connection's arrive together) and the turn in which the time is up.
   // Not less: leaders that are moved on purpose take a second, and whoever is told asks again.
-  silenceMsMax: 3_000,
+  logSilenceMsMax: 3_000,
   watchIntervalMs: 1_000,
   retryDelayMs: 50,
   retryDelayMsMax: 2_000,

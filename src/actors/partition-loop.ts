@@ -53,8 +53,12 @@ export type PartitionLoopOptions<Command, Reply, Record, Effect> = {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** For tests alone until executions are evicted: today all state is in memory. */
   readonly prefetch?: Prefetch<Command>;
-  /** The highest position of this journal that is known elsewhere (a checkpoint, a projection): the log must still hold it (T5). */
+  /**
+   * The highest position of this journal that is known elsewhere: the log must still hold it (T5). Nothing of the server knows one yet; a
+   * checkpoint or a projection will.
+   */
   readonly witness?: () => LogPosition | undefined;
   readonly onStatus?: (status: PartitionStatus) => void;
   readonly limits?: Partial<PartitionLimits>;
@@ -95,7 +99,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#share = new BudgetShare(this.#budget);
     this.#silence = new LogSilence({
       clock: options.clock,
-      silenceMsMax: this.#limits.silenceMsMax,
+      silenceMsMax: this.#limits.logSilenceMsMax,
       describe: (seconds) => this.#describeSilence(seconds),
       onSilent: (message, seconds) => this.#refuseWhileSilent(message, seconds),
     });
@@ -238,6 +242,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #takeUnparked(): void {
     const mails = this.#unparked;
     this.#unparked = [];
+    // Doubt comes from the log, never out of a decision: once this partition no longer serves here, memory was dropped with all who wait.
     for (const mail of mails) if (this.#owner.serving) this.#take(mail);
   }
 

@@ -27,7 +27,17 @@ import { Takeover } from './takeover.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { LogPosition } from './effective.ts';
-import type { AppendOutcome, BatchSource, Log, LogAttachment, LogError, PartitionId, SealedBatch, StoredRecord } from './log.ts';
+import {
+  partitionName,
+  type AppendOutcome,
+  type BatchSource,
+  type Log,
+  type LogAttachment,
+  type LogError,
+  type PartitionId,
+  type SealedBatch,
+  type StoredRecord,
+} from './log.ts';
 import type { ClaimInLog } from './log-stretch.ts';
 import type { OwnedMemory, OwnerFindings, Ownership } from './ownership.ts';
 import type { Next, PartitionState } from './partition-life.ts';
@@ -49,7 +59,10 @@ export type PartitionOwnerOptions = {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The highest position of this journal that is known elsewhere (a checkpoint, a projection): the log must still hold it (T5). */
+  /**
+   * The highest position of this journal that is known elsewhere: the log must still hold it (T5). Nothing of the server knows one yet; a
+   * checkpoint or a projection will.
+   */
   readonly witness?: () => LogPosition | undefined;
   readonly onStatus?: (status: PartitionStatus) => void;
   readonly limits: OwnerLimits;
@@ -228,7 +241,7 @@ export class PartitionOwner implements BatchSource {
   }
 
   name(): string {
-    return `${this.#options.partition.topic}/${this.#options.partition.partition}`;
+    return partitionName(this.#options.partition);
   }
 
   // ── For the log ────────────────────────────────────────────────────────────────────────────────────────────────────────────

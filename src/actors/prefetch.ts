@@ -5,6 +5,8 @@
  *                    └ no ─▶ parked by key ─▶ loaded ─▶ all of that key, in order
  *
  * Commands of other keys overtake; those of one key never do.
+ *
+ * No actor of the server brings a `Prefetch` yet: all state is in memory. It is how executions that were evicted will come back.
  */
 import { NOBODY } from './asks.ts';
 import type { CommandMail } from './mailbox.ts';

@@ -30,7 +30,10 @@ export type TakeoverOptions = {
   readonly owner: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** The highest position of this journal that is known elsewhere (a checkpoint, a projection): the log must still hold it (T5). */
+  /**
+   * The highest position of this journal that is known elsewhere: the log must still hold it (T5). Nothing of the server knows one yet; a
+   * checkpoint or a projection will.
+   */
   readonly witness?: () => LogPosition | undefined;
   readonly journal: JournalFold;
   readonly appends: Appends;

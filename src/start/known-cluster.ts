@@ -1,6 +1,6 @@
 /** What `<prefix>.cluster` says about the cluster, read without claiming it. */
 import { withoutCluster } from '../actors/census.ts';
-import { LogError } from '../actors/log.ts';
+import { LogError, partitionName } from '../actors/log.ts';
 import { readJournal } from './read-journal.ts';
 import { ClusterState, type ClusterIdentity } from '../cluster/cluster-state.ts';
 import { clusterTopic } from '../topics/catalogue.ts';
@@ -33,7 +33,7 @@ export async function readKnownCluster(log: Log, prefix: string, claims: ClaimCo
     });
   } catch (error) {
     if (!(error instanceof Error) || (error instanceof LogError && error.recoverable)) throw error;
-    throw withoutCluster(`${partition.topic}/${partition.partition}`, error);
+    throw withoutCluster(partitionName(partition), error);
   }
   return { identity: state.identity, owner };
 }

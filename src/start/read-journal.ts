@@ -1,6 +1,6 @@
 /** Reading a journal as its owner would fold it, without claiming it: for whoever only wants to know what it says. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { LogError, missingOffsets } from '../actors/log.ts';
+import { LogError, missingOffsets, partitionName } from '../actors/log.ts';
 import { OwnerPosition } from '../actors/owner-position.ts';
 import type { ClaimCodec } from '../actors/claim.ts';
 import type { Verdict } from '../actors/effective.ts';
@@ -21,7 +21,7 @@ const SHORT_READ_PAUSE_MS = 50;
 
 /** Up to the end that the log has now. Throws LogError `corrupt` when the journal's beginning is gone. */
 export async function readJournal({ log, partition, claims, onCounted }: JournalReading): Promise<void> {
-  const name = `${partition.topic}/${partition.partition}`;
+  const name = partitionName(partition);
   const { start, end } = await log.bounds(partition);
   if (start > 0) throw new LogError('corrupt', `${name} starts at offset ${start}: what stood before is gone, and there is no checkpoint`);
   const position = new OwnerPosition();

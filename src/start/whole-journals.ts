@@ -7,7 +7,7 @@
  *
  * A start that went on would serve an empty cluster in place of one that lost its workflows, without a word.
  */
-import { LogError } from '../actors/log.ts';
+import { LogError, partitionName } from '../actors/log.ts';
 import { readJournal } from './read-journal.ts';
 import type { Census } from '../actors/census.ts';
 import type { ClaimCodec } from '../actors/claim.ts';
@@ -31,7 +31,7 @@ export async function checkWholeJournals(check: JournalsToCheck): Promise<void> 
     await Promise.all(partitions.map(async (id, index) => (ends[index] === 0 ? undefined : await onlyClaims(check, id))));
     return;
   }
-  const empty = partitions.filter((_, index) => ends[index] === 0).map(nameOf);
+  const empty = partitions.filter((_, index) => ends[index] === 0).map(partitionName);
   if (empty.length === 0) return;
   throw new LogError(
     'corrupt',
@@ -49,7 +49,7 @@ async function onlyClaims({ log, claims, clusterTopic }: JournalsToCheck, partit
       if (verdict === 'claim') return 'go on';
       throw new LogError(
         'corrupt',
-        `${nameOf(partition)} holds records (${record.type} at offset ${record.offset}), but ${clusterTopic} knows of no cluster: it was ` +
+        `${partitionName(partition)} holds records (${record.type} at offset ${record.offset}), but ${clusterTopic} knows of no cluster: it was ` +
           `deleted and made anew, and namespaces, search attributes and the key of task tokens are gone. ${wayOut}`,
       );
     },
@@ -71,7 +71,3 @@ export function checkFirstStart(census: Pick<Census, 'neverActive'>): void {
 
 const wayOut =
   'Restore the topic; or start a new cluster under another perdure.kafka.topicPrefix; or, if all workflows may go, delete the topics of this prefix';
-
-function nameOf({ topic, partition }: PartitionId): string {
-  return `${topic}/${partition}`;
-}

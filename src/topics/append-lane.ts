@@ -18,6 +18,7 @@ import {
   type LogAttachment,
   type PartitionId,
   type SealedBatch,
+  partitionName,
 } from '../actors/log.ts';
 
 /** A batch on its way, and whom to tell. */
@@ -167,7 +168,7 @@ export class AppendLane {
     let alone = false;
     for (let slot = this.#queue.shift(); slot !== undefined; slot = this.#queue.shift()) {
       if (slot.detached) continue;
-      const name = `${slot.partition.topic}/${slot.partition.partition}`;
+      const name = partitionName(slot.partition);
       // A broker that finds a partition twice in one request appends one of the batches, and tells both its offset.
       const full = alone || bytes + APPEND_BYTES_MAX > requestBytesMax || partitions.has(name);
       if (full || (slot.suspect && batches.length > 0)) {

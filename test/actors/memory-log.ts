@@ -1,5 +1,5 @@
 /** The log port in a few lines, for tests that need nothing to go wrong. */
-import { LogError } from '../../src/actors/log.ts';
+import { LogError, partitionName } from '../../src/actors/log.ts';
 import type { BatchSource, Log, LogAttachment, LogBounds, PartitionId, StoredRecord } from '../../src/actors/log.ts';
 
 export class MemoryLog implements Log {
@@ -63,7 +63,7 @@ export class MemoryLog implements Log {
   }
 
   records(partition: PartitionId): StoredRecord[] {
-    const name = `${partition.topic}/${partition.partition}`;
+    const name = partitionName(partition);
     let records = this.partitions.get(name);
     if (records === undefined) this.partitions.set(name, (records = []));
     return records;

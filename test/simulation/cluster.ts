@@ -28,7 +28,7 @@ export const simLimits: PartitionLimits = {
   openRecordsMax: 12,
   heldMax: 30,
   recordBytesMax: 3_000,
-  silenceMsMax: 400,
+  logSilenceMsMax: 400,
   watchIntervalMs: 300,
   retryDelayMs: 10,
   retryDelayMsMax: 100,

@@ -15,7 +15,7 @@
  *
  * A batch is in the log whole or not at all. Reads may lag, come in small pieces, or fail. The tail is lost only when a scenario says so.
  */
-import { LogError } from '../../src/actors/log.ts';
+import { LogError, partitionName } from '../../src/actors/log.ts';
 import type {
   AppendOutcome,
   BatchSource,
@@ -67,7 +67,7 @@ export class SimBroker {
   }
 
   records(id: PartitionId): StoredRecord[] {
-    const name = `${id.topic}/${id.partition}`;
+    const name = partitionName(id);
     let records = this.#partitions.get(name);
     if (records === undefined) this.#partitions.set(name, (records = []));
     return records;
@@ -90,14 +90,14 @@ export class SimBroker {
 
   /** What compaction does to a journal. */
   remove(id: PartitionId, from: number, to: number): void {
-    for (let offset = from; offset <= to; offset++) this.#removed.add(`${id.topic}/${id.partition}/${offset}`);
+    for (let offset = from; offset <= to; offset++) this.#removed.add(`${partitionName(id)}/${offset}`);
     this.world.trace(`log ${id.partition} loses ${from} to ${to} from its middle`);
   }
 
   /** What is left of the records from `from` to below `to`. */
   left(id: PartitionId, from: number, to: number): StoredRecord[] {
     const records = this.records(id).slice(from, to);
-    return this.#removed.size === 0 ? records : records.filter(({ offset }) => !this.#removed.has(`${id.topic}/${id.partition}/${offset}`));
+    return this.#removed.size === 0 ? records : records.filter(({ offset }) => !this.#removed.has(`${partitionName(id)}/${offset}`));
   }
 
   fate(): AppendFate {

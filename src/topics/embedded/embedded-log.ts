@@ -7,7 +7,7 @@
  * (disk full, I/O error) is never tried again, since nobody knows what it left behind: the log stops, every later append is refused,
  * and the next start reads what is really there.
  */
-import { LogError, missingOffsets } from '../../actors/log.ts';
+import { LogError, missingOffsets, partitionName } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import { AppendLane, LaneSlot } from '../append-lane.ts';
 import { inSlices } from '../in-slices.ts';
@@ -137,7 +137,7 @@ class EmbeddedLog implements Log {
 
   #partition(id: PartitionId): Partition {
     const partition = this.#partitions.get(id.topic)?.[id.partition];
-    assert(partition !== undefined, `${describe(id)} is in the catalogue`);
+    assert(partition !== undefined, `${partitionName(id)} is in the catalogue`);
     return partition;
   }
 }
@@ -158,9 +158,5 @@ function* decodeRows(rows: readonly JournalRow[], fromOffset: number): Generator
 }
 
 function outOfRange(id: PartitionId, offset: number, { start, end }: Partition): LogError {
-  return new LogError('out-of-range', `${describe(id)} holds offsets ${start} to ${end - 1}; asked was ${offset}`);
-}
-
-function describe({ topic, partition }: PartitionId): string {
-  return `${topic}/${partition}`;
+  return new LogError('out-of-range', `${partitionName(id)} holds offsets ${start} to ${end - 1}; asked was ${offset}`);
 }

@@ -8,7 +8,7 @@
  * for it any more, however long a request may take.
  */
 import { isIP } from 'node:net';
-import { LogError } from '../../actors/log.ts';
+import { LogError, partitionName } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import { BrokerLine } from './broker-line.ts';
 import { clientConfig } from './client-options.ts';
@@ -41,7 +41,7 @@ type InnerCluster = Cluster & {
 };
 
 /** A broker that owes an answer for this long is asked about. */
-const silenceMsMax = 1_000;
+const brokerSilenceMsMax = 1_000;
 /** Of connecting, login and request together, in request timeouts: kafkajs does not limit a login. */
 const requestTimeoutsMax = 2;
 /** Who has told so often in a row is asked again only when nobody else can be. */
@@ -87,7 +87,7 @@ export class DataPlane {
 
   /** The broker that led this partition when last asked; undefined when that is known to be stale. */
   leader(id: PartitionId): number | undefined {
-    return this.#leaders.get(keyOf(id));
+    return this.#leaders.get(partitionName(id));
   }
 
   /** Why `leader` knows none. */
@@ -99,7 +99,7 @@ export class DataPlane {
   /** Its leader is not what we thought: it has none until the next refresh. */
   forget(id: PartitionId): void {
     const leaders = new Map(this.#leaders);
-    leaders.delete(keyOf(id));
+    leaders.delete(partitionName(id));
     this.#leaders = leaders;
   }
 
@@ -153,7 +153,7 @@ export class DataPlane {
     const ask = async (address: string): Promise<readonly [string, Buffer]> => [address, await this.#line(address, 'read').send(request)];
     let answer: readonly [string, Buffer];
     try {
-      answer = await firstAnswer(this.#whoToAsk(), ask, silenceMsMax);
+      answer = await firstAnswer(this.#whoToAsk(), ask, brokerSilenceMsMax);
     } catch (error) {
       throw error instanceof NobodyAnswered ? noBroker(error) : error;
     }
@@ -162,7 +162,9 @@ export class DataPlane {
     this.#tellsInARow = toldBy === this.#toldBy ? this.#tellsInARow + 1 : 1;
     this.#toldBy = toldBy;
     this.#brokers = new Map(brokers.map(({ nodeId, host, port }) => [nodeId, addressOf(host, port)]));
-    this.#leaders = new Map(partitions.filter(({ leader }) => leader >= 0).map((partition) => [keyOf(partition), partition.leader]));
+    this.#leaders = new Map(
+      partitions.filter(({ leader }) => leader >= 0).map((partition) => [partitionName(partition), partition.leader]),
+    );
     this.#refusedTopics = refusedTopics;
     this.#leaveTheDead();
   }
@@ -174,7 +176,7 @@ export class DataPlane {
   #whoToAsk(): readonly string[] {
     const addresses = new Set([...this.#brokers.values(), ...this.#options.kafka.brokers]);
     const rank = (address: string): number => {
-      if (this.#mute.has(address) || this.#waitingMs(address) > silenceMsMax) return 4;
+      if (this.#mute.has(address) || this.#waitingMs(address) > brokerSilenceMsMax) return 4;
       if (address === this.#toldBy) return this.#tellsInARow < tellsInARowMax ? 1 : 3;
       return this.#line(address, 'read').connected ? 0 : 2;
     };
@@ -189,15 +191,18 @@ export class DataPlane {
   #leaveTheDead(): void {
     const named = new Set([...this.#brokers.values()]);
     for (const address of this.#lines.keys()) {
-      if (!named.has(address) && this.#waitingMs(address) > silenceMsMax) {
-        this.#drop(address, `no answer for ${silenceMsMax} ms, and ${this.#toldBy} no longer counts it among the brokers that are alive`);
+      if (!named.has(address) && this.#waitingMs(address) > brokerSilenceMsMax) {
+        this.#drop(
+          address,
+          `no answer for ${brokerSilenceMsMax} ms, and ${this.#toldBy} no longer counts it among the brokers that are alive`,
+        );
       }
     }
   }
 
   #tick(): void {
     this.#throttles.tick();
-    const silent = [...this.#lines.keys()].filter((address) => this.#waitingMs(address) > silenceMsMax);
+    const silent = [...this.#lines.keys()].filter((address) => this.#waitingMs(address) > brokerSilenceMsMax);
     if (silent.length === 0) return;
     const limitMs = requestTimeoutsMax * this.#options.requestTimeoutMs;
     for (const address of silent) if (this.#waitingMs(address) > limitMs) this.#drop(address, `no answer for ${limitMs} ms`);
@@ -297,8 +302,4 @@ function addressOf(host: string, port: number): string {
 function hostAndPort(address: string): { readonly host: string; readonly port: number } {
   const colon = address.lastIndexOf(':');
   return { host: address.slice(0, colon).replace(/^\[(.+)\]$/, '$1'), port: Number(address.slice(colon + 1)) };
-}
-
-function keyOf({ topic, partition }: PartitionId): string {
-  return `${topic}/${partition}`;
 }

@@ -7,7 +7,7 @@
  *
  * An answer proves something only to callers who asked before its request was sent. Who asks while a wave is under way gets the next one.
  */
-import type { PartitionId } from '../../actors/log.ts';
+import { partitionName, type PartitionId } from '../../actors/log.ts';
 
 type Waiter = { readonly resolve: (end: number) => void; readonly reject: (error: unknown) => void };
 type Asked = { readonly id: PartitionId; readonly waiters: Waiter[] };
@@ -30,7 +30,7 @@ export class EndBarrier {
 
   end(id: PartitionId): Promise<number> {
     return new Promise((resolve, reject) => {
-      const key = `${id.topic}/${id.partition}`;
+      const key = partitionName(id);
       const asked = this.#next.get(key) ?? { id, waiters: [] };
       this.#next.set(key, asked);
       asked.waiters.push({ resolve, reject });

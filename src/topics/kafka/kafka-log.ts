@@ -9,7 +9,7 @@
  * one append succeeds, so that its trouble stays its own.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { LogError, missingOffsets } from '../../actors/log.ts';
+import { LogError, missingOffsets, partitionName } from '../../actors/log.ts';
 import { LaneSlot } from '../append-lane.ts';
 import { inSlices } from '../in-slices.ts';
 import { BrokerLanes } from './broker-lanes.ts';
@@ -113,12 +113,12 @@ class KafkaLog implements OpenKafkaLog {
   }
 
   async read(id: PartitionId, fromOffset: number, maxBytes: number): Promise<readonly StoredRecord[]> {
-    return await this.#persist<readonly StoredRecord[]>(id, `reading ${describe(id)}`, async () => {
+    return await this.#persist<readonly StoredRecord[]>(id, `reading ${partitionName(id)}`, async () => {
       const answer = await this.#ask(id, 'read', requests.fetchRequest(id, fromOffset, maxBytes));
       const fetched = requests.fetchResponse(answer);
       if (fetched?.errorCode === offsetOutOfRange) return await this.#outOfRange(id, fromOffset);
       if (fetched === undefined || fetched.errorCode !== noError) return { retry: fetched?.errorCode };
-      const { records, nextOffset } = await inSlices(decodeRecordBatches(fetched.records, fromOffset, describe(id)));
+      const { records, nextOffset } = await inSlices(decodeRecordBatches(fetched.records, fromOffset, partitionName(id)));
       if (records.length > 0) return { done: records };
       if (nextOffset > fromOffset) throw missingOffsets(id, fromOffset, nextOffset - 1);
       return fromOffset < fetched.highWatermark ? { retry: undefined } : { done: records };
@@ -129,11 +129,11 @@ class KafkaLog implements OpenKafkaLog {
   async #outOfRange(id: PartitionId, offset: number): Promise<{ readonly retry: number }> {
     const { start, end } = await this.bounds(id);
     if (offset >= start && offset <= end) return { retry: offsetOutOfRange };
-    throw new LogError('out-of-range', `${describe(id)} holds offsets ${start} to ${end - 1}; asked was ${offset}`);
+    throw new LogError('out-of-range', `${partitionName(id)} holds offsets ${start} to ${end - 1}; asked was ${offset}`);
   }
 
   async bounds(id: PartitionId): Promise<LogBounds> {
-    const start = await this.#persist(id, `asking where ${describe(id)} starts`, async () => {
+    const start = await this.#persist(id, `asking where ${partitionName(id)} starts`, async () => {
       const answer = await this.#ask(id, 'read', requests.listOffsetsRequest([id], 'start'));
       const listed = requests.listOffsetsResponse(answer)[0];
       return listed?.errorCode === noError ? { done: listed.offset } : { retry: listed?.errorCode };
@@ -156,10 +156,10 @@ class KafkaLog implements OpenKafkaLog {
   async truncate(id: PartitionId, beforeOffset: number): Promise<void> {
     const { start, end } = await this.bounds(id);
     if (beforeOffset > end)
-      throw new LogError('out-of-range', `${describe(id)} ends at ${end}; asked was to truncate before ${beforeOffset}`);
+      throw new LogError('out-of-range', `${partitionName(id)} ends at ${end}; asked was to truncate before ${beforeOffset}`);
     if (beforeOffset <= start) return;
     const timeoutMs = this.#settings.requestTimeoutMs;
-    await this.#persist(id, `truncating ${describe(id)}`, async () => {
+    await this.#persist(id, `truncating ${partitionName(id)}`, async () => {
       const answer = await this.#ask(id, 'read', requests.deleteRecordsRequest(id, beforeOffset, timeoutMs));
       const errorCode = requests.deleteRecordsResponse(answer);
       return errorCode === noError ? { done: undefined } : { retry: errorCode };
@@ -198,14 +198,15 @@ class KafkaLog implements OpenKafkaLog {
     const { generation } = batch;
     const { topic, partition } = slot.partition;
     const found = produced.find((candidate) => candidate.partition === partition && candidate.topic === topic);
-    if (found === undefined) return { kind: 'unknown', generation, reason: `Kafka's answer does not name ${describe(slot.partition)}` };
+    if (found === undefined)
+      return { kind: 'unknown', generation, reason: `Kafka's answer does not name ${partitionName(slot.partition)}` };
     if (found.errorCode === noError) {
       this.#outages.worked('append', slot.partition);
       return { kind: 'appended', generation, baseOffset: found.baseOffset };
     }
     this.#outages.failed('append', slot.partition, errorName(found.errorCode));
     if (isStaleLeader(found.errorCode)) this.#plane.forget(slot.partition);
-    const reason = `${describe(slot.partition)}: ${errorName(found.errorCode)}`;
+    const reason = `${partitionName(slot.partition)}: ${errorName(found.errorCode)}`;
     if (!isRefusal(found.errorCode)) return { kind: 'unknown', generation, reason };
     return { kind: 'refused', generation, reason, denied: isDenial(found.errorCode), tooLarge: isTooLarge(found.errorCode) };
   }
@@ -229,7 +230,7 @@ class KafkaLog implements OpenKafkaLog {
   }
 
   async #endAlone(id: PartitionId): Promise<number> {
-    return await this.#persist(id, `asking where ${describe(id)} ends`, async () => {
+    return await this.#persist(id, `asking where ${partitionName(id)} ends`, async () => {
       const answer = await this.#ask(id, 'read', requests.listOffsetsRequest([id], 'end'));
       const listed = requests.listOffsetsResponse(answer)[0];
       return listed?.errorCode === noError ? { done: listed.offset } : { retry: listed?.errorCode };
@@ -240,7 +241,7 @@ class KafkaLog implements OpenKafkaLog {
   async #ask(id: PartitionId, channel: Channel, request: WireRequest): Promise<Buffer> {
     if (this.#plane.leader(id) === undefined) await this.#plane.refresh();
     const leader = this.#plane.leader(id);
-    if (leader === undefined) throw new LogError('unavailable', `${describe(id)}: ${this.#plane.whyLeaderless(id)}`);
+    if (leader === undefined) throw new LogError('unavailable', `${partitionName(id)}: ${this.#plane.whyLeaderless(id)}`);
     try {
       return await this.#plane.request(leader, channel, request);
     } catch (error) {
@@ -292,7 +293,3 @@ function steadyWallMs(): number {
 }
 
 type Attempt<T> = { readonly done: T } | { readonly retry: number | undefined };
-
-function describe({ topic, partition }: PartitionId): string {
-  return `${topic}/${partition}`;
-}

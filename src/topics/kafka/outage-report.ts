@@ -5,11 +5,12 @@
  *
  * A leader that moves is over within the second and says nothing.
  */
-import type { PartitionId } from '../../actors/log.ts';
+import { partitionName, type PartitionId } from '../../actors/log.ts';
 import type { Logger } from '../../observability/logger.ts';
 
 export const reportIntervalMs = 10_000;
-const quietMs = 1_000;
+/** An outage that is over sooner is not told. */
+const firstReportMs = 1_000;
 /** Whoever waits tries again much sooner than this; a waiter that has not done so is forgotten. */
 const abandonedAfterMs = 20_000;
 const reasonsMax = 3;
@@ -36,16 +37,16 @@ export class OutageReport {
     this.#options = options;
   }
 
-  failed(doing: Doing, { topic, partition }: PartitionId, reason: string): void {
+  failed(doing: Doing, partition: PartitionId, reason: string): void {
     const lastMs = this.#options.nowMs();
     if (this.#waiting.size === 0) this.#sinceMs = lastMs;
-    const name = `${topic}/${partition}`;
+    const name = partitionName(partition);
     this.#waiting.set(`${doing} ${name}`, { name, lastMs, reason });
   }
 
   /** Called for everything that works: costs nothing while nothing fails. */
-  worked(doing: Doing, { topic, partition }: PartitionId): void {
-    if (this.#waiting.size === 0 || !this.#waiting.delete(`${doing} ${topic}/${partition}`)) return;
+  worked(doing: Doing, partition: PartitionId): void {
+    if (this.#waiting.size === 0 || !this.#waiting.delete(`${doing} ${partitionName(partition)}`)) return;
     if (this.#waiting.size === 0) this.#over('Kafka serves all partitions again');
   }
 
@@ -55,7 +56,7 @@ export class OutageReport {
     const nowMs = this.#options.nowMs();
     for (const [key, { lastMs }] of this.#waiting) if (nowMs - lastMs > abandonedAfterMs) this.#waiting.delete(key);
     if (this.#waiting.size === 0) return this.#over('no partition asks Kafka any more');
-    const nextMs = this.#saidMs === undefined ? this.#sinceMs + quietMs : this.#saidMs + reportIntervalMs;
+    const nextMs = this.#saidMs === undefined ? this.#sinceMs + firstReportMs : this.#saidMs + reportIntervalMs;
     if (nowMs < nextMs) return;
     this.#saidMs = nowMs;
     const partitions = new Set([...this.#waiting.values()].map(({ name }) => name)).size;
