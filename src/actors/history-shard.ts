@@ -8,12 +8,12 @@
  */
 import { errorText } from '../kernel/error-text.ts';
 import { commandBytes, finishesWork } from '../history/command-bytes.ts';
-import type { CompleteWorkflowTask, HistoryCommand, HistoryRequest, ReadHistory, RunKey } from '../history/commands.ts';
+import type { CompleteWorkflowTask, HistoryCommand, HistoryRequest, ReadHistory, ResolvedCompletion, RunKey } from '../history/commands.ts';
 import type { HistoryEffect } from '../history/effects.ts';
 import type { HistoryRecord } from '../history/record.ts';
 import type { HistoryReply } from '../history/replies.ts';
 import { type AskFailure, internalError } from './asks.ts';
-import { HistoryMemory, type HistoryShardOptions } from './history-memory.ts';
+import { HistoryMemory, type HistoryShardOptions, type Registry } from './history-memory.ts';
 import { LogError } from './log.ts';
 import { PartitionActor } from './partition-actor.ts';
 import type { Endpoint } from './switchboard.ts';
@@ -54,9 +54,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
       const message = `the registry is read up to ${view.position} here, and up to ${request.registryPosition} elsewhere`;
       return this.actor.notHere(message);
     }
-    const namespace = view.namespaceById(request.task.key.namespaceId);
-    const searchAttributeTypes = namespace?.searchAttributeTypes ?? view.systemSearchAttributes;
-    return this.actor.submit(askId, { ...request, searchAttributeTypes });
+    return this.actor.submit(askId, resolved(request, view));
   }
 
   /** Committed events need no barrier. A shard that is not served refuses: its memory may lack some. */
@@ -86,4 +84,17 @@ const noHistoryNow = 'the history of this workflow cannot be read now';
 
 function isOutOfReach(error: unknown): boolean {
   return error instanceof LogError && (error.recoverable || error.code === 'denied' || error.code === 'closed');
+}
+
+function resolved(request: CompleteWorkflowTask, view: Registry['view']): ResolvedCompletion {
+  const typesIn = (id: string): ReadonlyMap<string, number> => view.namespaceById(id)?.searchAttributeTypes ?? view.systemSearchAttributes;
+  const { namespaceId } = request.task.key;
+  let elsewhere: Map<string, ReadonlyMap<string, number>> | undefined;
+  for (const command of request.commands) {
+    if (command.type !== 'startChildWorkflowExecution' || command.attributes === undefined) continue;
+    const childNamespaceId = command.attributes.namespaceId;
+    if (childNamespaceId !== '' && childNamespaceId !== namespaceId)
+      (elsewhere ??= new Map()).set(childNamespaceId, typesIn(childNamespaceId));
+  }
+  return { ...request, searchAttributeTypes: typesIn(namespaceId), searchAttributeTypesElsewhere: elsewhere };
 }

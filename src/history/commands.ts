@@ -196,6 +196,8 @@ export type CompleteWorkflowTask = {
 export type ResolvedCompletion = CompleteWorkflowTask & {
   /** Custom and system search attributes of the namespace: name -> IndexedValueType. */
   readonly searchAttributeTypes: ReadonlyMap<string, number>;
+  /** The same of each other namespace that it starts children in, by namespace id; undefined: it starts none there. */
+  readonly searchAttributeTypesElsewhere: ReadonlyMap<string, ReadonlyMap<string, number>> | undefined;
 };
 
 /** Reply: Done. `cause` as `temporal.api.enums.v1.WorkflowTaskFailedCause`. */

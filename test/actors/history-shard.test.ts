@@ -610,6 +610,21 @@ test('a completion is decided with the search attributes that are registered whe
   expect(description).toMatchObject({ searchAttributes: encodeFields(new Map([['Fresh', keyword('new')]])) });
 });
 
+test.each([
+  ['There', { kind: 'workflowTaskCompleted' }],
+  ['Here', { rejection: { message: expect.stringContaining('Here') as string } }],
+])('a child in another namespace is judged by what is registered there: %s', async (name, verdict) => {
+  const bench = await open(new MemoryLog());
+  await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  const here = { ...namespace('ns'), searchAttributeTypes: new Map([['Here', 2]]) };
+  const there = { ...namespace('there'), searchAttributeTypes: new Map([['There', 2]]) };
+  bench.registry.view = { ...bench.registry.view, namespaceById: (id) => [here, there].find((each) => each.id === id) };
+  const searchAttributes = encodeFields(new Map([[name, keyword('new')]]));
+  const child = startChild({ namespace: there.name, namespaceId: there.id, searchAttributes });
+  expect(await bench.ask(completion(await startedTask(bench), [child]))).toMatchObject(verdict);
+});
+
 function keyword(text: string): Uint8Array {
   const metadata = new Map([['encoding', Buffer.from('json/plain')]]);
   return encodePayload({ metadata, data: Buffer.from(JSON.stringify(text)), externalPayloads: [] });

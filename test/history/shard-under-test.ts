@@ -97,7 +97,9 @@ export class ShardUnderTest {
 
   /** As the shard's shell hands it on. */
   request(request: DecidedRequest | CompleteWorkflowTask): HistoryReply | undefined {
-    return this.ask(request.kind === 'completeWorkflowTask' ? { ...request, searchAttributeTypes } : request);
+    return this.ask(
+      request.kind === 'completeWorkflowTask' ? { ...request, searchAttributeTypes, searchAttributeTypesElsewhere: undefined } : request,
+    );
   }
 
   /** The partition hands the command back: its record is larger than the journal takes. Undefined: it is refused. */
@@ -235,6 +237,7 @@ export class ShardUnderTest {
       newRunId: this.newRunId(),
       pollRequestId: this.newRequestId(),
       searchAttributeTypes,
+      searchAttributeTypesElsewhere: undefined,
       ...change,
     };
   }

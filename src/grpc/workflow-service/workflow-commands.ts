@@ -1,3 +1,4 @@
+import type { Namespace } from '../../cluster/cluster-state.ts';
 import type { WorkflowCommand } from '../../history/workflow-commands.ts';
 import type {
   Command,
@@ -19,10 +20,10 @@ import { checkOpaque } from '../validation/opaque.ts';
 import { withTypes } from '../validation/search-attributes.ts';
 import { opaqueFailure } from './failures.ts';
 
-/** Namespace names in commands -> ids; '' = the workflow's own. */
-export type TargetNamespaces = ReadonlyMap<string, string>;
+/** By the names in commands; '' names the workflow's own and is not in here. */
+export type TargetNamespaces = ReadonlyMap<string, Namespace>;
 
-const ownOnly: TargetNamespaces = new Map([['', '']]);
+const ownOnly: TargetNamespaces = new Map();
 
 /** Finds every namespace that the commands name. One that does not exist fails the whole request: nothing of it may take effect. */
 export function targetNamespaces(
@@ -42,12 +43,9 @@ export function targetNamespaces(
 }
 
 async function resolve(context: HandlerContext, call: Call, named: ReadonlySet<string>): Promise<TargetNamespaces> {
-  const ids = new Map<string, string>([['', '']]);
-  for (const name of named) {
-    const namespace = await context.namespace(call, name);
-    ids.set(name, namespace.id);
-  }
-  return ids;
+  const namespaces = new Map<string, Namespace>();
+  for (const name of named) namespaces.set(name, await context.namespace(call, name));
+  return namespaces;
 }
 
 /**
@@ -214,16 +212,18 @@ function startChild(
   checkOpaque(attributes.memo, 'fields');
   checkOpaque(attributes.searchAttributes, 'fields');
   checkOpaque(attributes.priority, 'priority');
+  const childNamespace = namespaces.get(attributes.namespace);
+  const childTypes = childNamespace === undefined ? attributeTypes : childNamespace.searchAttributeTypes;
   return {
     namespace: attributes.namespace,
-    namespaceId: namespaces.get(attributes.namespace) ?? '',
+    namespaceId: childNamespace?.id ?? '',
     workflowId: attributes.workflowId,
     workflowType: attributes.workflowType?.name ?? '',
     taskQueue: attributes.taskQueue,
     input: attributes.input,
     header: attributes.header,
     memo: attributes.memo,
-    searchAttributes: withTypes(attributes.searchAttributes, attributeTypes, limits),
+    searchAttributes: withTypes(attributes.searchAttributes, childTypes, limits),
     executionTimeoutMs: attributes.workflowExecutionTimeoutMs,
     runTimeoutMs: attributes.workflowRunTimeoutMs,
     taskTimeoutMs: attributes.workflowTaskTimeoutMs,
@@ -242,7 +242,7 @@ function requestCancelExternal(
   namespaces: TargetNamespaces,
 ): AttributesOf<'requestCancelExternalWorkflowExecution'> {
   if (attributes === undefined) return undefined;
-  return { ...attributes, namespaceId: namespaces.get(attributes.namespace) ?? '' };
+  return { ...attributes, namespaceId: namespaces.get(attributes.namespace)?.id ?? '' };
 }
 
 function signalExternal(
@@ -252,5 +252,5 @@ function signalExternal(
   if (attributes === undefined) return undefined;
   checkOpaque(attributes.input, 'payloads');
   checkOpaque(attributes.header, 'fields');
-  return { ...attributes, namespaceId: namespaces.get(attributes.namespace) ?? '' };
+  return { ...attributes, namespaceId: namespaces.get(attributes.namespace)?.id ?? '' };
 }

@@ -38,7 +38,9 @@ export function startChildWorkflowExecution(
   const where = `WorkflowId=${a.workflowId} WorkflowType=${a.workflowType} Namespace=${a.namespace}`;
   const priorityIs = a.priority === undefined ? undefined : priorityProblem(wire.decodePriority(a.priority));
   if (priorityIs !== undefined) return bad(cause, `Invalid Priority on StartChildWorkflowExecutionCommand: ${priorityIs}. ${where}`);
-  const attributesProblem = searchAttributesProblem(a.searchAttributes, request.searchAttributeTypes, run.run.namespace, wire, limits);
+  const attributeTypes = request.searchAttributeTypesElsewhere?.get(a.namespaceId) ?? request.searchAttributeTypes;
+  const namespace = a.namespace === '' ? run.run.namespace : a.namespace;
+  const attributesProblem = searchAttributesProblem(a.searchAttributes, attributeTypes, namespace, wire, limits);
   if (attributesProblem !== undefined) {
     return bad('badSearchAttributes', `invalid SearchAttributes on StartChildWorkflowCommand: ${attributesProblem}. ${where}`);
   }
@@ -61,7 +63,7 @@ export function startChildWorkflowExecution(
   const initiatedEventId = run.add(
     'startChildWorkflowExecutionInitiated',
     {
-      namespace: a.namespace === '' ? run.run.namespace : a.namespace,
+      namespace,
       workflowId: a.workflowId,
       workflowType: { name: a.workflowType },
       taskQueue,
