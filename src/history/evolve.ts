@@ -35,7 +35,7 @@ function evolveRun(shard: ShardState, record: HistoryRecord, change: RunChange, 
       const { fact } = placed;
       if (fact.kind === 'runForgotten') return forgetRun(shard, run);
       assert(run !== undefined, `a ${fact.kind} fact needs its run`);
-      if (fact.kind === 'runPutAside') evolvePutAside(shard, change.runId, fact, record.timeMs);
+      if (fact.kind === 'runPutAside') evolvePutAside(shard, run, fact, record.timeMs);
       else if (fact.kind === 'runTakenBack') evolveTakenBack(shard, change.runId);
       else evolveFact(run, fact, record.timeMs, wire);
     }

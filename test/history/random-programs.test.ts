@@ -9,6 +9,7 @@ import { evolve } from '../../src/history/evolve.ts';
 import type { HistoryEvent } from '../../src/history/events.ts';
 import type { Description } from '../../src/history/replies.ts';
 import { emptyShard } from '../../src/history/state.ts';
+import { timersOf } from '../../src/history/timer/timers-of.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { Program, programStep } from './random-program.ts';
 import { namespaceId, ShardUnderTest } from './shard-under-test.ts';
@@ -175,6 +176,26 @@ test('random programs: a record changes only the runs that it names, and tasks e
         const named = new Set(record.runs.map(({ runId }) => runId));
         for (const [runId, text] of before) if (!named.has(runId)) expect(after.get(runId), `${record.type} changes ${runId}`).toBe(text);
         before = after;
+      }
+    }),
+    { numRuns: 50 },
+  );
+}, 120_000);
+
+test('random programs: what a timer is for remembers it, so that a run can be put aside with all of its timers', () => {
+  fc.assert(
+    fc.property(fc.array(programStep, { minLength: 30, maxLength: 80, size: 'max' }), (steps) => {
+      const program = new Program(new ShardUnderTest({ retentionMsDefault: 3_600_000 }));
+      for (const each of steps) program.run(each);
+      program.shard.pumpOutboxIfPossible();
+      const shard = emptyShard();
+      for (const record of program.shard.records) {
+        evolve(shard, record, historyWire);
+        for (const { kind, key, taskId } of shard.timers.values()) {
+          const run = shard.runs.get(key.runId);
+          const known = run !== undefined && (kind === 'retention' || [...timersOf(run)].includes(taskId));
+          expect(known, `${record.type}: the ${kind} timer ${taskId} of ${key.runId}`).toBe(true);
+        }
       }
     }),
     { numRuns: 50 },

@@ -1,19 +1,29 @@
 /**
  * The tasks of a run that is put aside, between the shard's queues and `tasksAside` (put-aside.ts says why a run is).
  */
-import type { ShardState } from '../state.ts';
+import type { Run, ShardState } from '../state.ts';
+import { timersOf } from '../timer/timers-of.ts';
 import { isTimer, type PendingTask } from '../tasks.ts';
 
 export type PutAsideFact = { readonly failedCommand: string; readonly taskId: number; readonly reason: string };
 
-export function evolvePutAside(shard: ShardState, runId: string, { failedCommand, taskId, reason }: PutAsideFact, timeMs: number): void {
+export function evolvePutAside(shard: ShardState, run: Run, { failedCommand, taskId, reason }: PutAsideFact, timeMs: number): void {
+  const { runId } = run.key;
   shard.aside.set(runId, { failedCommand, reason, timeMs });
-  for (const task of [...shard.transfers.values(), ...shard.timers.values()]) {
-    if (task.key.runId !== runId || (task.kind === 'retention' && task.taskId !== taskId)) continue;
+  for (const task of shard.transfers.values()) {
+    if (task.key.runId !== runId) continue;
+    shard.transfers.delete(task.taskId);
     shard.tasksAside.set(task.taskId, task);
-    if (isTimer(task)) shard.timers.remove(task.taskId);
-    else shard.transfers.delete(task.taskId);
   }
+  for (const timerId of timersOf(run)) putTimerAside(shard, timerId);
+  if (shard.timers.get(taskId)?.key.runId === runId) putTimerAside(shard, taskId);
+}
+
+function putTimerAside(shard: ShardState, taskId: number): void {
+  const timer = shard.timers.get(taskId);
+  if (timer === undefined) return;
+  shard.timers.remove(taskId);
+  shard.tasksAside.set(taskId, timer);
 }
 
 /** The run's tasks go back into the queues. */

@@ -1,0 +1,13 @@
+import type { Run } from '../state.ts';
+
+/**
+ * The task ids of a run's timers, but for retention; among them ids of timers that have ended, and 0. A shard has hundreds of thousands of
+ * timers, and no index by run, for which every command would pay: whatever a timer is for remembers its id (`rememberTask`).
+ */
+export function* timersOf(run: Run): Iterable<number> {
+  yield run.timeoutTaskId;
+  yield run.backoffTaskId;
+  yield run.workflowTask?.timeoutTaskId ?? 0;
+  for (const activity of run.activities.values()) yield activity.timerTaskId;
+  for (const timer of run.timers.values()) yield timer.taskId;
+}
