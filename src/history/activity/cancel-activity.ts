@@ -1,5 +1,6 @@
 /** REQUEST_CANCEL_ACTIVITY_TASK: one that no worker runs is cancelled at once, a running one learns of it with its next heartbeat. */
 import { writeStartedEvent } from './activity-close.ts';
+import { closesActivity } from './closes-activity.ts';
 import type { HistoryEvent } from '../events.ts';
 import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion } from '../workflow-task/completion.ts';
 
@@ -51,16 +52,6 @@ function closeIsBuffered(completion: Completion, scheduledEventId: number): bool
 
 function closesAmong(buffered: readonly HistoryEvent[]): Set<number> {
   const closed = new Set<number>();
-  for (const event of buffered) {
-    switch (event.type) {
-      case 'activityTaskCompleted':
-      case 'activityTaskFailed':
-      case 'activityTaskTimedOut':
-      case 'activityTaskCanceled':
-        closed.add(event.attributes.scheduledEventId);
-        break;
-      default:
-    }
-  }
+  for (const event of buffered) if (closesActivity(event)) closed.add(event.attributes.scheduledEventId);
   return closed;
 }

@@ -6,6 +6,7 @@
  * Closes of activities and children move behind all others, so that a Started always precedes its close; the close learns the
  * Started's id here.
  */
+import { type ActivityClose, closesActivity } from '../activity/closes-activity.ts';
 import type { RunDraft } from '../draft.ts';
 import type { HistoryEvent } from '../events.ts';
 
@@ -15,22 +16,18 @@ export function flushBuffer(run: RunDraft): void {
   run.addBufferFlushed();
   const startedIds = new Map<number, number>();
   for (const event of buffered) {
-    if (closes(event)) continue;
+    if (closesActivity(event) || closesChild(event)) continue;
     const eventId = run.addBuffered(event);
     if (event.type === 'activityTaskStarted') startedIds.set(event.attributes.scheduledEventId, eventId);
     if (event.type === 'childWorkflowExecutionStarted') startedIds.set(event.attributes.initiatedEventId, eventId);
   }
-  for (const event of buffered) if (closes(event)) run.addBuffered(withStartedId(event, startedIds));
+  for (const event of buffered) if (closesActivity(event) || closesChild(event)) run.addBuffered(withStartedId(event, startedIds));
 }
 
-type CloseEvent = Extract<
+type ChildClose = Extract<
   HistoryEvent,
   {
     readonly type:
-      | 'activityTaskCompleted'
-      | 'activityTaskFailed'
-      | 'activityTaskTimedOut'
-      | 'activityTaskCanceled'
       | 'childWorkflowExecutionCompleted'
       | 'childWorkflowExecutionFailed'
       | 'childWorkflowExecutionCanceled'
@@ -39,12 +36,8 @@ type CloseEvent = Extract<
   }
 >;
 
-function closes(event: HistoryEvent): event is CloseEvent {
+function closesChild(event: HistoryEvent): event is ChildClose {
   switch (event.type) {
-    case 'activityTaskCompleted':
-    case 'activityTaskFailed':
-    case 'activityTaskTimedOut':
-    case 'activityTaskCanceled':
     case 'childWorkflowExecutionCompleted':
     case 'childWorkflowExecutionFailed':
     case 'childWorkflowExecutionCanceled':
@@ -56,7 +49,7 @@ function closes(event: HistoryEvent): event is CloseEvent {
   }
 }
 
-function withStartedId(event: CloseEvent, startedIds: ReadonlyMap<number, number>): HistoryEvent {
+function withStartedId(event: ActivityClose | ChildClose, startedIds: ReadonlyMap<number, number>): HistoryEvent {
   const { attributes } = event;
   if (attributes.startedEventId !== 0) return event;
   const startedEventId = startedIds.get('scheduledEventId' in attributes ? attributes.scheduledEventId : attributes.initiatedEventId);

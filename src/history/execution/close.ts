@@ -67,6 +67,11 @@ export function decideClose(run: RunDraft, ending: Ending, meta?: EventMeta): vo
   }
 }
 
+/** The server ends a run that nobody may go on with: a limit, an answer that no worker can receive, a new run in its place. */
+export function terminateByServer(run: RunDraft, reason: string, details?: Uint8Array): void {
+  decideClose(run, { kind: 'terminated', reason, details, identity: 'history-service', links: [] });
+}
+
 /** At the end of the whole execution no policy could start another run. */
 function stateAtTimeout({ start }: Run, nowMs: number): number {
   const executionOver = start.executionExpirationMs > 0 && nowMs >= start.executionExpirationMs;

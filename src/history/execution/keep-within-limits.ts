@@ -1,5 +1,5 @@
 /** The last step of every decision: too many buffered events end the workflow task, too large a history or state ends the run. */
-import { decideClose } from './close.ts';
+import { terminateByServer } from './close.ts';
 import type { RunDraft } from '../draft.ts';
 import { writeWorkflowTaskFailed } from '../workflow-task/fail-workflow-task.ts';
 import { isRunning, type Run } from '../state.ts';
@@ -11,9 +11,9 @@ export function keepWithinLimits(run: RunDraft): void {
   const { limits } = run.draft;
   const { buffered, bufferedBytes } = run.run;
   if (buffered.length > limits.bufferedEventsMax || bufferedBytes > limits.bufferedBytesMax) endBuffering(run);
-  if (run.run.historySizeBytes > limits.historyBytesMax) terminate(run, 'Workflow history size exceeds limit.');
-  else if (run.run.nextEventId - 1 > limits.historyEventsMax) terminate(run, 'Workflow history count exceeds limit.');
-  else if (mutableStateBytes(run.run) > limits.mutableStateBytesMax) terminate(run, 'Workflow mutable state size exceeds limit.');
+  if (run.run.historySizeBytes > limits.historyBytesMax) terminateByServer(run, 'Workflow history size exceeds limit.');
+  else if (run.run.nextEventId - 1 > limits.historyEventsMax) terminateByServer(run, 'Workflow history count exceeds limit.');
+  else if (mutableStateBytes(run.run) > limits.mutableStateBytesMax) terminateByServer(run, 'Workflow mutable state size exceeds limit.');
 }
 
 /** What an open run takes beside its history. */
@@ -30,8 +30,4 @@ function endBuffering(run: RunDraft): void {
     binaryChecksum: '',
   });
   scheduleWorkflowTask(run);
-}
-
-function terminate(run: RunDraft, reason: string): void {
-  decideClose(run, { kind: 'terminated', reason, details: undefined, identity: 'history-service', links: [] });
 }

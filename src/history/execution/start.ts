@@ -9,7 +9,7 @@
 import { assert } from '../../kernel/assert.ts';
 import { beginFirstWorkflowTask, beginRun, effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
 import { childThatStarted } from '../child/child-outcomes.ts';
-import { decideClose } from './close.ts';
+import { terminateByServer } from './close.ts';
 import type { IdPolicies, RunKey, SignalWithStartWorkflow, StartAttributes, StartWorkflow } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
@@ -173,13 +173,8 @@ function useExisting(draft: Draft, run: Run, command: StartWorkflow): HistoryRep
 }
 
 function terminateForNewRun(draft: Draft, run: Run, newRunId: string): void {
-  decideClose(draft.open(run), {
-    kind: 'terminated',
-    reason: 'TerminateIfRunning WorkflowIdReusePolicy',
-    details: draft.wire.encodePayloads([JSON.stringify(`terminated by new runID: ${newRunId}`)]),
-    identity: 'history-service',
-    links: [],
-  });
+  const details = draft.wire.encodePayloads([JSON.stringify(`terminated by new runID: ${newRunId}`)]);
+  terminateByServer(draft.open(run), 'TerminateIfRunning WorkflowIdReusePolicy', details);
 }
 
 function begin(draft: Draft, command: StartWorkflow | SignalWithStartWorkflow): RunDraft {

@@ -4,7 +4,7 @@
  */
 import { unreachable } from '../../kernel/assert.ts';
 import { finishStartChild } from '../child/child-outcomes.ts';
-import { decideClose } from './close.ts';
+import { terminateByServer } from './close.ts';
 import { commandKey } from '../command-key.ts';
 import type { HistoryCommand } from '../commands.ts';
 import type { Draft } from '../draft.ts';
@@ -65,6 +65,6 @@ function endRun(draft: Draft, command: HistoryCommand): boolean {
   const key = commandKey(command, draft.shard);
   const run = key === undefined ? undefined : findRun(draft.shard, key);
   if (run === undefined || !isRunning(run)) return false;
-  decideClose(draft.open(run), { kind: 'terminated', reason, details: undefined, identity: 'history-service', links: [] });
+  terminateByServer(draft.open(run), reason);
   return true;
 }

@@ -9,7 +9,7 @@
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { describeStartedActivity, pendingActivity, writeActivityStarted } from '../activity/activity-task.ts';
 import { flushBuffer } from '../execution/buffer.ts';
-import { decideClose } from '../execution/close.ts';
+import { terminateByServer } from '../execution/close.ts';
 import type { CompleteWorkflowTask, ResolvedCompletion, StickyAttributes } from '../commands.ts';
 import type { WorkflowCommand } from '../workflow-commands.ts';
 import { requestCancelActivityTask } from '../activity/cancel-activity.ts';
@@ -248,6 +248,6 @@ function failTask(draft: Draft, run: Run, request: CompleteWorkflowTask, failure
     return answer;
   }
   flushBuffer(failing);
-  decideClose(failing, { kind: 'terminated', reason: message, details: undefined, identity: 'history-service', links: [] });
+  terminateByServer(failing, message);
   return answer;
 }

@@ -1,6 +1,6 @@
 /** A workflow task that fails or times out, and the attempt that follows. */
 import { assert } from '../../kernel/assert.ts';
-import { decideClose } from '../execution/close.ts';
+import { terminateByServer } from '../execution/close.ts';
 import type { FailWorkflowTask, ResetStickyTaskQueue } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { findRun, findRunning, isRejected, workflowClosed } from '../reject.ts';
@@ -19,7 +19,7 @@ export function failWorkflowTask(draft: Draft, command: FailWorkflowTask): Histo
   }
   const failing = draft.open(found.run);
   if (command.cause === workflowTaskFailedCause.grpcMessageTooLarge) {
-    decideClose(failing, { kind: 'terminated', reason: 'GrpcMessageTooLarge', details: undefined, identity: 'history-service', links: [] });
+    terminateByServer(failing, 'GrpcMessageTooLarge');
     return { kind: 'done' };
   }
   writeWorkflowTaskFailed(failing, {
