@@ -14,7 +14,7 @@
  */
 import type { DispatchQuery, PollActivityTask, PollWorkflowTask } from './commands.ts';
 import type { Due } from './deadline-heap.ts';
-import { matchingLimits } from './limits.ts';
+import type { MatchingLimits } from './limits.ts';
 import { LinkedList, type Linked } from '../kernel/linked-list.ts';
 import type { PollerDescription } from './replies.ts';
 import { parentPartition, type TaskQueuePartition } from './task-queue.ts';
@@ -62,9 +62,11 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   prev: LoadedQueue | undefined = undefined;
   next: LoadedQueue | undefined = undefined;
   linked = false;
+  readonly #limits: MatchingLimits;
   readonly #pollers = new Map<string, Poller>();
 
-  constructor(key: string, queue: TaskQueuePartition) {
+  constructor(key: string, queue: TaskQueuePartition, limits: MatchingLimits) {
+    this.#limits = limits;
     this.key = key;
     this.queue = queue;
     this.parent = queue.kind === 'sticky' ? undefined : parentPartition(queue);
@@ -107,7 +109,7 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
       if (rate !== undefined) poller.rate = rate;
       return;
     }
-    if (this.#pollers.size >= matchingLimits.pollersPerQueueMax) this.#forgetOldestPoller();
+    if (this.#pollers.size >= this.#limits.pollersPerQueueMax) this.#forgetOldestPoller();
     this.#pollers.set(identity, { identity, lastAccessMs: nowMs, rate });
   }
 
@@ -119,7 +121,7 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
 
   describePollers(nowMs: number): readonly PollerDescription[] {
     for (const poller of this.#pollers.values()) {
-      if (nowMs - poller.lastAccessMs > matchingLimits.pollerMemoryMs) this.#pollers.delete(poller.identity);
+      if (nowMs - poller.lastAccessMs > this.#limits.pollerMemoryMs) this.#pollers.delete(poller.identity);
     }
     return [...this.#pollers.values()]
       .toSorted((a, b) => b.lastAccessMs - a.lastAccessMs || (a.identity < b.identity ? -1 : 1))

@@ -67,7 +67,7 @@ export class LoadedQueues<T> {
     const { nowMs } = this.#parts.decision;
     const key = taskQueuePartitionKey(partition);
     const loaded = this.#byKey.get(key);
-    const queue = loaded ?? new LoadedQueue(key, partition);
+    const queue = loaded ?? new LoadedQueue(key, partition, this.#parts.limits);
     const oldest = this.#oldestStored(key);
     return {
       kind: 'taskQueueDescription',
@@ -117,7 +117,7 @@ export class LoadedQueues<T> {
     }
     const stored = this.#backlog.queues.get(key);
     if (stored === undefined && !this.#makeRoom(partition.namespaceId)) return undefined;
-    const queue = new LoadedQueue(key, partition);
+    const queue = new LoadedQueue(key, partition, this.#parts.limits);
     this.#add(queue);
     if (stored !== undefined) this.#offers.addStored(queue, stored);
     armQueue(this.#parts, queue);

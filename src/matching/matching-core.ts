@@ -175,14 +175,14 @@ export class MatchingCore<T> {
 
   #poll(command: PollWorkflowTask | PollActivityTask, askId: number): void {
     const queue = this.#queues.load(command.queue);
-    if (queue === undefined) this.#decision.reply(askId, tooManyQueues);
+    if (queue === undefined) this.#decision.reply(askId, tooManyQueues(this.#parts.limits));
     else this.#polls.open(queue, command, askId);
   }
 
   #add(command: AddWorkflowTask | AddActivityTask, askId: number): void {
     if (command.queue.kind === 'sticky' && !this.#queues.isPolled(command.queue)) return this.#decision.reply(askId, stickyUnavailable);
     const queue = this.#queues.load(command.queue);
-    if (queue === undefined) this.#decision.reply(askId, tooManyQueues);
+    if (queue === undefined) this.#decision.reply(askId, tooManyQueues(this.#parts.limits));
     else this.#offers.add(queue, command, askId);
   }
 

@@ -168,7 +168,7 @@ export class Offers<T> {
       decision.barrier = true;
       return this.#end(offer, done);
     }
-    if (queue.storedTasks >= limits.storedTasksPerQueueMax) return this.#end(offer, backlogFull);
+    if (queue.storedTasks >= limits.storedTasksPerQueueMax) return this.#end(offer, backlogFull(limits));
     const id = Math.max(this.#lastStoredId, this.#backlog.lastId) + 1;
     this.#lastStoredId = id;
     offer.storedId = id;

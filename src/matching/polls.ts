@@ -60,7 +60,7 @@ export class Polls<T> {
     }
     const sameRequest = queue.polls.get(command.pollRequestId);
     if (sameRequest !== undefined) return this.#takeOver(sameRequest, command, askId);
-    if (queue.polls.size >= limits.pollsPerQueueMax) return decision.reply(askId, tooManyPolls);
+    if (queue.polls.size >= limits.pollsPerQueueMax) return decision.reply(askId, tooManyPolls(limits));
 
     queue.shutDown = false;
     queue.pollBegan(command.identity, command.maxTasksPerSecond, decision.nowMs);

@@ -45,7 +45,7 @@ export class Queries<T> {
     const { decision, limits } = this.#parts;
     if (!queue.polledWithin(limits.queryPollWindowMs, decision.nowMs)) return noPoller;
     if (command.deadlineMs <= decision.nowMs) return queryExpired;
-    return queue.openQueries >= limits.queriesPerQueueMax ? tooManyQueries : undefined;
+    return queue.openQueries >= limits.queriesPerQueueMax ? tooManyQueries(limits) : undefined;
   }
 
   /** Out of the list, into a poll's answer. */

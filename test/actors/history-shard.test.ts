@@ -15,6 +15,7 @@ import { defaultHistoryLimits, type HistoryLimits } from '../../src/history/limi
 import type { HistoryReply, StartedWorkflowTask } from '../../src/history/replies.ts';
 import { historyShardOf } from '../../src/kernel/shard.ts';
 import type { DispatchQuery } from '../../src/matching/commands.ts';
+import { matchingLimits } from '../../src/matching/limits.ts';
 import { noPoller, tooManyQueries } from '../../src/matching/rejections.ts';
 import type { MatchingRejected, QueryAnswer, StickyUnavailable } from '../../src/matching/replies.ts';
 import type { MatchingTask } from '../../src/matching/tasks.ts';
@@ -552,7 +553,7 @@ test('an hour in doubt makes no work of its own', async () => {
 
 test.each([
   [noPoller, 'failed-precondition'],
-  [tooManyQueries, 'busy-workflow'],
+  [tooManyQueries(matchingLimits), 'busy-workflow'],
 ] as const)('a query that its queue refuses ($rejection.reason) is answered with what callers make of that', async (refusal, reason) => {
   const bench = await open(new MemoryLog());
   const key = await bench.start('wf');

@@ -214,6 +214,16 @@ describe('a takeover with a large backlog', () => {
   });
 });
 
+test('a host of other limits keeps them, and its refusals name them', () => {
+  const host = new Host({ queuesPerHostMax: 1, pollsPerQueueMax: 2, pollersPerQueueMax: 1 });
+  const asked = ['a', 'b', 'c'].map((name) => host.ask(poll(name, { identity: name })));
+  expect(host.replies.get(asked[2]!)).toMatchObject({ rejection: { message: 'task queue partition has 2 open polls, its limit' } });
+  const refused = host.replies.get(host.ask(poll('d', { queue: named('other') })));
+  expect(refused).toMatchObject({ rejection: { message: 'matching host has 1 task queue partitions in use, its limit' } });
+  const described = host.ask({ kind: 'describeTaskQueue', queue: activities });
+  expect(host.replies.get(described)).toMatchObject({ pollers: [{ identity: 'b' }] });
+});
+
 describe('description and memory', () => {
   let host: Host;
   beforeEach(() => {
