@@ -8,7 +8,7 @@
  *
  *     state                         not served
  *     failed, unassigned (lost)     at once
- *     restoring, replaying,         once it has lasted for `toldAfterMs`: a doubt that is settled in two round trips is nobody's business
+ *     restoring, replaying,         once it has lasted for `TOLD_AFTER_MS`: a doubt that is settled in two round trips is nobody's business
  *     claiming, draining, released
  */
 import type { Logger } from '../observability/logger.ts';
@@ -67,9 +67,9 @@ export type CensusOptions = {
 };
 
 /** A partition that is not active is told of after this long. */
-const toldAfterMs = 5_000;
-const reminderIntervalMs = 60_000;
-const namesPerReminderMax = 10;
+const TOLD_AFTER_MS = 5_000;
+const REMINDER_INTERVAL_MS = 60_000;
+const NAMES_PER_REMINDER_MAX = 10;
 
 type Entry = {
   readonly name: string;
@@ -203,7 +203,7 @@ export class Census implements ServerCondition {
     this.#timer?.cancel();
     const nowMs = clock.monoMs();
     const unserved = this.unserved();
-    if (unserved.length > 0 && nowMs - this.#remindedMs >= reminderIntervalMs) {
+    if (unserved.length > 0 && nowMs - this.#remindedMs >= REMINDER_INTERVAL_MS) {
       this.#remindedMs = nowMs;
       this.#remind(unserved);
     }
@@ -218,15 +218,15 @@ export class Census implements ServerCondition {
   }
 
   #nextReviewMs(nowMs: number, reminding: boolean): number {
-    let dueMs = reminding ? this.#remindedMs + reminderIntervalMs : Infinity;
+    let dueMs = reminding ? this.#remindedMs + REMINDER_INTERVAL_MS : Infinity;
     for (const entry of this.#entries) {
-      if (entry.status?.state !== 'active' && !isUnserved(entry, nowMs)) dueMs = Math.min(dueMs, entry.inactiveSinceMs + toldAfterMs);
+      if (entry.status?.state !== 'active' && !isUnserved(entry, nowMs)) dueMs = Math.min(dueMs, entry.inactiveSinceMs + TOLD_AFTER_MS);
     }
     return dueMs;
   }
 
   #remind(unserved: readonly UnservedPartition[]): void {
-    const names = unserved.slice(0, namesPerReminderMax).map(({ partition }) => partition);
+    const names = unserved.slice(0, NAMES_PER_REMINDER_MAX).map(({ partition }) => partition);
     if (unserved.length > names.length) names.push(`and ${unserved.length - names.length} more`);
     const [first] = unserved.toSorted((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed'));
     this.#options.logger.error('partitions are not served: their calls are answered UNAVAILABLE, all others go on', {
@@ -250,7 +250,7 @@ function isUnserved({ status, inactiveSinceMs }: Entry, nowMs: number): boolean 
     case 'unassigned':
       return true;
     default:
-      return nowMs - inactiveSinceMs >= toldAfterMs;
+      return nowMs - inactiveSinceMs >= TOLD_AFTER_MS;
   }
 }
 

@@ -65,6 +65,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
         submit: (command) => void own.submit(command),
         putAside: (task, reason) => own.putAside(task.key, task.kind, task.taskId, reason),
       },
+      tenure,
       router,
       layout,
       clock,

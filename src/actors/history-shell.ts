@@ -50,7 +50,6 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
 
   deactivated(): void {
     this.#parts.pageReads.clear();
-    this.#parts.transfers.close();
     this.#own.close();
   }
 

@@ -37,6 +37,7 @@ export class Tenure<Command> {
     return this.#active ? this.#actor.submit(NOBODY, command) : noLongerOwned;
   }
 
+  /** Outside of the tenure: not at all. */
   after(delayMs: number, run: () => void): void {
     if (!this.#active) return;
     const timer = this.#clock.after(delayMs, () => {

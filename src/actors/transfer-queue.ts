@@ -24,8 +24,9 @@ import { type AskFailure, isAskFailure } from './asks.ts';
 import { backOffMs, failedOnceMore, FAILURES_MAX, firstTry, nextTry, type Tries } from './tries.ts';
 import type { TaskQueue } from '../history/generated/public-api.ts';
 import type { CommitSubscriber } from './partition-core.ts';
-import type { Clock, Random, Timer } from './ports.ts';
+import type { Clock, Random } from './ports.ts';
 import type { Asker } from './router.ts';
+import type { Tenure } from './tenure.ts';
 
 /** How many actors and queue partitions there are: fixed when the topics were made. */
 export type ClusterLayout = {
@@ -51,6 +52,8 @@ export interface TransferShard {
 
 export type TransferQueueOptions = {
   readonly shard: TransferShard;
+  /** When it ends, whoever takes over runs what is pending. */
+  readonly tenure: Pick<Tenure<never>, 'active' | 'after'>;
   readonly router: Asker;
   readonly layout: ClusterLayout;
   readonly clock: Clock;
@@ -74,12 +77,14 @@ const WARN_INTERVAL_MS = 5_000;
 
 export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   readonly #options: TransferQueueOptions;
-  readonly #retries = new Set<Timer>();
-  #closed = false;
+  readonly #tenure: Pick<Tenure<never>, 'active' | 'after'>;
+  /** Tasks that wait for their next attempt. */
+  #waiting = 0;
   #warnedAtMs = -Infinity;
 
   constructor(options: TransferQueueOptions) {
     this.#options = options;
+    this.#tenure = options.tenure;
   }
 
   /** After a takeover: what the journal left pending. */
@@ -89,10 +94,10 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
 
   /** A few in each turn of the event loop: a journal may leave hundreds of thousands. */
   #runFrom(tasks: readonly TransferTask[], first: number): void {
-    if (this.#closed) return;
+    if (!this.#tenure.active) return;
     const next = first + TASKS_PER_TURN_MAX;
     for (const task of tasks.slice(first, next)) this.run(task);
-    if (next < tasks.length) this.#options.clock.after(0, () => this.#runFrom(tasks, next));
+    if (next < tasks.length) this.#tenure.after(0, () => this.#runFrom(tasks, next));
   }
 
   committed(record: HistoryRecord, _offset: number, replayed: boolean): void {
@@ -115,15 +120,8 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     this.#run(task, firstTry);
   }
 
-  /** This memory is dropped: whoever takes over runs what is pending. */
-  close(): void {
-    this.#closed = true;
-    for (const timer of this.#retries) timer.cancel();
-    this.#retries.clear();
-  }
-
   #run(task: TransferTask, tries: Tries): void {
-    if (this.#closed || !this.#options.shard.isPending(task.taskId)) return;
+    if (!this.#tenure.active || !this.#options.shard.isPending(task.taskId)) return;
     try {
       this.#send(task, tries);
     } catch (error) {
@@ -205,7 +203,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
 
   /** Nobody polls the sticky queue: any worker may have the task, with its whole history, at once. */
   #dispatchToNormalQueue(task: DispatchTask, tries: Tries): void {
-    if (this.#closed || !this.#options.shard.isPending(task.taskId)) return;
+    if (!this.#tenure.active || !this.#options.shard.isPending(task.taskId)) return;
     this.#dispatch(task, { name: task.taskQueue.normalName, kind: taskQueueKind.normal, normalName: '' }, tries);
   }
 
@@ -226,7 +224,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     if (outgoing === undefined) return shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome: { kind: 'done' } });
     const target = historyShardOf(outgoing.targetNamespaceId, outgoing.targetWorkflowId, layout.historyShards);
     router.askHistory(target, outgoing.command, this.#deadlineMs(), (reply) => {
-      if (this.#closed) return;
+      if (!this.#tenure.active) return;
       if (reply.kind === 'internal') return this.#hopeless(task, failedOnceMore(tries), whyNot(reply));
       try {
         const outcome = outcomeOf(task, reply);
@@ -240,16 +238,16 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   }
 
   #retry(task: TransferTask, tries: Tries, reason: string): void {
-    if (this.#closed) return;
+    if (!this.#tenure.active) return;
     const { attempt } = tries;
     if (attempt >= WARN_ATTEMPT) this.#warn(task, attempt, reason);
-    const delayMsMax = Math.max(RETRY_DELAY_MS_MAX, this.#retries.size * RETRY_DELAY_MS_PER_TASK);
+    const delayMsMax = Math.max(RETRY_DELAY_MS_MAX, this.#waiting * RETRY_DELAY_MS_PER_TASK);
     const delayMs = backOffMs(attempt, RETRY_DELAY_MS, delayMsMax) * (0.8 + 0.4 * this.#options.random.fraction());
-    const timer = this.#options.clock.after(delayMs, () => {
-      this.#retries.delete(timer);
+    this.#waiting += 1;
+    this.#tenure.after(delayMs, () => {
+      this.#waiting -= 1;
       this.#run(task, nextTry(tries));
     });
-    this.#retries.add(timer);
   }
 
   #warn(task: TransferTask, attempt: number, reason: string): void {
@@ -265,7 +263,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       runId,
       attempt,
       reason,
-      waiting: this.#retries.size + 1,
+      waiting: this.#waiting + 1,
     });
   }
 

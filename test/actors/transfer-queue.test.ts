@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { TransferQueue, type TransferShard } from '../../src/actors/transfer-queue.ts';
+import { Tenure } from '../../src/actors/tenure.ts';
 import type { Asker } from '../../src/actors/router.ts';
 import type { TransferTask } from '../../src/history/tasks.ts';
 import { createLogger } from '../../src/observability/logger.ts';
@@ -10,6 +11,7 @@ import { historyRecord } from './history-record.ts';
 class Bench {
   readonly clock = new HandClock('when moved');
   readonly lines: string[] = [];
+  readonly tenure: Tenure<never>;
   readonly queue: TransferQueue;
   asks = 0;
   full = true;
@@ -54,8 +56,11 @@ class Bench {
         return 0;
       },
     };
+    this.tenure = new Tenure({ submit: () => undefined, nowMs: () => 0 }, this.clock);
+    this.tenure.begin();
     this.queue = new TransferQueue({
       shard,
+      tenure: this.tenure,
       router,
       layout: { historyShards: 1, matchingPartitions: 1, taskQueuePartitions: 1 },
       clock: this.clock,
@@ -128,7 +133,7 @@ describe('what was decided runs when its record is committed', () => {
     const bench = new Bench();
     for (let taskId = 1; taskId <= 10_000; taskId++) bench.decided(taskId);
     bench.queue.runPending();
-    bench.queue.close();
+    bench.tenure.end();
     const { asks } = bench;
     bench.clock.advance(60_000);
     expect(bench.asks).toBe(asks);
