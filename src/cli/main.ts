@@ -17,6 +17,16 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on('error', () => {});
 
+/** A pipe takes 64 KiB at a time. A slow reader gets the rest as well; one that stopped reading does not hold up the end for ever. */
+const OUTPUT_WAIT_MS_MAX = 10_000;
+
+async function outputWritten(): Promise<void> {
+  const written = [process.stdout, process.stderr].map((stream) => new Promise<void>((resolve) => void stream.write('', () => resolve())));
+  await Promise.race([Promise.all(written), new Promise((resolve) => void setTimeout(resolve, OUTPUT_WAIT_MS_MAX))]);
+  // What became of the last write is told a turn later.
+  await new Promise((resolve) => void setImmediate(resolve));
+}
+
 const { runCli } = await import('./run.ts');
 const code = await runCli(process.argv.slice(2), {
   out: (text) => void process.stdout.write(text),
@@ -24,7 +34,9 @@ const code = await runCli(process.argv.slice(2), {
   env: process.env,
   loadServer: () => import('../server.ts'),
 });
-// What became of the last write is told a turn later.
-await new Promise((resolve) => void setImmediate(resolve));
-if (outputLost !== undefined) process.stderr.write(`perdure: the output could not be written: ${outputLost.message}\n`);
+await outputWritten();
+if (outputLost !== undefined) {
+  process.stderr.write(`perdure: the output could not be written: ${outputLost.message}\n`);
+  await outputWritten();
+}
 process.exit(code === 0 && outputLost !== undefined ? 1 : code);

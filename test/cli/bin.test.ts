@@ -51,6 +51,13 @@ function exists(path: string): boolean {
 }
 
 describe('bin/perdure', () => {
+  test('gives all of its output to a slow reader, past what a pipe holds', async () => {
+    const long = 'x'.repeat(120_000);
+    const { out } = await output('/bin/sh', ['-c', '"$0" "$1" 2>&1 | (sleep 0.5; cat)', bin, long]);
+    expect(out).toContain(long);
+    expect(out).toContain('--help');
+  });
+
   test('runs on the pinned Node, from anywhere, through links', async () => {
     const link = join(folder, 'link');
     symlinkSync(bin, link);
