@@ -42,6 +42,11 @@ export class HandlerContext {
     return this.ports.clock.wallMs();
   }
 
+  /** The clock that never jumps: deadlines of calls and of asks count by it. */
+  monoMs(): number {
+    return this.ports.clock.monoMs();
+  }
+
   /** The caller's, or one of ours: by it an actor knows a request again that arrives twice. */
   requestId(given: string): string {
     return given === '' ? this.ports.newId() : given;
@@ -68,16 +73,14 @@ export class HandlerContext {
     });
   }
 
-  /** As `history`, for what may take long: ends with the call, and at drain with 'ended'. */
+  /** As `history`, for what may take long: ends at `deadlineMs` by `monoMs`, with the call, and at drain with 'ended'. */
   waitHistory<Command extends HistoryRequest>(
     call: Call,
     workflow: WorkflowName,
     command: Command,
     deadlineMs: number,
   ): Promise<HistoryReplyTo[Command['kind']] | 'ended'> {
-    return this.#wait(call, this.#waiting, (resolve, reject) =>
-      this.#askHistory(workflow, command, this.#mono(deadlineMs), resolve, reject),
-    );
+    return this.#wait(call, this.#waiting, (resolve, reject) => this.#askHistory(workflow, command, deadlineMs, resolve, reject));
   }
 
   matching<Request extends MatchingRequest>(
@@ -97,7 +100,7 @@ export class HandlerContext {
     request: Request,
     deadlineMs: number,
   ): Promise<MatchingReplyTo<StartedTask>[Request['kind']] | 'ended'> {
-    return this.#wait(call, this.#polls, (resolve, reject) => this.#askMatching(queue, request, this.#mono(deadlineMs), resolve, reject));
+    return this.#wait(call, this.#polls, (resolve, reject) => this.#askMatching(queue, request, deadlineMs, resolve, reject));
   }
 
   /** `namespace`: as the client named it, for the wording of a rejection. */
@@ -138,12 +141,12 @@ export class HandlerContext {
   #askHistory<Command extends HistoryRequest>(
     workflow: WorkflowName,
     command: Command,
-    deadlineMonoMs: number,
+    deadlineMs: number,
     resolve: (reply: HistoryReplyTo[Command['kind']]) => void,
     reject: (error: StatusError) => void,
   ): number {
     const shard = this.ports.historyShardOf(workflow.namespaceId, workflow.workflowId);
-    return this.ports.asker.askHistory(shard, command, deadlineMonoMs, (answer) => {
+    return this.ports.asker.askHistory(shard, command, deadlineMs, (answer) => {
       if (isRejected(answer)) reject(historyRejection(answer.rejection));
       else if (isAskFailure(answer)) reject(askFailure(answer));
       else resolve(answer);
@@ -153,11 +156,11 @@ export class HandlerContext {
   #askMatching<Request extends MatchingRequest>(
     queue: TaskQueuePartition,
     request: Request,
-    deadlineMonoMs: number,
+    deadlineMs: number,
     resolve: (reply: MatchingReplyTo<StartedTask>[Request['kind']]) => void,
     reject: (error: StatusError) => void,
   ): number {
-    return this.ports.asker.askMatching(this.ports.matchingPartitionOf(queue), request, deadlineMonoMs, (answer) => {
+    return this.ports.asker.askMatching(this.ports.matchingPartitionOf(queue), request, deadlineMs, (answer) => {
       if (isMatchingRejected(answer)) reject(matchingRejection(answer.rejection));
       else if (isAskFailure(answer)) reject(askFailure(answer));
       else resolve(answer);
@@ -165,12 +168,7 @@ export class HandlerContext {
   }
 
   #askDeadline(call: Call): number {
-    return this.ports.clock.monoMs() + Math.min(call.deadlineMs - this.nowMs(), askTimeoutMs);
-  }
-
-  /** Actors count time by a clock that never jumps. */
-  #mono(deadlineMs: number): number {
-    return this.ports.clock.monoMs() + deadlineMs - this.nowMs();
+    return Math.min(call.deadlineMs, this.monoMs() + askTimeoutMs);
   }
 
   async #namespaceAfterSync(call: Call, wanted: string, lookUp: () => Namespace | undefined): Promise<Namespace> {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { loadKafkajs } from '../../src/topics/kafka/load-kafkajs.ts';
 import { onceKnown } from '../../src/topics/kafka/once-known.ts';
 
@@ -21,6 +21,13 @@ describe('a question about topics', () => {
       () => Promise.resolve('known'),
     ];
     expect(await onceKnown(far, () => answers.shift()?.() ?? Promise.reject(new Error('asked too often')))).toBe('known');
+  });
+
+  test('is given up in time though the wall clock was set back', async () => {
+    const wallClock = vi.spyOn(Date, 'now').mockReturnValue(0);
+    const question = onceKnown(performance.now() + 100, () => Promise.reject(answer(6, 'NOT_LEADER_FOR_PARTITION')));
+    await expect(question).rejects.toThrow('NOT_LEADER_FOR_PARTITION');
+    wallClock.mockRestore();
   });
 
   test('is not asked again after what will not pass, nor when it is too late', async () => {

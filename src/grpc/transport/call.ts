@@ -8,7 +8,7 @@ export interface Call {
   readonly path: string;
   readonly service: string;
   readonly method: string;
-  /** Wall clock; Infinity when the client set none. */
+  /** By `performance.now`, which never jumps; Infinity when the client set none. */
   readonly deadlineMs: number;
   /** The client went away, or its deadline passed: an answer would reach nobody. */
   readonly cancelled: boolean;

@@ -56,7 +56,7 @@ export class Http2Call implements Call {
     this.service = path.slice(1, slash);
     this.method = path.slice(slash + 1);
     const timeout = timeoutMs(this.header('grpc-timeout'));
-    this.deadlineMs = Number.isNaN(timeout) ? Infinity : Date.now() + timeout;
+    this.deadlineMs = Number.isNaN(timeout) ? Infinity : this.#startedMs + timeout;
     stream.on('close', () => {
       this.#letGo();
       this.#abandon(statusCode.cancelled);

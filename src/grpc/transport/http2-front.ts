@@ -92,7 +92,7 @@ export class Http2Front {
    */
   #openSession(session: ServerHttp2Session): void {
     const { firstBytesTimeoutMs, pingIntervalMs, pingTimeoutMs, idleTimeoutMs } = this.#context.limits;
-    const state: SessionState = { openCalls: 0, idleSinceMs: Date.now() };
+    const state: SessionState = { openCalls: 0, idleSinceMs: performance.now() };
     this.#sessions.set(session, state);
     session.on('error', () => {});
     const noSettings = setTimeout(() => session.destroy(), firstBytesTimeoutMs);
@@ -100,7 +100,7 @@ export class Http2Front {
     let unanswered: NodeJS.Timeout | undefined;
     const watch = setInterval(() => {
       if (session.destroyed || unanswered !== undefined) return;
-      if (state.openCalls === 0 && Date.now() - state.idleSinceMs >= idleTimeoutMs) {
+      if (state.openCalls === 0 && performance.now() - state.idleSinceMs >= idleTimeoutMs) {
         session.close();
         // A peer that answers nothing would keep a closed session for ever.
         unanswered = setTimeout(() => session.destroy(), pingTimeoutMs);
@@ -126,7 +126,7 @@ export class Http2Front {
     state.openCalls++;
     stream.on('close', () => {
       state.openCalls--;
-      state.idleSinceMs = Date.now();
+      state.idleSinceMs = performance.now();
     });
   }
 }

@@ -104,7 +104,7 @@ export function activityTaskMethods(context: HandlerContext): readonly NamedMeth
 }
 
 async function poll(context: HandlerContext, request: PollActivityTaskQueueRequest, call: Call): Promise<PollActivityTaskQueueResponse> {
-  checkPollDeadline(call, context.nowMs());
+  checkPollDeadline(context, call);
   const namespace = await context.namespace(call, request.namespace);
   const taskQueue = checkPoll(request, context.limits);
   const maxTasksPerSecond = request.taskQueueMetadata?.maxTasksPerSecond?.value;

@@ -140,7 +140,7 @@ async function waitBeyond(
   eventId: number,
   waitForClose: boolean,
 ): Promise<HistoryPosition | 'ended'> {
-  const deadlineMs = Math.min(context.nowMs() + historyWaitMsMax, call.deadlineMs - historyTailMs);
+  const deadlineMs = Math.min(context.monoMs() + historyWaitMsMax, call.deadlineMs - historyTailMs);
   return context
     .waitHistory(call, key, { kind: 'getHistoryPosition', key, waitBeyondEventId: eventId, waitForClose }, deadlineMs)
     .catch((error: unknown) => {

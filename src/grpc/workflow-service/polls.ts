@@ -17,18 +17,18 @@ const pollTailMs = 1_000;
 const pollTimeoutMsMin = 2_000;
 
 /** A poll is a wait by nature: a client that set no deadline, or none worth waiting for, made a mistake. */
-export function checkPollDeadline(call: Call, nowMs: number): void {
+export function checkPollDeadline(context: HandlerContext, call: Call): void {
   if (call.deadlineMs === Infinity) throw invalidArgument('Context timeout is not set.');
-  if (call.deadlineMs - nowMs < pollTimeoutMsMin) {
+  if (call.deadlineMs - context.monoMs() < pollTimeoutMsMin) {
     throw new StatusError(statusCode.failedPrecondition, 'Context timeout is too short.');
   }
 }
 
-/** When this poll is answered empty; undefined = at once. */
+/** When this poll is answered empty, by the wall clock as matching counts; undefined = at once. */
 export function pollDeadline(context: HandlerContext, call: Call): number | undefined {
-  const nowMs = context.nowMs();
-  if (call.deadlineMs - nowMs < pollTailMs) return undefined;
-  return Math.min(nowMs + pollWaitMsMax - Math.floor(context.ports.random() * pollJitterMsMax), call.deadlineMs - pollTailMs);
+  const leftMs = call.deadlineMs - pollTailMs - context.monoMs();
+  if (leftMs < 0) return undefined;
+  return context.nowMs() + Math.floor(Math.min(pollWaitMsMax - context.ports.random() * pollJitterMsMax, leftMs));
 }
 
 type PollFields = {

@@ -43,7 +43,7 @@ async function query(
   checkBlob(request.query.queryArgs, 'payloads', context.limits);
   checkBlob(request.query.header, 'fields', context.limits);
   checkBound('QueryWorkflowRequest.query_reject_condition', request.queryRejectCondition);
-  const deadlineMs = Math.min(context.nowMs() + queryWaitMsMax, call.deadlineMs - queryTailMs);
+  const deadlineMs = Math.min(context.monoMs() + queryWaitMsMax, call.deadlineMs - queryTailMs);
   const encoded = encodeWorkflowQuery(request.query);
   const giveBack = waiting.take(namespace.id, encoded.length);
   const reply = await context
@@ -56,14 +56,14 @@ async function query(
         queryId: context.ports.newId(),
         query: encoded,
         rejectCondition: request.queryRejectCondition,
-        deadlineMs,
+        deadlineMs: context.nowMs() + Math.floor(deadlineMs - context.monoMs()),
       },
       deadlineMs,
     )
     .catch((error: unknown) => Promise.reject(inWordsOfQueries(error)))
     .finally(() => {
       // A caller that gives up does not take the query out of the task queue: it waits there until its deadline.
-      if (call.cancelled) setTimeout(giveBack, deadlineMs - context.nowMs()).unref();
+      if (call.cancelled) setTimeout(giveBack, deadlineMs - context.monoMs()).unref();
       else giveBack();
     });
   if (reply === 'ended') throw unavailable('the server is shutting down');

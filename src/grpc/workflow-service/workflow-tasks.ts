@@ -78,7 +78,7 @@ export function workflowTaskMethods(context: HandlerContext): readonly NamedMeth
 }
 
 async function poll(context: HandlerContext, request: PollWorkflowTaskQueueRequest, call: Call): Promise<PollWorkflowTaskQueueResponse> {
-  checkPollDeadline(call, context.nowMs());
+  checkPollDeadline(context, call);
   const namespace = await context.namespace(call, request.namespace);
   const taskQueue = checkPoll(request, context.limits);
   const deadlineMs = pollDeadline(context, call);

@@ -71,7 +71,7 @@ async function missingOf(admin: Admin, topics: readonly TopicSpec[]): Promise<re
 
 async function holdsRecords(admin: Admin, topic: TopicSpec): Promise<boolean> {
   await leaders(admin, [topic]);
-  const offsets = await onceKnown(Date.now() + leadersTimeoutMs, () => admin.fetchTopicOffsets(topic.name));
+  const offsets = await onceKnown(performance.now() + leadersTimeoutMs, () => admin.fetchTopicOffsets(topic.name));
   return offsets.some(({ high }) => high !== '0');
 }
 
@@ -154,11 +154,11 @@ function missingTopics(kafka: KafkaOptions, missing: readonly TopicSpec[], why: 
 
 /** Metadata of all topics, once each partition has a leader. */
 async function leaders(admin: Admin, topics: readonly TopicSpec[]): Promise<readonly ITopicMetadata[]> {
-  const deadline = Date.now() + leadersTimeoutMs;
+  const deadlineMs = performance.now() + leadersTimeoutMs;
   for (;;) {
-    const { topics: found } = await onceKnown(deadline, () => admin.fetchTopicMetadata({ topics: topics.map(({ name }) => name) }));
+    const { topics: found } = await onceKnown(deadlineMs, () => admin.fetchTopicMetadata({ topics: topics.map(({ name }) => name) }));
     if (topics.every((topic) => led(topic, found))) return found;
-    if (Date.now() > deadline) throw leaderless(topics, found);
+    if (performance.now() > deadlineMs) throw leaderless(topics, found);
     await pause(pollMs);
   }
 }
@@ -179,7 +179,7 @@ function led(topic: TopicSpec, found: readonly ITopicMetadata[]): boolean {
 }
 
 async function checkSettings(admin: Admin, metadata: readonly ITopicMetadata[], kafka: KafkaOptions): Promise<void> {
-  const wrong = await onceKnown(Date.now() + leadersTimeoutMs, () => findWrongSettings(admin, metadata));
+  const wrong = await onceKnown(performance.now() + leadersTimeoutMs, () => findWrongSettings(admin, metadata));
   if (wrong.length === 0) return;
   const lines = [...wrong.map(describeWrong), 'Mend it with:', ...mendingCommands(wrong, kafka)];
   throw new LogError('misconfigured', lines.join('\n'));
