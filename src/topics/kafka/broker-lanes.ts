@@ -2,7 +2,7 @@
  * One lane per broker, for the appends of all partitions that it leads.
  *
  *     route ─▶ lane of the leader ─ setImmediate ─▶ may it append? ─▶ seal … seal ─▶ one request
- *       ▲ └─ no leader known ─▶ leader search             │
+ *       ▲ └─ none, or no connection ─▶ leader search      │
  *       └───────────────── not over this connection ──────┘
  *
  * Whoever is to append over another connection than last time looks at its tail before: records may be gone (rule T6).
@@ -33,7 +33,7 @@ export class BrokerLanes {
   route(slot: LaneSlot): void {
     const { plane, search } = this.#options;
     const leader = plane.leader(slot.partition);
-    if (leader === undefined) search.add(slot);
+    if (leader === undefined || !plane.connected(leader, 'append')) search.add(slot);
     else this.place(slot, leader);
   }
 

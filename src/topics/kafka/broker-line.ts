@@ -42,6 +42,9 @@ export type BrokerLineOptions = {
   readonly throttled: (throttledMs: number) => void;
 };
 
+/** Connections that this process has made. */
+let connectionsMade = 0;
+
 type Attempt = { readonly sinceMs: number; readonly reject: (error: LogError) => void };
 
 export class BrokerLine {
@@ -51,8 +54,8 @@ export class BrokerLine {
   #opening: Promise<Connection> | undefined;
   #throttledUntilMs = -Infinity;
   #closings = 0;
-  /** Connections so far: whoever sees another number than before has lost one. */
-  opened = 0;
+  /** Of the last connection; 0 before the first one. No other line ever has the same: whoever sees another number has lost a connection. */
+  connectionNumber = 0;
 
   constructor(options: BrokerLineOptions) {
     this.#options = options;
@@ -68,6 +71,11 @@ export class BrokerLine {
     let oldestMs = nowMs;
     for (const { sinceMs } of this.#attempts) oldestMs = Math.min(oldestMs, sinceMs);
     return Math.max(0, nowMs - Math.max(oldestMs, this.#throttledUntilMs));
+  }
+
+  /** Nobody waits for an answer. */
+  get idle(): boolean {
+    return this.#attempts.size === 0;
   }
 
   throttledForMs(): number {
@@ -160,7 +168,7 @@ export class BrokerLine {
     await broker.connect();
     const connection = broker.connectionPool.pool[0];
     assert(connection !== undefined, 'kafkajs keeps connections per broker');
-    this.opened += 1;
+    this.connectionNumber = ++connectionsMade;
     return connection;
   }
 }

@@ -29,7 +29,11 @@ export type Channel = 'append' | 'read';
 
 type Lines = { readonly [Name in Channel]: BrokerLine };
 
-export type DataPlaneOptions = ClientSettings & { readonly topics: readonly string[] };
+export type DataPlaneOptions = ClientSettings & {
+  readonly topics: readonly string[];
+  /** Who leads what is asked at least this often, also while everything works. */
+  readonly metadataAgeMsMax?: number;
+};
 
 /** What we use of kafkajs beyond its types (2.2.4, pinned). */
 type InnerCluster = Cluster & {
@@ -47,6 +51,8 @@ const requestTimeoutsMax = 2;
 /** Who has told so often in a row is asked again only when nobody else can be. */
 const tellsInARowMax = 3;
 const tickMs = 500;
+/** As Kafka's own clients do (metadata.max.age.ms). */
+const metadataAgeMsMaxDefault = 5 * 60_000;
 
 export class DataPlane {
   readonly #cluster: InnerCluster;
@@ -64,6 +70,7 @@ export class DataPlane {
   #leaders: ReadonlyMap<string, number> = new Map();
   #refusedTopics: ReadonlyMap<string, number> = new Map();
   #refreshing: Promise<void> | undefined;
+  #askedMs = 0;
   #closed = false;
 
   static async connect(options: DataPlaneOptions): Promise<DataPlane> {
@@ -117,7 +124,7 @@ export class DataPlane {
   /** Changes with every connection for appends to that broker. */
   connectionName(nodeId: number): string {
     const address = this.#brokers.get(nodeId);
-    return address === undefined ? `${nodeId}` : `${nodeId} at ${address} #${this.#line(address, 'append').opened}`;
+    return address === undefined ? `${nodeId}` : `${nodeId} at ${address} #${this.#line(address, 'append').connectionNumber}`;
   }
 
   /** For how long it wants to hear nothing more on this channel. */
@@ -149,6 +156,7 @@ export class DataPlane {
   }
 
   async #refresh(): Promise<void> {
+    this.#askedMs = performance.now();
     const request = metadataRequest(this.#options.topics);
     const ask = async (address: string): Promise<readonly [string, Buffer]> => [address, await this.#line(address, 'read').send(request)];
     let answer: readonly [string, Buffer];
@@ -187,21 +195,26 @@ export class DataPlane {
     return Math.max(this.#line(address, 'append').waitingMs(), this.#line(address, 'read').waitingMs());
   }
 
-  /** Who is silent and no longer named by the cluster is not waited for. Nobody needs a connection to who was replaced. */
+  /** A broker that is silent and no longer named by the cluster is not waited for. Nobody needs a connection to one that was replaced. */
   #leaveTheDead(): void {
-    const named = new Set([...this.#brokers.values()]);
-    for (const address of this.#lines.keys()) {
-      if (!named.has(address) && this.#waitingMs(address) > brokerSilenceMsMax) {
-        this.#drop(
-          address,
-          `no answer for ${brokerSilenceMsMax} ms, and ${this.#toldBy} no longer counts it among the brokers that are alive`,
-        );
+    const alive = new Set(this.#brokers.values());
+    const known = new Set([...alive, ...this.#options.kafka.brokers]);
+    for (const [address, { append, read }] of this.#lines) {
+      if (!alive.has(address) && this.#waitingMs(address) > brokerSilenceMsMax) {
+        this.#drop(address, `no answer for ${brokerSilenceMsMax} ms, and ${this.#toldBy} no longer counts it among the brokers that are alive`);
+      } else if (!known.has(address) && append.idle && read.idle) {
+        this.#close(address, `${this.#toldBy} no longer counts it among the brokers that are alive`);
+        this.#lines.delete(address);
+        this.#mute.delete(address);
       }
     }
   }
 
   #tick(): void {
     this.#throttles.tick();
+    const { metadataAgeMsMax = metadataAgeMsMaxDefault } = this.#options;
+    // A partition whose appends and reads succeed never asks, though a leader that gave it up may still serve it reads.
+    if (performance.now() - this.#askedMs > metadataAgeMsMax) this.refresh().catch(() => {});
     const silent = [...this.#lines.keys()].filter((address) => this.#waitingMs(address) > brokerSilenceMsMax);
     if (silent.length === 0) return;
     const limitMs = requestTimeoutsMax * this.#options.requestTimeoutMs;

@@ -37,6 +37,7 @@ export type KafkaLogOptions = {
   readonly logger: Logger;
   /** After this long without an answer the outcome is unknown and the connection is dropped. */
   readonly requestTimeoutMs?: number;
+  readonly metadataAgeMsMax?: number;
 };
 
 const requestTimeoutMsDefault = 5_000;
@@ -54,7 +55,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<OpenKafkaL
 /** For tools: the topics must be there, and are taken as they are. */
 export async function connectKafkaLog({ kafka, topics, logger, ...rest }: KafkaLogOptions): Promise<OpenKafkaLog> {
   const requestTimeoutMs = rest.requestTimeoutMs ?? requestTimeoutMsDefault;
-  const plane = await DataPlane.connect({ kafka, logger, requestTimeoutMs, topics: topics.map(({ name }) => name) });
+  const plane = await DataPlane.connect({ ...rest, kafka, logger, requestTimeoutMs, topics: topics.map(({ name }) => name) });
   const log = new KafkaLog(plane, topics, { logger, requestTimeoutMs });
   try {
     // The leaders of a topic that was just made refuse the first requests. Better that they refuse these than the first claims, which would
