@@ -42,7 +42,7 @@ export type JournalFoldOptions = {
 /** Decoded in one go, in the turn in which it comes. */
 const READ_BYTES = 512 * 1024;
 /** A fold that was shown nothing so often in a row asks whether the log still is as long as it was. */
-const SHORT_READS_MAX = 5;
+const SHORT_READS_BEFORE_BOUNDS = 5;
 
 export class JournalFold {
   readonly #options: JournalFoldOptions;
@@ -99,7 +99,7 @@ export class JournalFold {
     const { log, partition, retries } = this.#options;
     const { term } = retries;
     await retries.backOff(attempt);
-    if (term !== retries.term || attempt < SHORT_READS_MAX) return undefined;
+    if (term !== retries.term || attempt < SHORT_READS_BEFORE_BOUNDS) return undefined;
     const bounds = await retries.persist(() => log.bounds(partition));
     if (bounds === undefined || bounds.end >= until) return undefined;
     return vanished(`the log ends at ${bounds.end}, but offset ${until - 1} was seen`);

@@ -10,14 +10,12 @@
  */
 import { unreachable } from '../kernel/assert.ts';
 import { effective } from './effective.ts';
-import { LogError, missingOffsets } from './log.ts';
+import { LogError, missingOffsets, SHORT_READS_MAX } from './log.ts';
 import type { Claim, ClaimCodec } from './claim.ts';
 import type { LogCursor } from './effective.ts';
 import type { Log, LogRecord, PartitionId, StoredRecord } from './log.ts';
 
 const READ_BYTES = 1024 * 1024;
-/** Reads may lag behind an append that was acknowledged. */
-const SHORT_READS_MAX = 20;
 
 export type ClaimInLog = Claim & { readonly epoch: number; readonly offset: number };
 

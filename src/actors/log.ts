@@ -109,10 +109,16 @@ export interface Log {
    * request per broker.
    */
   end(partition: PartitionId): Promise<number>;
-  /** Records below `beforeOffset` may go. After a broker crash they may reappear. */
+  /**
+   * Records below `beforeOffset` may go. After a broker crash they may reappear. Nobody calls it yet: a journal is needed from its beginning
+   * until there are checkpoints, which will trim it behind them.
+   */
   truncate(partition: PartitionId, beforeOffset: number): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Reads may lag behind an append that was acknowledged, or an end that was told. This often in a row they may show nothing. */
+export const SHORT_READS_MAX = 20;
 
 /** Offsets `from` to `to` are not in the log, though what stands before and behind them is: no fold can go on. */
 export function missingOffsets(partition: PartitionId, from: number, to: number): LogError {

@@ -4,6 +4,7 @@ import { inFileOrder, renderProblems, type Problem } from '../config/problem.ts'
 import { readConfigFile } from '../config/read-file.ts';
 import { settingsOf, type FileSettings } from '../config/settings.ts';
 import { usageError } from './cli-error.ts';
+import { errorMessage } from '../kernel/error-text.ts';
 import type { Io } from './io.ts';
 
 export type ServerFile = { readonly settings: FileSettings | undefined; readonly problems: readonly Problem[] };
@@ -37,7 +38,7 @@ function readText(file: string): string {
     if (code === 'EISDIR')
       throw usageError(`${file} is a folder`, { next: `Name the file in it, such as ${file.replace(/\/$/, '')}/server.yaml.` });
     throw usageError(`can't read ${file}`, {
-      why: error instanceof Error ? error.message : String(error),
+      why: errorMessage(error),
       next: 'Check the name and the permissions.',
     });
   }

@@ -2,6 +2,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { errorMessage } from '../kernel/error-text.ts';
 import type { FileConfig } from './file-schema.ts';
 import type { KafkaTls } from './kafka-options.ts';
 import type { Report } from './problem.ts';
@@ -27,7 +28,7 @@ export function readKafkaTls(tls: TlsConfig | undefined, folder: string, report:
       const text = readText(filename);
       return { text, content: parse(text) };
     } catch (error) {
-      report([...path, name], `${filename} ${error instanceof Error ? error.message : String(error)}`);
+      report([...path, name], `${filename} ${errorMessage(error)}`);
       return undefined;
     }
   };
@@ -53,7 +54,7 @@ function readText(filename: string): string {
     return readFileSync(filename, 'utf8');
   } catch (error) {
     // "ENOENT: no such file or directory, open '…'": the name stands there already.
-    throw new Error(`cannot be read: ${messageOf(error).replace(/, open '.*'$/, '')}`, { cause: error });
+    throw new Error(`cannot be read: ${errorMessage(error).replace(/, open '.*'$/, '')}`, { cause: error });
   }
 }
 
@@ -64,7 +65,7 @@ function certificatesIn(text: string): readonly X509Certificate[] {
     try {
       return new X509Certificate(block);
     } catch (error) {
-      throw new Error(`is damaged: certificate ${index + 1} of ${blocks.length} is none (${messageOf(error)})`, { cause: error });
+      throw new Error(`is damaged: certificate ${index + 1} of ${blocks.length} is none (${errorMessage(error)})`, { cause: error });
     }
   });
 }
@@ -75,12 +76,8 @@ function privateKeyIn(text: string): KeyObject {
   try {
     return createPrivateKey(text);
   } catch (error) {
-    throw new Error(`is damaged: it holds no private key (${messageOf(error)})`, { cause: error });
+    throw new Error(`is damaged: it holds no private key (${errorMessage(error)})`, { cause: error });
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function oneLine(subject: string): string {

@@ -1,4 +1,5 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
+import { errorMessage } from '../kernel/error-text.ts';
 
 const nothing = Buffer.alloc(0);
 
@@ -21,7 +22,7 @@ export function openLogFile(filename: string, say: (what: string) => void): (lin
     try {
       descriptor = openSync(filename, 'a');
     } catch (error) {
-      say(`the log file ${filename} cannot be opened again, the old one is written on (${messageOf(error)})`);
+      say(`the log file ${filename} cannot be opened again, the old one is written on (${errorMessage(error)})`);
       return;
     }
     closeSync(old);
@@ -39,7 +40,7 @@ export function openLogFile(filename: string, say: (what: string) => void): (lin
       // Not a byte of it is in the file.
       if (!begun || rest === bytes) linesLost += 1;
       if (rest === bytes) rest = nothing;
-      if (!failing) say(`the log file ${filename} cannot be written, its lines are lost until it can (${messageOf(error)})`);
+      if (!failing) say(`the log file ${filename} cannot be written, its lines are lost until it can (${errorMessage(error)})`);
       failing = true;
       return;
     }
@@ -47,8 +48,4 @@ export function openLogFile(filename: string, say: (what: string) => void): (lin
     failing = false;
     linesLost = 0;
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

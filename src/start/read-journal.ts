@@ -1,6 +1,6 @@
 /** Reading a journal as its owner would fold it, without claiming it: for whoever only wants to know what it says. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { LogError, missingOffsets, partitionName } from '../actors/log.ts';
+import { LogError, missingOffsets, partitionName, SHORT_READS_MAX } from '../actors/log.ts';
 import { OwnerPosition } from '../actors/owner-position.ts';
 import type { ClaimCodec } from '../actors/claim.ts';
 import type { Verdict } from '../actors/effective.ts';
@@ -15,8 +15,6 @@ export type JournalReading = {
 };
 
 const READ_BYTES = 1024 * 1024;
-/** Reads may lag behind the end that was told a moment ago. */
-const SHORT_READS_MAX = 20;
 const SHORT_READ_PAUSE_MS = 50;
 
 /** Up to the end that the log has now. Throws LogError `corrupt` when the journal's beginning is gone. */

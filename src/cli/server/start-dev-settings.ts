@@ -6,6 +6,7 @@ import type { ServerSettings } from '../../config/settings.ts';
 import { sqlitePragmas } from '../../config/sqlite-pragmas.ts';
 import { suggest } from '../../config/suggest.ts';
 import { failure, usageError } from '../cli-error.ts';
+import { errorMessage } from '../../kernel/error-text.ts';
 import type { FlagValues } from '../command.ts';
 
 /** What the flags of `server start-dev` add up to. Throws CliError on the first flag that makes no sense. */
@@ -64,7 +65,7 @@ function isFolder(path: string, given: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   } catch (error) {
-    throw failure(`can't open database file ${given}`, { why: error instanceof Error ? error.message : String(error) });
+    throw failure(`can't open database file ${given}`, { why: errorMessage(error) });
   }
 }
 

@@ -11,6 +11,7 @@ import { hostPort } from './banner.ts';
 import { lastWords } from './last-words.ts';
 import { readLogLevel } from './log-flags.ts';
 import { serve } from './serve.ts';
+import { errorMessage } from '../../kernel/error-text.ts';
 
 const roles = ['frontend', 'history', 'matching', 'worker'];
 const variable = 'TEMPORAL_SERVER_CONFIG_FILE_PATH';
@@ -74,7 +75,7 @@ function writerOf(target: LogSettings['target'], io: Io): (line: string) => void
       try {
         return openLogFile(target.filename, (what) => io.err(`perdure: ${what}\n`));
       } catch (error) {
-        throw failure(`can't open log file ${target.filename}`, { why: error instanceof Error ? error.message : String(error) });
+        throw failure(`can't open log file ${target.filename}`, { why: errorMessage(error) });
       }
   }
 }

@@ -14,6 +14,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { LogError } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import { sqliteFailure } from './sqlite-failure.ts';
+import { errorMessage } from '../../kernel/error-text.ts';
 import type { StatementSync } from 'node:sqlite';
 import type { TopicSpec } from '../catalogue.ts';
 
@@ -75,13 +76,13 @@ export class JournalDb {
       for (const entry of entries) this.#journal(entry.index).insert.run(entry.base, entry.count, entry.data);
     } catch (error) {
       this.#rollback();
-      return { ok: false, certain: true, reason: reasonOf(error) };
+      return { ok: false, certain: true, reason: errorMessage(error) };
     }
     try {
       this.#commit.run();
       return { ok: true };
     } catch (error) {
-      return { ok: false, certain: false, reason: reasonOf(error) };
+      return { ok: false, certain: false, reason: errorMessage(error) };
     }
   }
 
@@ -200,8 +201,4 @@ function prepareJournal(db: DatabaseSync, id: number): Journal {
     ),
     trim: db.prepare(`DELETE FROM journal_${id} WHERE base + count <= ?`),
   };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

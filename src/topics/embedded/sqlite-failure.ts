@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { LogError } from '../../actors/log.ts';
+import { errorMessage } from '../../kernel/error-text.ts';
 
 /** Primary result codes of SQLite that have a meaning of their own here (sqlite.org/rescode.html). */
 const busy = 5;
@@ -11,7 +12,7 @@ const notADatabase = 26;
 
 /** What SQLite said about the file, as the world's error: what was found and what to do. */
 export function sqliteFailure(error: unknown, filename: string): LogError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   const options = { cause: error, recoverable: false };
   switch (primaryCode(error)) {
     case busy:

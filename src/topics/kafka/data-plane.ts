@@ -50,6 +50,8 @@ const brokerSilenceMsMax = 1_000;
 const requestTimeoutsMax = 2;
 /** Who has told so often in a row is asked again only when nobody else can be. */
 const tellsInARowMax = 3;
+/** Who is asked first, by how it stands with us. */
+const askedInOrder = ['connected', 'told last', 'not connected', 'told too often', 'silent'] as const;
 const tickMs = 500;
 /** As Kafka's own clients do (metadata.max.age.ms). */
 const metadataAgeMsMaxDefault = 5 * 60_000;
@@ -184,9 +186,9 @@ export class DataPlane {
   #whoToAsk(): readonly string[] {
     const addresses = new Set([...this.#brokers.values(), ...this.#options.kafka.brokers]);
     const rank = (address: string): number => {
-      if (this.#mute.has(address) || this.#waitingMs(address) > brokerSilenceMsMax) return 4;
-      if (address === this.#toldBy) return this.#tellsInARow < tellsInARowMax ? 1 : 3;
-      return this.#line(address, 'read').connected ? 0 : 2;
+      if (this.#mute.has(address) || this.#waitingMs(address) > brokerSilenceMsMax) return askedInOrder.indexOf('silent');
+      if (address === this.#toldBy) return askedInOrder.indexOf(this.#tellsInARow < tellsInARowMax ? 'told last' : 'told too often');
+      return askedInOrder.indexOf(this.#line(address, 'read').connected ? 'connected' : 'not connected');
     };
     return [...addresses].toSorted((a, b) => rank(a) - rank(b));
   }
@@ -201,7 +203,10 @@ export class DataPlane {
     const known = new Set([...alive, ...this.#options.kafka.brokers]);
     for (const [address, { append, read }] of this.#lines) {
       if (!alive.has(address) && this.#waitingMs(address) > brokerSilenceMsMax) {
-        this.#drop(address, `no answer for ${brokerSilenceMsMax} ms, and ${this.#toldBy} no longer counts it among the brokers that are alive`);
+        this.#drop(
+          address,
+          `no answer for ${brokerSilenceMsMax} ms, and ${this.#toldBy} no longer counts it among the brokers that are alive`,
+        );
       } else if (!known.has(address) && append.idle && read.idle) {
         this.#close(address, `${this.#toldBy} no longer counts it among the brokers that are alive`);
         this.#lines.delete(address);

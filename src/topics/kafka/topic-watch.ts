@@ -10,6 +10,7 @@
 import { LogError } from '../../actors/log.ts';
 import { withAdmin, type AdminOptions } from './admin.ts';
 import { describeWrong, findWrongSettings, mendingCommands } from './topic-settings.ts';
+import { errorMessage } from '../../kernel/error-text.ts';
 import type { Admin } from 'kafkajs';
 import type { Concern } from '../../actors/census.ts';
 import type { TopicSpec } from '../catalogue.ts';
@@ -65,7 +66,7 @@ class TopicWatch {
     } catch (error) {
       // The partitions that an outage stops report it; that a right is missing is reported only here.
       const level = error instanceof LogError && error.code === 'misconfigured' ? 'warn' : 'debug';
-      if (!this.#stopped) logger[level]('the settings of the topics could not be looked at', { error: messageOf(error) });
+      if (!this.#stopped) logger[level]('the settings of the topics could not be looked at', { error: errorMessage(error) });
     }
   }
 
@@ -122,8 +123,4 @@ function cutTopic({ name }: TopicSpec, cut: readonly CutPartition[], settingsAre
       `topic ${name} has lost the beginning of journals (${starts}): ${cause}. This server goes on with what it has in memory; its next ` +
       'start will refuse these partitions',
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
