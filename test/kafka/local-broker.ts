@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { cacheFolder, kafkaVersion } from './kafka-libs.ts';
+import { pauseProcess } from '../support/pause-process.ts';
 import type { ChildProcess } from 'node:child_process';
 
 const run = promisify(execFile);
@@ -106,7 +107,7 @@ export class LocalBroker {
   }
 
   pause(): void {
-    this.#child?.kill('SIGSTOP');
+    pauseProcess(this.#child);
   }
 
   resume(): void {
