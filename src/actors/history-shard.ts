@@ -40,6 +40,9 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   submit(askId: number, request: HistoryRequest): AskFailure | undefined {
     if (request.kind === 'readHistory') return this.#readHistory(askId, request);
     if (request.kind === 'completeWorkflowTask') return this.#completeWorkflowTask(askId, request);
+    if (request.kind === 'queryWorkflow') {
+      return this.actor.submit(askId, { ...request, remainingMs: request.deadlineMs - this.#options.clock.wallMs() });
+    }
     return this.actor.submit(askId, request);
   }
 

@@ -1,13 +1,13 @@
 /** What a command takes in memory while it waits, roughly: the bytes and texts that its sender chose the length of. Cheap, never exact. */
 import { unreachable } from '../kernel/assert.ts';
-import type { CompleteWorkflowTask, HistoryCommand, SignalAttributes, StartAttributes } from './commands.ts';
+import type { CompleteWorkflowTask, HistoryCommand, QueryWorkflow, SignalAttributes, StartAttributes } from './commands.ts';
 import type { WorkflowCommand } from './workflow-commands.ts';
 
 /** Objects, ids, numbers. */
 const overheadBytes = 1024;
 const workflowCommandOverheadBytes = 256;
 
-export function commandBytes(command: HistoryCommand | CompleteWorkflowTask): number {
+export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | QueryWorkflow): number {
   switch (command.kind) {
     case 'startWorkflow':
       return overheadBytes + startBytes(command.start);

@@ -285,6 +285,12 @@ export type QueryWorkflow = {
   readonly deadlineMs: number;
 };
 
+/** As the core decides it. */
+export type TimedQuery = QueryWorkflow & {
+  /** Until the deadline, by the clock that set it: the shard's own time may be ahead of that by hours. */
+  readonly remainingMs: number;
+};
+
 /** Reply: Description. */
 export type DescribeWorkflow = { readonly kind: 'describeWorkflow'; readonly key: RunKey };
 
@@ -423,16 +429,15 @@ export type DecidedRequest =
   | FailActivityTask
   | CancelActivityTask
   | RecordActivityHeartbeat
-  | QueryWorkflow
   | DescribeWorkflow
   | GetHistoryPosition
   | RecordChildClosed;
 
 /** What others ask a shard. */
-export type HistoryRequest = DecidedRequest | CompleteWorkflowTask | ReadHistory;
+export type HistoryRequest = DecidedRequest | CompleteWorkflowTask | QueryWorkflow | ReadHistory;
 
 /** What only the shard itself commands. */
 export type OwnHistoryCommand = FireTimer | FinishOutboxTask | FinishQueryDispatch | FlushFinishedTasks | PutAside;
 
 /** What the core decides. */
-export type HistoryCommand = DecidedRequest | ResolvedCompletion | OwnHistoryCommand;
+export type HistoryCommand = DecidedRequest | ResolvedCompletion | TimedQuery | OwnHistoryCommand;

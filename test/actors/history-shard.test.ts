@@ -589,6 +589,23 @@ test.each([
   expect(tried).toEqual(['sticky sticky', 'normal queue', 'normal queue']);
 });
 
+test('a query in a start delay that it outlasts waits, though the records are ahead of a clock that was set back', async () => {
+  const bench = await open(new MemoryLog());
+  await bench.start('before');
+  bench.clock.wallAheadMs -= 3_600_000;
+  const key = await bench.start('wf', 0, { startDelayMs: 1_000 });
+  const ask = (queryId: string, waitMs: number): ReturnType<typeof bench.ask> => {
+    const deadlineMs = bench.clock.wallMs() + waitMs;
+    return bench.ask({ kind: 'queryWorkflow', key, queryId, query: Uint8Array.of(1), rejectCondition: 0, deadlineMs });
+  };
+  expect(await ask('short', 500)).toMatchObject({ rejection: { message: 'Workflow task is not scheduled yet.' } });
+  const answers: unknown[] = [];
+  void ask('long', 10_000).then((answer) => answers.push(answer));
+  // Behind it, so it has been decided by then.
+  await bench.ask({ kind: 'describeWorkflow', key });
+  expect(answers).toEqual([]);
+});
+
 test('a completion is decided with the search attributes that are registered where its shard is', async () => {
   const bench = await open(new MemoryLog());
   const key = await bench.start('wf');

@@ -3,7 +3,13 @@
  * answer of the first.
  */
 import { describe, expect, test } from 'vitest';
-import type { CompleteWorkflowTask, DecidedRequest, ParentLink, RecordActivityHeartbeat } from '../../src/history/commands.ts';
+import type {
+  CompleteWorkflowTask,
+  DecidedRequest,
+  ParentLink,
+  QueryWorkflow,
+  RecordActivityHeartbeat,
+} from '../../src/history/commands.ts';
 import type { Rejection, StartedWorkflowTask } from '../../src/history/replies.ts';
 import {
   activityRef,
@@ -19,7 +25,7 @@ import {
 } from './shard-under-test.ts';
 
 /** Heartbeats have a test of their own: each one counts as a transition of its run's state. */
-type Request = Exclude<DecidedRequest, RecordActivityHeartbeat> | CompleteWorkflowTask;
+type Request = Exclude<DecidedRequest, RecordActivityHeartbeat> | CompleteWorkflowTask | QueryWorkflow;
 type Asked<Kind extends Request['kind']> = {
   /** `task`: takes a workflow task of the workflow, or is the one that a worker has already. */
   readonly request: (shard: ShardUnderTest, task: () => StartedWorkflowTask) => Extract<Request, { readonly kind: Kind }>;

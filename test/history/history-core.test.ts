@@ -35,7 +35,7 @@ test('a record that is refused leaves everybody waiting, and the next one answer
   shard.ask({ kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: true });
   const poll = shard.lastAskId;
   const queryWorkflow = { kind: 'queryWorkflow', key, queryId: 'q', query: bytes('q'), rejectCondition: 1, deadlineMs: shard.nowMs + 1000 };
-  shard.ask({ ...queryWorkflow, kind: 'queryWorkflow' });
+  shard.request({ ...queryWorkflow, kind: 'queryWorkflow' });
   const query = shard.lastAskId;
   const task = shard.pollWorkflowTask();
   // Decided, and never accepted: that is how the partition refuses a record for its size.

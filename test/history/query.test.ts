@@ -11,7 +11,7 @@ function ask(
   shard: ShardUnderTest,
   change: Partial<QueryWorkflow> = {},
 ): { readonly askId: number; readonly reply: HistoryReply | undefined } {
-  const reply = shard.ask({
+  const reply = shard.request({
     kind: 'queryWorkflow',
     key,
     queryId: 'q1',

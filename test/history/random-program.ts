@@ -185,7 +185,7 @@ export class Program {
         shard.ask({ kind: 'resetStickyTaskQueue', key: keyOf(step.id) });
         return;
       case 'query':
-        shard.ask({
+        shard.request({
           kind: 'queryWorkflow',
           key: keyOf(step.id),
           queryId: shard.newRequestId(),

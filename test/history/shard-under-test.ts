@@ -13,6 +13,7 @@ import type {
   CompleteWorkflowTask,
   DecidedRequest,
   HistoryCommand,
+  QueryWorkflow,
   ResolvedCompletion,
   RunKey,
   SignalAttributes,
@@ -96,10 +97,11 @@ export class ShardUnderTest {
   }
 
   /** As the shard's shell hands it on. */
-  request(request: DecidedRequest | CompleteWorkflowTask): HistoryReply | undefined {
-    return this.ask(
-      request.kind === 'completeWorkflowTask' ? { ...request, searchAttributeTypes, searchAttributeTypesElsewhere: undefined } : request,
-    );
+  request(request: DecidedRequest | CompleteWorkflowTask | QueryWorkflow): HistoryReply | undefined {
+    if (request.kind === 'completeWorkflowTask')
+      return this.ask({ ...request, searchAttributeTypes, searchAttributeTypesElsewhere: undefined });
+    if (request.kind === 'queryWorkflow') return this.ask({ ...request, remainingMs: request.deadlineMs - this.nowMs });
+    return this.ask(request);
   }
 
   /** The partition hands the command back: its record is larger than the journal takes. Undefined: it is refused. */

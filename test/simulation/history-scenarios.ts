@@ -28,7 +28,7 @@ export function refusedRecordKeepsWaits(): void {
   shard.signal();
   shard.ask({ kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: true });
   const poll = shard.lastAskId;
-  shard.ask({ kind: 'queryWorkflow', key, queryId: 'q', query: bytes('q'), rejectCondition: 1, deadlineMs: shard.nowMs + 1000 });
+  shard.request({ kind: 'queryWorkflow', key, queryId: 'q', query: bytes('q'), rejectCondition: 1, deadlineMs: shard.nowMs + 1000 });
   const query = shard.lastAskId;
   const task = shard.pollWorkflowTask();
   const completion = shard.completion(task, [completeWorkflow()]);

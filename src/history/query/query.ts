@@ -4,7 +4,7 @@
  *   no task pending, or closed ──▶ direct: a task of its own (direct-query.ts)
  *   a task is pending          ──▶ buffered: rides on the next task, so that it sees all that was acknowledged before it
  */
-import type { QueryResult, QueryWorkflow } from '../commands.ts';
+import type { QueryResult, TimedQuery } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { findRun, reject, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
@@ -17,7 +17,7 @@ import { directQuery, queryReply } from './direct-query.ts';
 const failingAttempts = 3;
 
 /** undefined: the answer comes later. */
-export function queryWorkflow(draft: Draft, command: QueryWorkflow): HistoryReply | undefined {
+export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply | undefined {
   const run = findRun(draft.shard, command.key);
   if (run === undefined) return workflowNotFound(command.key);
   if (rejectsQuery(run, command.rejectCondition)) return { kind: 'queryRejected', status: run.status };
@@ -25,7 +25,7 @@ export function queryWorkflow(draft: Draft, command: QueryWorkflow): HistoryRepl
   if (!isRunning(run) && !hasCompleted) {
     return reject({ reason: 'workflow-not-ready', message: 'Workflow execution closed before WorkflowTaskStarted event' });
   }
-  if (isRunning(run) && run.workflowTask === undefined && !hasCompleted && run.start.executionTimeMs > command.deadlineMs) {
+  if (isRunning(run) && run.workflowTask === undefined && !hasCompleted && run.start.executionTimeMs - draft.nowMs > command.remainingMs) {
     return reject({ reason: 'workflow-not-ready', message: 'Workflow task is not scheduled yet.' });
   }
   if (run.workflowTaskAttempt >= failingAttempts) {
