@@ -10,12 +10,11 @@
  */
 import { unreachable } from '../kernel/assert.ts';
 import { effective } from './effective.ts';
-import { LogError, missingOffsets, SHORT_READS_MAX } from './log.ts';
+import { LogError, missingOffsets } from './log.ts';
+import { readThrough } from './read-through.ts';
 import type { Claim, ClaimCodec } from './claim.ts';
 import type { LogCursor } from './effective.ts';
 import type { Log, LogRecord, PartitionId, StoredRecord } from './log.ts';
-
-const READ_BYTES = 1024 * 1024;
 
 export type ClaimInLog = Claim & { readonly epoch: number; readonly offset: number };
 
@@ -59,27 +58,7 @@ export async function readStretch(query: StretchQuery): Promise<Stretch | undefi
   const walk = new Walk(query);
   const { start } = await query.log.bounds(query.partition);
   walk.startAt(start);
-  for (let shortReads = 0; walk.cursor.offset < query.until;) {
-    const records = await query.log.read(query.partition, walk.cursor.offset, READ_BYTES);
-    if (records.length === 0) {
-      shortReads += 1;
-      if (shortReads > SHORT_READS_MAX) throw await whyNothing(query, walk.cursor.offset);
-      if (!(await query.pause())) return undefined;
-    }
-    for (const record of records) {
-      // By where the walk stands, not by the record: a hole may reach from before `until` to behind it.
-      if (walk.cursor.offset >= query.until) break;
-      walk.step(record);
-    }
-  }
-  return walk.result();
-}
-
-/** It lags; or what was seen behind it is gone, and no waiting brings it back. */
-async function whyNothing({ log, partition, until }: StretchQuery, offset: number): Promise<LogError> {
-  const { end } = await log.bounds(partition);
-  if (end < until) return new LogError('out-of-range', `the log ends at ${end}, but offset ${until - 1} was seen`);
-  return new LogError('unavailable', `the log shows nothing at offset ${offset} yet`);
+  return (await readThrough(query, walk)) ? walk.result() : undefined;
 }
 
 class Walk {

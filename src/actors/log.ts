@@ -117,9 +117,6 @@ export interface Log {
   close(): Promise<void>;
 }
 
-/** Reads may lag behind an append that was acknowledged, or an end that was told. This often in a row they may show nothing. */
-export const SHORT_READS_MAX = 20;
-
 /** Offsets `from` to `to` are not in the log, though what stands before and behind them is: no fold can go on. */
 export function missingOffsets(partition: PartitionId, from: number, to: number): LogError {
   const what = from === to ? `offset ${from} is` : `offsets ${from} to ${to} are`;

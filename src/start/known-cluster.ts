@@ -28,7 +28,6 @@ export async function readKnownCluster(log: Log, prefix: string, claims: ClaimCo
       onCounted: (record, verdict) => {
         if (verdict === 'claim') owner = decodeClaim(record.value);
         else state.evolve(clusterCodec.decode(record.value, record.schema));
-        return 'go on';
       },
     });
   } catch (error) {

@@ -46,7 +46,7 @@ async function onlyClaims({ log, claims, clusterTopic }: JournalsToCheck, partit
     partition,
     claims,
     onCounted: (record, verdict) => {
-      if (verdict === 'claim') return 'go on';
+      if (verdict === 'claim') return;
       throw new LogError(
         'corrupt',
         `${partitionName(partition)} holds records (${record.type} at offset ${record.offset}), but ${clusterTopic} knows of no cluster: it was ` +

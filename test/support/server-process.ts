@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { pauseProcess } from './pause-process.ts';
 import { ServiceClient } from './service-client.ts';
 import {
   decodeGetSystemInfoResponse,
@@ -71,7 +72,7 @@ export class ServerProcess {
   }
 
   pause(): void {
-    this.#child?.kill('SIGSTOP');
+    pauseProcess(this.#child);
   }
 
   resume(): void {
