@@ -75,8 +75,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   readonly #logger: Logger;
   readonly #mailbox = new Mailbox<Command>();
   readonly #parking: Parking<Command>;
-  /** Their state was loaded while nothing could be decided: before the mailbox, so that order per key is kept. */
-  #unparked: CommandMail<Command>[] = [];
   readonly #owner: PartitionOwner;
   readonly #runMailbox = (): void => this.#run();
 
@@ -94,7 +92,9 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#limits = { ...defaultPartitionLimits, ...options.limits };
     this.#logger = options.logger.with({ topic: options.partition.topic, partition: options.partition.partition });
     this.#owner = new PartitionOwner({ ...options, limits: this.#limits, logger: this.#logger }, this.#owned());
-    this.#parking = new Parking(options.prefetch);
+    this.#parking = new Parking(options.prefetch, () => {
+      if (this.#owner.serving) this.#run();
+    });
     this.#budget = options.budget ?? new CommandBudget();
     this.#share = new BudgetShare(this.#budget);
     this.#silence = new LogSilence({
@@ -150,7 +150,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   /** The caller no longer waits. What is not decided leaves at once; else the core hears of it, behind the command. */
   cancel(askId: number): void {
     if (!this.#owner.accepting) return;
-    const undecided = this.#mailbox.take(askId) ?? this.#parking.take(askId) ?? this.#leaveUnparked((mail) => mail.askId === askId)[0];
+    const undecided = this.#mailbox.take(askId) ?? this.#parking.take(askId);
     if (undecided !== undefined) return this.#weighOut(undecided);
     this.#mailbox.pushCancel(askId);
     this.#runSoon();
@@ -188,7 +188,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#runScheduled = false;
     if (!this.#owner.serving) return;
     try {
-      this.#takeUnparked();
+      this.#takeLoaded();
       let decided = 0;
       while (this.#owner.serving && this.#mailbox.length > 0 && !this.#backlogged && decided < this.#limits.turnCommandsMax) {
         const mail = this.#mailbox.shift();
@@ -219,7 +219,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   /** True: it waits for its state, or is done with. */
   #park(mail: CommandMail<Command>): boolean {
     try {
-      return this.#parking.park(mail, this.#unpark);
+      return this.#parking.park(mail);
     } catch (error) {
       this.#weighOut(mail);
       this.#undecided(mail, error);
@@ -232,25 +232,10 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#share.giveBack(bytes);
   }
 
-  /** The state that these commands waited for is in memory. */
-  readonly #unpark = (mails: readonly CommandMail<Command>[]): void => {
-    this.#unparked.push(...mails);
-    if (this.#owner.serving) this.#run();
-  };
-
-  /** First of all, and through the prefetch again: what was loaded in doubt may be gone by now. */
-  #takeUnparked(): void {
-    const mails = this.#unparked;
-    this.#unparked = [];
+  /** First of all, so that order per key is kept; and through the prefetch again: what was loaded in doubt may be gone by now. */
+  #takeLoaded(): void {
     // Doubt comes from the log, never out of a decision: once this partition no longer serves here, memory was dropped with all who wait.
-    for (const mail of mails) if (this.#owner.serving) this.#take(mail);
-  }
-
-  /** There are some only while nothing can be decided. */
-  #leaveUnparked(leaves: (mail: CommandMail<Command>) => boolean): readonly CommandMail<Command>[] {
-    const left = this.#unparked.filter(leaves);
-    if (left.length > 0) this.#unparked = this.#unparked.filter((mail) => !leaves(mail));
-    return left;
+    for (const mail of this.#parking.takeLoaded()) if (this.#owner.serving) this.#take(mail);
   }
 
   #decide(mail: CommandMail<Command>): void {
@@ -353,7 +338,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#release(this.#owner.stopped);
     if (!this.#owner.serving) return;
     this.#owner.proveReads();
-    if (this.#unparked.length > 0 || (this.#mailbox.length > 0 && !this.#backlogged)) this.#runSoon();
+    if (this.#parking.hasLoaded || (this.#mailbox.length > 0 && !this.#backlogged)) this.#runSoon();
     this.#owner.endIfDrained();
   }
 
@@ -390,8 +375,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   /** What somebody waits for and nothing has happened of. */
   #takeUndecided(): readonly CommandMail<Command>[] {
-    const unparked = this.#leaveUnparked((mail) => mail.askId !== NOBODY);
-    return [...this.#mailbox.takeAsks(), ...this.#parking.takeAsks(), ...unparked];
+    return [...this.#mailbox.takeAsks(), ...this.#parking.takeAsks()];
   }
 
   #refuseAll(undecided: readonly CommandMail<Command>[], message: string): void {
@@ -441,7 +425,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#memory = undefined;
     this.#mailbox.clear();
     this.#parking.clear();
-    this.#unparked = [];
     this.#window = new CommitWindow(this.#owner.barrier, this.#share);
     this.#share.giveBackAll();
     this.#silence.close();
@@ -476,7 +459,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   /** Commands that are accepted and not decided. */
   get #waiting(): number {
-    return this.#mailbox.length + this.#parking.count + this.#unparked.length;
+    return this.#mailbox.length + this.#parking.count;
   }
 }
 

@@ -2,7 +2,7 @@
  * The step before a decision: the state that a command needs must be in memory, because deciding never waits.
  *
  *     mailbox ─▶ in memory? ──────────────────────────────▶ decide
- *                    └ no ─▶ parked by key ─▶ loaded ─▶ all of that key, in order
+ *                    └ no ─▶ parked by key ─▶ loaded ─▶ all of that key, in order, as soon as commands are decided
  *
  * Commands of other keys overtake; those of one key never do.
  *
@@ -24,20 +24,30 @@ type Place<Command> = { mail: CommandMail<Command> | undefined };
 
 export class Parking<Command> {
   readonly #prefetch: Prefetch<Command> | undefined;
+  readonly #onLoaded: () => void;
   readonly #parked = new Map<string, Place<Command>[]>();
   readonly #byAsk = new Map<number, Place<Command>>();
+  /** Whose state is in memory by now, in the order in which it came. */
+  #loaded: Place<Command>[] = [];
   #count = 0;
 
-  constructor(prefetch: Prefetch<Command> | undefined) {
+  /** `onLoaded`: there is something for `takeLoaded`, which may have to wait. */
+  constructor(prefetch: Prefetch<Command> | undefined, onLoaded: () => void) {
     this.#prefetch = prefetch;
+    this.#onLoaded = onLoaded;
   }
 
+  /** How many commands are here. */
   get count(): number {
     return this.#count;
   }
 
-  /** True when the command waits for its state; `unpark` gets the commands of its key, in order, once it is there. */
-  park(mail: CommandMail<Command>, unpark: (mails: readonly CommandMail<Command>[]) => void): boolean {
+  get hasLoaded(): boolean {
+    return this.#loaded.length > 0;
+  }
+
+  /** True when the command waits for its state. */
+  park(mail: CommandMail<Command>): boolean {
     const prefetch = this.#prefetch;
     if (prefetch === undefined) return false;
     const key = prefetch.keyOf(mail.command);
@@ -55,12 +65,17 @@ export class Parking<Command> {
     prefetch.load(key, () => {
       if (this.#parked.get(key) !== places) return;
       this.#parked.delete(key);
-      unpark(this.#leave(places));
+      this.#loaded.push(...places);
+      this.#onLoaded();
     });
     return true;
   }
 
-  #leave(places: readonly Place<Command>[]): readonly CommandMail<Command>[] {
+  /** The commands whose state is in memory: those of one key in order. */
+  takeLoaded(): readonly CommandMail<Command>[] {
+    if (this.#loaded.length === 0) return [];
+    const places = this.#loaded;
+    this.#loaded = [];
     const mails: CommandMail<Command>[] = [];
     for (const { mail } of places) {
       if (mail === undefined) continue;
@@ -97,6 +112,7 @@ export class Parking<Command> {
   clear(): void {
     this.#parked.clear();
     this.#byAsk.clear();
+    this.#loaded = [];
     this.#count = 0;
   }
 }
