@@ -14,7 +14,7 @@ import type { LaneSlot } from '../append-lane.ts';
 import type { DataPlane } from './data-plane.ts';
 
 export type LeaderSearchOptions = {
-  readonly plane: DataPlane;
+  readonly plane: Pick<DataPlane, 'refresh' | 'open' | 'leader' | 'whyLeaderless'>;
   /** Where the journals end, as their leader says; undefined for those that it cannot answer. */
   readonly ends: (leader: number, ids: readonly PartitionId[]) => Promise<readonly (number | undefined)[]>;
   /** The leader is connected and answers for that partition. */
