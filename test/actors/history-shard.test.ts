@@ -58,8 +58,8 @@ class Bench {
   readonly answer: (askId: number, reply: HistoryReply) => void;
   /** What this process has folded of it; it has no namespaces. */
   readonly registry: { view: Registry['view'] } = { view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } };
-  /** What matching answers to a query. */
-  onQuery: (query: DispatchQuery) => QueryAnswer | StickyUnavailable | MatchingRejected = () => ({ kind: 'stickyUnavailable' });
+  /** What matching answers to a query; undefined: it is silent. */
+  onQuery: (query: DispatchQuery) => QueryAnswer | StickyUnavailable | MatchingRejected | undefined = () => ({ kind: 'stickyUnavailable' });
 
   constructor({ log = new MemoryLog(), cacheBytesMax = 1024 * 1024, wire = historyWire, ...given }: BenchOptions = {}) {
     const { codec = historyCodec, budget = new CommandBudget(), limits = {} } = given;
@@ -68,7 +68,10 @@ class Bench {
     this.router.matching.attach(0, {
       submit: (askId, request) => {
         if ('task' in request) this.offered.push(request.task);
-        systemClock.soon(() => matching.answer(askId, request.kind === 'dispatchQuery' ? this.onQuery(request) : { kind: 'done' }));
+        systemClock.soon(() => {
+          const answer = request.kind === 'dispatchQuery' ? this.onQuery(request) : ({ kind: 'done' } as const);
+          if (answer !== undefined) matching.answer(askId, answer);
+        });
         return undefined;
       },
       cancel: () => {},
@@ -587,6 +590,28 @@ test.each([
   expect(tried).toEqual(['sticky sticky', 'normal queue']);
   expect(await bench.ask({ ...query, queryId: 'next' })).toMatchObject({ kind: 'queryAnswered' });
   expect(tried).toEqual(['sticky sticky', 'normal queue', 'normal queue']);
+});
+
+test('a query whose sticky queue is on a host that never answers goes to the normal queue, and so do the next ones', async () => {
+  const bench = await open(new MemoryLog());
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 50 };
+  await bench.ask({ ...completion(await startedTask(bench), []), sticky });
+  bench.onQuery = ({ queue }) =>
+    queue.kind === 'sticky'
+      ? undefined
+      : { kind: 'queryAnswer', result: { answered: true, answer: Uint8Array.of(7), errorMessage: '', failure: undefined } };
+  const deadlineMs = bench.clock.wallMs() + 60_000;
+  const query = { kind: 'queryWorkflow', key, queryId: 'q', query: Uint8Array.of(1), rejectCondition: 0, deadlineMs } as const;
+  expect(await bench.ask(query)).toEqual({ kind: 'queryAnswered', answer: Uint8Array.of(7) });
+  const tried: string[] = [];
+  bench.onQuery = ({ queue }) => {
+    tried.push(queue.kind);
+    return { kind: 'stickyUnavailable' };
+  };
+  await bench.ask({ ...query, queryId: 'next' });
+  expect(tried).toEqual(['normal']);
 });
 
 test('a query in a start delay that it outlasts waits, though the records are ahead of a clock that was set back', async () => {

@@ -19,6 +19,8 @@ class Bench {
   readonly aside: string[] = [];
   /** A bug of ours. */
   throws = false;
+  /** What a full one says. */
+  refusal: object = { kind: 'rejected', rejection: { reason: 'backlog-full', message: 'backlog full' } };
   deliveryAnswer: object = { kind: 'done' };
 
   constructor() {
@@ -37,7 +39,6 @@ class Bench {
         this.aside.push(`${task.kind} ${task.taskId}: ${reason}`);
       },
     };
-    const refused = { kind: 'rejected', rejection: { reason: 'backlog-full', message: 'backlog full' } } as const;
     const router: Asker = {
       askHistory: (_shard, _command, _deadlineMs, onReply) => {
         this.asks += 1;
@@ -49,8 +50,8 @@ class Bench {
       askMatching: (_partition, request, _deadlineMs, onReply) => {
         this.asks += 1;
         const taskId = 'task' in request ? request.task.taskId : 0;
-        const reply = this.full ? refused : ({ kind: 'done' } as const);
-        if (reply.kind === 'done') this.#pending.delete(taskId);
+        const reply = this.full ? this.refusal : { kind: 'done' };
+        if (!this.full) this.#pending.delete(taskId);
         // The table of replies is by request; this one is an add.
         this.clock.soon(() => onReply(reply as never));
         return 0;
@@ -151,8 +152,12 @@ describe('what was decided runs when its record is committed', () => {
   });
 });
 
-test('a task that nobody takes is tried again until somebody does, and the delay stays bearable', () => {
+test.each([
+  ['that nobody takes', new Bench().refusal],
+  ['whose matching host never answers', { kind: 'deadline' }],
+])('a task %s is tried again until somebody does, and the delay stays bearable', (_what, refusal) => {
   const bench = new Bench();
+  bench.refusal = refusal;
   bench.run(1);
   bench.clock.advance(60_000);
   expect(bench.asks).toBeGreaterThan(10);
