@@ -67,8 +67,15 @@ export function childStartKey(parent: { readonly runId: string; readonly initiat
   return `${parent.runId}:${parent.initiatedEventId}`;
 }
 
+/**
+ * What an execution is; the first event of each of its runs says so. Schedules and batch jobs join here: on the same journals and by the
+ * same rules of commit, but begun, closed and described in their own way. Whoever treats them differently chooses exhaustively by it.
+ */
+export type Archetype = 'workflow';
+
 /** What the first event fixes for the life of a run. */
 export type RunStart = {
+  readonly archetype: Archetype;
   readonly workflowType: string;
   readonly taskQueue: TaskQueue;
   readonly startTimeMs: number;

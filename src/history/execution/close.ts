@@ -32,11 +32,22 @@ type Ending =
       readonly links: readonly Uint8Array[];
     };
 
-/**
- * The one place where a run ends. Only a worker that asks for it gets a successor: a run that failed or timed out and has a retry policy,
- * or one of a cron schedule, would get its next run here as well.
- */
+/** The one place where a run ends. */
 export function decideClose(run: RunDraft, ending: Ending, meta?: EventMeta): void {
+  const { archetype } = run.run.start;
+  switch (archetype) {
+    case 'workflow':
+      return closeWorkflow(run, ending, meta);
+    default:
+      return unreachable(archetype);
+  }
+}
+
+/**
+ * Only a worker that asks for it gets a successor: a run that failed or timed out and has a retry policy, or one of a cron schedule, would
+ * get its next run here as well.
+ */
+function closeWorkflow(run: RunDraft, ending: Ending, meta: EventMeta | undefined): void {
   switch (ending.kind) {
     case 'completed': {
       const { result, completedEventId: workflowTaskCompletedEventId } = ending;

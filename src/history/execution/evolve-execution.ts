@@ -34,6 +34,7 @@ export function runFromStarted(key: RunKey, namespace: string, started: EventOf<
   const self = { workflowId: key.workflowId, runId: key.runId };
   const parent = a.parentWorkflowExecution;
   const run = newRun(key, namespace, {
+    archetype: 'workflow',
     workflowType: a.workflowType?.name ?? '',
     taskQueue: a.taskQueue ?? { name: '', kind: taskQueueKind.normal, normalName: '' },
     startTimeMs,
