@@ -140,6 +140,7 @@ export class Appends {
     const lookBack: LookBack = { kind: 'lookBack', batch, endPending: batch?.endPending };
     service.underWay = lookBack;
     service.suspect = false;
+    this.#ownership.silence.begins();
     this.#ownership.findings.background(this.#judge(service, lookBack, until, endProof));
   }
 

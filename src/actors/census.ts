@@ -10,6 +10,7 @@
  *     failed, unassigned (lost)     at once
  *     restoring, replaying,         once it has lasted for `TOLD_AFTER_MS`: a doubt that is settled in two round trips is nobody's business
  *     claiming, draining, released
+ *     active                        once its log has owed it an answer for `TOLD_AFTER_MS`
  */
 import type { Logger } from '../observability/logger.ts';
 import { partitionName } from './log.ts';
@@ -23,7 +24,7 @@ export type UnservedPartition = {
   /** `<topic>/<partition>` */
   readonly partition: string;
   readonly state: PartitionState;
-  /** Why it failed, was lost or waits, as far as that is known; '' otherwise. */
+  /** Why it failed, was lost or waits, as far as that is known; '' otherwise. One that is active waits for its log. */
   readonly reason: string;
   /** While its journal is read. */
   readonly replayed?: { readonly records: number; readonly bytes: number };
@@ -66,9 +67,11 @@ export type CensusOptions = {
   readonly onFatal: (error: Error) => void;
 };
 
-/** A partition that is not active is told of after this long. */
+/** A partition that is not active, or whose log does not answer, is told of after this long. */
 const TOLD_AFTER_MS = 5_000;
 const REMINDER_INTERVAL_MS = 60_000;
+/** When more are not served than people were told. They fall silent one by one: one line for each would bury the reason. */
+const MORE_INTERVAL_MS = 5_000;
 const NAMES_PER_REMINDER_MAX = 10;
 
 type Entry = {
@@ -90,6 +93,8 @@ export class Census implements ServerCondition {
   #isStopping = false;
   #unservedBefore = 0;
   #remindedMs = -Infinity;
+  /** How many were not served then. */
+  #remindedOf = 0;
   #timer: Timer | undefined;
 
   constructor(options: CensusOptions) {
@@ -141,12 +146,13 @@ export class Census implements ServerCondition {
 
   unserved(): readonly UnservedPartition[] {
     const nowMs = this.#options.clock.monoMs();
-    return this.#entries.filter((entry) => isUnserved(entry, nowMs)).map(described);
+    return this.#entries.filter((entry) => nowMs >= unservedFromMs(entry)).map((entry) => described(entry, nowMs));
   }
 
   /** Partitions that this process has not claimed yet, however short the time that they have had for it. */
   neverActive(): readonly UnservedPartition[] {
-    return this.#entries.filter(({ wasActive }) => !wasActive).map(described);
+    const nowMs = this.#options.clock.monoMs();
+    return this.#entries.filter(({ wasActive }) => !wasActive).map((entry) => described(entry, nowMs));
   }
 
   concerns(): readonly Concern[] {
@@ -169,10 +175,13 @@ export class Census implements ServerCondition {
   }
 
   #changed(entry: Entry, status: PartitionStatus): void {
+    const isStillSilent = status.silentSinceMs !== undefined && status.state === entry.status?.state;
     if (status.state === 'active' || entry.status?.state === 'active') entry.inactiveSinceMs = this.#options.clock.monoMs();
     entry.status = status;
     entry.wasActive ||= status.state === 'active';
-    this.#options.onMoved?.();
+    // It said so again: nothing moves, and a start that waits for movement goes on without it.
+    if (isStillSilent && !this.#isServing) return;
+    if (!isStillSilent) this.#options.onMoved?.();
     if (this.#isStopping) return;
     if (status.rival !== undefined) {
       const error = this.#options.takenOver(entry.name, status.rival);
@@ -203,8 +212,9 @@ export class Census implements ServerCondition {
     this.#timer?.cancel();
     const nowMs = clock.monoMs();
     const unserved = this.unserved();
-    if (unserved.length > 0 && nowMs - this.#remindedMs >= REMINDER_INTERVAL_MS) {
+    if (unserved.length > 0 && nowMs >= this.#remindMs(unserved.length)) {
       this.#remindedMs = nowMs;
+      this.#remindedOf = unserved.length;
       this.#remind(unserved);
     }
     if (unserved.length === 0 && this.#unservedBefore > 0) {
@@ -213,24 +223,26 @@ export class Census implements ServerCondition {
     }
     this.#unservedBefore = unserved.length;
     for (const changed of this.#watchers) changed();
-    const dueMs = this.#nextReviewMs(nowMs, unserved.length > 0);
+    let dueMs = unserved.length > 0 ? this.#remindMs(unserved.length) : Infinity;
+    for (const entry of this.#entries) {
+      const fromMs = unservedFromMs(entry);
+      if (fromMs > nowMs) dueMs = Math.min(dueMs, fromMs);
+    }
     if (dueMs !== Infinity) this.#timer = clock.after(dueMs - nowMs, () => this.#review());
   }
 
-  #nextReviewMs(nowMs: number, reminding: boolean): number {
-    let dueMs = reminding ? this.#remindedMs + REMINDER_INTERVAL_MS : Infinity;
-    for (const entry of this.#entries) {
-      if (entry.status?.state !== 'active' && !isUnserved(entry, nowMs)) dueMs = Math.min(dueMs, entry.inactiveSinceMs + TOLD_AFTER_MS);
-    }
-    return dueMs;
+  /** When people are told next, while so many are not served. */
+  #remindMs(unserved: number): number {
+    return this.#remindedMs + (unserved > this.#remindedOf ? MORE_INTERVAL_MS : REMINDER_INTERVAL_MS);
   }
 
   #remind(unserved: readonly UnservedPartition[]): void {
     const names = unserved.slice(0, NAMES_PER_REMINDER_MAX).map(({ partition }) => partition);
     if (unserved.length > names.length) names.push(`and ${unserved.length - names.length} more`);
     const [first] = unserved.toSorted((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed'));
-    this.#options.logger.error('partitions are not served: their calls are answered UNAVAILABLE, all others go on', {
+    this.#options.logger.error('partitions are not served: their calls are answered UNAVAILABLE', {
       partitions: names.join(', '),
+      served: this.#entries.length - unserved.length,
       state: first?.state,
       reason: first?.reason === '' ? undefined : first?.reason,
     });
@@ -242,21 +254,29 @@ export function withoutCluster(partition: string, cause: Error): Error {
   return new Error(`nothing can be served without ${partition}, which holds the namespaces and the key of the task tokens`, { cause });
 }
 
-function isUnserved({ status, inactiveSinceMs }: Entry, nowMs: number): boolean {
+/** The moment from which it counts as not served: it may be over, or to come if nothing changes; Infinity while all is well. */
+function unservedFromMs({ status, inactiveSinceMs }: Entry): number {
+  const silentSinceMs = status?.silentSinceMs ?? Infinity;
   switch (status?.state) {
     case 'active':
-      return false;
+      return silentSinceMs + TOLD_AFTER_MS;
     case 'failed':
     case 'unassigned':
-      return true;
+      return -Infinity;
     default:
-      return nowMs - inactiveSinceMs >= TOLD_AFTER_MS;
+      return Math.min(silentSinceMs, inactiveSinceMs) + TOLD_AFTER_MS;
   }
 }
 
-function described({ name, status }: Entry): UnservedPartition {
+function described({ name, status }: Entry, nowMs: number): UnservedPartition {
   if (status === undefined) return { partition: name, state: 'unassigned', reason: '' };
-  const { state, reason, replayed } = status;
+  const { state, replayed } = status;
+  const reason = state === 'active' ? silenceOf(status, nowMs) : status.reason;
   if (state !== 'replaying') return { partition: name, state, reason };
   return { partition: name, state, reason, replayed: { records: replayed.records, bytes: replayed.bytes } };
+}
+
+function silenceOf({ reason, silentSinceMs }: PartitionStatus, nowMs: number): string {
+  const seconds = Math.round((nowMs - (silentSinceMs ?? nowMs)) / 1000);
+  return `no answer from its log for ${seconds} s${reason === '' ? '' : ` (${reason})`}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Notices when a log lets nothing out for too long although something waits for it.
+ * Notices when a log answers nothing for too long although something waits for it: what was decided, a read, or its owner's own question.
  *
  *     waits ───▶ begins ── 3 s ──▶ silent ── 3 s ──▶ silent, still ──▶ …
  *     something leaves ─▶ ends, and begins anew where more waits
@@ -13,11 +13,12 @@ export type LogSilenceOptions = {
   readonly describe: (seconds: number) => string;
   /** Again and again while it lasts. */
   readonly onSilent: (message: string, seconds: number) => void;
+  readonly onAnswered: () => void;
 };
 
 export class LogSilence {
   readonly #options: LogSilenceOptions;
-  /** Since when nothing was let out although something waits; Infinity: nothing waits. */
+  /** Since when the log has answered nothing although something waits; Infinity: nothing waits. */
   #waitingSinceMs = Infinity;
   #timer: Timer | undefined;
   #message = '';
@@ -31,6 +32,11 @@ export class LogSilence {
     return this.#message;
   }
 
+  /** Since when it is; undefined while it is not silent. */
+  get sinceMs(): number | undefined {
+    return this.#message === '' ? undefined : this.#waitingSinceMs;
+  }
+
   begins(): void {
     if (this.#waitingSinceMs !== Infinity) return;
     this.#waitingSinceMs = this.#options.clock.monoMs();
@@ -38,14 +44,20 @@ export class LogSilence {
   }
 
   ends(): void {
-    this.#waitingSinceMs = Infinity;
-    this.#message = '';
+    const wasSilent = this.#message !== '';
+    this.#forget();
+    if (wasSilent) this.#options.onAnswered();
   }
 
   close(): void {
-    this.ends();
+    this.#forget();
     this.#timer?.cancel();
     this.#timer = undefined;
+  }
+
+  #forget(): void {
+    this.#waitingSinceMs = Infinity;
+    this.#message = '';
   }
 
   /** One timer for all that waits, and it is not moved while the log answers: a glance every few seconds under load. */

@@ -109,6 +109,8 @@ export interface Log {
    * request per broker.
    */
   end(partition: PartitionId): Promise<number>;
+  /** What keeps it from answering for this partition now, for people; '' when it knows of nothing. */
+  trouble?(partition: PartitionId): string;
   /**
    * Records below `beforeOffset` may go. After a broker crash they may reappear. Nobody calls it yet: a journal is needed from its beginning
    * until there are checkpoints, which will trim it behind them.

@@ -10,6 +10,7 @@
 import type { Logger } from '../observability/logger.ts';
 import type { AppendTrouble } from './append-trouble.ts';
 import type { JournalTail } from './journal-tail.ts';
+import type { LogSilence } from './log-silence.ts';
 import type { Log, LogRecord, PartitionId, StoredRecord } from './log.ts';
 import type { ClaimInLog } from './log-stretch.ts';
 import type { OwnerPosition } from './owner-position.ts';
@@ -29,6 +30,7 @@ export type Ownership = {
   readonly barrier: ReadBarrier;
   readonly retries: Retries;
   readonly trouble: AppendTrouble;
+  readonly silence: LogSilence;
   readonly tail: JournalTail;
   readonly findings: OwnerFindings;
 };
@@ -69,6 +71,8 @@ export interface OwnedMemory {
   release(stopped: () => boolean): void;
   /** What follows every change: releases, goes on deciding, asks to append, asks for proof. */
   settleTurn(): void;
+  /** Nothing was let out for so long that whoever waits is told `message`. */
+  logSilent(message: string, seconds: number): void;
   /** The mark of a read that waits for proof. */
   waitingMark(): number | undefined;
   /** Nothing waits to be decided, committed or let out. */

@@ -13,8 +13,6 @@ export type PartitionLimits = OwnerLimits & {
   readonly heldMax: number;
   /** A larger record is not written. */
   readonly recordBytesMax: number;
-  /** When nothing could be let out for so long, whoever waits hears that the log does not answer, and so does whoever asks. */
-  readonly logSilenceMsMax: number;
 };
 
 export const defaultPartitionLimits: PartitionLimits = {

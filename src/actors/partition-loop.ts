@@ -22,7 +22,6 @@ import { assert, unreachable } from '../kernel/assert.ts';
 import { NOBODY, internalError } from './asks.ts';
 import { CommitWindow } from './commit-window.ts';
 import { BudgetShare, CommandBudget } from './command-budget.ts';
-import { LogSilence } from './log-silence.ts';
 import { type CommandMail, type Mail, Mailbox } from './mailbox.ts';
 import { defaultPartitionLimits, type PartitionLimits } from './partition-limits.ts';
 import { PartitionOwner } from './partition-owner.ts';
@@ -85,7 +84,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   readonly #budget: CommandBudget;
   /** What waits here, decided or not. */
   readonly #share: BudgetShare;
-  readonly #silence: LogSilence;
 
   constructor(options: PartitionLoopOptions<Command, Reply, Record, Effect>) {
     this.#options = options;
@@ -97,12 +95,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     });
     this.#budget = options.budget ?? new CommandBudget();
     this.#share = new BudgetShare(this.#budget);
-    this.#silence = new LogSilence({
-      clock: options.clock,
-      silenceMsMax: this.#limits.logSilenceMsMax,
-      describe: (seconds) => this.#describeSilence(seconds),
-      onSilent: (message, seconds) => this.#refuseWhileSilent(message, seconds),
-    });
     this.#window = new CommitWindow(this.#owner.barrier, this.#share);
   }
 
@@ -125,7 +117,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       if (failure !== undefined) return failure;
     }
     this.#mailbox.pushCommand(askId, command, bytes);
-    if (!this.#owner.serving) this.#silence.begins();
+    if (!this.#owner.serving) this.#owner.silence.begins();
     this.#runSoon();
     return undefined;
   }
@@ -137,7 +129,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   /** Undefined: there is room for it, and it is taken. */
   #admit(bytes: number, finishesWork: boolean): AskFailure | undefined {
-    if (this.#silence.message !== '') return this.notHere(this.#silence.message);
+    if (this.#owner.silence.message !== '') return this.notHere(this.#owner.silence.message);
     if (this.#waiting >= this.#limits.mailboxCommandsMax) {
       return { kind: 'busy', message: `${this.#owner.name()} has ${this.#limits.mailboxCommandsMax} commands waiting` };
     }
@@ -311,14 +303,14 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       case 'commit':
         assert(encoded !== undefined, 'a record is encoded before it is accepted');
         this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects, bytes);
-        return this.#silence.begins();
+        return this.#owner.silence.begins();
       case 'answer':
         this.#window.hold(askId, handled.reply, handled.effects, bytes);
-        return this.#silence.begins();
+        return this.#owner.silence.begins();
       case 'wait':
         if (handled.barrier) {
           this.#window.hold(NOBODY, undefined, handled.effects, bytes);
-          return this.#silence.begins();
+          return this.#owner.silence.begins();
         }
         for (const effect of handled.effects) this.#shell.act(effect);
         return;
@@ -348,16 +340,12 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     const { held } = this.#window;
     this.#window.release(this.#whole, stopped);
     if (stopped()) return;
-    if (this.#window.held === 0 && this.#owner.serving) this.#silence.ends();
+    const { silence, serving, awaitsLog } = this.#owner;
+    if (this.#window.held === 0 && serving && !awaitsLog) silence.ends();
     else if (this.#window.held < held) {
-      this.#silence.ends();
-      this.#silence.begins();
+      silence.ends();
+      silence.begins();
     }
-  }
-
-  #describeSilence(seconds: number): string {
-    const trouble = this.#owner.trouble === '' ? '' : ` (${this.#owner.trouble})`;
-    return `${this.#owner.name()} has had no answer from its log for ${seconds} s${trouble}`;
   }
 
   /**
@@ -395,6 +383,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       seal: (epoch, sequence) => this.#window.seal(epoch, sequence),
       committed: (count, baseOffset) => this.#window.committed(count, baseOffset),
       release: (stopped) => this.#release(stopped),
+      logSilent: (message, seconds) => this.#refuseWhileSilent(message, seconds),
       settleTurn: () => this.#settleTurn(),
       openRecords: () => this.#window.openRecords,
       waitingMark: () => this.#window.waitingMark,
@@ -427,7 +416,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#parking.clear();
     this.#window = new CommitWindow(this.#owner.barrier, this.#share);
     this.#share.giveBackAll();
-    this.#silence.close();
+    this.#owner.silence.close();
     this.#tenure?.end();
     memory?.shell.deactivated();
     this.#refuseAll(undecided, message);

@@ -16,6 +16,7 @@ import { Appends } from './appends.ts';
 import { JournalFold } from './journal-fold.ts';
 import { JournalNotices } from './journal-notices.ts';
 import { JournalTail } from './journal-tail.ts';
+import { LogSilence } from './log-silence.ts';
 import { OwnerPosition } from './owner-position.ts';
 import { PartitionLife, claimingWith } from './partition-life.ts';
 import { Retries } from './retries.ts';
@@ -48,6 +49,8 @@ export type OwnerLimits = {
   readonly watchIntervalMs: number;
   readonly retryDelayMs: number;
   readonly retryDelayMsMax: number;
+  /** When the log has answered nothing for so long, whoever waits hears so, and so does whoever asks. */
+  readonly logSilenceMsMax: number;
 };
 
 export type PartitionOwnerOptions = {
@@ -78,8 +81,10 @@ export type PartitionStatus = {
   readonly sequence: number;
   /** Everything below is confirmed. */
   readonly offset: number;
-  /** Why it is unassigned, failed or not active yet, as far as that is known; '' otherwise. */
+  /** Why it is unassigned, failed or not active yet, or its log silent, as far as that is known; '' otherwise. */
   readonly reason: string;
+  /** Since when its log has answered nothing although something waits for it, once that is too long (monotonic); undefined otherwise. */
+  readonly silentSinceMs: number | undefined;
   /** Who took the partition from us. */
   readonly rival: ClaimInLog | undefined;
   /** How often memory was dropped and folded again, because others had written what counts. */
@@ -106,13 +111,14 @@ export class PartitionOwner implements BatchSource {
   readonly #appends: Appends;
   readonly #proofs: ReadProofs;
   readonly barrier: ReadBarrier;
+  readonly silence: LogSilence;
   readonly stopped = (): boolean => !this.serving;
 
   #attachment: LogAttachment | undefined;
 
   constructor(options: PartitionOwnerOptions, memory: OwnedMemory) {
     const { partition, log, claims, clock, random, logger, limits } = options;
-    const { retryDelayMs, retryDelayMsMax } = limits;
+    const { retryDelayMs, retryDelayMsMax, logSilenceMsMax } = limits;
     this.#options = options;
     this.#logger = logger;
     this.#memory = memory;
@@ -133,10 +139,34 @@ export class PartitionOwner implements BatchSource {
     const tail = new JournalTail({ partition, log, claims, position, notices, retries, logger, retryDelayMs });
     const apply = (record: StoredRecord): void => memory.fold(record);
     const journal = new JournalFold({ partition, log, claims, position, notices, progress, turns, retries, apply });
-    const { barrier } = this;
+    this.silence = new LogSilence({
+      clock,
+      silenceMsMax: logSilenceMsMax,
+      describe: (seconds) => `${this.name()} has had no answer from its log for ${seconds} s${this.#inBrackets}`,
+      onSilent: (message, seconds) => {
+        this.#statusChanged();
+        memory.logSilent(message, seconds);
+      },
+      onAnswered: () => this.#statusChanged(),
+    });
+    const { barrier, silence } = this;
     const name = this.name();
     const findings = this.#findings();
-    const ownership: Ownership = { partition, name, log, logger, life, position, memory, barrier, retries, trouble, tail, findings };
+    const ownership: Ownership = {
+      partition,
+      name,
+      log,
+      logger,
+      life,
+      position,
+      memory,
+      barrier,
+      retries,
+      trouble,
+      silence,
+      tail,
+      findings,
+    };
     this.#appends = new Appends(ownership);
     this.#proofs = new ReadProofs(ownership, this.#appends, limits);
     this.#takeover = new Takeover(ownership, {
@@ -168,9 +198,9 @@ export class PartitionOwner implements BatchSource {
     return now.state === 'active' || (now.state === 'claiming' && now.doubt !== undefined);
   }
 
-  /** What is wrong with the log, as far as it has said; '' otherwise. */
-  get trouble(): string {
-    return this.#trouble.reason;
+  /** The log owes an answer on which service rests. */
+  get awaitsLog(): boolean {
+    return this.#proofs.unanswered || this.#life.service?.underWay !== undefined;
   }
 
   /** Asks to append, if there is anything. */
@@ -199,7 +229,8 @@ export class PartitionOwner implements BatchSource {
   status(): PartitionStatus {
     const { state } = this.#life;
     const { epoch, sequence, offset } = this.#position.cursor;
-    const reason = this.#reason;
+    const { sinceMs } = this.silence;
+    const isHeldUp = state !== 'active' || sinceMs !== undefined;
     return {
       partition: this.#options.partition,
       state,
@@ -207,7 +238,8 @@ export class PartitionOwner implements BatchSource {
       sequence,
       offset,
       // What keeps it from being active may be the log.
-      reason: reason === '' && state !== 'active' ? this.trouble : reason,
+      reason: this.#reason === '' && isHeldUp ? this.#whyLogWaits : this.#reason,
+      silentSinceMs: sinceMs,
       rival: this.#rival,
       refolds: this.#takeover.refolds,
       replayed: this.#progress.replayed,
@@ -237,7 +269,7 @@ export class PartitionOwner implements BatchSource {
 
   /** Why commands are not taken in. */
   unavailable(): string {
-    return this.#reason === '' ? `${this.name()} is ${this.#life.state}` : `${this.name()}: ${this.#reason}`;
+    return this.#reason === '' ? `${this.name()} is ${this.#life.state}${this.#inBrackets}` : `${this.name()}: ${this.#reason}`;
   }
 
   name(): string {
@@ -362,6 +394,16 @@ export class PartitionOwner implements BatchSource {
     this.#memory.drop(`${this.name()} ${why}`);
     this.#statusChanged();
     if (now.state === 'draining') now.onReleased();
+  }
+
+  /** What is wrong with the log, as far as it has said; '' otherwise. */
+  get #whyLogWaits(): string {
+    const { log, partition } = this.#options;
+    return this.#trouble.reason === '' ? (log.trouble?.(partition) ?? '') : this.#trouble.reason;
+  }
+
+  get #inBrackets(): string {
+    return this.#whyLogWaits === '' ? '' : ` (${this.#whyLogWaits})`;
   }
 
   get #reason(): string {

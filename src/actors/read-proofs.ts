@@ -20,12 +20,19 @@ export class ReadProofs {
   readonly #limits: ReadProofsLimits;
   /** An answer is under way. */
   #asking = false;
+  /** It was asked, and has not answered since: between two attempts as well. */
+  #unanswered = false;
   #watching = false;
 
   constructor(ownership: Ownership, appends: Appends, limits: ReadProofsLimits) {
     this.#ownership = ownership;
     this.#appends = appends;
     this.#limits = limits;
+  }
+
+  /** The log owes an answer, asked for or to be asked for again. */
+  get unanswered(): boolean {
+    return this.#unanswered;
   }
 
   /** Asks for the log's end when a read waits that nothing under way will prove. */
@@ -44,11 +51,13 @@ export class ReadProofs {
   }
 
   #ask(): void {
-    const { log, partition, barrier, retries, position } = this.#ownership;
+    const { log, partition, barrier, retries, position, silence } = this.#ownership;
     const { term } = retries;
     const expected = { ...position.cursor };
     const proof = barrier.beginProof();
     this.#asking = true;
+    this.#unanswered = true;
+    silence.begins();
     log.end(partition).then(
       (end) => {
         if (term === retries.term) this.#found(proof, end, expected);
@@ -64,10 +73,11 @@ export class ReadProofs {
     const { life, position, memory, findings } = this.#ownership;
     const { service } = life;
     this.#asking = false;
+    this.#unanswered = false;
     if (service === undefined) return;
     try {
       // Asked before a doubt: it proves nothing about the memory that is served now.
-      if (expected.epoch !== position.cursor.epoch) return this.prove();
+      if (expected.epoch !== position.cursor.epoch) return memory.settleTurn();
       if (end < expected.offset) return findings.doubt(`the log ends at ${end}, but ${expected.offset} was confirmed`);
       this.#appends.endFound(service, { proof, end });
       memory.settleTurn();
@@ -107,6 +117,7 @@ export class ReadProofs {
   /** The term of ownership is over. */
   stop(): void {
     this.#asking = false;
+    this.#unanswered = false;
     this.#watching = false;
   }
 }

@@ -47,6 +47,7 @@ function partition(topic: string): Change {
     offset: 1,
     reason: '',
     rival: undefined,
+    silentSinceMs: undefined,
     replayed: { records: 12, bytes: 345, ms: 6 },
   } as const;
   return (change) => report({ ...base, ...change } as PartitionStatus);
@@ -72,7 +73,7 @@ test('a start is settled when every partition is active or failed, and says at o
   census.serving();
   expect(census.unserved()).toEqual([{ partition: 'p.history/0', state: 'failed', reason: 'a record is damaged' }]);
   expect(lines).toEqual([
-    'ERROR partitions are not served: their calls are answered UNAVAILABLE, all others go on  partitions=p.history/0 state=failed reason="a record is damaged"',
+    'ERROR partitions are not served: their calls are answered UNAVAILABLE  partitions=p.history/0 served=2 state=failed reason="a record is damaged"',
   ]);
 });
 
@@ -159,12 +160,38 @@ describe('while serving', () => {
     expect(census.unserved()).toEqual([]);
   });
 
-  test('another partition that fails meanwhile waits for the next reminder, which names both', () => {
+  test('whose log has been silent for five seconds is not served, with the reason, until it answers', () => {
+    const silence = { state: 'active', silentSinceMs: clock.monoMs(), reason: 'Kafka: no broker answers' } as const;
+    clock.advance(3_000);
+    changes.history(silence);
+    clock.advance(1_999);
+    expect([census.unserved(), lines]).toEqual([[], []]);
+    let told = 0;
+    census.watch(() => (told += 1));
+    clock.advance(1);
+    const reason = 'no answer from its log for 5 s (Kafka: no broker answers)';
+    expect([census.unserved(), told]).toEqual([[{ partition: 'p.history/0', state: 'active', reason }], 1]);
+    expect(lines.at(-1)).toContain(`partitions=p.history/0 served=2 state=active reason="${reason}"`);
+    // In doubt it has waited for just as long.
+    changes.history({ ...silence, state: 'claiming' });
+    expect(census.unserved()).toHaveLength(1);
+    changes.history({ state: 'active' });
+    expect([census.unserved(), lines.at(-1)]).toEqual([[], 'INFO  all partitions are served again']);
+    clock.advance(600_000);
+    expect(lines).toHaveLength(2);
+  });
+
+  test('others that are not served meanwhile are told after five seconds, all together', () => {
     changes.history({ state: 'failed', reason: 'x' });
     changes.cluster({ state: 'failed', reason: 'y' });
-    expect(census.unserved()).toHaveLength(2);
-    clock.advance(60_000);
-    expect(lines.at(-1)).toContain('partitions="p.cluster/0, p.history/0"');
+    changes.matching({ state: 'failed', reason: 'z' });
+    expect(census.unserved()).toHaveLength(3);
+    clock.advance(4_999);
+    expect(lines).toHaveLength(1);
+    clock.advance(1);
+    expect(lines.at(-1)).toContain('partitions="p.cluster/0, p.history/0, p.matching/0" served=0');
+    clock.advance(59_999);
+    expect(lines).toHaveLength(2);
   });
 
   test('a rival ends the process', () => {

@@ -12,6 +12,9 @@ export class MemoryLog implements Log {
   /** Appends are refused; with `denied`, for want of rights. */
   refusing: { readonly denied: boolean } | undefined;
   appends = 0;
+  /** Whoever asks where the log ends waits until `tellEnds`. */
+  endsHeld = false;
+  #endsAsked: (() => void)[] = [];
   readonly #ready = new Map<BatchSource, PartitionId>();
   #scheduled = false;
 
@@ -50,8 +53,18 @@ export class MemoryLog implements Log {
     return Promise.resolve({ start: 0, end: this.records(partition).length });
   }
 
-  end(partition: PartitionId): Promise<number> {
-    return Promise.resolve(this.records(partition).length);
+  async end(partition: PartitionId): Promise<number> {
+    if (this.endsHeld) await new Promise<void>((resolve) => this.#endsAsked.push(resolve));
+    return this.records(partition).length;
+  }
+
+  tellEnds(): void {
+    this.endsHeld = false;
+    for (const tell of this.#endsAsked.splice(0)) tell();
+  }
+
+  trouble(): string {
+    return this.endsHeld ? 'as the test wants it' : '';
   }
 
   truncate(): Promise<void> {

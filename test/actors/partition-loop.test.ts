@@ -601,6 +601,35 @@ describe('a log that does not answer', () => {
     expect(budget.bytes).toBe(0);
   });
 
+  test('nobody asked it but the owner that looks for its successor: it is told all the same, until the log answers', async () => {
+    const clock = new HandClock();
+    const log = new MemoryLog({ exclusive: false });
+    const bench = await new Bench(log, { clock }).start();
+    const passes = async (ms: number): Promise<void> => {
+      clock.advance(ms);
+      await turns(3);
+    };
+    for (let seconds = 0; seconds < 20; seconds++) await passes(1_000);
+    log.endsHeld = true;
+    await passes(1_000);
+    const askedMs = clock.nowMs;
+    await passes(2_999);
+    expect(bench.statuses.filter(({ silentSinceMs }) => silentSinceMs !== undefined)).toEqual([]);
+    await passes(1);
+    expect(bench.loop.status()).toMatchObject({ state: 'active', silentSinceMs: askedMs, reason: 'as the test wants it' });
+    expect(bench.statuses.at(-1)).toMatchObject({ silentSinceMs: askedMs });
+    const message = 'test.ledger/0 has had no answer from its log for 3 s (as the test wants it)';
+    expect(await bench.ask({ kind: 'read' })).toMatchObject({ kind: 'notHere', message });
+    // What the actor decides for itself, and lets out without the log, is no answer of the log.
+    bench.loop.cancel(4711);
+    await passes(30_000);
+    expect(bench.statuses.at(-1)).toMatchObject({ silentSinceMs: askedMs });
+    log.tellEnds();
+    await turns(5);
+    expect(bench.statuses.at(-1)).toMatchObject({ state: 'active', silentSinceMs: undefined, reason: '' });
+    expect(await bench.ask({ kind: 'read' })).toMatchObject({ kind: 'entries' });
+  });
+
   test('a slow log that answers is no silent one', async () => {
     const clock = new HandClock();
     const bench = await new Bench(new MemoryLog(), { clock }).start();

@@ -1,7 +1,12 @@
 /** `GET /health` of a running server. */
-import type { Concern } from '../../src/actors/census.ts';
+import type { Concern, UnservedPartition } from '../../src/actors/census.ts';
 
-export type HealthPage = { readonly status: string; readonly concerns?: readonly Concern[] };
+export type HealthPage = {
+  readonly status: string;
+  readonly partitionsNotServed?: number;
+  readonly partitions?: readonly UnservedPartition[];
+  readonly concerns?: readonly Concern[];
+};
 
 export async function healthPageOf(address: string): Promise<readonly [httpStatus: number, page: HealthPage]> {
   const response = await fetch(`http://${address}/health`);

@@ -57,6 +57,16 @@ describe('an outage', () => {
     expect(lines).toHaveLength(4);
   });
 
+  test('names what a partition waits for, until that works', () => {
+    report.failed('read', partition(0), 'a read');
+    report.failed('append', partition(0), 'an append');
+    expect([report.reasonOf(partition(0)), report.reasonOf(partition(1))]).toEqual(['an append', '']);
+    report.worked('append', partition(0));
+    expect(report.reasonOf(partition(0))).toBe('a read');
+    report.worked('read', partition(0));
+    expect(report.reasonOf(partition(0))).toBe('');
+  });
+
   test('of less than a second is not said at all', () => {
     report.failed('append', partition(0), 'NOT_LEADER_OR_FOLLOWER');
     live(0.5, () => report.tick());

@@ -154,6 +154,11 @@ class KafkaLog implements OpenKafkaLog {
     return barrier.end(id);
   }
 
+  trouble(partition: PartitionId): string {
+    const reason = this.#outages.reasonOf(partition);
+    return reason === '' || reason.startsWith('Kafka') ? reason : `Kafka: ${reason}`;
+  }
+
   async truncate(id: PartitionId, beforeOffset: number): Promise<void> {
     const { start, end } = await this.bounds(id);
     if (beforeOffset > end)

@@ -50,6 +50,12 @@ export class OutageReport {
     if (this.#waiting.size === 0) this.#over('Kafka serves all partitions again');
   }
 
+  /** What this partition waits for, '' when it waits for nothing; appends first, for reads may rest on them. */
+  reasonOf(partition: PartitionId): string {
+    const name = partitionName(partition);
+    return (this.#waiting.get(`append ${name}`) ?? this.#waiting.get(`read ${name}`))?.reason ?? '';
+  }
+
   /** To be called about twice a second. */
   tick(): void {
     if (this.#waiting.size === 0) return;
