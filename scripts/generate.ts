@@ -5,6 +5,7 @@
  *   scripts/generate/hot-messages.ts                 src/wire/generated/opaque-shapes.ts     what is checked before it is passed on
  *                                                    src/history/generated/public-api.ts     what the core knows of events,
  *                                                    src/history/generated/enums.ts          and of enumerations
+ *   … and proto/temporal/server/api/adminservice ->  src/wire/generated/declared-methods.ts  what the services of a frontend have, built or not
  *   proto/perdure/**                             ->  src/wire/generated/{journal,peer,token}/** codecs of our own messages
  *   proto/temporal/server/api/**                 ->  src/wire/generated/services.{js,d.ts}   MatchingService, AdminService; protobufjs
  *
@@ -14,12 +15,13 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { emitCoreEnums } from './generate/emit-core-enums.ts';
+import { emitDeclaredMethods } from './generate/emit-declared-methods.ts';
 import { emitEventCodecs, emitEventTypes, eventKinds } from './generate/emit-events.ts';
 import { emitModule } from './generate/emit-module.ts';
 import { emitOpaqueShapes } from './generate/emit-opaque-shapes.ts';
 import { coreEnums } from './generate/hot-messages.ts';
 import { leanSchema } from './generate/lean-schema.ts';
-import { loadPublicApi } from './generate/public-api.ts';
+import { loadProtos, loadPublicApi, publicApiFolders } from './generate/public-api.ts';
 import { readSchema } from './generate/schema.ts';
 import { generateServices } from './generate/services.ts';
 
@@ -29,6 +31,12 @@ const wireFolder = 'src/wire/generated';
 const coreFolder = 'src/history/generated';
 
 const publicApi = loadPublicApi();
+const adminApi = loadProtos([protoFolder, ...publicApiFolders()], ['temporal/server/api/adminservice/v1/service.proto']);
+const frontendServices = [
+  publicApi.lookupService('temporal.api.workflowservice.v1.WorkflowService'),
+  publicApi.lookupService('temporal.api.operatorservice.v1.OperatorService'),
+  adminApi.lookupService('temporal.server.api.adminservice.v1.AdminService'),
+];
 const lean = leanSchema(publicApi);
 const ownFiles = protoFilesBelow('perdure').map((path) => ({ path, source: readFileSync(join(protoFolder, path), 'utf8') }));
 const modules = [...lean.modules, ...readSchema(ownFiles, lean.declared)];
@@ -38,6 +46,7 @@ const texts = new Map([
   ...modules.map((module): [string, string] => [`${wireFolder}/${module.modulePath}`, emitModule(module)]),
   [`${wireFolder}/lean/event-attributes.ts`, emitEventCodecs(kinds)],
   [`${wireFolder}/opaque-shapes.ts`, emitOpaqueShapes(publicApi)],
+  [`${wireFolder}/declared-methods.ts`, emitDeclaredMethods(frontendServices)],
   [`${coreFolder}/public-api.ts`, emitEventTypes(kinds, lean.modules)],
   [`${coreFolder}/enums.ts`, emitCoreEnums(coreEnums, lean.modules)],
 ]);

@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path';
 import protobuf from 'protobufjs';
 
 const files = [
-  'temporal/api/workflowservice/v1/request_response.proto',
-  'temporal/api/operatorservice/v1/request_response.proto',
+  'temporal/api/workflowservice/v1/service.proto',
+  'temporal/api/operatorservice/v1/service.proto',
   'temporal/api/errordetails/v1/message.proto',
   'temporal/api/history/v1/message.proto',
   'google/rpc/status.proto',

@@ -4,6 +4,7 @@ import { callLog } from './interceptors/call-log.ts';
 import { clientVersions } from './interceptors/client-versions.ts';
 import { servingGate } from './interceptors/serving-gate.ts';
 import { operatorService, operatorServiceName } from './operator-service/operator-service.ts';
+import { declaredMethods } from '../wire/generated/declared-methods.ts';
 import type { FrontendPorts } from './ports.ts';
 import { startGrpcServer } from './transport/grpc-server.ts';
 import { defaultTransportLimits, type TransportLimits } from './transport/limits.ts';
@@ -43,6 +44,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     host: options.host,
     port: options.port,
     services: [workflowService(context), operatorService(context), healthService(health)],
+    declared: declaredMethods,
     interceptors: [clientVersions(ports.server.version), servingGate(health), callLog(ports.logger, ports.clock)],
     limits: options.limits ?? defaultTransportLimits,
     logger: ports.logger,

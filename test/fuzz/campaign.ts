@@ -102,13 +102,13 @@ export class Campaign {
     }
   }
 
-  /** Those that do not say of themselves that they are unknown. */
+  /** Those that do not say of themselves that they are missing. */
   async #builtRpcs(): Promise<readonly Rpc[]> {
     const all = publicServices.flatMap(rpcsOf);
     const built = await Promise.all(
       all.map(async ({ path, method }) => {
         const error = await this.#service.raw.refusal(path, new Uint8Array(0), { timeoutMs: waitingTimeoutMs }).catch(() => undefined);
-        return error?.code !== codes.UNIMPLEMENTED || !error.details.startsWith(`unknown method ${method}`);
+        return error?.code !== codes.UNIMPLEMENTED || error.details !== `${method} is not supported by this server yet`;
       }),
     );
     return all.filter((_, index) => built[index]);

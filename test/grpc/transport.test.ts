@@ -34,6 +34,7 @@ async function serve(
     host: 'localhost',
     port: 0,
     services: [{ name: 'test.Service', methods }],
+    declared: new Map([['test.Service', new Set(['Echo', 'Planned'])]]),
     interceptors: options.interceptors ?? [],
     limits: { ...defaultTransportLimits, ...options.limits },
     logger: options.logger ?? silentLogger,
@@ -109,6 +110,7 @@ test('a busy port is an error that names it', async () => {
     host: 'localhost',
     port,
     services: [],
+    declared: new Map(),
     interceptors: [],
     limits: defaultTransportLimits,
     logger: silentLogger,
@@ -122,10 +124,12 @@ test('a busy port is an error that names it', async () => {
 });
 
 test.each([
+  ['/test.Service/Planned', 'Planned is not supported by this server yet'],
+  ['/other.Service/Planned', 'unknown method Planned for service other.Service'],
   ['/test.Service/Nope', 'unknown method Nope for service test.Service'],
   ['/other.Service/Echo', 'unknown method Echo for service other.Service'],
   ['/lonely', 'unknown method lonely for service '],
-])('%s is unimplemented in the wording that SDKs know', async (path, message) => {
+])('%s is unimplemented, in words that tell a missing method from an unknown one', async (path, message) => {
   const error = await clientOf(await serve(echo)).refusal(path, new Uint8Array(10));
   expect([error.code, error.details]).toEqual([codes.UNIMPLEMENTED, message]);
 });

@@ -43,6 +43,9 @@ export type Method = UnaryMethod | ServerStreamMethod;
 
 export type Service = { readonly name: string; readonly methods: ReadonlyMap<string, Method> };
 
+/** Service -> the methods that clients know of, also those that are not built. */
+export type DeclaredMethods = ReadonlyMap<string, ReadonlySet<string>>;
+
 /** Every call passes every interceptor, unary and streamed alike. */
 export interface Interceptor {
   /** Before the request is read; throws a StatusError to refuse the call. */

@@ -1,5 +1,5 @@
 import type { Logger } from '../../observability/logger.ts';
-import type { Interceptor, Service } from './call.ts';
+import type { DeclaredMethods, Interceptor, Service } from './call.ts';
 import { Http2Front } from './http2-front.ts';
 import { listen } from './listener.ts';
 import { NewestSockets } from './newest-sockets.ts';
@@ -11,6 +11,7 @@ export type GrpcServerOptions = {
   readonly host: string;
   readonly port: number;
   readonly services: readonly Service[];
+  readonly declared: DeclaredMethods;
   readonly interceptors: readonly Interceptor[];
   readonly limits: TransportLimits;
   readonly logger: Logger;
@@ -37,6 +38,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const { limits, logger } = options;
   const grpc = new Http2Front({
     services: options.services,
+    declared: options.declared,
     interceptors: options.interceptors,
     limits,
     reportBug: (call, error) => {

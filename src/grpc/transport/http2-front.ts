@@ -8,8 +8,8 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import { statusCode } from '../errors/status-code.ts';
-import { StatusError } from '../errors/status-error.ts';
-import type { Call, Interceptor, Method, Service } from './call.ts';
+import { notBuilt, StatusError } from '../errors/status-error.ts';
+import type { Call, DeclaredMethods, Interceptor, Method, Service } from './call.ts';
 import { Http2Call, type CallContext } from './http2-call.ts';
 import { KeptBytes } from './kept-bytes.ts';
 import type { TransportLimits } from './limits.ts';
@@ -23,16 +23,19 @@ import type { TransportLimits } from './limits.ts';
 export class Http2Front {
   readonly #server: Http2Server;
   readonly #methods: ReadonlyMap<string, Method>;
+  readonly #declared: DeclaredMethods;
   readonly #context: CallContext;
   readonly #sessions = new Map<ServerHttp2Session, SessionState>();
 
   constructor(options: {
     readonly services: readonly Service[];
+    readonly declared: DeclaredMethods;
     readonly interceptors: readonly Interceptor[];
     readonly limits: TransportLimits;
     readonly reportBug: (call: Call, error: unknown) => void;
   }) {
     this.#methods = methodsByPath(options.services);
+    this.#declared = options.declared;
     this.#context = { ...options, kept: new KeptBytes(options.limits.keptBytesMax) };
     this.#server = createServer(serverOptions(options.limits));
     this.#server.on('session', (session) => this.#openSession(session));
@@ -82,8 +85,14 @@ export class Http2Front {
     }
     const call = new Http2Call(stream, headers, path, this.#context);
     const method = this.#methods.get(path);
-    if (method === undefined) call.fail(unknownMethod(call));
+    if (method === undefined) call.fail(this.#missing(call));
     else call.run(method);
+  }
+
+  /** Who reads `unknown method` looks for a wrong address or a typo: nobody should who calls what Temporal has and this server lacks. */
+  #missing({ service, method }: Call): StatusError {
+    if (this.#declared.get(service)?.has(method) === true) return notBuilt(method);
+    return new StatusError(statusCode.unimplemented, `unknown method ${method} for service ${service}`);
   }
 
   /**
@@ -134,11 +143,6 @@ export class Http2Front {
 type SessionState = { openCalls: number; idleSinceMs: number };
 
 function ignore(): void {}
-
-/** The one wording by which every SDK knows that a server lacks a method. */
-function unknownMethod(call: Call): StatusError {
-  return new StatusError(statusCode.unimplemented, `unknown method ${call.method} for service ${call.service}`);
-}
 
 function methodsByPath(services: readonly Service[]): ReadonlyMap<string, Method> {
   const methods = new Map<string, Method>();
