@@ -99,6 +99,8 @@ function line(topic: string, partition: number, record: StoredRecord): string {
 try {
   await main();
 } catch (error) {
-  process.stderr.write(`show-topic: ${error instanceof Error ? error.message : String(error)}\n`);
+  // What the log says of Kafka names the keys of a server file; here a flag stands for the only one of them.
+  const message = (error instanceof Error ? error.message : String(error)).replaceAll('perdure.kafka.brokers', '--brokers');
+  process.stderr.write(`show-topic: ${message}\n`);
   process.exitCode = 1;
 }

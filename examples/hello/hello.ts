@@ -50,7 +50,7 @@ try {
   // A worker would go on asking for tasks of a namespace that may come into being.
   if (isGrpcServiceError(error) && error.code === NOT_FOUND) {
     console.error(
-      `Create the namespace, temporal operator namespace create ${namespace}, or start the server with --namespace ${namespace}`,
+      `Create the namespace with the Temporal CLI (temporal operator namespace create --namespace ${namespace}), or start the server with --namespace ${namespace}`,
     );
   } else {
     console.error(`Is a server running on ${address}? Start one with: npm start`);

@@ -35,6 +35,8 @@ export type Command = {
   readonly flags?: readonly Flag[];
   readonly examples: readonly Example[];
   readonly subcommands?: readonly Command[];
+  /** Words that are commands of another program, with what to say of them. */
+  readonly elsewhere?: ReadonlyMap<string, string>;
   readonly run?: (invocation: Invocation) => Promise<ExitCode>;
 };
 

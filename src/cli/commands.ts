@@ -85,6 +85,9 @@ const version: Command = {
   run: async (invocation) => (await import('./version.ts')).runVersion(invocation),
 };
 
+/** People who know one binary for everything type these. */
+const temporalCommands = ['activity', 'batch', 'nexus', 'operator', 'schedule', 'task-queue', 'worker', 'workflow'];
+
 export const rootCommand: Command = {
   name: 'perdure',
   summary: 'Perdure runs Temporal workers on the Kafka you already have.',
@@ -94,4 +97,5 @@ export const rootCommand: Command = {
     { what: 'Help for one command', line: 'perdure server start-dev --help' },
   ],
   subcommands: [server, config, version],
+  elsewhere: new Map(temporalCommands.map((word) => [word, `The Temporal CLI does that, against this server too: temporal ${word} …`])),
 };

@@ -67,7 +67,7 @@ function descend(root: Command, words: readonly string[]) {
   while (at.subcommands !== undefined && used < words.length) {
     const word = words[used] ?? '';
     const next = at.subcommands.find((command) => command.name === word);
-    if (next === undefined) return { path, args: [], unknown: unknownCommand(word, path, at.subcommands) };
+    if (next === undefined) return { path, args: [], unknown: unknownCommand(word, path, at) };
     path.push(next);
     at = next;
     used++;
@@ -75,13 +75,13 @@ function descend(root: Command, words: readonly string[]) {
   return { path, args: words.slice(used), unknown: undefined };
 }
 
-function unknownCommand(word: string, path: readonly Command[], among: readonly Command[]) {
+function unknownCommand(word: string, path: readonly Command[], { subcommands = [], elsewhere }: Command) {
   const meant = suggest(
     word,
-    among.map((command) => command.name),
+    subcommands.map((command) => command.name),
   );
   return usageError(`unknown command "${word}" for "${commandWords(path)}"`, {
-    why: meant === undefined ? undefined : `Did you mean "${meant}"?`,
+    why: elsewhere?.get(word) ?? (meant === undefined ? undefined : `Did you mean "${meant}"?`),
     next: `Run '${commandWords(path)} --help' for the list of commands.`,
   });
 }

@@ -3,6 +3,7 @@ import type { Command } from './command.ts';
 import type { Io } from './io.ts';
 import { rootCommand } from './commands.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
+import { incompleteInstallation } from './incomplete-installation.ts';
 import { commandWords, parseCommandLine } from './parse.ts';
 
 /** Runs one command line and says with which code the process ends. Only our own bugs are thrown. */
@@ -10,9 +11,10 @@ export async function runCli(argv: readonly string[], io: Io): Promise<ExitCode>
   try {
     return await dispatch(argv, io);
   } catch (error) {
-    if (!(error instanceof CliError)) throw error;
-    io.err(error.render());
-    return error.exitCode;
+    const told = error instanceof CliError ? error : incompleteInstallation(error);
+    if (told === undefined) throw error;
+    io.err(told.render());
+    return told.exitCode;
   }
 }
 

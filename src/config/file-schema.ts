@@ -233,7 +233,7 @@ export const fileSchema = group({
     group({
       kafka: key(kafka, 'The Kafka cluster that holds the journals.'),
       dynamicConfig: key(limits, 'Limits, by the names of Temporal’s dynamic configuration. They can be lowered, not raised.'),
-      postgres: refused('the PostgreSQL projections are not available yet; the journals hold everything'),
+      postgres: refused('PostgreSQL as a store is not supported yet; the journals hold everything'),
       health: refused('a health port of its own is not available yet; GET /health answers on the gRPC port'),
     }),
     'What only Perdure has.',

@@ -122,7 +122,7 @@ function embeddedLog(sql: SqlConfig, path: readonly string[], options: SettingsO
       return undefined;
     case 'postgres12':
     case 'postgres12_pgx':
-      report([...path, 'pluginName'], 'the PostgreSQL projections are not available yet; set perdure.kafka.brokers, or use sqlite');
+      report([...path, 'pluginName'], 'PostgreSQL as a store is not supported yet; set perdure.kafka.brokers, or use sqlite');
       return undefined;
     default:
       report(

@@ -1,4 +1,6 @@
-/** The known word that was probably meant: at most two edits away (one for short words), the nearest first. */
+const beginningLengthMin = 3;
+
+/** The known word that was probably meant: at most two edits away (one for short words), the nearest first; or the only one that begins so. */
 export function suggest(word: string, known: Iterable<string>): string | undefined {
   const editsMax = word.length <= 3 ? 1 : 2;
   let best: string | undefined;
@@ -10,7 +12,15 @@ export function suggest(word: string, known: Iterable<string>): string | undefin
       bestEdits = edits;
     }
   }
-  return best;
+  return best ?? onlyOneThatBegins(word, known);
+}
+
+/** Half a word may be the beginning of many; of a letter or two it says nothing. */
+function onlyOneThatBegins(word: string, known: Iterable<string>): string | undefined {
+  if (word.length < beginningLengthMin) return undefined;
+  const beginning = word.toLowerCase();
+  const found = [...known].filter((candidate) => candidate.toLowerCase().startsWith(beginning));
+  return found.length === 1 ? found[0] : undefined;
 }
 
 /**

@@ -74,7 +74,8 @@ function refusedStarts(brokers: readonly string[]): void {
 
     test('no broker answers', async () => {
       const output = await refusedStart(fresh({ brokers: ['127.0.0.1:1'] }));
-      expect(output).toBe(
+      // A line before it says that the start still tries, when that takes more than two seconds.
+      expect(output).toContain(
         'perdure: the broker at 127.0.0.1:1 cannot be reached (ECONNREFUSED): is it running, and is perdure.kafka.brokers right?\n',
       );
     });

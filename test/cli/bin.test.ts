@@ -105,6 +105,27 @@ describe('bin/perdure', () => {
     );
   });
 
+  test('without generated code a server says how it comes to be', async () => {
+    const home = join(folder, 'not-generated');
+    for (const part of ['bin', 'src', 'package.json']) {
+      cpSync(join(repository, part), join(home, part), { recursive: true, filter: (path) => !path.endsWith('/generated') });
+    }
+    symlinkSync(join(repository, 'node_modules'), join(home, 'node_modules'));
+    const { code, err } = await output(join(home, 'bin/perdure'), ['server', 'start-dev', '--port', '0']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^perdure: this installation is not complete\nCannot find module .*generated.*\nRun 'npm ci' in .*\n$/);
+    expect(err).toContain(home);
+  });
+
+  test('an install without the development packages says in one line what to run', async () => {
+    const home = bareCopy('without-dev');
+    mkdirSync(join(home, 'scripts'));
+    cpSync(join(repository, 'scripts/prepare.js'), join(home, 'scripts/prepare.js'));
+    const { code, out, err } = await output(process.execPath, [join(home, 'scripts/prepare.js')]);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(/^perdure: .* run 'npm ci', then 'npm prune --omit=dev --ignore-scripts'\.\n$/);
+  });
+
   test('a reader that goes away is no error', async () => {
     const child = new Child('/bin/sh', ['-c', `${bin} config schema | head -c 1 >/dev/null; echo done`]);
     await child.exit;
@@ -114,7 +135,7 @@ describe('bin/perdure', () => {
   test.skipIf(!exists('/dev/full'))('a full disk under its log ends no server, and is no success of a command', async () => {
     const line = `exec ${bin} server start-dev --port 0 --log-level info --dynamic-config-value a=1 2>/dev/full`;
     const child = new Child('/bin/sh', ['-c', line]);
-    await child.seen('out', /^See what happened/m);
+    await child.seen('out', /^With Temporal's CLI/m);
     expect(await child.stop()).toEqual({ code: 0, signal: null });
     const printed = await output('/bin/sh', ['-c', `${bin} config schema >/dev/full`]);
     expect(printed.code).toBe(1);

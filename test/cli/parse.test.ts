@@ -61,7 +61,7 @@ describe('a wrong command line ends with 2 and says what was meant', () => {
     },
     {
       line: ['workflow', 'list'],
-      err: 'perdure: unknown command "workflow" for "perdure"\nRun \'perdure --help\' for the list of commands.\n',
+      err: 'perdure: unknown command "workflow" for "perdure"\nThe Temporal CLI does that, against this server too: temporal workflow …\nRun \'perdure --help\' for the list of commands.\n',
     },
     {
       line: ['sever', '--port', '1'],
@@ -74,6 +74,10 @@ describe('a wrong command line ends with 2 and says what was meant', () => {
     {
       line: [...startDev, '--namspace=x'],
       err: 'perdure: unknown flag --namspace for "perdure server start-dev"\nDid you mean --namespace?\nRun \'perdure server start-dev --help\' for the list of flags.\n',
+    },
+    {
+      line: [...startDev, '--db-file', 'x'],
+      err: 'perdure: unknown flag --db-file for "perdure server start-dev"\nDid you mean --db-filename?\nRun \'perdure server start-dev --help\' for the list of flags.\n',
     },
     {
       line: [...startDev, '-z'],

@@ -211,7 +211,7 @@ describe('npm run hello', () => {
     const unknown = await run('nowhere');
     expect(unknown.process.exitCode).toBe(1);
     expect(unknown.err).toContain(
-      'Create the namespace, temporal operator namespace create nowhere, or start the server with --namespace nowhere\n',
+      'Create the namespace with the Temporal CLI (temporal operator namespace create --namespace nowhere), or start the server with --namespace nowhere\n',
     );
     expect((await run('orders')).out).toContain('Hello, Perdure!\n');
   });

@@ -33,7 +33,7 @@ describe('server start-dev', () => {
       'Persistence:          in-memory, gone when the server stops; --db-filename FILE keeps it',
       '',
       `Try it:               TEMPORAL_ADDRESS=localhost:${port} npm run hello`,
-      `See what happened:    temporal workflow show --address localhost:${port} --workflow-id ID`,
+      `With Temporal's CLI:  temporal workflow show --address localhost:${port} --workflow-id ID`,
       '',
     ]);
     await answers(Number(port));

@@ -202,36 +202,46 @@ describe('a flag that makes no sense is refused before anything starts', () => {
     },
     {
       flags: ['-f', join(folder, 'none', 'x.db')],
-      code: 1,
+      code: 2,
       err: `perdure: can't open database file ${join(folder, 'none', 'x.db')}\nThe folder ${join(folder, 'none')} does not exist.\nCreate it: mkdir -p ${join(folder, 'none')}\n`,
     },
     {
       flags: ['-f', join(folder, 'x'.repeat(300), 'x.db')],
-      code: 1,
+      code: 2,
       err: expect.stringMatching(/^perdure: can't open database file .*\nENAMETOOLONG: .*\n$/),
     },
     {
       flags: ['-f', folder],
-      code: 1,
+      code: 2,
       err: `perdure: can't open database file ${folder}\nIt is a folder.\nName a file in it: --db-filename ${folder}/perdure.db\n`,
     },
   ])('$flags', async ({ flags, code, err }) => {
     expect(await run(['server', 'start-dev', ...flags])).toEqual({ code, out: '', err, started: [] });
   });
 
-  test('a busy port, before the server is asked to start', async () => {
+  test.each([
+    { env: {}, flag: '--port N' },
+    { env: { npm_lifecycle_event: 'start' }, flag: 'npm start -- --port N' },
+  ])('a busy port, before the server is asked to start: $flag', async ({ env, flag }) => {
     const other = createServer();
     await new Promise<void>((resolve) => void other.listen(0, '127.0.0.1', resolve));
     const address = other.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const result = await run(['server', 'start-dev', '-p', String(port)]);
+    const result = await run(['server', 'start-dev', '-p', String(port)], env);
     await new Promise<void>((resolve) => void other.close(() => resolve()));
     expect(result).toEqual({
       code: 1,
       out: '',
-      err: `perdure: can't set frontend port ${port}: listen EADDRINUSE: address already in use 127.0.0.1:${port}\nStop the server that listens there, or choose another port with --port.\n`,
+      err: `perdure: can't set frontend port ${port}: listen EADDRINUSE: address already in use 127.0.0.1:${port}\nStop the server that listens there, or choose another port with ${flag}.\n`,
       started: [],
     });
+  });
+
+  test('an address that no interface has is not blamed on the port', async () => {
+    // Kept for documentation: nobody has it.
+    const { code, err, started } = await run(['server', 'start-dev', '--ip', '192.0.2.1']);
+    expect({ code, started }).toEqual({ code: 1, started: [] });
+    expect(err).toMatch(/^perdure: can't listen on 192\.0\.2\.1: .*EADDRNOTAVAIL.*\n.*with --ip ADDRESS\.\n$/);
   });
 });
 
@@ -247,7 +257,7 @@ describe('the banner', () => {
       'Persistence:          in-memory, gone when the server stops; --db-filename FILE keeps it',
       '',
       'Try it:               npm run hello',
-      'See what happened:    temporal workflow show --workflow-id ID',
+      "With Temporal's CLI:  temporal workflow show --workflow-id ID",
       '',
     ]);
   });

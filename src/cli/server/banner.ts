@@ -11,7 +11,7 @@ import { versionLine } from '../version.ts';
  *     Persistence:          in-memory, gone when the server stops; --db-filename FILE keeps it
  *
  *     Try it:               npm run hello
- *     See what happened:    temporal workflow show --workflow-id ID
+ *     With Temporal's CLI:  temporal workflow show --workflow-id ID
  */
 export function banner(settings: Pick<ServerSettings, 'host' | 'log'>, port: number): string {
   const address = reachable(settings.host, port);
@@ -21,7 +21,7 @@ export function banner(settings: Pick<ServerSettings, 'host' | 'log'>, port: num
     ['Persistence:', persistence(settings.log)],
     ['', ''],
     ['Try it:', `${elsewhere ? `TEMPORAL_ADDRESS=${address} ` : ''}npm run hello`],
-    ['See what happened:', `temporal workflow show${elsewhere ? ` --address ${address}` : ''} --workflow-id ID`],
+    ["With Temporal's CLI:", `temporal workflow show${elsewhere ? ` --address ${address}` : ''} --workflow-id ID`],
   ] as const;
   return `${versionLine()}\n\n${lines.map(([label, value]) => (label === '' ? '\n' : `${label.padEnd(21)} ${value}\n`)).join('')}`;
 }

@@ -7,6 +7,7 @@ import { perdureVersion } from '../../config/version.ts';
 import { heapUse, watchHeap } from '../../observability/heap-watch.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { CliError, failure } from '../cli-error.ts';
+import { incompleteInstallation } from '../incomplete-installation.ts';
 import type { Io } from '../io.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { hostPort } from './banner.ts';
@@ -14,8 +15,7 @@ import type { LastWords } from './last-words.ts';
 
 export type ServeRequest = {
   readonly settings: ServerSettings;
-  /** The flag or the key that says which port. */
-  readonly portSetBy: string;
+  readonly addressSetBy: AddressSetBy;
   readonly logger: Logger;
   readonly io: Io;
   /** A start in which nothing moves for longer has failed. Reading journals may take as long as it takes. */
@@ -23,6 +23,9 @@ export type ServeRequest = {
   readonly lastWords: LastWords;
   readonly onServing: (server: RunningServer) => void;
 };
+
+/** The flag or the key that says where to listen, as whoever started the server would write it. */
+export type AddressSetBy = { readonly host: string; readonly port: string };
 
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /** Whoever sent the signal waits ten seconds; past this we leave without having drained. */
@@ -58,9 +61,10 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
   try {
     return await lifeOf(request, end, secondSignal.promise);
   } catch (error) {
-    if (error instanceof CliError) request.lastWords.failure(error);
-    else request.lastWords.bug(asError(error));
-    return error instanceof CliError ? error.exitCode : exitCodes.failed;
+    const told = error instanceof CliError ? error : incompleteInstallation(error);
+    if (told === undefined) request.lastWords.bug(asError(error));
+    else request.lastWords.failure(told);
+    return told?.exitCode ?? exitCodes.failed;
   } finally {
     unwatchHeap();
     process.off('uncaughtException', onBug);
@@ -103,13 +107,11 @@ async function lifeOf(request: ServeRequest, end: PromiseWithResolvers<End>, sec
 }
 
 async function start(
-  { settings, portSetBy, logger, io, startMsMax }: ServeRequest,
+  { settings, addressSetBy, logger, io, startMsMax }: ServeRequest,
   onFatal: (error: Error) => void,
 ): Promise<RunningServer> {
-  const loading = io.loadServer();
   // A busy port is told before a database file is made or a topic created.
-  await checkPort(settings, portSetBy);
-  const { startServer } = await loading;
+  const [{ startServer }] = await Promise.all([io.loadServer(), checkPort(settings, addressSetBy)]);
   const stuck = (): void => onFatal(new Error(`the server did not start: nothing has moved for ${startMsMax / 1000} s`));
   let timer = setTimeout(stuck, startMsMax);
   let starting = true;
@@ -121,7 +123,7 @@ async function start(
   try {
     return await startServer({ ...settings, logger, startMsMax, onFatal, onProgress });
   } catch (error) {
-    throw startFailure(error, settings, portSetBy);
+    throw startFailure(error, settings, addressSetBy);
   } finally {
     starting = false;
     clearTimeout(timer);
@@ -158,7 +160,7 @@ function asError(value: unknown): Error {
   return value instanceof Error ? value : new Error(String(value));
 }
 
-async function checkPort({ host, port }: ServerSettings, portSetBy: string): Promise<void> {
+async function checkPort({ host, port }: ServerSettings, setBy: AddressSetBy): Promise<void> {
   if (port === 0) return;
   const probe = createServer();
   try {
@@ -168,17 +170,18 @@ async function checkPort({ host, port }: ServerSettings, portSetBy: string): Pro
     });
     await new Promise<void>((resolve) => void probe.close(() => resolve()));
   } catch (error) {
-    throw portFailure(error, port, portSetBy);
+    throw listenFailure(error, { host, port }, setBy);
   }
 }
 
-const listenErrors = new Set(['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL']);
+const portErrors: ReadonlySet<string> = new Set(['EADDRINUSE', 'EACCES']);
+const hostErrors: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL']);
 
-function startFailure(error: unknown, { port }: ServerSettings, portSetBy: string): Error {
+function startFailure(error: unknown, { host, port }: ServerSettings, setBy: AddressSetBy): Error {
   if (!(error instanceof Error)) return failure('the server could not start', { why: String(error) });
   if (error.name === 'AssertionError' || error instanceof TypeError || error instanceof ReferenceError) return error;
   if (error instanceof AnotherServerError) return new CliError(exitCodes.anotherServer, error.message);
-  if ('syscall' in error && error.syscall === 'listen') return portFailure(error, port, portSetBy);
+  if ('syscall' in error && error.syscall === 'listen') return listenFailure(error, { host, port }, setBy);
   const causes: string[] = [];
   // The message of a LogError says everything: its cause is the library's error, which the message has put into words.
   for (let current = error; current.name !== 'LogError' && current.cause instanceof Error && causes.length < 5; current = current.cause) {
@@ -187,11 +190,16 @@ function startFailure(error: unknown, { port }: ServerSettings, portSetBy: strin
   return failure(error.message, { why: causes.length === 0 ? undefined : `Because: ${causes.join(': ')}` });
 }
 
-function portFailure(error: unknown, port: number, portSetBy: string): Error {
-  if (!(error instanceof Error)) return failure(`can't set frontend port ${port}: ${String(error)}`);
+function listenFailure(error: unknown, { host, port }: Pick<ServerSettings, 'host' | 'port'>, setBy: AddressSetBy): Error {
+  if (!(error instanceof Error)) return failure(`can't listen on ${hostPort(host, port)}: ${String(error)}`);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (!listenErrors.has(code)) return error;
+  if (hostErrors.has(code)) {
+    return failure(`can't listen on ${host}: ${error.message}`, {
+      next: `Choose an address of this machine, or 0.0.0.0 for all of them, with ${setBy.host}.`,
+    });
+  }
+  if (!portErrors.has(code)) return error;
   return failure(`can't set frontend port ${port}: ${error.message}`, {
-    next: code === 'EADDRINUSE' ? `Stop the server that listens there, or choose another port with ${portSetBy}.` : undefined,
+    next: code === 'EADDRINUSE' ? `Stop the server that listens there, or choose another port with ${setBy.port}.` : undefined,
   });
 }

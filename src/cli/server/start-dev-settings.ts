@@ -5,7 +5,7 @@ import { searchAttributeType, searchAttributeTypes } from '../../config/search-a
 import type { ServerSettings } from '../../config/settings.ts';
 import { sqlitePragmas } from '../../config/sqlite-pragmas.ts';
 import { suggest } from '../../config/suggest.ts';
-import { failure, usageError } from '../cli-error.ts';
+import { usageError } from '../cli-error.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
 import type { FlagValues } from '../command.ts';
 
@@ -46,13 +46,13 @@ function readFilename(given: string | undefined): string | undefined {
   if (given === ':memory:') return undefined;
   const folder = dirname(resolve(given));
   if (!isFolder(folder, given)) {
-    throw failure(`can't open database file ${given}`, {
+    throw usageError(`can't open database file ${given}`, {
       why: `The folder ${folder} does not exist.`,
       next: `Create it: mkdir -p ${folder}`,
     });
   }
   if (isFolder(given, given)) {
-    throw failure(`can't open database file ${given}`, {
+    throw usageError(`can't open database file ${given}`, {
       why: 'It is a folder.',
       next: `Name a file in it: --db-filename ${given.replace(/\/$/, '')}/perdure.db`,
     });
@@ -65,7 +65,7 @@ function isFolder(path: string, given: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   } catch (error) {
-    throw failure(`can't open database file ${given}`, { why: errorMessage(error) });
+    throw usageError(`can't open database file ${given}`, { why: errorMessage(error) });
   }
 }
 

@@ -2,6 +2,7 @@ import { isLimit, isRaised } from '../../config/limits.ts';
 import { createLogger, type Logger } from '../../observability/logger.ts';
 import type { FlagValues, Invocation } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
+import type { Io } from '../io.ts';
 import { banner } from './banner.ts';
 import { lastWords } from './last-words.ts';
 import { readLogFormat, readLogLevel } from './log-flags.ts';
@@ -21,13 +22,18 @@ export async function runStartDev({ flags, io }: Invocation): Promise<ExitCode> 
   warnOfUnread(settings.dynamicConfig, logger);
   return serve({
     settings,
-    portSetBy: '--port',
+    addressSetBy: { host: asTyped('--ip ADDRESS', io), port: asTyped('--port N', io) },
     logger,
     io,
     startMsMax: 30_000,
     lastWords: lastWords({ level, format, target: { kind: 'stderr' } }, logger, io),
     onServing: (server) => io.out(banner(settings, server.port)),
   });
+}
+
+/** Whoever typed `npm start` has to know how npm passes flags on. */
+function asTyped(flag: string, { env }: Io): string {
+  return env['npm_lifecycle_event'] === 'start' ? `npm start -- ${flag}` : flag;
 }
 
 /**

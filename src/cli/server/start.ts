@@ -40,7 +40,7 @@ export async function runStart({ flags, io }: Invocation): Promise<ExitCode> {
   if (flags.switched('allow-no-auth') !== true && !isTrue(io.env['TEMPORAL_ALLOW_NO_AUTH'])) warnAboutOpenPort(server, logger);
   return serve({
     settings: server,
-    portSetBy: 'services.frontend.rpc.grpcPort',
+    addressSetBy: { host: 'services.frontend.rpc.bindOnIP', port: 'services.frontend.rpc.grpcPort' },
     logger,
     io,
     startMsMax,

@@ -13,20 +13,26 @@ const requestTimeoutMs = 15_000;
 /** About three seconds until a cluster that does not answer is given up. */
 const retry = { initialRetryTime: 100, retries: 5 } as const;
 
+/** Longer than this nobody should look at a start that says nothing. */
+const connectingIsToldAfterMs = 2_000;
+
 export type AdminOptions = { readonly kafka: KafkaOptions; readonly logger: Logger };
 
 /** Throws LogError `misconfigured` with what mends it, or `unavailable`; what `use` throws of ours goes through. */
 export async function withAdmin<T>({ kafka, logger }: AdminOptions, use: (admin: Admin) => Promise<T>): Promise<T> {
   const { Kafka } = loadKafkajs();
   const admin = new Kafka({ ...clientConfig({ kafka, logger, requestTimeoutMs }), retry }).admin({ retry });
+  const told = setTimeout(() => logger.warn('still connecting to Kafka', { brokers: kafka.brokers.join(',') }), connectingIsToldAfterMs);
   try {
     await admin.connect();
+    clearTimeout(told);
     return await use(admin);
   } catch (error) {
     const refused = kafkaTypes(rootOf(error)).find((type) => type.endsWith('AUTHORIZATION_FAILED'));
     if (refused !== undefined) throw noRights(kafka, refused, error);
     throw await startFailure(error, kafka, `looking at the topics on Kafka at ${kafka.brokers.join(', ')}`);
   } finally {
+    clearTimeout(told);
     await admin.disconnect().catch(() => {});
   }
 }
