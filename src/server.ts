@@ -8,16 +8,16 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
-import { Census } from './actors/census.ts';
-import { ClusterHost } from './actors/cluster-host.ts';
-import { CommandBudget } from './actors/command-budget.ts';
-import { HISTORY_CACHE_BYTES_MAX } from './actors/history-store.ts';
-import { HistoryShard } from './actors/history-shard.ts';
-import { MatchingHost } from './actors/matching-host.ts';
-import { ReplayTurns } from './actors/replay-turns.ts';
-import { CLUSTER_ACTOR, Router } from './actors/router.ts';
+import { Census } from './actors/ownership/census.ts';
+import { ClusterHost } from './actors/cluster/cluster-host.ts';
+import { CommandBudget } from './actors/partition/command-budget.ts';
+import { HISTORY_CACHE_BYTES_MAX } from './actors/history/history-store.ts';
+import { HistoryShard } from './actors/history/history-shard.ts';
+import { MatchingHost } from './actors/matching/matching-host.ts';
+import { ReplayTurns } from './actors/ownership/replay-turns.ts';
+import { CLUSTER_ACTOR, Router } from './actors/asks/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
-import type { ClusterLayout } from './actors/transfer-queue.ts';
+import type { ClusterLayout } from './actors/history/transfer-queue.ts';
 import { AnotherServerError } from './config/another-server.ts';
 import type { KafkaOptions } from './config/kafka-options.ts';
 import { configuredLimits } from './config/limits.ts';

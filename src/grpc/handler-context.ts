@@ -1,5 +1,5 @@
-import { isAskFailure } from '../actors/asks.ts';
-import type { StartedTask } from '../actors/router.ts';
+import { isAskFailure } from '../actors/asks/asks.ts';
+import type { StartedTask } from '../actors/asks/router.ts';
 import type { Namespace } from '../cluster/cluster-state.ts';
 import type { ClusterCommand } from '../cluster/commands.ts';
 import type { HistoryRequest } from '../history/commands.ts';

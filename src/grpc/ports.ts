@@ -2,9 +2,9 @@
  * What the frontend needs of the rest of the server. Its handlers translate: a request becomes a command for one actor, a reply becomes
  * an answer. They keep no state, know no partition and never touch a log.
  */
-import type { ServerCondition } from '../actors/census.ts';
+import type { ServerCondition } from '../actors/ownership/census.ts';
 import type { Clock } from '../actors/ports.ts';
-import type { Asker } from '../actors/router.ts';
+import type { Asker } from '../actors/asks/router.ts';
 import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';

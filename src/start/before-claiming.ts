@@ -9,7 +9,7 @@ import { readKnownCluster, type KnownCluster } from './known-cluster.ts';
 import { ignoredPartitions } from './layout.ts';
 import { waitForPreviousOwner } from './previous-owner.ts';
 import { checkWholeJournals } from './whole-journals.ts';
-import type { ClaimCodec } from '../actors/claim.ts';
+import type { ClaimCodec } from '../actors/ownership/claim.ts';
 import type { Log, PartitionId } from '../actors/log.ts';
 import type { ServerOptions } from '../config/server-options.ts';
 

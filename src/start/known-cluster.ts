@@ -1,12 +1,12 @@
 /** What `<prefix>.cluster` says about the cluster, read without claiming it. */
-import { withoutCluster } from '../actors/census.ts';
+import { withoutCluster } from '../actors/ownership/census.ts';
 import { LogError, partitionName } from '../actors/log.ts';
 import { readJournal } from './read-journal.ts';
 import { ClusterState, type ClusterIdentity } from '../cluster/cluster-state.ts';
 import { clusterTopic } from '../topics/catalogue.ts';
 import { clusterCodec } from '../topics/codec/cluster-codec.ts';
 import { decodeClaim, type Claim } from '../wire/generated/journal/claim.ts';
-import type { ClaimCodec } from '../actors/claim.ts';
+import type { ClaimCodec } from '../actors/ownership/claim.ts';
 import type { Log } from '../actors/log.ts';
 
 export type KnownCluster = {

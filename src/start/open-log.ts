@@ -2,7 +2,7 @@
 import { LogError } from '../actors/log.ts';
 import { AnotherServerError } from '../config/another-server.ts';
 import { topicCatalogue, type TopicSpec } from '../topics/catalogue.ts';
-import type { Concern } from '../actors/census.ts';
+import type { Concern } from '../actors/ownership/census.ts';
 import type { Log } from '../actors/log.ts';
 import type { KafkaOptions } from '../config/kafka-options.ts';
 import type { LogOptions, ServerOptions } from '../config/server-options.ts';

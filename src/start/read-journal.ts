@@ -1,12 +1,12 @@
 /** Reading a journal as its owner would fold it, without claiming it: for whoever only wants to know what it says. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { LogError, missingOffsets, partitionName } from '../actors/log.ts';
-import { OwnerPosition } from '../actors/owner-position.ts';
-import { readThrough } from '../actors/read-through.ts';
-import type { ClaimCodec } from '../actors/claim.ts';
-import type { Verdict } from '../actors/effective.ts';
+import { OwnerPosition } from '../actors/ownership/owner-position.ts';
+import { readThrough } from '../actors/ownership/read-through.ts';
+import type { ClaimCodec } from '../actors/ownership/claim.ts';
+import type { Verdict } from '../actors/ownership/effective.ts';
 import type { Log, PartitionId, StoredRecord } from '../actors/log.ts';
-import type { Reader } from '../actors/read-through.ts';
+import type { Reader } from '../actors/ownership/read-through.ts';
 
 export type JournalReading = {
   readonly log: Log;

@@ -4,7 +4,7 @@
  */
 import type { networkInterfaces } from 'node:os';
 import { decodeClaim, emptyClaim, encodeClaim } from '../wire/generated/journal/claim.ts';
-import type { ClaimCodec } from '../actors/claim.ts';
+import type { ClaimCodec } from '../actors/ownership/claim.ts';
 
 export type ServerContact = {
   /** Drawn anew at every start of a process. */

@@ -1,10 +1,10 @@
 /** First things first: the cluster's identity and token key, then the namespaces and search attributes that the options name. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { isAskFailure } from '../actors/asks.ts';
+import { isAskFailure } from '../actors/asks/asks.ts';
 import { indexedValueTypeName, indexedValueTypeNamed } from '../cluster/search-attributes.ts';
-import type { ClusterHost } from '../actors/cluster-host.ts';
+import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
 import type { Clock } from '../actors/ports.ts';
-import type { Asker } from '../actors/router.ts';
+import type { Asker } from '../actors/asks/router.ts';
 import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
 import type { ClusterCommand } from '../cluster/commands.ts';
 import type { ServerOptions } from '../config/server-options.ts';

@@ -9,8 +9,8 @@
  */
 import { LogError, partitionName } from '../actors/log.ts';
 import { readJournal } from './read-journal.ts';
-import type { Census } from '../actors/census.ts';
-import type { ClaimCodec } from '../actors/claim.ts';
+import type { Census } from '../actors/ownership/census.ts';
+import type { ClaimCodec } from '../actors/ownership/claim.ts';
 import type { Log, PartitionId } from '../actors/log.ts';
 import type { KnownCluster } from './known-cluster.ts';
 

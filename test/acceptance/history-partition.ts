@@ -3,12 +3,12 @@
  * tasks and outbox come from the script, so that nothing happens which was not asked for.
  */
 import { assert } from '../../src/kernel/assert.ts';
-import { effective } from '../../src/actors/effective.ts';
-import type { LogCursor } from '../../src/actors/effective.ts';
+import { effective } from '../../src/actors/ownership/effective.ts';
+import type { LogCursor } from '../../src/actors/ownership/effective.ts';
 import { missingOffsets } from '../../src/actors/log.ts';
 import type { Log, PartitionId, StoredRecord } from '../../src/actors/log.ts';
-import { PartitionLoop } from '../../src/actors/partition-loop.ts';
-import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
+import { PartitionLoop } from '../../src/actors/partition/partition-loop.ts';
+import type { PartitionStatus } from '../../src/actors/ownership/partition-owner.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import type { HistoryCommand } from '../../src/history/commands.ts';
 import type { HistoryEffect } from '../../src/history/effects.ts';

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { afterEach, expect, test } from 'vitest';
-import { PartitionLoop } from '../../src/actors/partition-loop.ts';
+import { PartitionLoop } from '../../src/actors/partition/partition-loop.ts';
 import { systemClock, systemRandom } from '../../src/actors/system-ports.ts';
 import { defaults } from '../../src/config/defaults.ts';
 import type { HistoryRecord } from '../../src/history/record.ts';

@@ -3,8 +3,8 @@
  *
  * A lost entry, one applied twice, an order that differs, a read of superseded state: all are seen by comparing lists.
  */
-import { NOBODY } from '../../src/actors/asks.ts';
-import { Switchboard, type ReplyKinds } from '../../src/actors/switchboard.ts';
+import { NOBODY } from '../../src/actors/asks/asks.ts';
+import { Switchboard, type ReplyKinds } from '../../src/actors/asks/switchboard.ts';
 import type {
   CommandScale,
   EncodedRecord,
@@ -12,7 +12,7 @@ import type {
   PartitionMemory,
   PartitionShell,
   RecordCodec,
-} from '../../src/actors/partition-core.ts';
+} from '../../src/actors/partition/partition-core.ts';
 import type { Clock } from '../../src/actors/ports.ts';
 import type { CommandIds, Handled, ReplyEffect } from '../../src/kernel/handled.ts';
 

@@ -1,7 +1,7 @@
 /** What every log promises its actors (src/actors/log.ts); run against the embedded log, in memory and on disk, and against Kafka. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { baseOf, LogWriter, readAll, record } from './log-writer.ts';
-import { RECORD_BYTES_MAX } from '../../src/actors/commit-window.ts';
+import { RECORD_BYTES_MAX } from '../../src/actors/partition/commit-window.ts';
 import type { WriterEvent } from './log-writer.ts';
 import type { Log, LogRecord, PartitionId, StoredRecord } from '../../src/actors/log.ts';
 

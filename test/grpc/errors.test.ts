@@ -1,6 +1,6 @@
 import { status as codes } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { AskFailure } from '../../src/actors/asks.ts';
+import type { AskFailure } from '../../src/actors/asks/asks.ts';
 import { historyRejection } from '../../src/grpc/errors/rejections.ts';
 import { statusTrailers } from '../../src/grpc/transport/status-trailers.ts';
 import type { Rejection } from '../../src/history/replies.ts';

@@ -1,7 +1,7 @@
 /** A server behind the frontend that answers what a test says: for what only the edge decides. */
 import { randomUUID } from 'node:crypto';
-import type { AskFailure } from '../../src/actors/asks.ts';
-import type { Asker } from '../../src/actors/router.ts';
+import type { AskFailure } from '../../src/actors/asks/asks.ts';
+import type { Asker } from '../../src/actors/asks/router.ts';
 import type { ClusterSnapshot, Namespace } from '../../src/cluster/cluster-state.ts';
 import type { FrontendPorts } from '../../src/grpc/ports.ts';
 import type { HistoryRequest, ReadHistory } from '../../src/history/commands.ts';
@@ -9,7 +9,7 @@ import { defaultHistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryPage, HistoryReply } from '../../src/history/replies.ts';
 import type { MatchingRequest } from '../../src/matching/commands.ts';
 import type { MatchingReply } from '../../src/matching/replies.ts';
-import type { StartedTask } from '../../src/actors/router.ts';
+import type { StartedTask } from '../../src/actors/asks/router.ts';
 import type { ClusterCommand } from '../../src/cluster/commands.ts';
 import type { ClusterReply } from '../../src/cluster/replies.ts';
 import { silentLogger } from '../../src/observability/logger.ts';

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RECORD_BYTES_MAX } from '../../src/actors/commit-window.ts';
+import { RECORD_BYTES_MAX } from '../../src/actors/partition/commit-window.ts';
 import type { OpaqueFailure } from '../../src/history/failure.ts';
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';

@@ -2,7 +2,7 @@
  * `node test/peers/codec-cost.ts`: what asks cost as bytes, CPU microseconds for an ask and its answer at both ends. The asks are those of
  * real workflows with one activity each. Not a test: a figure to look at.
  */
-import { Router } from '../../src/actors/router.ts';
+import { Router } from '../../src/actors/asks/router.ts';
 import {
   decodeHistoryAnswer,
   decodeHistoryRequest,

@@ -1,17 +1,17 @@
 /** Nodes on one simulated log, each running the production loop for every partition; and what was told to whom. */
 import { LedgerCore, jsonClaims, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from '../actors/ledger.ts';
-import { isAskFailure } from '../../src/actors/asks.ts';
-import { PartitionLoop } from '../../src/actors/partition-loop.ts';
-import { ReplayTurns } from '../../src/actors/replay-turns.ts';
+import { isAskFailure } from '../../src/actors/asks/asks.ts';
+import { PartitionLoop } from '../../src/actors/partition/partition-loop.ts';
+import { ReplayTurns } from '../../src/actors/ownership/replay-turns.ts';
 import { Projection } from './projection.ts';
 import { SimLog } from './sim-log.ts';
 import { SimNode } from './sim-node.ts';
-import type { AskFailure } from '../../src/actors/asks.ts';
+import type { AskFailure } from '../../src/actors/asks/asks.ts';
 import type { PartitionId } from '../../src/actors/log.ts';
-import type { Prefetch } from '../../src/actors/prefetch.ts';
+import type { Prefetch } from '../../src/actors/partition/prefetch.ts';
 import type { Logger } from '../../src/observability/logger.ts';
-import type { PartitionLimits } from '../../src/actors/partition-limits.ts';
-import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
+import type { PartitionLimits } from '../../src/actors/partition/partition-limits.ts';
+import type { PartitionStatus } from '../../src/actors/ownership/partition-owner.ts';
 import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply, LedgerSwitchboard } from '../actors/ledger.ts';
 import type { MemoryLog, Observation, Tries } from './oracle.ts';
 import type { SimBroker } from './sim-log.ts';

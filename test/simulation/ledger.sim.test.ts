@@ -10,7 +10,7 @@ import { randomInt } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { partitionStates } from '../../src/actors/partition-life.ts';
+import { partitionStates } from '../../src/actors/ownership/partition-life.ts';
 import { nodeFaults, runSeed } from './run-seed.ts';
 import { appendFates, readFaults } from './sim-log.ts';
 import type { Outcome } from './run-seed.ts';

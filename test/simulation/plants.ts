@@ -11,16 +11,16 @@ export type Plant = {
   readonly caughtBy: 'seeds' | 'scenarios';
 };
 
-const LOOP = 'src/actors/partition-loop.ts';
-const TAKEOVER = 'src/actors/takeover.ts';
-const APPENDS = 'src/actors/appends.ts';
-const SETTLEMENT = 'src/actors/doubt-settlement.ts';
-const WINDOW = 'src/actors/commit-window.ts';
-const POSITION = 'src/actors/owner-position.ts';
-const EFFECTIVE = 'src/actors/effective.ts';
-const STRETCH = 'src/actors/log-stretch.ts';
-const PROOFS = 'src/actors/read-proofs.ts';
-const BARRIER = 'src/actors/read-barrier.ts';
+const LOOP = 'src/actors/partition/partition-loop.ts';
+const TAKEOVER = 'src/actors/ownership/takeover.ts';
+const APPENDS = 'src/actors/ownership/appends.ts';
+const SETTLEMENT = 'src/actors/ownership/doubt-settlement.ts';
+const WINDOW = 'src/actors/partition/commit-window.ts';
+const POSITION = 'src/actors/ownership/owner-position.ts';
+const EFFECTIVE = 'src/actors/ownership/effective.ts';
+const STRETCH = 'src/actors/ownership/log-stretch.ts';
+const PROOFS = 'src/actors/ownership/read-proofs.ts';
+const BARRIER = 'src/actors/ownership/read-barrier.ts';
 
 export const seedsMax = 4_000;
 
@@ -97,14 +97,14 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'goes on with the fold behind its claim without looking at what was folded',
-    file: 'src/actors/journal-fold.ts',
+    file: 'src/actors/ownership/journal-fold.ts',
     search: 'position.stepBack();',
     replace: '',
     caughtBy: 'scenarios',
   },
   {
     name: 'does not compare the record that was folded last',
-    file: 'src/actors/journal-fold.ts',
+    file: 'src/actors/ownership/journal-fold.ts',
     search: 'if (!position.isLast(record)) return',
     replace: 'if (position.last === undefined) return',
     caughtBy: 'scenarios',
@@ -370,7 +370,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'says of what was decided that nothing came of it',
-    file: 'src/actors/switchboard.ts',
+    file: 'src/actors/asks/switchboard.ts',
     search: "this.#answer(askId, { kind: 'unavailable', message });",
     replace: "this.#answer(askId, { kind: 'notHere', message, hint: '', epoch: 0 });",
     caughtBy: 'seeds',

@@ -2,9 +2,9 @@
  * What another process derives from a journal: it reads on from its position, through the one `effective()`, and stores rows and position
  * together. A copy of it that was delayed writes too, and must be refused when it is behind (T8, T11).
  */
-import { effective, mayReplace } from '../../src/actors/effective.ts';
+import { effective, mayReplace } from '../../src/actors/ownership/effective.ts';
 import { jsonClaims } from '../actors/ledger.ts';
-import type { LogCursor, LogPosition } from '../../src/actors/effective.ts';
+import type { LogCursor, LogPosition } from '../../src/actors/ownership/effective.ts';
 import type { PartitionId } from '../../src/actors/log.ts';
 import type { SimBroker } from './sim-log.ts';
 

@@ -2,7 +2,7 @@
  * The consequences of the commit protocol (docs/protocol.md, T1 to T11), one named scenario each. They are plain functions that
  * throw, so that the planted bugs can be run against them as well as the test runner.
  */
-import { effective, mayReplace } from '../../src/actors/effective.ts';
+import { effective, mayReplace } from '../../src/actors/ownership/effective.ts';
 import { jsonClaims, ledgerCodec } from '../actors/ledger.ts';
 import {
   closedIsTakenBack,
@@ -16,9 +16,9 @@ import { checkJournal, checkMemory, checkObservations, checkRefusals, check, ent
 import { Prng } from './prng.ts';
 import { SimBroker } from './sim-log.ts';
 import { World } from './world.ts';
-import type { LogCursor } from '../../src/actors/effective.ts';
+import type { LogCursor } from '../../src/actors/ownership/effective.ts';
 import type { LogRecord, StoredRecord } from '../../src/actors/log.ts';
-import type { PartitionStatus } from '../../src/actors/partition-owner.ts';
+import type { PartitionStatus } from '../../src/actors/ownership/partition-owner.ts';
 import type { LedgerCommand } from '../actors/ledger.ts';
 import type { Answer, Server } from './cluster.ts';
 import type { Projection } from './projection.ts';

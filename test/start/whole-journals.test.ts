@@ -3,7 +3,7 @@ import { clusterCodec } from '../../src/topics/codec/cluster-codec.ts';
 import { checkFirstStart, checkWholeJournals } from '../../src/start/whole-journals.ts';
 import { readKnownCluster } from '../../src/start/known-cluster.ts';
 import { claimsOf } from '../../src/start/server-contact.ts';
-import { claimRecord } from '../../src/actors/claim.ts';
+import { claimRecord } from '../../src/actors/ownership/claim.ts';
 import { MemoryLog } from '../actors/memory-log.ts';
 import type { LogRecord } from '../../src/actors/log.ts';
 

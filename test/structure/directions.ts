@@ -25,6 +25,20 @@ const support = {
   wayOut: 'let the part that needs it import it, or let src/server.ts hand it over',
 };
 
+/** The ports, and helpers of every room that stand on them alone. */
+const actorPorts = [...['log', 'ports', 'system-ports', 'wall-alarm'].map((file) => `src/actors/${file}.ts`), 'src/kernel/'];
+
+const underShells = ['src/actors/partition/', 'src/actors/asks/', ...actorPorts, 'src/observability/'];
+
+const shell = {
+  reason: 'a shell carries out what its own core decided; it asks other actors and knows no other shell',
+  wayOut: 'ask the other actor, or move what both need to src/actors/partition or src/actors/asks',
+};
+
+// Names and numbers of a neighbour, for what is asked of it.
+const vocabularyOfMatching = ['src/matching/task-queue.ts'];
+const vocabularyOfHistory = ['src/history/generated/enums.ts'];
+
 export const directions: readonly Direction[] = [
   {
     from: 'src/kernel/',
@@ -37,26 +51,47 @@ export const directions: readonly Direction[] = [
   { from: 'src/cluster/', may: ['src/cluster/', 'src/kernel/'], ...core },
   { from: 'src/deadletters/', may: ['src/deadletters/', 'src/kernel/'], ...core },
   {
+    from: 'src/actors/ownership/',
+    may: ['src/actors/ownership/', ...actorPorts, 'src/observability/', 'xstate'],
+    reason: 'owning a journal is the same whatever the records mean and whoever asks',
+    wayOut: 'let the partition hand it over, or do it in src/actors/partition',
+  },
+  {
+    from: 'src/actors/asks/',
+    may: ['src/actors/asks/', ...actorPorts],
+    mayTypes: ['src/history/', 'src/matching/', 'src/cluster/'],
+    reason: 'an ask and its answer cross processes one day: they know what is asked, not who answers',
+    wayOut: 'register the actor at the switchboard, or do it in the shell',
+  },
+  {
+    from: 'src/actors/partition/',
+    may: ['src/actors/partition/', 'src/actors/ownership/', 'src/actors/asks/', ...actorPorts, 'src/observability/'],
+    reason: 'the loop serves any core',
+    wayOut: 'let the shell do it, through src/actors/partition/partition-core.ts',
+  },
+  {
+    from: 'src/actors/history/',
+    may: ['src/actors/history/', ...underShells, 'src/history/', ...vocabularyOfMatching],
+    mayTypes: ['src/matching/', 'src/cluster/'],
+    ...shell,
+  },
+  {
+    from: 'src/actors/matching/',
+    may: ['src/actors/matching/', ...underShells, 'src/matching/', ...vocabularyOfHistory],
+    mayTypes: ['src/history/'],
+    ...shell,
+  },
+  { from: 'src/actors/cluster/', may: ['src/actors/cluster/', ...underShells, 'src/cluster/'], ...shell },
+  {
     from: 'src/actors/',
-    may: [
-      'src/actors/',
-      'src/history/',
-      'src/matching/',
-      'src/cluster/',
-      'src/deadletters/',
-      'src/kernel/',
-      'src/wire/',
-      'src/observability/',
-      'xstate',
-      'node:crypto',
-    ],
-    reason: 'actors own their ports and know no adapter',
-    wayOut: 'declare a port in src/actors and let src/server.ts plug the adapter in',
+    may: [...actorPorts, 'node:crypto'],
+    reason: 'actors own their ports and know no adapter; the ports know no room',
+    wayOut: 'declare a port in src/actors and let src/server.ts plug the adapter in, or move the file into a room',
   },
   {
     from: 'src/peers/codec/',
     may: ['src/peers/codec/', 'src/wire/', 'src/kernel/'],
-    mayTypes: ['src/history/', 'src/matching/', 'src/cluster/', 'src/actors/asks.ts', 'src/actors/router.ts'],
+    mayTypes: ['src/history/', 'src/matching/', 'src/cluster/', 'src/actors/asks/asks.ts', 'src/actors/asks/router.ts'],
     reason: 'a codec turns an ask or its answer into bytes and back; it decides nothing and sends nothing',
     wayOut: 'import the types of the cores only, and keep decisions in them',
   },
@@ -140,7 +175,7 @@ export const singleHomes: readonly { readonly module: string; readonly homes: re
   { module: 'kafkajs', homes: ['src/topics/kafka/'] },
   { module: 'node:sqlite', homes: ['src/topics/embedded/', 'src/projections/sqlite/'] },
   { module: 'pg', homes: ['src/projections/postgres/'] },
-  { module: 'xstate', homes: ['src/actors/'] },
+  { module: 'xstate', homes: ['src/actors/ownership/'] },
 ];
 
 /** What is wrong with an import, with the reason and the way out; undefined when it is fine. */

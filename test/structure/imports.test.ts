@@ -144,6 +144,8 @@ describe('the checker', () => {
     ['src/history/x.ts', `import type { Log } from '../actors/log.ts';`, 'must not'],
     ['src/kernel/x.ts', `import { assert } from '../history/assert.ts';`, 'leaf'],
     ['src/actors/x.ts', `import { KafkaLog } from '../topics/kafka/log.ts';`, 'declare a port'],
+    ['src/actors/matching/x.ts', `import { HistoryShell } from '../history/history-shell.ts';`, 'knows no other shell'],
+    ['src/actors/ownership/x.ts', `import type { Ask } from '../asks/asks.ts';`, 'owning a journal is the same'],
     ['src/topics/x.ts', `import { Kafka } from 'kafkajs';`, 'kafkajs is used in src/topics/kafka/ only'],
     ['src/topics/embedded/x.ts', `import { decide } from '../../history/decide.ts';`, 'must not'],
     ['src/grpc/services/x.ts', `import {\n  decide,\n} from '../../history/decide.ts';`, 'as types it may'],

@@ -7,7 +7,7 @@
  * So nothing can rest on memory that caller and actor share. What arrives must be what was sent; else the process ends with an error that
  * names the kind and the field. vitest loads it as a setup file, and servers that tests start as `node --import`.
  */
-import { CLUSTER_ACTOR, Router } from '../../src/actors/router.ts';
+import { CLUSTER_ACTOR, Router } from '../../src/actors/asks/router.ts';
 import {
   decodeClusterAnswer,
   decodeClusterRequest,

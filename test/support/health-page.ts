@@ -1,5 +1,5 @@
 /** `GET /health` of a running server. */
-import type { Concern, UnservedPartition } from '../../src/actors/census.ts';
+import type { Concern, UnservedPartition } from '../../src/actors/ownership/census.ts';
 
 export type HealthPage = {
   readonly status: string;

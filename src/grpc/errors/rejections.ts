@@ -1,4 +1,4 @@
-import type { AskFailure } from '../../actors/asks.ts';
+import type { AskFailure } from '../../actors/asks/asks.ts';
 import type { ClusterRejection } from '../../cluster/replies.ts';
 import type { Rejection } from '../../history/replies.ts';
 import { unreachable } from '../../kernel/assert.ts';

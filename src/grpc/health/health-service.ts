@@ -4,7 +4,7 @@ import {
   HealthCheckResponseServingStatus as ServingStatus,
 } from '../../wire/generated/lean/health.ts';
 import { requestLimits } from '../../wire/wire-limits.ts';
-import type { ServerCondition } from '../../actors/census.ts';
+import type { ServerCondition } from '../../actors/ownership/census.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { unary } from '../method.ts';

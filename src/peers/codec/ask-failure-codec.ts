@@ -1,5 +1,5 @@
 /** Why an ask got no answer of its actor, as bytes: kinds of every answer, beside the actor's own. */
-import type { AskFailure } from '../../actors/asks.ts';
+import type { AskFailure } from '../../actors/asks/asks.ts';
 import { readAskFailure, readNotHere, writeAskFailure, writeNotHere } from '../../wire/generated/peer/ask_failure.ts';
 import { type KindCodecs, plain } from './union-codec.ts';
 

@@ -1,5 +1,5 @@
 /** What the cluster actor is asked, and its answers, as bytes. */
-import type { AskFailure } from '../../actors/asks.ts';
+import type { AskFailure } from '../../actors/asks/asks.ts';
 import type { ClusterCommand } from '../../cluster/commands.ts';
 import type { ClusterRejection, ClusterReply } from '../../cluster/replies.ts';
 import * as wire from '../../wire/generated/peer/cluster.ts';

@@ -1,5 +1,5 @@
 /** What history shards are asked, and their answers, as bytes. */
-import type { AskFailure } from '../../actors/asks.ts';
+import type { AskFailure } from '../../actors/asks/asks.ts';
 import type {
   CloseOutcome,
   CompleteWorkflowTask,

@@ -1,6 +1,6 @@
 /** What matching hosts are asked, and their answers, as bytes. */
-import type { AskFailure } from '../../actors/asks.ts';
-import type { StartedTask } from '../../actors/router.ts';
+import type { AskFailure } from '../../actors/asks/asks.ts';
+import type { StartedTask } from '../../actors/asks/router.ts';
 import type { AddActivityTask, AddWorkflowTask, MatchingRequest, PollActivityTask, PollWorkflowTask } from '../../matching/commands.ts';
 import type { MatchingRejection, MatchingReply } from '../../matching/replies.ts';
 import type { TaskQueuePartition } from '../../matching/task-queue.ts';

@@ -1,5 +1,5 @@
 /** Tasks whose start is committed: from history to whoever polled, and through matching. */
-import type { StartedTask } from '../../actors/router.ts';
+import type { StartedTask } from '../../actors/asks/router.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../history/replies.ts';
 import type * as wire from '../../wire/generated/peer/started_task.ts';
 import { unreachable } from '../../kernel/assert.ts';

@@ -1,6 +1,6 @@
 /** Records of `<prefix>.cluster` as bytes. Schema 1: `perdure.journal.v1.ClusterRecord`. */
 import { LogError } from '../../actors/log.ts';
-import type { EncodedRecord, RecordCodec } from '../../actors/partition-core.ts';
+import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { ClusterRecord } from '../../cluster/records.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import {

@@ -1,6 +1,6 @@
 /** Records of `<prefix>.history` as bytes. Schema 1: `perdure.journal.v1.HistoryRecord`. */
 import { LogError } from '../../actors/log.ts';
-import type { EncodedRecord, RecordCodec } from '../../actors/partition-core.ts';
+import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { RunKey } from '../../history/commands.ts';
 import type { HistoryEvent } from '../../history/events.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';

@@ -1,6 +1,6 @@
 /** Records of `<prefix>.matching` as bytes. Schema 1: `perdure.journal.v1.BacklogChanged`. */
 import { LogError } from '../../actors/log.ts';
-import type { EncodedRecord, RecordCodec } from '../../actors/partition-core.ts';
+import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { MatchingRecord, SpilledTask } from '../../matching/records.ts';
 import { decodeBacklogChanged, encodeBacklogChanged, type SpilledTask as WireSpilledTask } from '../../wire/generated/journal/matching.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';

@@ -12,7 +12,7 @@ import { withAdmin, type AdminOptions } from './admin.ts';
 import { describeWrong, findWrongSettings, mendingCommands } from './topic-settings.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
 import type { Admin } from 'kafkajs';
-import type { Concern } from '../../actors/census.ts';
+import type { Concern } from '../../actors/ownership/census.ts';
 import type { TopicSpec } from '../catalogue.ts';
 
 export type TopicWatchOptions = AdminOptions & {

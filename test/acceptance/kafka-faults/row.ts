@@ -19,7 +19,7 @@ import { kafkaServer, withFolder } from '../../support/servers.ts';
 import { ShardProbe } from './shard-probe.ts';
 import type { Site, SiteKind } from './sites.ts';
 import type { Kafka } from 'kafkajs';
-import type { Concern } from '../../../src/actors/census.ts';
+import type { Concern } from '../../../src/actors/ownership/census.ts';
 import type { ServerProcess } from '../../support/server-process.ts';
 import type { KafkaServerSettings } from '../../support/servers.ts';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AskFailure } from '../../../src/actors/asks.ts';
+import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import { type ByKind, count, record, text } from './arbitrary.ts';
 
 function failure<Kind extends AskFailure['kind']>(kind: Kind): fc.Arbitrary<{ readonly kind: Kind; readonly message: string }> {

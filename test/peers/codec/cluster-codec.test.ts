@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { AskFailure } from '../../../src/actors/asks.ts';
+import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { ClusterCommand } from '../../../src/cluster/commands.ts';
 import type { ClusterReply } from '../../../src/cluster/replies.ts';
 import {

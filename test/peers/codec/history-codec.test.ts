@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { AskFailure } from '../../../src/actors/asks.ts';
+import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { CloseOutcome, HistoryRequest, ParentLink, SignalAttributes, StartAttributes } from '../../../src/history/commands.ts';
 import type { HistoryReply, Rejection } from '../../../src/history/replies.ts';
 import {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { AskFailure } from '../../../src/actors/asks.ts';
-import type { StartedTask } from '../../../src/actors/router.ts';
+import type { AskFailure } from '../../../src/actors/asks/asks.ts';
+import type { StartedTask } from '../../../src/actors/asks/router.ts';
 import type { AddActivityTask, AddWorkflowTask, MatchingRequest } from '../../../src/matching/commands.ts';
 import type { MatchingRejection, MatchingReply } from '../../../src/matching/replies.ts';
 import type { MatchingTask, QueriedWorkflow } from '../../../src/matching/tasks.ts';

@@ -1,0 +1,151 @@
+/**
+ * All calls between actors, and from the edge to actors: a switchboard for each kind of actor, and the replies that each request may get.
+ * An actor's own commands (timers, finished tasks, ticks) are no requests, so nobody can ask them.
+ */
+import { NOBODY } from './asks.ts';
+import { Switchboard, type AnswerTo, type ReplyKinds } from './switchboard.ts';
+import type { ClusterCommand } from '../../cluster/commands.ts';
+import type { ClusterRejected, ClusterReplyTo } from '../../cluster/replies.ts';
+import type { HistoryRequest } from '../../history/commands.ts';
+import type { HistoryReplyTo, Rejected, StartedActivityTask, StartedWorkflowTask } from '../../history/replies.ts';
+import type { MatchingRequest } from '../../matching/commands.ts';
+import type { MatchingRejected, MatchingReplyTo } from '../../matching/replies.ts';
+import type { Clock } from '../ports.ts';
+
+/** What a matching host hands out once history has recorded its start. */
+export type StartedTask = StartedWorkflowTask | StartedActivityTask;
+
+export type HistoryAnswer<Request extends HistoryRequest> = AnswerTo<HistoryReplyTo, Rejected, Request['kind']>;
+export type MatchingAnswer<Request extends MatchingRequest> = AnswerTo<MatchingReplyTo<StartedTask>, MatchingRejected, Request['kind']>;
+export type ClusterAnswer<Request extends ClusterCommand> = AnswerTo<ClusterReplyTo, ClusterRejected, Request['kind']>;
+
+/** What callers get: the router without its actors' side. `deadlineMs` is by the clock's `monoMs`, and finite. */
+export interface Asker {
+  /** Shards count from 1. */
+  askHistory<Request extends HistoryRequest>(
+    shard: number,
+    request: Request,
+    deadlineMs: number,
+    onReply: (answer: HistoryAnswer<Request>) => void,
+  ): number;
+  /** Partitions count from 0. */
+  askMatching<Request extends MatchingRequest>(
+    partition: number,
+    request: Request,
+    deadlineMs: number,
+    onReply: (answer: MatchingAnswer<Request>) => void,
+  ): number;
+  askCluster<Request extends ClusterCommand>(
+    request: Request,
+    deadlineMs: number,
+    onReply: (answer: ClusterAnswer<Request>) => void,
+  ): number;
+  /** The callback is not called any more. Idempotent. */
+  cancel(askId: number): void;
+}
+
+/** There is one. */
+export const CLUSTER_ACTOR = 0;
+
+const historyReplies: ReplyKinds<HistoryReplyTo> = {
+  startWorkflow: { started: true },
+  signalWithStartWorkflow: { started: true },
+  signalWorkflow: { signaled: true },
+  requestCancelWorkflow: { done: true },
+  terminateWorkflow: { done: true },
+  scheduleFirstWorkflowTask: { done: true },
+  findChild: { childFound: true },
+  startWorkflowTask: { workflowTask: true },
+  completeWorkflowTask: { workflowTaskCompleted: true },
+  failWorkflowTask: { done: true },
+  resetStickyTaskQueue: { done: true },
+  startActivityTask: { activityTask: true },
+  withdrawActivityStart: { done: true },
+  completeActivityTask: { done: true },
+  failActivityTask: { done: true },
+  cancelActivityTask: { done: true },
+  recordActivityHeartbeat: { heartbeat: true },
+  queryWorkflow: { queryAnswered: true, queryRejected: true },
+  describeWorkflow: { description: true },
+  getHistoryPosition: { historyPosition: true },
+  readHistory: { historyPage: true },
+  recordChildClosed: { done: true },
+};
+
+const matchingReplies: ReplyKinds<MatchingReplyTo<StartedTask>> = {
+  pollWorkflowTask: { emptyPoll: true, task: true, queryTask: true },
+  pollActivityTask: { emptyPoll: true, task: true },
+  addWorkflowTask: { done: true, stickyUnavailable: true, noMatch: true },
+  addActivityTask: { done: true, noMatch: true },
+  dispatchQuery: { queryAnswer: true, stickyUnavailable: true },
+  answerQuery: { done: true },
+  describeTaskQueue: { taskQueueDescription: true },
+  shutdownWorker: { done: true },
+};
+
+const clusterReplies: ReplyKinds<ClusterReplyTo> = {
+  registerNamespace: { done: true },
+  updateNamespace: { done: true },
+  addSearchAttributes: { done: true },
+  removeSearchAttributes: { done: true },
+  initializeCluster: { done: true },
+  syncCluster: { done: true },
+};
+
+export class Router implements Asker {
+  readonly history: Switchboard<HistoryReplyTo, HistoryRequest, Rejected>;
+  readonly matching: Switchboard<MatchingReplyTo<StartedTask>, MatchingRequest, MatchingRejected>;
+  readonly cluster: Switchboard<ClusterReplyTo, ClusterCommand, ClusterRejected>;
+
+  /** `callbackFailed`: a caller threw out of its `onReply`. Default: loud, later. */
+  constructor(clock: Clock, callbackFailed: (error: unknown) => void = (error) => clock.soon(() => rethrow(error))) {
+    let lastAskId = NOBODY;
+    const options = { clock, newAskId: () => ++lastAskId, callbackFailed };
+    this.history = new Switchboard(options, historyReplies, (shard) => `history shard ${shard}`);
+    this.matching = new Switchboard(options, matchingReplies, (partition) => `matching partition ${partition}`);
+    this.cluster = new Switchboard(options, clusterReplies, () => 'the cluster actor');
+  }
+
+  askHistory<Request extends HistoryRequest>(
+    shard: number,
+    request: Request,
+    deadlineMs: number,
+    onReply: (answer: HistoryAnswer<Request>) => void,
+  ): number {
+    return this.history.ask(shard, request, deadlineMs, onReply);
+  }
+
+  askMatching<Request extends MatchingRequest>(
+    partition: number,
+    request: Request,
+    deadlineMs: number,
+    onReply: (answer: MatchingAnswer<Request>) => void,
+  ): number {
+    return this.matching.ask(partition, request, deadlineMs, onReply);
+  }
+
+  askCluster<Request extends ClusterCommand>(
+    request: Request,
+    deadlineMs: number,
+    onReply: (answer: ClusterAnswer<Request>) => void,
+  ): number {
+    return this.cluster.ask(CLUSTER_ACTOR, request, deadlineMs, onReply);
+  }
+
+  cancel(askId: number): void {
+    this.history.cancel(askId);
+    this.matching.cancel(askId);
+    this.cluster.cancel(askId);
+  }
+
+  /** No deadline fires afterwards. */
+  close(): void {
+    this.history.close();
+    this.matching.close();
+    this.cluster.close();
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw error;
+}

@@ -1,0 +1,120 @@
+/**
+ * One memory of a history shard, from replay to the loss of ownership.
+ *
+ *     HistoryCore ─▶ record ─▶ committed ─┬─▶ HistoryStore   events, by run
+ *          ▲                              ├─▶ TransferQueue  dispatch to matching, outbox to other shards
+ *          │                              └─▶ HistoryShell   answers, queries to workers
+ *          └── OwnCommands ◀── one OS timer for the earliest of all, answers to the outbox, what could not be decided
+ */
+import { assert } from '../../kernel/assert.ts';
+import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
+import type { HistoryCommand } from '../../history/commands.ts';
+import type { HistoryEffect } from '../../history/effects.ts';
+import { HistoryCore } from '../../history/history-core.ts';
+import type { HistoryLimits } from '../../history/limits.ts';
+import type { HistoryRecord } from '../../history/record.ts';
+import type { HistoryReply, HistoryWire } from '../../history/replies.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { HistoryShell } from './history-shell.ts';
+import { HistoryStore } from './history-store.ts';
+import { OwnCommands } from './own-commands.ts';
+import { PageReads } from './page-reads.ts';
+import type { ActorOptions } from '../partition/partition-actor.ts';
+import type { CommitSubscriber, PartitionMemory } from '../partition/partition-core.ts';
+import { QueryDispatch } from './query-dispatch.ts';
+import type { Asker } from '../asks/router.ts';
+import type { Tenure } from '../partition/tenure.ts';
+import { type ClusterLayout, TransferQueue } from './transfer-queue.ts';
+
+export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
+  /** From 1; owns partition shard − 1 of the topic. */
+  readonly shard: number;
+  readonly wire: HistoryWire;
+  readonly limits: HistoryLimits;
+  readonly registry: Registry;
+  readonly cacheBytesMax: number;
+  readonly layout: ClusterLayout;
+  readonly router: Asker;
+};
+
+/** What this process has folded of the cluster's journal. */
+export type Registry = {
+  /** Another object from time to time: ask anew, do not keep it. */
+  readonly view: Pick<ClusterSnapshot, 'position' | 'namespaceById' | 'systemSearchAttributes'>;
+};
+
+export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect> {
+  readonly core: HistoryCore;
+  readonly shell: HistoryShell;
+  readonly subscribers: readonly CommitSubscriber<HistoryRecord>[];
+  readonly store: HistoryStore;
+  readonly pageReads = new PageReads();
+  readonly #tenure: Tenure<HistoryCommand>;
+
+  constructor(options: HistoryShardOptions, tenure: Tenure<HistoryCommand>) {
+    const { wire, limits, shard, registry, router, layout, clock, random, logger, sink } = options;
+    const core = new HistoryCore({ wire, limits });
+    const retentionOf = (namespaceId: string): number | undefined => registry.view.namespaceById(namespaceId)?.retentionMs;
+    const own = new OwnCommands({ core, tenure, clock, random });
+    const transfers = new TransferQueue({
+      shard: {
+        shard,
+        isPending: (taskId) => core.transferTask(taskId) !== undefined,
+        pendingTransferTasks: () => core.pendingTransferTasks(),
+        outboxCommand: (taskId) => core.outboxCommand(taskId, random.nonce(), retentionOf),
+        submit: (command) => void own.submit(command),
+        putAside: (task, reason) => own.putAside(task.key, task.kind, task.taskId, reason),
+      },
+      tenure,
+      router,
+      layout,
+      clock,
+      random,
+      logger,
+    });
+    const queries = new QueryDispatch({
+      clock,
+      matchingPartitions: layout.matchingPartitions,
+      router,
+      finish: (command) => own.submit(command),
+      fail: (askId, failure) => sink.fail(askId, failure),
+    });
+    this.#tenure = tenure;
+    this.core = core;
+    this.store = new HistoryStore(options.cacheBytesMax, (offset, runId) => readEvents(options, offset, runId));
+    this.shell = new HistoryShell({ store: this.store, pageReads: this.pageReads, own, transfers, queries, sink });
+    this.subscribers = [
+      this.store,
+      transfers,
+      { committed: (record, _offset, replayed) => void (replayed || tellPutAside(record, core, logger)) },
+    ];
+  }
+
+  /** All of the journal is here, and it is ours. */
+  get active(): boolean {
+    return this.#tenure.active;
+  }
+}
+
+async function readEvents(
+  { log, topic, shard, codec }: HistoryShardOptions,
+  offset: number,
+  runId: string,
+): Promise<readonly Uint8Array[]> {
+  const [stored] = await log.read({ topic, partition: shard - 1 }, offset, 1);
+  assert(stored?.offset === offset, `the journal no longer holds record ${offset}`);
+  const record = codec.decode(stored.value, stored.schema);
+  const change = record.runs.find((each) => each.runId === runId);
+  return change?.events.map((event) => event.bytes) ?? [];
+}
+
+function tellPutAside({ runs }: HistoryRecord, core: HistoryCore, logger: Logger): void {
+  for (const { runId, facts } of runs) {
+    for (const { fact } of facts) {
+      if (fact.kind !== 'runPutAside') continue;
+      const { failedCommand, taskId, reason } = fact;
+      const ids = { ...core.nameOf(runId), runId, failedCommand, taskId, reason };
+      logger.error('a workflow was put aside: terminate it, or keep it for a later version', ids);
+    }
+  }
+}

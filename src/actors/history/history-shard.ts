@@ -1,0 +1,110 @@
+/**
+ * A history shard: the actor around HistoryCore.
+ *
+ *     router ─▶ HistoryShard ─┬─ pages of history ─▶ HistoryStore       past the mailbox
+ *                             └─ all else ─▶ PartitionActor ─▶ HistoryMemory: core, shell, subscribers
+ *
+ * A memory is made anew at each takeover, with all that belongs to it; replay fills its store as well.
+ */
+import { errorText } from '../../kernel/error-text.ts';
+import { commandBytes, finishesWork } from '../../history/command-bytes.ts';
+import type {
+  CompleteWorkflowTask,
+  HistoryCommand,
+  HistoryRequest,
+  ReadHistory,
+  ResolvedCompletion,
+  RunKey,
+} from '../../history/commands.ts';
+import type { HistoryEffect } from '../../history/effects.ts';
+import type { HistoryRecord } from '../../history/record.ts';
+import type { HistoryReply } from '../../history/replies.ts';
+import { type AskFailure, internalError } from '../asks/asks.ts';
+import { HistoryMemory, type HistoryShardOptions, type Registry } from './history-memory.ts';
+import { LogError } from '../log.ts';
+import { PartitionActor } from '../partition/partition-actor.ts';
+import type { Endpoint } from '../asks/switchboard.ts';
+
+export class HistoryShard implements Endpoint<HistoryRequest> {
+  readonly actor: PartitionActor<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect, HistoryMemory>;
+  readonly #options: HistoryShardOptions;
+
+  constructor(options: HistoryShardOptions) {
+    this.#options = options;
+    this.actor = new PartitionActor(options, {
+      partition: options.shard - 1,
+      logFields: { 'shard-id': options.shard },
+      create: (tenure) => new HistoryMemory(options, tenure),
+      scale: { bytesOf: commandBytes, finishesWork },
+    });
+  }
+
+  /** Workflows whose timers and tasks wait aside, because the shard cannot decide what they need: each wants a person. */
+  get runsAside(): number {
+    return this.actor.memory?.core.runsAside ?? 0;
+  }
+
+  submit(askId: number, request: HistoryRequest): AskFailure | undefined {
+    if (request.kind === 'readHistory') return this.#readHistory(askId, request);
+    if (request.kind === 'completeWorkflowTask') return this.#completeWorkflowTask(askId, request);
+    if (request.kind === 'queryWorkflow') {
+      return this.actor.submit(askId, { ...request, remainingMs: request.deadlineMs - this.#options.clock.wallMs() });
+    }
+    return this.actor.submit(askId, request);
+  }
+
+  cancel(askId: number): void {
+    if (this.actor.memory?.pageReads.leave(askId) !== true) this.actor.cancel(askId);
+  }
+
+  /** A registry that is behind the asker's would call unknown what its worker rightly uses. */
+  #completeWorkflowTask(askId: number, request: CompleteWorkflowTask): AskFailure | undefined {
+    const { view } = this.#options.registry;
+    if (view.position < request.registryPosition) {
+      const message = `the registry is read up to ${view.position} here, and up to ${request.registryPosition} elsewhere`;
+      return this.actor.notHere(message);
+    }
+    return this.actor.submit(askId, resolved(request, view));
+  }
+
+  /** Committed events need no barrier. A shard that is not served refuses: its memory may lack some. */
+  #readHistory(askId: number, { key, firstEventId, lastEventId, eventsMax, bytesMax }: ReadHistory): AskFailure | undefined {
+    const { memory } = this.actor;
+    if (memory?.active !== true) return this.actor.notHere(noHistoryNow);
+    const { clock, sink } = this.#options;
+    const answer = (events: readonly Uint8Array[]): void => void sink.answer(askId, { kind: 'historyPage', events });
+    const page = memory.store.page(key.runId, firstEventId, lastEventId, { eventsMax, bytesMax });
+    if ('read' in page) {
+      const { bytes } = page;
+      memory.pageReads.add(askId, { bytes, read: () => page.read().then(answer, (error: unknown) => this.#notRead(askId, key, error)) });
+    } else clock.soon(() => answer(page));
+    return undefined;
+  }
+
+  #notRead(askId: number, { namespaceId, workflowId, runId }: RunKey, error: unknown): void {
+    const { logger, sink } = this.#options;
+    if (isOutOfReach(error)) return sink.fail(askId, { kind: 'unavailable', message: noHistoryNow });
+    const problem = error instanceof Error ? error : new Error(String(error));
+    logger.error('a history could not be read', { namespaceId, workflowId, runId, error: problem });
+    sink.fail(askId, internalError(errorText(problem)));
+  }
+}
+
+const noHistoryNow = 'the history of this workflow cannot be read now';
+
+function isOutOfReach(error: unknown): boolean {
+  return error instanceof LogError && (error.recoverable || error.code === 'denied' || error.code === 'closed');
+}
+
+function resolved(request: CompleteWorkflowTask, view: Registry['view']): ResolvedCompletion {
+  const typesIn = (id: string): ReadonlyMap<string, number> => view.namespaceById(id)?.searchAttributeTypes ?? view.systemSearchAttributes;
+  const { namespaceId } = request.task.key;
+  let elsewhere: Map<string, ReadonlyMap<string, number>> | undefined;
+  for (const command of request.commands) {
+    if (command.type !== 'startChildWorkflowExecution' || command.attributes === undefined) continue;
+    const childNamespaceId = command.attributes.namespaceId;
+    if (childNamespaceId !== '' && childNamespaceId !== namespaceId)
+      (elsewhere ??= new Map()).set(childNamespaceId, typesIn(childNamespaceId));
+  }
+  return { ...request, searchAttributeTypes: typesIn(namespaceId), searchAttributeTypesElsewhere: elsewhere };
+}

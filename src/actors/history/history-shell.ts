@@ -1,0 +1,83 @@
+/** The shell around HistoryCore: what leaves a history shard once it is committed, and what its memory does by itself. */
+import { unreachable } from '../../kernel/assert.ts';
+import type { HistoryCommand } from '../../history/commands.ts';
+import type { HistoryEffect } from '../../history/effects.ts';
+import type { HistoryReply, StartedWorkflowTask } from '../../history/replies.ts';
+import { NOBODY } from '../asks/asks.ts';
+import { type HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
+import type { OwnCommands } from './own-commands.ts';
+import type { PageReads } from './page-reads.ts';
+import type { PartitionShell } from '../partition/partition-core.ts';
+import type { QueryDispatch } from './query-dispatch.ts';
+import type { ReplySink } from '../asks/switchboard.ts';
+import type { TransferQueue } from './transfer-queue.ts';
+
+export type HistoryShellParts = {
+  readonly store: HistoryStore;
+  readonly pageReads: PageReads;
+  readonly own: OwnCommands;
+  readonly transfers: TransferQueue;
+  readonly queries: QueryDispatch;
+  readonly sink: ReplySink<HistoryReply>;
+};
+
+/** Of its history, a started workflow task takes the first page along if it is small: a worker's turn then needs no further ask. */
+const attachedPage = { eventsMax: PAGE_EVENTS_MAX, bytesMax: 64 * 1024 };
+
+export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply, HistoryEffect> {
+  readonly #parts: HistoryShellParts;
+  readonly #own: OwnCommands;
+
+  constructor(parts: HistoryShellParts) {
+    this.#parts = parts;
+    this.#own = parts.own;
+  }
+
+  activated(): void {
+    this.#parts.transfers.runPending();
+    this.#own.armTimer();
+  }
+
+  accepted(command: HistoryCommand | undefined, wrote: boolean): void {
+    this.#own.accepted(command, wrote);
+  }
+
+  undecided(askId: number, command: HistoryCommand, reason: string): void {
+    if (command.kind === 'finishQueryDispatch') this.#parts.sink.fail(command.query.askId, { kind: 'internal', message: reason });
+    else if (askId === NOBODY) this.#own.undecided(command, reason);
+    else if (command.kind === 'startWorkflowTask' || command.kind === 'startActivityTask') this.#own.startUndecided(command, reason);
+  }
+
+  deactivated(): void {
+    this.#parts.pageReads.clear();
+    this.#own.close();
+  }
+
+  act(effect: HistoryEffect): void {
+    switch (effect.kind) {
+      case 'reply':
+        return this.answer(effect.askId, effect.reply);
+      case 'directQuery':
+        return this.#parts.queries.send(effect);
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  answer(askId: number, reply: HistoryReply): void {
+    this.#parts.sink.answer(askId, this.#withHistory(reply));
+  }
+
+  #withHistory(reply: HistoryReply): HistoryReply {
+    if (reply.kind === 'workflowTask') return this.#withFirstPage(reply);
+    if (reply.kind !== 'workflowTaskCompleted' || reply.workflowTask === undefined) return reply;
+    return { ...reply, workflowTask: this.#withFirstPage(reply.workflowTask) };
+  }
+
+  #withFirstPage(task: StartedWorkflowTask): StartedWorkflowTask {
+    const { key, historyFirstEventId, historyLastEventId } = task;
+    if (historyFirstEventId > historyLastEventId) return task;
+    const firstPage = this.#parts.store.smallPage(key.runId, historyFirstEventId, historyLastEventId, attachedPage);
+    return firstPage === undefined ? task : { ...task, firstPage };
+  }
+}

@@ -1,0 +1,282 @@
+/**
+ * Runs the pending transfer tasks of one history shard: after the commit of the record that made them, and again after a takeover, at
+ * least once each.
+ *
+ *     workflowTask, activityTask ──▶ matching: matched with a poll, or stored there. The task stays pending in the shard until it
+ *                                    started or is obsolete, so that a takeover offers it again.
+ *     the others (the outbox)    ──▶ the target's shard; its answer becomes finishOutboxTask here.
+ *
+ * What cannot be delivered now is tried again, with a growing pause, for as long as the task is pending. What cannot be built, or is
+ * refused because of what it is (its target cannot decide or write it), has failed; after a few failures the task's run is put aside.
+ * Attempts that met nobody (a target that moves, a log that does not answer) are no failures, however many they are.
+ */
+import { unreachable } from '../../kernel/assert.ts';
+import { historyShardOf } from '../../kernel/shard.ts';
+import { matchingPartitionOf, type TaskQueuePartition } from '../../matching/task-queue.ts';
+import { taskQueueKind } from '../../history/generated/enums.ts';
+import type { DecidedRequest, OutboxOutcome, OwnHistoryCommand } from '../../history/commands.ts';
+import { outboxOutcome, outboxTooLarge } from '../../history/outbox/outbox.ts';
+import type { HistoryRecord } from '../../history/record.ts';
+import type { HistoryReply } from '../../history/replies.ts';
+import { isTimer, type TransferTask } from '../../history/tasks.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { type AskFailure, isAskFailure } from '../asks/asks.ts';
+import { backOffMs, failedOnceMore, FAILURES_MAX, firstTry, nextTry, type Tries } from '../asks/tries.ts';
+import type { TaskQueue } from '../../history/generated/public-api.ts';
+import type { CommitSubscriber } from '../partition/partition-core.ts';
+import type { Clock, Random } from '../ports.ts';
+import type { Asker } from '../asks/router.ts';
+import type { Tenure } from '../partition/tenure.ts';
+
+/** How many actors and queue partitions there are: fixed when the topics were made. */
+export type ClusterLayout = {
+  readonly historyShards: number;
+  readonly matchingPartitions: number;
+  readonly taskQueuePartitions: number;
+};
+
+/** What the queue needs of its shard. */
+export interface TransferShard {
+  readonly shard: number;
+  isPending(taskId: number): boolean;
+  pendingTransferTasks(): Iterable<TransferTask>;
+  /** Undefined when the task is obsolete. */
+  outboxCommand(
+    taskId: number,
+  ): { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: DecidedRequest } | undefined;
+  /** The task's run takes no part in the queues from now on: what the task needs cannot be done. */
+  putAside(task: TransferTask, reason: string): void;
+  /** A command of the shard's own: nobody waits for its answer. */
+  submit(command: OwnHistoryCommand): void;
+}
+
+export type TransferQueueOptions = {
+  readonly shard: TransferShard;
+  /** When it ends, whoever takes over runs what is pending. */
+  readonly tenure: Pick<Tenure<never>, 'active' | 'after'>;
+  readonly router: Asker;
+  readonly layout: ClusterLayout;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+};
+
+type DispatchTask = Extract<TransferTask, { readonly kind: 'workflowTask' | 'activityTask' }>;
+type OutboxTask = Exclude<TransferTask, DispatchTask>;
+
+const DELIVERY_TIMEOUT_MS = 10_000;
+const RETRY_DELAY_MS = 100;
+const RETRY_DELAY_MS_MAX = 5_000;
+/** However many wait, no more than 1,000 a second are tried again: a full backlog may hold up hundreds of thousands. */
+const RETRY_DELAY_MS_PER_TASK = 1;
+/** Of those that a takeover finds pending: a few milliseconds, with what follows from them. */
+const TASKS_PER_TURN_MAX = 500;
+/** From this attempt on a delivery that still fails is worth a warning; one speaks for all that fail at the time. */
+const WARN_ATTEMPT = 5;
+const WARN_INTERVAL_MS = 5_000;
+
+export class TransferQueue implements CommitSubscriber<HistoryRecord> {
+  readonly #options: TransferQueueOptions;
+  readonly #tenure: Pick<Tenure<never>, 'active' | 'after'>;
+  /** Tasks that wait for their next attempt. */
+  #waiting = 0;
+  #warnedAtMs = -Infinity;
+
+  constructor(options: TransferQueueOptions) {
+    this.#options = options;
+    this.#tenure = options.tenure;
+  }
+
+  /** After a takeover: what the journal left pending. */
+  runPending(): void {
+    this.#runFrom([...this.#options.shard.pendingTransferTasks()], 0);
+  }
+
+  /** A few in each turn of the event loop: a journal may leave hundreds of thousands. */
+  #runFrom(tasks: readonly TransferTask[], first: number): void {
+    if (!this.#tenure.active) return;
+    const next = first + TASKS_PER_TURN_MAX;
+    for (const task of tasks.slice(first, next)) this.run(task);
+    if (next < tasks.length) this.#tenure.after(0, () => this.#runFrom(tasks, next));
+  }
+
+  committed(record: HistoryRecord, _offset: number, replayed: boolean): void {
+    if (replayed) return;
+    for (const { runId, facts } of record.runs) {
+      for (const { fact } of facts) if (fact.kind === 'runTakenBack') this.#runTakenBack(record, runId);
+    }
+    for (const task of record.tasks) if (!isTimer(task)) this.run(task);
+  }
+
+  /** What waited aside. What the record brings of its own is run with it, and what later ones bring is not committed yet. */
+  #runTakenBack({ tasks }: HistoryRecord, runId: string): void {
+    const ownTaskId = tasks[0]?.taskId ?? Infinity;
+    for (const task of [...this.#options.shard.pendingTransferTasks()]) {
+      if (task.key.runId === runId && task.taskId < ownTaskId) this.run(task);
+    }
+  }
+
+  run(task: TransferTask): void {
+    this.#run(task, firstTry);
+  }
+
+  #run(task: TransferTask, tries: Tries): void {
+    if (!this.#tenure.active || !this.#options.shard.isPending(task.taskId)) return;
+    try {
+      this.#send(task, tries);
+    } catch (error) {
+      this.#failed(task, tries, error);
+    }
+  }
+
+  /** A bug of ours that meets this task is this task's trouble alone. */
+  #failed(task: TransferTask, tries: Tries, error: unknown): void {
+    const { namespaceId, workflowId, runId } = task.key;
+    const { kind, taskId } = task;
+    const problem = error instanceof Error ? error : new Error(String(error));
+    this.#options.logger.error('a task cannot be run', {
+      task: kind,
+      taskId,
+      namespaceId,
+      workflowId,
+      runId,
+      attempt: tries.attempt,
+      error: problem,
+    });
+    this.#hopeless(task, failedOnceMore(tries), `${problem.name}: ${problem.message}`);
+  }
+
+  /** Trying again will hardly help: the task is tried some more times and then put aside. */
+  #hopeless(task: TransferTask, tries: Tries, reason: string): void {
+    if (tries.failures >= FAILURES_MAX) this.#options.shard.putAside(task, reason);
+    else this.#retry(task, tries, reason);
+  }
+
+  #send(task: TransferTask, tries: Tries): void {
+    switch (task.kind) {
+      case 'workflowTask':
+      case 'activityTask':
+        return this.#dispatch(task, task.taskQueue, tries);
+      case 'startChild':
+      case 'scheduleChildFirstTask':
+      case 'signalExternal':
+      case 'cancelExternal':
+      case 'notifyParent':
+      case 'closeChild':
+        return this.#deliver(task, tries);
+      default:
+        return unreachable(task);
+    }
+  }
+
+  #dispatch(task: DispatchTask, taskQueue: TaskQueue, tries: Tries): void {
+    const { router, layout, shard } = this.#options;
+    const queue = this.#partitionFor(task, taskQueue);
+    router.askMatching(
+      matchingPartitionOf(queue, layout.matchingPartitions),
+      {
+        kind: task.kind === 'workflowTask' ? 'addWorkflowTask' : 'addActivityTask',
+        queue,
+        task: {
+          key: task.key,
+          historyShard: shard.shard,
+          scheduledEventId: task.scheduledEventId,
+          stamp: task.stamp,
+          expiryTimeMs: task.scheduleToStartTimeoutMs === 0 ? 0 : this.#options.clock.wallMs() + task.scheduleToStartTimeoutMs,
+          taskId: task.taskId,
+        },
+        forwardedFrom: undefined,
+        holdUntilMs: 0,
+      },
+      this.#deadlineMs(),
+      (reply) => {
+        if (reply.kind === 'done') return;
+        try {
+          if (reply.kind === 'stickyUnavailable') this.#dispatchToNormalQueue(task, tries);
+          else this.#retry(task, tries, whyNot(reply));
+        } catch (error) {
+          this.#failed(task, tries, error);
+        }
+      },
+    );
+  }
+
+  /** Nobody polls the sticky queue: any worker may have the task, with its whole history, at once. */
+  #dispatchToNormalQueue(task: DispatchTask, tries: Tries): void {
+    if (!this.#tenure.active || !this.#options.shard.isPending(task.taskId)) return;
+    this.#dispatch(task, { name: task.taskQueue.normalName, kind: taskQueueKind.normal, normalName: '' }, tries);
+  }
+
+  #partitionFor(task: DispatchTask, taskQueue: TaskQueue): TaskQueuePartition {
+    const sticky = taskQueue.kind === taskQueueKind.sticky;
+    return {
+      namespaceId: task.key.namespaceId,
+      name: taskQueue.name,
+      taskType: task.kind === 'workflowTask' ? 'workflow' : 'activity',
+      partition: sticky ? 0 : Math.floor(this.#options.random.fraction() * this.#options.layout.taskQueuePartitions),
+      kind: sticky ? 'sticky' : 'normal',
+    };
+  }
+
+  #deliver(task: OutboxTask, tries: Tries): void {
+    const { router, layout, shard } = this.#options;
+    const outgoing = shard.outboxCommand(task.taskId);
+    if (outgoing === undefined) return shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome: { kind: 'done' } });
+    const target = historyShardOf(outgoing.targetNamespaceId, outgoing.targetWorkflowId, layout.historyShards);
+    router.askHistory(target, outgoing.command, this.#deadlineMs(), (reply) => {
+      if (!this.#tenure.active) return;
+      if (reply.kind === 'internal') return this.#hopeless(task, failedOnceMore(tries), whyNot(reply));
+      try {
+        const outcome = outcomeOf(task, reply);
+        if (outcome === undefined && reply.kind === 'tooLarge') this.#hopeless(task, failedOnceMore(tries), whyNot(reply));
+        else if (outcome === undefined) this.#retry(task, tries, whyNot(reply));
+        else shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome });
+      } catch (error) {
+        this.#failed(task, tries, error);
+      }
+    });
+  }
+
+  #retry(task: TransferTask, tries: Tries, reason: string): void {
+    if (!this.#tenure.active) return;
+    const { attempt } = tries;
+    if (attempt >= WARN_ATTEMPT) this.#warn(task, attempt, reason);
+    const delayMsMax = Math.max(RETRY_DELAY_MS_MAX, this.#waiting * RETRY_DELAY_MS_PER_TASK);
+    const delayMs = backOffMs(attempt, RETRY_DELAY_MS, delayMsMax) * (0.8 + 0.4 * this.#options.random.fraction());
+    this.#waiting += 1;
+    this.#tenure.after(delayMs, () => {
+      this.#waiting -= 1;
+      this.#run(task, nextTry(tries));
+    });
+  }
+
+  #warn(task: TransferTask, attempt: number, reason: string): void {
+    const nowMs = this.#options.clock.monoMs();
+    if (nowMs - this.#warnedAtMs < WARN_INTERVAL_MS) return;
+    this.#warnedAtMs = nowMs;
+    const { namespaceId, workflowId, runId } = task.key;
+    this.#options.logger.warn('a task cannot be delivered', {
+      task: task.kind,
+      taskId: task.taskId,
+      namespaceId,
+      workflowId,
+      runId,
+      attempt,
+      reason,
+      waiting: this.#waiting + 1,
+    });
+  }
+
+  #deadlineMs(): number {
+    return this.#options.clock.monoMs() + DELIVERY_TIMEOUT_MS;
+  }
+}
+
+function outcomeOf(task: OutboxTask, reply: HistoryReply | AskFailure): OutboxOutcome | undefined {
+  if (reply.kind === 'tooLarge') return outboxTooLarge(task.kind);
+  return isAskFailure(reply) ? undefined : outboxOutcome(task.kind, reply);
+}
+
+function whyNot(reply: { readonly kind: string; readonly message?: string; readonly rejection?: { readonly message: string } }): string {
+  return reply.rejection?.message ?? reply.message ?? `unexpected answer ${reply.kind}`;
+}

@@ -1,0 +1,112 @@
+/**
+ * A matching host: the actor around MatchingCore, owner of one partition of the matching topic.
+ *
+ *     router ─▶ PartitionActor ▶ MatchingCore ─▶ record ─▶ committed ─▶ MatchingShell     answers, asks of history and of parents
+ *                   ▲                                                      │
+ *                   └────── tick, taskStartAnswered, forwarded…Answered ◀──┘
+ */
+import type { CommandIds } from '../../kernel/handled.ts';
+import { commandBytes } from '../../matching/command-bytes.ts';
+import { MatchingCore } from '../../matching/matching-core.ts';
+import type { MatchingRecord } from '../../matching/records.ts';
+import { MatchingShell, type HostCommand, type HostEffect, type HostHandled, type HostReply } from './matching-shell.ts';
+import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
+import type { CommitSubscriber, PartitionCore, PartitionMemory } from '../partition/partition-core.ts';
+import type { Clock } from '../ports.ts';
+import type { Asker, StartedTask } from '../asks/router.ts';
+import type { Tenure } from '../partition/tenure.ts';
+
+export type MatchingHostOptions = ActorOptions<HostReply, MatchingRecord> & {
+  /** From 0. */
+  readonly partition: number;
+  /** Partitions of the matching topic. */
+  readonly matchingPartitions: number;
+  readonly router: Asker;
+};
+
+/** Each memory counts its correlations from a start of its own. */
+const CORRELATIONS_PER_MEMORY = 2 ** 40;
+
+export class MatchingHost {
+  readonly actor: PartitionActor<HostCommand, HostReply, MatchingRecord, HostEffect, MatchingMemory>;
+  #memories = 0;
+
+  constructor(options: MatchingHostOptions) {
+    this.actor = new PartitionActor<HostCommand, HostReply, MatchingRecord, HostEffect, MatchingMemory>(options, {
+      partition: options.partition,
+      logFields: { 'matching-partition': options.partition },
+      create: (tenure) => {
+        const core = new MatchingCore<StartedTask>({ firstCorrelation: this.#memories++ * CORRELATIONS_PER_MEMORY });
+        return new MatchingMemory(options, core, tenure);
+      },
+      scale: { bytesOf: commandBytes, finishesWork: (command) => command.kind === 'answerQuery' || command.kind === 'shutdownWorker' },
+      // What was started or dropped is journaled, so that the next owner does not offer it again.
+      lastCommand: { kind: 'flushRemovals' },
+    });
+  }
+
+  /** Open polls end: empty, or with the task that is being started for them. */
+  endPolls(): void {
+    this.actor.submitOwn({ kind: 'endPolls' });
+  }
+
+  counts(): ReturnType<MatchingCore<StartedTask>['counts']> | undefined {
+    return this.actor.memory?.core.counts();
+  }
+}
+
+/** One memory of the host, from replay to the loss of ownership. The backlog is all in it: nothing is built from its records beside the core. */
+class MatchingMemory implements PartitionMemory<HostCommand, HostReply, MatchingRecord, HostEffect> {
+  readonly core: WallClockCore;
+  readonly shell: MatchingShell;
+  readonly subscribers: readonly CommitSubscriber<MatchingRecord>[] = [];
+
+  constructor(options: MatchingHostOptions, matching: MatchingCore<StartedTask>, tenure: Tenure<HostCommand>) {
+    this.core = new WallClockCore(matching, options.clock);
+    this.shell = new MatchingShell({ ...options, core: matching, tenure });
+  }
+}
+
+/**
+ * The core by the wall clock alone, as the deadlines that callers give. The journal's time never goes back: where an earlier owner's clock
+ * was an hour ahead, every poll would be over before it came, for an hour.
+ */
+class WallClockCore implements PartitionCore<HostCommand, HostReply, MatchingRecord, HostEffect> {
+  readonly #core: MatchingCore<StartedTask>;
+  readonly #clock: Clock;
+
+  constructor(core: MatchingCore<StartedTask>, clock: Clock) {
+    this.#core = core;
+    this.#clock = clock;
+  }
+
+  handle(command: HostCommand, _journalTimeMs: number, askId: number): HostHandled {
+    return this.#core.handle(command, this.#clock.wallMs(), askId);
+  }
+
+  /** A task that history could hold is no larger than what a record holds: this is refused, and history keeps it. */
+  tooLarge(): undefined {
+    return undefined;
+  }
+
+  idsOf(command: HostCommand): CommandIds {
+    const queue = 'queue' in command ? command.queue : undefined;
+    return { command: command.kind, namespaceId: queue?.namespaceId, taskQueue: queue?.name };
+  }
+
+  accept(handled: HostHandled): void {
+    if (handled.kind === 'commit') this.#core.evolve(handled.record);
+  }
+
+  evolve(record: MatchingRecord): void {
+    this.#core.evolve(record);
+  }
+
+  cancel(askId: number): HostHandled {
+    return this.#core.cancel(askId, this.#clock.wallMs());
+  }
+
+  counts(): ReturnType<MatchingCore<StartedTask>['counts']> {
+    return this.#core.counts();
+  }
+}

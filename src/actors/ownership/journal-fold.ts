@@ -1,0 +1,164 @@
+/**
+ * Fills new memory from the journal: at a takeover, and when memory was dropped in doubt.
+ *
+ *     open ─▶ 0 ── record ── void ── claim ── record ── … ──▶ until         what counts goes to memory, in slices of the event loop
+ *
+ * The log must still hold all that was confirmed to us, and what is known elsewhere (T5). What keeps the fold from its end is returned: the
+ * owner decides what becomes of the partition.
+ */
+import { errorText } from '../../kernel/error-text.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import { missingOffsets } from '../log.ts';
+import type { ClaimCodec } from './claim.ts';
+import type { LogPosition } from './effective.ts';
+import type { JournalNotices } from './journal-notices.ts';
+import type { Log, PartitionId, StoredRecord } from '../log.ts';
+import type { OwnerPosition } from './owner-position.ts';
+import type { Retries } from './retries.ts';
+import type { ReplayProgress } from './replay-progress.ts';
+import type { ReplayTurns } from './replay-turns.ts';
+
+export type FoldTrouble =
+  /** The log no longer holds what it confirmed, or holds something else there. */
+  | { readonly kind: 'vanished'; readonly found: string }
+  /** Somebody must look at it. */
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly error: unknown };
+
+export type JournalFoldOptions = {
+  readonly partition: PartitionId;
+  readonly log: Log;
+  readonly claims: ClaimCodec;
+  /** Moved on with each record. */
+  readonly position: OwnerPosition;
+  readonly notices: JournalNotices;
+  readonly progress: ReplayProgress;
+  readonly turns: ReplayTurns;
+  /** When the term of ownership ends, so does the fold, without a result. */
+  readonly retries: Retries;
+  /** Throws what cannot be applied. */
+  readonly apply: (record: StoredRecord) => void;
+};
+
+/** Decoded in one go, in the turn in which it comes. */
+const READ_BYTES = 512 * 1024;
+/** A fold that was shown nothing so often in a row asks whether the log still is as long as it was. */
+const SHORT_READS_BEFORE_BOUNDS = 5;
+
+export class JournalFold {
+  readonly #options: JournalFoldOptions;
+
+  constructor(options: JournalFoldOptions) {
+    this.#options = options;
+  }
+
+  /** To the start of the journal. The end that the log has now; undefined when the term is over. */
+  async open(elsewhere: LogPosition | undefined): Promise<FoldTrouble | { readonly kind: 'open'; readonly end: number } | undefined> {
+    const { partition, log, position, retries } = this.#options;
+    position.restart(elsewhere);
+    const bounds = await retries.persist(() => log.bounds(partition));
+    if (bounds === undefined) return undefined;
+    const missing = position.missing(bounds.end);
+    if (missing !== undefined) return vanished(missing);
+    if (bounds.start > 0) {
+      const start = `the journal starts at ${bounds.start}, not at 0`;
+      return vanished(`${start}: were segments deleted (retention.ms, retention.bytes), or records (DeleteRecords)?`);
+    }
+    return { kind: 'open', end: bounds.end };
+  }
+
+  /**
+   * Reads on to `until` and applies what counts. The last record that counted is read once more, and what did not count behind it: the
+   * log may have been cut and written over since (T6). Undefined: it is there, or the term is over.
+   */
+  async to(until: number): Promise<FoldTrouble | undefined> {
+    const { log, partition, position, progress, turns, retries } = this.#options;
+    const { term } = retries;
+    position.stepBack();
+    progress.begin(position.cursor.offset, until);
+    for (let attempt = 0; position.cursor.offset < until;) {
+      const read = (): Promise<readonly StoredRecord[]> => log.read(partition, position.cursor.offset, READ_BYTES);
+      const records = await retries.persist(() => turns.reading(read));
+      if (term !== retries.term || records === undefined) return undefined;
+      attempt = records.length === 0 ? attempt + 1 : 0;
+      const trouble = attempt > 0 ? await this.#waitForMore(attempt, until) : await this.#applyAll(records, until);
+      if (term !== retries.term || trouble !== undefined) return trouble;
+    }
+    progress.end();
+    return undefined;
+  }
+
+  /** Everything that is known elsewhere was met. */
+  complete(): FoldTrouble | undefined {
+    const { position } = this.#options;
+    const contradiction = position.contradiction(position.cursor.offset);
+    return contradiction === undefined ? undefined : vanished(contradiction);
+  }
+
+  /** A read shows nothing though the log was longer: it lags; or what was seen there is gone, and no waiting brings it back. */
+  async #waitForMore(attempt: number, until: number): Promise<FoldTrouble | undefined> {
+    const { log, partition, retries } = this.#options;
+    const { term } = retries;
+    await retries.backOff(attempt);
+    if (term !== retries.term || attempt < SHORT_READS_BEFORE_BOUNDS) return undefined;
+    const bounds = await retries.persist(() => log.bounds(partition));
+    if (bounds === undefined || bounds.end >= until) return undefined;
+    return vanished(`the log ends at ${bounds.end}, but offset ${until - 1} was seen`);
+  }
+
+  async #applyAll(records: readonly StoredRecord[], until: number): Promise<FoldTrouble | undefined> {
+    const { position, progress, turns, retries } = this.#options;
+    const { term } = retries;
+    await turns.slice();
+    for (const record of records) {
+      if (turns.over()) {
+        progress.tick();
+        await turns.slice();
+      }
+      // By where the fold stands, not by the record: a hole may reach from before `until` to behind it.
+      if (term !== retries.term || position.cursor.offset >= until) return undefined;
+      if (record.offset === position.last?.offset) {
+        if (!position.isLast(record)) return vanished('the last record that was folded was replaced');
+        position.pass(record.offset + 1);
+        continue;
+      }
+      const contradiction = position.contradiction(record.offset);
+      if (contradiction !== undefined) return vanished(contradiction);
+      const trouble = this.#applyOne(record);
+      if (trouble !== undefined) return trouble;
+      progress.folded(record);
+    }
+    progress.tick();
+    return undefined;
+  }
+
+  #applyOne(record: StoredRecord): FoldTrouble | undefined {
+    const { partition, claims, position, notices, apply } = this.#options;
+    try {
+      const verdict = position.step(record, claims);
+      switch (verdict) {
+        case 'record':
+          apply(record);
+          return undefined;
+        case 'claim':
+        case 'void':
+          return undefined;
+        case 'foreign':
+        case 'gap':
+          notices.tell(verdict, record, position.cursor);
+          return undefined;
+        case 'hole': {
+          const { message } = missingOffsets(partition, position.cursor.offset, record.offset - 1);
+          return { kind: 'unreadable', reason: message, error: undefined };
+        }
+        default:
+          return unreachable(verdict);
+      }
+    } catch (error) {
+      return { kind: 'unreadable', reason: `the record at offset ${record.offset} cannot be applied: ${errorText(error)}`, error };
+    }
+  }
+}
+
+function vanished(found: string): FoldTrouble {
+  return { kind: 'vanished', found };
+}

@@ -1,0 +1,65 @@
+/**
+ * What stands in a journal and should not be there, each record told and counted once. It does not count. A stranger's record harms nobody
+ * but should be known. Behind a gap stand records of ours that were acknowledged to somebody; no owner could tell at the time, or it would
+ * not have gone on.
+ */
+import { NowAndThen } from './now-and-then.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { LogPosition } from './effective.ts';
+import type { StoredRecord } from '../log.ts';
+import type { Clock } from '../ports.ts';
+
+/** There may be thousands. */
+const SAY_EVERY_MS = 10_000;
+
+export class JournalNotices {
+  readonly #logger: Logger;
+  readonly #foreignSaid: NowAndThen;
+  readonly #strandedSaid: NowAndThen;
+  #foreignRecords = 0;
+  #strandedRecords = 0;
+  /** Below this offset all was told. */
+  #toldBelow = 0;
+
+  constructor(clock: Pick<Clock, 'monoMs'>, logger: Logger) {
+    this.#logger = logger;
+    this.#foreignSaid = new NowAndThen(clock, SAY_EVERY_MS);
+    this.#strandedSaid = new NowAndThen(clock, SAY_EVERY_MS);
+  }
+
+  /** That Perdure did not write. */
+  get foreignRecords(): number {
+    return this.#foreignRecords;
+  }
+
+  /** Of ours, behind others that have vanished. */
+  get strandedRecords(): number {
+    return this.#strandedRecords;
+  }
+
+  /** `last`: of the records that count, as far as the owner stands. */
+  tell(verdict: 'foreign' | 'gap', record: StoredRecord, last: LogPosition): void {
+    if (record.offset < this.#toldBelow) return;
+    this.#toldBelow = record.offset + 1;
+    if (verdict === 'foreign') this.#foreign(record);
+    else this.#stranded(record, last);
+  }
+
+  #foreign({ offset, key }: StoredRecord): void {
+    this.#foreignRecords += 1;
+    if (!this.#foreignSaid.now()) return;
+    const message = 'a record that Perdure did not write stands in a journal; it is ignored, but who may write there?';
+    this.#logger.warn(message, { offset, key, foreignRecords: this.#foreignRecords });
+  }
+
+  #stranded({ offset, epoch, sequence }: StoredRecord, last: LogPosition): void {
+    this.#strandedRecords += 1;
+    if (!this.#strandedSaid.now()) return;
+    this.#logger.error('records of a journal have vanished: what was written behind them cannot count', {
+      offset,
+      found: `${epoch}.${sequence}`,
+      last: `${last.epoch}.${last.sequence}`,
+      strandedRecords: this.#strandedRecords,
+    });
+  }
+}

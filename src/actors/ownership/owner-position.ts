@@ -1,0 +1,124 @@
+/**
+ * Where an owner stands in its journal: what it folded and what it was confirmed, and what it knows about the journal besides.
+ *
+ *     offset 0                                   cursor.offset
+ *        ├── folded, or appended and confirmed ──┤── not known yet ──▶
+ *                                    ● last record that counted
+ */
+import { effective } from './effective.ts';
+import type { ClaimCodec } from './claim.ts';
+import type { LogCursor, LogPosition, Verdict } from './effective.ts';
+import type { StoredRecord } from '../log.ts';
+import type { ClaimInLog, LastCounted, Stretch } from './log-stretch.ts';
+import type { Clock } from '../ports.ts';
+
+const PACE_WHEN_AHEAD = 0.9;
+
+export class OwnerPosition {
+  #cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
+  #last: LastCounted | undefined;
+  #lastClaim: ClaimInLog | undefined;
+  #lastTimeMs = 0;
+  /** Where the clock that never jumps stood when the wall clock was first found behind the last record. */
+  #behind = { lastTimeMs: 0, monoMs: 0 };
+  #witnesses: readonly LogPosition[] = [];
+
+  get cursor(): LogPosition {
+    return this.#cursor;
+  }
+
+  get last(): LastCounted | undefined {
+    return this.#last;
+  }
+
+  /** The last claim that counts: who owns the partition. */
+  get lastClaim(): ClaimInLog | undefined {
+    return this.#lastClaim;
+  }
+
+  /**
+   * The wall clock, but never before the last record. Where that is ahead (an earlier clock was wrong) time goes on from there, somewhat
+   * slower, until the wall clock has caught up: if it stood still, no timer would fire for as long as that takes.
+   */
+  nowMs(clock: Pick<Clock, 'wallMs' | 'monoMs'>): number {
+    const wallMs = clock.wallMs();
+    if (wallMs >= this.#lastTimeMs) return wallMs;
+    const monoMs = clock.monoMs();
+    if (this.#behind.lastTimeMs !== this.#lastTimeMs) this.#behind = { lastTimeMs: this.#lastTimeMs, monoMs };
+    return this.#lastTimeMs + Math.floor((monoMs - this.#behind.monoMs) * PACE_WHEN_AHEAD);
+  }
+
+  /** From the start again. What was confirmed to us so far, and what is known `elsewhere`, the journal must still hold. */
+  restart(elsewhere: LogPosition | undefined): void {
+    const known = [{ ...this.#cursor }];
+    if (elsewhere !== undefined) known.push(elsewhere);
+    this.#witnesses = known.filter(({ offset }) => offset > 0);
+    this.#cursor = { epoch: 0, sequence: 0, offset: 0 };
+    this.#last = undefined;
+    this.#lastClaim = undefined;
+  }
+
+  /** Folds the next record, as far as position goes. */
+  step(record: StoredRecord, claims: ClaimCodec): Verdict {
+    const verdict = effective(this.#cursor, record, claims);
+    if (verdict !== 'claim' && verdict !== 'record') return verdict;
+    this.#last = { offset: record.offset, epoch: record.epoch, sequence: record.sequence };
+    this.wrote(record.timeMs);
+    if (verdict === 'claim') this.#lastClaim = { ...claims.decode(record.value), epoch: record.epoch, offset: record.offset };
+    return verdict;
+  }
+
+  /** A record of that time was decided or folded. */
+  wrote(timeMs: number): void {
+    if (timeMs > this.#lastTimeMs) this.#lastTimeMs = timeMs;
+  }
+
+  /** `count` records of ours count, the first at `baseOffset`. */
+  confirm(count: number, baseOffset: number): void {
+    this.#cursor.sequence += count;
+    this.#cursor.offset = baseOffset + count;
+    this.#last = { offset: baseOffset + count - 1, epoch: this.#cursor.epoch, sequence: this.#cursor.sequence };
+  }
+
+  /** Nothing but void records stands below `offset`. */
+  pass(offset: number): void {
+    this.#cursor.offset = offset;
+  }
+
+  /** To the last record that counts, so that it is read once more. */
+  stepBack(): void {
+    this.#cursor.offset = this.#last?.offset ?? 0;
+  }
+
+  /** At the offset of the last record that counts stands that very record. */
+  isLast({ epoch, sequence }: StoredRecord): boolean {
+    return epoch === this.#last?.epoch && sequence === this.#last.sequence;
+  }
+
+  /** Our new claim ends the stretch, and nothing of others counts in it. */
+  renew(stretch: Stretch, claim: ClaimInLog): void {
+    this.#cursor = { ...stretch.cursor };
+    this.#last = { offset: claim.offset, epoch: claim.epoch, sequence: 0 };
+    this.#lastClaim = claim;
+  }
+
+  /**
+   * A log that lost its tail shows no trace of it, least of all when something else was written there since: only positions kept elsewhere
+   * tell (T5). The log must reach each of them …
+   */
+  missing(end: number): string | undefined {
+    const beyond = this.#witnesses.find(({ offset }) => offset > end);
+    return beyond && `the log ends at ${end}, but offset ${beyond.offset} was seen`;
+  }
+
+  /** … and each must be passed with the very stamp that it remembers. `next`: the offset about to be folded. */
+  contradiction(next: number): string | undefined {
+    for (const { epoch, sequence, offset } of this.#witnesses) {
+      if (offset < this.#cursor.offset || offset > next) continue;
+      if (epoch !== this.#cursor.epoch || sequence !== this.#cursor.sequence) {
+        return `offset ${offset} was seen behind record ${epoch}.${sequence} and is not`;
+      }
+    }
+    return undefined;
+  }
+}

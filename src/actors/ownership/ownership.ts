@@ -1,0 +1,80 @@
+/**
+ * What the parts of a partition's owner share, and what any of them may find out about the ownership: the owner (partition-owner.ts) puts
+ * them together and acts upon it.
+ *
+ *     takeover.ts            restoring, replaying, claiming
+ *     appends.ts             what is decided goes to the log, and what became of it is judged
+ *     doubt-settlement.ts    what a claim that was made in doubt settles
+ *     read-proofs.ts         where the log ends
+ */
+import type { Logger } from '../../observability/logger.ts';
+import type { AppendTrouble } from './append-trouble.ts';
+import type { JournalTail } from './journal-tail.ts';
+import type { LogSilence } from './log-silence.ts';
+import type { Log, LogRecord, PartitionId, StoredRecord } from '../log.ts';
+import type { ClaimInLog } from './log-stretch.ts';
+import type { OwnerPosition } from './owner-position.ts';
+import type { PartitionLife } from './partition-life.ts';
+import type { Retries } from './retries.ts';
+import type { ReadBarrier } from './read-barrier.ts';
+
+export type Ownership = {
+  readonly partition: PartitionId;
+  /** `<topic>/<partition>` */
+  readonly name: string;
+  readonly log: Log;
+  readonly logger: Logger;
+  readonly life: PartitionLife;
+  readonly position: OwnerPosition;
+  readonly memory: OwnedMemory;
+  readonly barrier: ReadBarrier;
+  readonly retries: Retries;
+  readonly trouble: AppendTrouble;
+  readonly silence: LogSilence;
+  readonly tail: JournalTail;
+  readonly findings: OwnerFindings;
+};
+
+export interface OwnerFindings {
+  /** Others should know. */
+  statusChanged(): void;
+  /** An append may be in the log, or may land later. */
+  doubt(reason: string): void;
+  /** A rival's claim counts: nothing of ours will. */
+  lost(rival: ClaimInLog): void;
+  /** Acknowledged records are gone, or were written over: the log broke its promise, and no answer may rest on it (I18). */
+  vanished(found: string): void;
+  fail(reason: string, error: unknown): void;
+  /** Lets go, without a reason to tell of afterwards. */
+  close(why: string): void;
+  /** What it throws fails the partition, unless the term of ownership is over by then. */
+  background(work: Promise<void>): void;
+}
+
+/** What stands on the journal: state, and what is decided and not committed. Called for one partition, never while it is calling. */
+export interface OwnedMemory {
+  /** New and empty; then comes every record that counts, in order. */
+  create(): void;
+  /** Throws what cannot be applied. */
+  fold(record: StoredRecord): void;
+  /** Complete, and ours: it may act. */
+  activated(epoch: number): void;
+  /** With all that was not committed, and all who wait for it. */
+  drop(message: string): void;
+  /** Decided and not sealed. */
+  openRecords(): number;
+  /** The oldest of them, stamped from `sequence` on; as many as one append takes. */
+  seal(epoch: number, sequence: number): readonly LogRecord[];
+  /** The oldest `count` records that were sealed are in the log for good. */
+  committed(count: number, baseOffset: number): void;
+  /** Lets out what may go, until `stopped` says otherwise. */
+  release(stopped: () => boolean): void;
+  /** What follows every change: releases, goes on deciding, asks to append, asks for proof. */
+  settleTurn(): void;
+  /** Nothing was let out for so long that whoever waits is told `message`. */
+  logSilent(message: string, seconds: number): void;
+  /** The mark of a read that waits for proof. */
+  waitingMark(): number | undefined;
+  /** Nothing waits to be decided, committed or let out. */
+  drained(): boolean;
+}

@@ -1,0 +1,418 @@
+/**
+ * The owner of one partition's journal: takes it over, appends what was decided, and judges what became of it (docs/protocol.md). What is
+ * decided, and what memory it makes, is the business of the memory above (partition-loop.ts).
+ *
+ *     partition-loop ─▶ PartitionOwner ─▶ PartitionLife       the state that it is in, with what is known there: the one truth
+ *                            │
+ *                            ├─▶ Takeover      restoring ─▶ replaying ─▶ claiming ─▶ active, and out of doubt
+ *                            ├─▶ Appends       what is sealed, and what became of it
+ *                            └─▶ ReadProofs    where the log ends
+ *
+ * Here its parts are put together, what comes in goes to the part whose state it is, and ownership ends.
+ */
+import { errorText } from '../../kernel/error-text.ts';
+import { AppendTrouble } from './append-trouble.ts';
+import { Appends } from './appends.ts';
+import { JournalFold } from './journal-fold.ts';
+import { JournalNotices } from './journal-notices.ts';
+import { JournalTail } from './journal-tail.ts';
+import { LogSilence } from './log-silence.ts';
+import { OwnerPosition } from './owner-position.ts';
+import { PartitionLife, claimingWith } from './partition-life.ts';
+import { Retries } from './retries.ts';
+import { ReadBarrier } from './read-barrier.ts';
+import { ReadProofs } from './read-proofs.ts';
+import { ReplayProgress, type Replayed } from './replay-progress.ts';
+import { ReplayTurns } from './replay-turns.ts';
+import { Takeover } from './takeover.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { ClaimCodec } from './claim.ts';
+import type { LogPosition } from './effective.ts';
+import {
+  partitionName,
+  type AppendOutcome,
+  type BatchSource,
+  type Log,
+  type LogAttachment,
+  type LogError,
+  type PartitionId,
+  type SealedBatch,
+  type StoredRecord,
+} from '../log.ts';
+import type { ClaimInLog } from './log-stretch.ts';
+import type { OwnedMemory, OwnerFindings, Ownership } from './ownership.ts';
+import type { Next, PartitionState } from './partition-life.ts';
+import type { Clock, Random } from '../ports.ts';
+
+export type OwnerLimits = {
+  /** An idle owner looks at the log's end this often (T10). */
+  readonly watchIntervalMs: number;
+  readonly retryDelayMs: number;
+  readonly retryDelayMsMax: number;
+  /** When the log has answered nothing for so long, whoever waits hears so, and so does whoever asks. */
+  readonly logSilenceMsMax: number;
+};
+
+export type PartitionOwnerOptions = {
+  readonly partition: PartitionId;
+  readonly log: Log;
+  readonly claims: ClaimCodec;
+  /** Who we are, for people: host, port, process. */
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /**
+   * The highest position of this journal that is known elsewhere: the log must still hold it (T5). Nothing of the server knows one yet; a
+   * checkpoint or a projection will.
+   */
+  readonly witness?: () => LogPosition | undefined;
+  readonly onStatus?: (status: PartitionStatus) => void;
+  readonly limits: OwnerLimits;
+  /** Shared by all partitions of a process. */
+  readonly turns?: ReplayTurns;
+};
+
+export type PartitionStatus = {
+  readonly partition: PartitionId;
+  readonly state: PartitionState;
+  /** Of the last claim that counts, as far as this owner has read. */
+  readonly epoch: number;
+  readonly sequence: number;
+  /** Everything below is confirmed. */
+  readonly offset: number;
+  /** Why it is unassigned, failed or not active yet, or its log silent, as far as that is known; '' otherwise. */
+  readonly reason: string;
+  /** Since when its log has answered nothing although something waits for it, once that is too long (monotonic); undefined otherwise. */
+  readonly silentSinceMs: number | undefined;
+  /** Who took the partition from us. */
+  readonly rival: ClaimInLog | undefined;
+  /** How often memory was dropped and folded again, because others had written what counts. */
+  readonly refolds: number;
+  /** What was read of the journal in this process, in all replays together. */
+  readonly replayed: Replayed;
+  /** Records in the journal that Perdure did not write: ignored. */
+  readonly foreignRecords: number;
+  /** Records of ours that cannot count, because others before them have vanished. */
+  readonly strandedRecords: number;
+};
+
+export class PartitionOwner implements BatchSource {
+  readonly #options: PartitionOwnerOptions;
+  readonly #logger: Logger;
+  readonly #memory: OwnedMemory;
+  readonly #life = new PartitionLife();
+  readonly #position = new OwnerPosition();
+  readonly #retries: Retries;
+  readonly #trouble: AppendTrouble;
+  readonly #progress: ReplayProgress;
+  readonly #notices: JournalNotices;
+  readonly #takeover: Takeover;
+  readonly #appends: Appends;
+  readonly #proofs: ReadProofs;
+  readonly barrier: ReadBarrier;
+  readonly silence: LogSilence;
+  readonly stopped = (): boolean => !this.serving;
+
+  #attachment: LogAttachment | undefined;
+
+  constructor(options: PartitionOwnerOptions, memory: OwnedMemory) {
+    const { partition, log, claims, clock, random, logger, limits } = options;
+    const { retryDelayMs, retryDelayMsMax, logSilenceMsMax } = limits;
+    this.#options = options;
+    this.#logger = logger;
+    this.#memory = memory;
+    const life = this.#life;
+    const position = this.#position;
+    // Who has served had the rights, and somebody may be mending them; at a first start nobody knows that they are missing.
+    const mayPass = (error: LogError): boolean => error.recoverable || (error.code === 'denied' && life.hasServed);
+    const retries = new Retries({ clock, random, logger, retryDelayMs, retryDelayMsMax, mayPass });
+    const trouble = new AppendTrouble(clock, logger, retries, () => this.append());
+    const notices = new JournalNotices(clock, logger);
+    const progress = new ReplayProgress(clock, logger, () => this.#statusChanged());
+    const turns = options.turns ?? new ReplayTurns(clock);
+    this.#retries = retries;
+    this.#trouble = trouble;
+    this.#notices = notices;
+    this.#progress = progress;
+    this.barrier = new ReadBarrier(log.exclusive);
+    const tail = new JournalTail({ partition, log, claims, position, notices, retries, logger, retryDelayMs });
+    const apply = (record: StoredRecord): void => memory.fold(record);
+    const journal = new JournalFold({ partition, log, claims, position, notices, progress, turns, retries, apply });
+    this.silence = new LogSilence({
+      clock,
+      silenceMsMax: logSilenceMsMax,
+      describe: (seconds) => `${this.name()} has had no answer from its log for ${seconds} s${this.#inBrackets}`,
+      onSilent: (message, seconds) => {
+        this.#statusChanged();
+        memory.logSilent(message, seconds);
+      },
+      onAnswered: () => this.#statusChanged(),
+    });
+    const { barrier, silence } = this;
+    const name = this.name();
+    const findings = this.#findings();
+    const ownership: Ownership = {
+      partition,
+      name,
+      log,
+      logger,
+      life,
+      position,
+      memory,
+      barrier,
+      retries,
+      trouble,
+      silence,
+      tail,
+      findings,
+    };
+    this.#appends = new Appends(ownership);
+    this.#proofs = new ReadProofs(ownership, this.#appends, limits);
+    this.#takeover = new Takeover(ownership, {
+      ...options,
+      journal,
+      appends: this.#appends,
+      append: () => this.append(),
+      onActive: () => this.#activated(),
+    });
+  }
+
+  // ── For the memory above ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Takes the partition over: the same path after a crash, a restart and a move. */
+  start(): void {
+    this.#life.enter('assign', { state: 'restoring' });
+    this.#attachment = this.#options.log.attach(this.#options.partition, this);
+    this.#background(this.#takeover.begin());
+  }
+
+  /** Commands are decided. */
+  get serving(): boolean {
+    return this.#life.service !== undefined;
+  }
+
+  /** Commands are taken in. In doubt they wait in the mailbox: it is settled in two round trips. */
+  get accepting(): boolean {
+    const { now } = this.#life;
+    return now.state === 'active' || (now.state === 'claiming' && now.doubt !== undefined);
+  }
+
+  /** The log owes an answer on which service rests. */
+  get awaitsLog(): boolean {
+    return this.#proofs.unanswered || this.#life.service?.underWay !== undefined;
+  }
+
+  /** Asks to append, if there is anything. */
+  append(): void {
+    if (this.#trouble.resting) return;
+    const { now, service } = this.#life;
+    const wanted = now.state === 'claiming' ? now.claim.kind === 'wanted' : service !== undefined && this.#appends.wanted(service);
+    if (wanted) this.#attachment?.ready();
+  }
+
+  /** Asks for the log's end when a read waits that nothing under way will prove. */
+  proveReads(): void {
+    this.#proofs.prove();
+  }
+
+  /** The time by which commands are decided: never before the last record. */
+  nowMs(): number {
+    return this.#position.nowMs(this.#options.clock);
+  }
+
+  /** A record of that time was decided. */
+  wrote(timeMs: number): void {
+    this.#position.wrote(timeMs);
+  }
+
+  status(): PartitionStatus {
+    const { state } = this.#life;
+    const { epoch, sequence, offset } = this.#position.cursor;
+    const { sinceMs } = this.silence;
+    const isHeldUp = state !== 'active' || sinceMs !== undefined;
+    return {
+      partition: this.#options.partition,
+      state,
+      epoch,
+      sequence,
+      offset,
+      // What keeps it from being active may be the log.
+      reason: this.#reason === '' && isHeldUp ? this.#whyLogWaits : this.#reason,
+      silentSinceMs: sinceMs,
+      rival: this.#rival,
+      refolds: this.#takeover.refolds,
+      replayed: this.#progress.replayed,
+      foreignRecords: this.#notices.foreignRecords,
+      strandedRecords: this.#notices.strandedRecords,
+    };
+  }
+
+  /** Commits what was decided, then lets go. New commands are refused at once. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      const { now } = this.#life;
+      if (now.state !== 'active') {
+        this.close();
+        return resolve();
+      }
+      this.#life.enter('drain', { state: 'draining', service: now.service, onReleased: resolve });
+      this.#statusChanged();
+      this.endIfDrained();
+    });
+  }
+
+  /** Lets go at once, as a crash would. */
+  close(): void {
+    this.#close('is shut down');
+  }
+
+  /** Why commands are not taken in. */
+  unavailable(): string {
+    return this.#reason === '' ? `${this.name()} is ${this.#life.state}${this.#inBrackets}` : `${this.name()}: ${this.#reason}`;
+  }
+
+  name(): string {
+    return partitionName(this.#options.partition);
+  }
+
+  // ── For the log ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  seal(): SealedBatch | undefined {
+    if (this.#trouble.resting) return undefined;
+    const { now, service } = this.#life;
+    try {
+      if (now.state === 'claiming') return this.#takeover.seal(now);
+      return service === undefined ? undefined : this.#appends.seal(service);
+    } catch (error) {
+      this.fail(`an append could not be sealed: ${errorText(error)}`, error);
+      return undefined;
+    }
+  }
+
+  settle(outcome: AppendOutcome): void {
+    const { now, service } = this.#life;
+    try {
+      if (now.state === 'claiming') this.#takeover.settle(now, outcome);
+      else if (service !== undefined) this.#appends.settle(service, outcome);
+    } catch (error) {
+      this.fail(`an append could not be settled: ${errorText(error)}`, error);
+    }
+  }
+
+  reconnected(): void {
+    const { service } = this.#life;
+    if (service !== undefined) this.#appends.reconnected(service);
+  }
+
+  // ── What its parts find out ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #findings(): OwnerFindings {
+    return {
+      statusChanged: () => this.#statusChanged(),
+      doubt: (reason) => this.#doubt(reason),
+      lost: (rival) => this.#lost(rival),
+      vanished: (found) => this.#vanished(found),
+      fail: (reason, error) => this.fail(reason, error),
+      close: (why) => this.#close(why),
+      background: (work) => this.#background(work),
+    };
+  }
+
+  #activated(): void {
+    this.#proofs.watch();
+    this.#memory.settleTurn();
+  }
+
+  /** What was sent may be in the log, or may land later. Only a new epoch settles it: then nothing of the old one can count any more. */
+  #doubt(reason: string): void {
+    const { now } = this.#life;
+    const { epoch, offset } = this.#position.cursor;
+    this.#trouble.doubted(reason);
+    this.#logger.warn('append in doubt', { reason, epoch, offset });
+    // Draining: whoever takes over reads what is there.
+    if (now.state !== 'active') return this.#close('was shut down while an append was in doubt');
+    const { underWay, again } = now.service;
+    const append = underWay?.kind === 'lookBack' ? underWay.batch : underWay;
+    const claiming = claimingWith({ sent: append?.records ?? [], again }, { kind: 'none' });
+    this.#life.enter('doubt', claiming);
+    this.#trouble.stopResting();
+    this.#statusChanged();
+    this.#takeover.claim(claiming);
+  }
+
+  #background(work: Promise<void>): void {
+    const { term } = this.#retries;
+    work.catch((error: unknown) => {
+      if (term === this.#retries.term) this.fail(`the journal cannot be read: ${errorText(error)}`, error);
+    });
+  }
+
+  #statusChanged(): void {
+    this.#options.onStatus?.(this.status());
+  }
+
+  // ── Ends ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #lost(rival: ClaimInLog): void {
+    const reason = `ownership lost: ${rival.owner} claimed epoch ${rival.epoch} at offset ${rival.offset}`;
+    this.#logger.warn('ownership lost', { rival: rival.owner, epoch: rival.epoch, offset: rival.offset });
+    this.#letGo('lost', { state: 'unassigned', reason, rival }, reason);
+  }
+
+  #vanished(found: string): void {
+    this.fail(`acknowledged records vanished: ${found}; the confirmed end is ${this.#position.cursor.offset}`, undefined);
+  }
+
+  fail(reason: string, error: unknown): void {
+    if (!this.#life.can('fail')) return;
+    const { epoch, offset } = this.#position.cursor;
+    this.#logger.error('partition failed', { reason, epoch, offset, error: error instanceof Error ? error : undefined });
+    this.#letGo('fail', { state: 'failed', reason }, `failed: ${reason}`);
+  }
+
+  endIfDrained(): void {
+    if (this.#life.state !== 'draining' || !this.#memory.drained()) return;
+    this.#letGo('drained', { state: 'released', reason: '', rival: undefined }, 'is shut down');
+  }
+
+  #close(why: string): void {
+    if (!this.#life.can('close')) return;
+    this.#letGo('close', { state: 'released', reason: this.#reason, rival: this.#rival }, why);
+  }
+
+  /** Nothing of this term of ownership goes on. */
+  #letGo<Event extends 'lost' | 'fail' | 'drained' | 'close'>(event: Event, next: Next<Event>, why: string): void {
+    const { now } = this.#life;
+    this.#life.enter(event, next);
+    this.#retries.endTerm();
+    this.#trouble.stopResting();
+    this.#progress.end();
+    this.#proofs.stop();
+    this.#attachment?.detach();
+    this.#attachment = undefined;
+    this.#memory.drop(`${this.name()} ${why}`);
+    this.#statusChanged();
+    if (now.state === 'draining') now.onReleased();
+  }
+
+  /** What is wrong with the log, as far as it has said; '' otherwise. */
+  get #whyLogWaits(): string {
+    const { log, partition } = this.#options;
+    return this.#trouble.reason === '' ? (log.trouble?.(partition) ?? '') : this.#trouble.reason;
+  }
+
+  get #inBrackets(): string {
+    return this.#whyLogWaits === '' ? '' : ` (${this.#whyLogWaits})`;
+  }
+
+  get #reason(): string {
+    const { now } = this.#life;
+    return 'reason' in now ? now.reason : '';
+  }
+
+  get #rival(): ClaimInLog | undefined {
+    const { now } = this.#life;
+    return 'rival' in now ? now.rival : undefined;
+  }
+}

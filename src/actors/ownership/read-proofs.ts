@@ -1,0 +1,123 @@
+/**
+ * Asks where the log ends: as proof for reads that nothing under way will prove (T7), and now and then while the owner is idle, so that it
+ * learns of its successor and long polls fail instead of hanging (T10).
+ */
+import { errorText } from '../../kernel/error-text.ts';
+import { LogError } from '../log.ts';
+import type { Appends } from './appends.ts';
+import type { LogPosition } from './effective.ts';
+import type { Ownership } from './ownership.ts';
+
+export type ReadProofsLimits = {
+  /** An idle owner looks at the log's end this often (T10). */
+  readonly watchIntervalMs: number;
+  readonly retryDelayMs: number;
+};
+
+export class ReadProofs {
+  readonly #ownership: Ownership;
+  readonly #appends: Appends;
+  readonly #limits: ReadProofsLimits;
+  /** An answer is under way. */
+  #asking = false;
+  /** It was asked, and has not answered since: between two attempts as well. */
+  #unanswered = false;
+  #watching = false;
+
+  constructor(ownership: Ownership, appends: Appends, limits: ReadProofsLimits) {
+    this.#ownership = ownership;
+    this.#appends = appends;
+    this.#limits = limits;
+  }
+
+  /** The log owes an answer, asked for or to be asked for again. */
+  get unanswered(): boolean {
+    return this.#unanswered;
+  }
+
+  /** Asks for the log's end when a read waits that nothing under way will prove. */
+  prove(): void {
+    const { life, memory, trouble } = this.#ownership;
+    const { service } = life;
+    if (service === undefined || this.#asking) return;
+    const { underWay } = service;
+    if (underWay?.kind === 'lookBack' || underWay?.endPending !== undefined) return;
+    const mark = memory.waitingMark();
+    if (mark === undefined) return;
+    // An append that is about to go is proof enough; one that rests after a refusal may rest for long.
+    if (!trouble.resting && this.#appends.wanted(service)) return;
+    if (underWay !== undefined && underWay.proof > mark) return;
+    this.#ask();
+  }
+
+  #ask(): void {
+    const { log, partition, barrier, retries, position, silence } = this.#ownership;
+    const { term } = retries;
+    const expected = { ...position.cursor };
+    const proof = barrier.beginProof();
+    this.#asking = true;
+    this.#unanswered = true;
+    silence.begins();
+    log.end(partition).then(
+      (end) => {
+        if (term === retries.term) this.#found(proof, end, expected);
+      },
+      (error: unknown) => {
+        if (term === retries.term) this.#notFound(error);
+      },
+    );
+  }
+
+  /** `expected`: where we stood when the end was asked for. */
+  #found(proof: number, end: number, expected: LogPosition): void {
+    const { life, position, memory, findings } = this.#ownership;
+    const { service } = life;
+    this.#asking = false;
+    this.#unanswered = false;
+    if (service === undefined) return;
+    try {
+      // Asked before a doubt: it proves nothing about the memory that is served now.
+      if (expected.epoch !== position.cursor.epoch) return memory.settleTurn();
+      if (end < expected.offset) return findings.doubt(`the log ends at ${end}, but ${expected.offset} was confirmed`);
+      this.#appends.endFound(service, { proof, end });
+      memory.settleTurn();
+    } catch (error) {
+      findings.fail(`a read could not be answered: ${errorText(error)}`, error);
+    }
+  }
+
+  #notFound(error: unknown): void {
+    const { retries, findings } = this.#ownership;
+    if (!(error instanceof LogError) || !retries.mayPass(error))
+      return findings.fail(`the log cannot be asked: ${errorText(error)}`, error);
+    retries.after(this.#limits.retryDelayMs, () => {
+      this.#asking = false;
+      this.prove();
+    });
+  }
+
+  /** From now on, unless it is watched already or nobody else can append. */
+  watch(): void {
+    const { log, barrier } = this.#ownership;
+    if (!this.#watching && !log.exclusive) this.#watch(barrier.mark());
+  }
+
+  #watch(markBefore: number): void {
+    const { barrier, retries, life } = this.#ownership;
+    this.#watching = true;
+    retries.after(this.#limits.watchIntervalMs, () => {
+      const { service } = life;
+      const isIdle = service !== undefined && service.underWay === undefined;
+      const noneBegun = barrier.mark() === markBefore;
+      if (isIdle && noneBegun && !this.#asking) this.#ask();
+      this.#watch(barrier.mark());
+    });
+  }
+
+  /** The term of ownership is over. */
+  stop(): void {
+    this.#asking = false;
+    this.#unanswered = false;
+    this.#watching = false;
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Waiting and trying again, for as long as one term of ownership lasts. When it ends, everything that waits is forgotten: sleepers never
+ * wake, attempts are not repeated.
+ */
+import { LogError } from '../log.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { Clock, Random, Timer } from '../ports.ts';
+
+export type RetriesOptions = {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly retryDelayMs: number;
+  readonly retryDelayMsMax: number;
+  /** True for errors after which trying again may help. */
+  readonly mayPass: (error: LogError) => boolean;
+};
+
+export class Retries {
+  readonly #options: RetriesOptions;
+  readonly #timers = new Set<Timer>();
+  #term = 0;
+
+  constructor(options: RetriesOptions) {
+    this.#options = options;
+  }
+
+  /** Changes when a term of ownership ends. */
+  get term(): number {
+    return this.#term;
+  }
+
+  /** Trying again may help. */
+  mayPass(error: LogError): boolean {
+    return this.#options.mayPass(error);
+  }
+
+  endTerm(): void {
+    this.#term += 1;
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+  }
+
+  after(delayMs: number, callback: () => void): void {
+    const timer = this.#options.clock.after(delayMs, () => {
+      this.#timers.delete(timer);
+      callback();
+    });
+    this.#timers.add(timer);
+  }
+
+  sleep(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.after(delayMs, resolve));
+  }
+
+  /** Longer from attempt to attempt, and never in step with others. */
+  backOff(attempt: number): Promise<void> {
+    const { retryDelayMs, retryDelayMsMax, random } = this.#options;
+    const delayMs = Math.min(retryDelayMsMax, retryDelayMs * 2 ** Math.min(attempt - 1, 16));
+    return this.sleep(Math.ceil(delayMs * (0.5 + random.fraction() / 2)));
+  }
+
+  /** Tries until it succeeds; undefined when the term is over. Throws what trying again cannot mend. */
+  async persist<T>(attempt: () => Promise<T>): Promise<T | undefined> {
+    const term = this.#term;
+    for (let failures = 1; term === this.#term; failures++) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!(error instanceof LogError) || !this.#options.mayPass(error)) throw error;
+        // The log itself tells people about its outages, for all partitions together.
+        this.#options.logger.debug('the log cannot be read, trying again', { error, failures });
+        await this.backOff(failures);
+      }
+    }
+    return undefined;
+  }
+}

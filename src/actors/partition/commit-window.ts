@@ -1,0 +1,190 @@
+/**
+ * What is decided but not yet committed, in the order of decision.
+ * Nothing leaves before the records that it rests on (docs/protocol.md, R8).
+ *
+ *     held       [commit 7] [answer] [commit 8] [commit 9] [wait] …      replies and effects that wait
+ *     records     1 ………… 6 │ 7 8 │ 9 …
+ *                committed  sent   open                                  one append under way, the rest gathers
+ *
+ * Records are counted from 1 in the life of one memory. Each held entry names the last record that it rests on, and, if it is no
+ * commit itself, the mark of the read barrier that it must pass. Entries leave strictly from the head.
+ */
+import { assert } from '../../kernel/assert.ts';
+import { askOf } from '../../kernel/handled.ts';
+import type { BudgetShare } from './command-budget.ts';
+import { Fifo } from './fifo.ts';
+import { NOBODY } from '../asks/asks.ts';
+import { APPEND_BYTES_MAX, type LogRecord } from '../log.ts';
+import type { CommitSubscriber, EncodedRecord, EffectSink } from './partition-core.ts';
+import type { ReadBarrier } from '../ownership/read-barrier.ts';
+
+/** Records gather up to this many bytes for one append: one request carries the batches of many partitions. */
+const BATCH_BYTES_MAX = 6 * 1024 * 1024;
+/** Of a batch with one record: its head, and the record's key and headers with names of 1,000 bytes. */
+const MESSAGE_OVERHEAD_BYTES_MAX = 16 * 1024;
+/**
+ * The value of one record. A record above BATCH_BYTES_MAX makes a batch of its own. Larger ones are refused before they are applied: what
+ * a completed workflow task can write is its request (4 MiB), the events that waited for it (2 MiB), and numbers beside each of them.
+ */
+export const RECORD_BYTES_MAX = APPEND_BYTES_MAX - MESSAGE_OVERHEAD_BYTES_MAX;
+/** Header names, lengths and numbers of one record, generously. */
+const RECORD_OVERHEAD_BYTES = 256;
+/** An answer that waits: what it shows is in memory anyway. */
+const ANSWER_BYTES = 256;
+
+const NO_MARK = -1;
+
+type Held<Reply, Record, Effect> = {
+  /** The last record that this rests on; of a commit, its own. */
+  readonly rests: number;
+  readonly mark: number;
+  readonly askId: number;
+  readonly record: Record | undefined;
+  readonly reply: Reply | undefined;
+  readonly effects: readonly Effect[];
+  /** What it takes of the budget. */
+  readonly bytes: number;
+};
+
+/** Where commits, answers and effects go. */
+type Outside<Reply, Record, Effect> = {
+  readonly shell: EffectSink<Reply, Effect>;
+  readonly subscribers: readonly CommitSubscriber<Record>[];
+};
+
+export class CommitWindow<Reply, Record, Effect> {
+  readonly #barrier: ReadBarrier;
+  readonly #share: BudgetShare;
+  readonly #held = new Fifo<Held<Reply, Record, Effect>>();
+  readonly #open = new Fifo<EncodedRecord>();
+  #openBytes = 0;
+  #recorded = 0;
+  #committed = 0;
+  /** Mark of the youngest entry that waits at the barrier. */
+  #youngestMark = NO_MARK;
+  /** Record number and offset of the first record of the batch committed last. */
+  #batchFirst = 1;
+  #batchBase = 0;
+
+  constructor(barrier: ReadBarrier, share: BudgetShare) {
+    this.#barrier = barrier;
+    this.#share = share;
+  }
+
+  get openBytes(): number {
+    return this.#openBytes;
+  }
+
+  /** Entries that have not left. */
+  get held(): number {
+    return this.#held.length;
+  }
+
+  get openRecords(): number {
+    return this.#open.length;
+  }
+
+  get empty(): boolean {
+    return this.#held.length === 0 && this.#recorded === this.#committed;
+  }
+
+  /** The mark of a read that no record so far lets pass; undefined when there is none. */
+  get waitingMark(): number | undefined {
+    if (this.#youngestMark === NO_MARK || this.#barrier.passed(this.#youngestMark)) return undefined;
+    return this.#youngestMark;
+  }
+
+  /** `commandBytes`: what the command took of the budget. Effects may carry its content (a query, answers to queries). */
+  commit(
+    askId: number,
+    record: Record,
+    encoded: EncodedRecord,
+    reply: Reply | undefined,
+    effects: readonly Effect[],
+    commandBytes = 0,
+  ): void {
+    this.#recorded += 1;
+    this.#open.push(encoded);
+    const size = sizeOf(encoded);
+    this.#openBytes += size;
+    // Its events stand in memory twice: encoded one by one, and as the record.
+    const bytes = 2 * size + (effects.length > 0 ? commandBytes : 0);
+    this.#hold({ rests: this.#recorded, mark: NO_MARK, askId, record, reply, effects, bytes });
+  }
+
+  /** An answer or effects without a record: they leave once everything before them is committed and the barrier is passed. */
+  hold(askId: number, reply: Reply | undefined, effects: readonly Effect[], commandBytes = 0): void {
+    const mark = this.#barrier.mark();
+    this.#youngestMark = mark;
+    const bytes = ANSWER_BYTES + (effects.length > 0 ? commandBytes : 0);
+    this.#hold({ rests: this.#recorded, mark, askId, record: undefined, reply, effects, bytes });
+  }
+
+  #hold(held: Held<Reply, Record, Effect>): void {
+    this.#held.push(held);
+    this.#share.add(held.bytes);
+  }
+
+  /** The asks whose answers wait here: as a reply, in an effect, or behind an effect with which their answer only begins (a direct query). */
+  waitingAsks(): readonly number[] {
+    const asks: number[] = [];
+    for (let index = 0; index < this.#held.length; index++) {
+      const held = this.#held.at(index);
+      if (held === undefined) break;
+      if (held.reply !== undefined && held.askId !== NOBODY) asks.push(held.askId);
+      for (const effect of held.effects) {
+        const askId = askOf(effect) ?? NOBODY;
+        if (askId !== NOBODY) asks.push(askId);
+      }
+    }
+    return asks;
+  }
+
+  /** Closes the open batch, as much of it as one append takes, and stamps its records. */
+  seal(epoch: number, sequence: number): LogRecord[] {
+    const batch: LogRecord[] = [];
+    let bytes = 0;
+    for (let next = this.#open.peek(); next !== undefined; next = this.#open.peek()) {
+      const size = sizeOf(next);
+      if (batch.length > 0 && bytes + size > BATCH_BYTES_MAX) break;
+      this.#open.shift();
+      bytes += size;
+      const { key, schema, type, namespace, workflowId, runId, timeMs, value } = next;
+      batch.push({ key, schema, epoch, sequence: sequence + batch.length, type, namespace, workflowId, runId, timeMs, value });
+    }
+    this.#openBytes -= bytes;
+    return batch;
+  }
+
+  /** The oldest `count` records that were not committed yet are in the log for good, the first at `baseOffset`. */
+  committed(count: number, baseOffset: number): void {
+    assert(this.#committed + count + this.#open.length <= this.#recorded, 'only what was sealed is committed');
+    this.#batchFirst = this.#committed + 1;
+    this.#batchBase = baseOffset;
+    this.#committed += count;
+  }
+
+  /** Lets out what may go. `stopped` ends it early: the shell's callbacks may have closed the actor. */
+  release({ shell, subscribers }: Outside<Reply, Record, Effect>, stopped: () => boolean): void {
+    for (let head = this.#held.peek(); head !== undefined; head = this.#held.peek()) {
+      if (head.rests > this.#committed) return;
+      if (head.mark !== NO_MARK && !this.#barrier.passed(head.mark)) return;
+      this.#held.shift();
+      this.#share.giveBack(head.bytes);
+      if (head.record !== undefined) {
+        // A batch that counted is proof for every read before its last record, so no commit of an older batch is left behind.
+        assert(head.rests >= this.#batchFirst, 'commits leave with their own batch');
+        const offset = this.#batchBase + head.rests - this.#batchFirst;
+        for (const subscriber of subscribers) subscriber.committed(head.record, offset, false);
+      }
+      if (head.reply !== undefined && head.askId !== NOBODY) shell.answer(head.askId, head.reply);
+      for (const effect of head.effects) shell.act(effect);
+      if (stopped()) return;
+    }
+  }
+}
+
+/** At least what the record takes on the wire: three bytes are the most that UTF-8 needs for one unit of a string. */
+function sizeOf({ key, type, namespace, workflowId, runId, value }: EncodedRecord): number {
+  return value.byteLength + 3 * (key.length + type.length + namespace.length + workflowId.length + runId.length) + RECORD_OVERHEAD_BYTES;
+}

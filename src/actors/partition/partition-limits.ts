@@ -1,0 +1,32 @@
+import { RECORD_BYTES_MAX } from './commit-window.ts';
+import type { OwnerLimits } from '../ownership/partition-owner.ts';
+
+export type PartitionLimits = OwnerLimits & {
+  /** Commands that wait to be decided; asks beyond it are refused as busy. */
+  readonly mailboxCommandsMax: number;
+  /** Commands decided in one go before I/O gets a turn. */
+  readonly turnCommandsMax: number;
+  /** Decided but not sent; past it commands stay in the mailbox. */
+  readonly openBytesMax: number;
+  readonly openRecordsMax: number;
+  /** Answers that wait for commits or proof; past it likewise. */
+  readonly heldMax: number;
+  /** A larger record is not written. */
+  readonly recordBytesMax: number;
+};
+
+export const defaultPartitionLimits: PartitionLimits = {
+  mailboxCommandsMax: 10_000,
+  turnCommandsMax: 256,
+  openBytesMax: 24 * 1024 * 1024,
+  openRecordsMax: 20_000,
+  heldMax: 50_000,
+  recordBytesMax: RECORD_BYTES_MAX,
+  // Callers are promised the reason within 5 s. Two seconds are for what comes on top: the silence is counted from what is asked of the
+  // log, and a flood makes late both the request that asks it (all of a connection's arrive together) and the turn in which the time is up.
+  // Not less: leaders that are moved on purpose take a second, and whoever is told asks again.
+  logSilenceMsMax: 3_000,
+  watchIntervalMs: 1_000,
+  retryDelayMs: 50,
+  retryDelayMsMax: 2_000,
+};

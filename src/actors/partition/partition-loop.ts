@@ -1,0 +1,457 @@
+/**
+ * The owner of one partition: decides commands one after another, appends what they wrote in batches, and lets nothing out before the
+ * records that it rests on are committed (docs/protocol.md).
+ *
+ *     submit ─▶ mailbox ─▶ prefetch ─▶ core.handle ─▶ encode ─▶ core.accept ─▶ open batch     (one synchronous turn)
+ *                                          │                                        │
+ *                                          └ answers, effects: held ◀──┐            ▼ seal
+ *                                                   │                  │         append ─▶ base offset
+ *                                                   ▼                  │            │ settle
+ *                                       shell.answer, shell.act ◀─ released ◀── judged
+ *
+ * Until `accept` nothing has changed. So what throws up to there (a bug of ours, met by one command) fails that command alone; the actor's
+ * own commands are the shell's to try again. `accept` repeats what the decision has done on a fork: should it throw all the same, memory is
+ * half changed and the partition fails.
+ *
+ * Taking the journal over, appending and judging what became of it is its owner's part (partition-owner.ts).
+ *
+ * The per-command path allocates no promise, closure or map, and does not pass through the life-cycle machine.
+ */
+import { errorText } from '../../kernel/error-text.ts';
+import { assert, unreachable } from '../../kernel/assert.ts';
+import { NOBODY, internalError } from '../asks/asks.ts';
+import { CommitWindow } from './commit-window.ts';
+import { BudgetShare, CommandBudget } from './command-budget.ts';
+import { type CommandMail, type Mail, Mailbox } from './mailbox.ts';
+import { defaultPartitionLimits, type PartitionLimits } from './partition-limits.ts';
+import { PartitionOwner } from '../ownership/partition-owner.ts';
+import { Parking } from './prefetch.ts';
+import { Tenure } from './tenure.ts';
+import type { Handled } from '../../kernel/handled.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { AskFailure, AskSink, NotHere } from '../asks/asks.ts';
+import type { ClaimCodec } from '../ownership/claim.ts';
+import type { LogPosition } from '../ownership/effective.ts';
+import type { Log, PartitionId, StoredRecord } from '../log.ts';
+import type { CommandScale, EncodedRecord, PartitionCore, PartitionMemory, PartitionShell, RecordCodec } from './partition-core.ts';
+import type { OwnedMemory } from '../ownership/ownership.ts';
+import type { PartitionStatus } from '../ownership/partition-owner.ts';
+import type { Clock, Random } from '../ports.ts';
+import type { Prefetch } from './prefetch.ts';
+import type { ReplayTurns } from '../ownership/replay-turns.ts';
+
+export type PartitionLoopOptions<Command, Reply, Record, Effect> = {
+  readonly partition: PartitionId;
+  readonly log: Log;
+  readonly codec: RecordCodec<Record>;
+  readonly claims: ClaimCodec;
+  /** Who we are, for people: host, port, process. */
+  readonly owner: string;
+  readonly create: (tenure: Tenure<Command>) => PartitionMemory<Command, Reply, Record, Effect>;
+  readonly asks: AskSink;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** For tests alone until executions are evicted: today all state is in memory. */
+  readonly prefetch?: Prefetch<Command>;
+  /**
+   * The highest position of this journal that is known elsewhere: the log must still hold it (T5). Nothing of the server knows one yet; a
+   * checkpoint or a projection will.
+   */
+  readonly witness?: () => LogPosition | undefined;
+  readonly onStatus?: (status: PartitionStatus) => void;
+  readonly limits?: Partial<PartitionLimits>;
+  /** Shared by all partitions of a process. */
+  readonly turns?: ReplayTurns;
+  /** Shared by all actors of the process; absent: one of its own. */
+  readonly budget?: CommandBudget;
+  readonly scale: CommandScale<Command>;
+};
+
+export class PartitionLoop<Command, Reply, Record, Effect> {
+  readonly #options: PartitionLoopOptions<Command, Reply, Record, Effect>;
+  readonly #limits: PartitionLimits;
+  readonly #logger: Logger;
+  readonly #mailbox = new Mailbox<Command>();
+  readonly #parking: Parking<Command>;
+  readonly #owner: PartitionOwner;
+  readonly #runMailbox = (): void => this.#run();
+
+  #memory: PartitionMemory<Command, Reply, Record, Effect> | undefined;
+  #tenure: Tenure<Command> | undefined;
+  #window: CommitWindow<Reply, Record, Effect>;
+  #runScheduled = false;
+  readonly #budget: CommandBudget;
+  /** What waits here, decided or not. */
+  readonly #share: BudgetShare;
+
+  constructor(options: PartitionLoopOptions<Command, Reply, Record, Effect>) {
+    this.#options = options;
+    this.#limits = { ...defaultPartitionLimits, ...options.limits };
+    this.#logger = options.logger.with({ topic: options.partition.topic, partition: options.partition.partition });
+    this.#owner = new PartitionOwner({ ...options, limits: this.#limits, logger: this.#logger }, this.#owned());
+    this.#parking = new Parking(options.prefetch, () => {
+      if (this.#owner.serving) this.#run();
+    });
+    this.#budget = options.budget ?? new CommandBudget();
+    this.#share = new BudgetShare(this.#budget);
+    this.#window = new CommitWindow(this.#owner.barrier, this.#share);
+  }
+
+  // ── For the router and the composition root ────────────────────────────────────────────────────────────────────────────────
+
+  /** Takes the partition over: the same path after a crash, a restart and a move. */
+  start(): void {
+    this.#owner.start();
+  }
+
+  /** Undefined: accepted, the answer comes through the shell. `NOBODY` asks when the command is the actor's own. */
+  submit(askId: number, command: Command): AskFailure | undefined {
+    if (!this.#owner.accepting) return this.notHere(this.#owner.unavailable());
+    const { scale } = this.#options;
+    const bytes = scale.bytesOf(command);
+    // The actor's own must be heard in the end. There is no more of it than of what the actor has under way, and waiting here costs least.
+    if (askId === NOBODY) this.#share.add(bytes);
+    else {
+      const failure = this.#admit(bytes, scale.finishesWork(command));
+      if (failure !== undefined) return failure;
+    }
+    this.#mailbox.pushCommand(askId, command, bytes);
+    if (!this.#owner.serving) this.#owner.silence.begins();
+    this.#runSoon();
+    return undefined;
+  }
+
+  notHere(message: string): NotHere {
+    const { rival, epoch } = this.#owner.status();
+    return { kind: 'notHere', message, hint: rival?.owner ?? '', epoch: rival?.epoch ?? epoch };
+  }
+
+  /** Undefined: there is room for it, and it is taken. */
+  #admit(bytes: number, finishesWork: boolean): AskFailure | undefined {
+    if (this.#owner.silence.message !== '') return this.notHere(this.#owner.silence.message);
+    if (this.#waiting >= this.#limits.mailboxCommandsMax) {
+      return { kind: 'busy', message: `${this.#owner.name()} has ${this.#limits.mailboxCommandsMax} commands waiting` };
+    }
+    if (this.#share.admit(bytes, finishesWork)) return undefined;
+    const { bytes: ofAll, bytesMax } = this.#budget;
+    const message = `commands of ${this.#share.bytes} bytes wait at ${this.#owner.name()}, of ${ofAll} bytes in this server, which takes ${bytesMax}`;
+    return { kind: 'busy', message };
+  }
+
+  /** The caller no longer waits. What is not decided leaves at once; else the core hears of it, behind the command. */
+  cancel(askId: number): void {
+    if (!this.#owner.accepting) return;
+    const undecided = this.#mailbox.take(askId) ?? this.#parking.take(askId);
+    if (undecided !== undefined) return this.#weighOut(undecided);
+    this.#mailbox.pushCancel(askId);
+    this.#runSoon();
+  }
+
+  /** The time by which commands are decided; timers of this partition go by it. */
+  nowMs(): number {
+    return this.#nowMs();
+  }
+
+  status(): PartitionStatus {
+    return this.#owner.status();
+  }
+
+  /** Decides what was accepted, commits it, lets the answers out, then lets go. New commands are refused at once. */
+  drain(): Promise<void> {
+    return this.#owner.drain();
+  }
+
+  /** Lets go at once, as a crash would. */
+  close(): void {
+    this.#owner.close();
+  }
+
+  // ── Commands ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #runSoon(): void {
+    if (this.#runScheduled || !this.#owner.serving) return;
+    this.#runScheduled = true;
+    this.#options.clock.soon(this.#runMailbox);
+  }
+
+  /** One turn: decides what waits, then lets out what may go and asks for what is missing. */
+  #run(): void {
+    this.#runScheduled = false;
+    if (!this.#owner.serving) return;
+    try {
+      this.#takeLoaded();
+      let decided = 0;
+      while (this.#owner.serving && this.#mailbox.length > 0 && !this.#backlogged && decided < this.#limits.turnCommandsMax) {
+        const mail = this.#mailbox.shift();
+        if (mail !== undefined) this.#take(mail);
+        decided += 1;
+      }
+      if (this.#mailbox.length > 0 && !this.#backlogged && !this.#runScheduled) {
+        this.#runScheduled = true;
+        this.#options.clock.after(0, this.#runMailbox);
+      }
+      this.#settleTurn();
+    } catch (error) {
+      this.#owner.fail(`a command could not be handled: ${errorText(error)}`, error);
+    }
+  }
+
+  #take(mail: Mail<Command>): void {
+    if (mail.kind === 'cancel') {
+      const parked = this.#parking.take(mail.askId);
+      if (parked === undefined) this.#cancel(mail.askId);
+      else this.#weighOut(parked);
+    } else if (!this.#park(mail)) {
+      this.#weighOut(mail);
+      this.#decide(mail);
+    }
+  }
+
+  /** True: it waits for its state, or is done with. */
+  #park(mail: CommandMail<Command>): boolean {
+    try {
+      return this.#parking.park(mail);
+    } catch (error) {
+      this.#weighOut(mail);
+      this.#undecided(mail, error);
+      return true;
+    }
+  }
+
+  /** It is decided, or will never be. */
+  #weighOut({ bytes }: CommandMail<Command>): void {
+    this.#share.giveBack(bytes);
+  }
+
+  /** First of all, so that order per key is kept; and through the prefetch again: what was loaded in doubt may be gone by now. */
+  #takeLoaded(): void {
+    // Doubt comes from the log, never out of a decision: once this partition no longer serves here, memory was dropped with all who wait.
+    for (const mail of this.#parking.takeLoaded()) if (this.#owner.serving) this.#take(mail);
+  }
+
+  #decide(mail: CommandMail<Command>): void {
+    const { askId, command } = mail;
+    let handled: Handled<Record, Reply, Effect>;
+    let encoded: EncodedRecord | undefined;
+    try {
+      handled = this.#core.handle(command, this.#nowMs(), askId);
+      encoded = this.#encode(handled);
+      if (this.#isTooLarge(encoded)) {
+        const instead = this.#core.tooLarge(command, this.#nowMs(), askId);
+        const encodedInstead = instead === undefined ? undefined : this.#encode(instead);
+        if (instead === undefined || this.#isTooLarge(encodedInstead)) return this.#refuse(mail, encoded);
+        this.#logger.warn('a record would be too large: decided otherwise', { ...this.#core.idsOf(command), bytes: sizeOf(encoded) });
+        handled = instead;
+        encoded = encodedInstead;
+      }
+    } catch (error) {
+      return this.#undecided(mail, error);
+    }
+    this.#apply(mail, handled, encoded);
+  }
+
+  #encode(handled: Handled<Record, Reply, Effect>): EncodedRecord | undefined {
+    return handled.kind === 'commit' ? this.#options.codec.encode(handled.record) : undefined;
+  }
+
+  #isTooLarge(encoded: EncodedRecord | undefined): boolean {
+    return encoded !== undefined && encoded.value.byteLength > this.#limits.recordBytesMax;
+  }
+
+  /** A bug of ours: this command fails, and nobody else. */
+  #undecided({ askId, command }: CommandMail<Command>, error: unknown): void {
+    const reason = errorText(error);
+    this.#logger.error('a command could not be decided', {
+      ...this.#core.idsOf(command),
+      error: error instanceof Error ? error : reason,
+    });
+    if (askId !== NOBODY) this.#options.asks.fail(askId, internalError(reason));
+    this.#shell.undecided(askId, command, reason);
+  }
+
+  #refuse({ askId, command }: CommandMail<Command>, encoded: EncodedRecord | undefined): void {
+    const message = `the record of this command would have ${sizeOf(encoded)} bytes, more than ${this.#limits.recordBytesMax}`;
+    this.#logger.warn('command refused: too large', { ...this.#core.idsOf(command), bytes: sizeOf(encoded) });
+    if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'tooLarge', message });
+    this.#shell.undecided(askId, command, message);
+  }
+
+  #cancel(askId: number): void {
+    let handled: Handled<Record, Reply, Effect>;
+    let encoded: EncodedRecord | undefined;
+    try {
+      handled = this.#core.cancel(askId, this.#nowMs());
+      encoded = this.#encode(handled);
+    } catch (error) {
+      // Whoever waited is gone: what is left of the wait ends with its deadline.
+      return this.#logger.error('a cancellation could not be decided', { error: error instanceof Error ? error : String(error) });
+    }
+    this.#apply({ askId, bytes: 0, command: undefined }, handled, encoded);
+  }
+
+  /** From here on it has happened. */
+  #apply(
+    { askId, bytes, command }: Pick<CommandMail<Command | undefined>, 'askId' | 'bytes' | 'command'>,
+    handled: Handled<Record, Reply, Effect>,
+    encoded: EncodedRecord | undefined,
+  ): void {
+    if (encoded !== undefined) this.#owner.wrote(encoded.timeMs);
+    this.#core.accept(handled);
+    this.#shell.accepted(command, encoded !== undefined);
+    switch (handled.kind) {
+      case 'commit':
+        assert(encoded !== undefined, 'a record is encoded before it is accepted');
+        this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects, bytes);
+        return this.#owner.silence.begins();
+      case 'answer':
+        this.#window.hold(askId, handled.reply, handled.effects, bytes);
+        return this.#owner.silence.begins();
+      case 'wait':
+        if (handled.barrier) {
+          this.#window.hold(NOBODY, undefined, handled.effects, bytes);
+          return this.#owner.silence.begins();
+        }
+        for (const effect of handled.effects) this.#shell.act(effect);
+        return;
+      default:
+        return unreachable(handled);
+    }
+  }
+
+  #nowMs(): number {
+    return this.#owner.nowMs();
+  }
+
+  /** What follows every change: releases, asks to append, asks for proof. */
+  #settleTurn(): void {
+    if (!this.#owner.serving) return;
+    this.#owner.append();
+    this.#release(this.#owner.stopped);
+    if (!this.#owner.serving) return;
+    this.#owner.proveReads();
+    if (this.#parking.hasLoaded || (this.#mailbox.length > 0 && !this.#backlogged)) this.#runSoon();
+    this.#owner.endIfDrained();
+  }
+
+  // ── A log that does not answer ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  #release(stopped: () => boolean): void {
+    const { held } = this.#window;
+    this.#window.release(this.#whole, stopped);
+    if (stopped()) return;
+    const { silence, serving, awaitsLog } = this.#owner;
+    if (this.#window.held === 0 && serving && !awaitsLog) silence.ends();
+    else if (this.#window.held < held) {
+      silence.ends();
+      silence.begins();
+    }
+  }
+
+  /**
+   * Memory stays, and what is decided is committed once the log answers: whoever waits for that cannot be told what will be. Whatever is
+   * not decided is refused, as is what is asked from now on. The actor's own commands wait.
+   */
+  #refuseWhileSilent(message: string, seconds: number): void {
+    // The log itself tells people about its outages, for all partitions together.
+    this.#logger.debug('the log does not answer, whoever waits is told', { seconds });
+    for (const askId of this.#window.waitingAsks()) this.#options.asks.fail(askId, { kind: 'unavailable', message });
+    const undecided = this.#takeUndecided();
+    for (const mail of undecided) this.#weighOut(mail);
+    this.#refuseAll(undecided, message);
+  }
+
+  /** What somebody waits for and nothing has happened of. */
+  #takeUndecided(): readonly CommandMail<Command>[] {
+    return [...this.#mailbox.takeAsks(), ...this.#parking.takeAsks()];
+  }
+
+  #refuseAll(undecided: readonly CommandMail<Command>[], message: string): void {
+    if (undecided.length === 0) return;
+    const notHere = this.notHere(message);
+    for (const { askId } of undecided) this.#options.asks.fail(askId, notHere);
+  }
+
+  // ── For the owner of the journal ───────────────────────────────────────────────────────────────────────────────────────────
+
+  #owned(): OwnedMemory {
+    return {
+      create: () => this.#create(),
+      fold: (record) => this.#fold(record),
+      activated: (epoch) => this.#activated(epoch),
+      drop: (message) => this.#drop(message),
+      seal: (epoch, sequence) => this.#window.seal(epoch, sequence),
+      committed: (count, baseOffset) => this.#window.committed(count, baseOffset),
+      release: (stopped) => this.#release(stopped),
+      logSilent: (message, seconds) => this.#refuseWhileSilent(message, seconds),
+      settleTurn: () => this.#settleTurn(),
+      openRecords: () => this.#window.openRecords,
+      waitingMark: () => this.#window.waitingMark,
+      drained: () => this.#window.empty && this.#waiting === 0,
+    };
+  }
+
+  #create(): void {
+    this.#tenure = new Tenure(this, this.#options.clock);
+    this.#memory = this.#options.create(this.#tenure);
+  }
+
+  #fold(record: StoredRecord): void {
+    const { core, subscribers } = this.#whole;
+    const decoded = this.#options.codec.decode(record.value, record.schema);
+    core.evolve(decoded);
+    for (const subscriber of subscribers) subscriber.committed(decoded, record.offset, true);
+  }
+
+  #activated(epoch: number): void {
+    this.#tenure?.begin();
+    this.#shell.activated(epoch);
+  }
+
+  #drop(message: string): void {
+    const memory = this.#memory;
+    const undecided = this.#takeUndecided();
+    this.#memory = undefined;
+    this.#mailbox.clear();
+    this.#parking.clear();
+    this.#window = new CommitWindow(this.#owner.barrier, this.#share);
+    this.#share.giveBackAll();
+    this.#owner.silence.close();
+    this.#tenure?.end();
+    memory?.shell.deactivated();
+    this.#refuseAll(undecided, message);
+    this.#options.asks.abandon(message);
+  }
+
+  // ── Helpers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get #whole(): PartitionMemory<Command, Reply, Record, Effect> {
+    assert(this.#memory !== undefined, 'there is memory while commands are decided or records folded');
+    return this.#memory;
+  }
+
+  get #core(): PartitionCore<Command, Reply, Record, Effect> {
+    return this.#whole.core;
+  }
+
+  get #shell(): PartitionShell<Command, Reply, Effect> {
+    return this.#whole.shell;
+  }
+
+  get #backlogged(): boolean {
+    return (
+      this.#window.openBytes >= this.#limits.openBytesMax ||
+      this.#window.openRecords >= this.#limits.openRecordsMax ||
+      this.#window.held >= this.#limits.heldMax
+    );
+  }
+
+  /** Commands that are accepted and not decided. */
+  get #waiting(): number {
+    return this.#mailbox.length + this.#parking.count;
+  }
+}
+
+function sizeOf(encoded: EncodedRecord | undefined): number {
+  return encoded?.value.byteLength ?? 0;
+}

@@ -1,0 +1,796 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { isAskFailure } from '../../../src/actors/asks/asks.ts';
+import { CommandBudget } from '../../../src/actors/partition/command-budget.ts';
+import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
+import { defaultPartitionLimits } from '../../../src/actors/partition/partition-limits.ts';
+import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
+import type { Registry } from '../../../src/actors/history/history-memory.ts';
+import { LogError } from '../../../src/actors/log.ts';
+import { Router, type HistoryAnswer } from '../../../src/actors/asks/router.ts';
+import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
+import { CLOCK_CHECK_MS } from '../../../src/actors/wall-alarm.ts';
+import type { HistoryRequest, ReadHistory, RunKey, StartAttributes, StartWorkflow } from '../../../src/history/commands.ts';
+import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
+import { defaultHistoryLimits, type HistoryLimits } from '../../../src/history/limits.ts';
+import type { HistoryReply, StartedWorkflowTask } from '../../../src/history/replies.ts';
+import { historyShardOf } from '../../../src/kernel/shard.ts';
+import type { DispatchQuery } from '../../../src/matching/commands.ts';
+import { matchingLimits } from '../../../src/matching/limits.ts';
+import { noPoller, tooManyQueries } from '../../../src/matching/rejections.ts';
+import type { MatchingRejected, QueryAnswer, StickyUnavailable } from '../../../src/matching/replies.ts';
+import type { MatchingTask } from '../../../src/matching/tasks.ts';
+import { createLogger } from '../../../src/observability/logger.ts';
+import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
+import { historyWire } from '../../../src/topics/codec/history-wire.ts';
+import { encodeFields } from '../../../src/wire/fields.ts';
+import { encodePayload } from '../../../src/wire/generated/lean/common.ts';
+import { namespace } from '../../grpc/stub-ports.ts';
+import { completion } from '../../history/completion.ts';
+import { namespaceId, startAttributes, startChild, terminateWorkflow } from '../../history/shard-under-test.ts';
+import { FAR_AWAY_MS } from '../far-away.ts';
+import { HandClock } from '../../support/hand-clock.ts';
+import { jsonClaims } from '../ledger.ts';
+import { MemoryLog } from '../memory-log.ts';
+import { turns, until } from '../../support/event-loop.ts';
+
+const topic = 'test.history';
+const layout = { historyShards: 2, matchingPartitions: 1, taskQueuePartitions: 1 };
+
+type BenchOptions = {
+  readonly log?: MemoryLog | undefined;
+  readonly cacheBytesMax?: number | undefined;
+  readonly wire?: typeof historyWire;
+  readonly codec?: typeof historyCodec;
+  readonly budget?: CommandBudget;
+  readonly limits?: Partial<HistoryLimits>;
+};
+
+/** Shard 1 with a matching host that takes every task, and with a shard 2 that waits for the test. */
+class Bench {
+  readonly log: MemoryLog;
+  readonly clock = new HandClock();
+  readonly router = new Router(systemClock);
+  readonly shard: HistoryShard;
+  readonly offered: MatchingTask[] = [];
+  /** In the log for people. */
+  readonly errors: string[] = [];
+  readonly asked: { readonly askId: number; readonly command: HistoryRequest }[] = [];
+  readonly answer: (askId: number, reply: HistoryReply) => void;
+  /** What this process has folded of it; it has no namespaces. */
+  readonly registry: { view: Registry['view'] } = { view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } };
+  /** What matching answers to a query; undefined: it is silent. */
+  onQuery: (query: DispatchQuery) => QueryAnswer | StickyUnavailable | MatchingRejected | undefined = () => ({ kind: 'stickyUnavailable' });
+
+  constructor({ log = new MemoryLog(), cacheBytesMax = 1024 * 1024, wire = historyWire, ...given }: BenchOptions = {}) {
+    const { codec = historyCodec, budget = new CommandBudget(), limits = {} } = given;
+    this.log = log;
+    const matching = this.router.matching.sink(0);
+    this.router.matching.attach(0, {
+      submit: (askId, request) => {
+        if ('task' in request) this.offered.push(request.task);
+        systemClock.soon(() => {
+          const answer = request.kind === 'dispatchQuery' ? this.onQuery(request) : ({ kind: 'done' } as const);
+          if (answer !== undefined) matching.answer(askId, answer);
+        });
+        return undefined;
+      },
+      cancel: () => {},
+    });
+    const other = this.router.history.sink(2);
+    this.answer = (askId, reply) => void other.answer(askId, reply);
+    this.router.history.attach(2, {
+      submit: (askId, command) => {
+        this.asked.push({ askId, command });
+        return undefined;
+      },
+      cancel: () => {},
+    });
+    this.shard = new HistoryShard({
+      shard: 1,
+      topic,
+      owner: 'test',
+      log,
+      codec,
+      claims: jsonClaims,
+      wire,
+      limits: { ...defaultHistoryLimits, ...limits },
+      registry: this.registry,
+      cacheBytesMax,
+      layout,
+      router: this.router,
+      sink: this.router.history.sink(1),
+      clock: this.clock,
+      random: systemRandom,
+      logger: createLogger({ level: 'error', format: 'text', write: (line) => void this.errors.push(line), nowMs: () => 0 }),
+      onStatus: () => {},
+      budget,
+    });
+    this.router.history.attach(1, this.shard);
+  }
+
+  async started(): Promise<this> {
+    this.shard.actor.start();
+    await until(() => this.shard.actor.status().state === 'active');
+    return this;
+  }
+
+  ask<Command extends HistoryRequest>(command: Command): Promise<HistoryAnswer<Command>> {
+    return new Promise((resolve) => void this.router.askHistory(1, command, FAR_AWAY_MS, resolve));
+  }
+
+  async start(workflowId: string, startDelayMs = 0, change: Partial<StartAttributes> = {}): Promise<RunKey> {
+    const reply = await this.ask({
+      kind: 'startWorkflow',
+      key: { namespaceId, workflowId, runId: '' },
+      namespace: 'ns',
+      newRunId: systemRandom.nonce(),
+      requestId: systemRandom.nonce(),
+      policies: { reusePolicy: 1, conflictPolicy: 1 },
+      parent: undefined,
+      onConflict: undefined,
+      start: startAttributes({ startDelayMs, ...change }),
+    });
+    if (reply.kind !== 'started') throw new Error(`not started: ${JSON.stringify(reply)}`);
+    return { namespaceId, workflowId, runId: reply.runId };
+  }
+
+  async read(key: RunKey, range: Omit<ReadHistory, 'kind' | 'key'>): Promise<readonly Uint8Array[]> {
+    const reply = await this.ask({ kind: 'readHistory', key, ...range });
+    if (reply.kind !== 'historyPage') throw new Error(`no page: ${JSON.stringify(reply)}`);
+    return reply.events;
+  }
+
+  async eventsOf(key: RunKey): Promise<number> {
+    return (await this.read(key, page)).length;
+  }
+
+  /** As many reads as the mailbox holds, before any of them is looked at. */
+  fillMailbox(key: RunKey): void {
+    for (let count = 0; count < defaultPartitionLimits.mailboxCommandsMax; count++) void this.ask({ kind: 'describeWorkflow', key });
+  }
+
+  async lastEventId(key: RunKey): Promise<number> {
+    const reply = await this.ask({ kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false });
+    return isAskFailure(reply) || reply.kind === 'rejected' ? 0 : reply.lastEventId;
+  }
+}
+
+const benches: Bench[] = [];
+afterEach(async () => {
+  for (const { shard, router } of benches.splice(0)) {
+    await shard.actor.drain();
+    router.close();
+  }
+});
+
+async function open(log?: MemoryLog, cacheBytesMax?: number): Promise<Bench> {
+  return await openWith({ log, cacheBytesMax });
+}
+
+async function openWith(options: BenchOptions): Promise<Bench> {
+  const bench = new Bench(options);
+  benches.push(bench);
+  return await bench.started();
+}
+
+const childIds = Array.from({ length: 100 }, (_, index) => `child-${index}`).filter(
+  (workflowId) => historyShardOf(namespaceId, workflowId, layout.historyShards) === 2,
+);
+const [childId] = childIds;
+
+describe('timers of a shard', () => {
+  test('that are due together are decided together, and go into one append', async () => {
+    const bench = await open();
+    const count = 50;
+    for (let index = 0; index < count; index++) await bench.start(`wf-${index}`, 1_000);
+    bench.log.held = true;
+    const before = bench.log.appends;
+    bench.clock.advance(1_000);
+    await turns(3 * count);
+    bench.log.letGo();
+    await until(() => bench.offered.length === count);
+    expect(bench.log.appends - before).toBeLessThan(5);
+  });
+
+  test('fire although the mailbox was full when their time came, and nothing is written afterwards', async () => {
+    const bench = await open();
+    const key = await bench.start('wf', 1_000);
+    bench.fillMailbox(key);
+    bench.clock.advance(1_000);
+    await turns(200);
+    bench.clock.advance(1_000);
+    await turns(20);
+    expect(bench.offered).toHaveLength(1);
+  });
+
+  test('fire although the clock went back before they were decided', async () => {
+    const bench = await open();
+    await bench.start('wf', 60_000);
+    bench.clock.advance(60_000);
+    bench.clock.wallAheadMs -= 10_000;
+    await turns(20);
+    expect(bench.offered).toEqual([]);
+    bench.clock.advance(10_000);
+    await turns(20);
+    expect(bench.offered).toHaveLength(1);
+  });
+});
+
+describe('an hour that passes on the wall clock alone, as in a suspend', () => {
+  test('makes timers late by half a minute at most', async () => {
+    const bench = await open();
+    await bench.start('wf', 3_600_000);
+    bench.clock.advance(1_000);
+    bench.clock.wallAheadMs += 3_600_000;
+    bench.clock.advance(CLOCK_CHECK_MS);
+    await turns(20);
+    expect(bench.offered).toHaveLength(1);
+  });
+
+  test('does not let a timer of two hours fire early', async () => {
+    const bench = await open();
+    await bench.start('wf', 7_200_000);
+    bench.clock.wallAheadMs += 3_600_000;
+    for (let minutes = 0; minutes < 59; minutes++) {
+      bench.clock.advance(60_000);
+      await turns(2);
+    }
+    expect(bench.offered).toEqual([]);
+    bench.clock.advance(60_000);
+    await turns(20);
+    expect(bench.offered).toHaveLength(1);
+  });
+});
+
+describe('a clock that is set back by an hour', () => {
+  test('neither stops timers nor lets them fire early', async () => {
+    const bench = await open();
+    await bench.start('before', 1_000);
+    bench.clock.wallAheadMs -= 3_600_000;
+    await bench.start('after', 1_000);
+    for (let tenths = 0; tenths < 9; tenths++) {
+      bench.clock.advance(100);
+      await turns(5);
+    }
+    expect(bench.offered).toEqual([]);
+    for (let tenths = 0; tenths < 4; tenths++) {
+      bench.clock.advance(100);
+      await turns(5);
+    }
+    expect(bench.offered.map(({ key }) => key.workflowId)).toEqual(['before', 'after']);
+  });
+
+  test('nor does it after a restart', async () => {
+    const first = await open();
+    await first.start('wf', 1_000);
+    await first.shard.actor.drain();
+    const second = new Bench({ log: first.log });
+    benches.push(second);
+    second.clock.wallAheadMs -= 3_600_000;
+    await second.started();
+    for (let tenths = 0; tenths < 12; tenths++) {
+      second.clock.advance(100);
+      await turns(5);
+    }
+    expect(second.offered).toHaveLength(1);
+  });
+});
+
+test('what no journal can hold fails its caller alone', async () => {
+  const bench = await open();
+  const start = {
+    kind: 'startWorkflow',
+    key: { namespaceId, workflowId: 'odd', runId: '' },
+    namespace: 'ns',
+    newRunId: systemRandom.nonce(),
+    requestId: systemRandom.nonce(),
+    policies: { reusePolicy: 1, conflictPolicy: 1 },
+    parent: undefined,
+    onConflict: undefined,
+  } as const;
+  const odd: readonly Partial<StartAttributes>[] = [
+    { executionTimeoutMs: 9_007_199_254_740_000 },
+    { runTimeoutMs: Infinity },
+    { startDelayMs: Number.NaN },
+  ];
+  for (const change of odd) {
+    const request = { ...start, start: startAttributes(change) };
+    // Not by way of the router: what cannot be journaled could not travel either.
+    const answer = await new Promise<HistoryAnswer<StartWorkflow>>((resolve) => {
+      bench.router.history.ask(1, request, FAR_AWAY_MS, resolve);
+    });
+    expect([Object.keys(change), answer.kind]).toEqual([Object.keys(change), 'internal']);
+  }
+  expect([bench.shard.actor.status().state, bench.shard.runsAside]).toEqual(['active', 0]);
+  const key = await bench.start('odd');
+  expect(await bench.lastEventId(key)).toBe(2);
+});
+
+describe('a timer that cannot be decided', () => {
+  /** The first workflow task of a workflow with this task timeout cannot be written: a bug of ours, planted. */
+  const brokenTimeoutMs = 7_777;
+  const brokenWire: typeof historyWire = {
+    ...historyWire,
+    encodeEvent(event) {
+      const breaks = event.type === 'workflowTaskScheduled' && event.attributes.startToCloseTimeoutMs === brokenTimeoutMs;
+      if (breaks) throw new RangeError('planted');
+      return historyWire.encodeEvent(event);
+    },
+  };
+
+  async function openBroken(log?: MemoryLog): Promise<Bench> {
+    return await openWith({ log, wire: brokenWire });
+  }
+
+  async function pass(bench: Bench, ms: number): Promise<void> {
+    for (let leftMs = ms; leftMs > 0; leftMs -= 100) {
+      bench.clock.advance(Math.min(leftMs, 100));
+      await turns(5);
+    }
+  }
+
+  test('lets others fire, is tried again, and in the end its workflow is put aside: readable, counted, and it can be terminated', async () => {
+    const bench = await openBroken();
+    const broken = await bench.start('broken', 1_000, { taskTimeoutMs: brokenTimeoutMs });
+    await bench.start('sound', 1_100);
+    await pass(bench, 1_200);
+    expect(bench.offered.map(({ key }) => key.workflowId)).toEqual(['sound']);
+    expect([bench.shard.actor.status().state, bench.shard.runsAside]).toEqual(['active', 0]);
+
+    await pass(bench, 5_000);
+    expect([bench.shard.actor.status().state, bench.shard.runsAside]).toEqual(['active', 1]);
+    const told = ({ errors }: Bench): string[] => errors.filter((line) => line.includes('a workflow was put aside'));
+    expect(told(bench)).toEqual([expect.stringMatching(/broken.*failedCommand=fireTimer/)]);
+    expect(await bench.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({
+      status: 1,
+      aside: { failedCommand: 'fireTimer', reason: 'RangeError: planted' },
+    });
+    // Every other one who wants something of it gets an answer of their own.
+    const signalled = await bench.ask({
+      kind: 'requestCancelWorkflow',
+      key: broken,
+      firstExecutionRunId: '',
+      cause: '',
+      identity: '',
+      requestId: '',
+      links: [],
+      external: undefined,
+      childOf: undefined,
+    });
+    expect(signalled).toMatchObject({ kind: 'internal' });
+
+    await bench.shard.actor.drain();
+    const second = await openBroken(bench.log);
+    await pass(second, 10_000);
+    expect([second.shard.actor.status().state, second.shard.runsAside]).toEqual(['active', 1]);
+    expect(told(second), 'whoever put it aside has told').toEqual([]);
+    expect(await second.ask(terminateWorkflow({ key: broken }))).toEqual({ kind: 'done' });
+    expect(second.shard.runsAside).toBe(0);
+    expect(await second.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({ status: 5, aside: undefined });
+    second.clock.advance(73 * 3_600_000);
+    await pass(second, 1_000);
+    expect(await second.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
+  });
+});
+
+test('a workflow task that cannot be started is asked for a few times, then its workflow is put aside', async () => {
+  const identity = 'poison';
+  const brokenWire: typeof historyWire = {
+    ...historyWire,
+    encodeEvent(event) {
+      if (event.type === 'workflowTaskStarted' && event.attributes.identity === identity) throw new RangeError('planted');
+      return historyWire.encodeEvent(event);
+    },
+  };
+  const bench = await openWith({ wire: brokenWire });
+  await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  const [offered] = bench.offered;
+  if (offered === undefined) throw new Error('offered just now');
+  const { key, scheduledEventId, stamp } = offered;
+  const taskQueue = { name: 'queue', kind: 1, normalName: '' };
+  const start = { kind: 'startWorkflowTask', key, scheduledEventId, stamp, pollRequestId: 'p', identity, taskQueue } as const;
+  for (let attempt = 0; attempt < 5; attempt++) expect(await bench.ask(start)).toMatchObject({ kind: 'internal' });
+  expect(await bench.ask(start), 'matching drops it').toMatchObject({ rejection: { reason: 'task-not-found' } });
+  expect(bench.shard.runsAside).toBe(1);
+});
+
+describe('the outbox of a shard', () => {
+  test('a run that is taken back tells its parent once', async () => {
+    const bench = await open();
+    const parent = { namespaceId, workflowId: childId ?? '', runId: 'parent-run' };
+    const reply = await bench.ask({
+      kind: 'startWorkflow',
+      key: { namespaceId, workflowId: 'wf', runId: '' },
+      namespace: 'ns',
+      newRunId: systemRandom.nonce(),
+      requestId: systemRandom.nonce(),
+      policies: { reusePolicy: 1, conflictPolicy: 1 },
+      parent: { ...parent, namespace: 'ns', initiatedEventId: 5, rootWorkflowId: parent.workflowId, rootRunId: parent.runId },
+      onConflict: undefined,
+      start: startAttributes({}),
+    });
+    if (reply.kind !== 'started') throw new Error('not started');
+    const key = { namespaceId, workflowId: 'wf', runId: reply.runId };
+    bench.shard.actor.submitOwn({ kind: 'putAside', key, failedCommand: 'fireTimer', taskId: 0, reason: 'planted' });
+    await until(() => bench.shard.runsAside === 1);
+    expect(await bench.ask(terminateWorkflow({ key: key }))).toEqual({ kind: 'done' });
+    await turns(20);
+    expect(bench.asked.map(({ command }) => command.kind)).toEqual(['recordChildClosed']);
+  });
+
+  test('the answer of another shard is kept while the mailbox is full', async () => {
+    const bench = await open();
+    const key = await bench.start('wf');
+    await until(() => bench.offered.length === 1);
+    const task = await startedTask(bench);
+    await complete(bench, task, [startChild({ workflowId: childId ?? '', namespaceId })]);
+    await until(() => bench.asked.length === 1);
+    const before = await bench.lastEventId(key);
+    bench.fillMailbox(key);
+    for (const { askId } of bench.asked) {
+      bench.answer(askId, { kind: 'started', runId: systemRandom.nonce(), firstExecutionRunId: 'first', started: true, status: 1 });
+    }
+    await turns(200);
+    bench.clock.advance(1_000);
+    await turns(20);
+    // ChildWorkflowExecutionStarted, WorkflowTaskScheduled
+    expect(await bench.lastEventId(key)).toBe(before + 2);
+  });
+});
+
+test('tasks that ended without a record are journaled to the last one, however few of them one record takes', async () => {
+  const bench = await openWith({ limits: { finishedTasksPerRecordMax: 2 } });
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  const children = Array.from({ length: 5 }, (_, index) => startChild({ workflowId: childIds[index] ?? '', namespaceId }));
+  await complete(bench, await startedTask(bench), children);
+  await until(() => bench.asked.length === 5);
+  expect(await bench.ask(terminateWorkflow({ key: key }))).toEqual({ kind: 'done' });
+  // Nothing follows from it for a parent that has closed, but that these tasks are over.
+  for (const { askId } of bench.asked) {
+    bench.answer(askId, { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'there is none' } });
+  }
+  for (let second = 0; second < 10; second++) {
+    await turns(20);
+    bench.clock.advance(1_000);
+  }
+  const flushed = bench.log.records({ topic, partition: 0 }).filter(({ type }) => type === 'TasksFinished');
+  expect(flushed.map(({ value, schema }) => historyCodec.decode(value, schema).finishedTaskIds.length)).toEqual([2, 2, 1]);
+});
+
+test('finished tasks that cannot be journaled are tried again ever more slowly', async () => {
+  const brokenCodec: typeof historyCodec = {
+    ...historyCodec,
+    encode(record) {
+      if (record.runs.length === 0) throw new RangeError('planted');
+      return historyCodec.encode(record);
+    },
+  };
+  const bench = await openWith({ codec: brokenCodec });
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  await complete(bench, await startedTask(bench), [startChild({ workflowId: childId ?? '', namespaceId })]);
+  await until(() => bench.asked.length === 1);
+  expect(await bench.ask(terminateWorkflow({ key }))).toEqual({ kind: 'done' });
+  bench.answer(bench.asked[0]?.askId ?? 0, { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'there is none' } });
+  for (let tenth = 0; tenth < 150; tenth++) {
+    await turns(5);
+    bench.clock.advance(100);
+  }
+  // After 1 s, and then after pauses of 0.2, 0.4, … 6.4 s.
+  expect(bench.errors).toHaveLength(7);
+  expect(bench.errors[0]).toContain('flushFinishedTasks');
+});
+
+test('queries that wait for a log that does not answer stay in the budget', async () => {
+  const queryBytes = 256 * 1024;
+  const budget = new CommandBudget(64 * queryBytes, 32 * queryBytes);
+  const log = new MemoryLog({ exclusive: false });
+  const bench = await openWith({ log, budget });
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  await complete(bench, await startedTask(bench), []);
+  const answered = Promise.withResolvers<void>();
+  const end = log.end.bind(log);
+  log.end = (partition) => answered.promise.then(() => end(partition));
+  const answers: string[] = [];
+  for (let index = 0; index < 100; index++) {
+    const query = { queryId: `${index}`, query: new Uint8Array(queryBytes), rejectCondition: 0, deadlineMs: FAR_AWAY_MS };
+    void bench.ask({ kind: 'queryWorkflow', key, ...query }).then(({ kind }) => answers.push(kind));
+    await turns(2);
+  }
+  answered.resolve();
+  await until(() => budget.bytes === 0);
+  expect(answers.filter((kind) => kind === 'busy').length).toBeGreaterThan(60);
+});
+
+test('a query that waits for a log that does not answer hears so', async () => {
+  const log = new MemoryLog({ exclusive: false });
+  const bench = await open(log);
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  await complete(bench, await startedTask(bench), []);
+  const answered = Promise.withResolvers<void>();
+  const end = log.end.bind(log);
+  log.end = (partition) => answered.promise.then(() => end(partition));
+  const query = { kind: 'queryWorkflow', key, queryId: 'q', query: Uint8Array.of(1), rejectCondition: 0, deadlineMs: FAR_AWAY_MS } as const;
+  let answer: HistoryAnswer<typeof query> | undefined;
+  void bench.ask(query).then((given) => (answer = given));
+  await turns(5);
+  bench.clock.advance(3_000);
+  await turns(5);
+  expect(answer).toEqual({ kind: 'unavailable', message: expect.stringContaining('has had no answer from its log for 3 s') });
+  answered.resolve();
+  await turns(5);
+  expect(await bench.ask({ ...query, queryId: 'next' })).toMatchObject({ kind: 'rejected', rejection: { reason: 'failed-precondition' } });
+});
+
+test('an hour in doubt makes no work of its own', async () => {
+  const budget = new CommandBudget();
+  const bench = await openWith({ budget });
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  await complete(bench, await startedTask(bench), [startChild({ workflowId: childId ?? '', namespaceId })]);
+  await until(() => bench.asked.length === 1);
+  expect(await bench.ask(terminateWorkflow({ key: key }))).toEqual({ kind: 'done' });
+  const [asked] = bench.asked;
+  bench.log.held = true;
+  const waiting = bench.start('in doubt').catch(() => undefined);
+  await turns(5);
+  bench.answer(asked?.askId ?? 0, { kind: 'rejected', rejection: { reason: 'workflow-not-found', message: 'there is none' } });
+  await turns(5);
+  bench.log.unknown = true;
+  bench.log.letGo();
+  await until(() => bench.shard.actor.status().state === 'claiming');
+  bench.log.held = true;
+  const advance = (seconds: number): void => {
+    for (let second = 0; second < seconds; second++) bench.clock.advance(1_000);
+  };
+  advance(5);
+  const { bytes } = budget;
+  advance(3_600);
+  expect(budget.bytes).toBe(bytes);
+  await waiting;
+});
+
+test.each([
+  [noPoller, 'failed-precondition'],
+  [tooManyQueries(matchingLimits), 'busy-workflow'],
+] as const)('a query that its queue refuses ($rejection.reason) is answered with what callers make of that', async (refusal, reason) => {
+  const bench = await open(new MemoryLog());
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  await bench.ask(completion(await startedTask(bench), []));
+  bench.onQuery = () => refusal;
+  const query = { kind: 'queryWorkflow', key, queryId: 'q', query: Uint8Array.of(1), rejectCondition: 0, deadlineMs: FAR_AWAY_MS } as const;
+  const { message } = refusal.rejection;
+  expect(await bench.ask(query)).toEqual({ kind: 'rejected', rejection: { reason, message } });
+});
+
+test.each([
+  ['', 0],
+  [', though the records are ahead of a clock that was set back', 3_600_000],
+])('a query that no sticky worker takes is answered by another, and stickiness ends%s', async (_, setBackMs) => {
+  const bench = await open(new MemoryLog());
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5000 };
+  expect(await bench.ask({ ...completion(await startedTask(bench), []), sticky })).toMatchObject({ kind: 'workflowTaskCompleted' });
+  const tried: string[] = [];
+  bench.onQuery = ({ queue }) => {
+    tried.push(`${queue.kind} ${queue.name}`);
+    if (queue.kind === 'sticky') return { kind: 'stickyUnavailable' };
+    return { kind: 'queryAnswer', result: { answered: true, answer: Uint8Array.of(7), errorMessage: '', failure: undefined } };
+  };
+  bench.clock.wallAheadMs -= setBackMs;
+  const deadlineMs = bench.clock.wallMs() + 3_000_000;
+  const query = { kind: 'queryWorkflow', key, queryId: 'q', query: Uint8Array.of(1), rejectCondition: 0, deadlineMs } as const;
+  expect(await bench.ask(query)).toEqual({ kind: 'queryAnswered', answer: Uint8Array.of(7) });
+  expect(tried).toEqual(['sticky sticky', 'normal queue']);
+  expect(await bench.ask({ ...query, queryId: 'next' })).toMatchObject({ kind: 'queryAnswered' });
+  expect(tried).toEqual(['sticky sticky', 'normal queue', 'normal queue']);
+});
+
+test('a query whose sticky queue is on a host that never answers goes to the normal queue, and so do the next ones', async () => {
+  const bench = await open(new MemoryLog());
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  const sticky = { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 50 };
+  await bench.ask({ ...completion(await startedTask(bench), []), sticky });
+  bench.onQuery = ({ queue }) =>
+    queue.kind === 'sticky'
+      ? undefined
+      : { kind: 'queryAnswer', result: { answered: true, answer: Uint8Array.of(7), errorMessage: '', failure: undefined } };
+  const deadlineMs = bench.clock.wallMs() + 60_000;
+  const query = { kind: 'queryWorkflow', key, queryId: 'q', query: Uint8Array.of(1), rejectCondition: 0, deadlineMs } as const;
+  expect(await bench.ask(query)).toEqual({ kind: 'queryAnswered', answer: Uint8Array.of(7) });
+  const tried: string[] = [];
+  bench.onQuery = ({ queue }) => {
+    tried.push(queue.kind);
+    return { kind: 'stickyUnavailable' };
+  };
+  await bench.ask({ ...query, queryId: 'next' });
+  expect(tried).toEqual(['normal']);
+});
+
+test('a query in a start delay that it outlasts waits, though the records are ahead of a clock that was set back', async () => {
+  const bench = await open(new MemoryLog());
+  await bench.start('before');
+  bench.clock.wallAheadMs -= 3_600_000;
+  const key = await bench.start('wf', 0, { startDelayMs: 1_000 });
+  const ask = (queryId: string, waitMs: number): ReturnType<typeof bench.ask> => {
+    const deadlineMs = bench.clock.wallMs() + waitMs;
+    return bench.ask({ kind: 'queryWorkflow', key, queryId, query: Uint8Array.of(1), rejectCondition: 0, deadlineMs });
+  };
+  expect(await ask('short', 500)).toMatchObject({ rejection: { message: 'Workflow task is not scheduled yet.' } });
+  const answers: unknown[] = [];
+  void ask('long', 10_000).then((answer) => answers.push(answer));
+  // Behind it, so it has been decided by then.
+  await bench.ask({ kind: 'describeWorkflow', key });
+  expect(answers).toEqual([]);
+});
+
+test('a completion is decided with the search attributes that are registered where its shard is', async () => {
+  const bench = await open(new MemoryLog());
+  const key = await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  const upsert: WorkflowCommand = {
+    type: 'upsertWorkflowSearchAttributes',
+    userMetadata: undefined,
+    attributes: { searchAttributes: encodeFields(new Map([['Fresh', keyword('new')]])) },
+  };
+  const completing = { ...completion(await startedTask(bench), [upsert]), registryPosition: 3 };
+
+  // The asker knows more than this process: nothing is judged by the older view.
+  expect(await bench.ask(completing)).toMatchObject({ kind: 'notHere' });
+  expect(await bench.ask({ kind: 'describeWorkflow', key })).toMatchObject({ historyLength: 3 });
+
+  const registered = { ...namespace('ns'), searchAttributeTypes: new Map([['Fresh', 2]]) };
+  bench.registry.view = { ...bench.registry.view, position: 3, namespaceById: (id) => (id === namespaceId ? registered : undefined) };
+  expect(await bench.ask(completing)).toMatchObject({ kind: 'workflowTaskCompleted' });
+  const description = await bench.ask({ kind: 'describeWorkflow', key });
+  expect(description).toMatchObject({ searchAttributes: encodeFields(new Map([['Fresh', keyword('new')]])) });
+});
+
+test.each([
+  ['There', { kind: 'workflowTaskCompleted' }],
+  ['Here', { rejection: { message: expect.stringContaining('Here') as string } }],
+])('a child in another namespace is judged by what is registered there: %s', async (name, verdict) => {
+  const bench = await open(new MemoryLog());
+  await bench.start('wf');
+  await until(() => bench.offered.length === 1);
+  const here = { ...namespace('ns'), searchAttributeTypes: new Map([['Here', 2]]) };
+  const there = { ...namespace('there'), searchAttributeTypes: new Map([['There', 2]]) };
+  bench.registry.view = { ...bench.registry.view, namespaceById: (id) => [here, there].find((each) => each.id === id) };
+  const searchAttributes = encodeFields(new Map([[name, keyword('new')]]));
+  const child = startChild({ namespace: there.name, namespaceId: there.id, searchAttributes });
+  expect(await bench.ask(completion(await startedTask(bench), [child]))).toMatchObject(verdict);
+});
+
+function keyword(text: string): Uint8Array {
+  const metadata = new Map([['encoding', Buffer.from('json/plain')]]);
+  return encodePayload({ metadata, data: Buffer.from(JSON.stringify(text)), externalPayloads: [] });
+}
+
+const page = { firstEventId: 1, lastEventId: 2, eventsMax: 10, bytesMax: 1_000_000 };
+
+describe('pages of history', () => {
+  test('there are none while the journal is read: what is there so far may lack events', async () => {
+    const log = new MemoryLog();
+    const first = await open(log);
+    const key = await first.start('wf');
+    expect(await first.eventsOf(key)).toBe(2);
+    const second = new Bench({ log });
+    benches.push(second);
+    second.shard.actor.start();
+    for (let step = 1; second.shard.actor.status().state !== 'active'; step++) {
+      expect(second.shard.submit(step, { kind: 'readHistory', key, ...page })).toMatchObject({ kind: 'notHere' });
+      // Most of it happens within a turn; a replay that takes long lets others have theirs.
+      await (step % 20 === 0 ? turns(1) : Promise.resolve());
+    }
+    expect(await second.eventsOf(key)).toBe(2);
+  });
+
+  test('are read although nothing is decided: what is committed needs no barrier', async () => {
+    const log = new MemoryLog({ exclusive: false });
+    const bench = await open(log);
+    const key = await bench.start('wf');
+    log.end = () => new Promise(() => {});
+    expect(await bench.eventsOf(key)).toBe(2);
+  });
+
+  test('come with the task, from a poll and inline, and are those that are read', async () => {
+    const bench = await open(new MemoryLog());
+    await bench.start('wf');
+    await until(() => bench.offered.length === 1);
+    const polled = await startedTask(bench);
+    expect(polled.firstPage).toEqual(await bench.read(polled.key, { ...page, lastEventId: 3 }));
+    const completed = await bench.ask({ ...completion(polled, []), returnNewWorkflowTask: true, forceCreateNewWorkflowTask: true });
+    if (completed.kind !== 'workflowTaskCompleted' || completed.workflowTask === undefined) throw new Error('no task inline');
+    const { historyFirstEventId: firstEventId, historyLastEventId: lastEventId, firstPage } = completed.workflowTask;
+    expect(firstPage).toEqual(await bench.read(polled.key, { ...page, firstEventId, lastEventId }));
+    expect(lastEventId).toBe(6);
+  });
+
+  test.each([
+    ['large events', 1024 * 1024, { input: new Uint8Array(64 * 1024) }],
+    ['events that are not in memory', 0, {}],
+  ])('with %s the task goes alone', async (_what, cacheBytesMax, change) => {
+    const bench = await open(new MemoryLog(), cacheBytesMax);
+    await bench.start('wf', 0, change);
+    await until(() => bench.offered.length === 1);
+    const task = await startedTask(bench);
+    expect(task).not.toHaveProperty('firstPage');
+    expect(await bench.read(task.key, { ...page, lastEventId: 3 })).toHaveLength(3);
+  });
+});
+
+describe('pages that must be read again', () => {
+  test('come from the log', async () => {
+    const bench = await open(new MemoryLog(), 0);
+    expect(await bench.eventsOf(await bench.start('wf'))).toBe(2);
+  });
+
+  test('are read a few MiB at a time, however many are asked for; what is given up before its turn is not read', async () => {
+    const log = new MemoryLog();
+    const bench = await open(log, 0);
+    const key = await bench.start('wf', 0, { input: new Uint8Array(1024 * 1024) });
+    let reading = 0;
+    let readingMax = 0;
+    let reads = 0;
+    const read = log.read.bind(log);
+    log.read = async (...from) => {
+      reads += 1;
+      readingMax = Math.max(readingMax, ++reading);
+      await turns(2);
+      reading -= 1;
+      return read(...from);
+    };
+    const answers: string[] = [];
+    const askIds = Array.from({ length: 100 }, () =>
+      bench.router.askHistory(1, { kind: 'readHistory', key, ...page, bytesMax: 4 * 1024 * 1024 }, FAR_AWAY_MS, ({ kind }) =>
+        answers.push(kind),
+      ),
+    );
+    for (const askId of askIds.slice(50)) bench.router.cancel(askId);
+    await until(() => answers.length === 50);
+    expect(new Set(answers)).toEqual(new Set(['historyPage']));
+    expect(readingMax).toBeGreaterThan(1);
+    expect(readingMax).toBeLessThanOrEqual(8);
+    expect(reads).toBe(50);
+  });
+
+  test('cannot be had while the log is out of reach, which is no bug', async () => {
+    const bench = await open(new MemoryLog(), 0);
+    const key = await bench.start('wf');
+    bench.log.read = () => Promise.reject(new LogError('unavailable', 'no broker'));
+    expect(await bench.ask({ kind: 'readHistory', key, ...page })).toMatchObject({ kind: 'unavailable' });
+    bench.log.read = () => Promise.reject(new LogError('corrupt', 'rotten'));
+    expect(await bench.ask({ kind: 'readHistory', key, ...page })).toMatchObject({
+      kind: 'internal',
+      message: expect.stringContaining('rotten'),
+    });
+  });
+});
+
+async function startedTask(bench: Bench): Promise<StartedWorkflowTask> {
+  const [offered] = bench.offered;
+  if (offered === undefined) throw new Error('no task was offered');
+  const { key, scheduledEventId, stamp } = offered;
+  const reply = await bench.ask({
+    kind: 'startWorkflowTask',
+    key,
+    scheduledEventId,
+    stamp,
+    pollRequestId: systemRandom.nonce(),
+    identity: 'worker',
+    taskQueue: { name: 'queue', kind: 1, normalName: '' },
+  });
+  if (reply.kind !== 'workflowTask') throw new Error(`not started: ${JSON.stringify(reply)}`);
+  return reply;
+}
+
+async function complete(bench: Bench, task: StartedWorkflowTask, commands: readonly WorkflowCommand[]): Promise<void> {
+  await bench.ask(completion(task, commands));
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test, vi } from 'vitest';
+import { HistoryStore, type PageInLog } from '../../../src/actors/history/history-store.ts';
+import { LinkedList } from '../../../src/kernel/linked-list.ts';
+import { historyRecord } from './history-record.ts';
+
+const event = (id: number, sizeBytes = 10): Uint8Array => new Uint8Array(sizeBytes).fill(id);
+const ids = (events: readonly Uint8Array[]): number[] => events.map((bytes) => bytes[0]!);
+const noLimits = { eventsMax: 1000, bytesMax: 1_000_000 };
+const neverRead = (): Promise<never> => Promise.reject(new Error('the log was read although everything is cached'));
+
+async function eventsOf(page: readonly Uint8Array[] | PageInLog): Promise<readonly Uint8Array[]> {
+  return 'read' in page ? await page.read() : page;
+}
+
+describe('history store', () => {
+  test('a page starts inside a batch, ends inside another, and says where the next begins', async () => {
+    const store = new HistoryStore(1_000, neverRead);
+    store.append('run', 1, [event(1), event(2), event(3)], 7);
+    store.append('run', 4, [event(4)], 9);
+    store.append('run', 5, [event(5), event(6)], 12);
+    const page = await eventsOf(store.page('run', 2, 5, noLimits));
+    expect(ids(page)).toEqual([2, 3, 4, 5]);
+  });
+
+  test('limits cut a page; one event always fits', async () => {
+    const store = new HistoryStore(1_000, neverRead);
+    store.append('run', 1, [event(1, 50), event(2, 50), event(3, 50)], 0);
+    expect(ids(await eventsOf(store.page('run', 1, 3, { eventsMax: 2, bytesMax: 1_000 })))).toEqual([1, 2]);
+    expect(ids(await eventsOf(store.page('run', 2, 3, { eventsMax: 9, bytesMax: 10 })))).toEqual([2]);
+  });
+
+  test('over the cap the oldest batches are read from the log again', async () => {
+    const log = new Map([
+      [3, [event(1, 600), event(2, 600)]],
+      [4, [event(3, 600)]],
+    ]);
+    const read: number[] = [];
+    const store = new HistoryStore(2_000, (offset) => {
+      read.push(offset);
+      return Promise.resolve(log.get(offset)!);
+    });
+    store.append('run', 1, log.get(3)!, 3);
+    store.append('run', 3, log.get(4)!, 4);
+    expect(store.cacheBytes).toBeLessThanOrEqual(2_000);
+    expect(ids(await eventsOf(store.page('run', 1, 3, noLimits)))).toEqual([1, 2, 3]);
+    expect(read).toEqual([3]);
+  });
+
+  test('a full cache lets one batch go for each that comes, however many it has held', () => {
+    const [room, appends] = [500, 20_000];
+    const store = new HistoryStore(room * 310, neverRead);
+    const taken = vi.spyOn(LinkedList.prototype, 'remove');
+    for (let index = 0; index < appends; index++) store.append(`run-${index}`, 1, [event(1)], index);
+    expect(store.cacheBytes).toBe(room * 310);
+    expect(taken).toHaveBeenCalledTimes(appends - room);
+    vi.restoreAllMocks();
+  });
+
+  test('a forgotten run leaves from the middle: the oldest that is left goes next', async () => {
+    const read: number[] = [];
+    const store = new HistoryStore(3 * 310, (offset) => {
+      read.push(offset);
+      return Promise.resolve([event(1)]);
+    });
+    for (const [offset, run] of ['a', 'b', 'c'].entries()) store.append(run, 1, [event(1)], offset);
+    store.forget('b');
+    store.append('d', 1, [event(1)], 3);
+    expect(store.cacheBytes).toBe(3 * 310);
+    store.append('e', 1, [event(1)], 4);
+    for (const run of ['a', 'c', 'd', 'e']) await eventsOf(store.page(run, 1, 1, noLimits));
+    expect(read).toEqual([0]);
+  });
+
+  test('a forgotten run gives its bytes back and has no events', async () => {
+    const store = new HistoryStore(1_000, neverRead);
+    const change = { runId: 'run', events: [], facts: [] };
+    store.append('run', 1, [event(1), event(2)], 0);
+    store.committed(historyRecord({ runs: [change] }), 1);
+    expect(ids(await eventsOf(store.page('run', 1, 2, noLimits)))).toEqual([1, 2]);
+    store.committed(historyRecord({ runs: [{ ...change, facts: [{ afterEvents: 0, fact: { kind: 'runForgotten' } }] }] }), 2);
+    expect(store.cacheBytes).toBe(0);
+    expect(await eventsOf(store.page('run', 1, 2, noLimits))).toEqual([]);
+  });
+
+  test('a gap in the event ids is a bug', () => {
+    const store = new HistoryStore(1_000, neverRead);
+    store.append('run', 1, [event(1)], 0);
+    expect(() => store.append('run', 3, [event(3)], 1)).toThrow(/leaves a gap/);
+  });
+});

@@ -1,0 +1,228 @@
+import { describe, expect, test } from 'vitest';
+import { TransferQueue, type TransferShard } from '../../../src/actors/history/transfer-queue.ts';
+import { Tenure } from '../../../src/actors/partition/tenure.ts';
+import type { Asker } from '../../../src/actors/asks/router.ts';
+import type { TransferTask } from '../../../src/history/tasks.ts';
+import { createLogger } from '../../../src/observability/logger.ts';
+import { HandClock } from '../../support/hand-clock.ts';
+import { historyRecord } from './history-record.ts';
+
+/** A shard whose tasks matching refuses until the test says otherwise. */
+class Bench {
+  readonly clock = new HandClock('when moved');
+  readonly lines: string[] = [];
+  readonly tenure: Tenure<never>;
+  readonly queue: TransferQueue;
+  asks = 0;
+  full = true;
+  readonly #pending = new Set<number>();
+  readonly aside: string[] = [];
+  /** A bug of ours. */
+  throws = false;
+  /** What a full one says. */
+  refusal: object = { kind: 'rejected', rejection: { reason: 'backlog-full', message: 'backlog full' } };
+  deliveryAnswer: object = { kind: 'done' };
+
+  constructor() {
+    const shard: TransferShard = {
+      shard: 1,
+      isPending: (taskId) => this.#pending.has(taskId),
+      pendingTransferTasks: () => [...this.#pending].map(activityTask),
+      outboxCommand: () => {
+        if (this.throws) throw new RangeError('planted');
+        const key = { namespaceId: 'ns', workflowId: 'parent', runId: '' };
+        return { targetNamespaceId: 'ns', targetWorkflowId: 'parent', command: { kind: 'scheduleFirstWorkflowTask', key } };
+      },
+      submit: () => {},
+      putAside: (task, reason) => {
+        this.#pending.delete(task.taskId);
+        this.aside.push(`${task.kind} ${task.taskId}: ${reason}`);
+      },
+    };
+    const router: Asker = {
+      askHistory: (_shard, _command, _deadlineMs, onReply) => {
+        this.asks += 1;
+        this.clock.soon(() => onReply(this.deliveryAnswer as never));
+        return 0;
+      },
+      askCluster: () => 0,
+      cancel: () => {},
+      askMatching: (_partition, request, _deadlineMs, onReply) => {
+        this.asks += 1;
+        const taskId = 'task' in request ? request.task.taskId : 0;
+        const reply = this.full ? this.refusal : { kind: 'done' };
+        if (!this.full) this.#pending.delete(taskId);
+        // The table of replies is by request; this one is an add.
+        this.clock.soon(() => onReply(reply as never));
+        return 0;
+      },
+    };
+    this.tenure = new Tenure({ submit: () => undefined, nowMs: () => 0 }, this.clock);
+    this.tenure.begin();
+    this.queue = new TransferQueue({
+      shard,
+      tenure: this.tenure,
+      router,
+      layout: { historyShards: 1, matchingPartitions: 1, taskQueuePartitions: 1 },
+      clock: this.clock,
+      random: { nonce: () => '', fraction: () => 0.5 },
+      logger: createLogger({ level: 'warn', format: 'text', write: (line) => void this.lines.push(line), nowMs: () => 0 }),
+    });
+  }
+
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  run(taskId: number): void {
+    this.#pending.add(taskId);
+    this.queue.run(activityTask(taskId));
+  }
+
+  /** Decided, and in memory. */
+  decided(taskId: number): void {
+    this.#pending.add(taskId);
+  }
+
+  notifyParent(taskId: number): void {
+    this.#pending.add(taskId);
+    this.queue.run({ kind: 'notifyParent', taskId, version: 0, key: { namespaceId: 'ns', workflowId: `wf-${taskId}`, runId: 'run' } });
+  }
+}
+
+function activityTask(taskId: number): TransferTask {
+  return {
+    kind: 'activityTask',
+    taskId,
+    version: 0,
+    key: { namespaceId: 'ns', workflowId: `wf-${taskId}`, runId: 'run' },
+    taskQueue: { name: 'queue', kind: 1, normalName: '' },
+    scheduledEventId: 5,
+    stamp: 1,
+    scheduleToStartTimeoutMs: 0,
+  };
+}
+
+describe('what was decided runs when its record is committed', () => {
+  const offset = 7;
+
+  test('its own tasks, and nothing in replay: a takeover runs what is left', () => {
+    const bench = new Bench();
+    bench.full = false;
+    bench.decided(1);
+    bench.decided(2);
+    bench.queue.committed(historyRecord({ tasks: [activityTask(1)] }), offset, true);
+    expect(bench.asks).toBe(0);
+    bench.queue.committed(historyRecord({ tasks: [activityTask(1)] }), offset, false);
+    expect(bench.asks).toBe(1);
+    bench.queue.runPending();
+    expect(bench.pending).toBe(0);
+  });
+
+  test('however many a takeover finds, they run a few at a time, and all of them', () => {
+    const bench = new Bench();
+    bench.full = false;
+    for (let taskId = 1; taskId <= 100_001; taskId++) bench.decided(taskId);
+    bench.queue.runPending();
+    expect(bench.asks).toBeLessThanOrEqual(1_000);
+    bench.clock.advance(0);
+    expect(bench.asks).toBe(100_001);
+    expect(bench.pending).toBe(0);
+  });
+
+  test('and no more of them once the memory is dropped', () => {
+    const bench = new Bench();
+    for (let taskId = 1; taskId <= 10_000; taskId++) bench.decided(taskId);
+    bench.queue.runPending();
+    bench.tenure.end();
+    const { asks } = bench;
+    bench.clock.advance(60_000);
+    expect(bench.asks).toBe(asks);
+  });
+
+  test('the earlier tasks of a run that was put aside and is taken back, not those of later records', () => {
+    const bench = new Bench();
+    bench.full = false;
+    for (const taskId of [1, 2, 3, 4]) bench.decided(taskId);
+    const takenBack = { runId: 'run', events: [], facts: [{ afterEvents: 0, fact: { kind: 'runTakenBack' } as const }] };
+    bench.queue.committed(historyRecord({ runs: [{ ...takenBack, runId: 'another' }] }), offset, false);
+    expect(bench.pending).toBe(4);
+    bench.queue.committed(historyRecord({ runs: [takenBack], tasks: [activityTask(3)] }), offset, false);
+    expect(bench.pending, 'the fourth is not committed').toBe(1);
+  });
+});
+
+test.each([
+  ['that nobody takes', new Bench().refusal],
+  ['whose matching host never answers', { kind: 'deadline' }],
+])('a task %s is tried again until somebody does, and the delay stays bearable', (_what, refusal) => {
+  const bench = new Bench();
+  bench.refusal = refusal;
+  bench.run(1);
+  bench.clock.advance(60_000);
+  expect(bench.asks).toBeGreaterThan(10);
+  bench.full = false;
+  bench.clock.advance(6_000);
+  expect(bench.pending).toBe(0);
+});
+
+test('many of them flood neither the log nor the router', () => {
+  const bench = new Bench();
+  const count = 20_000;
+  for (let taskId = 1; taskId <= count; taskId++) bench.run(taskId);
+  bench.clock.advance(60_000);
+  const before = bench.asks;
+  bench.clock.advance(60_000);
+  expect(bench.asks - before).toBeGreaterThan(count);
+  expect(bench.asks - before).toBeLessThan(80_000);
+  expect(bench.lines.length).toBeGreaterThan(0);
+  expect(bench.lines.length).toBeLessThan(30);
+  expect(bench.lines.at(-1)).toContain('waiting=');
+  bench.full = false;
+  bench.clock.advance(60_000);
+  expect(bench.pending).toBe(0);
+});
+
+test('a delivery that cannot be built is tried a few times, then its run is put aside; others go on', () => {
+  const bench = new Bench();
+  bench.full = false;
+  bench.throws = true;
+  bench.notifyParent(1);
+  bench.run(2);
+  bench.clock.advance(100);
+  expect(bench.pending, 'the other is delivered').toBe(1);
+  expect(bench.aside).toEqual([]);
+  bench.clock.advance(60_000);
+  expect(bench.aside).toEqual(['notifyParent 1: RangeError: planted']);
+  expect(bench.lines.filter((line) => line.includes('a task cannot be run'))).toHaveLength(5);
+});
+
+test.each([
+  { kind: 'internal', message: 'a bug of the target' },
+  { kind: 'tooLarge', message: 'more than a record holds' },
+])('a delivery that its target refuses as $kind is put aside, one that is busy is not', (answer) => {
+  const bench = new Bench();
+  bench.deliveryAnswer = { kind: 'busy', message: 'later' };
+  bench.notifyParent(1);
+  bench.clock.advance(60_000);
+  expect(bench.aside).toEqual([]);
+  bench.deliveryAnswer = answer;
+  bench.clock.advance(60_000);
+  expect(bench.aside).toEqual([`notifyParent 1: ${answer.message}`]);
+});
+
+test('a failure after a long time without its target is the first one', () => {
+  const bench = new Bench();
+  bench.deliveryAnswer = { kind: 'unavailable', message: 'moves' };
+  bench.notifyParent(1);
+  bench.clock.advance(60_000);
+  expect(bench.asks).toBeGreaterThan(10);
+  bench.deliveryAnswer = { kind: 'internal', message: 'a hiccup' };
+  const before = bench.asks;
+  while (bench.asks === before) bench.clock.advance(100);
+  bench.clock.advance(100);
+  expect(bench.asks, 'that one was answered so').toBe(before + 1);
+  bench.deliveryAnswer = { kind: 'done' };
+  bench.clock.advance(60_000);
+  expect(bench.aside).toEqual([]);
+});
