@@ -10,6 +10,7 @@ import { WireError } from '../../wire/wire-error.ts';
 import type { Writer } from '../../wire/writer.ts';
 import { askFailureCodecs } from './ask-failure-codec.ts';
 import { startedTaskFromWire, startedTaskToWire } from './started-task-codec.ts';
+import { TaskQueueType } from '../../wire/generated/lean/enums.ts';
 import { momentMs, timeLeftMs } from './remaining-time.ts';
 import { bare, type KindCodecs, plain, UnionCodec } from './union-codec.ts';
 import { type Words, wordOf } from './words.ts';
@@ -113,17 +114,20 @@ function readAdd(r: Reader, nowMs: number): Omit<AddWorkflowTask, 'kind'> {
   return { queue: queueFromWire(queue), task, forwardedFrom, holdUntilMs };
 }
 
-/** `temporal.api.enums.v1.TaskQueueType` */
-const workflowType = 1;
-const activityType = 2;
-
 function queueToWire({ namespaceId, name, taskType, partition, kind }: TaskQueuePartition): wire.TaskQueuePartition {
-  return { namespaceId, name, taskType: taskType === 'workflow' ? workflowType : activityType, partition, sticky: kind === 'sticky' };
+  return {
+    namespaceId,
+    name,
+    taskType: taskType === 'workflow' ? TaskQueueType.WORKFLOW : TaskQueueType.ACTIVITY,
+    partition,
+    sticky: kind === 'sticky',
+  };
 }
 
 function queueFromWire({ namespaceId, name, taskType, partition, sticky }: wire.TaskQueuePartition): TaskQueuePartition {
-  if (taskType !== workflowType && taskType !== activityType) throw new WireError(`TaskQueuePartition.task_type is ${taskType}`);
-  const type = taskType === workflowType ? 'workflow' : 'activity';
+  if (taskType !== TaskQueueType.WORKFLOW && taskType !== TaskQueueType.ACTIVITY)
+    throw new WireError(`TaskQueuePartition.task_type is ${taskType}`);
+  const type = taskType === TaskQueueType.WORKFLOW ? 'workflow' : 'activity';
   return { namespaceId, name, taskType: type, partition, kind: sticky ? 'sticky' : 'normal' };
 }
 

@@ -3,6 +3,7 @@ import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { RunKey } from '../../history/commands.ts';
 import type { HistoryEvent } from '../../history/events.ts';
+import { parentClosePolicy, timeoutType } from '../../history/generated/enums.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';
 import { type Fact, type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from '../../history/record.ts';
 import { isTimer, type ParentClosePolicy, type Task, type TimerTask, type TransferTask } from '../../history/tasks.ts';
@@ -286,7 +287,7 @@ function fromWireTransfer(wire: journal.TransferTask, record: HistoryRecord): Tr
         kind: 'startChild',
         initiatedEventId: eventId,
         target,
-        ...(isClosePolicy(wire.parentClosePolicy) ? { parentClosePolicy: wire.parentClosePolicy } : {}),
+        ...parentClosePolicyOf(wire),
       };
     case transferKind.SIGNAL_EXTERNAL:
       return { ...common, kind: 'signalExternal', initiatedEventId: eventId, target };
@@ -295,21 +296,32 @@ function fromWireTransfer(wire: journal.TransferTask, record: HistoryRecord): Tr
     case transferKind.SCHEDULE_CHILD_FIRST_TASK:
       return { ...common, kind: 'scheduleChildFirstTask', child: target };
     case transferKind.CLOSE_CHILD:
-      return { ...common, kind: 'closeChild', initiatedEventId: eventId, child: target, policy: wire.parentClosePolicy === 1 ? 1 : 3 };
+      return { ...common, kind: 'closeChild', initiatedEventId: eventId, child: target, policy: closePolicyOf(wire) };
     default:
       throw new LogError('corrupt', `transfer task ${taskId} has the unknown kind ${wire.kind}`);
   }
 }
 
-function isClosePolicy(value: number): value is ParentClosePolicy {
-  return value === 1 || value === 2 || value === 3;
+/** Absent in records of programs that did not write it yet. */
+function parentClosePolicyOf({ taskId, parentClosePolicy: policy }: journal.TransferTask): {
+  readonly parentClosePolicy?: ParentClosePolicy;
+} {
+  const { terminate, abandon, requestCancel } = parentClosePolicy;
+  if (policy === 0) return {};
+  if (policy === terminate || policy === abandon || policy === requestCancel) return { parentClosePolicy: policy };
+  throw new LogError('corrupt', `transfer task ${taskId} has the unknown parent close policy ${policy}`);
 }
+
+/** Every program has written it, and ABANDON leaves nothing to do. */
+function closePolicyOf({ taskId, parentClosePolicy: policy }: journal.TransferTask): 1 | 3 {
+  if (policy === parentClosePolicy.terminate || policy === parentClosePolicy.requestCancel) return policy;
+  throw new LogError('corrupt', `transfer task ${taskId} closes a child with the unknown policy ${policy}`);
+}
+
+type TimerTaskOf<Kind extends TimerTask['kind']> = Extract<TimerTask, { readonly kind: Kind }>;
 
 const timerKind = journal.TimerTaskKind;
 const noTimer = journal.emptyTimerTask();
-/** `temporal.api.enums.v1.TimeoutType` */
-const timeoutNames = ['startToClose', 'scheduleToStart', 'scheduleToClose', 'heartbeat'] as const;
-
 function toWireTimer(task: TimerTask, record: HistoryRecord): journal.TimerTask {
   const { taskId, fireTimeMs } = task;
   const { runId } = task.key;
@@ -322,7 +334,7 @@ function toWireTimer(task: TimerTask, record: HistoryRecord): journal.TimerTask 
     case 'activityTimeout':
     case 'workflowTaskTimeout': {
       const kind = task.kind === 'activityTimeout' ? timerKind.ACTIVITY_TIMEOUT : timerKind.WORKFLOW_TASK_TIMEOUT;
-      return { ...common, kind, eventId: task.scheduledEventId, stamp: task.stamp, timeoutType: timeoutNames.indexOf(task.timeout) + 1 };
+      return { ...common, kind, eventId: task.scheduledEventId, stamp: task.stamp, timeoutType: timeoutType[task.timeout] };
     }
     case 'activityRetry':
       return { ...common, kind: timerKind.ACTIVITY_RETRY, eventId: task.scheduledEventId, stamp: task.stamp };
@@ -349,17 +361,9 @@ function fromWireTimer(wire: journal.TimerTask, record: HistoryRecord): TimerTas
       return { ...common, kind: 'userTimer', timerId, startedEventId: eventId };
     }
     case timerKind.ACTIVITY_TIMEOUT:
-      return {
-        ...common,
-        kind: 'activityTimeout',
-        scheduledEventId: eventId,
-        stamp,
-        timeout: timeoutNames[wire.timeoutType - 1] ?? 'startToClose',
-      };
-    case timerKind.WORKFLOW_TASK_TIMEOUT: {
-      const timeout = timeoutNames[wire.timeoutType - 1] === 'scheduleToStart' ? 'scheduleToStart' : 'startToClose';
-      return { ...common, kind: 'workflowTaskTimeout', scheduledEventId: eventId, stamp, timeout };
-    }
+      return { ...common, kind: 'activityTimeout', scheduledEventId: eventId, stamp, timeout: activityTimeoutOf(wire) };
+    case timerKind.WORKFLOW_TASK_TIMEOUT:
+      return { ...common, kind: 'workflowTaskTimeout', scheduledEventId: eventId, stamp, timeout: workflowTaskTimeoutOf(wire) };
     case timerKind.ACTIVITY_RETRY:
       return { ...common, kind: 'activityRetry', scheduledEventId: eventId, stamp };
     case timerKind.FIRST_WORKFLOW_TASK:
@@ -372,6 +376,28 @@ function fromWireTimer(wire: journal.TimerTask, record: HistoryRecord): TimerTas
       return { ...common, kind: 'retention' };
     default:
       throw new LogError('corrupt', `timer task ${taskId} has the unknown kind ${wire.kind}`);
+  }
+}
+
+function activityTimeoutOf(wire: journal.TimerTask): TimerTaskOf<'activityTimeout'>['timeout'] {
+  switch (wire.timeoutType) {
+    case timeoutType.scheduleToClose:
+      return 'scheduleToClose';
+    case timeoutType.heartbeat:
+      return 'heartbeat';
+    default:
+      return workflowTaskTimeoutOf(wire);
+  }
+}
+
+function workflowTaskTimeoutOf(wire: journal.TimerTask): TimerTaskOf<'workflowTaskTimeout'>['timeout'] {
+  switch (wire.timeoutType) {
+    case timeoutType.startToClose:
+      return 'startToClose';
+    case timeoutType.scheduleToStart:
+      return 'scheduleToStart';
+    default:
+      throw new LogError('corrupt', `timer task ${wire.taskId} of kind ${wire.kind} has the unknown timeout type ${wire.timeoutType}`);
   }
 }
 

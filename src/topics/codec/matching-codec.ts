@@ -3,11 +3,10 @@ import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { MatchingRecord, SpilledTask } from '../../matching/records.ts';
 import { decodeBacklogChanged, encodeBacklogChanged, type SpilledTask as WireSpilledTask } from '../../wire/generated/journal/matching.ts';
+import { TaskQueueType } from '../../wire/generated/lean/enums.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 
 const schema = 1;
-const workflowType = 1;
-const activityType = 2;
 
 export const matchingCodec: RecordCodec<MatchingRecord> = {
   encode(record: MatchingRecord): EncodedRecord {
@@ -34,7 +33,7 @@ function toWire({ id, queue, task }: SpilledTask): WireSpilledTask {
   const { key, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId } = task;
   return {
     id,
-    queue: { namespaceId, name, partition, taskType: queue.taskType === 'workflow' ? workflowType : activityType },
+    queue: { namespaceId, name, partition, taskType: queue.taskType === 'workflow' ? TaskQueueType.WORKFLOW : TaskQueueType.ACTIVITY },
     task: { workflowId: key.workflowId, runId: key.runId, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId },
   };
 }
@@ -42,14 +41,14 @@ function toWire({ id, queue, task }: SpilledTask): WireSpilledTask {
 function fromWire({ id, queue, task }: WireSpilledTask): SpilledTask {
   if (queue === undefined || task === undefined)
     throw new LogError('corrupt', `stored task ${id} has no ${queue === undefined ? 'queue' : 'task'}`);
-  if (queue.taskType !== workflowType && queue.taskType !== activityType) {
+  if (queue.taskType !== TaskQueueType.WORKFLOW && queue.taskType !== TaskQueueType.ACTIVITY) {
     throw new LogError('corrupt', `stored task ${id} has the unknown type ${queue.taskType}`);
   }
   const { namespaceId, name, partition } = queue;
   const { workflowId, runId, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId } = task;
   return {
     id,
-    queue: { namespaceId, name, partition, taskType: queue.taskType === workflowType ? 'workflow' : 'activity', kind: 'normal' },
+    queue: { namespaceId, name, partition, taskType: queue.taskType === TaskQueueType.WORKFLOW ? 'workflow' : 'activity', kind: 'normal' },
     task: { key: { namespaceId, workflowId, runId }, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId },
   };
 }

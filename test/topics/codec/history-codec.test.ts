@@ -7,6 +7,7 @@ import type { HistoryRecord, RunChange } from '../../../src/history/record.ts';
 import { encodeEvent } from '../../../src/topics/codec/event-codec.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
+import * as journal from '../../../src/wire/generated/journal/history.ts';
 import { bytes, key, ShardUnderTest } from '../../history/shard-under-test.ts';
 
 const count = 100_001;
@@ -126,5 +127,37 @@ test('one hundred thousand markers in one completion are read again', () => {
     const { value, schema } = historyCodec.encode(written);
     reopened.evolve(historyCodec.decode(value, schema));
   }
-  expect(reopened.stateHash()).toBe(shard.core.stateHash());
+  expect(reopened.canonicalState()).toBe(shard.core.canonicalState());
+});
+
+describe('a number that no program has written is corrupt, not the likeliest of those that it could be (I18)', () => {
+  const noTransfer = journal.emptyTransferTask();
+  const noTimer = journal.emptyTimerTask();
+  const target = { namespaceId: 'ns-id', workflowId: 'child', runId: 'child-run' };
+  const { START_CHILD, CLOSE_CHILD } = journal.TransferTaskKind;
+  const { ACTIVITY_TIMEOUT, WORKFLOW_TASK_TIMEOUT } = journal.TimerTaskKind;
+
+  function read(change: Partial<journal.HistoryRecord>): HistoryRecord {
+    const whole = { ...journal.emptyHistoryRecord(), namespaceId: 'ns-id', namespace: 'ns', workflowId: 'wf', runId, ...change };
+    return historyCodec.decode(journal.encodeHistoryRecord(whole), 1);
+  }
+
+  const transfer = (kind: number, parentClosePolicy: number) =>
+    read({ transferTasks: [{ ...noTransfer, taskId: 7, kind, target, parentClosePolicy }] });
+  const timer = (kind: number, timeoutType: number) => read({ timerTasks: [{ ...noTimer, taskId: 7, kind, timeoutType }] });
+
+  test.each([
+    ['how a child is closed, ABANDON', () => transfer(CLOSE_CHILD, 2)],
+    ['how a child is closed, unknown', () => transfer(CLOSE_CHILD, 4)],
+    ['what becomes of a child that is started', () => transfer(START_CHILD, 4)],
+    ['the timeout of an activity', () => timer(ACTIVITY_TIMEOUT, 5)],
+    ['the timeout of an activity, not said', () => timer(ACTIVITY_TIMEOUT, 0)],
+    ['the timeout of a workflow task', () => timer(WORKFLOW_TASK_TIMEOUT, 3)],
+  ])('%s', (_name, decode) => {
+    expect(decode).toThrow(expect.objectContaining({ code: 'corrupt', message: expect.stringMatching(/task 7 .*\d$/) as string }));
+  });
+
+  test('a child’s start without a policy is of a program that did not write it yet', () => {
+    expect(transfer(START_CHILD, 0).tasks).toEqual([expect.not.objectContaining({ parentClosePolicy: expect.anything() as unknown })]);
+  });
 });
