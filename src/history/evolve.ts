@@ -10,6 +10,7 @@ import { assert, unreachable } from '../kernel/assert.ts';
 import { evolveEvent } from './evolve-event.ts';
 import { evolveFact } from './evolve-fact.ts';
 import type { RecordedEvent } from './events.ts';
+import { closesRun } from './closing-events.ts';
 import { closeOutcome } from './execution/close-outcome.ts';
 import { runFromStarted } from './execution/evolve-execution.ts';
 import { evolvePutAside, evolveTakenBack, forgetAside, waitsAside } from './execution/evolve-aside.ts';
@@ -80,8 +81,8 @@ function forgetRun(shard: ShardState, run: Run | undefined): void {
 
 function pendingTask(record: HistoryRecord, task: Task): PendingTask {
   if (task.kind !== 'notifyParent') return task;
-  const close = record.runs.find(({ runId }) => runId === task.key.runId)?.events.at(-1);
-  const outcome = close === undefined ? undefined : closeOutcome(close.event);
+  const close = record.runs.find(({ runId }) => runId === task.key.runId)?.events.at(-1)?.event;
+  const outcome = close !== undefined && closesRun(close) ? closeOutcome(close) : undefined;
   assert(outcome !== undefined, 'news for a parent come with the close of their run');
   return { ...task, outcome };
 }

@@ -1,6 +1,6 @@
 /** REQUEST_CANCEL_ACTIVITY_TASK: one that no worker runs is cancelled at once, a running one learns of it with its next heartbeat. */
 import { writeStartedEvent } from './activity-close.ts';
-import { closesActivity } from './closes-activity.ts';
+import { closesActivity } from '../closing-events.ts';
 import type { HistoryEvent } from '../events.ts';
 import { bad, commandMeta, type CommandFailure, type CommandOfType, type Completion } from '../workflow-task/completion.ts';
 

@@ -6,7 +6,7 @@
  * Closes of activities and children move behind all others, so that a Started always precedes its close; the close learns the
  * Started's id here.
  */
-import { type ActivityClose, closesActivity } from '../activity/closes-activity.ts';
+import { type ActivityClose, type ChildClose, closesActivity, closesChild } from '../closing-events.ts';
 import type { RunDraft } from '../draft.ts';
 import type { HistoryEvent } from '../events.ts';
 
@@ -22,31 +22,6 @@ export function flushBuffer(run: RunDraft): void {
     if (event.type === 'childWorkflowExecutionStarted') startedIds.set(event.attributes.initiatedEventId, eventId);
   }
   for (const event of buffered) if (closesActivity(event) || closesChild(event)) run.addBuffered(withStartedId(event, startedIds));
-}
-
-type ChildClose = Extract<
-  HistoryEvent,
-  {
-    readonly type:
-      | 'childWorkflowExecutionCompleted'
-      | 'childWorkflowExecutionFailed'
-      | 'childWorkflowExecutionCanceled'
-      | 'childWorkflowExecutionTimedOut'
-      | 'childWorkflowExecutionTerminated';
-  }
->;
-
-function closesChild(event: HistoryEvent): event is ChildClose {
-  switch (event.type) {
-    case 'childWorkflowExecutionCompleted':
-    case 'childWorkflowExecutionFailed':
-    case 'childWorkflowExecutionCanceled':
-    case 'childWorkflowExecutionTimedOut':
-    case 'childWorkflowExecutionTerminated':
-      return true;
-    default:
-      return false;
-  }
 }
 
 function withStartedId(event: ActivityClose | ChildClose, startedIds: ReadonlyMap<number, number>): HistoryEvent {

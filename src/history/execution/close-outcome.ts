@@ -1,9 +1,10 @@
 /** What a parent hears of the end of its child. */
+import { unreachable } from '../../kernel/assert.ts';
+import type { RunClose } from '../closing-events.ts';
 import type { CloseOutcome } from '../commands.ts';
-import type { HistoryEvent } from '../events.ts';
 
-/** undefined: the event closes no run, or a successor goes on in the run's place. */
-export function closeOutcome(event: HistoryEvent): CloseOutcome | undefined {
+/** undefined: a successor goes on in the run's place. */
+export function closeOutcome(event: RunClose): CloseOutcome | undefined {
   switch (event.type) {
     case 'workflowExecutionCompleted':
       return { kind: 'completed', result: event.attributes.result };
@@ -15,7 +16,9 @@ export function closeOutcome(event: HistoryEvent): CloseOutcome | undefined {
       return { kind: 'terminated' };
     case 'workflowExecutionTimedOut':
       return { kind: 'timedOut', retryState: event.attributes.retryState };
-    default:
+    case 'workflowExecutionContinuedAsNew':
       return undefined;
+    default:
+      return unreachable(event);
   }
 }

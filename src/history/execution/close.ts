@@ -5,6 +5,7 @@
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { beginFirstWorkflowTask, beginRun, type Beginning } from './begin-run.ts';
 import { flushBuffer } from './buffer.ts';
+import type { RunCloseKind } from '../closing-events.ts';
 import type { EventMeta, RunDraft } from '../draft.ts';
 import type { AttributesOf } from '../generated/public-api.ts';
 import type { Run } from '../state.ts';
@@ -89,15 +90,7 @@ function stateAtTimeout({ start }: Run, nowMs: number): number {
   return executionOver ? retryState.timeout : retryState.retryPolicyNotSet;
 }
 
-type CloseEventKind =
-  | 'workflowExecutionCompleted'
-  | 'workflowExecutionFailed'
-  | 'workflowExecutionCanceled'
-  | 'workflowExecutionTerminated'
-  | 'workflowExecutionTimedOut'
-  | 'workflowExecutionContinuedAsNew';
-
-function closeRun<Kind extends CloseEventKind>(run: RunDraft, kind: Kind, attributes: AttributesOf[Kind], meta?: EventMeta): void {
+function closeRun<Kind extends RunCloseKind>(run: RunDraft, kind: Kind, attributes: AttributesOf[Kind], meta?: EventMeta): void {
   run.ensureReal();
   finishPendingTasks(run);
   closeChildren(run);

@@ -1,5 +1,6 @@
 /** What events do to the run as a whole: how it begins, what it carries, how it closes. */
 import { unreachable } from '../../kernel/assert.ts';
+import type { RunClose } from '../closing-events.ts';
 import type { RunKey } from '../commands.ts';
 import type { EventOf, HistoryEvent } from '../events.ts';
 import { eventTypeNumber, type WorkflowExecutionStartedAttributes } from '../generated/public-api.ts';
@@ -9,22 +10,18 @@ import type { HistoryWire } from '../replies.ts';
 import { status, taskQueueKind } from '../generated/enums.ts';
 import { newRun, type Run } from '../state.ts';
 
-type ExecutionEvent = Extract<
-  HistoryEvent,
-  {
-    readonly type:
-      | 'workflowExecutionCancelRequested'
-      | 'workflowExecutionOptionsUpdated'
-      | 'upsertWorkflowSearchAttributes'
-      | 'workflowPropertiesModified'
-      | 'workflowExecutionCompleted'
-      | 'workflowExecutionFailed'
-      | 'workflowExecutionCanceled'
-      | 'workflowExecutionTerminated'
-      | 'workflowExecutionTimedOut'
-      | 'workflowExecutionContinuedAsNew';
-  }
->;
+type ExecutionEvent =
+  | RunClose
+  | Extract<
+      HistoryEvent,
+      {
+        readonly type:
+          | 'workflowExecutionCancelRequested'
+          | 'workflowExecutionOptionsUpdated'
+          | 'upsertWorkflowSearchAttributes'
+          | 'workflowPropertiesModified';
+      }
+    >;
 
 /** A run begins with its Started event. */
 export function runFromStarted(key: RunKey, namespace: string, started: EventOf<'workflowExecutionStarted'>): Run {
