@@ -192,7 +192,7 @@ export type CompleteWorkflowTask = {
   readonly jitter: number;
 };
 
-/** As the core decides it, with what the shard's shell has looked up in the registry: a decision reads nothing but its command. */
+/** As the core decides it, with what HistoryShard has looked up in the registry: a decision reads nothing but its command. */
 export type ResolvedCompletion = CompleteWorkflowTask & {
   /** Custom and system search attributes of the namespace: name -> IndexedValueType. */
   readonly searchAttributeTypes: ReadonlyMap<string, number>;
@@ -307,7 +307,7 @@ export type GetHistoryPosition = {
 };
 
 /**
- * Encoded events `firstEventId … lastEventId` of a run, as many as the limits allow but at least one. Committed events only, so the shell
+ * Encoded events `firstEventId … lastEventId` of a run, as many as the limits allow but at least one. Committed events only, so HistoryShard
  * answers it, past the mailbox. Reply: HistoryPage; no events when the run is not known.
  */
 export type ReadHistory = {
@@ -322,9 +322,7 @@ export type ReadHistory = {
 /** A timer of the folded state is due. No reply. */
 export type FireTimer = {
   readonly kind: 'fireTimer';
-  readonly fireTimeMs: number;
   readonly taskId: number;
-  readonly newRunId: string;
   readonly jitter: number;
 };
 

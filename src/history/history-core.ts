@@ -185,12 +185,12 @@ export class HistoryCore {
   }
 
   /** Everything durable, in one canonical form: two shards are equal exactly when these texts are. */
-  stateHash(): string {
+  canonicalState(): string {
     return canonicalText(this.#shard);
   }
 
   /** Everything that is not durable, likewise. */
-  volatileHash(): string {
+  canonicalVolatile(): string {
     return canonicalText(this.#volatile);
   }
 

@@ -20,7 +20,7 @@
  *
  *     start-answers ─▶ polls ─▶ queries
  *                        └────▶ offers ─▶ starts, forwarding, rate-limit, removals ─▶ host-parts: decision, deadlines, limits
- *     loaded-queues ─────────────▲
+ *     queue-table ─────────────▲
  */
 import { unreachable } from '../kernel/assert.ts';
 import { Backlog } from './backlog.ts';
@@ -40,7 +40,7 @@ import { Forwarding } from './forwarding.ts';
 import type { HostParts } from './host-parts.ts';
 import { matchingLimits, type MatchingLimits } from './limits.ts';
 import type { DueNode, LoadedQueue } from './loaded-queue.ts';
-import { LoadedQueues } from './loaded-queues.ts';
+import { QueueTable } from './queue-table.ts';
 import { Offers } from './offers.ts';
 import { Polls } from './polls.ts';
 import { Queries } from './queries.ts';
@@ -66,7 +66,7 @@ export class MatchingCore<T> {
   readonly #queries: Queries<T>;
   readonly #polls: Polls<T>;
   readonly #startAnswers: StartAnswers<T>;
-  readonly #queues: LoadedQueues<T>;
+  readonly #queues: QueueTable<T>;
 
   /** Correlations count on from the first: an answer that was meant for an earlier memory of the partition must meet none of this one's. */
   constructor(options: { readonly firstCorrelation: number; readonly limits?: Partial<MatchingLimits> }) {
@@ -87,7 +87,7 @@ export class MatchingCore<T> {
     this.#queries = queries;
     this.#polls = polls;
     this.#startAnswers = new StartAnswers(parts, starts, offers, polls);
-    this.#queues = new LoadedQueues(parts, { backlog, removals, offers, forwarding });
+    this.#queues = new QueueTable(parts, { backlog, removals, offers, forwarding });
   }
 
   handle(command: MatchingCommand<T>, nowMs: number, askId: number): MatchingHandled<T> {

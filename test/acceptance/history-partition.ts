@@ -71,7 +71,7 @@ export class LivePartition {
 
   get state(): string {
     assert(this.core !== undefined, 'an active partition has a core');
-    return this.core.stateHash();
+    return this.core.canonicalState();
   }
 
   /** Decides these in one turn, so that their records share batches; returns when all are committed. */
@@ -157,7 +157,7 @@ export class JournalReader {
   }
 
   get state(): string {
-    return this.#core.stateHash();
+    return this.#core.canonicalState();
   }
 
   get position(): Readonly<LogCursor> {

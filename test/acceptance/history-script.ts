@@ -37,7 +37,7 @@ class RecordingShard extends ShardUnderTest {
     const offer = core.offerSpeculativeWorkflowTask.bind(core);
     core.offerSpeculativeWorkflowTask = (key, nowMs) => {
       const offered = offer(key, nowMs);
-      this.script.push({ nowMs, act: { kind: 'offerSpeculative', key }, stateAfter: core.stateHash() });
+      this.script.push({ nowMs, act: { kind: 'offerSpeculative', key }, stateAfter: core.canonicalState() });
       return offered;
     };
   }
@@ -45,7 +45,7 @@ class RecordingShard extends ShardUnderTest {
   override ask(command: HistoryCommand): HistoryReply | undefined {
     const reply = super.ask(command);
     const act = { kind: 'command', askId: this.lastAskId, command } as const;
-    this.script.push({ nowMs: this.nowMs, act, stateAfter: this.core.stateHash() });
+    this.script.push({ nowMs: this.nowMs, act, stateAfter: this.core.canonicalState() });
     return reply;
   }
 }

@@ -209,7 +209,7 @@ test.each([Number.NaN, -3, Infinity])(
       const due = old.nextTimer();
       if (due === undefined) throw new Error('no retry is armed');
       shard.nowMs = due.fireTimeMs;
-      handled(old, { kind: 'fireTimer', ...due, newRunId: '', jitter: 0 }, shard.nowMs);
+      handled(old, { kind: 'fireTimer', taskId: due.taskId, jitter: 0 }, shard.nowMs);
       const [task] = [...old.pendingTransferTasks()];
       if (task?.kind !== 'activityTask') throw new Error('the next attempt is not offered');
       const { key: taskKey, scheduledEventId, stamp } = task;

@@ -13,14 +13,14 @@ function busyWorkflow(): ShardUnderTest {
 
 test('a run comes back exactly as it was', () => {
   const shard = busyWorkflow();
-  const before = shard.core.stateHash();
+  const before = shard.core.canonicalState();
   const cold = shard.core.evict(key);
   if (cold === undefined) throw new Error('not evicted');
   expect(shard.core.has(key)).toBe(false);
-  expect(shard.core.stateHash()).not.toBe(before);
+  expect(shard.core.canonicalState()).not.toBe(before);
   // Plain data: it survives any storage.
   shard.core.restore(structuredClone(cold));
-  expect(shard.core.stateHash()).toBe(before);
+  expect(shard.core.canonicalState()).toBe(before);
 });
 
 test('a command whose run was evicted is decided after its prefetch, as if nothing had been', () => {
@@ -29,7 +29,7 @@ test('a command whose run was evicted is decided after its prefetch, as if nothi
   if (cold === undefined) throw new Error('not evicted');
   const next = shard.core.nextTimer();
   if (next === undefined) throw new Error('its timers stay armed');
-  const command: HistoryCommand = { kind: 'fireTimer', ...next, newRunId: shard.newRunId(), jitter: 0 };
+  const command: HistoryCommand = { kind: 'fireTimer', taskId: next.taskId, jitter: 0 };
   // The loop's prefetch: what the command is about, loaded if it is not there.
   const needed = shard.core.keyOf(command);
   expect(needed).toMatchObject({ workflowId: 'wf' });

@@ -128,7 +128,7 @@ export class ShardUnderTest {
   }
 
   #memory(): string {
-    return `${this.core.stateHash()}\n${this.core.volatileHash()}`;
+    return `${this.core.canonicalState()}\n${this.core.canonicalVolatile()}`;
   }
 
   #committed(record: HistoryRecord): void {
@@ -143,7 +143,7 @@ export class ShardUnderTest {
     if (!this.checks) return;
     assert.equal(canonicalText(decoded), canonicalText(byTaskKind(record)), 'what was written is what is read');
     this.#replica.evolve(decoded);
-    assert.equal(this.#replica.stateHash(), this.core.stateHash(), 'replay equals live');
+    assert.equal(this.#replica.canonicalState(), this.core.canonicalState(), 'replay equals live');
   }
 
   expectDone(command: HistoryCommand): void {
@@ -151,9 +151,9 @@ export class ShardUnderTest {
   }
 
   expectRejected(command: HistoryCommand): Rejection {
-    const before = this.core.stateHash();
+    const before = this.core.canonicalState();
     const reply = this.ask(command);
-    assert.equal(this.core.stateHash(), before, 'a rejection changes nothing');
+    assert.equal(this.core.canonicalState(), before, 'a rejection changes nothing');
     if (reply?.kind !== 'rejected') throw new Error(`expected a rejection, got ${JSON.stringify(reply)}`);
     return reply.rejection;
   }
@@ -327,7 +327,7 @@ export class ShardUnderTest {
     for (let fired = 0; fired < 1000; fired++) {
       const next = this.core.nextTimer();
       if (next === undefined || next.fireTimeMs > this.nowMs) return;
-      this.ask({ kind: 'fireTimer', ...next, newRunId: this.newRunId(), jitter: 0.5 });
+      this.ask({ kind: 'fireTimer', taskId: next.taskId, jitter: 0.5 });
     }
     throw new Error('timers fire without end');
   }

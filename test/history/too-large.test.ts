@@ -40,7 +40,7 @@ test('a timer is not fired again', () => {
   const next = shard.core.nextTimer();
   if (next === undefined) throw new Error('a timer is armed');
   shard.advance(1000);
-  expect(instead(shard, { kind: 'fireTimer', ...next, newRunId: 'new', jitter: 0 })).toEqual({ kind: 'done' });
+  expect(instead(shard, { kind: 'fireTimer', taskId: next.taskId, jitter: 0 })).toEqual({ kind: 'done' });
   expectTerminated(shard);
   expect(shard.core.nextTimer()?.fireTimeMs, 'only retention is left').toBe(shard.nowMs + 72 * 3_600_000);
 });

@@ -83,8 +83,7 @@ export class OwnCommands {
   #fire(): void {
     const due = this.#core.nextTimer();
     if (due === undefined) return;
-    const { fireTimeMs, taskId } = due;
-    this.submit({ kind: 'fireTimer', fireTimeMs, taskId, newRunId: this.#random.nonce(), jitter: this.#random.fraction() });
+    this.submit({ kind: 'fireTimer', taskId: due.taskId, jitter: this.#random.fraction() });
   }
 
   #flushLater(): void {

@@ -1,5 +1,5 @@
 /** What a parent asks of its children, and a child of its parent. */
-import type { DecidedRequest } from '../commands.ts';
+import type { DecidedRequest, IdPolicies } from '../commands.ts';
 import { anyAnswer, type ChildParts, linkTo, type OutboxKind, type OutboxTaskOf, requestId, to } from '../outbox/outbox-kind.ts';
 import { mergedPriority } from '../priority.ts';
 import { type Child, isRunning, type Run } from '../state.ts';
@@ -90,13 +90,19 @@ function startChild(run: Run, child: Child, { newRunId, retentionOf }: ChildPart
       priority: mergedPriority(run.start.priority, a.priority),
     },
     policies: {
-      reusePolicy: a.workflowIdReusePolicy === 2 ? 2 : a.workflowIdReusePolicy === 3 ? 3 : idReusePolicy.allowDuplicate,
+      reusePolicy: reusePolicyOf(a.workflowIdReusePolicy),
       conflictPolicy: terminates ? idConflictPolicy.terminateExisting : idConflictPolicy.fail,
     },
     parent: linkTo(run, child.initiatedEventId),
     retentionMs: retentionOf?.(a.namespaceId) ?? ownRetentionMs,
     onConflict: undefined,
   };
+}
+
+/** Unspecified allows a duplicate; TERMINATE_IF_RUNNING does too, and says the rest as a conflict policy. */
+function reusePolicyOf(policy: number): IdPolicies['reusePolicy'] {
+  const { allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate } = idReusePolicy;
+  return policy === allowDuplicateFailedOnly || policy === rejectDuplicate ? policy : allowDuplicate;
 }
 
 /** For the chain that the child has become, and only while it is still this parent's. */

@@ -25,7 +25,7 @@ type Collaborators<T> = {
   readonly forwarding: Forwarding<T>;
 };
 
-export class LoadedQueues<T> {
+export class QueueTable<T> {
   readonly #parts: HostParts<T>;
   readonly #backlog: Backlog;
   readonly #offers: Offers<T>;
