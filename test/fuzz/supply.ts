@@ -86,12 +86,13 @@ export class Supply {
   }
 
   /** A worker has it: one that nobody has would be gone at once. */
-  async #cancelActivity({ runId }: Execution): Promise<void> {
-    const cancel = this.#toCancel.get(runId);
+  async #cancelActivity(execution: Execution): Promise<void> {
+    const cancel = this.#toCancel.get(execution.runId);
     if (cancel === undefined) return;
-    this.#toCancel.delete(runId);
+    this.#toCancel.delete(execution.runId);
     const requestCancelActivityTaskCommandAttributes = { scheduledEventId: cancel.scheduledEventId };
     await this.#complete(cancel.token, false, [{ commandType: 2, requestCancelActivityTaskCommandAttributes }]);
+    this.#world.noteToldToCancel(execution);
   }
 
   async #complete(

@@ -243,7 +243,11 @@ export const templates: Readonly<Record<string, Template>> = {
   RecordActivityTaskHeartbeat: (prng, world) => ({ ...activityByToken(prng, world), details: payloads(prng) }),
   RespondActivityTaskCompletedById: (prng, world) => ({ ...activityById(prng, world), result: payloads(prng) }),
   RespondActivityTaskFailedById: (prng, world) => ({ ...activityById(prng, world), failure: failure(prng) }),
-  RespondActivityTaskCanceledById: (prng, world) => ({ ...activityById(prng, world), details: payloads(prng) }),
+  RespondActivityTaskCanceledById: (prng, world) => ({
+    ...activityById(prng, world),
+    ...world.takeExecutionToldToCancel(),
+    details: payloads(prng),
+  }),
   RecordActivityTaskHeartbeatById: (prng, world) => ({ ...activityById(prng, world), details: payloads(prng) }),
   DescribeTaskQueue: (prng, world) => ({
     namespace,

@@ -30,6 +30,8 @@ export class World {
   readonly #runs: Execution[] = [];
   /** Those that have, or had, an activity with a worker. */
   readonly #withActivity: Execution[] = [];
+  /** Those whose worker may answer that its activity is canceled. */
+  readonly #toldToCancel: Execution[] = [];
 
   noteRun({ workflowId, runId }: Execution): void {
     keep(this.#runs, { workflowId, runId });
@@ -37,6 +39,10 @@ export class World {
 
   noteActivity({ workflowId, runId }: Execution): void {
     keep(this.#withActivity, { workflowId, runId });
+  }
+
+  noteToldToCancel({ workflowId, runId }: Execution): void {
+    keep(this.#toldToCancel, { workflowId, runId });
   }
 
   notePageToken(token: Uint8Array): void {
@@ -96,6 +102,11 @@ export class World {
   executionWithActivity(): Execution {
     const latest = this.#withActivity.at(-this.draws.int(1, 20));
     return latest === undefined || this.draws.chance(0.2) ? this.execution() : latest;
+  }
+
+  /** An activity takes its cancellation once, and only when it was told of it: few would be met by chance. */
+  takeExecutionToldToCancel(): Execution {
+    return (this.draws.chance(0.95) ? this.#toldToCancel.pop() : undefined) ?? this.executionWithActivity();
   }
 }
 
