@@ -26,3 +26,16 @@ describe('what does not arrive as it was sent is named', () => {
     expect(differenceOf(sent, received, 'ask')).toBeUndefined();
   });
 });
+
+describe('by a clock that is ahead', () => {
+  test('a moment arrives as the same time from now, none as none, and a fact as it was', () => {
+    const sent = { deadlineMs: 1_000, task: { holdUntilMs: 0 }, startTimeMs: 7 };
+    expect(differenceOf(sent, { ...sent, deadlineMs: 1_050 }, 'ask', 50)).toBeUndefined();
+  });
+
+  test('a moment that travelled as it stood is named', () => {
+    expect(differenceOf({ task: { holdUntilMs: 9 } }, { task: { holdUntilMs: 9 } }, 'ask', 50)).toBe(
+      'ask.task.holdUntilMs: number 59, then number 9',
+    );
+  });
+});

@@ -48,7 +48,13 @@ Router.prototype.askCluster = function (request, deadlineMs, onReply) {
   );
 };
 
-/** One clock for both sides: what travels as remaining time arrives as the moment that it was. */
+/** How far the clock of the process that reads is ahead of the one that wrote. */
+const CLOCK_SKEW_MS = 90_000;
+
+/** Moments by the wall clock. They travel as the time that is left, so by another clock they are other numbers; all else stays as it is. */
+const moments: ReadonlySet<string> = new Set(['deadlineMs', 'holdUntilMs']);
+
+/** Read twice: by another clock, as another process would, and by the one that both sides have here. */
 function carried<Message extends Kinded, Sent extends Message>(
   sent: Sent,
   encode: (message: Message, nowMs: number) => Uint8Array,
@@ -56,8 +62,10 @@ function carried<Message extends Kinded, Sent extends Message>(
 ): Sent {
   const nowMs = Date.now();
   try {
-    const received = decode(encode(sent, nowMs), nowMs);
-    const difference = differenceOf(sent, received, sent.kind);
+    const bytes = encode(sent, nowMs);
+    const elsewhere = decode(bytes, nowMs + CLOCK_SKEW_MS);
+    const received = decode(bytes, nowMs);
+    const difference = differenceOf(sent, elsewhere, sent.kind, CLOCK_SKEW_MS) ?? differenceOf(sent, received, sent.kind);
     if (difference !== undefined) throw new Error(`an ask or its answer does not arrive as it was sent: ${difference}`);
     // As equal as its type.
     return received as Sent;
@@ -70,20 +78,27 @@ function carried<Message extends Kinded, Sent extends Message>(
   }
 }
 
-/** Where the two first differ. Bytes are equal whatever holds them, and what is undefined may as well be absent. */
-export function differenceOf(sent: unknown, received: unknown, path: string): string | undefined {
+/**
+ * Where the two first differ. Bytes are equal whatever holds them, and what is undefined may as well be absent. `skewMs`: how far the clock
+ * that the one was received by is ahead; moments must be later by as much, and 0 is no moment.
+ */
+export function differenceOf(sent: unknown, received: unknown, path: string, skewMs = 0): string | undefined {
   if (Object.is(sent, received)) return undefined;
   if (sent instanceof Uint8Array && received instanceof Uint8Array) {
     return Buffer.compare(sent, received) === 0 ? undefined : `${path}: other bytes`;
   }
-  if (sent instanceof Map && received instanceof Map) return differenceOf([...sent], [...received], path);
+  if (sent instanceof Map && received instanceof Map) return differenceOf([...sent], [...received], path, skewMs);
   if (Array.isArray(sent) && Array.isArray(received)) {
     if (sent.length !== received.length) return `${path}: ${sent.length} elements, then ${received.length}`;
-    return firstOf(sent.keys(), (index) => differenceOf(sent[index], received[index], `${path}[${index}]`));
+    return firstOf(sent.keys(), (index) => differenceOf(sent[index], received[index], `${path}[${index}]`, skewMs));
   }
   if (isPlain(sent) && isPlain(received)) {
     const names = new Set([...Object.keys(sent), ...Object.keys(received)]);
-    return firstOf(names, (name) => differenceOf(sent[name], received[name], `${path}.${name}`));
+    return firstOf(names, (name) => {
+      const value = sent[name];
+      const expected = moments.has(name) && typeof value === 'number' && value !== 0 ? value + skewMs : value;
+      return differenceOf(expected, received[name], `${path}.${name}`, skewMs);
+    });
   }
   return `${path}: ${described(sent)}, then ${described(received)}`;
 }
