@@ -54,7 +54,10 @@ type TimerOf<Kind extends string> = {
   readonly key: RunKey;
 };
 
-/** Timers are never cancelled in the heap: one that no longer fits the state (stamp, attempt) does nothing when it fires. */
+/**
+ * A timer whose task is finished is gone from the state, and its entry in the heap is passed over (timer-queue.ts). One whose subject has
+ * moved on without finishing it (stamp, attempt) does nothing when it fires.
+ */
 export type TimerTask =
   | (TimerOf<'userTimer'> & { readonly timerId: string; readonly startedEventId: number })
   | (TimerOf<'activityTimeout'> & {
