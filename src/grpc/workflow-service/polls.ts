@@ -15,11 +15,13 @@ const pollJitterMsMax = 10_000;
 /** A poll without a task is answered this long before the client's own deadline. */
 const pollTailMs = 1_000;
 const pollTimeoutMsMin = 2_000;
+/** Of that, what a request may have spent on its way to us: a client that sets just the least is not refused for it. */
+const pollTimeoutSlackMs = 100;
 
 /** A poll is a wait by nature: a client that set no deadline, or none worth waiting for, made a mistake. */
 export function checkPollDeadline(context: HandlerContext, call: Call): void {
   if (call.deadlineMs === Infinity) throw invalidArgument('Context timeout is not set.');
-  if (call.deadlineMs - context.monoMs() < pollTimeoutMsMin) {
+  if (call.deadlineMs - context.monoMs() < pollTimeoutMsMin - pollTimeoutSlackMs) {
     throw new StatusError(statusCode.failedPrecondition, 'Context timeout is too short.');
   }
 }
