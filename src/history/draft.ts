@@ -22,7 +22,7 @@ import type { HistoryWire } from './replies.ts';
 import { forkRun, isRunning, type Run, type ShardState, type WorkflowTask } from './state.ts';
 import type { Task } from './tasks.ts';
 import type { BufferedQuery, VolatileChange, VolatileView } from './volatile.ts';
-import { pascalCase } from './pascal-case.ts';
+import { pascalCase } from '../kernel/pascal-case.ts';
 
 /** What an event carries beside its attributes. */
 export type EventMeta = {

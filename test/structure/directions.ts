@@ -26,7 +26,10 @@ const support = {
 };
 
 /** The ports, and helpers of every room that stand on them alone. */
-const actorPorts = [...['log', 'ports', 'system-ports', 'wall-alarm'].map((file) => `src/actors/${file}.ts`), 'src/kernel/'];
+const actorPorts = [
+  ...['log', 'ports', 'system-ports', 'wall-alarm', 'now-and-then'].map((file) => `src/actors/${file}.ts`),
+  'src/kernel/',
+];
 
 const underShells = ['src/actors/partition/', 'src/actors/asks/', ...actorPorts, 'src/observability/'];
 

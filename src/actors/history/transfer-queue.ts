@@ -12,6 +12,7 @@
  */
 import { unreachable } from '../../kernel/assert.ts';
 import { historyShardOf } from '../../kernel/shard.ts';
+import { NowAndThen } from '../now-and-then.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../../matching/task-queue.ts';
 import { taskQueueKind } from '../../history/generated/enums.ts';
 import type { DecidedRequest, OutboxOutcome, OwnHistoryCommand } from '../../history/commands.ts';
@@ -80,11 +81,12 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   readonly #tenure: Pick<Tenure<never>, 'active' | 'after'>;
   /** Tasks that wait for their next attempt. */
   #waiting = 0;
-  #warnedAtMs = -Infinity;
+  readonly #warnings: NowAndThen;
 
   constructor(options: TransferQueueOptions) {
     this.#options = options;
     this.#tenure = options.tenure;
+    this.#warnings = new NowAndThen(options.clock, WARN_INTERVAL_MS);
   }
 
   /** After a takeover: what the journal left pending. */
@@ -251,9 +253,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   }
 
   #warn(task: TransferTask, attempt: number, reason: string): void {
-    const nowMs = this.#options.clock.monoMs();
-    if (nowMs - this.#warnedAtMs < WARN_INTERVAL_MS) return;
-    this.#warnedAtMs = nowMs;
+    if (!this.#warnings.now()) return;
     const { namespaceId, workflowId, runId } = task.key;
     this.#options.logger.warn('a task cannot be delivered', {
       task: task.kind,

@@ -3,7 +3,7 @@
  * but should be known. Behind a gap stand records of ours that were acknowledged to somebody; no owner could tell at the time, or it would
  * not have gone on.
  */
-import { NowAndThen } from './now-and-then.ts';
+import { NowAndThen } from '../now-and-then.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { LogPosition } from './effective.ts';
 import type { StoredRecord } from '../log.ts';

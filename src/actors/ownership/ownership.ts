@@ -8,7 +8,10 @@
  *     read-proofs.ts         where the log ends
  */
 import type { Logger } from '../../observability/logger.ts';
+import type { Clock, Random } from '../ports.ts';
 import type { AppendTrouble } from './append-trouble.ts';
+import type { ClaimCodec } from './claim.ts';
+import type { LogPosition } from './effective.ts';
 import type { JournalTail } from './journal-tail.ts';
 import type { LogSilence } from './log-silence.ts';
 import type { Log, LogRecord, PartitionId, StoredRecord } from '../log.ts';
@@ -17,6 +20,20 @@ import type { OwnerPosition } from './owner-position.ts';
 import type { PartitionLife } from './partition-life.ts';
 import type { Retries } from './retries.ts';
 import type { ReadBarrier } from './read-barrier.ts';
+
+/** Who claims, and what a claim and a takeover need besides the log. */
+export type ClaimantOptions = {
+  readonly claims: ClaimCodec;
+  /** Who we are, for people: host, port, process. */
+  readonly owner: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /**
+   * The highest position of this journal that is known elsewhere: the log must still hold it (T5). Nothing of the server knows one yet; a
+   * checkpoint or a projection will.
+   */
+  readonly witness?: () => LogPosition | undefined;
+};
 
 export type Ownership = {
   readonly partition: PartitionId;

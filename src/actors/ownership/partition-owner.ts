@@ -26,8 +26,6 @@ import { ReplayProgress, type Replayed } from './replay-progress.ts';
 import { ReplayTurns } from './replay-turns.ts';
 import { Takeover } from './takeover.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { ClaimCodec } from './claim.ts';
-import type { LogPosition } from './effective.ts';
 import {
   partitionName,
   type AppendOutcome,
@@ -40,9 +38,8 @@ import {
   type StoredRecord,
 } from '../log.ts';
 import type { ClaimInLog } from './log-stretch.ts';
-import type { OwnedMemory, OwnerFindings, Ownership } from './ownership.ts';
+import type { ClaimantOptions, OwnedMemory, OwnerFindings, Ownership } from './ownership.ts';
 import type { Next, PartitionState } from './partition-life.ts';
-import type { Clock, Random } from '../ports.ts';
 
 export type OwnerLimits = {
   /** An idle owner looks at the log's end this often (T10). */
@@ -53,20 +50,10 @@ export type OwnerLimits = {
   readonly logSilenceMsMax: number;
 };
 
-export type PartitionOwnerOptions = {
+export type PartitionOwnerOptions = ClaimantOptions & {
   readonly partition: PartitionId;
   readonly log: Log;
-  readonly claims: ClaimCodec;
-  /** Who we are, for people: host, port, process. */
-  readonly owner: string;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly logger: Logger;
-  /**
-   * The highest position of this journal that is known elsewhere: the log must still hold it (T5). Nothing of the server knows one yet; a
-   * checkpoint or a projection will.
-   */
-  readonly witness?: () => LogPosition | undefined;
   readonly onStatus?: (status: PartitionStatus) => void;
   readonly limits: OwnerLimits;
   /** Shared by all partitions of a process. */

@@ -1,5 +1,5 @@
 /** How far a fold of a journal has come, for those who wait for it. */
-import { NowAndThen } from './now-and-then.ts';
+import { NowAndThen } from '../now-and-then.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { StoredRecord } from '../log.ts';
 import type { Clock } from '../ports.ts';

@@ -16,25 +16,12 @@ import { claimRecord } from './claim.ts';
 import { settleDoubt } from './doubt-settlement.ts';
 import { claimingWith } from './partition-life.ts';
 import type { Appends } from './appends.ts';
-import type { ClaimCodec } from './claim.ts';
-import type { LogPosition } from './effective.ts';
 import type { FoldTrouble, JournalFold } from './journal-fold.ts';
 import type { AppendOutcome, LogRecord, SealedBatch } from '../log.ts';
-import type { Ownership } from './ownership.ts';
+import type { ClaimantOptions, Ownership } from './ownership.ts';
 import type { Claiming, Doubt, LandedClaim, SentClaim } from './partition-life.ts';
-import type { Clock, Random } from '../ports.ts';
 
-export type TakeoverOptions = {
-  readonly claims: ClaimCodec;
-  /** Who we are, for people: host, port, process. */
-  readonly owner: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  /**
-   * The highest position of this journal that is known elsewhere: the log must still hold it (T5). Nothing of the server knows one yet; a
-   * checkpoint or a projection will.
-   */
-  readonly witness?: () => LogPosition | undefined;
+export type TakeoverOptions = ClaimantOptions & {
   readonly journal: JournalFold;
   readonly appends: Appends;
   /** It serves from now on. */

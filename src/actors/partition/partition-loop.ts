@@ -30,39 +30,19 @@ import { Tenure } from './tenure.ts';
 import type { Handled } from '../../kernel/handled.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { AskFailure, AskSink, NotHere } from '../asks/asks.ts';
-import type { ClaimCodec } from '../ownership/claim.ts';
-import type { LogPosition } from '../ownership/effective.ts';
-import type { Log, PartitionId, StoredRecord } from '../log.ts';
+import type { StoredRecord } from '../log.ts';
 import type { CommandScale, EncodedRecord, PartitionCore, PartitionMemory, PartitionShell, RecordCodec } from './partition-core.ts';
 import type { OwnedMemory } from '../ownership/ownership.ts';
-import type { PartitionStatus } from '../ownership/partition-owner.ts';
-import type { Clock, Random } from '../ports.ts';
+import type { PartitionOwnerOptions, PartitionStatus } from '../ownership/partition-owner.ts';
 import type { Prefetch } from './prefetch.ts';
-import type { ReplayTurns } from '../ownership/replay-turns.ts';
 
-export type PartitionLoopOptions<Command, Reply, Record, Effect> = {
-  readonly partition: PartitionId;
-  readonly log: Log;
+export type PartitionLoopOptions<Command, Reply, Record, Effect> = Omit<PartitionOwnerOptions, 'limits'> & {
   readonly codec: RecordCodec<Record>;
-  readonly claims: ClaimCodec;
-  /** Who we are, for people: host, port, process. */
-  readonly owner: string;
   readonly create: (tenure: Tenure<Command>) => PartitionMemory<Command, Reply, Record, Effect>;
   readonly asks: AskSink;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
   /** For tests alone until executions are evicted: today all state is in memory. */
   readonly prefetch?: Prefetch<Command>;
-  /**
-   * The highest position of this journal that is known elsewhere: the log must still hold it (T5). Nothing of the server knows one yet; a
-   * checkpoint or a projection will.
-   */
-  readonly witness?: () => LogPosition | undefined;
-  readonly onStatus?: (status: PartitionStatus) => void;
   readonly limits?: Partial<PartitionLimits>;
-  /** Shared by all partitions of a process. */
-  readonly turns?: ReplayTurns;
   /** Shared by all actors of the process; absent: one of its own. */
   readonly budget?: CommandBudget;
   readonly scale: CommandScale<Command>;

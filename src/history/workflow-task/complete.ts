@@ -32,7 +32,7 @@ import { dropSpeculative } from './speculative.ts';
 import { findStartedTask } from './started-task.ts';
 import { isRunning, type Run } from '../state.ts';
 import { timeoutType, workflowTaskFailedCause } from '../generated/enums.ts';
-import { pascalCase } from '../pascal-case.ts';
+import { pascalCase } from '../../kernel/pascal-case.ts';
 import {
   describeStarted,
   finishWorkflowTaskTasks,

@@ -4,7 +4,7 @@ import type { WorkflowCommand } from '../workflow-commands.ts';
 import type { EventMeta, RunDraft } from '../draft.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import type { workflowTaskFailedCause } from '../generated/enums.ts';
-import { pascalCase } from '../pascal-case.ts';
+import { pascalCase } from '../../kernel/pascal-case.ts';
 
 export type Completion = {
   readonly run: RunDraft;

@@ -1,6 +1,6 @@
 /** Fields that ask for what is not built: refused by name, never ignored. */
 import type { WorkflowCommand } from '../workflow-commands.ts';
-import { pascalCase } from '../pascal-case.ts';
+import { pascalCase } from '../../kernel/pascal-case.ts';
 
 export function notBuiltField(commands: readonly WorkflowCommand[]): string | undefined {
   for (const command of commands) {

@@ -3,6 +3,7 @@ import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { ClusterRecord } from '../../cluster/records.ts';
 import { unreachable } from '../../kernel/assert.ts';
+import { pascalCase } from '../../kernel/pascal-case.ts';
 import {
   decodeClusterRecord,
   emptyClusterRecord,
@@ -21,7 +22,8 @@ export const clusterCodec: RecordCodec<ClusterRecord> = {
     return {
       key: name,
       schema,
-      type: typeOf(record),
+      // What people see in the topic: `NamespaceRegistered` and the like.
+      type: pascalCase(record.kind),
       namespace: name === clusterKey ? '' : name,
       workflowId: '',
       runId: '',
@@ -61,11 +63,6 @@ function changeOf(record: ClusterRecord): Partial<WireRecord> {
 }
 
 const clusterKey = '@cluster';
-
-/** The record type that people see in the topic: `NamespaceRegistered` and the like. */
-function typeOf(record: ClusterRecord): string {
-  return record.kind.charAt(0).toUpperCase() + record.kind.slice(1);
-}
 
 /** The namespace's name where the record has it, its id otherwise. */
 function nameOf(record: ClusterRecord): string {

@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.ts';
+import type { Clock } from './ports.ts';
 
 /** For log lines about what may happen thousands of times: the first at once, then one an interval. */
 export class NowAndThen {

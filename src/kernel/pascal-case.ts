@@ -1,4 +1,4 @@
-/** As the start of an error text: `BadStartTimerAttributes`. */
+/** As error texts and record types begin: `BadStartTimerAttributes`, `NamespaceRegistered`. */
 export function pascalCase(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
