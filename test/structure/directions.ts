@@ -27,7 +27,7 @@ const support = {
 
 /** The ports, and helpers of every room that stand on them alone. */
 const actorPorts = [
-  ...['log', 'ports', 'system-ports', 'wall-alarm', 'now-and-then'].map((file) => `src/actors/${file}.ts`),
+  ...['log', 'database', 'ports', 'system-ports', 'wall-alarm', 'now-and-then'].map((file) => `src/actors/${file}.ts`),
   'src/kernel/',
 ];
 
@@ -53,6 +53,12 @@ export const directions: readonly Direction[] = [
   { from: 'src/matching/', may: ['src/matching/', 'src/kernel/'], ...core },
   { from: 'src/cluster/', may: ['src/cluster/', 'src/kernel/'], ...core },
   { from: 'src/deadletters/', may: ['src/deadletters/', 'src/kernel/'], ...core },
+  {
+    from: 'src/visibility/',
+    may: ['src/visibility/', 'src/kernel/'],
+    reason: 'what a filter means depends on no database and on no actor',
+    wayOut: 'hand the value in; SQL belongs into src/database',
+  },
   {
     from: 'src/actors/ownership/',
     may: ['src/actors/ownership/', ...actorPorts, 'src/observability/', 'xstate'],
@@ -88,6 +94,7 @@ export const directions: readonly Direction[] = [
   {
     from: 'src/actors/',
     may: [...actorPorts, 'node:crypto'],
+    mayTypes: ['src/visibility/'],
     reason: 'actors own their ports and know no adapter; the ports know no room',
     wayOut: 'declare a port in src/actors and let src/server.ts plug the adapter in, or move the file into a room',
   },
@@ -136,8 +143,26 @@ export const directions: readonly Direction[] = [
     wayOut: 'move the code into one of those folders, or carry the value through the Log port',
   },
   {
+    from: 'src/database/sqlite/',
+    may: ['src/database/', 'src/actors/database.ts', 'src/visibility/', 'src/kernel/', 'src/observability/', 'node:'],
+    reason: 'a database stores rows; it knows the port and nothing of the cores',
+    wayOut: 'carry what it needs through the Database port (src/actors/database.ts)',
+  },
+  {
+    from: 'src/database/postgres/',
+    may: ['src/database/', 'src/actors/database.ts', 'src/visibility/', 'src/kernel/', 'src/config/', 'src/observability/', 'pg', 'node:'],
+    reason: 'a database stores rows; it knows the port and nothing of the cores',
+    wayOut: 'carry what it needs through the Database port (src/actors/database.ts)',
+  },
+  {
+    from: 'src/database/',
+    may: ['src/database/', 'src/actors/database.ts', 'src/visibility/', 'src/kernel/', 'node:worker_threads'],
+    reason: 'what both databases share knows neither client',
+    wayOut: 'move the code into src/database/sqlite or src/database/postgres',
+  },
+  {
     from: 'src/grpc/',
-    may: ['src/grpc/', 'src/actors/', 'src/kernel/', 'src/wire/', 'src/config/', 'src/observability/', 'node:'],
+    may: ['src/grpc/', 'src/visibility/', 'src/actors/', 'src/kernel/', 'src/wire/', 'src/config/', 'src/observability/', 'node:'],
     mayTypes: ['src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/'],
     reason: 'the frontend turns requests into commands; decisions are made behind `ask`, and adapters do not know each other',
     wayOut: 'ask an actor, or take a port in the constructor and let src/server.ts plug it in',
@@ -178,8 +203,8 @@ export const directions: readonly Direction[] = [
 /** Modules that may be used in one place only, whatever a row above says. */
 export const singleHomes: readonly { readonly module: string; readonly homes: readonly string[] }[] = [
   { module: 'kafkajs', homes: ['src/topics/kafka/'] },
-  { module: 'node:sqlite', homes: ['src/topics/embedded/', 'src/projections/sqlite/'] },
-  { module: 'pg', homes: ['src/projections/postgres/'] },
+  { module: 'node:sqlite', homes: ['src/topics/embedded/', 'src/database/sqlite/'] },
+  { module: 'pg', homes: ['src/database/postgres/'] },
   { module: 'xstate', homes: ['src/actors/ownership/'] },
 ];
 

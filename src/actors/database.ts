@@ -1,0 +1,195 @@
+/**
+ * The database port: what a partition's actor needs of PostgreSQL or SQLite, so that its state outgrows memory and its journal can be
+ * trimmed.
+ *
+ *     owner            database
+ *       │ restore() ────▶ │  raises the fence: whoever held the old one writes and reads nothing any more
+ *       │ ◀── position ───│  the rows are the journal, folded up to that position
+ *       │ write() ──────▶ │  one transaction: guard, deletes, upserts, the new position
+ *       │ load() ───────▶ │  rows of what is not in memory, with the fence under which they were read
+ *
+ * Rows of a partition are written by the holder of its fence alone. Its writes form one lane: the next begins when the one before has ended,
+ * and windows are read in the same lane. Implementations hold neither promises nor state for a partition beside that.
+ *
+ * Everything here is plain data. Ids of workflows and task bytes are bytes to the database: whatever a client may name fits.
+ */
+import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../visibility/row.ts';
+
+/** Whose rows: one partition of one journal; `partition` from 0. */
+export type JournalId = { readonly kind: 'history' | 'matching'; readonly partition: number };
+
+/** Grows with each `restore` of a journal; 0 = never restored. */
+export type Fence = number;
+
+/** How far a journal's rows go: to the record `lastOffset` and what does not count up to `nextOffset`. */
+export type CheckpointPosition = {
+  readonly epoch: number;
+  /** Of the last record that counted. */
+  readonly sequence: number;
+  /** Folding goes on here. */
+  readonly nextOffset: number;
+  /** The last record that counted: it stays in the journal as a witness, and every restore compares its stamp. -1 = none. */
+  readonly lastOffset: number;
+  /** Of that record. */
+  readonly timeMs: number;
+  /** Of the rows' bytes. */
+  readonly schema: number;
+  /** What is one for all rows (the last task id …): `perdure.state.v1`. */
+  readonly counters: Uint8Array;
+  /** Earlier positions, oldest first: how far the journal may be trimmed without losing what is younger than its retention. */
+  readonly trimPoints: readonly TrimPoint[];
+};
+
+export type TrimPoint = { readonly timeMs: number; readonly lastOffset: number };
+
+export type Restored = {
+  readonly fence: Fence;
+  /** undefined: nothing was ever written for this journal. */
+  readonly position: CheckpointPosition | undefined;
+};
+
+export type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
+export type RunId = ExecutionId & { readonly runId: string };
+
+export type RunRow = RunId & {
+  /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
+  readonly status: number;
+  /** `perdure.state.v1.Run` with its format and checksum. */
+  readonly state: Uint8Array;
+  /** A closed run's end of retention; undefined: open. */
+  readonly forgetMs: number | undefined;
+};
+
+/** Which run made a child: a start that is delivered again finds it, whatever has become of it. */
+export type ChildStartRow = { readonly parentRunId: string; readonly initiatedEventId: number; readonly runId: string };
+
+export type HistoryRow = {
+  readonly runId: string;
+  /** 0 until there is reset. */
+  readonly branch: number;
+  readonly firstEventId: number;
+  readonly lastEventId: number;
+  /** Each event behind its length (varint). */
+  readonly events: Uint8Array;
+};
+
+/** `aside`: of a run that the shard cannot go on with; read at every restore, and in no window. */
+export type TaskRow = { readonly taskId: number; readonly task: Uint8Array; readonly aside: boolean };
+export type TimerRow = TaskRow & { readonly fireTimeMs: number };
+
+/** What changed between two checkpoints. Rows replace those of the same key; what is named among the gone may never have been written. */
+export type HistoryDelta = {
+  readonly runs: readonly RunRow[];
+  /** The newest run of each workflow id. */
+  readonly currentRuns: readonly RunId[];
+  readonly childStarts: readonly ChildStartRow[];
+  readonly history: readonly HistoryRow[];
+  readonly transferTasks: readonly TaskRow[];
+  readonly timers: readonly TimerRow[];
+  readonly goneTransferTasks: readonly number[];
+  readonly goneTimers: readonly number[];
+  /** With their history, visibility and child starts; the pointer of the workflow id only if it still names this run. */
+  readonly retiredRuns: readonly RunId[];
+  readonly visibility: readonly VisibilityRow[];
+};
+
+export type MatchingTaskRow = { readonly taskId: number; readonly queue: string; readonly task: Uint8Array };
+export type MatchingDelta = { readonly tasks: readonly MatchingTaskRow[]; readonly goneTasks: readonly number[] };
+
+export type Checkpoint = {
+  readonly position: CheckpointPosition;
+} & ({ readonly kind: 'history'; readonly delta: HistoryDelta } | { readonly kind: 'matching'; readonly delta: MatchingDelta });
+
+export type WriteOutcome =
+  | { readonly kind: 'written' }
+  /** Another has restored since, or the row is gone or further than we are: nothing was written. */
+  | { readonly kind: 'fenced' }
+  /** The connection was lost during COMMIT: `position` tells what became of it. */
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** What a decision or a fold needs in memory. */
+export type LoadKey =
+  | ({ readonly kind: 'current' } & ExecutionId)
+  | ({ readonly kind: 'run' } & RunId)
+  | { readonly kind: 'childStart'; readonly parentRunId: string; readonly initiatedEventId: number };
+
+/** In the order of the keys. */
+export type Loaded = {
+  /** Of the workflow id; undefined: none is there. For a child start: the run that was made. */
+  readonly currentRunId: string | undefined;
+  /** The run that the key names; undefined: it is not there. */
+  readonly run: RunRow | undefined;
+};
+
+/** `fence`: under which this was read. What carries another one than the owner's is dropped. */
+export type Fenced<Rows> = { readonly fence: Fence; readonly rows: Rows };
+
+export type TimerWindow = { readonly afterFireTimeMs: number; readonly afterTaskId: number; readonly untilMs: number; readonly max: number };
+
+export type HistoryRange = {
+  readonly runId: string;
+  readonly branch: number;
+  readonly firstEventId: number;
+  readonly lastEventId: number;
+  /** At least one row is given, however large. */
+  readonly bytesMax: number;
+};
+
+/**
+ * Every method rejects with DatabaseError alone. What fails has changed nothing, except where an outcome says otherwise.
+ */
+export interface Database {
+  /** For people: `sqlite x.db-state`, `postgres host:5432/perdure`. */
+  readonly name: string;
+  /** Claims the database for this cluster, if it is nobody's: the id of whose it is then. */
+  bind(clusterId: string): Promise<string>;
+  restore(journal: JournalId): Promise<Restored>;
+  /** As it is now, with no new fence. */
+  position(journal: JournalId): Promise<Restored>;
+  /** Writes if `fence` is still the journal's and its position is not beyond this one's. */
+  write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome>;
+  /** Visibility rows alone, between two checkpoints. `fenced`: nothing was written. */
+  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced'>;
+  load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>>;
+  /** By task id, from behind `afterTaskId`. */
+  transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TaskRow[]>>;
+  /** By (fire time, task id), from behind the given one up to `untilMs`; none that is aside. */
+  timers(journal: JournalId, window: TimerWindow): Promise<Fenced<readonly TimerRow[]>>;
+  /** Transfer tasks and timers of runs that were put aside. */
+  tasksAside(journal: JournalId): Promise<Fenced<{ readonly transferTasks: readonly TaskRow[]; readonly timers: readonly TimerRow[] }>>;
+  /** Closed runs whose retention ended by `untilMs`, those first that ended first. */
+  dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>>;
+  /** All runs in the order of their ids, from behind `afterRunId` ('' = from the first): for the filter of keys, and to build anew what is derived. */
+  runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>>;
+  matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>>;
+  /** Rows that hold any of the events, in order. */
+  history(journal: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]>;
+  list(query: VisibilityList): Promise<VisibilityPage>;
+  count(query: VisibilityCount): Promise<readonly { readonly status: number | undefined; readonly count: number }[]>;
+  close(): Promise<void>;
+}
+
+export type DatabaseErrorCode =
+  /** Not reached, too slow, full, read-only: trying again later may help. */
+  | 'unavailable'
+  /** Something in a row is refused by its type or size: trying again would meet it again. */
+  | 'data'
+  /** The database is of another kind, age or owner than it must be; somebody must look at it. */
+  | 'misconfigured'
+  /** What was read cannot be what was written. */
+  | 'corrupt'
+  | 'closed';
+
+export class DatabaseError extends Error {
+  override readonly name = 'DatabaseError';
+  readonly code: DatabaseErrorCode;
+
+  constructor(code: DatabaseErrorCode, message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.code = code;
+  }
+
+  get recoverable(): boolean {
+    return this.code === 'unavailable';
+  }
+}

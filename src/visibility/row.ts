@@ -1,0 +1,65 @@
+/**
+ * What List and Count know of a run: a row for each, open or closed, and the questions that are asked of rows.
+ *
+ * System columns have names of their own; search attributes that a namespace has defined stand in slots, which the cluster assigns
+ * (`Keyword07`): a slot has one type for ever, and an index.
+ */
+import type { Condition } from './condition.ts';
+
+export type SlotValue = string | number | bigint | boolean | readonly string[];
+
+export type VisibilityRow = {
+  readonly namespaceId: string;
+  readonly runId: string;
+  /** From 1. */
+  readonly shard: number;
+  readonly workflowId: string;
+  readonly workflowType: string;
+  readonly taskQueue: string;
+  /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
+  readonly status: number;
+  readonly startTimeMs: number;
+  readonly executionTimeMs: number;
+  /** The next four of a closed run; undefined: it is open. */
+  readonly closeTimeMs: number | undefined;
+  readonly executionDurationMs: number | undefined;
+  readonly historyLength: number | undefined;
+  readonly historySizeBytes: number | undefined;
+  readonly stateTransitionCount: number | undefined;
+  /** '' = none. */
+  readonly parentWorkflowId: string;
+  readonly parentRunId: string;
+  readonly rootWorkflowId: string;
+  readonly rootRunId: string;
+  /** `temporal.api.common.v1.Memo` and `SearchAttributes`, as they are served. */
+  readonly memo: Uint8Array | undefined;
+  readonly searchAttributes: Uint8Array | undefined;
+  /** Predefined and custom attributes by column or slot. What fits no column (NUL, a year beyond dates) is changed or left out. */
+  readonly slots: ReadonlyMap<string, SlotValue>;
+  /** Grows with each change of the run: an older row never replaces a newer one. */
+  readonly version: number;
+};
+
+/** Newest first: (close time, open runs before all; start time; run id), all descending. */
+export type VisibilityKeyset = { readonly sortMs: number; readonly startTimeMs: number; readonly runId: string };
+
+/** Of open runs: after every date that a row can have. */
+export const OPEN_SORT_MS = 253_402_300_799_999;
+
+export type VisibilityList = {
+  readonly namespaceId: string;
+  /** undefined: all. */
+  readonly condition: Condition | undefined;
+  /** Rows behind this one; undefined: from the newest. */
+  readonly after: VisibilityKeyset | undefined;
+  readonly max: number;
+};
+
+export type VisibilityPage = { readonly rows: readonly VisibilityRow[] };
+
+export type VisibilityCount = {
+  readonly namespaceId: string;
+  readonly condition: Condition | undefined;
+  /** One count for each status; else one for all. */
+  readonly byStatus: boolean;
+};
