@@ -11,7 +11,10 @@
  * Rows of a partition are written by the holder of its fence alone. Its writes form one lane: the next begins when the one before has ended,
  * and windows are read in the same lane. Implementations hold neither promises nor state for a partition beside that.
  *
- * Everything here is plain data. Ids of workflows and task bytes are bytes to the database: whatever a client may name fits.
+ * Everything here is plain data; bytes and maps that were given or taken are nobody else's afterwards. Ids of workflows and task bytes are
+ * bytes to the database: whatever a client may name fits. Ids of namespaces and runs are UUIDs; what a client names so and is none is
+ * simply not there, for `load` and conditions alike. In a row to be written it is refused (`data`), as is a number that is no whole one
+ * up to 2^53.
  */
 import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../visibility/row.ts';
 
@@ -60,7 +63,7 @@ export type RunRow = RunId & {
   readonly forgetMs: number | undefined;
 };
 
-/** Which run made a child: a start that is delivered again finds it, whatever has become of it. */
+/** The first run that a parent's start made here: a start that is delivered again finds it, until that run is retired. `runId`: the child's. */
 export type ChildStartRow = { readonly parentRunId: string; readonly initiatedEventId: number; readonly runId: string };
 
 export type HistoryRow = {
@@ -77,7 +80,11 @@ export type HistoryRow = {
 export type TaskRow = { readonly taskId: number; readonly task: Uint8Array; readonly aside: boolean };
 export type TimerRow = TaskRow & { readonly fireTimeMs: number };
 
-/** What changed between two checkpoints. Rows replace those of the same key; what is named among the gone may never have been written. */
+/**
+ * What changed between two checkpoints. Rows replace those of the same key; what is named among the gone may never have been written, and
+ * stands among the rows of the same delta never. A run that is retired is gone afterwards, whatever else the delta says of it (a visibility
+ * row, its current run): in effect, retirement comes last. Of several visibility rows of one run the newest version stays.
+ */
 export type HistoryDelta = {
   readonly runs: readonly RunRow[];
   /** The newest run of each workflow id. */
@@ -88,7 +95,7 @@ export type HistoryDelta = {
   readonly timers: readonly TimerRow[];
   readonly goneTransferTasks: readonly number[];
   readonly goneTimers: readonly number[];
-  /** With their history, visibility and child starts; the pointer of the workflow id only if it still names this run. */
+  /** With their history, visibility and the child starts that made them; the pointer of the workflow id only if it still names this run. */
   readonly retiredRuns: readonly RunId[];
   readonly visibility: readonly VisibilityRow[];
 };
@@ -115,23 +122,31 @@ export type LoadKey =
 
 /** In the order of the keys. */
 export type Loaded = {
-  /** Of the workflow id; undefined: none is there. For a child start: the run that was made. */
+  /** Of the workflow id, for `current` and `run`; undefined: none is there. For a child start: the run that was made. */
   readonly currentRunId: string | undefined;
-  /** The run that the key names; undefined: it is not there. */
+  /**
+   * `current`: that run. `run`: the one that the key names, if it is of the workflow id that the key names. For a child start, and if it is not
+   * there: undefined.
+   */
   readonly run: RunRow | undefined;
 };
 
 /** `fence`: under which this was read. What carries another one than the owner's is dropped. */
 export type Fenced<Rows> = { readonly fence: Fence; readonly rows: Rows };
 
-export type TimerWindow = { readonly afterFireTimeMs: number; readonly afterTaskId: number; readonly untilMs: number; readonly max: number };
+export type TimerWindow = {
+  readonly afterFireTimeMs: number;
+  readonly afterTaskId: number;
+  readonly untilMs: number;
+  readonly max: number;
+};
 
 export type HistoryRange = {
   readonly runId: string;
   readonly branch: number;
   readonly firstEventId: number;
   readonly lastEventId: number;
-  /** At least one row is given, however large. */
+  /** Of the rows' `events` together: rows are given as long as they fit, and the first one however large. */
   readonly bytesMax: number;
 };
 
@@ -141,31 +156,37 @@ export type HistoryRange = {
 export interface Database {
   /** For people: `sqlite x.db-state`, `postgres host:5432/perdure`. */
   readonly name: string;
-  /** Claims the database for this cluster, if it is nobody's: the id of whose it is then. */
+  /** Claims the database for this cluster, if it is nobody's: the id of whose it is then, ours or another's. */
   bind(clusterId: string): Promise<string>;
   restore(journal: JournalId): Promise<Restored>;
-  /** As it is now, with no new fence. */
+  /** As it is now, with no new fence. A journal that was never restored: fence 0, no position. */
   position(journal: JournalId): Promise<Restored>;
-  /** Writes if `fence` is still the journal's and its position is not beyond this one's. */
+  /**
+   * Writes if `fence` is still the journal's and neither the epoch nor the next offset that it has is beyond this position's. The same
+   * checkpoint may be written again. A visibility row that does not fit is left out; any other stops the write (`data`), and nothing is
+   * written.
+   */
   write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome>;
-  /** Visibility rows alone, between two checkpoints. `fenced`: nothing was written. */
+  /** Visibility rows alone, between two checkpoints, by the holder of the fence. `fenced`: nothing was written. */
   flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced'>;
   load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>>;
-  /** By task id, from behind `afterTaskId`. */
+  /** By task id, from behind `afterTaskId`; none that is aside. */
   transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TaskRow[]>>;
   /** By (fire time, task id), from behind the given one up to `untilMs`; none that is aside. */
   timers(journal: JournalId, window: TimerWindow): Promise<Fenced<readonly TimerRow[]>>;
-  /** Transfer tasks and timers of runs that were put aside. */
+  /** Transfer tasks and timers of runs that were put aside, each by task id. */
   tasksAside(journal: JournalId): Promise<Fenced<{ readonly transferTasks: readonly TaskRow[]; readonly timers: readonly TimerRow[] }>>;
-  /** Closed runs whose retention ended by `untilMs`, those first that ended first. */
+  /** Closed runs whose retention ended by `untilMs`, by (end, run id). */
   dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>>;
   /** All runs in the order of their ids, from behind `afterRunId` ('' = from the first): for the filter of keys, and to build anew what is derived. */
   runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>>;
   matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>>;
   /** Rows that hold any of the events, in order. */
   history(journal: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]>;
+  /** Rows of any shard. Neither asks for a fence. */
   list(query: VisibilityList): Promise<VisibilityPage>;
   count(query: VisibilityCount): Promise<readonly { readonly status: number | undefined; readonly count: number }[]>;
+  /** Afterwards every method rejects with `closed`, but this one. */
   close(): Promise<void>;
 }
 

@@ -26,7 +26,7 @@ export type VisibilityRow = {
   readonly historyLength: number | undefined;
   readonly historySizeBytes: number | undefined;
   readonly stateTransitionCount: number | undefined;
-  /** '' = none. */
+  /** '' = none: NULL to a condition. */
   readonly parentWorkflowId: string;
   readonly parentRunId: string;
   readonly rootWorkflowId: string;
@@ -34,9 +34,13 @@ export type VisibilityRow = {
   /** `temporal.api.common.v1.Memo` and `SearchAttributes`, as they are served. */
   readonly memo: Uint8Array | undefined;
   readonly searchAttributes: Uint8Array | undefined;
-  /** Predefined and custom attributes by column or slot. What fits no column (NUL, a year beyond dates) is changed or left out. */
+  /**
+   * Predefined and custom attributes by column or slot; datetimes in ms, no empty lists. What fits no column is changed (NUL, halves of
+   * surrogate pairs: `storable`) or left out (NaN, beyond int64, another type than the slot's, more bytes than an index takes): the rest of
+   * the row stays. A row that does not fit at all (a run id that is no UUID, a start time that is no whole number) is left out alone.
+   */
   readonly slots: ReadonlyMap<string, SlotValue>;
-  /** Grows with each change of the run: an older row never replaces a newer one. */
+  /** Grows with each change of the run: an older row never replaces a newer one; one of the same version does. */
   readonly version: number;
 };
 
@@ -55,11 +59,15 @@ export type VisibilityList = {
   readonly max: number;
 };
 
-export type VisibilityPage = { readonly rows: readonly VisibilityRow[] };
+/** What is served of a row: attributes as bytes, no slots. */
+export type ListedRow = Omit<VisibilityRow, 'slots' | 'version'>;
+
+/** Fewer than asked for: there are no more. */
+export type VisibilityPage = { readonly rows: readonly ListedRow[] };
 
 export type VisibilityCount = {
   readonly namespaceId: string;
   readonly condition: Condition | undefined;
-  /** One count for each status; else one for all. */
+  /** One count for each status that a row has, in any order; else one for all, perhaps 0. */
   readonly byStatus: boolean;
 };

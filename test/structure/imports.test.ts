@@ -63,6 +63,8 @@ describe('what src exports', () => {
     ['loadServiceMessages', 'the messages of the Matching and Admin services, which come later; a test holds their fields'],
     ['DatabaseError', 'the database port; its adapters are being built'],
     ['OPEN_SORT_MS', 'the order of List; its adapters are being built'],
+    ['storable', 'texts as visibility keeps them; its adapters are being built'],
+    ['wordsOf', 'the words of Text attributes; its adapters are being built'],
   ]);
 
   /** Whole rooms that nobody enters but tests, and why. */

@@ -1,0 +1,121 @@
+/** Rows to write, and how they are compared. */
+import { createHash } from 'node:crypto';
+import type {
+  CheckpointPosition,
+  HistoryDelta,
+  HistoryRow,
+  MatchingTaskRow,
+  RunId,
+  RunRow,
+  TaskRow,
+  TimerRow,
+} from '../../../src/actors/database.ts';
+import type { VisibilityRow } from '../../../src/visibility/row.ts';
+
+let uuids = 0;
+
+/** Each greater than the one before, in one process; another process has others. */
+export function uuid(): string {
+  const serial = (++uuids).toString(16).padStart(12, '0');
+  return `${serial.slice(0, 8)}-${serial.slice(8)}-7000-8000-${process.pid.toString(16).padStart(12, '0')}`;
+}
+
+export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+export const emptyDelta: HistoryDelta = {
+  runs: [],
+  currentRuns: [],
+  childStarts: [],
+  history: [],
+  transferTasks: [],
+  timers: [],
+  goneTransferTasks: [],
+  goneTimers: [],
+  retiredRuns: [],
+  visibility: [],
+};
+
+export function positionAt(nextOffset: number, fields: Partial<CheckpointPosition> = {}): CheckpointPosition {
+  return {
+    epoch: 3,
+    sequence: nextOffset + 100,
+    nextOffset,
+    lastOffset: nextOffset - 1,
+    timeMs: 1_770_000_000_000 + nextOffset,
+    schema: 1,
+    counters: bytesOf(`counters ${nextOffset}`),
+    trimPoints: [{ timeMs: 1_769_000_000_000, lastOffset: 1 }],
+    ...fields,
+  };
+}
+
+export function runRow(id: { readonly namespaceId: string } & Partial<RunRow>): RunRow {
+  const runId = id.runId ?? uuid();
+  return { workflowId: `workflow ${runId}`, runId, status: 1, state: bytesOf(`state of ${runId}`), forgetMs: undefined, ...id };
+}
+
+export function historyRow(runId: string, firstEventId: number, lastEventId: number, text = 'events'): HistoryRow {
+  return { runId, branch: 0, firstEventId, lastEventId, events: bytesOf(`${text} ${firstEventId} to ${lastEventId}`) };
+}
+
+export function taskRow(taskId: number, fields: Partial<TaskRow> = {}): TaskRow {
+  return { taskId, task: bytesOf(`task ${taskId}`), aside: false, ...fields };
+}
+
+export function timerRow(fireTimeMs: number, taskId: number, fields: Partial<TimerRow> = {}): TimerRow {
+  return { ...taskRow(taskId), fireTimeMs, ...fields };
+}
+
+export function matchingRow(taskId: number, queue: string): MatchingTaskRow {
+  return { taskId, queue, task: bytesOf(`${queue} ${taskId}`) };
+}
+
+export function visibilityRow(run: { readonly namespaceId: string } & Partial<VisibilityRow>): VisibilityRow {
+  const runId = run.runId ?? uuid();
+  const workflowId = `workflow ${runId}`;
+  return {
+    runId,
+    shard: 1,
+    workflowId,
+    workflowType: 'Order',
+    taskQueue: 'orders',
+    status: 1,
+    startTimeMs: 1_770_000_000_000,
+    executionTimeMs: 1_770_000_000_000,
+    closeTimeMs: undefined,
+    executionDurationMs: undefined,
+    historyLength: undefined,
+    historySizeBytes: undefined,
+    stateTransitionCount: undefined,
+    parentWorkflowId: '',
+    parentRunId: '',
+    rootWorkflowId: workflowId,
+    rootRunId: runId,
+    memo: undefined,
+    searchAttributes: undefined,
+    slots: new Map(),
+    version: 1,
+    ...run,
+  };
+}
+
+/** The row once it is closed. */
+export function closedRow(row: VisibilityRow, closeTimeMs: number, fields: Partial<VisibilityRow> = {}): VisibilityRow {
+  const ofClosed = { status: 2, closeTimeMs, executionDurationMs: closeTimeMs - row.startTimeMs, historyLength: 5, historySizeBytes: 500 };
+  return { ...row, ...ofClosed, stateTransitionCount: 4, version: row.version + 1, ...fields };
+}
+
+export const idOf = ({ namespaceId, workflowId, runId }: RunId): RunId => ({ namespaceId, workflowId, runId });
+
+/** Bytes as texts, short ones in full: comparing and printing long arrays element by element takes seconds. */
+export function comparable(value: unknown): unknown {
+  if (value instanceof Uint8Array) {
+    if (value.length < 200) return `bytes ${Buffer.from(value).toString('latin1')}`;
+    return `${value.length} bytes ${createHash('sha1').update(value).digest('base64')}`;
+  }
+  if (Array.isArray(value)) return value.map(comparable);
+  if (value instanceof Map) return comparable([...value]);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  return Object.fromEntries(fields.map(([name, field]) => [name, comparable(field)]));
+}

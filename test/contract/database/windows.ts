@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import type { TimerRow } from '../../../src/actors/database.ts';
+import { allTimers, type DatabaseUnderTest, type Owner } from './database-under-test.ts';
+import { comparable, idOf, matchingRow, runRow, taskRow, timerRow } from './samples.ts';
+
+export function describeWindows(use: () => DatabaseUnderTest): void {
+  describe('windows', () => {
+    test('timers by fire time, then by task id, page by page; ties and edges, none that is aside', async () => {
+      const owner = await use().freshOwner();
+      // Ids against the order of the times, and seven of one time.
+      const timers = [
+        ...[90, 80, 70, 70, 70, 70, 70, 70, 70, 60, 50].map((fireTimeMs, i) => timerRow(fireTimeMs, 100 + ((i * 7) % 11))),
+        timerRow(-5, 1),
+        timerRow(0, 2),
+        timerRow(65, 3, { aside: true }),
+      ];
+      await owner.written({ timers });
+      const expected = timers.filter(({ aside }) => !aside).sort((a, b) => a.fireTimeMs - b.fireTimeMs || a.taskId - b.taskId);
+      for (const max of [1, 2, 3, 5, 13, 100]) {
+        expect(comparable(await allPages(owner, max)), `pages of ${max}`).toEqual(comparable(expected));
+      }
+      const until = async (untilMs: number) =>
+        (await owner.database.timers(owner.journal, { ...allTimers, untilMs, max: 100 })).rows.length;
+      expect([await until(-6), await until(-5), await until(0), await until(69), await until(70), await until(90)]).toEqual([
+        0, 1, 2, 4, 11, 13,
+      ]);
+    });
+
+    test('a timer that is moved stands once, where it was moved to', async () => {
+      const owner = await use().freshOwner();
+      await owner.written({ timers: [timerRow(100, 1), timerRow(200, 2)] });
+      await owner.written({ timers: [timerRow(300, 1)] });
+      expect((await allPages(owner, 10)).map(({ taskId, fireTimeMs }) => [taskId, fireTimeMs])).toEqual([
+        [2, 200],
+        [1, 300],
+      ]);
+    });
+
+    test('transfer tasks by id, page by page', async () => {
+      const owner = await use().freshOwner();
+      const ids = [12, 3, 5, 10, 1, 7, 100, 20];
+      await owner.written({ transferTasks: [...ids.map((id) => taskRow(id)), taskRow(6, { aside: true })] });
+      for (const max of [1, 3, 8, 50]) {
+        const pages: number[] = [];
+        for (;;) {
+          const { rows } = await owner.database.transferTasks(owner.journal, pages.at(-1) ?? 0, max);
+          expect(rows.length).toBeLessThanOrEqual(max);
+          if (rows.length === 0) break;
+          pages.push(...rows.map(({ taskId }) => taskId));
+        }
+        expect(pages).toEqual(ids.toSorted((a, b) => a - b));
+      }
+    });
+
+    test('tasks of runs that were put aside, and no others', async () => {
+      const owner = await use().freshOwner();
+      const aside = { aside: true };
+      await owner.written({
+        transferTasks: [taskRow(9, aside), taskRow(2), taskRow(4, aside)],
+        timers: [timerRow(10, 8, aside), timerRow(20, 3, aside), timerRow(5, 1)],
+      });
+      const { rows } = await owner.database.tasksAside(owner.journal);
+      expect(comparable(rows)).toEqual(
+        comparable({
+          transferTasks: [taskRow(4, aside), taskRow(9, aside)],
+          timers: [timerRow(20, 3, aside), timerRow(10, 8, aside)],
+        }),
+      );
+    });
+
+    test('runs whose retention ended: by its end, then by id; open ones and later ones never', async () => {
+      const owner = await use().freshOwner();
+      const at = (forgetMs: number | undefined) => runRow({ namespaceId: owner.namespaceId, forgetMs });
+      const runs = [at(30), at(undefined), at(10), at(20), at(10), at(31), at(undefined), at(-1)];
+      await owner.written({ runs });
+      const due = runs
+        .flatMap(({ forgetMs, ...run }) => (forgetMs === undefined || forgetMs > 30 ? [] : [{ ...idOf(run), forgetMs }]))
+        .sort((a, b) => a.forgetMs - b.forgetMs || (a.runId < b.runId ? -1 : 1));
+      expect((await owner.database.dueRuns(owner.journal, 30, 100)).rows).toEqual(due);
+      expect((await owner.database.dueRuns(owner.journal, 30, 2)).rows).toEqual(due.slice(0, 2));
+      expect((await owner.database.dueRuns(owner.journal, -2, 100)).rows).toEqual([]);
+      // In rounds, as retention goes: each takes what the one before left.
+      const rounds: string[][] = [];
+      for (;;) {
+        const { rows } = await owner.database.dueRuns(owner.journal, 30, 2);
+        if (rows.length === 0) break;
+        rounds.push(rows.map(({ runId }) => runId));
+        await owner.written({ retiredRuns: rows });
+      }
+      expect(rounds.flat()).toEqual(due.map(({ runId }) => runId));
+    });
+
+    test('all runs, page by page', async () => {
+      const owner = await use().freshOwner();
+      const runs = Array.from({ length: 25 }, () => runRow({ namespaceId: owner.namespaceId }));
+      await owner.written({ runs: runs.toReversed() });
+      for (const max of [1, 4, 25, 26]) {
+        const pages: string[] = [];
+        for (;;) {
+          const { rows } = await owner.database.runs(owner.journal, pages.at(-1) ?? '', max);
+          expect(rows.length).toBeLessThanOrEqual(max);
+          if (rows.length === 0) break;
+          pages.push(...rows.map(({ runId }) => runId));
+        }
+        expect(pages).toEqual(runs.map(({ runId }) => runId));
+      }
+    });
+
+    test('matching tasks of one queue by id, page by page', async () => {
+      const owner = await use().freshOwner('matching');
+      const ids = Array.from({ length: 20 }, (_, i) => (i * 7) % 20);
+      await owner.matchingWritten({ tasks: ids.map((id) => matchingRow(id, id % 2 === 0 ? 'even' : 'odd')) });
+      const pages: number[] = [];
+      for (;;) {
+        const { rows } = await owner.database.matchingTasks(owner.journal, 'odd', pages.at(-1) ?? -1, 3);
+        if (rows.length === 0) break;
+        expect(rows.length).toBeLessThanOrEqual(3);
+        pages.push(...rows.map(({ taskId }) => taskId));
+      }
+      expect(pages).toEqual([1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
+      expect((await owner.database.matchingTasks(owner.journal, 'neither', -1, 3)).rows).toEqual([]);
+    });
+  });
+}
+
+async function allPages(owner: Owner, max: number): Promise<readonly TimerRow[]> {
+  const pages: TimerRow[] = [];
+  for (;;) {
+    const last = pages.at(-1);
+    const after = last === undefined ? {} : { afterFireTimeMs: last.fireTimeMs, afterTaskId: last.taskId };
+    const { rows } = await owner.database.timers(owner.journal, { ...allTimers, ...after, max });
+    expect(rows.length).toBeLessThanOrEqual(max);
+    if (rows.length === 0) return pages;
+    pages.push(...rows);
+  }
+}

@@ -1,0 +1,366 @@
+/**
+ * The database in memory: what the adapters are compared with, and what simulations run on. Maps and sorting, nothing clever.
+ *
+ * `MemoryTables` is what stands on the disk; each `MemoryDatabase` is a connection to it, so that two owners, or an old one that does not
+ * know it yet, can each have theirs. Rows are copied on their way in and out, as bytes through a socket would be.
+ */
+import {
+  type Checkpoint,
+  type CheckpointPosition,
+  type ChildStartRow,
+  type Database,
+  DatabaseError,
+  type ExecutionId,
+  type Fence,
+  type Fenced,
+  type HistoryDelta,
+  type HistoryRange,
+  type HistoryRow,
+  type JournalId,
+  type Loaded,
+  type LoadKey,
+  type MatchingDelta,
+  type MatchingTaskRow,
+  type Restored,
+  type RunId,
+  type RunRow,
+  type TaskRow,
+  type TimerRow,
+  type TimerWindow,
+  type WriteOutcome,
+} from '../../src/actors/database.ts';
+import { unreachable } from '../../src/kernel/assert.ts';
+import { isUuid } from '../../src/kernel/uuid.ts';
+import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../../src/visibility/row.ts';
+import { counted, listed, storedRow } from './condition-oracle.ts';
+
+/** What becomes of a write: it fails and nothing is written; its COMMIT is lost on the way there, or its answer on the way back. */
+export type WriteFault = 'fails' | 'commit lost' | 'answer lost';
+
+/** What a simulation lets go wrong. Each is asked before the call touches a row, and may take its time. */
+export type DatabaseFaults = {
+  readonly onWrite?: (journal: JournalId, what: 'write' | 'flush') => Promise<WriteFault | undefined>;
+  /** Rejecting with a DatabaseError fails the read. Not asked for list and count. */
+  readonly onRead?: (journal: JournalId, what: ReadName) => Promise<void>;
+};
+
+export type ReadName =
+  | 'restore'
+  | 'position'
+  | 'load'
+  | 'transferTasks'
+  | 'timers'
+  | 'tasksAside'
+  | 'dueRuns'
+  | 'runs'
+  | 'matchingTasks'
+  | 'history';
+
+export class MemoryTables {
+  clusterId: string | undefined;
+  readonly #journals = new Map<string, JournalTables>();
+  /** By namespace and run id. */
+  readonly visibility = new Map<string, VisibilityRow>();
+
+  journal({ kind, partition }: JournalId): JournalTables {
+    const key = `${kind} ${partition}`;
+    const known = this.#journals.get(key) ?? new JournalTables();
+    this.#journals.set(key, known);
+    return known;
+  }
+}
+
+class JournalTables {
+  fence: Fence = 0;
+  position: CheckpointPosition | undefined;
+  readonly runs = new Map<string, RunRow>();
+  /** Run ids by execution. */
+  readonly currentRuns = new Map<string, string>();
+  readonly childStarts = new Map<string, ChildStartRow>();
+  readonly history = new Map<string, HistoryRow>();
+  readonly transferTasks = new Map<number, TaskRow>();
+  readonly timers = new Map<number, TimerRow>();
+  readonly matchingTasks = new Map<number, MatchingTaskRow>();
+}
+
+export class MemoryDatabase implements Database {
+  readonly name = 'memory';
+  readonly #tables: MemoryTables;
+  readonly #faults: DatabaseFaults;
+  #isClosed = false;
+
+  constructor(tables: MemoryTables = new MemoryTables(), faults: DatabaseFaults = {}) {
+    this.#tables = tables;
+    this.#faults = faults;
+  }
+
+  async bind(clusterId: string): Promise<string> {
+    this.#checkOpen();
+    this.#tables.clusterId ??= clusterId;
+    return this.#tables.clusterId;
+  }
+
+  async restore(journal: JournalId): Promise<Restored> {
+    const tables = await this.#read(journal, 'restore');
+    tables.fence += 1;
+    return { fence: tables.fence, position: copied(tables.position) };
+  }
+
+  async position(journal: JournalId): Promise<Restored> {
+    const { fence, position } = await this.#read(journal, 'position');
+    return { fence, position: copied(position) };
+  }
+
+  async write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome> {
+    const given = copied(checkpoint);
+    const fault = await this.#writing(journal, 'write');
+    if (fault === 'commit lost') return { kind: 'unknown', reason: 'the connection was lost before the commit' };
+    const tables = this.#tables.journal(journal);
+    if (tables.fence !== fence || fence === 0 || isBehind(given.position, tables.position)) return { kind: 'fenced' };
+    checkPosition(given.position);
+    if (given.kind === 'history') this.#writeHistory(tables, given.delta);
+    else writeMatching(tables, given.delta);
+    tables.position = given.position;
+    return fault === 'answer lost' ? { kind: 'unknown', reason: 'the connection was lost behind the commit' } : { kind: 'written' };
+  }
+
+  async flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced'> {
+    const given = copied(rows);
+    const fault = await this.#writing(journal, 'flush');
+    if (fault === 'commit lost') throw new DatabaseError('unavailable', 'the connection was lost before the commit');
+    if (this.#tables.journal(journal).fence !== fence || fence === 0) return 'fenced';
+    this.#show(given);
+    // Writing them again changes nothing: so a flush has no third outcome.
+    if (fault === 'answer lost') throw new DatabaseError('unavailable', 'the connection was lost behind the commit');
+    return 'flushed';
+  }
+
+  async load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>> {
+    const tables = await this.#read(journal, 'load');
+    return fenced(
+      tables,
+      keys.map((key) => found(tables, key)),
+    );
+  }
+
+  async transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TaskRow[]>> {
+    const tables = await this.#read(journal, 'transferTasks');
+    const behind = byTaskId(tables.transferTasks.values()).filter(({ taskId, aside }) => taskId > afterTaskId && !aside);
+    return fenced(tables, behind.slice(0, max));
+  }
+
+  async timers(journal: JournalId, window: TimerWindow): Promise<Fenced<readonly TimerRow[]>> {
+    const tables = await this.#read(journal, 'timers');
+    const { afterFireTimeMs, afterTaskId, untilMs, max } = window;
+    const within = byTaskId(tables.timers.values())
+      .filter(({ aside, fireTimeMs }) => !aside && fireTimeMs <= untilMs)
+      .filter(({ fireTimeMs, taskId }) => fireTimeMs > afterFireTimeMs || (fireTimeMs === afterFireTimeMs && taskId > afterTaskId))
+      .sort((one, other) => one.fireTimeMs - other.fireTimeMs);
+    return fenced(tables, within.slice(0, max));
+  }
+
+  async tasksAside(
+    journal: JournalId,
+  ): Promise<Fenced<{ readonly transferTasks: readonly TaskRow[]; readonly timers: readonly TimerRow[] }>> {
+    const tables = await this.#read(journal, 'tasksAside');
+    return fenced(tables, {
+      transferTasks: byTaskId(tables.transferTasks.values()).filter(({ aside }) => aside),
+      timers: byTaskId(tables.timers.values()).filter(({ aside }) => aside),
+    });
+  }
+
+  async dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>> {
+    const tables = await this.#read(journal, 'dueRuns');
+    const due = byRunId(tables.runs.values())
+      .flatMap(({ namespaceId, workflowId, runId, forgetMs }) =>
+        forgetMs === undefined || forgetMs > untilMs ? [] : [{ namespaceId, workflowId, runId, forgetMs }],
+      )
+      .sort((one, other) => one.forgetMs - other.forgetMs);
+    return fenced(tables, due.slice(0, max));
+  }
+
+  async runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>> {
+    const tables = await this.#read(journal, 'runs');
+    const behind = byRunId(tables.runs.values()).filter(({ runId }) => runId > afterRunId);
+    return fenced(tables, behind.slice(0, max));
+  }
+
+  async matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>> {
+    const tables = await this.#read(journal, 'matchingTasks');
+    const behind = byTaskId(tables.matchingTasks.values()).filter((row) => row.queue === queue && row.taskId > afterTaskId);
+    return fenced(tables, behind.slice(0, max));
+  }
+
+  async history(journal: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]> {
+    const tables = await this.#read(journal, 'history');
+    const within = [...tables.history.values()]
+      .filter(({ runId, branch }) => runId === range.runId && branch === range.branch)
+      .filter(({ firstEventId, lastEventId }) => firstEventId <= range.lastEventId && lastEventId >= range.firstEventId)
+      .sort((one, other) => one.firstEventId - other.firstEventId);
+    let bytes = 0;
+    const beyond = within.findIndex(({ events }, index) => (bytes += events.length) > range.bytesMax && index > 0);
+    return copied(beyond < 0 ? within : within.slice(0, beyond));
+  }
+
+  async list(query: VisibilityList): Promise<VisibilityPage> {
+    this.#checkOpen();
+    const rows = listed(this.#tables.visibility.values(), query);
+    return { rows: copied(rows.map(({ slots: _slots, version: _version, ...row }) => row)) };
+  }
+
+  async count(query: VisibilityCount): Promise<readonly { readonly status: number | undefined; readonly count: number }[]> {
+    this.#checkOpen();
+    return counted(this.#tables.visibility.values(), query);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new DatabaseError('closed', 'the database is closed');
+  }
+
+  async #read(journal: JournalId, what: ReadName): Promise<JournalTables> {
+    this.#checkOpen();
+    await this.#faults.onRead?.(journal, what);
+    return this.#tables.journal(journal);
+  }
+
+  async #writing(journal: JournalId, what: 'write' | 'flush'): Promise<WriteFault | undefined> {
+    this.#checkOpen();
+    const fault = await this.#faults.onWrite?.(journal, what);
+    if (fault === 'fails') throw new DatabaseError('unavailable', 'the database does not answer');
+    return fault;
+  }
+
+  #writeHistory(tables: JournalTables, delta: HistoryDelta): void {
+    checkHistory(delta);
+    for (const taskId of delta.goneTransferTasks) tables.transferTasks.delete(taskId);
+    for (const taskId of delta.goneTimers) tables.timers.delete(taskId);
+    for (const row of delta.runs) tables.runs.set(row.runId, row);
+    for (const row of delta.currentRuns) tables.currentRuns.set(executionKey(row), row.runId);
+    for (const row of delta.childStarts) tables.childStarts.set(childStartKey(row), row);
+    for (const row of delta.history) tables.history.set(`${row.runId} ${row.branch} ${row.firstEventId}`, row);
+    for (const row of delta.transferTasks) tables.transferTasks.set(row.taskId, row);
+    for (const row of delta.timers) tables.timers.set(row.taskId, row);
+    this.#show(delta.visibility);
+    for (const run of delta.retiredRuns) {
+      retire(tables, run);
+      this.#tables.visibility.delete(visibilityKey(run));
+    }
+  }
+
+  #show(rows: readonly VisibilityRow[]): void {
+    for (const given of rows) {
+      const row = storedRow(given, isUuid);
+      if (row === undefined) continue;
+      const known = this.#tables.visibility.get(visibilityKey(row));
+      if (known === undefined || known.version <= row.version) this.#tables.visibility.set(visibilityKey(row), row);
+    }
+  }
+}
+
+function found(tables: JournalTables, key: LoadKey): Loaded {
+  switch (key.kind) {
+    case 'current': {
+      const currentRunId = tables.currentRuns.get(executionKey(key));
+      return { currentRunId, run: currentRunId === undefined ? undefined : tables.runs.get(currentRunId) };
+    }
+    case 'run': {
+      const run = tables.runs.get(key.runId);
+      const isOfKey = run !== undefined && executionKey(run) === executionKey(key);
+      return { currentRunId: tables.currentRuns.get(executionKey(key)), run: isOfKey ? run : undefined };
+    }
+    case 'childStart':
+      return { currentRunId: tables.childStarts.get(childStartKey(key))?.runId, run: undefined };
+    default:
+      return unreachable(key);
+  }
+}
+
+function retire(tables: JournalTables, run: RunId): void {
+  tables.runs.delete(run.runId);
+  if (tables.currentRuns.get(executionKey(run)) === run.runId) tables.currentRuns.delete(executionKey(run));
+  for (const [key, row] of tables.childStarts) if (row.runId === run.runId) tables.childStarts.delete(key);
+  for (const [key, row] of tables.history) if (row.runId === run.runId) tables.history.delete(key);
+}
+
+function writeMatching(tables: JournalTables, delta: MatchingDelta): void {
+  for (const { taskId } of delta.tasks) checkNumbers('a matching task', taskId);
+  for (const taskId of delta.goneTasks) tables.matchingTasks.delete(taskId);
+  for (const row of delta.tasks) tables.matchingTasks.set(row.taskId, row);
+}
+
+/** The guard: another owner, or an older one's, has written further than this. */
+function isBehind(position: CheckpointPosition, known: CheckpointPosition | undefined): boolean {
+  return known !== undefined && (known.epoch > position.epoch || known.nextOffset > position.nextOffset);
+}
+
+function checkPosition(position: CheckpointPosition): void {
+  const { epoch, sequence, nextOffset, lastOffset, timeMs, schema } = position;
+  checkNumbers('a position', epoch, sequence, nextOffset, lastOffset, timeMs, schema);
+}
+
+/** Before anything is changed: a delta is written whole or not at all. */
+function checkHistory(delta: HistoryDelta): void {
+  for (const row of delta.runs) {
+    checkIds('a run', row.namespaceId, row.runId);
+    checkNumbers('a run', row.status, row.forgetMs ?? 0);
+  }
+  for (const row of delta.currentRuns) checkIds('a current run', row.namespaceId, row.runId);
+  for (const row of delta.childStarts) {
+    checkIds('a child start', row.parentRunId, row.runId);
+    checkNumbers('a child start', row.initiatedEventId);
+  }
+  for (const row of delta.history) {
+    checkIds('a history row', row.runId);
+    checkNumbers('a history row', row.branch, row.firstEventId, row.lastEventId);
+  }
+  for (const row of delta.transferTasks) checkNumbers('a transfer task', row.taskId);
+  for (const row of delta.timers) checkNumbers('a timer', row.taskId, row.fireTimeMs);
+}
+
+function checkIds(what: string, ...ids: readonly string[]): void {
+  for (const id of ids) if (!isUuid(id)) throw new DatabaseError('data', `${what} names ${JSON.stringify(id)}, which is no UUID`);
+}
+
+function checkNumbers(what: string, ...numbers: readonly number[]): void {
+  for (const number of numbers) {
+    if (!Number.isSafeInteger(number)) throw new DatabaseError('data', `${what} holds ${number}, which is no whole number up to 2^53`);
+  }
+}
+
+/** The NUL between both stands in no namespace id. */
+function executionKey({ namespaceId, workflowId }: ExecutionId): string {
+  return `${namespaceId}\0${workflowId}`;
+}
+
+function childStartKey(row: { readonly parentRunId: string; readonly initiatedEventId: number }): string {
+  return `${row.parentRunId} ${row.initiatedEventId}`;
+}
+
+function visibilityKey(row: { readonly namespaceId: string; readonly runId: string }): string {
+  return `${row.namespaceId} ${row.runId}`;
+}
+
+function byTaskId<Row extends { readonly taskId: number }>(rows: Iterable<Row>): Row[] {
+  return [...rows].sort((one, other) => one.taskId - other.taskId);
+}
+
+function byRunId(rows: Iterable<RunRow>): RunRow[] {
+  return [...rows].sort((one, other) => (one.runId < other.runId ? -1 : 1));
+}
+
+function fenced<Rows>({ fence }: JournalTables, rows: Rows): Fenced<Rows> {
+  return { fence, rows: copied(rows) };
+}
+
+function copied<Value>(value: Value): Value {
+  // Of a view, `structuredClone` would copy the whole buffer below it.
+  if (value instanceof Uint8Array) return new Uint8Array(value) as Value & Uint8Array<ArrayBuffer>;
+  if (Array.isArray(value)) return value.map(copied) as Value & unknown[];
+  if (value instanceof Map) return new Map(value) as Value & Map<unknown, unknown>;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, copied(field)])) as Value & object;
+}

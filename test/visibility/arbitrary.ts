@@ -1,0 +1,239 @@
+/**
+ * Random visibility rows and conditions over few values, so that conditions meet rows. Conditions are values: any database
+ * evaluates them, and what stands for them in a query can be written from them.
+ */
+import fc from 'fast-check';
+import type { Column, Comparison, Condition, Operand } from '../../src/visibility/condition.ts';
+import { OPEN_SORT_MS, type SlotValue, type VisibilityRow } from '../../src/visibility/row.ts';
+
+const slotColumns: readonly Column[] = [
+  { name: 'Keyword01', kind: 'keyword' },
+  { name: 'Keyword20', kind: 'keyword' },
+  { name: 'Text01', kind: 'text' },
+  { name: 'Text06', kind: 'text' },
+  { name: 'Int01', kind: 'int' },
+  { name: 'Int06', kind: 'int' },
+  { name: 'Double01', kind: 'double' },
+  { name: 'Bool01', kind: 'bool' },
+  { name: 'Datetime01', kind: 'datetime' },
+  { name: 'KeywordList01', kind: 'keywordList' },
+  { name: 'KeywordList06', kind: 'keywordList' },
+  { name: 'TemporalChangeVersion', kind: 'keywordList' },
+  { name: 'TemporalScheduledById', kind: 'keyword' },
+  { name: 'TemporalScheduledStartTime', kind: 'datetime' },
+  { name: 'TemporalSchedulePaused', kind: 'bool' },
+];
+
+const systemColumns: readonly Column[] = [
+  { name: 'WorkflowId', kind: 'keyword' },
+  { name: 'RunId', kind: 'keyword' },
+  { name: 'WorkflowType', kind: 'keyword' },
+  { name: 'TaskQueue', kind: 'keyword' },
+  { name: 'ExecutionStatus', kind: 'int' },
+  { name: 'StartTime', kind: 'datetime' },
+  { name: 'ExecutionTime', kind: 'datetime' },
+  { name: 'CloseTime', kind: 'datetime' },
+  { name: 'ExecutionDuration', kind: 'int' },
+  { name: 'HistoryLength', kind: 'int' },
+  { name: 'HistorySizeBytes', kind: 'int' },
+  { name: 'StateTransitionCount', kind: 'int' },
+  { name: 'ParentWorkflowId', kind: 'keyword' },
+  { name: 'ParentRunId', kind: 'keyword' },
+  { name: 'RootWorkflowId', kind: 'keyword' },
+  { name: 'RootRunId', kind: 'keyword' },
+];
+
+/** Orders by UTF-8, UTF-16 and locale differ among these; some mean something to LIKE, JSON or SQL. */
+const keywords = [
+  ...[
+    'a',
+    'ab',
+    'abc',
+    'B',
+    'b',
+    'Z',
+    'é',
+    'ß',
+    'ss',
+    '',
+    ' ',
+    'a%',
+    'a_',
+    'a\\',
+    "o'x",
+    '"q"',
+    '{a}',
+    '[1]',
+    'null',
+    '😀',
+    '\uFF5E',
+    '\uFFFD',
+  ],
+  ...['a,b', '♡', '\u007f', '\u{10FFFF}', 'a\u{10FFFF}', 'a\nb'],
+];
+const texts = [
+  ...['hello', 'Hello World', 'world, hello!', 'foo-bar', 'foo', 'BAR', 'Überraschung', 'uberraschung', '注文 済', '済', '...', ''],
+  ...["o'clock", 'a.b@c.example', '12 34', 'Σίσυφος', 'σισυφοσ'],
+];
+const askedTexts = texts.filter((text) => /[\p{L}\p{N}]/u.test(text));
+const numbers = [0, 1, -1, 2, 3, 1000, 2 ** 31, -(2 ** 31) - 1, 2 ** 53 - 1];
+const beyondNumbers = [2n ** 53n + 1n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
+const doubles = [0, 0.5, -1.5, 1, 2, 1e300, -1e300, 5e-324, 0.1];
+const times = [0, -1, 1, 1_700_000_000_000, 1_700_000_000_001, 1_700_000_100_000, 253_402_300_799_999, -62_135_596_800_000];
+/** In the order of their text, which is the order of their bytes. */
+const runIdOf = (serial: number): string => `${serial.toString(16).padStart(8, '0')}-0000-7000-8000-000000000000`;
+
+const keyword = fc.constantFrom(...keywords);
+const list = fc.uniqueArray(keyword, { minLength: 1, maxLength: 4 });
+
+const slotValue: Readonly<Record<Column['kind'], fc.Arbitrary<SlotValue>>> = {
+  keyword,
+  text: fc.constantFrom(...texts),
+  int: fc.oneof(fc.constantFrom(...numbers), fc.constantFrom(...beyondNumbers)),
+  double: fc.constantFrom(...doubles),
+  bool: fc.boolean(),
+  datetime: fc.constantFrom(...times),
+  keywordList: list,
+};
+
+const slots: fc.Arbitrary<ReadonlyMap<string, SlotValue>> = fc
+  .tuple(
+    ...slotColumns.map(({ name, kind }) =>
+      fc.option(
+        slotValue[kind].map((value) => [name, value] as const),
+        { nil: undefined },
+      ),
+    ),
+  )
+  .map((entries) => new Map(entries.filter((entry) => entry !== undefined)));
+
+/** `runId`s are of this set alone: give each row another prefix where rows of several sets meet. */
+export function arbitraryRows(namespaceId: string, maxLength: number): fc.Arbitrary<readonly VisibilityRow[]> {
+  return fc.uniqueArray(arbitraryRow(namespaceId), { maxLength, selector: ({ runId }) => runId });
+}
+
+function arbitraryRow(namespaceId: string): fc.Arbitrary<VisibilityRow> {
+  const count = fc.constantFrom(...numbers.filter((number) => number >= 0));
+  const closed = fc.record({
+    status: fc.integer({ min: 2, max: 7 }),
+    closeTimeMs: fc.constantFrom(...times.filter((time) => time < OPEN_SORT_MS)),
+    executionDurationMs: count,
+    historyLength: count,
+    historySizeBytes: count,
+    stateTransitionCount: count,
+  });
+  const open = fc.constant({
+    status: 1,
+    closeTimeMs: undefined,
+    executionDurationMs: undefined,
+    historyLength: undefined,
+    historySizeBytes: undefined,
+    stateTransitionCount: undefined,
+  });
+  const runId = fc.integer({ min: 1, max: 2 ** 31 }).map(runIdOf);
+  return fc
+    .record({
+      runId,
+      state: fc.oneof(open, closed),
+      workflowId: keyword,
+      workflowType: keyword,
+      taskQueue: keyword,
+      startTimeMs: fc.constantFrom(...times),
+      executionTimeMs: fc.constantFrom(...times),
+      parentWorkflowId: keyword,
+      parentRunId: fc.constantFrom('', runIdOf(1), runIdOf(2)),
+      rootWorkflowId: keyword,
+      rootRunId: fc.constantFrom('', runIdOf(1), runIdOf(2)),
+      shard: fc.integer({ min: 1, max: 16 }),
+      slots,
+    })
+    .map(({ state, ...row }) => ({
+      ...row,
+      ...state,
+      namespaceId,
+      memo: undefined,
+      searchAttributes: undefined,
+      version: 1,
+    }));
+}
+
+/** `rows`: run ids that exist, to ask for them. */
+export function arbitraryCondition(rows: readonly VisibilityRow[], depth = 3): fc.Arbitrary<Condition> {
+  const term = fc.oneof(...[...systemColumns, ...slotColumns].map((column) => arbitraryTerm(column, operandFor(column, rows))));
+  return fc.letrec<{ condition: Condition }>((tie) => ({
+    condition: fc.oneof(
+      { maxDepth: depth, depthIdentifier: 'condition' },
+      { weight: 3, arbitrary: term },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('not' as const), condition: tie('condition') }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          kind: fc.constantFrom('and' as const, 'or' as const),
+          conditions: fc.array(tie('condition'), { minLength: 1, maxLength: 4 }),
+        }),
+      },
+    ),
+  })).condition;
+}
+
+function operandFor(column: Column, rows: readonly VisibilityRow[]): fc.Arbitrary<Operand> {
+  if (column.name.endsWith('RunId')) return fc.constantFrom(...rows.map(({ runId }) => runId), runIdOf(1), runIdOf(2), 'no uuid', '0', '');
+  if (column.name === 'ExecutionStatus') return fc.integer({ min: 1, max: 7 });
+  switch (column.kind) {
+    case 'keyword':
+    case 'keywordList':
+      return keyword;
+    case 'text':
+      return fc.constantFrom(...askedTexts);
+    case 'int':
+      return fc.oneof(fc.constantFrom(...numbers, 0.5, -0.5, 1000.25), fc.constantFrom(...beyondNumbers));
+    case 'double':
+      return fc.constantFrom(...doubles);
+    case 'bool':
+      return fc.boolean();
+    case 'datetime':
+      return fc.constantFrom(...times);
+  }
+}
+
+const equality = ['=', '!='] as const;
+const comparisons = ['=', '!=', '<', '<=', '>', '>='] as const;
+
+function arbitraryTerm(column: Column, operand: fc.Arbitrary<Operand>): fc.Arbitrary<Condition> {
+  const compare = (operators: readonly Comparison[]): fc.Arbitrary<Condition> =>
+    fc.record({ kind: fc.constant('compare' as const), column: fc.constant(column), operator: fc.constantFrom(...operators), operand });
+  const isIn = fc.record({
+    kind: fc.constant('in' as const),
+    column: fc.constant(column),
+    not: fc.boolean(),
+    operands: fc.array(operand, { minLength: 1, maxLength: 4 }),
+  });
+  const between = fc.record({
+    kind: fc.constant('between' as const),
+    column: fc.constant(column),
+    not: fc.boolean(),
+    low: operand,
+    high: operand,
+  });
+  const startsWith = fc.record({
+    kind: fc.constant('startsWith' as const),
+    column: fc.constant(column),
+    not: fc.boolean(),
+    prefix: operand.map(String),
+  });
+  const isNull = fc.record({ kind: fc.constant('isNull' as const), column: fc.constant(column), not: fc.boolean() });
+  switch (column.kind) {
+    case 'keyword':
+      return fc.oneof(compare(comparisons), isIn, between, startsWith, isNull);
+    case 'keywordList':
+      return fc.oneof(compare(equality), isIn, isNull);
+    case 'text':
+      return fc.oneof(compare(equality), isNull);
+    case 'bool':
+      return fc.oneof(compare(equality), isIn, isNull);
+    case 'int':
+    case 'double':
+    case 'datetime':
+      return fc.oneof(compare(comparisons), isIn, between, isNull);
+  }
+}
