@@ -17,12 +17,13 @@ import type { ClusterRecord } from './records.ts';
 import type { ClusterRejection, ClusterReply } from './replies.ts';
 import { utf8Bytes } from '../kernel/utf8.ts';
 import { isIndexedValueType, isReservedSearchAttribute, systemSearchAttributes } from './search-attributes.ts';
+import { searchAttributeSlots } from '../kernel/search-attribute-slots.ts';
+import { searchAttributeTypeName } from '../kernel/search-attributes.ts';
 
 export const clusterLimits = {
   namespacesMax: 10_000,
   /** The names are keys of records. */
   namespaceNameBytesMax: 1_000,
-  customSearchAttributesMax: 100,
   /** Description, owner and data of a namespace together. Every process holds all of them. */
   namespaceTextBytesMax: 64 * 1024,
   searchAttributeNameCharsMax: 255,
@@ -133,10 +134,18 @@ export class ClusterCore {
       if (!existing.has(name)) added.set(name, type);
     }
     if (added.size === 0) return unchanged;
-    if (existing.size + added.size > clusterLimits.customSearchAttributesMax) {
-      return invalid(`Unable to add search attributes: more than ${clusterLimits.customSearchAttributesMax} custom search attributes.`);
-    }
-    return commit({ kind: 'searchAttributesAdded', timeMs, namespaceId, attributes: added });
+    const slots = this.#state.slotsFor(namespaceId, added);
+    for (const [name, type] of added) if (!slots.has(name)) return this.#noSlot(namespaceId, type);
+    return commit({ kind: 'searchAttributesAdded', timeMs, namespaceId, attributes: added, slots });
+  }
+
+  #noSlot(namespaceId: string, type: number): Result {
+    const max = searchAttributeSlots.get(type)?.length ?? 0;
+    const tooMany = `Unable to create search attributes: cannot have more than ${max} search attribute of type ${searchAttributeTypeName(type)}.`;
+    const waiting = this.#state.slotsWaiting(namespaceId, type);
+    if (waiting === 0) return invalid(tooMany);
+    const why = 'what workflows have stored in them is still there, so no other attribute can take their place yet';
+    return invalid(`${tooMany} ${waiting} of them were removed: ${why}. Each can be added again under its name.`);
   }
 
   #removeSearchAttributes(command: RemoveSearchAttributes, timeMs: number): Result {

@@ -4,6 +4,7 @@
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import type { ClusterInitialized, ClusterRecord } from './records.ts';
+import { SlotAssignment } from './search-attribute-slots.ts';
 import { systemSearchAttributes } from './search-attributes.ts';
 
 export type Namespace = {
@@ -18,6 +19,11 @@ export type Namespace = {
   /** System and custom attributes: name -> IndexedValueType. The same map until it changes. */
   readonly searchAttributeTypes: ReadonlyMap<string, number>;
   readonly customSearchAttributes: ReadonlyMap<string, number>;
+  /**
+   * Custom attributes: name -> slot (`Keyword07`), the column in which a database keeps them. One that was defined when there were no slots
+   * may have none: it is set and shown, and cannot be searched for.
+   */
+  readonly searchAttributeSlots: ReadonlyMap<string, string>;
 };
 
 /** What may be read of it. */
@@ -46,6 +52,7 @@ export class ClusterState implements ClusterSnapshot {
   readonly #byName = new Map<string, Namespace>();
   /** Of the namespace itself, without the cluster's. */
   readonly #ownAttributes = new Map<string, ReadonlyMap<string, number>>();
+  readonly #slots = new SlotAssignment();
   #sorted: readonly Namespace[] | undefined = undefined;
 
   namespaceByName(name: string): Namespace | undefined {
@@ -64,6 +71,16 @@ export class ClusterState implements ClusterSnapshot {
   /** Custom attributes of a namespace, or of the cluster for ''. */
   ownAttributes(namespaceId: string): ReadonlyMap<string, number> {
     return namespaceId === '' ? this.clusterSearchAttributes : (this.#ownAttributes.get(namespaceId) ?? noAttributes);
+  }
+
+  /** For attributes that are new: name → slot. Those for which none is free are left out. */
+  slotsFor(namespaceId: string, attributes: ReadonlyMap<string, number>): ReadonlyMap<string, string> {
+    return this.#slots.find(namespaceId, attributes);
+  }
+
+  /** Slots of that type that were left by removed attributes, and are not cleared yet. */
+  slotsWaiting(namespaceId: string, type: number): number {
+    return this.#slots.waiting(namespaceId, type);
   }
 
   /** Folds a record that is in the log for good, at that offset. */
@@ -98,13 +115,19 @@ export class ClusterState implements ClusterSnapshot {
         const { id, description, ownerEmail, data, retentionMs } = record;
         return this.#put({ ...this.#known(id), description, ownerEmail, data, retentionMs });
       }
-      case 'searchAttributesAdded':
-        return this.#setAttributes(record.namespaceId, new Map([...this.ownAttributes(record.namespaceId), ...record.attributes]));
+      case 'searchAttributesAdded': {
+        const { namespaceId, attributes, slots } = record;
+        this.#slots.add(namespaceId, this.#slots.find(namespaceId, attributes, slots));
+        return this.#setAttributes(namespaceId, new Map([...this.ownAttributes(namespaceId), ...attributes]));
+      }
       case 'searchAttributesRemoved': {
         const removed = new Set(record.names);
+        this.#slots.remove(record.namespaceId, removed);
         const kept = [...this.ownAttributes(record.namespaceId)].filter(([name]) => !removed.has(name));
         return this.#setAttributes(record.namespaceId, new Map(kept));
       }
+      case 'searchAttributesPurged':
+        return this.#slots.purge(record.namespaceId, record.slots);
       default:
         return unreachable(record);
     }
@@ -122,7 +145,9 @@ export class ClusterState implements ClusterSnapshot {
         data: attributes(namespace.data),
         searchAttributeTypes: attributes(namespace.searchAttributeTypes),
         customSearchAttributes: attributes(namespace.customSearchAttributes),
+        searchAttributeSlots: attributes(namespace.searchAttributeSlots),
       })),
+      this.#slots.canonical(),
     ]);
   }
 
@@ -138,9 +163,13 @@ export class ClusterState implements ClusterSnapshot {
     this.#sorted = undefined;
   }
 
-  #attributesOf(id: string): Pick<Namespace, 'searchAttributeTypes' | 'customSearchAttributes'> {
+  #attributesOf(id: string): Pick<Namespace, 'searchAttributeTypes' | 'customSearchAttributes' | 'searchAttributeSlots'> {
     const customSearchAttributes = new Map([...this.clusterSearchAttributes, ...this.ownAttributes(id)]);
-    return { customSearchAttributes, searchAttributeTypes: new Map([...customSearchAttributes, ...systemSearchAttributes]) };
+    return {
+      customSearchAttributes,
+      searchAttributeTypes: new Map([...customSearchAttributes, ...systemSearchAttributes]),
+      searchAttributeSlots: this.#slots.slotsOf(id),
+    };
   }
 
   #setAttributes(namespaceId: string, attributes: ReadonlyMap<string, number>): void {

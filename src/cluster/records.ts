@@ -37,6 +37,8 @@ export type SearchAttributesAdded = {
   readonly timeMs: number;
   readonly namespaceId: string;
   readonly attributes: ReadonlyMap<string, number>;
+  /** Name → slot (`Keyword07`). Records of before have none: the fold gives them theirs. */
+  readonly slots: ReadonlyMap<string, string>;
 };
 
 /** Only names that were there. */
@@ -47,4 +49,18 @@ export type SearchAttributesRemoved = {
   readonly names: readonly string[];
 };
 
-export type ClusterRecord = ClusterInitialized | NamespaceRegistered | NamespaceUpdated | SearchAttributesAdded | SearchAttributesRemoved;
+/** Nothing of removed attributes is left in these slots: others may have them. Nobody writes this yet. */
+export type SearchAttributesPurged = {
+  readonly kind: 'searchAttributesPurged';
+  readonly timeMs: number;
+  readonly namespaceId: string;
+  readonly slots: readonly string[];
+};
+
+export type ClusterRecord =
+  | ClusterInitialized
+  | NamespaceRegistered
+  | NamespaceUpdated
+  | SearchAttributesAdded
+  | SearchAttributesRemoved
+  | SearchAttributesPurged;

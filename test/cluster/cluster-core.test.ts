@@ -4,6 +4,7 @@ import { ClusterCore, clusterLimits } from '../../src/cluster/cluster-core.ts';
 import type { ClusterCommand, RegisterNamespace } from '../../src/cluster/commands.ts';
 import type { ClusterRecord } from '../../src/cluster/records.ts';
 import { systemSearchAttributes } from '../../src/cluster/search-attributes.ts';
+import { clusterCodec } from '../../src/topics/codec/cluster-codec.ts';
 
 const day = 86_400_000;
 let core: ClusterCore;
@@ -204,10 +205,98 @@ describe('search attributes', () => {
     expect(core.canonicalState()).toBe(before);
   });
 
-  test('more than the limit are refused, all or none', () => {
-    const many = Object.fromEntries(Array.from({ length: clusterLimits.customSearchAttributesMax }, (_, i) => [`A${i}`, 2]));
-    expect(ask(add('id-a', many))).toEqual(done);
-    expect(ask(add('id-a', { Color: 2 }))).toMatchObject({ kind: 'rejected', rejection: { reason: 'invalid-argument' } });
+  const many = (count: number, type: number, prefix = 'A'): Record<string, number> =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index + 1}`, type]));
+  const slots = (name: string): Record<string, string> => Object.fromEntries(core.state.namespaceByName(name)?.searchAttributeSlots ?? []);
+
+  test('each has a slot of its type: a namespace counts from the first, the cluster from the last', () => {
+    ask(add('id-a', { Color: 2, Size: 3, Shape: 2, Colors: 7 }));
+    expect(journal.at(-1)).toMatchObject({
+      kind: 'searchAttributesAdded',
+      slots: new Map([
+        ['Color', 'Keyword01'],
+        ['Size', 'Int01'],
+        ['Shape', 'Keyword02'],
+        ['Colors', 'KeywordList01'],
+      ]),
+    });
+    ask(add('', { Region: 2, Zone: 2, When: 6 }));
+    ask(add('id-b', { Text: 1, Weight: 4, Ok: 5, Region2: 2 }));
+    const everywhere = { Region: 'Keyword20', Zone: 'Keyword19', When: 'Datetime06' };
+    const own = { Color: 'Keyword01', Size: 'Int01', Shape: 'Keyword02', Colors: 'KeywordList01' };
+    expect(slots('a')).toEqual({ ...everywhere, ...own });
+    expect(slots('b')).toEqual({ ...everywhere, Text: 'Text01', Weight: 'Double01', Ok: 'Bool01', Region2: 'Keyword01' });
+    ask(register('c'));
+    expect(slots('c')).toEqual(everywhere);
+  });
+
+  test.each([
+    [1, 6, 'Text'],
+    [2, 20, 'Keyword'],
+    [3, 6, 'Int'],
+    [4, 6, 'Double'],
+    [5, 6, 'Bool'],
+    [6, 6, 'Datetime'],
+    [7, 6, 'KeywordList'],
+  ])('of type %i there are %i, and no more: all or none', (type, max, typeName) => {
+    const refusal = rejected(
+      'invalid-argument',
+      `Unable to create search attributes: cannot have more than ${max} search attribute of type ${typeName}.`,
+    );
+    const records = journal.length;
+    expect(ask(add('id-a', many(max + 1, type)))).toEqual(refusal);
+    expect(journal).toHaveLength(records);
+    expect(ask(add('id-a', many(max - 1, type)))).toEqual(done);
+    expect(ask(add('', { Everywhere: type }))).toEqual(done);
+    expect(new Set(Object.values(slots('a'))).size).toBe(max);
+    expect(ask(add('id-a', { More: type, Other: (type % 7) + 1 }))).toEqual(refusal);
+    expect(ask(add('', { More: type }))).toEqual(refusal);
+    expect(ask(add('id-b', { More: type }))).toEqual(done);
+    expect(ask(add('', { More: type === 2 ? 3 : 2 }))).toEqual(done);
+  });
+
+  test("a removed attribute's slot is for nobody else before it is cleared", () => {
+    ask(add('id-a', many(6, 3)));
+    ask(remove('id-a', 'A2', 'A3'));
+    expect(slots('a')).toEqual({ A1: 'Int01', A4: 'Int04', A5: 'Int05', A6: 'Int06' });
+    const full = 'Unable to create search attributes: cannot have more than 6 search attribute of type Int.';
+    const why =
+      '2 of them were removed: what workflows have stored in them is still there, so no other attribute can take their place yet. ' +
+      'Each can be added again under its name.';
+    expect(ask(add('id-a', { New: 3 }))).toEqual(rejected('invalid-argument', `${full} ${why}`));
+    expect(ask(add('', { New: 3 }))).toEqual(rejected('invalid-argument', `${full} ${why}`));
+    expect(ask(add('id-b', { New: 3 }))).toEqual(done);
+    core.evolve({ kind: 'searchAttributesPurged', timeMs: now, namespaceId: 'id-a', slots: ['Int03', 'Int04'] });
+    expect(slots('a')).toEqual({ A1: 'Int01', A4: 'Int04', A5: 'Int05', A6: 'Int06' });
+    expect(ask(add('id-a', { New: 3 }))).toEqual(done);
+    expect(slots('a')).toMatchObject({ New: 'Int03' });
+    expect(ask(add('id-a', { A2: 3 }))).toEqual(done);
+    expect(slots('a')).toMatchObject({ A2: 'Int02' });
+  });
+
+  test('added and removed again and again, an attribute has the same slot; under another type it has another', () => {
+    for (let round = 0; round < 30; round++) {
+      ask(add('id-a', { Color: 2 }));
+      ask(add('', { Everywhere: 2 }));
+      expect(slots('a')).toEqual({ Color: 'Keyword01', Everywhere: 'Keyword20' });
+      ask(remove('id-a', 'Color'));
+      ask(remove('', 'Everywhere'));
+    }
+    ask(add('id-a', { Color: 1 }));
+    expect(slots('a')).toEqual({ Color: 'Text01' });
+    ask(remove('id-a', 'Color'));
+    ask(add('id-a', { Color: 2 }));
+    expect(slots('a')).toEqual({ Color: 'Keyword01' });
+  });
+
+  test('what hides an attribute of every namespace has a slot of its own, and gives way when it is removed', () => {
+    ask(add('id-a', { Color: 3 }));
+    ask(add('', { Color: 2 }));
+    expect(slots('a')).toEqual({ Color: 'Int01' });
+    expect(slots('b')).toEqual({ Color: 'Keyword20' });
+    ask(remove('id-a', 'Color'));
+    expect(slots('a')).toEqual({ Color: 'Keyword20' });
+    expect(core.state.namespaceByName('a')?.searchAttributeTypes.get('Color')).toBe(2);
   });
 
   test('removed: unknown names are ignored', () => {
@@ -218,6 +307,60 @@ describe('search attributes', () => {
     const records = journal.length;
     expect(ask(remove('id-a', 'Color'))).toEqual(done);
     expect(journal).toHaveLength(records);
+  });
+});
+
+/** What this gives stands in databases: it never changes. */
+describe('a journal of before there were slots', () => {
+  const old = (timeMs: number, namespaceId: string, attributes: Record<string, number>): ClusterRecord => ({
+    kind: 'searchAttributesAdded',
+    timeMs,
+    namespaceId,
+    attributes: new Map(Object.entries(attributes)),
+    slots: new Map(),
+  });
+  const numbered = (from: number, to: number, type: number): Record<string, number> =>
+    Object.fromEntries(Array.from({ length: to - from + 1 }, (_, index) => [`A${from + index}`, type]));
+  const records: readonly ClusterRecord[] = [
+    { ...register('a'), kind: 'namespaceRegistered', timeMs: 1 },
+    { ...register('b'), kind: 'namespaceRegistered', timeMs: 2 },
+    old(3, 'id-a', { Zebra: 2, Apple: 2, Size: 3 }),
+    old(4, '', { Region: 2 }),
+    old(5, 'id-b', numbered(1, 19, 2)),
+    old(6, '', { Size: 3 }),
+    { kind: 'searchAttributesRemoved', timeMs: 7, namespaceId: 'id-a', names: ['Zebra'] },
+    old(8, 'id-a', { Pear: 2 }),
+    old(9, 'id-a', { Zebra: 2 }),
+    old(10, 'id-b', { A20: 2, Whole: 3 }),
+    old(11, '', { Late: 2, When: 6 }),
+  ];
+
+  test('gives the same slots to every reader; what came too late for one has none, and is there all the same', () => {
+    for (const record of records) core.evolve(record);
+    const slots = (name: string): unknown => Object.fromEntries(core.state.namespaceByName(name)?.searchAttributeSlots ?? []);
+    expect(slots('a')).toEqual({
+      Region: 'Keyword20',
+      When: 'Datetime06',
+      Zebra: 'Keyword01',
+      Apple: 'Keyword02',
+      Pear: 'Keyword03',
+      Size: 'Int01',
+    });
+    expect(slots('b')).toEqual({
+      Region: 'Keyword20',
+      When: 'Datetime06',
+      Size: 'Int06',
+      Whole: 'Int01',
+      ...Object.fromEntries(Array.from({ length: 19 }, (_, index) => [`A${index + 1}`, `Keyword${String(index + 1).padStart(2, '0')}`])),
+    });
+    const b = core.state.namespaceByName('b');
+    expect([b?.searchAttributeTypes.get('A20'), b?.searchAttributeTypes.get('Late')]).toEqual([2, 2]);
+  });
+
+  test('is gone on with: what is added now says its slot, and takes none that an old record was given', () => {
+    for (const record of records) core.evolve(record);
+    expect(ask({ kind: 'addSearchAttributes', namespaceId: 'id-a', attributes: new Map([['New', 2]]) })).toEqual(done);
+    expect(journal.at(-1)).toMatchObject({ slots: new Map([['New', 'Keyword04']]) });
   });
 });
 
@@ -252,7 +395,7 @@ describe('the identity of the cluster', () => {
 test('replaying the journal gives the live state, at every step', () => {
   const name = fc.constantFrom('a', 'b', 'c');
   const namespaceId = fc.constantFrom('', 'id-a', 'id-b', 'id-c');
-  const attribute = fc.constantFrom('Color', 'Size', 'Weight', 'WorkflowId');
+  const attribute = fc.constantFrom('Color', 'Size', 'Weight', 'WorkflowId', 'A', 'B', 'C', 'D', 'E');
   const command: fc.Arbitrary<ClusterCommand> = fc.oneof(
     fc.record({ name, retentionMs: fc.constantFrom(0, day) }).map((over) => register(over.name, over)),
     fc.record({ namespaceId, attribute, type: fc.integer({ min: 0, max: 7 }) }).map((x): ClusterCommand => ({
@@ -272,16 +415,25 @@ test('replaying the journal gives the live state, at every step', () => {
     })),
   );
   fc.assert(
-    fc.property(fc.array(command, { maxLength: 30 }), (commands) => {
+    fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
       core = new ClusterCore();
       const replayed = new ClusterCore();
+      const before = new ClusterCore();
       for (const [i, each] of commands.entries()) {
         const handled = core.handle(each, i, 1);
         if (handled.kind === 'commit') {
+          const { value, schema } = clusterCodec.encode(handled.record);
           core.evolve(handled.record);
-          replayed.evolve(handled.record);
+          replayed.evolve(clusterCodec.decode(value, schema));
+          before.evolve(handled.record.kind === 'searchAttributesAdded' ? { ...handled.record, slots: new Map() } : handled.record);
         }
         expect(replayed.canonicalState()).toBe(core.canonicalState());
+        // Records of before would have led to the same slots.
+        expect(before.canonicalState()).toBe(core.canonicalState());
+        for (const namespace of core.state.namespaces()) {
+          const { searchAttributeSlots, customSearchAttributes } = namespace;
+          expect(new Set(searchAttributeSlots.values()).size).toBe(customSearchAttributes.size);
+        }
       }
     }),
   );

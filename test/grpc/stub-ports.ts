@@ -129,5 +129,9 @@ export function namespace(name: string): Namespace {
       ['CustomKeyword', 2],
       ['CustomInt', 3],
     ]),
+    searchAttributeSlots: new Map([
+      ['CustomKeyword', 'Keyword01'],
+      ['CustomInt', 'Int01'],
+    ]),
   };
 }

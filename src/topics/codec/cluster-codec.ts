@@ -41,6 +41,7 @@ export const clusterCodec: RecordCodec<ClusterRecord> = {
     if (wire.namespaceUpdated !== undefined) return { kind: 'namespaceUpdated', timeMs, ...wire.namespaceUpdated };
     if (wire.searchAttributesAdded !== undefined) return { kind: 'searchAttributesAdded', timeMs, ...wire.searchAttributesAdded };
     if (wire.searchAttributesRemoved !== undefined) return { kind: 'searchAttributesRemoved', timeMs, ...wire.searchAttributesRemoved };
+    if (wire.searchAttributesPurged !== undefined) return { kind: 'searchAttributesPurged', timeMs, ...wire.searchAttributesPurged };
     throw new LogError('corrupt', 'a cluster record holds no change that this version knows');
   },
 };
@@ -57,6 +58,8 @@ function changeOf(record: ClusterRecord): Partial<WireRecord> {
       return { searchAttributesAdded: record };
     case 'searchAttributesRemoved':
       return { searchAttributesRemoved: record };
+    case 'searchAttributesPurged':
+      return { searchAttributesPurged: record };
     default:
       return unreachable(record);
   }
@@ -75,6 +78,7 @@ function nameOf(record: ClusterRecord): string {
       return record.id;
     case 'searchAttributesAdded':
     case 'searchAttributesRemoved':
+    case 'searchAttributesPurged':
       return record.namespaceId === '' ? clusterKey : record.namespaceId;
     default:
       return unreachable(record);

@@ -36,8 +36,9 @@ const records: fc.Arbitrary<ClusterRecord> = fc.oneof(
     data,
     retentionMs: timeMs,
   }),
-  fc.record({ kind: fc.constant('searchAttributesAdded' as const), timeMs, namespaceId: text, attributes: types }),
+  fc.record({ kind: fc.constant('searchAttributesAdded' as const), timeMs, namespaceId: text, attributes: types, slots: data }),
   fc.record({ kind: fc.constant('searchAttributesRemoved' as const), timeMs, namespaceId: text, names: fc.array(text, { maxLength: 3 }) }),
+  fc.record({ kind: fc.constant('searchAttributesPurged' as const), timeMs, namespaceId: text, slots: fc.array(text, { maxLength: 3 }) }),
 );
 
 test('a record comes back as it was', () => {
@@ -75,8 +76,27 @@ const golden: readonly (readonly [type: string, key: string, record: ClusterReco
   [
     'SearchAttributesAdded',
     'id-1',
-    { kind: 'searchAttributesAdded', timeMs: 5, namespaceId: 'id-1', attributes: new Map([['Color', 2]]) },
+    // As it was written when there were no slots.
+    { kind: 'searchAttributesAdded', timeMs: 5, namespaceId: 'id-1', attributes: new Map([['Color', 2]]), slots: new Map() },
     '08052a110a0469642d3112090a05436f6c6f721002',
+  ],
+  [
+    'SearchAttributesAdded',
+    '@cluster',
+    {
+      kind: 'searchAttributesAdded',
+      timeMs: 5,
+      namespaceId: '',
+      attributes: new Map([['Color', 2]]),
+      slots: new Map([['Color', 'Keyword20']]),
+    },
+    '08052a1f12090a05436f6c6f7210021a120a05436f6c6f7212094b6579776f72643230',
+  ],
+  [
+    'SearchAttributesPurged',
+    'id-1',
+    { kind: 'searchAttributesPurged', timeMs: 5, namespaceId: 'id-1', slots: ['Keyword01', 'Int06'] },
+    '08053a180a0469642d3112094b6579776f726430311205496e743036',
   ],
 ];
 
@@ -84,6 +104,7 @@ test.each(golden)('golden: %s', (type, key, record, hex) => {
   const encoded = clusterCodec.encode(record);
   expect(encoded).toMatchObject({ type, key, schema: 1 });
   expect(Buffer.from(encoded.value).toString('hex')).toBe(hex);
+  expect(clusterCodec.decode(Buffer.from(hex, 'hex'), 1)).toEqual(record);
 });
 
 test('what it cannot read stops the partition', () => {

@@ -1,0 +1,101 @@
+/**
+ * Which slot each custom search attribute has: in which column of its type the database keeps it (src/kernel/search-attribute-slots.ts).
+ *
+ *     Keyword01  Keyword02  …          …  Keyword19  Keyword20
+ *     └─ a namespace's own ──▶        ◀── every namespace's ─┘
+ *
+ * What an attribute has left in its column stays there when it is removed. So its slot is kept for it, should it be added again, and given
+ * to no other before a record says that the column was cleared.
+ *
+ * Records say which slots they give. Those of before do not: for them the fold looks for slots as a decision does today, in the order of
+ * the records and of their entries, so that every reader of a journal finds the same. What that gives may therefore never change.
+ */
+import { searchAttributeSlots } from '../kernel/search-attribute-slots.ts';
+
+type Holder = { readonly name: string; readonly removed: boolean };
+type Holders = Map<string, Holder>;
+
+const noHolders: ReadonlyMap<string, Holder> = new Map();
+const noSlots: ReadonlyMap<string, string> = new Map();
+
+export class SlotAssignment {
+  /** By namespace id, '' = every namespace: slot → who has it. */
+  readonly #holders = new Map<string, Holders>();
+
+  /**
+   * Slots for new attributes (name → IndexedValueType): what the record `said`, else the first that is free. Attributes for which none is
+   * free are left out.
+   */
+  find(namespaceId: string, attributes: ReadonlyMap<string, number>, said = noSlots): ReadonlyMap<string, string> {
+    const found = new Map<string, string>();
+    const given = new Set(said.values());
+    for (const [name, type] of attributes) {
+      const slot = said.get(name) ?? this.#find(namespaceId, name, type, given);
+      if (slot === undefined) continue;
+      found.set(name, slot);
+      given.add(slot);
+    }
+    return found;
+  }
+
+  add(namespaceId: string, slots: ReadonlyMap<string, string>): void {
+    const holders = this.#holders.get(namespaceId) ?? new Map<string, Holder>();
+    this.#holders.set(namespaceId, holders);
+    for (const [name, slot] of slots) holders.set(slot, { name, removed: false });
+  }
+
+  remove(namespaceId: string, names: ReadonlySet<string>): void {
+    const holders = this.#holders.get(namespaceId);
+    for (const [slot, { name }] of holders ?? noHolders) if (names.has(name)) holders?.set(slot, { name, removed: true });
+  }
+
+  /** Their columns were cleared. A slot that is in use stays so. */
+  purge(namespaceId: string, slots: readonly string[]): void {
+    const holders = this.#holders.get(namespaceId);
+    for (const slot of slots) if (holders?.get(slot)?.removed === true) holders.delete(slot);
+  }
+
+  /** Name → slot of what is defined, as a namespace sees it: its own before the cluster's of the same name. */
+  slotsOf(namespaceId: string): ReadonlyMap<string, string> {
+    const slots = new Map<string, string>();
+    for (const owner of new Set(['', namespaceId])) {
+      for (const [slot, { name, removed }] of this.#holdersOf(owner)) if (!removed) slots.set(name, slot);
+    }
+    return slots;
+  }
+
+  /** Slots of a type that wait to be cleared, as far as they keep the namespace ('' = every one) from defining more. */
+  waiting(namespaceId: string, type: number): number {
+    const slots = searchAttributeSlots.get(type) ?? [];
+    const owners = this.#ownersBeside(namespaceId);
+    return slots.filter((slot) => owners.some((owner) => owner.get(slot)?.removed === true)).length;
+  }
+
+  /** In an order that depends on the holders alone. */
+  canonical(): unknown {
+    const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
+    return [...this.#holders]
+      .filter(([, holders]) => holders.size > 0)
+      .map(([owner, holders]) => [owner, [...holders].toSorted(byKey)] as const)
+      .toSorted(byKey);
+  }
+
+  #find(namespaceId: string, name: string, type: number, given: ReadonlySet<string>): string | undefined {
+    const slots = searchAttributeSlots.get(type) ?? [];
+    const own = this.#holdersOf(namespaceId);
+    const earlier = slots.find((slot) => own.get(slot)?.removed === true && own.get(slot)?.name === name);
+    if (earlier !== undefined) return earlier;
+    const owners = this.#ownersBeside(namespaceId);
+    const isFree = (slot: string): boolean => !given.has(slot) && !owners.some((owner) => owner.has(slot));
+    return namespaceId === '' ? slots.findLast(isFree) : slots.find(isFree);
+  }
+
+  /** All who have slots that a namespace cannot have. What every namespace has must be free in all of them. */
+  #ownersBeside(namespaceId: string): readonly ReadonlyMap<string, Holder>[] {
+    return namespaceId === '' ? [...this.#holders.values()] : [this.#holdersOf(''), this.#holdersOf(namespaceId)];
+  }
+
+  #holdersOf(owner: string): ReadonlyMap<string, Holder> {
+    return this.#holders.get(owner) ?? noHolders;
+  }
+}
