@@ -127,6 +127,17 @@ export class Owner {
   }
 }
 
+/** Page after page, each from behind the last row of the one before, until one is empty. */
+export async function allPages<Row>(next: (last: Row | undefined) => Promise<readonly Row[]>): Promise<readonly Row[]> {
+  const all: Row[] = [];
+  for (let pages = 0; pages < 1000; pages++) {
+    const page = await next(all.at(-1));
+    if (page.length === 0) return all;
+    all.push(...page);
+  }
+  throw new Error('the pages do not end');
+}
+
 export const allTimers = {
   afterFireTimeMs: Number.MIN_SAFE_INTEGER,
   afterTaskId: Number.MIN_SAFE_INTEGER,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { HistoryRow } from '../../../src/actors/database.ts';
-import type { DatabaseUnderTest, Owner } from './database-under-test.ts';
+import { allPages, type DatabaseUnderTest, type Owner } from './database-under-test.ts';
 import { comparable, historyRow, uuid } from './samples.ts';
 
 export function describeHistoryRanges(use: () => DatabaseUnderTest): void {
@@ -41,12 +41,7 @@ export function describeHistoryRanges(use: () => DatabaseUnderTest): void {
       expect(await lengths(1039)).toEqual([10, 1000, 10, 10]);
       expect(await lengths(1_000_000)).toEqual(sizes);
       for (const bytesMax of [1, 20, 30, 1100, 5001]) {
-        const joined: HistoryRow[] = [];
-        for (;;) {
-          const page = await from((joined.at(-1)?.lastEventId ?? 0) + 1, bytesMax);
-          if (page.length === 0) break;
-          joined.push(...page);
-        }
+        const joined = await allPages<HistoryRow>((last) => from((last?.lastEventId ?? 0) + 1, bytesMax));
         expect(comparable(joined), `pages of ${bytesMax} bytes`).toEqual(comparable(rows));
       }
     });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ListedRow, type VisibilityKeyset, type VisibilityRow } from '../../../src/visibility/row.ts';
 import { compareKeysets, keysetOf } from '../../support/condition-oracle.ts';
-import type { DatabaseUnderTest } from './database-under-test.ts';
+import { allPages, type DatabaseUnderTest } from './database-under-test.ts';
 import { closedRow, idOf, uuid, visibilityRow } from './samples.ts';
 
 export function describeListPages(use: () => DatabaseUnderTest): void {
@@ -45,7 +45,7 @@ export function describeListPages(use: () => DatabaseUnderTest): void {
             };
 
             const seen: ListedRow[] = [];
-            for (let page = 0, after: VisibilityKeyset | undefined; ; page++) {
+            for (let page = 0, after: VisibilityKeyset | undefined; page < 200; page++) {
               const found = await owner.database.list({ namespaceId, condition: undefined, after, max });
               seen.push(...found.rows);
               const last = found.rows.at(-1);
@@ -85,14 +85,10 @@ export function describeListPages(use: () => DatabaseUnderTest): void {
       const owner = await use().freshOwner();
       const rows = Array.from({ length: 50 }, () => visibilityRow({ namespaceId: owner.namespaceId }));
       await owner.written({ visibility: rows });
-      const seen: ListedRow[] = [];
-      for (;;) {
-        const last = seen.at(-1);
+      const seen = await allPages<ListedRow>(async (last) => {
         const after = last === undefined ? undefined : keysetOf(last);
-        const page = await owner.database.list({ namespaceId: owner.namespaceId, condition: undefined, after, max: 7 });
-        if (page.rows.length === 0) break;
-        seen.push(...page.rows);
-      }
+        return (await owner.database.list({ namespaceId: owner.namespaceId, condition: undefined, after, max: 7 })).rows;
+      });
       expect(seen.map(({ runId }) => runId)).toEqual(rows.map(({ runId }) => runId).toReversed());
     });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { TimerRow } from '../../../src/actors/database.ts';
-import { allTimers, type DatabaseUnderTest, type Owner } from './database-under-test.ts';
+import type { MatchingTaskRow, RunId, RunRow, TaskRow, TimerRow } from '../../../src/actors/database.ts';
+import { allPages, allTimers, type DatabaseUnderTest, type Owner } from './database-under-test.ts';
 import { comparable, idOf, matchingRow, runRow, taskRow, timerRow } from './samples.ts';
 
 export function describeWindows(use: () => DatabaseUnderTest): void {
@@ -17,7 +17,7 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
       await owner.written({ timers });
       const expected = timers.filter(({ aside }) => !aside).sort((a, b) => a.fireTimeMs - b.fireTimeMs || a.taskId - b.taskId);
       for (const max of [1, 2, 3, 5, 13, 100]) {
-        expect(comparable(await allPages(owner, max)), `pages of ${max}`).toEqual(comparable(expected));
+        expect(comparable(await timersOf(owner, max)), `pages of ${max}`).toEqual(comparable(expected));
       }
       const until = async (untilMs: number) =>
         (await owner.database.timers(owner.journal, { ...allTimers, untilMs, max: 100 })).rows.length;
@@ -30,7 +30,7 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
       const owner = await use().freshOwner();
       await owner.written({ timers: [timerRow(100, 1), timerRow(200, 2)] });
       await owner.written({ timers: [timerRow(300, 1)] });
-      expect((await allPages(owner, 10)).map(({ taskId, fireTimeMs }) => [taskId, fireTimeMs])).toEqual([
+      expect((await timersOf(owner, 10)).map(({ taskId, fireTimeMs }) => [taskId, fireTimeMs])).toEqual([
         [2, 200],
         [1, 300],
       ]);
@@ -41,14 +41,12 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
       const ids = [12, 3, 5, 10, 1, 7, 100, 20];
       await owner.written({ transferTasks: [...ids.map((id) => taskRow(id)), taskRow(6, { aside: true })] });
       for (const max of [1, 3, 8, 50]) {
-        const pages: number[] = [];
-        for (;;) {
-          const { rows } = await owner.database.transferTasks(owner.journal, pages.at(-1) ?? 0, max);
+        const pages = await allPages<TaskRow>(async (last) => {
+          const { rows } = await owner.database.transferTasks(owner.journal, last?.taskId ?? 0, max);
           expect(rows.length).toBeLessThanOrEqual(max);
-          if (rows.length === 0) break;
-          pages.push(...rows.map(({ taskId }) => taskId));
-        }
-        expect(pages).toEqual(ids.toSorted((a, b) => a - b));
+          return rows;
+        });
+        expect(pages.map(({ taskId }) => taskId)).toEqual(ids.toSorted((a, b) => a - b));
       }
     });
 
@@ -80,14 +78,12 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
       expect((await owner.database.dueRuns(owner.journal, 30, 2)).rows).toEqual(due.slice(0, 2));
       expect((await owner.database.dueRuns(owner.journal, -2, 100)).rows).toEqual([]);
       // In rounds, as retention goes: each takes what the one before left.
-      const rounds: string[][] = [];
-      for (;;) {
+      const rounds = await allPages<RunId>(async () => {
         const { rows } = await owner.database.dueRuns(owner.journal, 30, 2);
-        if (rows.length === 0) break;
-        rounds.push(rows.map(({ runId }) => runId));
         await owner.written({ retiredRuns: rows });
-      }
-      expect(rounds.flat()).toEqual(due.map(({ runId }) => runId));
+        return rows;
+      });
+      expect(rounds.map(({ runId }) => runId)).toEqual(due.map(({ runId }) => runId));
     });
 
     test('all runs, page by page', async () => {
@@ -95,14 +91,12 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
       const runs = Array.from({ length: 25 }, () => runRow({ namespaceId: owner.namespaceId }));
       await owner.written({ runs: runs.toReversed() });
       for (const max of [1, 4, 25, 26]) {
-        const pages: string[] = [];
-        for (;;) {
-          const { rows } = await owner.database.runs(owner.journal, pages.at(-1) ?? '', max);
+        const pages = await allPages<RunRow>(async (last) => {
+          const { rows } = await owner.database.runs(owner.journal, last?.runId ?? '', max);
           expect(rows.length).toBeLessThanOrEqual(max);
-          if (rows.length === 0) break;
-          pages.push(...rows.map(({ runId }) => runId));
-        }
-        expect(pages).toEqual(runs.map(({ runId }) => runId));
+          return rows;
+        });
+        expect(pages.map(({ runId }) => runId)).toEqual(runs.map(({ runId }) => runId));
       }
     });
 
@@ -110,27 +104,22 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
       const owner = await use().freshOwner('matching');
       const ids = Array.from({ length: 20 }, (_, i) => (i * 7) % 20);
       await owner.matchingWritten({ tasks: ids.map((id) => matchingRow(id, id % 2 === 0 ? 'even' : 'odd')) });
-      const pages: number[] = [];
-      for (;;) {
-        const { rows } = await owner.database.matchingTasks(owner.journal, 'odd', pages.at(-1) ?? -1, 3);
-        if (rows.length === 0) break;
+      const pages = await allPages<MatchingTaskRow>(async (last) => {
+        const { rows } = await owner.database.matchingTasks(owner.journal, 'odd', last?.taskId ?? -1, 3);
         expect(rows.length).toBeLessThanOrEqual(3);
-        pages.push(...rows.map(({ taskId }) => taskId));
-      }
-      expect(pages).toEqual([1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
+        return rows;
+      });
+      expect(pages.map(({ taskId }) => taskId)).toEqual([1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
       expect((await owner.database.matchingTasks(owner.journal, 'neither', -1, 3)).rows).toEqual([]);
     });
   });
 }
 
-async function allPages(owner: Owner, max: number): Promise<readonly TimerRow[]> {
-  const pages: TimerRow[] = [];
-  for (;;) {
-    const last = pages.at(-1);
+function timersOf(owner: Owner, max: number): Promise<readonly TimerRow[]> {
+  return allPages<TimerRow>(async (last) => {
     const after = last === undefined ? {} : { afterFireTimeMs: last.fireTimeMs, afterTaskId: last.taskId };
     const { rows } = await owner.database.timers(owner.journal, { ...allTimers, ...after, max });
     expect(rows.length).toBeLessThanOrEqual(max);
-    if (rows.length === 0) return pages;
-    pages.push(...rows);
-  }
+    return rows;
+  });
 }
