@@ -43,6 +43,19 @@ const systemColumns: readonly Column[] = [
   { name: 'RootRunId', kind: 'keyword' },
 ];
 
+/**
+ * The values that are drawn. What a client can decide on any server is a part of all: no run ids, no times but of attributes.
+ */
+export type Vocabulary = {
+  readonly columns: readonly Column[];
+  readonly keywords: readonly string[];
+  readonly texts: readonly string[];
+  readonly askedTexts: readonly string[];
+  readonly ints: readonly (number | bigint)[];
+  readonly askedInts: readonly (number | bigint)[];
+  readonly times: readonly number[];
+};
+
 /** Orders by UTF-8, UTF-16 and locale differ among these; some mean something to LIKE, JSON or SQL. */
 const keywords = [
   ...[
@@ -75,37 +88,71 @@ const texts = [
   ...['hello', 'Hello World', 'world, hello!', 'foo-bar', 'foo', 'BAR', 'Überraschung', 'uberraschung', '注文 済', '済', '...', ''],
   ...["o'clock", 'a.b@c.example', '12 34', 'Σίσυφος', 'σισυφοσ'],
 ];
-const askedTexts = texts.filter((text) => /[\p{L}\p{N}]/u.test(text));
 const numbers = [0, 1, -1, 2, 3, 1000, 2 ** 31, -(2 ** 31) - 1, 2 ** 53 - 1];
 const beyondNumbers = [2n ** 53n + 1n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
 const doubles = [0, 0.5, -1.5, 1, 2, 1e300, -1e300, 5e-324, 0.1];
 const times = [0, -1, 1, 1_700_000_000_000, 1_700_000_000_001, 1_700_000_100_000, 253_402_300_799_999, -62_135_596_800_000];
+
+const all: Vocabulary = {
+  columns: [...systemColumns, ...slotColumns],
+  keywords,
+  texts,
+  askedTexts: texts.filter((text) => /[\p{L}\p{N}]/u.test(text)),
+  ints: [...numbers, ...beyondNumbers],
+  askedInts: [...numbers, ...beyondNumbers, 0.5, -0.5, 1000.25],
+  times,
+};
+
+/**
+ * What can be asked of any server: columns that a client fills, and values of which Temporal's development server has no opinion of its own.
+ * (There items of lists and the beginnings of keywords are compared in any case, and a text's `foo-bar` is a phrase.)
+ */
+export const asked: Vocabulary = {
+  ...all,
+  columns: [
+    ...systemColumns.filter(({ name }) =>
+      ['WorkflowId', 'WorkflowType', 'ExecutionStatus', 'CloseTime', 'ParentWorkflowId'].includes(name),
+    ),
+    ...slotColumns.filter(({ name }) => /^(Keyword|Text|Int|Double|Bool|Datetime|KeywordList)01$/.test(name)),
+  ],
+  keywords: ['a', 'ab', 'abc', 'b', 'c', 'é', '注', '\uFF5E', '😀', "o'x", '12'],
+  texts: ['hello', 'Hello World', 'world, hello!', 'foo', 'BAR foo', 'Überraschung', '注文 済', '12 34', 'uberraschung'],
+  askedTexts: ['hello', 'WORLD', 'foo', 'bar hello', 'überraschung', '済', '34', 'none'],
+  askedInts: numbers,
+  ints: numbers,
+  times: [0, 1, 1_700_000_000_000, 1_700_000_000_001, 4_000_000_000_000],
+};
+
 /** In the order of their text, which is the order of their bytes. */
 const runIdOf = (serial: number): string => `${serial.toString(16).padStart(8, '0')}-0000-7000-8000-000000000000`;
 
-const keyword = fc.constantFrom(...keywords);
-const list = fc.uniqueArray(keyword, { minLength: 1, maxLength: 4 });
+function slotValues(words: Vocabulary): Readonly<Record<Column['kind'], fc.Arbitrary<SlotValue>>> {
+  const keyword = fc.constantFrom(...words.keywords);
+  return {
+    keyword,
+    text: fc.constantFrom(...words.texts),
+    int: fc.constantFrom(...words.ints),
+    double: fc.constantFrom(...doubles),
+    bool: fc.boolean(),
+    datetime: fc.constantFrom(...words.times),
+    keywordList: fc.uniqueArray(keyword, { minLength: 1, maxLength: 4 }),
+  };
+}
 
-const slotValue: Readonly<Record<Column['kind'], fc.Arbitrary<SlotValue>>> = {
-  keyword,
-  text: fc.constantFrom(...texts),
-  int: fc.oneof(fc.constantFrom(...numbers), fc.constantFrom(...beyondNumbers)),
-  double: fc.constantFrom(...doubles),
-  bool: fc.boolean(),
-  datetime: fc.constantFrom(...times),
-  keywordList: list,
-};
-
-const slots: fc.Arbitrary<ReadonlyMap<string, SlotValue>> = fc
-  .tuple(
-    ...slotColumns.map(({ name, kind }) =>
-      fc.option(
-        slotValue[kind].map((value) => [name, value] as const),
-        { nil: undefined },
+export function arbitrarySlots(words: Vocabulary = all): fc.Arbitrary<ReadonlyMap<string, SlotValue>> {
+  const values = slotValues(words);
+  const slots = words.columns.filter((column) => slotColumns.includes(column));
+  return fc
+    .tuple(
+      ...slots.map(({ name, kind }) =>
+        fc.option(
+          values[kind].map((value) => [name, value] as const),
+          { nil: undefined },
+        ),
       ),
-    ),
-  )
-  .map((entries) => new Map(entries.filter((entry) => entry !== undefined)));
+    )
+    .map((entries) => new Map(entries.filter((entry) => entry !== undefined)));
+}
 
 /** `runId`s are of this set alone: give each row another prefix where rows of several sets meet. */
 export function arbitraryRows(namespaceId: string, maxLength: number): fc.Arbitrary<readonly VisibilityRow[]> {
@@ -113,6 +160,7 @@ export function arbitraryRows(namespaceId: string, maxLength: number): fc.Arbitr
 }
 
 function arbitraryRow(namespaceId: string): fc.Arbitrary<VisibilityRow> {
+  const keyword = fc.constantFrom(...keywords);
   const count = fc.constantFrom(...numbers.filter((number) => number >= 0));
   const closed = fc.record({
     status: fc.integer({ min: 2, max: 7 }),
@@ -145,7 +193,7 @@ function arbitraryRow(namespaceId: string): fc.Arbitrary<VisibilityRow> {
       rootWorkflowId: keyword,
       rootRunId: fc.constantFrom('', runIdOf(1), runIdOf(2)),
       shard: fc.integer({ min: 1, max: 16 }),
-      slots,
+      slots: arbitrarySlots(),
     })
     .map(({ state, ...row }) => ({
       ...row,
@@ -158,11 +206,11 @@ function arbitraryRow(namespaceId: string): fc.Arbitrary<VisibilityRow> {
 }
 
 /** `rows`: run ids that exist, to ask for them. */
-export function arbitraryCondition(rows: readonly VisibilityRow[], depth = 3): fc.Arbitrary<Condition> {
-  const term = fc.oneof(...[...systemColumns, ...slotColumns].map((column) => arbitraryTerm(column, operandFor(column, rows))));
+export function arbitraryCondition(rows: readonly VisibilityRow[], words: Vocabulary = all): fc.Arbitrary<Condition> {
+  const term = fc.oneof(...words.columns.map((column) => arbitraryTerm(column, operandFor(column, rows, words))));
   return fc.letrec<{ condition: Condition }>((tie) => ({
     condition: fc.oneof(
-      { maxDepth: depth, depthIdentifier: 'condition' },
+      { maxDepth: 3, depthIdentifier: 'condition' },
       { weight: 3, arbitrary: term },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant('not' as const), condition: tie('condition') }) },
       {
@@ -176,23 +224,25 @@ export function arbitraryCondition(rows: readonly VisibilityRow[], depth = 3): f
   })).condition;
 }
 
-function operandFor(column: Column, rows: readonly VisibilityRow[]): fc.Arbitrary<Operand> {
-  if (column.name.endsWith('RunId')) return fc.constantFrom(...rows.map(({ runId }) => runId), runIdOf(1), runIdOf(2), 'no uuid', '0', '');
+function operandFor(column: Column, rows: readonly VisibilityRow[], words: Vocabulary): fc.Arbitrary<Operand> {
+  if (column.name.endsWith('RunId')) {
+    return fc.constantFrom(...rows.map(({ runId }) => runId), runIdOf(1), runIdOf(2), 'no uuid', '0', '');
+  }
   if (column.name === 'ExecutionStatus') return fc.integer({ min: 1, max: 7 });
   switch (column.kind) {
     case 'keyword':
     case 'keywordList':
-      return keyword;
+      return fc.constantFrom(...words.keywords);
     case 'text':
-      return fc.constantFrom(...askedTexts);
+      return fc.constantFrom(...words.askedTexts);
     case 'int':
-      return fc.oneof(fc.constantFrom(...numbers, 0.5, -0.5, 1000.25), fc.constantFrom(...beyondNumbers));
+      return fc.constantFrom(...words.askedInts);
     case 'double':
       return fc.constantFrom(...doubles);
     case 'bool':
       return fc.boolean();
     case 'datetime':
-      return fc.constantFrom(...times);
+      return fc.constantFrom(...words.times);
   }
 }
 

@@ -29,7 +29,8 @@ export type DatabaseFixture = {
 
 /** `open` gives an empty database of its own each time; the suite opens some, most tests share the first. */
 export function describeDatabase(name: string, subject: { readonly open: () => Promise<DatabaseFixture> }): void {
-  describe(`database contract: ${name}`, () => {
+  // A limit for what hangs: some tests ask a real database ten thousand times, beside others on the same cores.
+  describe(`database contract: ${name}`, { timeout: 240_000 }, () => {
     let shared: DatabaseUnderTest | undefined;
     beforeAll(async () => {
       shared = await DatabaseUnderTest.open(await subject.open());

@@ -24,7 +24,7 @@ export function describeRandomWrites(use: () => DatabaseUnderTest): void {
             expect(found, `step ${at}`).toEqual(expected);
           }
         }),
-        { numRuns: 100 },
+        { numRuns: 60 },
       );
     });
   });
