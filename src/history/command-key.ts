@@ -1,10 +1,10 @@
 /** Which run a command is about: what has to be in memory before it is decided. */
 import { unreachable } from '../kernel/assert.ts';
 import type { HistoryCommand, RunKey } from './commands.ts';
-import type { ShardState } from './state.ts';
+import type { ShardView } from './state.ts';
 
 /** undefined: it is about no run, or about one that the shard no longer knows. `runId` '' = the current run. */
-export function commandKey(command: HistoryCommand, shard: ShardState): RunKey | undefined {
+export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | undefined {
   switch (command.kind) {
     case 'startWorkflow':
     case 'signalWithStartWorkflow':

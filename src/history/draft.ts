@@ -19,7 +19,7 @@ import { evolveFact, type RunFact, type ShardFact } from './evolve-fact.ts';
 import type { HistoryLimits } from './limits.ts';
 import { type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
-import { forkRun, isRunning, type Run, type ShardState, type WorkflowTask } from './state.ts';
+import { forkRun, isRunning, type Run, type RunView, type ShardView, type WorkflowTask } from './state.ts';
 import type { Task } from './tasks.ts';
 import type { BufferedQuery, VolatileChange, VolatileView } from './volatile.ts';
 import { pascalCase } from '../kernel/pascal-case.ts';
@@ -39,7 +39,7 @@ const noQueries: readonly BufferedQuery[] = [];
 
 /** What every decision of a shard has at hand. */
 export type ShardParts = {
-  readonly shard: ShardState;
+  readonly shard: ShardView;
   readonly volatile: VolatileView;
   readonly wire: HistoryWire;
   readonly limits: HistoryLimits;
@@ -48,7 +48,7 @@ export type ShardParts = {
 };
 
 export class Draft {
-  readonly shard: ShardState;
+  readonly shard: ShardView;
   readonly volatile: VolatileView;
   readonly wire: HistoryWire;
   readonly limits: HistoryLimits;
@@ -80,7 +80,7 @@ export class Draft {
   }
 
   /** Opens a run for writing. That alone writes nothing. */
-  open(run: Run): RunDraft {
+  open(run: RunView): RunDraft {
     for (const open of this.runs) if (open.run.key.runId === run.key.runId) return open;
     const opened = new RunDraft(this, forkRun(run));
     this.runs.push(opened);

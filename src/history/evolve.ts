@@ -1,10 +1,11 @@
 /**
- * Applies a record to a shard: the only code that changes durable state, live and in replay alike.
+ * Applies a record to a shard: the only code that changes durable state, live and in replay alike. Whatever is changed is had from `Shard`.
  *
  * Per run, events and facts in the order in which they were decided; then the tasks that follow, each noted at its owner, so that the
  * decision that ends the owner can end the task; then the tasks that ended, by their ids alone.
  *
- * A record changes only the runs that it names. The tasks that it ends may be of any run, so their end shows in no run.
+ * A record changes only the runs that it names, or whose tasks it brings. The tasks that it ends may be of any run, so their end shows in
+ * no run.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import { evolveEvent } from './evolve-event.ts';
@@ -13,51 +14,47 @@ import type { RecordedEvent } from './events.ts';
 import { closesRun } from './closing-events.ts';
 import { closeOutcome } from './execution/close-outcome.ts';
 import { runFromStarted } from './execution/evolve-execution.ts';
-import { evolvePutAside, evolveTakenBack, forgetAside, waitsAside } from './execution/evolve-aside.ts';
+import { evolvePutAside, evolveTakenBack } from './execution/evolve-aside.ts';
 import type { HistoryRecord, RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
-import { childStartKey, executionKey, type Run, type ShardState } from './state.ts';
-import { isOutbox, isTimer, type PendingTask, type Task } from './tasks.ts';
+import type { Shard } from './shard.ts';
+import type { Run } from './state.ts';
+import type { PendingTask, Task } from './tasks.ts';
 
-export function evolve(shard: ShardState, record: HistoryRecord, wire: HistoryWire): void {
+export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): void {
   shard.timeMs = record.timeMs;
   for (const change of record.runs) evolveRun(shard, record, change, wire);
   for (const task of record.tasks) addTask(shard, pendingTask(record, task));
-  for (const taskId of record.finishedTaskIds) finishTask(shard, taskId);
+  for (const taskId of record.finishedTaskIds) shard.finishTask(taskId);
 }
 
-function evolveRun(shard: ShardState, record: HistoryRecord, change: RunChange, wire: HistoryWire): void {
-  let run = shard.runs.get(change.runId);
+function evolveRun(shard: Shard, record: HistoryRecord, change: RunChange, wire: HistoryWire): void {
+  let run = shard.change(change.runId);
   let nextFact = 0;
   for (let at = 0; at <= change.events.length; at++) {
     for (; nextFact < change.facts.length; nextFact++) {
       const placed = change.facts[nextFact];
       if (placed === undefined || placed.afterEvents > at) break;
       const { fact } = placed;
-      if (fact.kind === 'runForgotten') return forgetRun(shard, run);
+      if (fact.kind === 'runForgotten') return run === undefined ? undefined : shard.forget(run);
       assert(run !== undefined, `a ${fact.kind} fact needs its run`);
       if (fact.kind === 'runPutAside') evolvePutAside(shard, run, fact, record.timeMs);
-      else if (fact.kind === 'runTakenBack') evolveTakenBack(shard, change.runId);
+      else if (fact.kind === 'runTakenBack') evolveTakenBack(shard, run);
       else evolveFact(run, fact, record.timeMs, wire);
     }
     const recorded = change.events[at];
     if (recorded === undefined) break;
-    if (run === undefined) {
-      run = beginRecordedRun(shard, record, change.runId, recorded);
-    }
+    run ??= beginRecordedRun(shard, record, change.runId, recorded);
     evolveRecorded(run, recorded, wire);
   }
   if (run !== undefined) run.stateTransitionCount++;
 }
 
-function beginRecordedRun(shard: ShardState, record: HistoryRecord, runId: string, { event }: RecordedEvent): Run {
+function beginRecordedRun(shard: Shard, record: HistoryRecord, runId: string, { event }: RecordedEvent): Run {
   assert(event.type === 'workflowExecutionStarted', `run ${runId} begins with ${event.type}`);
   const key = { namespaceId: record.namespaceId, workflowId: record.workflowId, runId };
   const run = runFromStarted(key, record.namespace, event);
-  shard.runs.set(runId, run);
-  shard.currentRuns.set(executionKey(key.namespaceId, key.workflowId), run);
-  const { parent, firstRunId } = run.start;
-  if (parent !== undefined && firstRunId === runId) shard.childStarts.set(childStartKey(parent), runId);
+  shard.begin(run);
   return run;
 }
 
@@ -69,16 +66,6 @@ export function evolveRecorded(run: Run, { event, bytes }: RecordedEvent, wire: 
   evolveEvent(run, event, wire);
 }
 
-function forgetRun(shard: ShardState, run: Run | undefined): void {
-  if (run === undefined) return;
-  shard.runs.delete(run.key.runId);
-  forgetAside(shard, run.key.runId);
-  const execution = executionKey(run.key.namespaceId, run.key.workflowId);
-  if (shard.currentRuns.get(execution) === run) shard.currentRuns.delete(execution);
-  const { parent, firstRunId } = run.start;
-  if (parent !== undefined && firstRunId === run.key.runId) shard.childStarts.delete(childStartKey(parent));
-}
-
 function pendingTask(record: HistoryRecord, task: Task): PendingTask {
   if (task.kind !== 'notifyParent') return task;
   const close = record.runs.find(({ runId }) => runId === task.key.runId)?.events.at(-1)?.event;
@@ -87,29 +74,10 @@ function pendingTask(record: HistoryRecord, task: Task): PendingTask {
   return { ...task, outcome };
 }
 
-function addTask(shard: ShardState, task: PendingTask): void {
-  shard.taskIdLast = Math.max(shard.taskIdLast, task.taskId);
-  if (waitsAside(shard, task)) shard.tasksAside.set(task.taskId, task);
-  else if (isTimer(task)) shard.timers.add(task);
-  else shard.transfers.set(task.taskId, task);
-  if (isOutbox(task)) countUndelivered(shard, task.key.runId, +1);
-  const run = shard.runs.get(task.key.runId);
+function addTask(shard: Shard, task: PendingTask): void {
+  const run = shard.change(task.key.runId);
+  shard.addTask(task);
   if (run !== undefined) rememberTask(run, task);
-}
-
-function finishTask(shard: ShardState, taskId: number): void {
-  if (shard.timers.remove(taskId)) return;
-  const task = shard.transfers.get(taskId) ?? shard.tasksAside.get(taskId);
-  if (task === undefined) return;
-  shard.transfers.delete(taskId);
-  shard.tasksAside.delete(taskId);
-  if (isOutbox(task)) countUndelivered(shard, task.key.runId, -1);
-}
-
-function countUndelivered({ undelivered }: ShardState, runId: string, change: 1 | -1): void {
-  const count = (undelivered.get(runId) ?? 0) + change;
-  if (count === 0) undelivered.delete(runId);
-  else undelivered.set(runId, count);
 }
 
 /** What a task is for (a workflow task, an activity, a timer) remembers its id. A task that is out of date does nothing when it runs. */
@@ -161,10 +129,12 @@ export function rememberTask(run: Run, task: Task): void {
     case 'firstWorkflowTask':
       run.backoffTaskId = task.taskId;
       return;
+    case 'retention':
+      run.retentionTaskId = task.taskId;
+      return;
     case 'notifyParent':
     case 'closeChild':
     case 'scheduleChildFirstTask':
-    case 'retention':
       return;
     default:
       return unreachable(task);

@@ -13,6 +13,10 @@ import type { CommandIds, Handled } from '../kernel/handled.ts';
 import { startActivityTask, withdrawActivityStart } from './activity/activity-task.ts';
 import { cancelActivityTask, completeActivityTask, failActivityTask, recordActivityHeartbeat } from './activity/activity-close.ts';
 import { canonicalText } from './canonical.ts';
+import type { Changes } from './checkpoint/changes.ts';
+import { install } from './checkpoint/install.ts';
+import type { ShardCheckpoint, ShardCounters, ShardRows } from './checkpoint/rows.ts';
+import type { StateWire } from './checkpoint/state-wire.ts';
 import { requestCancelWorkflow, scheduleFirstWorkflowTask, terminateWorkflow } from './execution/cancel-terminate.ts';
 import { findChild, recordChildClosed } from './child/child-outcomes.ts';
 import { type ColdRun, freezeRun, thawRun } from './execution/cold-run.ts';
@@ -37,7 +41,8 @@ import type { HistoryReply, HistoryWire } from './replies.ts';
 import { signalWorkflow } from './signal/signal.ts';
 import { startWorkflow, signalWithStartWorkflow } from './execution/start.ts';
 import { makeSpeculativeReal, offerSpeculative } from './workflow-task/speculative.ts';
-import { emptyShard, executionKey, isRunning, type ShardState, type WorkflowTask } from './state.ts';
+import { Shard } from './shard.ts';
+import { isRunning, type WorkflowTask } from './state.ts';
 import type { TransferTask } from './tasks.ts';
 import { fireTimer } from './timer/fire-timer.ts';
 import type { NextTimer } from './timer/timer-queue.ts';
@@ -45,7 +50,12 @@ import { endTooLarge } from './execution/too-large.ts';
 import { changeVolatile, emptyVolatile, type Volatile, type VolatileChange } from './volatile.ts';
 import { startWorkflowTask } from './workflow-task/workflow-task.ts';
 
-export type HistoryCoreOptions = { readonly wire: HistoryWire; readonly limits?: Partial<HistoryLimits> };
+export type HistoryCoreOptions = {
+  readonly wire: HistoryWire;
+  readonly limits?: Partial<HistoryLimits>;
+  /** For rows of a database. Absent: there is none, nothing is noted for checkpoints. */
+  readonly stateWire?: StateWire;
+};
 
 export type HandledHistory = Handled<HistoryRecord, HistoryReply, HistoryEffect> & {
   /** Applied by `accept`. */
@@ -57,11 +67,14 @@ const noKey: Partial<RunKey> = {};
 export class HistoryCore {
   readonly #wire: HistoryWire;
   readonly #limits: HistoryLimits;
-  readonly #shard: ShardState = emptyShard();
+  readonly #shard: Shard;
+  readonly #stateWire: StateWire | undefined;
   readonly #volatile: Volatile = emptyVolatile();
 
-  constructor({ wire, limits }: HistoryCoreOptions) {
+  constructor({ wire, limits, stateWire }: HistoryCoreOptions) {
     this.#wire = wire;
+    this.#shard = new Shard(stateWire);
+    this.#stateWire = stateWire;
     this.#limits = { ...defaultHistoryLimits, ...limits };
   }
 
@@ -113,7 +126,7 @@ export class HistoryCore {
 
   /** It cannot be decided now: no `nextTimer` before that time. Memory only; at a takeover it is due again. */
   postponeTimer(taskId: number, untilMs: number): void {
-    this.#shard.timers.postpone(taskId, untilMs);
+    this.#shard.postponeTimer(taskId, untilMs);
   }
 
   /** Runs whose timers and tasks wait aside, because the shard cannot go on with them. */
@@ -152,26 +165,60 @@ export class HistoryCore {
     return findRun(this.#shard, key) !== undefined;
   }
 
-  /** Takes a run out of memory. undefined: it is not there, or someone waits on it. */
+  /** Takes a run out of memory. undefined: it is not there, someone waits on it, or its row is not what it is. */
   evict(key: RunKey): ColdRun | undefined {
     const run = findRun(this.#shard, key);
     if (run === undefined) return undefined;
     const { runId } = run.key;
     const { waiters, queries, speculative } = this.#volatile;
     if (waiters.has(runId) || queries.has(runId) || speculative.has(runId)) return undefined;
-    const execution = executionKey(run.key.namespaceId, run.key.workflowId);
-    const isCurrent = this.#shard.currentRuns.get(execution) === run;
-    this.#shard.runs.delete(runId);
-    if (isCurrent) this.#shard.currentRuns.delete(execution);
-    return freezeRun(run, isCurrent);
+    if (this.#shard.changes?.isUnwritten(runId) === true) return undefined;
+    return freezeRun(run, this.#shard.takeOut(run));
   }
 
   /** Brings it back, exactly as it was. */
   restore(cold: ColdRun): void {
     const run = thawRun(cold);
     assert(!this.#shard.runs.has(run.key.runId), `run ${run.key.runId} is in memory already`);
-    this.#shard.runs.set(run.key.runId, run);
-    if (cold.isCurrent) this.#shard.currentRuns.set(executionKey(run.key.namespaceId, run.key.workflowId), run);
+    this.#shard.installRun(run);
+    if (cold.isCurrent) this.#shard.installCurrentRun(run);
+  }
+
+  // ── Checkpoints ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The state as it is now is what the next checkpoint brings up to date. At once, after any record; one cut at a time. */
+  cut(): void {
+    this.#changes.cut();
+  }
+
+  /**
+   * What has to be written for the cut: rows exactly as they were then, whatever has been evolved since. Encodes one run or task, and more
+   * while `goOn` says so. Undefined: call again. Later calls give the same rows, for a write that failed.
+   */
+  capture(goOn: () => boolean): ShardCheckpoint | undefined {
+    return this.#changes.capture(goOn);
+  }
+
+  /** What was captured is in the database for good: the next cut may come. */
+  durable(): void {
+    this.#changes.durable();
+  }
+
+  /** Whatever a database says of this task, it has ended: the checkpoint that deletes it is not durable yet. */
+  isGone(taskId: number): boolean {
+    return this.#changes.isGone(taskId);
+  }
+
+  /** Into a core that has seen nothing: what checkpoints have written. The journal goes on behind them. */
+  install(rows: ShardRows, counters: ShardCounters): void {
+    assert(this.#stateWire !== undefined, 'rows are read with their codec');
+    install(this.#shard, rows, counters, this.#stateWire);
+  }
+
+  get #changes(): Changes {
+    const { changes } = this.#shard;
+    assert(changes !== undefined, 'checkpoints need a database');
+    return changes;
   }
 
   /** A workflow task for an update, which leaves no trace unless it turns out to matter; undefined: one is pending already. */

@@ -73,3 +73,6 @@ export class Pending<Key, Value extends object> {
     for (const entry of this.entries()) yield entry[1];
   }
 }
+
+/** Only read. A fork of it may be changed. */
+export type PendingView<Key, Value extends object> = Pick<Pending<Key, Value>, 'fork' | 'size' | 'get' | 'has' | 'entries' | 'values'>;

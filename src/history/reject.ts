@@ -1,7 +1,7 @@
 /** Refusals: the caller's mistakes, or a state that does not allow what was asked. Texts are part of the contract. */
 import type { RunKey } from './commands.ts';
 import type { Rejected, Rejection } from './replies.ts';
-import { executionKey, isRunning, type Run, type ShardState } from './state.ts';
+import { executionKey, isRunning, type RunView, type ShardView } from './state.ts';
 
 export function reject(rejection: Rejection): Rejected {
   return { kind: 'rejected', rejection };
@@ -28,7 +28,7 @@ export function workflowNotFound(key: RunKey): Rejected {
   return reject({ reason: 'workflow-not-found', message });
 }
 
-export function findRun(shard: ShardState, key: RunKey): Run | undefined {
+export function findRun(shard: ShardView, key: RunKey): RunView | undefined {
   if (key.runId === '') return shard.currentRuns.get(executionKey(key.namespaceId, key.workflowId));
   const run = shard.runs.get(key.runId);
   if (run === undefined || run.key.workflowId !== key.workflowId || run.key.namespaceId !== key.namespaceId) return undefined;
@@ -36,12 +36,12 @@ export function findRun(shard: ShardState, key: RunKey): Run | undefined {
 }
 
 /** The run if it can still change. */
-export function findRunning(shard: ShardState, key: RunKey): Run | Rejected {
+export function findRunning(shard: ShardView, key: RunKey): RunView | Rejected {
   const run = findRun(shard, key);
   if (run === undefined) return workflowNotFound(key);
   return isRunning(run) ? run : workflowClosed;
 }
 
-export function isRejected(value: Run | Rejected): value is Rejected {
+export function isRejected(value: RunView | Rejected): value is Rejected {
   return 'kind' in value && value.kind === 'rejected';
 }

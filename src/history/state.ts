@@ -1,5 +1,5 @@
 /**
- * The durable state of one history shard: what its journal adds up to. Only `evolve` changes it.
+ * The durable state of one history shard: what its journal adds up to. Only `evolve` changes it, through `Shard` (shard.ts).
  *
  * Runs, sets and queues are changed in place; everything inside them (an activity, a workflow task) is replaced, never changed, so
  * that a draft can share it (see pending.ts).
@@ -13,51 +13,37 @@ import type {
   TaskQueue,
   WorkflowExecution,
 } from './generated/public-api.ts';
-import { Pending } from './pending.ts';
+import { Pending, type PendingView } from './pending.ts';
 import type { PendingTask, PendingTransfer } from './tasks.ts';
-import { TimerQueue } from './timer/timer-queue.ts';
+import type { TimerView } from './timer/timer-queue.ts';
 
-export type ShardState = {
+/** As decisions see it. `Shard` (shard.ts) holds it, and lets `evolve` alone change it. */
+export type ShardView = {
   /** The last task id given out. */
-  taskIdLast: number;
+  readonly taskIdLast: number;
   /** Time of the last record: `now` never goes below it. */
-  timeMs: number;
+  readonly timeMs: number;
   /** By run id: open runs, and closed ones until their retention ends. */
-  readonly runs: Map<string, Run>;
+  readonly runs: ReadonlyMap<string, RunView>;
   /** By `executionKey`: the newest run of a workflow id. */
-  readonly currentRuns: Map<string, Run>;
+  readonly currentRuns: ReadonlyMap<string, RunView>;
   /**
    * By `childStartKey`: the first run of each child, until its retention ends. So a start that is delivered again finds what it made,
    * whatever has become of it and whoever has the workflow id by now.
    */
-  readonly childStarts: Map<string, string>;
+  readonly childStarts: ReadonlyMap<string, string>;
   /** Pending transfer tasks in the order of their ids, but for those that were put aside meanwhile. */
-  readonly transfers: Map<number, PendingTransfer>;
+  readonly transfers: ReadonlyMap<number, PendingTransfer>;
   /** By run id: how many of its transfer tasks another shard has not answered yet, also of those that wait aside. 0 = absent. */
-  readonly undelivered: Map<string, number>;
-  readonly timers: TimerQueue;
+  readonly undelivered: ReadonlyMap<string, number>;
+  readonly timers: TimerView;
   /** By run id: runs that the shard cannot go on with (put-aside.ts). */
-  readonly aside: Map<string, AsideRun>;
+  readonly aside: ReadonlyMap<string, AsideRun>;
   /** Their timers and transfer tasks, which neither fire nor run meanwhile. */
-  readonly tasksAside: Map<number, PendingTask>;
+  readonly tasksAside: ReadonlyMap<number, PendingTask>;
 };
 
 export type AsideRun = { readonly failedCommand: string; readonly reason: string; readonly timeMs: number };
-
-export function emptyShard(): ShardState {
-  return {
-    taskIdLast: 0,
-    timeMs: 0,
-    runs: new Map(),
-    currentRuns: new Map(),
-    childStarts: new Map(),
-    transfers: new Map(),
-    undelivered: new Map(),
-    timers: new TimerQueue(),
-    aside: new Map(),
-    tasksAside: new Map(),
-  };
-}
 
 export function executionKey(namespaceId: string, workflowId: string): string {
   return `${namespaceId}/${workflowId}`;
@@ -229,6 +215,8 @@ export type Run = {
   timeoutTaskId: number;
   /** End of the first backoff. */
   backoffTaskId: number;
+  /** Of a closed run: end of its retention. */
+  retentionTaskId: number;
   signalRequestIds: Pending<string, RequestIdEntry>;
   activities: Pending<number, Activity>;
   /** What attempts have left behind, and no history shows: heartbeat details and last failures of all pending activities. */
@@ -240,6 +228,24 @@ export type Run = {
   externalSignals: Pending<number, ExternalRequest>;
   externalCancels: Pending<number, ExternalRequest>;
 };
+
+export type PendingSetName =
+  | 'signalRequestIds'
+  | 'activities'
+  | 'activityIds'
+  | 'timers'
+  | 'children'
+  | 'externalSignals'
+  | 'externalCancels';
+type ViewOf<Set> = Set extends Pending<infer Key, infer Value> ? PendingView<Key, Value> : never;
+
+/**
+ * A run that is only read. Nothing that changes a `Run` takes one: a run of the shard is had for change from `Shard.change` alone, which
+ * notes that it changes, and a decision changes its fork.
+ */
+export type RunView = Readonly<Omit<Run, PendingSetName | 'buffered'>> & {
+  readonly [Name in PendingSetName]: ViewOf<Run[Name]>;
+} & { readonly buffered: readonly HistoryEvent[] };
 
 export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
   return {
@@ -268,6 +274,7 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
     bufferedBytes: 0,
     timeoutTaskId: 0,
     backoffTaskId: 0,
+    retentionTaskId: 0,
     signalRequestIds: new Pending(),
     activities: new Pending(),
     attemptBytes: 0,
@@ -280,8 +287,9 @@ export function newRun(key: RunKey, namespace: string, start: RunStart): Run {
 }
 
 /** A run to decide on: may be changed freely, and the original does not notice. */
-export function forkRun(run: Run): Run {
-  const fork = { ...run };
+export function forkRun(run: RunView): Run {
+  // All that a view cannot change follows.
+  const fork = { ...run } as Run;
   fork.buffered = [...run.buffered];
   fork.signalRequestIds = run.signalRequestIds.fork();
   fork.activities = run.activities.fork();
@@ -293,6 +301,6 @@ export function forkRun(run: Run): Run {
   return fork;
 }
 
-export function isRunning(run: Run): boolean {
+export function isRunning(run: RunView): boolean {
   return run.status === status.running;
 }

@@ -8,7 +8,7 @@ import { canonicalText } from '../../src/history/canonical.ts';
 import { evolve } from '../../src/history/evolve.ts';
 import type { HistoryEvent } from '../../src/history/events.ts';
 import type { Description } from '../../src/history/replies.ts';
-import { emptyShard } from '../../src/history/state.ts';
+import { Shard } from '../../src/history/shard.ts';
 import { timersOf } from '../../src/history/timer/timers-of.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { Program, programStep } from './random-program.ts';
@@ -162,18 +162,18 @@ test('random programs: replay equals live at every step, and every history is so
   );
 }, 120_000);
 
-test('random programs: a record changes only the runs that it names, and tasks end by their ids alone', () => {
+test('random programs: a record changes only the runs that it names or brings tasks of, and tasks end by their ids alone', () => {
   fc.assert(
     fc.property(fc.array(programStep, { minLength: 30, maxLength: 80, size: 'max' }), (steps) => {
       const program = new Program(new ShardUnderTest({ retentionMsDefault: 3_600_000 }));
       for (const each of steps) program.run(each);
       program.shard.pumpOutboxIfPossible();
-      const shard = emptyShard();
+      const shard = new Shard();
       let before = new Map<string, string>();
       for (const record of program.shard.records) {
         evolve(shard, record, historyWire);
         const after = new Map([...shard.runs].map(([runId, run]) => [runId, canonicalText(run)]));
-        const named = new Set(record.runs.map(({ runId }) => runId));
+        const named = new Set([...record.runs.map(({ runId }) => runId), ...record.tasks.map((task) => task.key.runId)]);
         for (const [runId, text] of before) if (!named.has(runId)) expect(after.get(runId), `${record.type} changes ${runId}`).toBe(text);
         before = after;
       }
@@ -188,7 +188,7 @@ test('random programs: what a timer is for remembers it, so that a run can be pu
       const program = new Program(new ShardUnderTest({ retentionMsDefault: 3_600_000 }));
       for (const each of steps) program.run(each);
       program.shard.pumpOutboxIfPossible();
-      const shard = emptyShard();
+      const shard = new Shard();
       for (const record of program.shard.records) {
         evolve(shard, record, historyWire);
         for (const { kind, key, taskId } of shard.timers.values()) {

@@ -25,6 +25,7 @@ import type {
 import type { WorkflowCommand } from '../../src/history/workflow-commands.ts';
 import type { EventKind, EventOf, HistoryEvent } from '../../src/history/events.ts';
 import { canonicalText } from '../../src/history/canonical.ts';
+import type { StateWire } from '../../src/history/checkpoint/state-wire.ts';
 import { type HandledHistory, HistoryCore } from '../../src/history/history-core.ts';
 import type { HistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryRecord } from '../../src/history/record.ts';
@@ -65,8 +66,9 @@ export class ShardUnderTest {
   /** Checks the replica after every command; turned off where only speed matters. */
   checks = true;
 
-  constructor(limits: Partial<HistoryLimits> = {}) {
-    this.core = new HistoryCore({ wire: historyWire, limits });
+  /** `stateWire`: its state can be written to a table (checkpointed-shard.ts). */
+  constructor(limits: Partial<HistoryLimits> = {}, stateWire?: StateWire) {
+    this.core = new HistoryCore({ wire: historyWire, limits, ...(stateWire === undefined ? {} : { stateWire }) });
     this.#replica = new HistoryCore({ wire: historyWire, limits });
   }
 

@@ -1,5 +1,7 @@
 /** Promises of the history core that no fault of a log puts to the test: plain functions that throw, for the planted bugs as well. */
 import assert from 'node:assert/strict';
+import { Checkpoints } from '../history/checkpointed-shard.ts';
+import { plainStateWire } from '../history/plain-state-wire.ts';
 import {
   activityRef,
   bytes,
@@ -12,6 +14,34 @@ import {
   startTimer,
   terminateWorkflow,
 } from '../history/shard-under-test.ts';
+
+/** A shard is cut, captured and written while it goes on, and comes back out of its rows. */
+export function rowsAreTheStateAtTheCut(): void {
+  const shard = new ShardUnderTest({}, plainStateWire);
+  shard.checks = false;
+  const checkpoints = new Checkpoints(shard);
+  // A run that stays in the table while its successor has the workflow id, until its retention ends.
+  shard.start({ retentionMs: 1000 });
+  shard.ask(terminateWorkflow());
+  const runId = shard.start();
+  shard.start({ key: { namespaceId, workflowId: 'other', runId: '' } });
+  checkpoints.cut();
+  checkpoints.capture(1);
+  shard.complete(shard.pollWorkflowTask(), [scheduleActivity(), startTimer('t1', 60_000)]);
+  checkpoints.capture(Infinity);
+  checkpoints.write('written');
+  shard.completeActivity(shard.pollActivityTask());
+  checkpoints.cut();
+  shard.advance(1000);
+  shard.fireDueTimers();
+  checkpoints.capture(Infinity);
+  checkpoints.write('failed');
+  shard.signal();
+  checkpoints.write('lost');
+  checkpoints.write('written');
+  assert.equal(shard.describe().key.runId, runId, 'the successor keeps the workflow id');
+  checkpoints.finish();
+}
 
 /** Without the looks that a shard under test takes at every step: what is planted here must show in what users would notice. */
 function unwatched(): ShardUnderTest {

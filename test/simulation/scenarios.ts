@@ -10,6 +10,7 @@ import {
   lostStartIsNoOrphan,
   putAsideWaits,
   refusedRecordKeepsWaits,
+  rowsAreTheStateAtTheCut,
 } from './history-scenarios.ts';
 import { Cluster, partitionId, simLimits } from './cluster.ts';
 import { checkJournal, checkMemory, checkObservations, checkRefusals, check, entriesThatCount, type Tries } from './oracle.ts';
@@ -197,6 +198,7 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'I7', name: 'what is put aside waits, whatever follows', run: scenario(putAsideWaits) },
   { rule: 'I7', name: 'what was put aside and closes is taken back', run: scenario(closedIsTakenBack) },
   { rule: 'I7', name: 'a child whose start was answered into the void is no orphan', run: scenario(lostStartIsNoOrphan) },
+  { rule: 'I3', name: 'rows are the state at the cut, whatever happens until they are written', run: scenario(rowsAreTheStateAtTheCut) },
 ];
 
 async function tieOfClaims(): Promise<void> {

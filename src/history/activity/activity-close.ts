@@ -14,12 +14,12 @@ import type { FailureFacts, OpaqueFailure } from '../failure.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { activityNotFound, findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
-import { type Activity, isRunning, type Run } from '../state.ts';
+import { type Activity, isRunning, type RunView } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
 import { retryState, timeoutType } from '../generated/enums.ts';
 import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
-type Found = { readonly kind: 'found'; readonly run: Run; readonly activity: Activity };
+type Found = { readonly kind: 'found'; readonly run: RunView; readonly activity: Activity };
 
 /** By token: one attempt, started. By id: whichever attempt is pending. */
 function findActivity(draft: Draft, ref: ActivityRef): Found | Rejected {

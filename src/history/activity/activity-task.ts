@@ -13,7 +13,7 @@ import type { Draft, RunDraft } from '../draft.ts';
 import { mergedPriority } from '../priority.ts';
 import { findRun, reject } from '../reject.ts';
 import type { HistoryReply, StartedActivityTask } from '../replies.ts';
-import { type Activity, isRunning, type Run } from '../state.ts';
+import { type Activity, isRunning, type RunView } from '../state.ts';
 
 const activityTaskNotFound = reject({ reason: 'task-not-found', message: 'Activity task not found.' });
 
@@ -104,7 +104,7 @@ export function writeActivityStarted(
   armActivityTimer(run, scheduledEventId);
 }
 
-export function describeStartedActivity(run: Run, activity: Activity): StartedActivityTask {
+export function describeStartedActivity(run: RunView, activity: Activity): StartedActivityTask {
   const a = activity.attributes;
   assert(a.retryPolicy !== undefined, 'a scheduled activity has a retry policy');
   return {

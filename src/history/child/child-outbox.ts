@@ -2,7 +2,7 @@
 import type { DecidedRequest, IdPolicies } from '../commands.ts';
 import { anyAnswer, type ChildParts, linkTo, type OutboxKind, type OutboxTaskOf, requestId, to } from '../outbox/outbox-kind.ts';
 import { mergedPriority } from '../priority.ts';
-import { type Child, isRunning, type Run } from '../state.ts';
+import { type Child, isRunning, type RunView } from '../state.ts';
 import { idConflictPolicy, idReusePolicy, parentClosePolicy } from '../generated/enums.ts';
 import { finishStartChild } from './child-outcomes.ts';
 
@@ -63,7 +63,7 @@ export const notifyParentOutbox: OutboxKind<'notifyParent'> = {
   finish: undefined,
 };
 
-function startChild(run: Run, child: Child, { newRunId, retentionOf }: ChildParts): DecidedRequest {
+function startChild(run: RunView, child: Child, { newRunId, retentionOf }: ChildParts): DecidedRequest {
   const a = child.attributes;
   const ownRetentionMs = a.namespaceId === run.key.namespaceId ? run.retentionMs : 0;
   const terminates = a.workflowIdReusePolicy === idReusePolicy.terminateIfRunning;
@@ -106,7 +106,7 @@ function reusePolicyOf(policy: number): IdPolicies['reusePolicy'] {
 }
 
 /** For the chain that the child has become, and only while it is still this parent's. */
-function closeChild(run: Run, task: OutboxTaskOf<'closeChild'>): DecidedRequest {
+function closeChild(run: RunView, task: OutboxTaskOf<'closeChild'>): DecidedRequest {
   const key = { ...task.child, runId: '' };
   const childOf = linkTo(run, task.initiatedEventId);
   const common = { key, firstExecutionRunId: task.child.runId, identity: 'history-service', links: [], childOf };

@@ -5,7 +5,7 @@ import type { Draft } from '../draft.ts';
 import { findRun, findRunning, isRejected, reject, workflowNotFound } from '../reject.ts';
 import type { HistoryReply, Rejected } from '../replies.ts';
 import { isChildOf } from '../signal/signal.ts';
-import { isRunning, type Run } from '../state.ts';
+import { isRunning, type RunView } from '../state.ts';
 import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 export function requestCancelWorkflow(draft: Draft, command: RequestCancelWorkflow): HistoryReply {
@@ -44,7 +44,7 @@ export function terminateWorkflow(draft: Draft, command: TerminateWorkflow): His
 }
 
 /** The open run may belong to another chain, or be nobody's child, when the caller names one. */
-function wrongTarget(run: Run, { firstExecutionRunId, childOf }: RequestCancelWorkflow | TerminateWorkflow): Rejected | undefined {
+function wrongTarget(run: RunView, { firstExecutionRunId, childOf }: RequestCancelWorkflow | TerminateWorkflow): Rejected | undefined {
   if (firstExecutionRunId !== '' && run.start.firstRunId !== firstExecutionRunId) return executionNotFound;
   if (childOf !== undefined && !isChildOf(run, childOf)) return executionNotFound;
   return undefined;

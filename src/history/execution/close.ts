@@ -8,7 +8,7 @@ import { flushBuffer } from './buffer.ts';
 import type { RunCloseKind } from '../closing-events.ts';
 import type { EventMeta, RunDraft } from '../draft.ts';
 import type { AttributesOf } from '../generated/public-api.ts';
-import type { Run } from '../state.ts';
+import type { RunView } from '../state.ts';
 import { isRunning } from '../state.ts';
 import { parentClosePolicy, retryState, workflowTaskFailedCause } from '../generated/enums.ts';
 import { finishWorkflowTaskTasks } from '../workflow-task/workflow-task.ts';
@@ -85,7 +85,7 @@ export function terminateByServer(run: RunDraft, reason: string, details?: Uint8
 }
 
 /** At the end of the whole execution no policy could start another run. */
-function stateAtTimeout({ start }: Run, nowMs: number): number {
+function stateAtTimeout({ start }: RunView, nowMs: number): number {
   const executionOver = start.executionExpirationMs > 0 && nowMs >= start.executionExpirationMs;
   return executionOver ? retryState.timeout : retryState.retryPolicyNotSet;
 }
@@ -134,7 +134,7 @@ function forceEndWorkflowTask(run: RunDraft): void {
 }
 
 function finishPendingTasks(run: RunDraft): void {
-  const state: Run = run.run;
+  const state: RunView = run.run;
   finishWorkflowTaskTasks(run);
   run.finishTask(state.timeoutTaskId);
   run.finishTask(state.backoffTaskId);

@@ -3,18 +3,17 @@
  * its workflow id is decided. Its tasks and timers stay with the shard, so nothing that is due is missed meanwhile.
  */
 import { Pending } from '../pending.ts';
-import type { Run } from '../state.ts';
+import type { PendingSetName, Run, RunView } from '../state.ts';
 
-type SetNames = 'signalRequestIds' | 'activities' | 'activityIds' | 'timers' | 'children' | 'externalSignals' | 'externalCancels';
 type Entries<Set> = Set extends Pending<infer Key, infer Value> ? readonly (readonly [Key, Value])[] : never;
 
-export type ColdRun = Readonly<Omit<Run, SetNames>> & {
-  readonly sets: { readonly [Name in SetNames]: Entries<Run[Name]> };
+export type ColdRun = Readonly<Omit<RunView, PendingSetName>> & {
+  readonly sets: { readonly [Name in PendingSetName]: Entries<Run[Name]> };
   /** It is the newest run of its workflow id. */
   readonly isCurrent: boolean;
 };
 
-export function freezeRun(run: Run, isCurrent: boolean): ColdRun {
+export function freezeRun(run: RunView, isCurrent: boolean): ColdRun {
   const { signalRequestIds, activities, activityIds, timers, children, externalSignals, externalCancels, ...rest } = run;
   const sets = {
     signalRequestIds: [...signalRequestIds.entries()],
@@ -32,6 +31,7 @@ export function thawRun(cold: ColdRun): Run {
   const { sets, isCurrent: _, ...rest } = cold;
   return {
     ...rest,
+    buffered: [...rest.buffered],
     signalRequestIds: thawSet(sets.signalRequestIds),
     activities: thawSet(sets.activities),
     activityIds: thawSet(sets.activityIds),

@@ -4,7 +4,7 @@ import { effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
 import { decideClose } from './close.ts';
 import { memoProblem } from '../fields.ts';
 import { searchAttributesProblem } from '../../kernel/search-attributes.ts';
-import type { Run } from '../state.ts';
+import type { RunView } from '../state.ts';
 import { continueAsNewInitiator } from '../generated/enums.ts';
 import { unhandledCommand } from './close-workflow.ts';
 import {
@@ -128,7 +128,7 @@ function negativeDuration(a: NonNullable<CommandOfType<'continueAsNewWorkflowExe
 }
 
 /** A workflow that continues as new at once, for ever, must not turn faster than this. */
-function chainedBackoff(old: Run, wantedMs: number, nowMs: number, intervalMsMin: number): number {
+function chainedBackoff(old: RunView, wantedMs: number, nowMs: number, intervalMsMin: number): number {
   const livedMs = Math.max(0, nowMs - old.start.executionTimeMs);
   return livedMs + wantedMs < intervalMsMin ? intervalMsMin - livedMs : wantedMs;
 }

@@ -3,7 +3,7 @@ import type { DescribeWorkflow, GetHistoryPosition } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { findRun, workflowNotFound } from '../reject.ts';
 import type { Description, HistoryPosition, HistoryReply, PendingActivityDescription, PendingChildDescription } from '../replies.ts';
-import { type Activity, type AsideRun, type Child, isRunning, type Run } from '../state.ts';
+import { type Activity, type AsideRun, type Child, isRunning, type RunView } from '../state.ts';
 import type { HistoryWaiter } from '../volatile.ts';
 import { encodeTail } from '../workflow-task/workflow-task.ts';
 
@@ -12,7 +12,7 @@ export function describeWorkflow(draft: Draft, command: DescribeWorkflow): Histo
   return run === undefined ? workflowNotFound(command.key) : describe(run, draft.shard.aside.get(run.key.runId));
 }
 
-function describe(run: Run, aside: AsideRun | undefined): Description {
+function describe(run: RunView, aside: AsideRun | undefined): Description {
   const { start, workflowTask } = run;
   const requestIds = new Map<string, { readonly eventId: number; readonly eventType: number; readonly buffered: boolean }>();
   for (const { requestId, eventId, eventType } of run.requestIds)
@@ -69,7 +69,7 @@ const pendingState = { scheduled: 1, started: 2, cancelRequested: 3 } as const;
 
 const noRetryPolicy = { initialIntervalMs: 0, backoffCoefficient: 0, maximumIntervalMs: 0, maximumAttempts: 0, nonRetryableErrorTypes: [] };
 
-function describeActivity(run: Run, activity: Activity): PendingActivityDescription {
+function describeActivity(run: RunView, activity: Activity): PendingActivityDescription {
   const a = activity.attributes;
   const isStarted = activity.startedTimeMs !== 0;
   const retryPolicy = a.retryPolicy ?? noRetryPolicy;
@@ -124,12 +124,12 @@ export function getHistoryPosition(draft: Draft, command: GetHistoryPosition): H
   return undefined;
 }
 
-function isOver(run: Run, waiter: HistoryWaiter): boolean {
+function isOver(run: RunView, waiter: HistoryWaiter): boolean {
   if (!isRunning(run)) return true;
   return !waiter.waitForClose && run.nextEventId - 1 > waiter.waitBeyondEventId;
 }
 
-function positionOf(draft: Draft, run: Run): HistoryPosition {
+function positionOf(draft: Draft, run: RunView): HistoryPosition {
   const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
   const tailEvents = workflowTask === undefined || workflowTask.kind === 'normal' ? [] : encodeTail(draft, run, workflowTask);
   return {
@@ -143,7 +143,7 @@ function positionOf(draft: Draft, run: Run): HistoryPosition {
 }
 
 /** `run` as it will be once the record is evolved. */
-export function answerWaiters(draft: Draft, run: Run): void {
+export function answerWaiters(draft: Draft, run: RunView): void {
   const waiting = draft.volatile.waiters.get(run.key.runId);
   if (waiting === undefined) return;
   for (const waiter of waiting.values()) {

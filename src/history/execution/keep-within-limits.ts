@@ -2,7 +2,7 @@
 import { terminateByServer } from './close.ts';
 import type { RunDraft } from '../draft.ts';
 import { writeWorkflowTaskFailed } from '../workflow-task/fail-workflow-task.ts';
-import { isRunning, type Run } from '../state.ts';
+import { isRunning, type RunView } from '../state.ts';
 import { workflowTaskFailedCause } from '../generated/enums.ts';
 import { scheduleWorkflowTask } from '../workflow-task/workflow-task.ts';
 
@@ -17,7 +17,7 @@ export function keepWithinLimits(run: RunDraft): void {
 }
 
 /** What an open run takes beside its history. */
-function mutableStateBytes({ attemptBytes, bufferedBytes, memo, searchAttributes }: Run): number {
+function mutableStateBytes({ attemptBytes, bufferedBytes, memo, searchAttributes }: RunView): number {
   return attemptBytes + bufferedBytes + (memo?.length ?? 0) + (searchAttributes?.length ?? 0);
 }
 

@@ -17,7 +17,7 @@ import { withoutEmptyFields } from '../fields.ts';
 import { reject } from '../reject.ts';
 import type { HistoryReply, Rejected, StartReply } from '../replies.ts';
 import { signalProblem, writeSignal } from '../signal/signal.ts';
-import { executionKey, isRunning, type RequestIdEntry, type Run } from '../state.ts';
+import { executionKey, isRunning, type RequestIdEntry, type RunView } from '../state.ts';
 import { idConflictPolicy, idReusePolicy, status, taskQueueKind } from '../generated/enums.ts';
 
 export function startWorkflow(draft: Draft, command: StartWorkflow): HistoryReply {
@@ -76,12 +76,16 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
   return started(run.run, true);
 }
 
-function currentRun(draft: Draft, key: RunKey): Run | undefined {
+function currentRun(draft: Draft, key: RunKey): RunView | undefined {
   return draft.shard.currentRuns.get(executionKey(key.namespaceId, key.workflowId));
 }
 
 /** The run that this request made or attached itself to. The first of a chain may have continued as new before its caller heard of it. */
-function findRequest(draft: Draft, current: Run, requestId: string): { readonly run: Run; readonly entry: RequestIdEntry } | undefined {
+function findRequest(
+  draft: Draft,
+  current: RunView,
+  requestId: string,
+): { readonly run: RunView; readonly entry: RequestIdEntry } | undefined {
   for (const run of [current, draft.shard.runs.get(current.start.firstRunId)]) {
     const entry = run?.requestIds.find((known) => known.requestId === requestId);
     if (run !== undefined && entry !== undefined) return { run, entry };
@@ -89,7 +93,7 @@ function findRequest(draft: Draft, current: Run, requestId: string): { readonly 
   return undefined;
 }
 
-function started(run: Run, isStarted: boolean): StartReply {
+function started(run: RunView, isStarted: boolean): StartReply {
   return {
     kind: 'started',
     runId: run.key.runId,
@@ -104,7 +108,7 @@ function startedChild(draft: Draft, runId: string): StartReply {
   return { kind: 'started', runId, firstExecutionRunId: runId, started: true, status: run?.status ?? status.running };
 }
 
-function alreadyStarted(run: Run, message: string): Rejected {
+function alreadyStarted(run: RunView, message: string): Rejected {
   const created = run.requestIds.find((entry) => entry.eventType === eventTypeNumber.workflowExecutionStarted);
   return reject({
     reason: 'already-started',
@@ -115,12 +119,12 @@ function alreadyStarted(run: Run, message: string): Rejected {
   });
 }
 
-function alreadyRunning(run: Run): Rejected {
+function alreadyRunning(run: RunView): Rejected {
   const { workflowId, runId } = run.key;
   return alreadyStarted(run, `Workflow execution is already running. WorkflowId: ${workflowId}, RunId: ${runId}.`);
 }
 
-function reuseRefusal(run: Run, policies: IdPolicies): Rejected | undefined {
+function reuseRefusal(run: RunView, policies: IdPolicies): Rejected | undefined {
   const { workflowId, runId } = run.key;
   switch (policies.reusePolicy) {
     case idReusePolicy.allowDuplicate:
@@ -143,7 +147,7 @@ function reuseRefusal(run: Run, policies: IdPolicies): Rejected | undefined {
 const failedStatuses: ReadonlySet<number> = new Set([status.failed, status.canceled, status.terminated, status.timedOut]);
 
 /** The caller gets the open run; if it asks for that, its request id and links are remembered there. */
-function useExisting(draft: Draft, run: Run, command: StartWorkflow): HistoryReply {
+function useExisting(draft: Draft, run: RunView, command: StartWorkflow): HistoryReply {
   const { onConflict } = command;
   const { attachedRequestIdsMax } = draft.limits;
   // Every start goes through all request ids of the run, and every one that is added copies them.
@@ -172,7 +176,7 @@ function useExisting(draft: Draft, run: Run, command: StartWorkflow): HistoryRep
   return started(run, false);
 }
 
-function terminateForNewRun(draft: Draft, run: Run, newRunId: string): void {
+function terminateForNewRun(draft: Draft, run: RunView, newRunId: string): void {
   const details = draft.wire.encodePayloads([JSON.stringify(`terminated by new runID: ${newRunId}`)]);
   terminateByServer(draft.open(run), 'TerminateIfRunning WorkflowIdReusePolicy', details);
 }

@@ -2,7 +2,7 @@
 import type { DecidedRequest, OutboxOutcome, ParentLink } from '../commands.ts';
 import type { RunDraft } from '../draft.ts';
 import type { HistoryReply } from '../replies.ts';
-import type { Run } from '../state.ts';
+import type { RunView } from '../state.ts';
 import type { OutboxTask } from '../tasks.ts';
 
 export type OutboxTaskOf<Kind extends OutboxTask['kind']> = Extract<OutboxTask, { readonly kind: Kind }>;
@@ -17,7 +17,7 @@ export type ChildParts = { readonly newRunId: string; readonly retentionOf: Rete
 
 export type OutboxKind<Kind extends OutboxTask['kind']> = {
   /** undefined: there is nothing to ask (any more), the task is done. */
-  readonly command: (run: Run, task: OutboxTaskOf<Kind>, parts: ChildParts) => OutboxCommand | undefined;
+  readonly command: (run: RunView, task: OutboxTaskOf<Kind>, parts: ChildParts) => OutboxCommand | undefined;
   /** undefined: nothing is settled, ask again later. */
   readonly outcome: (reply: HistoryReply) => OutboxOutcome | undefined;
   /** The target cannot write what it is asked for. undefined: the protocol has no such answer. */
@@ -35,11 +35,11 @@ export function to(target: { readonly namespaceId: string; readonly workflowId: 
   return { targetNamespaceId: target.namespaceId, targetWorkflowId: target.workflowId, command };
 }
 
-export function requestId(run: Run, initiatedEventId: number): string {
+export function requestId(run: RunView, initiatedEventId: number): string {
   return `${run.key.runId}:${initiatedEventId}:0`;
 }
 
-export function linkTo(run: Run, initiatedEventId: number): ParentLink {
+export function linkTo(run: RunView, initiatedEventId: number): ParentLink {
   const { namespaceId, workflowId, runId } = run.key;
   const { root } = run.start;
   return {

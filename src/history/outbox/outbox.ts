@@ -11,7 +11,7 @@ import type { FinishOutboxTask, OutboxOutcome } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { cancelExternalOutbox, signalExternalOutbox } from '../external/external-outbox.ts';
 import type { HistoryReply } from '../replies.ts';
-import { isRunning, type Run, type ShardState } from '../state.ts';
+import { isRunning, type RunView, type ShardView } from '../state.ts';
 import { isOutbox, type OutboxTask } from '../tasks.ts';
 import type { ChildParts, OutboxCommand, OutboxKind, OutboxTaskOf, RetentionOf } from './outbox-kind.ts';
 
@@ -25,14 +25,14 @@ const kinds: { readonly [Kind in OutboxTask['kind']]: OutboxKind<Kind> } = {
 };
 
 /** undefined: there is nothing to ask (any more), finish the task as done. `newRunId`, `retentionOf`: for a child that may be made. */
-export function outboxCommand(shard: ShardState, taskId: number, newRunId: string, retentionOf?: RetentionOf): OutboxCommand | undefined {
+export function outboxCommand(shard: ShardView, taskId: number, newRunId: string, retentionOf?: RetentionOf): OutboxCommand | undefined {
   const task = shard.transfers.get(taskId);
   const run = task === undefined ? undefined : shard.runs.get(task.key.runId);
   if (task === undefined || run === undefined || !isOutbox(task)) return undefined;
   return commandOf(task.kind, run, task, { newRunId, retentionOf });
 }
 
-function commandOf<Kind extends OutboxTask['kind']>(kind: Kind, run: Run, task: OutboxTaskOf<Kind>, parts: ChildParts) {
+function commandOf<Kind extends OutboxTask['kind']>(kind: Kind, run: RunView, task: OutboxTaskOf<Kind>, parts: ChildParts) {
   return kinds[kind].command(run, task, parts);
 }
 

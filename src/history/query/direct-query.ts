@@ -9,13 +9,13 @@ import type { DirectQuery, FinishQueryDispatch, QueryResult } from '../commands.
 import type { Draft } from '../draft.ts';
 import { findRun, reject } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
-import { isRunning, type Run } from '../state.ts';
+import { isRunning, type RunView } from '../state.ts';
 import type { BufferedQuery } from '../volatile.ts';
 import { taskQueueKind } from '../generated/enums.ts';
 import { clearStickiness } from '../workflow-task/fail-workflow-task.ts';
 import { currentTaskQueue } from '../workflow-task/workflow-task.ts';
 
-export function directQuery(run: Run, query: BufferedQuery): DirectQuery {
+export function directQuery(run: RunView, query: BufferedQuery): DirectQuery {
   return {
     kind: 'directQuery',
     askId: query.askId,

@@ -8,7 +8,7 @@ import type { QueryResult, TimedQuery } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { findRun, reject, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
-import { isRunning, type Run } from '../state.ts';
+import { isRunning, type RunView } from '../state.ts';
 import type { BufferedQuery } from '../volatile.ts';
 import { queryRejectCondition, status } from '../generated/enums.ts';
 import { directQuery, queryReply } from './direct-query.ts';
@@ -53,7 +53,7 @@ export function queryWorkflow(draft: Draft, command: TimedQuery): HistoryReply |
   return undefined;
 }
 
-function rejectsQuery(run: Run, condition: number): boolean {
+function rejectsQuery(run: RunView, condition: number): boolean {
   switch (condition) {
     case queryRejectCondition.notOpen:
       return !isRunning(run);
@@ -65,7 +65,7 @@ function rejectsQuery(run: Run, condition: number): boolean {
 }
 
 /** The results that came with a completed task. */
-export function answerQueries(draft: Draft, run: Run, results: ReadonlyMap<string, QueryResult>): void {
+export function answerQueries(draft: Draft, run: RunView, results: ReadonlyMap<string, QueryResult>): void {
   if (results.size === 0) return;
   for (const query of draft.waitingQueries(run.key.runId)) {
     const result = results.get(query.queryId);
@@ -76,7 +76,7 @@ export function answerQueries(draft: Draft, run: Run, results: ReadonlyMap<strin
 }
 
 /** If no further workflow task follows, waiting queries are sent as direct queries. `run` is the run as it will be. */
-export function releaseQueries(draft: Draft, run: Run): void {
+export function releaseQueries(draft: Draft, run: RunView): void {
   for (const query of draft.waitingQueries(run.key.runId)) {
     draft.stage({ kind: 'waitEnded', askId: query.askId });
     if (run.previousStartedEventId !== 0) draft.effects.push(directQuery(run, query));

@@ -3,7 +3,7 @@ import type { ParentLink, SignalAttributes, SignalWorkflow } from '../commands.t
 import type { Draft, RunDraft } from '../draft.ts';
 import { findRun, reject, rejectInvalid, workflowClosed, workflowNotFound } from '../reject.ts';
 import type { HistoryReply, Rejected, SignaledReply } from '../replies.ts';
-import { isRunning, type Run } from '../state.ts';
+import { isRunning, type RunView } from '../state.ts';
 import { scheduleWorkflowTask, ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
 export function signalWorkflow(draft: Draft, command: SignalWorkflow): HistoryReply {
@@ -19,16 +19,16 @@ export function signalWorkflow(draft: Draft, command: SignalWorkflow): HistoryRe
   return signaled(run);
 }
 
-function signaled(run: Run): SignaledReply {
+function signaled(run: RunView): SignaledReply {
   return { kind: 'signaled', runId: run.key.runId };
 }
 
-export function isChildOf(run: Run, parent: ParentLink): boolean {
+export function isChildOf(run: RunView, parent: ParentLink): boolean {
   const own = run.start.parent;
   return own !== undefined && own.workflowId === parent.workflowId && own.runId === parent.runId && own.namespaceId === parent.namespaceId;
 }
 
-export function signalProblem(draft: Draft, run: Run): Rejected | undefined {
+export function signalProblem(draft: Draft, run: RunView): Rejected | undefined {
   const { signalsPerRunMax } = draft.limits;
   let signals = run.signalCount;
   if (signals + run.buffered.length >= signalsPerRunMax) {

@@ -6,7 +6,7 @@ import type { FireTimer } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { fireWorkflowTaskTimeout } from '../workflow-task/fail-workflow-task.ts';
 import type { HistoryReply } from '../replies.ts';
-import { isRunning, type Run, type UserTimer } from '../state.ts';
+import { isRunning, type RunView, type UserTimer } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
 import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
 
@@ -42,7 +42,7 @@ export function fireTimer(draft: Draft, command: FireTimer): HistoryReply {
 
 function fireForRun(
   draft: Draft,
-  run: Run,
+  run: RunView,
   task: Extract<TimerTask, { readonly kind: 'userTimer' | 'firstWorkflowTask' | 'runTimeout' | 'executionTimeout' | 'retention' }>,
 ): void {
   const firing = draft.open(run);
@@ -70,12 +70,12 @@ function fireForRun(
  * True: the run's parent or a child has not heard of its end, because that one's shard has been out of reach. Were the run forgotten now,
  * its parent would wait for ever, or its child go on for ever. A run that was put aside waits for a person, but not beyond its retention.
  */
-function isStillNeeded(draft: Draft, run: Run): boolean {
+function isStillNeeded(draft: Draft, run: RunView): boolean {
   return draft.shard.undelivered.has(run.key.runId) && !draft.shard.aside.has(run.key.runId);
 }
 
 /** All that are due, by time and then by start; of very many the first, with the rest to follow by their own tasks. */
-function fireUserTimers(draft: Draft, run: Run, firedTaskId: number): void {
+function fireUserTimers(draft: Draft, run: RunView, firedTaskId: number): void {
   // After a pause of ours both may be past; the run's end comes first then, and what is later never fires.
   const { runExpirationMs } = run.start;
   const untilMs = runExpirationMs === 0 ? draft.nowMs : Math.min(draft.nowMs, runExpirationMs);
@@ -94,7 +94,7 @@ function fireUserTimers(draft: Draft, run: Run, firedTaskId: number): void {
 }
 
 /** One timer at a time may be due in a run with thousands: the search must not look at all the others each time. */
-function dueTimers(draft: Draft, run: Run, untilMs: number): UserTimer[] {
+function dueTimers(draft: Draft, run: RunView, untilMs: number): UserTimer[] {
   const due: UserTimer[] = [];
   const dueInShard = draft.shard.timers.due(untilMs, run.timers.size);
   if (dueInShard === undefined) {

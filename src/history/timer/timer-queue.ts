@@ -12,6 +12,9 @@ import type { TimerTask } from '../tasks.ts';
 
 export type NextTimer = { readonly fireTimeMs: number; readonly taskId: number };
 
+/** `next` drops heap entries that no longer count: nothing that anyone could see. */
+export type TimerView = Pick<TimerQueue, 'size' | 'get' | 'values' | 'next' | 'due'>;
+
 const heapEntriesKept = 1024;
 
 export class TimerQueue {

@@ -1,10 +1,10 @@
-import type { Run } from '../state.ts';
+import type { RunView } from '../state.ts';
 
 /**
  * The task ids of a run's timers, but for retention; among them ids of timers that have ended, and 0. A shard has hundreds of thousands of
  * timers, and no index by run, for which every command would pay: whatever a timer is for remembers its id (`rememberTask`).
  */
-export function* timersOf(run: Run): Iterable<number> {
+export function* timersOf(run: RunView): Iterable<number> {
   yield run.timeoutTaskId;
   yield run.backoffTaskId;
   yield run.workflowTask?.timeoutTaskId ?? 0;

@@ -30,7 +30,7 @@ import { reject, rejectInvalid } from '../reject.ts';
 import type { HistoryReply, Rejected, StartedActivityTask, StartedWorkflowTask } from '../replies.ts';
 import { dropSpeculative } from './speculative.ts';
 import { findStartedTask } from './started-task.ts';
-import { isRunning, type Run } from '../state.ts';
+import { isRunning, type RunView } from '../state.ts';
 import { timeoutType, workflowTaskFailedCause } from '../generated/enums.ts';
 import { pascalCase } from '../../kernel/pascal-case.ts';
 import {
@@ -227,7 +227,7 @@ function endHeartbeats(run: RunDraft, request: CompleteWorkflowTask): Rejected {
 }
 
 /** The bad command's answer; what it left in the draft is dropped first. */
-function failTask(draft: Draft, run: Run, request: CompleteWorkflowTask, failure: CommandFailure): Rejected {
+function failTask(draft: Draft, run: RunView, request: CompleteWorkflowTask, failure: CommandFailure): Rejected {
   draft.discard();
   const message = failureMessage(failure);
   const answer = reject({ reason: failure.cause === 'unhandledCommand' ? 'unhandled-command' : 'bad-command', message });

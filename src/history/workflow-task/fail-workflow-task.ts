@@ -6,7 +6,7 @@ import type { Draft, RunDraft } from '../draft.ts';
 import { findRun, findRunning, isRejected, workflowClosed } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { findStartedTask } from './started-task.ts';
-import { isRunning, type Run } from '../state.ts';
+import { isRunning, type RunView } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
 import { taskQueueKind, timeoutType, workflowTaskFailedCause } from '../generated/enums.ts';
 import { dispatchWorkflowTask, finishWorkflowTaskTasks, scheduleWorkflowTask } from './workflow-task.ts';
@@ -97,7 +97,7 @@ export function resetStickyTaskQueue(draft: Draft, command: ResetStickyTaskQueue
 }
 
 /** A workflow task that waits in the sticky queue moves to the normal one. */
-export function clearStickiness(draft: Draft, run: Run): void {
+export function clearStickiness(draft: Draft, run: RunView): void {
   if (run.sticky === undefined) return;
   const changing = draft.open(run);
   changing.addFact({ kind: 'stickyCleared' });

@@ -10,12 +10,12 @@
  */
 import type { CompleteWorkflowTask } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
-import { isRunning, type Run, type WorkflowTask } from '../state.ts';
+import { isRunning, type RunView, type WorkflowTask } from '../state.ts';
 import { scheduledWorkflowTask } from './scheduled-task.ts';
 import { armWorkflowTaskTimeout, currentTaskQueue, dispatchWorkflowTask, startedAttributes } from './workflow-task.ts';
 
 /** The task to be pushed straight to matching; undefined when one is pending already. */
-export function offerSpeculative(draft: Draft, run: Run): WorkflowTask | undefined {
+export function offerSpeculative(draft: Draft, run: RunView): WorkflowTask | undefined {
   const { speculative } = draft.volatile;
   if (!isRunning(run) || run.workflowTask !== undefined || run.backoffTaskId !== 0 || speculative.has(run.key.runId)) return undefined;
   const offered = scheduledWorkflowTask({
@@ -44,7 +44,7 @@ export function makeSpeculativeReal(run: RunDraft, speculative: WorkflowTask): v
 }
 
 /** True: the worker had nothing to say, and no events were shipped with the task that would have to be shipped again. */
-export function dropSpeculative(draft: Draft, run: Run, request: CompleteWorkflowTask): boolean {
+export function dropSpeculative(draft: Draft, run: RunView, request: CompleteWorkflowTask): boolean {
   if (request.commands.length > 0 || request.forceCreateNewWorkflowTask) return false;
   // History ends with the last completed task (its Started, then its Completed): nothing new went out.
   if (run.nextEventId > run.previousStartedEventId + 2) return false;

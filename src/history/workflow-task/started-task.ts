@@ -3,9 +3,9 @@ import type { WorkflowTaskRef } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { findRun, workflowTaskNotFound } from '../reject.ts';
 import type { Rejected } from '../replies.ts';
-import { isRunning, type Run, type WorkflowTask } from '../state.ts';
+import { isRunning, type RunView, type WorkflowTask } from '../state.ts';
 
-type StartedTask = { readonly kind: 'startedTask'; readonly run: Run; readonly workflowTask: WorkflowTask };
+type StartedTask = { readonly kind: 'startedTask'; readonly run: RunView; readonly workflowTask: WorkflowTask };
 
 /** Only if it is the one that is started now: a late answer of an earlier attempt must not count for this one. */
 export function findStartedTask(draft: Draft, ref: WorkflowTaskRef): StartedTask | Rejected {

@@ -20,7 +20,7 @@ import type { Draft, RunDraft } from '../draft.ts';
 import type { HistoryLimits } from '../limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../replies.ts';
 import { findRun, workflowTaskNotFound } from '../reject.ts';
-import { isRunning, type Run, type WorkflowTask } from '../state.ts';
+import { isRunning, type RunView, type WorkflowTask } from '../state.ts';
 import { suggestContinueAsNewReason, taskQueueKind } from '../generated/enums.ts';
 
 export type Scheduling = {
@@ -95,7 +95,7 @@ export function armWorkflowTaskTimeout(run: RunDraft, afterMs: number, timeout: 
   });
 }
 
-export function currentTaskQueue(run: Run): TaskQueue {
+export function currentTaskQueue(run: RunView): TaskQueue {
   if (run.sticky === undefined) return run.start.taskQueue;
   return { name: run.sticky.taskQueue.name, kind: taskQueueKind.sticky, normalName: run.start.taskQueue.name };
 }
@@ -175,7 +175,7 @@ function reasonsToContinueAsNew(run: RunDraft): readonly number[] {
   return reasons;
 }
 
-function startSpeculative(draft: Draft, run: Run, workflowTask: WorkflowTask, command: StartWorkflowTask): HistoryReply {
+function startSpeculative(draft: Draft, run: RunView, workflowTask: WorkflowTask, command: StartWorkflowTask): HistoryReply {
   const started: WorkflowTask = {
     ...workflowTask,
     startedEventId: workflowTask.scheduledEventId + 1,
@@ -189,7 +189,7 @@ function startSpeculative(draft: Draft, run: Run, workflowTask: WorkflowTask, co
 }
 
 /** The answer to a poll. `run` may be a draft's. */
-export function describeStarted(draft: Draft, run: Run, workflowTask: WorkflowTask): StartedWorkflowTask {
+export function describeStarted(draft: Draft, run: RunView, workflowTask: WorkflowTask): StartedWorkflowTask {
   const unwritten = workflowTask.kind !== 'normal';
   const isSticky = run.sticky !== undefined && workflowTask.taskQueue.kind === taskQueueKind.sticky;
   return {
@@ -211,7 +211,7 @@ export function describeStarted(draft: Draft, run: Run, workflowTask: WorkflowTa
 }
 
 /** Scheduled and Started of a task that history does not show (yet), with the ids that they would get. */
-export function encodeTail(draft: Draft, run: Run, workflowTask: WorkflowTask): readonly Uint8Array[] {
+export function encodeTail(draft: Draft, run: RunView, workflowTask: WorkflowTask): readonly Uint8Array[] {
   // Ids that no longer continue the stored ones would confuse a worker more than their absence.
   if (workflowTask.scheduledEventId !== run.nextEventId) return [];
   const common = { version: 0, taskId: 0, workerMayIgnore: false, userMetadata: undefined, links: [], eventGroupMarkers: [] };

@@ -1,0 +1,88 @@
+/**
+ * What a shard's next checkpoint has to write. `Shard` tells it of each change before it is made.
+ *
+ *     since the last cut:  change set ── cut ──▶ Cut: captured, then written ── durable ──▶ nothing
+ *                          change set (empty)          └ a write that failed is tried again with the same rows
+ *
+ * One cut at a time. With no database there is none of this.
+ */
+import { assert } from '../../kernel/assert.ts';
+import type { RunView, ShardView } from '../state.ts';
+import type { PendingTask } from '../tasks.ts';
+import { ChangeSet } from './change-set.ts';
+import { Cut } from './cut.ts';
+import type { ShardCheckpoint } from './rows.ts';
+import type { StateWire } from './state-wire.ts';
+
+export class Changes {
+  readonly #shard: ShardView;
+  readonly #wire: StateWire;
+  #since = new ChangeSet(0);
+  #cut: Cut | undefined;
+
+  constructor(shard: ShardView, wire: StateWire) {
+    this.#shard = shard;
+    this.#wire = wire;
+  }
+
+  // ── What `Shard` tells, each before it is done ─────────────────────────────────────────────────────────────────────────────
+
+  runChanges(run: RunView): void {
+    this.#cut?.touch(run);
+    this.#since.runs.set(run.key.runId, run);
+  }
+
+  runBegins(run: RunView): void {
+    this.#since.runBegan(run);
+  }
+
+  runForgotten(run: RunView): void {
+    this.#cut?.touch(run);
+    this.#since.runForgotten(run);
+  }
+
+  taskWaits(task: PendingTask): void {
+    this.#since.taskWaits(task);
+  }
+
+  taskWaitsAside(task: PendingTask): void {
+    this.#since.taskWaitsAside(task);
+  }
+
+  taskGone(task: PendingTask): void {
+    this.#since.taskGone(task);
+  }
+
+  /** The shard is what rows say: nothing has changed. */
+  installed(): void {
+    this.#since = new ChangeSet(this.#shard.taskIdLast);
+  }
+
+  // ── For whoever writes checkpoints ─────────────────────────────────────────────────────────────────────────────────────────
+
+  cut(): void {
+    assert(this.#cut === undefined, 'one cut at a time');
+    this.#cut = new Cut(this.#shard, this.#since, this.#wire);
+    this.#since = new ChangeSet(this.#shard.taskIdLast);
+  }
+
+  capture(goOn: () => boolean): ShardCheckpoint | undefined {
+    assert(this.#cut !== undefined, 'a cut is captured');
+    return this.#cut.capture(goOn);
+  }
+
+  durable(): void {
+    assert(this.#cut?.captured === true, 'what is durable was captured');
+    this.#cut = undefined;
+  }
+
+  /** The table may still have a row of this task, which has ended. */
+  isGone(taskId: number): boolean {
+    return this.#since.isGone(taskId) || this.#cut?.isGone(taskId) === true;
+  }
+
+  /** The run's row, if it has one, is not what the run is. */
+  isUnwritten(runId: string): boolean {
+    return this.#since.runs.has(runId) || this.#cut?.has(runId) === true;
+  }
+}

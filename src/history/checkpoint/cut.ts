@@ -1,0 +1,126 @@
+/**
+ * The state of a shard as it was after one record, on its way into rows while the shard goes on.
+ *
+ *     record n ─ cut ─ capture ─ n+1 ─ capture ─ n+2 … ─▶ rows as after n
+ *                                 └ before n+1 changes a run of the cut that is not encoded yet, that run is encoded
+ *
+ * So the cut costs nothing, nobody waits for all of it, and a command pays for its own run at most.
+ */
+import type { RunView, ShardView } from '../state.ts';
+import { isTimer, type PendingTask } from '../tasks.ts';
+import type { ChangeSet } from './change-set.ts';
+import type { RunRow, ShardCheckpoint, TaskRow, TimerRow } from './rows.ts';
+import type { StateWire } from './state-wire.ts';
+
+export class Cut {
+  readonly #shard: ShardView;
+  readonly #wire: StateWire;
+  readonly #changes: ChangeSet;
+  readonly #taskIdLast: number;
+  readonly #timeMs: number;
+  readonly #encoding: Generator<undefined, ShardCheckpoint>;
+  /** By run id: those that are encoded. */
+  readonly #rows = new Map<string, RunRow>();
+  #checkpoint: ShardCheckpoint | undefined;
+  #problem: { readonly error: unknown } | undefined;
+
+  constructor(shard: ShardView, changes: ChangeSet, wire: StateWire) {
+    this.#shard = shard;
+    this.#wire = wire;
+    this.#changes = changes;
+    this.#taskIdLast = shard.taskIdLast;
+    this.#timeMs = shard.timeMs;
+    this.#encoding = this.#encode();
+  }
+
+  get captured(): boolean {
+    return this.#checkpoint !== undefined;
+  }
+
+  isGone(taskId: number): boolean {
+    return this.#changes.isGone(taskId);
+  }
+
+  has(runId: string): boolean {
+    return this.#changes.runs.has(runId);
+  }
+
+  /** The run is about to change. What cannot be encoded stops the checkpoint and not the run: `capture` throws it. */
+  touch(run: RunView): void {
+    const { runId } = run.key;
+    if (!this.#changes.runs.has(runId) || this.#rows.has(runId) || this.#problem !== undefined) return;
+    try {
+      this.#encodeRun(run);
+    } catch (error) {
+      this.#problem = { error };
+    }
+  }
+
+  /** Encodes a run or a task, and then as many more as `goOn` allows. Undefined: some are left. The same rows whenever it is asked again. */
+  capture(goOn: () => boolean): ShardCheckpoint | undefined {
+    if (this.#problem !== undefined) throw this.#problem.error;
+    try {
+      while (this.#checkpoint === undefined) {
+        const next = this.#encoding.next();
+        if (next.done === true) this.#checkpoint = next.value;
+        else if (!goOn()) return undefined;
+      }
+    } catch (error) {
+      this.#problem = { error };
+      throw error;
+    }
+    return this.#checkpoint;
+  }
+
+  #encodeRun(run: RunView): void {
+    const { namespaceId, workflowId, runId } = run.key;
+    const { aside, timers } = this.#shard;
+    const state = this.#wire.encodeRun(run, aside.get(runId));
+    const forgetMs = timers.get(run.retentionTaskId)?.fireTimeMs;
+    this.#rows.set(runId, { namespaceId, workflowId, runId, status: run.status, state, forgetMs });
+  }
+
+  *#encode(): Generator<undefined, ShardCheckpoint> {
+    const changes = this.#changes;
+    for (const run of changes.runs.values()) {
+      if (this.#rows.has(run.key.runId)) continue;
+      this.#encodeRun(run);
+      yield;
+    }
+    const transferTasks: TaskRow[] = [];
+    const timers: TimerRow[] = [];
+    const add = (task: PendingTask, aside: boolean): void => {
+      const row = { taskId: task.taskId, task: this.#wire.encodeTask(task), aside };
+      if (isTimer(task)) timers.push({ ...row, fireTimeMs: task.fireTimeMs });
+      else transferTasks.push(row);
+    };
+    for (const task of changes.tasks.values()) {
+      add(task, false);
+      yield;
+    }
+    for (const task of changes.tasksAside.values()) {
+      add(task, true);
+      yield;
+    }
+    const runs = yield* collected(this.#rows.values());
+    const currentRuns = yield* collected(changes.currentRuns.values());
+    const childStarts = yield* collected(changes.childStarts.values());
+    const goneTransferTasks = yield* collected(changes.goneTransfers);
+    const goneTimers = yield* collected(changes.goneTimers);
+    const retiredRuns = yield* collected(changes.retired.values());
+    const delta = { runs, currentRuns, childStarts, transferTasks, timers, goneTransferTasks, goneTimers, retiredRuns };
+    return { delta, counters: this.#wire.encodeCounters({ taskIdLast: this.#taskIdLast }), timeMs: this.#timeMs };
+  }
+}
+
+/** Of what costs nothing to encode, so many count as one. */
+const collectedTogether = 100;
+
+function* collected<Item>(items: Iterable<Item>): Generator<undefined, Item[]> {
+  const all: Item[] = [];
+  for (const item of items) {
+    all.push(item);
+    if (all.length % collectedTogether === 0) yield;
+  }
+  return all;
+}

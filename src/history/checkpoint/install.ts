@@ -1,0 +1,40 @@
+/** A shard out of the rows that checkpoints have written. */
+import { assert } from '../../kernel/assert.ts';
+import type { Shard } from '../shard.ts';
+import { childStartKey } from '../state.ts';
+import type { RunRow, ShardCounters, ShardRows, TaskRow } from './rows.ts';
+import type { StateWire } from './state-wire.ts';
+
+/** Into an empty shard: it equals the one that was folded up to where the rows go. */
+export function install(shard: Shard, rows: ShardRows, { counters, timeMs }: ShardCounters, wire: StateWire): void {
+  assert(shard.taskIdLast === 0 && shard.runs.size === 0, 'rows are installed into an empty shard');
+  shard.taskIdLast = wire.decodeCounters(counters).taskIdLast;
+  shard.timeMs = timeMs;
+  for (const row of rows.runs) installRun(shard, row, wire);
+  for (const { runId } of rows.currentRuns) {
+    const run = shard.runs.get(runId);
+    if (run !== undefined) shard.installCurrentRun(run);
+  }
+  for (const start of rows.childStarts) {
+    const parent = { runId: start.parentRunId, initiatedEventId: start.initiatedEventId };
+    shard.installChildStart(childStartKey(parent), start.runId);
+  }
+  for (const row of rows.transferTasks) installTask(shard, row, wire);
+  for (const row of rows.timers) installTask(shard, row, wire);
+  shard.changes?.installed();
+}
+
+function installRun(shard: Shard, row: RunRow, wire: StateWire): void {
+  const { run, aside } = wire.decodeRun(row.state);
+  assert(run.key.runId === row.runId, `the row of run ${row.runId} holds run ${run.key.runId}`);
+  shard.installRun(run);
+  if (aside !== undefined) shard.installAside(row.runId, aside);
+  if (row.forgetMs === undefined) return;
+  shard.installTask({ kind: 'retention', taskId: run.retentionTaskId, fireTimeMs: row.forgetMs, key: run.key }, false);
+}
+
+function installTask(shard: Shard, { taskId, task: bytes, aside }: TaskRow, wire: StateWire): void {
+  const task = wire.decodeTask(bytes);
+  assert(task.taskId === taskId, `the row of task ${taskId} holds task ${task.taskId}`);
+  shard.installTask(task, aside);
+}

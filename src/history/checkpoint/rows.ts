@@ -1,0 +1,63 @@
+/**
+ * A shard as rows: what a checkpoint writes to a database, and what a shard is made of again. Plain data; the same shapes as in the
+ * database port, but for history and visibility, which the core does not keep.
+ */
+
+export type RunId = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
+
+export type RunRow = RunId & {
+  /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
+  readonly status: number;
+  /** The run, and why it was put aside, if it was. */
+  readonly state: Uint8Array;
+  /**
+   * A closed run's end of retention. It stands for the run's retention timer, which has no row of its own; the timer's id is in the run.
+   * undefined: the run is open, or its retention could not be decided and waits aside, as a timer's row.
+   */
+  readonly forgetMs: number | undefined;
+};
+
+/** Which run made a child: a start that is delivered again finds it, whatever has become of it. */
+export type ChildStartRow = { readonly parentRunId: string; readonly initiatedEventId: number; readonly runId: string };
+
+/** `aside`: of a run that the shard cannot go on with. */
+export type TaskRow = { readonly taskId: number; readonly task: Uint8Array; readonly aside: boolean };
+export type TimerRow = TaskRow & { readonly fireTimeMs: number };
+
+/** All of a shard. */
+export type ShardRows = {
+  readonly runs: Iterable<RunRow>;
+  /** The newest run of each workflow id. One that is not among the runs counts as none. */
+  readonly currentRuns: Iterable<RunId>;
+  readonly childStarts: Iterable<ChildStartRow>;
+  /** By task id. */
+  readonly transferTasks: Iterable<TaskRow>;
+  readonly timers: Iterable<TimerRow>;
+};
+
+/**
+ * What changed between two cuts. Rows replace those of the same key; what is named among the gone may never have been written.
+ *
+ * `currentRuns` may name a run that is retired in the same delta: its workflow id had an older run, which must not be found again. So
+ * pointers are written before runs are retired.
+ */
+export type ShardDelta = {
+  readonly runs: readonly RunRow[];
+  readonly currentRuns: readonly RunId[];
+  readonly childStarts: readonly ChildStartRow[];
+  readonly transferTasks: readonly TaskRow[];
+  readonly timers: readonly TimerRow[];
+  readonly goneTransferTasks: readonly number[];
+  readonly goneTimers: readonly number[];
+  /** With their child starts; the pointer of the workflow id only if it still names this run. */
+  readonly retiredRuns: readonly RunId[];
+};
+
+/** What is one for all rows, as of the cut. */
+export type ShardCounters = {
+  readonly counters: Uint8Array;
+  /** Of the last record. */
+  readonly timeMs: number;
+};
+
+export type ShardCheckpoint = ShardCounters & { readonly delta: ShardDelta };

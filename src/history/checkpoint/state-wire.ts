@@ -1,0 +1,16 @@
+/** The port through which a checkpoint turns state into the bytes of database rows, and back. */
+import type { AsideRun, Run, RunView } from '../state.ts';
+import type { PendingTask } from '../tasks.ts';
+
+/**
+ * What is encoded can be decoded, and means the same: the canonical texts are equal. Decoding throws where the bytes cannot be what was
+ * written; then one execution is lost, and nothing else.
+ */
+export interface StateWire {
+  encodeRun(run: RunView, aside: AsideRun | undefined): Uint8Array;
+  decodeRun(state: Uint8Array): { readonly run: Run; readonly aside: AsideRun | undefined };
+  encodeTask(task: PendingTask): Uint8Array;
+  decodeTask(bytes: Uint8Array): PendingTask;
+  encodeCounters(counters: { readonly taskIdLast: number }): Uint8Array;
+  decodeCounters(bytes: Uint8Array): { readonly taskIdLast: number };
+}

@@ -1,0 +1,188 @@
+/**
+ * The durable state of one history shard, and the only ways to change it.
+ *
+ *     evolve ──▶ change(run id), begin, forget, addTask, finishTask … ──▶ the maps, which all others only read (ShardView)
+ *                     └────────────────────────────────────────────────▶ Changes: what the next checkpoint has to write
+ *
+ * A run of a shard is a `RunView` to everyone; whoever changes one needs a `Run`, and `change` alone gives it. So no change is ever missing in
+ * a checkpoint. What changes something that a run's row shows (that it was put aside, the end of its retention) asks for a `Run` too.
+ */
+import { Changes } from './checkpoint/changes.ts';
+import type { StateWire } from './checkpoint/state-wire.ts';
+import { type AsideRun, childStartKey, executionKey, type Run, type RunView, type ShardView } from './state.ts';
+import { isOutbox, isTimer, type PendingTask, type PendingTransfer } from './tasks.ts';
+import { TimerQueue, type TimerView } from './timer/timer-queue.ts';
+
+export class Shard implements ShardView {
+  taskIdLast = 0;
+  timeMs = 0;
+  readonly #runs = new Map<string, Run>();
+  readonly runs: ReadonlyMap<string, RunView> = this.#runs;
+  readonly #currentRuns = new Map<string, RunView>();
+  readonly currentRuns: ReadonlyMap<string, RunView> = this.#currentRuns;
+  readonly #childStarts = new Map<string, string>();
+  readonly childStarts: ReadonlyMap<string, string> = this.#childStarts;
+  readonly #transfers = new Map<number, PendingTransfer>();
+  readonly transfers: ReadonlyMap<number, PendingTransfer> = this.#transfers;
+  readonly #undelivered = new Map<string, number>();
+  readonly undelivered: ReadonlyMap<string, number> = this.#undelivered;
+  readonly #timers = new TimerQueue();
+  readonly timers: TimerView = this.#timers;
+  readonly #aside = new Map<string, AsideRun>();
+  readonly aside: ReadonlyMap<string, AsideRun> = this.#aside;
+  readonly #tasksAside = new Map<number, PendingTask>();
+  readonly tasksAside: ReadonlyMap<number, PendingTask> = this.#tasksAside;
+  readonly #changes: Changes | undefined;
+
+  /** `stateWire`: of the checkpoints; undefined: nothing is written anywhere, and nothing is noted. */
+  constructor(stateWire?: StateWire) {
+    this.#changes = stateWire === undefined ? undefined : new Changes(this, stateWire);
+  }
+
+  get changes(): Changes | undefined {
+    return this.#changes;
+  }
+
+  // ── Runs ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  change(runId: string): Run | undefined {
+    const run = this.#runs.get(runId);
+    if (run !== undefined) this.#changes?.runChanges(run);
+    return run;
+  }
+
+  begin(run: Run): void {
+    this.#changes?.runBegins(run);
+    this.installRun(run);
+    this.#currentRuns.set(executionKey(run.key.namespaceId, run.key.workflowId), run);
+    const { parent, firstRunId } = run.start;
+    if (parent !== undefined && firstRunId === run.key.runId) this.#childStarts.set(childStartKey(parent), run.key.runId);
+  }
+
+  /** Nothing of it stays. */
+  forget(run: Run): void {
+    const { key, start } = run;
+    this.#changes?.runForgotten(run);
+    this.takeOut(run);
+    if (this.#aside.delete(key.runId)) this.#forgetTasksAside(key.runId);
+    const { parent, firstRunId } = start;
+    if (parent !== undefined && firstRunId === key.runId) this.#childStarts.delete(childStartKey(parent));
+  }
+
+  #forgetTasksAside(runId: string): void {
+    this.#undelivered.delete(runId);
+    for (const task of this.#tasksAside.values()) {
+      if (task.key.runId !== runId) continue;
+      this.#changes?.taskGone(task);
+      this.#tasksAside.delete(task.taskId);
+    }
+  }
+
+  // ── Tasks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Waits in its queue, or aside if its run does. */
+  addTask(task: PendingTask): void {
+    this.taskIdLast = Math.max(this.taskIdLast, task.taskId);
+    if (this.#waitsAside(task)) this.#waitAside(task);
+    else this.#wait(task);
+    if (isOutbox(task)) this.#countUndelivered(task.key.runId, +1);
+  }
+
+  /** By its id alone, whatever it is and whoever's. */
+  finishTask(taskId: number): void {
+    const task = this.#timers.get(taskId) ?? this.#transfers.get(taskId) ?? this.#tasksAside.get(taskId);
+    if (task === undefined) return;
+    // Its run's row tells when retention ends.
+    if (task.kind === 'retention') this.change(task.key.runId);
+    this.#changes?.taskGone(task);
+    this.#takeFromQueue(task);
+    this.#tasksAside.delete(taskId);
+    if (isOutbox(task)) this.#countUndelivered(task.key.runId, -1);
+  }
+
+  #waitsAside(task: PendingTask): boolean {
+    return this.#aside.size > 0 && task.kind !== 'retention' && this.#aside.has(task.key.runId);
+  }
+
+  #wait(task: PendingTask): void {
+    this.#changes?.taskWaits(task);
+    if (isTimer(task)) this.#timers.add(task);
+    else this.#transfers.set(task.taskId, task);
+  }
+
+  #waitAside(task: PendingTask): void {
+    this.#changes?.taskWaitsAside(task);
+    this.#tasksAside.set(task.taskId, task);
+  }
+
+  #takeFromQueue(task: PendingTask): void {
+    if (isTimer(task)) this.#timers.remove(task.taskId);
+    else this.#transfers.delete(task.taskId);
+  }
+
+  #countUndelivered(runId: string, change: 1 | -1): void {
+    const count = (this.#undelivered.get(runId) ?? 0) + change;
+    if (count === 0) this.#undelivered.delete(runId);
+    else this.#undelivered.set(runId, count);
+  }
+
+  /** It cannot be decided now. Memory only. */
+  postponeTimer(taskId: number, untilMs: number): void {
+    this.#timers.postpone(taskId, untilMs);
+  }
+
+  // ── Runs that the shard cannot go on with ──────────────────────────────────────────────────────────────────────────────────
+
+  putAside(run: Run, why: AsideRun): void {
+    this.#aside.set(run.key.runId, why);
+  }
+
+  putTaskAside(task: PendingTask): void {
+    this.#takeFromQueue(task);
+    this.#waitAside(task);
+  }
+
+  /** False: it was not put aside. */
+  takeBack(run: Run): boolean {
+    return this.#aside.delete(run.key.runId);
+  }
+
+  takeTaskBack(task: PendingTask): void {
+    this.#tasksAside.delete(task.taskId);
+    this.#wait(task);
+  }
+
+  // ── What a table has, and memory has or has not ────────────────────────────────────────────────────────────────────────────
+
+  installRun(run: Run): void {
+    this.#runs.set(run.key.runId, run);
+  }
+
+  installCurrentRun(run: RunView): void {
+    this.#currentRuns.set(executionKey(run.key.namespaceId, run.key.workflowId), run);
+  }
+
+  installChildStart(startKey: string, runId: string): void {
+    this.#childStarts.set(startKey, runId);
+  }
+
+  installAside(runId: string, why: AsideRun): void {
+    this.#aside.set(runId, why);
+  }
+
+  installTask(task: PendingTask, aside: boolean): void {
+    if (aside) this.#tasksAside.set(task.taskId, task);
+    else if (isTimer(task)) this.#timers.add(task);
+    else this.#transfers.set(task.taskId, task);
+    if (isOutbox(task)) this.#countUndelivered(task.key.runId, +1);
+  }
+
+  /** True: it was the newest run of its workflow id. */
+  takeOut({ key }: RunView): boolean {
+    const run = this.#runs.get(key.runId);
+    this.#runs.delete(key.runId);
+    const execution = executionKey(key.namespaceId, key.workflowId);
+    if (this.#currentRuns.get(execution) !== run) return false;
+    return this.#currentRuns.delete(execution);
+  }
+}

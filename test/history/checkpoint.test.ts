@@ -1,0 +1,276 @@
+/** Checkpoints of a shard: whatever happens between a cut and its last row, rows are the state at the cut. */
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import type { HistoryDelta } from '../../src/actors/database.ts';
+import type { ShardCheckpoint, ShardDelta } from '../../src/history/checkpoint/rows.ts';
+import { HistoryCore } from '../../src/history/history-core.ts';
+import type { HistoryLimits } from '../../src/history/limits.ts';
+import type { HistoryRecord } from '../../src/history/record.ts';
+import { Checkpoints, installed, type TableOrder } from './checkpointed-shard.ts';
+import { plainStateWire } from './plain-state-wire.ts';
+import { historyCodec } from '../../src/topics/codec/history-codec.ts';
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { Program, programStep } from './random-program.ts';
+import {
+  completeWorkflow,
+  key,
+  namespaceId,
+  scheduleActivity,
+  ShardUnderTest,
+  startChild,
+  startTimer,
+  terminateWorkflow,
+} from './shard-under-test.ts';
+
+const checkpointStep = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('cut' as const) }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('capture' as const), encodedMax: fc.nat(5) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('write' as const), outcome: fc.constantFrom('written', 'failed', 'lost') }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('startBriefly' as const), id: fc.nat(2), retentionMs: fc.constantFrom(1, 500, 9000) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('retentionFails' as const) }) },
+);
+type CheckpointStep = typeof checkpointStep extends fc.Arbitrary<infer Value> ? Value : never;
+
+const ids = ['wf', 'other', 'child'];
+
+class CheckpointedShard extends ShardUnderTest {
+  readonly checkpoints: Checkpoints;
+
+  constructor(limits: Partial<HistoryLimits> = {}, order: TableOrder = 'rows first') {
+    super(limits, plainStateWire);
+    this.checkpoints = new Checkpoints(this, order);
+  }
+}
+
+function run(shard: CheckpointedShard, step: CheckpointStep): void {
+  const { checkpoints } = shard;
+  switch (step.do) {
+    case 'cut':
+      if (checkpoints.state === 'none') checkpoints.cut();
+      return;
+    case 'capture':
+      if (checkpoints.state === 'cut') checkpoints.capture(step.encodedMax);
+      return;
+    case 'write':
+      if (checkpoints.state === 'captured') checkpoints.write(step.outcome);
+      return;
+    case 'startBriefly': {
+      const { retentionMs } = step;
+      shard.ask(shard.startCommand({ key: { namespaceId, workflowId: ids[step.id] ?? '', runId: '' }, retentionMs }));
+      return;
+    }
+    case 'retentionFails':
+      for (const { kind, taskId, key: runKey } of checkpoints.folded.timers.values()) {
+        if (kind !== 'retention') continue;
+        shard.expectDone({ kind: 'putAside', key: runKey, failedCommand: 'fireTimer', taskId, reason: 'random' });
+        return;
+      }
+  }
+}
+
+/** Closed runs go within a program. */
+const limits = { retentionMsDefault: 3000, retentionRecheckMs: 1000 };
+
+test('random programs: rows are the state at the cut, whatever happens until they are written', () => {
+  let checkpoints = 0;
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof({ weight: 3, arbitrary: programStep }, { weight: 2, arbitrary: checkpointStep }), {
+        minLength: 50,
+        maxLength: 200,
+        size: 'max',
+      }),
+      fc.constantFrom('rows first' as const, 'deletes first' as const),
+      (steps, order) => {
+        const shard = new CheckpointedShard(limits, order);
+        shard.checks = false;
+        const program = new Program(shard);
+        for (const step of steps) {
+          switch (step.do) {
+            case 'cut':
+            case 'capture':
+            case 'write':
+            case 'startBriefly':
+            case 'retentionFails':
+              run(shard, step);
+              break;
+            default:
+              program.run(step);
+          }
+        }
+        shard.checkpoints.finish();
+        checkpoints += shard.checkpoints.count;
+      },
+    ),
+    { numRuns: 200 },
+  );
+  expect(checkpoints).toBeGreaterThan(600);
+}, 240_000);
+
+function recordsOf(journal: string): readonly HistoryRecord[] {
+  const lines = readFileSync(new URL(`golden/${journal}.hex`, import.meta.url), 'utf8').split('\n');
+  return lines.filter((line) => line !== '').map((line) => historyCodec.decode(Buffer.from(line, 'hex'), 1));
+}
+
+test.each([
+  'history-journal-v1',
+  'history-journal-v1-put-aside',
+  'history-journal-v1-lean',
+  'history-journal-v1-lean-put-aside',
+  'history-journal-v1-lean-events',
+])('journals: a cut after any record: %s', (journal) => {
+  const records: HistoryRecord[] = [];
+  const core = new HistoryCore({ wire: historyWire, stateWire: plainStateWire });
+  const checkpoints = new Checkpoints({ core, records });
+  for (const record of recordsOf(journal)) {
+    core.evolve(record);
+    records.push(record);
+    if (checkpoints.state === 'cut') {
+      while (!checkpoints.capture(1));
+      checkpoints.write('written');
+    }
+    checkpoints.cut();
+  }
+  checkpoints.finish();
+});
+
+function written({ checkpoints, core }: CheckpointedShard): ShardCheckpoint {
+  checkpoints.cut();
+  checkpoints.capture(Infinity);
+  const checkpoint = core.capture(() => true);
+  if (checkpoint === undefined) throw new Error('not captured');
+  checkpoints.write('written');
+  return checkpoint;
+}
+
+const nothing: ShardDelta = {
+  runs: [],
+  currentRuns: [],
+  childStarts: [],
+  transferTasks: [],
+  timers: [],
+  goneTransferTasks: [],
+  goneTimers: [],
+  retiredRuns: [],
+};
+
+describe('what a checkpoint holds', () => {
+  test('is what the database port takes, but for what the core does not keep', () => {
+    type Kept = Omit<HistoryDelta, 'history' | 'visibility'>;
+    expectTypeOf<ShardDelta>().toExtend<Kept>();
+    expectTypeOf<Kept>().toExtend<ShardDelta>();
+  });
+
+  test('nothing, when nothing has changed', () => {
+    const shard = new CheckpointedShard();
+    shard.start();
+    written(shard);
+    expect(written(shard).delta).toEqual(nothing);
+  });
+
+  test('of a workflow that came and went between two cuts its run, and none of its tasks', () => {
+    const shard = new CheckpointedShard();
+    const runId = shard.start({ start: { runTimeoutMs: 60_000 } });
+    shard.complete(shard.pollWorkflowTask(), [scheduleActivity(), startTimer()]);
+    shard.completeActivity(shard.pollActivityTask());
+    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+    const { delta } = written(shard);
+    const id = { namespaceId, workflowId: 'wf', runId };
+    const forgetMs = shard.nowMs + 72 * 3_600_000;
+    expect(delta).toEqual({ ...nothing, runs: [{ ...id, status: 2, state: expect.any(Uint8Array), forgetMs }], currentRuns: [id] });
+  });
+
+  test('of a workflow that goes on what has changed, and what has ended', () => {
+    const shard = new CheckpointedShard();
+    shard.start();
+    const first = written(shard).delta;
+    expect(first).toMatchObject({ runs: [{}], currentRuns: [{}], transferTasks: [{ aside: false }], timers: [] });
+    shard.complete(shard.pollWorkflowTask(), [startTimer('t1', 5000)]);
+    const second = written(shard).delta;
+    expect(second).toMatchObject({ runs: [{}], currentRuns: [], transferTasks: [], goneTransferTasks: [first.transferTasks[0]?.taskId] });
+    expect(second.timers).toMatchObject([{ fireTimeMs: shard.nowMs + 5000, aside: false }]);
+    shard.fireNextTimer();
+    expect(written(shard).delta).toMatchObject({ timers: [], goneTimers: [second.timers[0]?.taskId] });
+  });
+});
+
+describe('a run that goes, and one before it that stays', () => {
+  /** The first run of 'wf' stays, for its child has not heard of its end. The second one goes at once. */
+  function twoRuns(order: 'rows first' | 'deletes first', between: (shard: CheckpointedShard) => void): CheckpointedShard {
+    const shard = new CheckpointedShard(limits, order);
+    shard.start();
+    shard.complete(shard.pollWorkflowTask(), [startChild({ parentClosePolicy: 1 })]);
+    shard.carry(shard.pendingTask('startChild'));
+    shard.ask(terminateWorkflow());
+    between(shard);
+    shard.start({ retentionMs: 1 });
+    shard.ask(terminateWorkflow());
+    shard.advance(1);
+    shard.fireDueTimers();
+    expect(shard.core.has(key), 'nobody has the workflow id').toBe(false);
+    return shard;
+  }
+
+  test.each(['rows first', 'deletes first'] as const)('nobody has their workflow id: %s', (order) => {
+    const shard = twoRuns(order, written);
+    written(shard);
+    expect(shard.checkpoints.table.size).toMatchObject({ runs: 2 });
+    expect(installed(shard.checkpoints.table, plainStateWire).has(key)).toBe(false);
+    shard.checkpoints.finish();
+  });
+});
+
+describe('a task that has ended', () => {
+  test('is gone for every window until the checkpoint that deletes it is durable', () => {
+    const shard = new CheckpointedShard();
+    shard.start();
+    const { taskId } = shard.pendingTask('workflowTask');
+    expect(shard.core.isGone(taskId)).toBe(false);
+    written(shard);
+    shard.pollWorkflowTask();
+    expect(shard.core.isGone(taskId)).toBe(true);
+    shard.checkpoints.cut();
+    expect(shard.core.isGone(taskId), 'while its deletion is on its way').toBe(true);
+    while (!shard.checkpoints.capture(1)) expect(shard.core.isGone(taskId)).toBe(true);
+    shard.checkpoints.write('failed');
+    expect(shard.core.isGone(taskId), 'and when that has failed').toBe(true);
+    shard.checkpoints.write('written');
+    expect(shard.core.isGone(taskId)).toBe(false);
+  });
+});
+
+describe('what cannot be encoded', () => {
+  test('stops the checkpoint, and not the run', () => {
+    const wire = { ...plainStateWire };
+    const shard = new ShardUnderTest({}, wire);
+    shard.start();
+    shard.core.cut();
+    wire.encodeRun = () => {
+      throw new Error('no bytes for this');
+    };
+    shard.complete(shard.pollWorkflowTask(), [startTimer()]);
+    expect(() => shard.core.capture(() => true)).toThrow('no bytes for this');
+    expect(() => shard.core.capture(() => true), 'nor are the others written without it').toThrow('no bytes for this');
+    shard.fireNextTimer();
+    expect(shard.history()).toContain('timerFired');
+  });
+});
+
+test('a run that is not written does not leave memory', () => {
+  const shard = new CheckpointedShard();
+  shard.start();
+  expect(shard.core.evict(key)).toBeUndefined();
+  shard.checkpoints.cut();
+  shard.checkpoints.capture(100);
+  expect(shard.core.evict(key), 'while its row is on its way').toBeUndefined();
+  shard.checkpoints.write('written');
+  const cold = shard.core.evict(key);
+  if (cold === undefined) throw new Error('not evicted');
+  shard.core.restore(cold);
+  shard.signal();
+  expect(shard.core.evict(key)).toBeUndefined();
+});
