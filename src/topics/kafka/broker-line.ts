@@ -82,8 +82,9 @@ export class BrokerLine {
     return Math.max(0, this.#throttledUntilMs - performance.now());
   }
 
+  /** At once where there is a connection. */
   async open(): Promise<void> {
-    await this.#attempt(this.#connected());
+    if (!this.connected) await this.#attempt(this.#connected());
   }
 
   /** The raw answer. An error means that the outcome is not known, unless the connection could not be opened. */

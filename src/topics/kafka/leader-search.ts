@@ -30,8 +30,8 @@ export class LeaderSearch {
   readonly #options: LeaderSearchOptions;
   #homeless: LaneSlot[] = [];
   #searching = false;
-  /** Searches in a row after which a ready partition had no leader: the more, the longer the pause before the next one. */
-  #searches = 0;
+  /** Searches in a row that left somebody without a leader: the more, the longer the pause before the next one. */
+  #fruitless = 0;
   #closed = false;
 
   constructor(options: LeaderSearchOptions) {
@@ -53,11 +53,11 @@ export class LeaderSearch {
     const { plane, failed } = this.#options;
     this.#searching = true;
     while (this.#homeless.length > 0 && !this.#closed) {
-      if (this.#searches > 0) await pause(Math.min(pauseMsMin * 2 ** Math.min(this.#searches, 10), pauseMsMax));
-      this.#searches++;
+      if (this.#fruitless > 0) await pause(Math.min(pauseMsMin * 2 ** Math.min(this.#fruitless, 10), pauseMsMax));
       try {
         await plane.refresh();
       } catch (error) {
+        this.#fruitless++;
         failed(this.#homeless.map(partitionOf), error);
         continue;
       }
@@ -80,8 +80,10 @@ export class LeaderSearch {
       if (leader !== undefined && ends[index] !== undefined) found(slot, leader);
       else homeless.push(slot);
     }
-    if (homeless.length > 0) this.add(...homeless);
-    else if (this.#homeless.length === 0) this.#searches = 0;
+    if (homeless.length > 0) {
+      this.#fruitless++;
+      this.add(...homeless);
+    } else if (this.#homeless.length === 0) this.#fruitless = 0;
   }
 
   async #tried(leader: number, slots: readonly LaneSlot[]): Promise<readonly (number | undefined)[]> {

@@ -25,7 +25,8 @@ export type ProvisionOptions = { readonly kafka: KafkaOptions; readonly topics: 
 
 /** Shorter than a start may take: an error that says what is missing helps more than one that says that the start took too long. */
 const leadersTimeoutMs = 15_000;
-const pollMs = 50;
+const pollMsMin = 10;
+const pollMsMax = 100;
 const secondLookMs = 300;
 
 /**
@@ -98,25 +99,34 @@ export async function partitionCount(options: Omit<ProvisionOptions, 'topics'>, 
 }
 
 async function createTopics(admin: Admin, options: ProvisionOptions, missing: readonly TopicSpec[]): Promise<void> {
-  const { kafka, logger } = options;
+  const { kafka } = options;
   if (!kafka.autoCreateTopics) {
     const stillMissing = await stillMissingOf(admin, missing);
     if (stillMissing.length === 0) return;
     throw missingTopics(kafka, stillMissing, 'creating topics is switched off (--no-auto-migrate)');
   }
   const configEntries = topicSettings(kafka.replicationFactor).map(({ name, value }) => ({ name, value }));
-  for (const { name, partitions } of missing) {
-    const topic = { topic: name, numPartitions: partitions, replicationFactor: kafka.replicationFactor, configEntries };
-    let created = false;
-    try {
-      // Waiting for leaders is ours: kafkajs' own wait can report a topic as unknown that it has just made.
-      created = await admin.createTopics({ topics: [topic], waitForLeaders: false });
-    } catch (error) {
-      throw await whyNotCreated(error, admin, kafka, missing);
-    }
-    if (created) logger.info('topic created', { topic: name, partitions, 'replication-factor': kafka.replicationFactor });
-    else if ((await stillMissingOf(admin, missing)).some((still) => still.name === name)) throw invisible(kafka, name);
+  const topics = missing.map(({ name, partitions }) => ({
+    topic: name,
+    numPartitions: partitions,
+    replicationFactor: kafka.replicationFactor,
+    configEntries,
+  }));
+  try {
+    // Waiting for leaders is ours: kafkajs' own wait can report a topic as unknown that it has just made.
+    const created = await admin.createTopics({ topics, waitForLeaders: false });
+    if (created) return tellCreated(options, missing);
+  } catch (error) {
+    throw await whyNotCreated(error, admin, kafka, missing);
   }
+  // Some were there already: made by somebody else at this moment, or not for us to see.
+  const [hidden] = await stillMissingOf(admin, missing);
+  if (hidden !== undefined) throw invisible(kafka, hidden.name);
+}
+
+function tellCreated({ kafka, logger }: ProvisionOptions, topics: readonly TopicSpec[]): void {
+  for (const { name, partitions } of topics)
+    logger.info('topic created', { topic: name, partitions, 'replication-factor': kafka.replicationFactor });
 }
 
 async function whyNotCreated(error: unknown, admin: Admin, kafka: KafkaOptions, missing: readonly TopicSpec[]): Promise<LogError> {
@@ -155,11 +165,11 @@ function missingTopics(kafka: KafkaOptions, missing: readonly TopicSpec[], why: 
 /** Metadata of all topics, once each partition has a leader. */
 async function leaders(admin: Admin, topics: readonly TopicSpec[]): Promise<readonly ITopicMetadata[]> {
   const deadlineMs = performance.now() + leadersTimeoutMs;
-  for (;;) {
+  for (let pauseMs = pollMsMin; ; pauseMs = Math.min(2 * pauseMs, pollMsMax)) {
     const { topics: found } = await onceKnown(deadlineMs, () => admin.fetchTopicMetadata({ topics: topics.map(({ name }) => name) }));
     if (topics.every((topic) => led(topic, found))) return found;
     if (performance.now() > deadlineMs) throw leaderless(topics, found);
-    await pause(pollMs);
+    await pause(pauseMs);
   }
 }
 
