@@ -1,214 +1,24 @@
 /**
- * The composition root: the one file that knows every part.
+ * What the command line knows of the server.
  *
- *     log ─▶ what it holds is looked at ─▶ router ─▶ cluster actor, history shards, matching hosts claim ─▶ frontend (the port opens last)
- *
- * Stopping goes the other way: the port answers NOT_SERVING, polls end empty or with the task that is just being started for them, every
- * actor commits what it accepted and lets go.
+ * A log takes a thread or a network to open, and the other parts take as long to load: here both go on at the same time, so this file imports
+ * nothing that is not needed to open the log. The parts are put together in composition.ts.
  */
-import { randomUUID } from 'node:crypto';
-import { hostname, networkInterfaces } from 'node:os';
-import { Census } from './actors/ownership/census.ts';
-import { ClusterHost } from './actors/cluster/cluster-host.ts';
-import { CommandBudget } from './actors/partition/command-budget.ts';
-import { HISTORY_CACHE_BYTES_MAX } from './actors/history/history-store.ts';
-import { HistoryShard } from './actors/history/history-shard.ts';
-import { MatchingHost } from './actors/matching/matching-host.ts';
-import { ReplayTurns } from './actors/ownership/replay-turns.ts';
-import { CLUSTER_ACTOR, Router } from './actors/asks/router.ts';
-import { systemClock, systemRandom } from './actors/system-ports.ts';
-import type { ClusterLayout } from './actors/history/transfer-queue.ts';
-import { AnotherServerError } from './config/another-server.ts';
 import type { KafkaOptions } from './config/kafka-options.ts';
-import { configuredLimits } from './config/limits.ts';
-import type { BrokerProbe, RunningServer, ServerOptions, StartSummary } from './config/server-options.ts';
-import { startFrontend, type Frontend } from './grpc/frontend.ts';
-import { defaultHistoryLimits } from './history/limits.ts';
-import { assert } from './kernel/assert.ts';
-import { historyShardOf } from './kernel/shard.ts';
-import { matchingPartitionOf } from './matching/task-queue.ts';
-import { inspectBeforeClaiming } from './start/before-claiming.ts';
-import { openLog } from './start/open-log.ts';
-import { anotherServer } from './start/previous-owner.ts';
-import { checkFirstStart } from './start/whole-journals.ts';
-import { claimsOf, listenerAddresses } from './start/server-contact.ts';
-import { setUpCluster } from './start/set-up-cluster.ts';
-import { clusterTopic, historyTopic, matchingTopic } from './topics/catalogue.ts';
-import { clusterCodec } from './topics/codec/cluster-codec.ts';
-import { historyCodec } from './topics/codec/history-codec.ts';
-import { historyWire } from './topics/codec/history-wire.ts';
-import { matchingCodec } from './topics/codec/matching-codec.ts';
-
-/** Clients refuse servers that are not 1.x; this is the Temporal release whose behaviour we follow. */
-const SERVED_VERSION = '1.32.0';
-const STOP_GRACE_MS = 2_000;
+import type { BrokerProbe, RunningServer, ServerOptions } from './config/server-options.ts';
+import { logOpener } from './start/open-log.ts';
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { logger } = options;
-  const owner = `${hostname()}:${options.port} pid ${process.pid}`;
-  const layout: ClusterLayout = {
-    historyShards: options.historyShards,
-    matchingPartitions: options.matchingPartitions,
-    taskQueuePartitions: options.taskQueuePartitions,
-  };
   const fatal = onceFatal(options);
-  const instance = randomUUID();
-  const machine = { name: hostname(), interfaces: networkInterfaces() };
-  const claims = claimsOf({ instance, addresses: listenerAddresses(options.host, options.port, machine) });
-  const { log, name, prefix, topics, watch } = await openLog(options, fatal);
-  const known = await inspectBeforeClaiming({ log, topics, prefix, claims, options }).catch(async (error: unknown) => {
-    await log.close();
-    throw error;
-  });
-  const router = new Router(systemClock, (error) => {
-    logger.error('an answer could not be handled', { error: error instanceof Error ? error : String(error) });
-  });
-  const census = new Census({
-    clock: systemClock,
-    logger,
-    clusterTopic: clusterTopic(prefix),
-    runsPutAside: () => shards.reduce((sum, shard) => sum + shard.runsAside, 0),
-    stalledMsMax: options.startMsMax / 2,
-    onFatal: fatal,
-    onMoved: () => options.onProgress?.(),
-    takenOver: (partition, { owner: rival, epoch, offset }) =>
-      new AnotherServerError(`${anotherServer(rival, prefix)} (it took ${partition} at epoch ${epoch}, offset ${offset})`),
-  });
-  const limits = { ...defaultHistoryLimits, ...configuredLimits(options.dynamicConfig) };
-  const shared = { budget: new CommandBudget(), turns: new ReplayTurns(systemClock) };
-  const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger, ...shared };
-
-  const cluster = new ClusterHost({
-    ...common,
-    topic: clusterTopic(prefix),
-    codec: clusterCodec,
-    sink: router.cluster.sink(CLUSTER_ACTOR),
-    onStatus: census.register(clusterTopic(prefix), 0),
-  });
-  router.cluster.attach(CLUSTER_ACTOR, cluster.actor);
-
-  const shards = Array.from({ length: layout.historyShards }, (_, index) => {
-    const shard = index + 1;
-    const host = new HistoryShard({
-      ...common,
-      shard,
-      topic: historyTopic(prefix),
-      codec: historyCodec,
-      wire: historyWire,
-      limits,
-      registry: cluster,
-      cacheBytesMax: HISTORY_CACHE_BYTES_MAX / layout.historyShards,
-      layout,
-      router,
-      sink: router.history.sink(shard),
-      onStatus: census.register(historyTopic(prefix), index),
-    });
-    router.history.attach(shard, host);
-    return host;
-  });
-
-  const hosts = Array.from({ length: layout.matchingPartitions }, (_, partition) => {
-    const host = new MatchingHost({
-      ...common,
-      partition,
-      topic: matchingTopic(prefix),
-      codec: matchingCodec,
-      matchingPartitions: layout.matchingPartitions,
-      router,
-      sink: router.matching.sink(partition),
-      onStatus: census.register(matchingTopic(prefix), partition),
-    });
-    router.matching.attach(partition, host.actor);
-    return host;
-  });
-
-  const actors = [cluster, ...shards, ...hosts].map(({ actor }) => actor);
-  const release = async (): Promise<void> => {
-    await Promise.all(actors.map((actor) => actor.drain()));
-    router.close();
-    await log.close();
-  };
-  try {
-    for (const actor of actors) actor.start();
-    await census.settled();
-    if (known.identity === undefined) checkFirstStart(census);
-    await setUpCluster({ asker: router, clock: systemClock, cluster, options });
-    const { identity } = cluster.view;
-    assert(identity !== undefined, 'the cluster has its identity once it is set up');
-    const frontend = await startFrontend({
-      host: options.host,
-      port: options.port,
-      instance,
-      ports: {
-        clock: systemClock,
-        newId: randomUUID,
-        random: Math.random,
-        logger,
-        limits,
-        server: {
-          version: SERVED_VERSION,
-          clusterId: identity.clusterId,
-          clusterName: identity.clusterName,
-          historyShards: layout.historyShards,
-          persistenceStore: options.log.kind,
-        },
-        asker: router,
-        historyShardOf: (namespaceId, workflowId) => historyShardOf(namespaceId, workflowId, layout.historyShards),
-        matchingPartitionOf: (queue) => matchingPartitionOf(queue, layout.matchingPartitions),
-        taskQueuePartitions: layout.taskQueuePartitions,
-        get cluster() {
-          return cluster.view;
-        },
-        tokenKey: () => identity.tokenKey,
-        condition: census,
-      },
-    });
-    const endPolls = (): void => {
-      for (const host of hosts) host.endPolls();
-    };
-    const started: StartSummary = {
-      log: name,
-      topicPrefix: options.log.kind === 'kafka' ? prefix : '',
-      historyShards: layout.historyShards,
-      records: census.recordsRead,
-      bytes: census.bytesRead,
-    };
-    census.serving();
-    const endWatch = watch((concerns) => census.concerned(concerns));
-    return running({ host: options.host, frontend, census, started, endWatch, endPolls, release });
-  } catch (error) {
-    census.stopping();
-    await release();
-    throw error;
-  }
+  const open = await logOpener(options, fatal);
+  const [opened, { compose }] = await Promise.all([open(), import('./composition.ts')]);
+  return await compose(options, opened, fatal);
 }
 
 /** Whether the brokers let us in; changes nothing there. */
 export async function tryBrokers(kafka: KafkaOptions): Promise<readonly BrokerProbe[]> {
   const { probeBrokers } = await import('./topics/kafka/probe.ts');
   return await probeBrokers(kafka);
-}
-
-type Parts = {
-  readonly host: string;
-  readonly frontend: Frontend;
-  readonly census: Census;
-  readonly started: StartSummary;
-  readonly endWatch: () => void;
-  readonly endPolls: () => void;
-  readonly release: () => Promise<void>;
-};
-
-function running({ host, frontend, census, started, endWatch, endPolls, release }: Parts): RunningServer {
-  let stopped: Promise<void> | undefined;
-  const stop = async (): Promise<void> => {
-    census.stopping();
-    endWatch();
-    endPolls();
-    await frontend.stop(STOP_GRACE_MS);
-    await release();
-  };
-  return { address: `${host}:${frontend.port}`, port: frontend.port, started, stop: () => (stopped ??= stop()) };
 }
 
 function onceFatal(options: ServerOptions): (error: Error) => void {

@@ -19,18 +19,28 @@ export type OpenLog = {
   readonly watch: (onLook: (concerns: readonly Concern[]) => void) => () => void;
 };
 
+type OpenKafkaLog = (typeof import('../topics/kafka/kafka-log.ts'))['openKafkaLog'];
+type OpenEmbeddedLog = (typeof import('../topics/embedded/embedded-log.ts'))['openEmbeddedLog'];
 type Options = Pick<ServerOptions, 'log' | 'historyShards' | 'matchingPartitions' | 'logger' | 'topicWatchIntervalMs'>;
 
 /** The embedded log is one server's own: nobody else's topics are beside them. */
 const EMBEDDED_PREFIX = 'perdure';
 
-/** `onFailure`: the log can be written no more. Throws LogError, or AnotherServerError where somebody else holds it. */
-export async function openLog(options: Options, onFailure: (error: LogError) => void): Promise<OpenLog> {
-  return options.log.kind === 'kafka' ? openKafka(options.log.kafka, options) : openEmbedded(options.log, options, onFailure);
+/** Throws LogError, or AnotherServerError where somebody else holds it. */
+export type OpensLog = () => Promise<OpenLog>;
+
+/** Loads what opens it, and no more: when that is called its thread is started, or its first request sent, at once. `onFailure`: the log can be written no more. */
+export async function logOpener(options: Options, onFailure: (error: LogError) => void): Promise<OpensLog> {
+  const { log } = options;
+  if (log.kind === 'kafka') {
+    const { openKafkaLog } = await import('../topics/kafka/kafka-log.ts');
+    return () => openKafka(openKafkaLog, log.kafka, options);
+  }
+  const { openEmbeddedLog } = await import('../topics/embedded/embedded-log.ts');
+  return () => openEmbedded(openEmbeddedLog, log, options, onFailure);
 }
 
-async function openKafka(kafka: KafkaOptions, options: Options): Promise<OpenLog> {
-  const { openKafkaLog } = await import('../topics/kafka/kafka-log.ts');
+async function openKafka(openKafkaLog: OpenKafkaLog, kafka: KafkaOptions, options: Options): Promise<OpenLog> {
   const { logger, topicWatchIntervalMs: intervalMs } = options;
   const prefix = kafka.topicPrefix;
   const topics = catalogueOf(prefix, options);
@@ -42,11 +52,11 @@ async function openKafka(kafka: KafkaOptions, options: Options): Promise<OpenLog
 }
 
 async function openEmbedded(
+  openEmbeddedLog: OpenEmbeddedLog,
   { filename, sqlitePragmas: pragmas }: LogOptions & { readonly kind: 'embedded' },
   options: Options,
   onFailure: (error: LogError) => void,
 ): Promise<OpenLog> {
-  const { openEmbeddedLog } = await import('../topics/embedded/embedded-log.ts');
   const topics = catalogueOf(EMBEDDED_PREFIX, options);
   const log = await openEmbeddedLog({ filename, topics, pragmas, onFailure }).catch((error: unknown) => {
     if (!(error instanceof LogError) || error.code !== 'locked') throw error;

@@ -1,7 +1,7 @@
 import type { Import } from './imports.ts';
 
 /**
- * Who may import whom. Dependencies point inward, to the kernel; adapters do not know each other; src/server.ts alone knows every
+ * Who may import whom. Dependencies point inward, to the kernel; adapters do not know each other; src/composition.ts alone knows every
  * part and plugs them together.
  */
 export type Direction = {
@@ -22,7 +22,7 @@ const core = {
 
 const support = {
   reason: 'support code knows no part of the server',
-  wayOut: 'let the part that needs it import it, or let src/server.ts hand it over',
+  wayOut: 'let the part that needs it import it, or let src/composition.ts hand it over',
 };
 
 /** The ports, and helpers of every room that stand on them alone. */
@@ -96,7 +96,7 @@ export const directions: readonly Direction[] = [
     may: [...actorPorts, 'node:crypto'],
     mayTypes: ['src/visibility/'],
     reason: 'actors own their ports and know no adapter; the ports know no room',
-    wayOut: 'declare a port in src/actors and let src/server.ts plug the adapter in, or move the file into a room',
+    wayOut: 'declare a port in src/actors and let src/composition.ts plug the adapter in, or move the file into a room',
   },
   {
     from: 'src/peers/codec/',
@@ -165,7 +165,7 @@ export const directions: readonly Direction[] = [
     may: ['src/grpc/', 'src/visibility/', 'src/actors/', 'src/kernel/', 'src/wire/', 'src/config/', 'src/observability/', 'node:'],
     mayTypes: ['src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/'],
     reason: 'the frontend turns requests into commands; decisions are made behind `ask`, and adapters do not know each other',
-    wayOut: 'ask an actor, or take a port in the constructor and let src/server.ts plug it in',
+    wayOut: 'ask an actor, or take a port in the constructor and let src/composition.ts plug it in',
   },
   { from: 'src/wire/', may: ['src/wire/', 'src/kernel/', 'protobufjs', 'long'], ...support },
   { from: 'src/observability/', may: ['src/observability/', 'src/kernel/', 'node:'], mayTypes: ['pino'], ...support },
@@ -190,10 +190,16 @@ export const directions: readonly Direction[] = [
       'node:',
     ],
     reason: 'the steps of a start: the log is opened and looked at, the cluster set up; it serves nobody',
-    wayOut: 'let src/server.ts hand the value over',
+    wayOut: 'let src/composition.ts hand the value over',
   },
   {
     from: 'src/server.ts',
+    may: ['src/start/open-log.ts', 'src/topics/kafka/probe.ts', 'src/config/', 'src/composition.ts'],
+    reason: 'the log opens while the other parts load: what is imported here is loaded before either',
+    wayOut: 'import it in src/composition.ts',
+  },
+  {
+    from: 'src/composition.ts',
     may: ['src/', 'node:'],
     reason: 'the composition root plugs parts together and does nothing itself',
     wayOut: 'move the code into a part',

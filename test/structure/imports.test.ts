@@ -166,7 +166,7 @@ describe('the checker', () => {
     ['src/topics/kafka/x.ts', `import { Kafka } from 'kafkajs';`],
     ['src/topics/kafka/x.ts', `import { LogError } from '../../actors/log.ts';`],
     ['src/topics/kafka/x.ts', ` * import { decide } from '../../history/decide.ts';`],
-    ['src/server.ts', `import { decide } from './history/decide.ts';`],
+    ['src/composition.ts', `import { decide } from './history/decide.ts';`],
   ])('accepts in %s: %s', (file, text) => {
     expect(source(file, text).filter((message) => message !== undefined)).toEqual([]);
   });

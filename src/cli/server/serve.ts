@@ -180,6 +180,8 @@ const hostErrors: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', '
 function startFailure(error: unknown, { host, port }: ServerSettings, setBy: AddressSetBy): Error {
   if (!(error instanceof Error)) return failure('the server could not start', { why: String(error) });
   if (error.name === 'AssertionError' || error instanceof TypeError || error instanceof ReferenceError) return error;
+  const incomplete = incompleteInstallation(error);
+  if (incomplete !== undefined) return incomplete;
   if (error instanceof AnotherServerError) return new CliError(exitCodes.anotherServer, error.message);
   if ('syscall' in error && error.syscall === 'listen') return listenFailure(error, { host, port }, setBy);
   const causes: string[] = [];
