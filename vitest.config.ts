@@ -8,8 +8,8 @@ const simulation = 'test/**/*.sim.test.ts';
 const fuzz = 'test/**/*.fuzz.test.ts';
 
 /**
- * Suites in which actors ask each other: once more with every ask as bytes, as if each actor lived in a process of its own. Which log is
- * below makes no difference to asks, so Kafka is left to the project of its name.
+ * Suites in which actors ask each other: once more with every ask as bytes, as if each actor lived in a process of its own. What befalls
+ * brokers and topics is no matter of asks, and is left to the project `kafka`.
  */
 const asking = [
   'test/actors/**/*.test.ts',
@@ -17,10 +17,12 @@ const asking = [
   'test/grpc/bad-input.test.ts',
   'test/acceptance/*.test.ts',
   'test/crash/campaigns.crash.test.ts',
-  'test/sdk/scenarios.sdk.test.ts',
+  'test/sdk/*.sdk.test.ts',
+  'test/topics/kafka-owner.kafka.test.ts',
+  'test/simulation/ledger.sim.test.ts',
   fuzz,
 ];
-const notAsking = ['test/acceptance/*.{kafka,sdk,crash}.test.ts'];
+const notAsking = ['test/acceptance/{broker-gone,lost-topics,refused-start,topic-watch,validate-connect}.kafka.test.ts'];
 const carrier = new URL('test/support/asks-through-codecs.ts', import.meta.url);
 
 export default defineConfig({
@@ -42,6 +44,7 @@ export default defineConfig({
           name: 'codecs',
           include: asking,
           exclude: notAsking,
+          globalSetup: ['test/kafka/global-setup.ts'],
           setupFiles: [fileURLToPath(carrier)],
           // The servers that these suites start are processes of their own.
           env: { PERDURE_TEST_ASKS: 'codecs', NODE_OPTIONS: `--import=${carrier.href}` },

@@ -3,8 +3,10 @@
  *
  * A lost entry, one applied twice, an order that differs, a read of superseded state: all are seen by comparing lists.
  */
+import assert from 'node:assert/strict';
 import { NOBODY } from '../../src/actors/asks/asks.ts';
-import { Switchboard, type ReplyKinds } from '../../src/actors/asks/switchboard.ts';
+import { Switchboard, type AnswerTo, type ReplyKinds } from '../../src/actors/asks/switchboard.ts';
+import { asksAreCarried } from '../support/asks-are-carried.ts';
 import type {
   CommandScale,
   EncodedRecord,
@@ -66,7 +68,26 @@ export function ledgerSwitchboard(clock: Clock): LedgerSwitchboard {
   const callbackFailed = (error: unknown): never => {
     throw error;
   };
-  return new Switchboard({ clock, newAskId: () => ++lastAskId, callbackFailed }, ledgerReplies, (partition) => `ledger ${partition}`);
+  const Board = asksAreCarried ? BetweenProcesses : Switchboard<LedgerReplyTo, LedgerCommand, never>;
+  return new Board({ clock, newAskId: () => ++lastAskId, callbackFailed }, ledgerReplies, (partition) => `ledger ${partition}`);
+}
+
+/** Whoever asks, and the ledger, hold copies: what is sent later to another process cannot rest on the same memory. */
+class BetweenProcesses extends Switchboard<LedgerReplyTo, LedgerCommand, never> {
+  override ask<Asked extends LedgerCommand>(
+    partition: number,
+    command: Asked,
+    deadlineMs: number,
+    onReply: (answer: AnswerTo<LedgerReplyTo, never, Asked['kind']>) => void,
+  ): number {
+    return super.ask(partition, copied(command), deadlineMs, (answer) => onReply(copied(answer)));
+  }
+}
+
+function copied<Message>(sent: Message): Message {
+  const received: Message = JSON.parse(JSON.stringify(sent));
+  assert.deepEqual(received, sent, 'an ask or its answer arrives as it was sent');
+  return received;
 }
 
 export type LedgerRecord = { readonly id: string; readonly timeMs: number; readonly size: number };

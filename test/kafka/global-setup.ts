@@ -1,4 +1,4 @@
-/** One broker for the whole test run: plugged in as `globalSetup`, read by the suites with `inject('kafka')`. */
+/** One broker for the whole test run, whichever projects plug this in as `globalSetup`; the suites read it with `inject('kafka')`. */
 import { startKafka } from './broker.ts';
 import type { TestProject } from 'vitest/node';
 
@@ -10,14 +10,29 @@ declare module 'vitest' {
   }
 }
 
+type Started = Awaited<ReturnType<typeof startKafka>>;
+
+declare global {
+  /** Each project loads its set-up anew, all in vitest's own process. */
+  var perdureTestKafka: { readonly started: Promise<Started>; projects: number } | undefined;
+}
+
 /** Starts the broker, says where it is, and gives back what ends it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const kafka = await startKafka();
+  const first = globalThis.perdureTestKafka === undefined;
+  const shared = (globalThis.perdureTestKafka ??= { started: startKafka(), projects: 0 });
+  shared.projects += 1;
+  const kafka = await shared.started;
   if (kafka.brokers === undefined) {
-    console.warn(`\n*** SKIPPED: every Kafka suite. ${kafka.reason} ***\n`);
+    if (first) console.warn(`\n*** SKIPPED: every Kafka suite. ${kafka.reason} ***\n`);
     project.provide('kafka', { missing: kafka.reason });
     return async () => {};
   }
   project.provide('kafka', { brokers: kafka.brokers });
-  return () => kafka.stop();
+  return async () => {
+    shared.projects -= 1;
+    if (shared.projects > 0) return;
+    globalThis.perdureTestKafka = undefined;
+    await kafka.stop();
+  };
 }

@@ -11,7 +11,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import type { ServerProcess } from '../support/server-process.ts';
-import { asksAreCarried } from '../support/asks-are-carried.ts';
 import { embeddedServer, kafkaServers } from '../support/servers.ts';
 
 export type RunningServer = {
@@ -40,7 +39,6 @@ function runningAt(address: string): ServerUnderTest {
 
 function ourServers(): readonly ServerUnderTest[] {
   const inMemory = { name: 'Perdure in memory', missing: undefined, start: async () => started(await embeddedServer()) };
-  if (asksAreCarried) return [inMemory];
   const kafka = inject('kafka');
   const missing = 'missing' in kafka ? kafka.missing : undefined;
   return [

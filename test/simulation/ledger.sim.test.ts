@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { partitionStates } from '../../src/actors/ownership/partition-life.ts';
+import { asksAreCarried } from '../support/asks-are-carried.ts';
 import { nodeFaults, runSeed } from './run-seed.ts';
 import { appendFates, readFaults } from './sim-log.ts';
 import type { Outcome } from './run-seed.ts';
@@ -102,10 +103,11 @@ describe('owners that contend on a log that misbehaves', () => {
     expect(totals.runs).toBe(RANDOM_SEEDS);
   });
 
-  test('a seed leaves the same trace in two processes', { timeout: 600_000 }, async () => {
+  test('a seed leaves the same trace in two processes, whether asks travel as bytes or not', { timeout: 600_000 }, async () => {
     const here: string[] = [];
     for (let seed = first; seed < first + REPEATED_SEEDS; seed++) here.push(`${seed} ${(await runSeed(seed)).traceHash}`);
-    const { stdout } = await promisify(execFile)(process.execPath, [program, String(first), String(REPEATED_SEEDS), 'hashes']);
+    const env = { ...process.env, PERDURE_TEST_ASKS: asksAreCarried ? 'by reference' : 'codecs' };
+    const { stdout } = await promisify(execFile)(process.execPath, [program, String(first), String(REPEATED_SEEDS), 'hashes'], { env });
     const there = stdout.split('\n').filter((line) => /^\d+ [0-9a-f]{8}$/.test(line));
     expect(there).toEqual(here);
     expect(new Set(here.map((line) => line.split(' ')[1])).size).toBe(REPEATED_SEEDS);
