@@ -63,8 +63,10 @@ describe('what src exports', () => {
     ['loadServiceMessages', 'the messages of the Matching and Admin services, which come later; a test holds their fields'],
     ['DatabaseError', 'the database port; its adapters are being built'],
     ['OPEN_SORT_MS', 'the order of List; its adapters are being built'],
-    ['storable', 'texts as visibility keeps them; its adapters are being built'],
-    ['wordsOf', 'the words of Text attributes; its adapters are being built'],
+    ['listSql', 'the statement of List; the databases are being built'],
+    ['countSql', 'the statement of Count; the databases are being built'],
+    ['parseQuery', 'what List and Count are asked; they come next'],
+    ['queryAttributes', 'the names in what List and Count are asked; they come next'],
   ]);
 
   /** Whole rooms that nobody enters but tests, and why. */

@@ -1,0 +1,190 @@
+/**
+ * A condition on visibility rows as SQL, in the dialects of both databases: every value is a parameter, every column a name of our own.
+ *
+ *     kind             SQLite                                    PostgreSQL
+ *     keyword          TEXT, compared by bytes                   text COLLATE "C"
+ *     int, datetime    INTEGER                                   bigint
+ *     double           REAL                                      double precision
+ *     bool             INTEGER, 0 or 1                           boolean
+ *     keywordList,     its items or words in visibility_words    text[] of items or words
+ *       text           (namespace_id, slot, word, run_id);
+ *                      the column tells whether there is one
+ *     ids              TEXT                                      uuid
+ *
+ * Lists and texts have no unknown: what is not there contains nothing (`condition.ts`). A prefix is a range, which an index serves.
+ */
+import { unreachable } from '../kernel/assert.ts';
+import type { Column, Condition, Operand } from '../visibility/condition.ts';
+import { storable, wordsOf } from '../visibility/text.ts';
+
+export type Dialect = 'sqlite' | 'postgres';
+
+/** Booleans for PostgreSQL alone. */
+export type SqlParameter = string | number | bigint | boolean;
+
+/** Placeholders are `?` in order, and `$1`, `$2` …, from 1. */
+export type Sql = { readonly text: string; readonly parameters: readonly SqlParameter[] };
+
+/** Of columns that are called otherwise than in queries; attributes and slots keep their names (PostgreSQL folds them to lower case). */
+const systemColumns: Readonly<Record<string, string>> = {
+  WorkflowId: 'workflow_id',
+  RunId: 'run_id',
+  WorkflowType: 'workflow_type',
+  TaskQueue: 'task_queue',
+  StartTime: 'start_ms',
+  ExecutionTime: 'execution_ms',
+  CloseTime: 'close_ms',
+  ExecutionStatus: 'status',
+  ExecutionDuration: 'execution_duration_ms',
+  HistoryLength: 'history_length',
+  HistorySizeBytes: 'history_size_bytes',
+  StateTransitionCount: 'state_transition_count',
+  ParentWorkflowId: 'parent_workflow_id',
+  ParentRunId: 'parent_run_id',
+  RootWorkflowId: 'root_workflow_id',
+  RootRunId: 'root_run_id',
+};
+
+export function columnSql({ name }: Column): string {
+  return systemColumns[name] ?? name;
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** As ids are written: in lower case. */
+export function isUuidText(text: string): boolean {
+  return uuid.test(text);
+}
+
+/** Parameters of one statement, in the order in which they are written. */
+export class SqlBuilder {
+  readonly dialect: Dialect;
+  readonly parameters: SqlParameter[] = [];
+
+  constructor(dialect: Dialect) {
+    this.dialect = dialect;
+  }
+
+  /** The placeholder. `type`: PostgreSQL's, where it could not tell. */
+  parameter(value: SqlParameter, type?: string): string {
+    this.parameters.push(value);
+    if (this.dialect === 'sqlite') return '?';
+    return type === undefined ? `$${this.parameters.length}` : `$${this.parameters.length}::${type}`;
+  }
+
+  /** The id of a namespace or run, compared with a column. */
+  id(value: string): string {
+    return this.parameter(value, 'uuid');
+  }
+}
+
+/** For a statement on the table `visibility`. */
+export function conditionSql(builder: SqlBuilder, condition: Condition): string {
+  const recurse = (inner: Condition): string => conditionSql(builder, inner);
+  switch (condition.kind) {
+    case 'and':
+    case 'or':
+      return `(${condition.conditions.map(recurse).join(` ${condition.kind.toUpperCase()} `)})`;
+    case 'not':
+      return `NOT ${recurse(condition.condition)}`;
+    case 'compare':
+      return compareSql(builder, condition);
+    case 'in':
+      return inSql(builder, condition);
+    case 'between':
+      return betweenSql(builder, condition);
+    case 'startsWith':
+      return startsWithSql(builder, condition);
+    case 'isNull':
+      return `(${columnSql(condition.column)} IS ${condition.not ? 'NOT ' : ''}NULL)`;
+    default:
+      return unreachable(condition);
+  }
+}
+
+function compareSql(builder: SqlBuilder, { column, operator, operand }: Condition & { kind: 'compare' }): string {
+  if (isList(column)) return containsSql(builder, column, operator === '!=', [operand]);
+  if (isUuidColumn(builder, column) && (operator === '=' || operator === '!=')) return runIdSql(builder, operator === '!=', [operand]);
+  const sign = operator === '!=' ? '<>' : operator;
+  return `(${comparedSql(builder, column)} ${sign} ${operandSql(builder, column, operand)})`;
+}
+
+function inSql(builder: SqlBuilder, { column, not, operands }: Condition & { kind: 'in' }): string {
+  if (isList(column)) return containsSql(builder, column, not, operands);
+  if (isUuidColumn(builder, column)) return runIdSql(builder, not, operands);
+  const list = operands.map((operand) => operandSql(builder, column, operand)).join(', ');
+  return `(${comparedSql(builder, column)} ${not ? 'NOT ' : ''}IN (${list}))`;
+}
+
+function betweenSql(builder: SqlBuilder, { column, not, low, high }: Condition & { kind: 'between' }): string {
+  const range = `${operandSql(builder, column, low)} AND ${operandSql(builder, column, high)}`;
+  return `(${comparedSql(builder, column)} ${not ? 'NOT ' : ''}BETWEEN ${range})`;
+}
+
+function startsWithSql(builder: SqlBuilder, { column, not, prefix }: Condition & { kind: 'startsWith' }): string {
+  const from = storable(prefix);
+  const end = successor(from);
+  const compared = comparedSql(builder, column);
+  const lower = `${compared} >= ${builder.parameter(from)}`;
+  const range = end === undefined ? lower : `${lower} AND ${compared} < ${builder.parameter(end)}`;
+  return `${not ? 'NOT ' : ''}(${range})`;
+}
+
+/** The least text that is above all that begin so; undefined: there is none. UTF-8 orders texts by their code points. */
+export function successor(prefix: string): string | undefined {
+  const points = Array.from(prefix, (char) => char.codePointAt(0) ?? 0);
+  const last = points.findLastIndex((point) => point < 0x10_ffff);
+  if (last < 0) return undefined;
+  const point = points[last] ?? 0;
+  // Between them stand halves of surrogate pairs, which no text has.
+  const next = point === 0xd7ff ? 0xe000 : point + 1;
+  return String.fromCodePoint(...points.slice(0, last)) + String.fromCodePoint(next);
+}
+
+function isList({ kind }: Column): boolean {
+  return kind === 'keywordList' || kind === 'text';
+}
+
+/** Run ids are uuids to PostgreSQL, and some order and begin of them is that of texts. */
+function isUuidColumn({ dialect }: SqlBuilder, { name }: Column): boolean {
+  return dialect === 'postgres' && name === 'RunId';
+}
+
+/** What is no UUID equals none. */
+function runIdSql(builder: SqlBuilder, not: boolean, operands: readonly Operand[]): string {
+  const ids = operands.map(String).filter((operand) => isUuidText(operand));
+  if (ids.length === 0) return not ? 'TRUE' : 'FALSE';
+  return `(run_id ${not ? 'NOT ' : ''}IN (${ids.map((id) => builder.id(id)).join(', ')}))`;
+}
+
+function comparedSql(builder: SqlBuilder, column: Column): string {
+  if (column.name === 'CloseTime') return 'sort_ms';
+  return isUuidColumn(builder, column) ? `(run_id::text COLLATE "C")` : columnSql(column);
+}
+
+function containsSql(builder: SqlBuilder, column: Column, not: boolean, operands: readonly Operand[]): string {
+  const texts = operands.map((operand) => storable(String(operand)));
+  const words = column.kind === 'text' ? texts.flatMap(wordsOf) : texts;
+  const name = columnSql(column);
+  if (words.length === 0) return not ? 'TRUE' : 'FALSE';
+  if (builder.dialect === 'postgres') {
+    const overlap = `${name} && ARRAY[${words.map((word) => builder.parameter(word)).join(', ')}]::text[]`;
+    return not ? `(${name} IS NULL OR NOT (${overlap}))` : `(${name} IS NOT NULL AND ${overlap})`;
+  }
+  const anyWord = `w.word IN (${words.map((word) => builder.parameter(word)).join(', ')})`;
+  const ofRow = `w.namespace_id = visibility.namespace_id AND w.slot = '${name}' AND w.run_id = visibility.run_id`;
+  return `(${not ? 'NOT ' : ''}EXISTS (SELECT 1 FROM visibility_words AS w WHERE ${ofRow} AND ${anyWord}))`;
+}
+
+function operandSql(builder: SqlBuilder, column: Column, operand: Operand): string {
+  if (typeof operand === 'string') return builder.parameter(storable(operand));
+  if (typeof operand !== 'boolean') return numberSql(builder, column, operand);
+  return builder.parameter(builder.dialect === 'sqlite' ? Number(operand) : operand);
+}
+
+/** No whole number, or beyond 64 bits: PostgreSQL would not take it for a bigint, nor SQLite for an INTEGER. */
+function numberSql(builder: SqlBuilder, { kind }: Column, operand: number | bigint): string {
+  const fits = typeof operand === 'bigint' ? BigInt.asIntN(64, operand) === operand : kind === 'double' || Number.isSafeInteger(operand);
+  if (fits) return builder.parameter(operand);
+  return builder.dialect === 'sqlite' ? builder.parameter(Number(operand)) : builder.parameter(operand, 'numeric');
+}

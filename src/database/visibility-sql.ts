@@ -1,0 +1,41 @@
+/**
+ * The statements of List and Count. The namespace is the first condition of each and the first column of every index.
+ *
+ * Rows go by (sort_ms, start_ms, run_id), all descending. A later page begins behind a row; the bound on sort_ms is written alone as well,
+ * for without it PostgreSQL walks the index from its beginning.
+ */
+import type { Condition } from '../visibility/condition.ts';
+import type { VisibilityCount, VisibilityKeyset, VisibilityList } from '../visibility/row.ts';
+import { conditionSql, isUuidText, SqlBuilder, type Dialect, type Sql } from './condition-sql.ts';
+
+/** `columns`: what is selected; `from`: the visibility table, perhaps with its schema or the index that is to be used. */
+export function listSql(dialect: Dialect, columns: string, from: string, { namespaceId, condition, after, max }: VisibilityList): Sql {
+  const builder = new SqlBuilder(dialect);
+  const where = whereSql(builder, namespaceId, condition, after);
+  const limit = builder.parameter(BigInt(max));
+  const text = `SELECT ${columns} FROM ${from} WHERE ${where} ORDER BY sort_ms DESC, start_ms DESC, run_id DESC LIMIT ${limit}`;
+  return { text, parameters: builder.parameters };
+}
+
+/** Columns `status` (when grouped by it) and `count`. */
+export function countSql(dialect: Dialect, from: string, { namespaceId, condition, byStatus }: VisibilityCount): Sql {
+  const builder = new SqlBuilder(dialect);
+  const where = whereSql(builder, namespaceId, condition, undefined);
+  const [status, groupBy] = byStatus ? ['status, ', ' GROUP BY status'] : ['', ''];
+  return { text: `SELECT ${status}count(*) AS count FROM ${from} WHERE ${where}${groupBy}`, parameters: builder.parameters };
+}
+
+function whereSql(builder: SqlBuilder, namespaceId: string, condition: Condition | undefined, after: VisibilityKeyset | undefined): string {
+  // Only what the database takes for an id can be the id of a row.
+  if (!isUuidText(namespaceId)) return 'FALSE';
+  const terms = [`namespace_id = ${builder.id(namespaceId)}`];
+  if (after !== undefined) terms.push(behindSql(builder, after));
+  if (condition !== undefined) terms.push(conditionSql(builder, condition));
+  return terms.join(' AND ');
+}
+
+function behindSql(builder: SqlBuilder, { sortMs, startTimeMs, runId }: VisibilityKeyset): string {
+  const bound = builder.parameter(sortMs);
+  const keyset = [builder.parameter(sortMs), builder.parameter(startTimeMs), builder.id(runId)];
+  return `sort_ms <= ${bound} AND (sort_ms, start_ms, run_id) < (${keyset.join(', ')})`;
+}

@@ -1,0 +1,64 @@
+/**
+ * The columns of a visibility row, by the names that queries use: those of every run, and those of predefined attributes. The attributes of
+ * a namespace stand in slots.
+ *
+ * What is one text in a query may be another thing in a row: ExecutionStatus is a Keyword there and a number here, ExecutionDuration
+ * nanoseconds there and milliseconds here.
+ */
+import type { Column, ColumnKind } from './condition.ts';
+
+/** By `temporal.api.enums.v1.IndexedValueType`. */
+export const columnKinds: ReadonlyMap<number, ColumnKind> = new Map([
+  [1, 'text'],
+  [2, 'keyword'],
+  [3, 'int'],
+  [4, 'double'],
+  [5, 'bool'],
+  [6, 'datetime'],
+  [7, 'keywordList'],
+]);
+
+const column = (name: string, kind: ColumnKind): readonly [string, Column] => [name, { name, kind }];
+
+/** Every run has them; nobody can set them. */
+export const systemColumns: ReadonlyMap<string, Column> = new Map([
+  column('WorkflowId', 'keyword'),
+  column('RunId', 'keyword'),
+  column('WorkflowType', 'keyword'),
+  column('TaskQueue', 'keyword'),
+  column('StartTime', 'datetime'),
+  column('ExecutionTime', 'datetime'),
+  column('CloseTime', 'datetime'),
+  /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
+  column('ExecutionStatus', 'int'),
+  /** Milliseconds. */
+  column('ExecutionDuration', 'int'),
+  column('HistoryLength', 'int'),
+  column('HistorySizeBytes', 'int'),
+  column('StateTransitionCount', 'int'),
+  column('ParentWorkflowId', 'keyword'),
+  column('ParentRunId', 'keyword'),
+  column('RootWorkflowId', 'keyword'),
+  column('RootRunId', 'keyword'),
+]);
+
+/** There without being added; SDKs and features set them. */
+export const predefinedColumns: ReadonlyMap<string, Column> = new Map([
+  column('TemporalChangeVersion', 'keywordList'),
+  column('BinaryChecksums', 'keywordList'),
+  column('BuildIds', 'keywordList'),
+  column('BatcherNamespace', 'keyword'),
+  column('BatcherUser', 'keyword'),
+  column('TemporalScheduledStartTime', 'datetime'),
+  column('TemporalScheduledById', 'keyword'),
+  column('TemporalSchedulePaused', 'bool'),
+  column('TemporalNamespaceDivision', 'keyword'),
+  column('TemporalPauseInfo', 'keywordList'),
+  column('TemporalReportedProblems', 'keywordList'),
+  column('TemporalWorkerDeployment', 'keyword'),
+  column('TemporalWorkerDeploymentVersion', 'keyword'),
+  column('TemporalWorkflowVersioningBehavior', 'keyword'),
+  column('TemporalUsedWorkerDeploymentVersions', 'keywordList'),
+  column('TemporalExternalPayloadCount', 'int'),
+  column('TemporalExternalPayloadSizeBytes', 'int'),
+]);

@@ -1,0 +1,322 @@
+/**
+ * The grammar of a query, which is that of a MySQL SELECT behind its FROM: what Temporal's server parses before it refuses most of it. So
+ * it is all parsed here too, or a query that asks for too much would be called malformed.
+ *
+ *     query   = [ expression ] [ GROUP BY … ] [ HAVING … ] [ ORDER BY … ] [ LIMIT … ] [ ; ]
+ *     or > and > not > comparison, IN, BETWEEN, LIKE, STARTS_WITH, IS > | > & > << >> > + - > * / DIV % MOD > ^ > unary
+ *
+ * Recursion is bounded by the nesting that Temporal allows; whatever repeats is a loop.
+ */
+import { invalid } from './invalid-query.ts';
+import { Lexer, type Token } from './lexer.ts';
+import type { QuerySyntax, Syntax } from './syntax.ts';
+
+/** Parentheses, NOTs and signs inside each other. */
+const nestingMax = 200;
+
+const comparisons = new Set(['=', '<', '>', '<=', '>=', '!=', '<=>']);
+const suffixes = new Set(['null', 'true', 'false']);
+/** By precedence, the loosest first; all bind to the left. */
+const binaryLevels: readonly ReadonlySet<string>[] = [
+  new Set(['|']),
+  new Set(['&']),
+  new Set(['<<', '>>']),
+  new Set(['+', '-']),
+  new Set(['*', '/', '%', 'div', 'mod']),
+  new Set(['^']),
+];
+const signs = new Set(['+', '-', '~', '!', 'binary']);
+const callKeywords = new Set(['left', 'right', 'if', 'database', 'mod', 'replace', 'substr', 'substring']);
+const clockKeywords = new Set([
+  'current_timestamp',
+  'current_date',
+  'current_time',
+  'utc_timestamp',
+  'utc_time',
+  'utc_date',
+  'localtime',
+  'localtimestamp',
+]);
+
+export function parseSyntax(text: string): QuerySyntax {
+  const lower = text.slice(0, 8).toLowerCase();
+  const conditionless = text === '' || lower === 'order by' || lower === 'group by';
+  return new Parser(`select * from table1 ${conditionless ? '' : 'where '}${text}`).query();
+}
+
+class Parser {
+  readonly #lexer: Lexer;
+  #token: Token;
+  #nesting = 0;
+
+  constructor(text: string) {
+    this.#lexer = new Lexer(text);
+    this.#token = this.#lexer.next();
+    while (this.#token.text !== 'table1') this.#advance();
+    this.#advance();
+  }
+
+  query(): QuerySyntax {
+    const where = this.#takeKeyword('where') ? this.#expression() : undefined;
+    const groupBy = this.#takeBy('group') ? this.#list(() => this.#expression()) : [];
+    const having = this.#takeKeyword('having');
+    if (having) this.#expression();
+    const orderBy = this.#takeBy('order') ? this.#list(() => this.#order()) : [];
+    const limit = this.#takeKeyword('limit');
+    if (limit) this.#limit();
+    this.#takeOperator(';');
+    if (this.#token.kind !== 'end') throw this.#unexpected();
+    return { where, groupBy, having, orderBy, limit };
+  }
+
+  #order(): Syntax {
+    const by = this.#expression();
+    if (!this.#takeKeyword('asc')) this.#takeKeyword('desc');
+    return by;
+  }
+
+  #limit(): void {
+    this.#expression();
+    const isOffset = this.#token.kind === 'name' && this.#token.text.toLowerCase() === 'offset';
+    if (!isOffset && !this.#isOperator(',')) return;
+    this.#advance();
+    this.#expression();
+  }
+
+  #expression(): Syntax {
+    return this.#chain('or', '||', () => this.#chain('and', '&&', () => this.#negation()));
+  }
+
+  #chain(kind: 'and' | 'or', operator: string, term: () => Syntax): Syntax {
+    const first = term();
+    const terms = [first];
+    while (this.#takeKeyword(kind) || this.#takeOperator(operator)) terms.push(term());
+    return terms.length === 1 ? first : { kind, terms };
+  }
+
+  #negation(): Syntax {
+    if (!this.#isKeyword('not')) return this.#condition();
+    return this.#nested(() => ({ kind: 'not', operand: this.#negation() }));
+  }
+
+  #condition(): Syntax {
+    let condition = this.#isKeyword('exists') ? this.#exists() : this.#comparison(this.#value());
+    while (this.#takeKeyword('is')) condition = { kind: 'is', suffix: this.#suffix(), operand: condition };
+    return condition;
+  }
+
+  #exists(): Syntax {
+    this.#advance();
+    this.#expectOperator('(');
+    if (!this.#isKeyword('select')) throw this.#unexpected();
+    this.#skipToClosing();
+    return { kind: 'exists' };
+  }
+
+  #suffix(): string {
+    const not = this.#takeKeyword('not') ? 'not ' : '';
+    if (this.#token.kind !== 'keyword' || !suffixes.has(this.#token.text)) throw this.#unexpected();
+    return not + this.#advance().text;
+  }
+
+  #comparison(left: Syntax): Syntax {
+    if (this.#token.kind === 'operator' && comparisons.has(this.#token.text)) {
+      const operator = this.#advance().text;
+      return { kind: 'comparison', operator, left, right: this.#value() };
+    }
+    const not = this.#takeKeyword('not');
+    if (this.#takeKeyword('between')) return this.#range(left, not);
+    const operator = ['in', 'like', 'regexp', 'starts_with'].find((name) => this.#takeKeyword(name));
+    if (operator === undefined) {
+      if (not) throw this.#unexpected();
+      return left;
+    }
+    const right = operator === 'in' ? this.#set() : this.#value();
+    if (operator === 'like' && this.#takeKeyword('escape')) this.#value();
+    return { kind: 'comparison', operator: not ? `not ${operator}` : operator, left, right };
+  }
+
+  #range(left: Syntax, not: boolean): Syntax {
+    const low = this.#value();
+    if (!this.#takeKeyword('and') && !this.#takeOperator('&&')) throw this.#unexpected();
+    return { kind: 'range', not, left, low, high: this.#value() };
+  }
+
+  /** Behind IN. */
+  #set(): Syntax {
+    if (this.#token.kind === 'listParameter') return this.#listParameter();
+    if (!this.#isOperator('(')) throw this.#unexpected();
+    const items = this.#parenthesised();
+    return items === undefined ? { kind: 'subquery' } : { kind: 'tuple', items };
+  }
+
+  #listParameter(): Syntax {
+    this.#advance();
+    return { kind: 'listParameter' };
+  }
+
+  #value(level = 0): Syntax {
+    const operators = binaryLevels[level];
+    if (operators === undefined) return this.#operand();
+    let left = this.#value(level + 1);
+    while ((this.#token.kind === 'operator' || this.#token.kind === 'keyword') && operators.has(this.#token.text)) {
+      const operator = this.#advance().text;
+      left = { kind: 'binary', operator, left, right: this.#value(level + 1) };
+    }
+    return left;
+  }
+
+  #operand(): Syntax {
+    const { kind, text } = this.#token;
+    switch (kind) {
+      case 'string':
+      case 'integer':
+      case 'float':
+      case 'hexNumber':
+      case 'hex':
+      case 'bits':
+      case 'parameter':
+        this.#advance();
+        return { kind: 'literal', type: kind, text };
+      case 'name':
+        return this.#name();
+      case 'keyword':
+        return this.#keywordOperand(text);
+      case 'operator':
+        if (text === '(') return this.#parenthesis();
+        if (signs.has(text)) return this.#sign(text);
+        throw this.#unexpected();
+      case 'end':
+      case 'error':
+      case 'stranger':
+      case 'listParameter':
+        throw this.#unexpected();
+    }
+  }
+
+  #keywordOperand(text: string): Syntax {
+    if (text === 'binary') return this.#sign('binary ');
+    if (text === 'null' || text === 'true' || text === 'false') {
+      this.#advance();
+      return text === 'null' ? { kind: 'null' } : { kind: 'boolean', value: text === 'true' };
+    }
+    if (!callKeywords.has(text) && !clockKeywords.has(text)) throw this.#unexpected();
+    this.#advance();
+    if (callKeywords.has(text) && !this.#isOperator('(')) throw this.#unexpected();
+    if (this.#takeOperator('(')) this.#skipToClosing();
+    return { kind: 'call', name: text };
+  }
+
+  #name(): Syntax {
+    const parts = [this.#advance().text];
+    while (parts.length < 3 && this.#takeOperator('.')) {
+      if (this.#token.kind !== 'name' && this.#token.kind !== 'keyword') throw this.#unexpected();
+      parts.push(this.#advance().text);
+    }
+    if (!this.#takeOperator('(')) return { kind: 'name', parts };
+    this.#skipToClosing();
+    return { kind: 'call', name: parts.join('.') };
+  }
+
+  #sign(operator: string): Syntax {
+    return this.#nested(() => {
+      const operand = this.#operand();
+      if (operand.kind !== 'literal' || operand.type !== 'integer') return { kind: 'unary', operator, operand };
+      if (operator === '+') return operand;
+      if (operator !== '-') return { kind: 'unary', operator, operand };
+      const text = operand.text.startsWith('-') ? operand.text.slice(1) : `-${operand.text}`;
+      return { ...operand, text };
+    });
+  }
+
+  #parenthesis(): Syntax {
+    const items = this.#parenthesised();
+    if (items === undefined) return { kind: 'subquery' };
+    const [inner] = items;
+    return items.length === 1 && inner !== undefined ? { kind: 'parenthesis', inner } : { kind: 'tuple', items };
+  }
+
+  /** undefined: a subquery. */
+  #parenthesised(): readonly Syntax[] | undefined {
+    return this.#nested(() => {
+      if (this.#isKeyword('select')) {
+        this.#skipToClosing();
+        return undefined;
+      }
+      const items = this.#list(() => this.#expression());
+      this.#expectOperator(')');
+      return items;
+    });
+  }
+
+  #list(item: () => Syntax): readonly Syntax[] {
+    const items = [item()];
+    while (this.#takeOperator(',')) items.push(item());
+    return items;
+  }
+
+  /** Behind an opening parenthesis, to what stands behind its closing one: nothing in between is ever used. */
+  #skipToClosing(): void {
+    for (let open = 1; open > 0; this.#advance()) {
+      const { kind } = this.#token;
+      if (kind === 'end' || kind === 'error' || kind === 'stranger') throw this.#unexpected();
+      if (this.#isOperator('(')) open++;
+      if (this.#isOperator(')')) open--;
+    }
+  }
+
+  /** Takes the token that begins what is nested. */
+  #nested<Result>(inner: () => Result): Result {
+    this.#nesting++;
+    if (this.#nesting === nestingMax) throw this.#failed('max nesting level reached', this.#token);
+    this.#advance();
+    const result = inner();
+    this.#nesting--;
+    return result;
+  }
+
+  #takeBy(first: 'group' | 'order'): boolean {
+    if (!this.#takeKeyword(first)) return false;
+    if (!this.#takeKeyword('by')) throw this.#unexpected();
+    return true;
+  }
+
+  #expectOperator(text: string): void {
+    if (!this.#takeOperator(text)) throw this.#unexpected();
+  }
+
+  #takeKeyword(text: string): boolean {
+    if (!this.#isKeyword(text)) return false;
+    this.#advance();
+    return true;
+  }
+
+  #takeOperator(text: string): boolean {
+    if (!this.#isOperator(text)) return false;
+    this.#advance();
+    return true;
+  }
+
+  #isKeyword(text: string): boolean {
+    return this.#token.kind === 'keyword' && this.#token.text === text;
+  }
+
+  #isOperator(text: string): boolean {
+    return this.#token.kind === 'operator' && this.#token.text === text;
+  }
+
+  #advance(): Token {
+    const taken = this.#token;
+    this.#token = this.#lexer.next();
+    return taken;
+  }
+
+  #unexpected(): Error {
+    return this.#failed('syntax error', this.#token);
+  }
+
+  #failed(what: string, token: Token): Error {
+    const near = token.kind === 'operator' || token.text === '' ? '' : ` near '${token.text}'`;
+    return invalid('malformed', `${what} at position ${this.#lexer.position(token)}${near}`);
+  }
+}

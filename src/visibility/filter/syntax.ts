@@ -1,0 +1,61 @@
+/** What a query says, before anybody knows what its names mean. */
+
+export type Literal = {
+  readonly kind: 'literal';
+  readonly type: 'string' | 'integer' | 'float' | 'hexNumber' | 'hex' | 'bits' | 'parameter';
+  /** Of a string, its content; of an integer, with its sign. */
+  readonly text: string;
+};
+
+export type Syntax =
+  | Literal
+  | { readonly kind: 'null' }
+  | { readonly kind: 'boolean'; readonly value: boolean }
+  /** With its qualifiers: `a.b` is one name with a dot. */
+  | { readonly kind: 'name'; readonly parts: readonly string[] }
+  | { readonly kind: 'parenthesis'; readonly inner: Syntax }
+  | { readonly kind: 'tuple'; readonly items: readonly Syntax[] }
+  | { readonly kind: 'unary'; readonly operator: string; readonly operand: Syntax }
+  | { readonly kind: 'binary'; readonly operator: string; readonly left: Syntax; readonly right: Syntax }
+  | { readonly kind: 'call'; readonly name: string }
+  | { readonly kind: 'listParameter' | 'subquery' | 'exists' }
+  | { readonly kind: 'and' | 'or'; readonly terms: readonly Syntax[] }
+  | { readonly kind: 'not'; readonly operand: Syntax }
+  | { readonly kind: 'comparison'; readonly operator: string; readonly left: Syntax; readonly right: Syntax }
+  | { readonly kind: 'range'; readonly not: boolean; readonly left: Syntax; readonly low: Syntax; readonly high: Syntax }
+  /** `suffix`: `null`, `not null`, `true` … */
+  | { readonly kind: 'is'; readonly suffix: string; readonly operand: Syntax };
+
+export type QuerySyntax = {
+  readonly where: Syntax | undefined;
+  readonly groupBy: readonly Syntax[];
+  readonly having: boolean;
+  readonly orderBy: readonly Syntax[];
+  readonly limit: boolean;
+};
+
+/** How Temporal's messages call it: its parser's types. */
+const typeNames: Readonly<Record<Syntax['kind'], string>> = {
+  literal: '*sqlparser.SQLVal',
+  null: '*sqlparser.NullVal',
+  boolean: 'sqlparser.BoolVal',
+  name: '*sqlparser.ColName',
+  parenthesis: '*sqlparser.ParenExpr',
+  tuple: 'sqlparser.ValTuple',
+  unary: '*sqlparser.UnaryExpr',
+  binary: '*sqlparser.BinaryExpr',
+  call: '*sqlparser.FuncExpr',
+  listParameter: 'sqlparser.ListArg',
+  subquery: '*sqlparser.Subquery',
+  exists: '*sqlparser.ExistsExpr',
+  and: '*sqlparser.AndExpr',
+  or: '*sqlparser.OrExpr',
+  not: '*sqlparser.NotExpr',
+  comparison: '*sqlparser.ComparisonExpr',
+  range: '*sqlparser.RangeCond',
+  is: '*sqlparser.IsExpr',
+};
+
+export function typeName({ kind }: Syntax): string {
+  return typeNames[kind];
+}
