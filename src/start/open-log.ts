@@ -6,6 +6,8 @@ import type { Concern } from '../actors/ownership/census.ts';
 import type { Log } from '../actors/log.ts';
 import type { KafkaOptions } from '../config/kafka-options.ts';
 import type { LogOptions, ServerOptions } from '../config/server-options.ts';
+import type * as embeddedLog from '../topics/embedded/embedded-log.ts';
+import type * as kafkaLog from '../topics/kafka/kafka-log.ts';
 
 export type OpenLog = {
   readonly log: Log;
@@ -19,8 +21,8 @@ export type OpenLog = {
   readonly watch: (onLook: (concerns: readonly Concern[]) => void) => () => void;
 };
 
-type OpenKafkaLog = (typeof import('../topics/kafka/kafka-log.ts'))['openKafkaLog'];
-type OpenEmbeddedLog = (typeof import('../topics/embedded/embedded-log.ts'))['openEmbeddedLog'];
+type OpenKafkaLog = (typeof kafkaLog)['openKafkaLog'];
+type OpenEmbeddedLog = (typeof embeddedLog)['openEmbeddedLog'];
 type Options = Pick<ServerOptions, 'log' | 'historyShards' | 'matchingPartitions' | 'logger' | 'topicWatchIntervalMs'>;
 
 /** The embedded log is one server's own: nobody else's topics are beside them. */
