@@ -6,7 +6,7 @@
  *                                                    src/history/generated/public-api.ts     what the core knows of events,
  *                                                    src/history/generated/enums.ts          and of enumerations
  *   … and proto/temporal/server/api/adminservice ->  src/wire/generated/declared-methods.ts  what the services of a frontend have, built or not
- *   proto/perdure/**                             ->  src/wire/generated/{journal,peer,token}/** codecs of our own messages
+ *   proto/perdure/**                             ->  src/wire/generated/{journal,peer,state,token}/** codecs of our own messages
  *   proto/temporal/server/api/**                 ->  src/wire/generated/services.{js,d.ts}   MatchingService, AdminService; protobufjs
  *
  * Runs after every install (`prepare`), so it uses installed packages and nothing else.

@@ -1,0 +1,26 @@
+/** State of a history shard as the bytes of a checkpoint's rows: `perdure.state.v1`, each behind its format and its checksum. */
+import type { StateWire } from '../../history/checkpoint/state-wire.ts';
+import * as state from '../../wire/generated/state/history.ts';
+import { ownLimits } from '../../wire/wire-limits.ts';
+import { decodeChecked, encodeChecked } from './state/checked-bytes.ts';
+import { asideFromMessage, runFromMessage, runToMessage } from './state/run-message.ts';
+import { taskFromMessage, taskToMessage } from './state/task-message.ts';
+
+/** Decoding throws DatabaseError `corrupt`, and nothing else. */
+export const stateCodec: StateWire = {
+  encodeRun: (run, aside) => encodeChecked(state.writeRun, runToMessage(run, aside)),
+
+  decodeRun: (bytes) =>
+    decodeChecked(bytes, 'run', (body) => {
+      const message = state.decodeRun(body, ownLimits);
+      return { run: runFromMessage(message), aside: asideFromMessage(message) };
+    }),
+
+  encodeTask: (task) => encodeChecked(state.writePendingTask, taskToMessage(task)),
+
+  decodeTask: (bytes) => decodeChecked(bytes, 'task', (body) => taskFromMessage(state.decodePendingTask(body, ownLimits))),
+
+  encodeCounters: (counters) => encodeChecked(state.writeShardCounters, counters),
+
+  decodeCounters: (bytes) => decodeChecked(bytes, 'set of counters', (body) => state.decodeShardCounters(body, ownLimits)),
+};

@@ -1,0 +1,181 @@
+/** A run of the core as `perdure.state.v1.Run`, and back. The message has the core's properties; what differs is said here. */
+import { LogError } from '../../../actors/log.ts';
+import type { ParentLink, RunKey, StickyAttributes } from '../../../history/commands.ts';
+import { Pending } from '../../../history/pending.ts';
+import type {
+  Activity,
+  Archetype,
+  AsideRun,
+  Child,
+  ExternalRequest,
+  RequestIdEntry,
+  Run,
+  RunStart,
+  RunView,
+  UserTimer,
+  WorkflowTask,
+} from '../../../history/state.ts';
+import * as state from '../../../wire/generated/state/history.ts';
+import { decodeEvent, encodeEvent } from '../event-codec.ts';
+import { asCore, type Complete, type NumberOf, wordOf } from './as-core.ts';
+
+export function runToMessage(run: RunView, aside: AsideRun | undefined): state.Run {
+  return {
+    key: run.key,
+    namespace: run.namespace,
+    start: startToMessage(run),
+    status: run.status,
+    closeTimeMs: run.closeTimeMs,
+    successorRunId: run.successorRunId,
+    retentionMs: run.retentionMs,
+    nextEventId: run.nextEventId,
+    historySizeBytes: run.historySizeBytes,
+    stateTransitionCount: run.stateTransitionCount,
+    previousStartedEventId: run.previousStartedEventId,
+    workflowTask: run.workflowTask && workflowTaskToMessage(run.workflowTask),
+    workflowTaskAttempt: run.workflowTaskAttempt,
+    workflowTaskStamp: run.workflowTaskStamp,
+    closeAttempted: run.closeAttempted,
+    sticky: run.sticky,
+    cancelRequested: run.cancelRequested,
+    memo: run.memo,
+    searchAttributes: run.searchAttributes,
+    signalCount: run.signalCount,
+    requestIds: run.requestIds,
+    buffered: run.buffered.map(encodeEvent),
+    bufferedBytes: run.bufferedBytes,
+    timeoutTaskId: run.timeoutTaskId,
+    backoffTaskId: run.backoffTaskId,
+    retentionTaskId: run.retentionTaskId,
+    signalRequestIds: listOf(run.signalRequestIds),
+    activities: listOf(run.activities),
+    attemptBytes: run.attemptBytes,
+    activityIds: activityIdsToMessage(run.activityIds),
+    timers: listOf(run.timers),
+    children: listOf(run.children),
+    externalSignals: listOf(run.externalSignals),
+    externalCancels: listOf(run.externalCancels),
+    aside,
+  };
+}
+
+/**
+ * Throws on a number that no program has written. Properties stand in the order of `newRun`, so that runs which were read look the same to
+ * the engine as those that were begun.
+ */
+export function runFromMessage(message: state.Run): Complete<Run> {
+  return {
+    key: asCore<RunKey>(message.key),
+    namespace: message.namespace,
+    start: startFromMessage(message),
+    status: message.status,
+    closeTimeMs: message.closeTimeMs,
+    successorRunId: message.successorRunId,
+    retentionMs: message.retentionMs,
+    nextEventId: message.nextEventId,
+    historySizeBytes: message.historySizeBytes,
+    stateTransitionCount: message.stateTransitionCount,
+    previousStartedEventId: message.previousStartedEventId,
+    workflowTask: message.workflowTask && workflowTaskFromMessage(message.workflowTask),
+    workflowTaskAttempt: message.workflowTaskAttempt,
+    workflowTaskStamp: message.workflowTaskStamp,
+    closeAttempted: message.closeAttempted,
+    sticky: message.sticky && asCore<StickyAttributes>(message.sticky),
+    cancelRequested: message.cancelRequested,
+    memo: message.memo,
+    searchAttributes: message.searchAttributes,
+    signalCount: message.signalCount,
+    requestIds: message.requestIds.map(asCore<RequestIdEntry>),
+    buffered: message.buffered.map(decodeEvent),
+    bufferedBytes: message.bufferedBytes,
+    timeoutTaskId: message.timeoutTaskId,
+    backoffTaskId: message.backoffTaskId,
+    retentionTaskId: message.retentionTaskId,
+    signalRequestIds: pendingOf<string, RequestIdEntry>(message.signalRequestIds, ({ requestId }) => requestId),
+    activities: pendingOf<number, Activity>(message.activities, ({ scheduledEventId }) => scheduledEventId),
+    attemptBytes: message.attemptBytes,
+    activityIds: activityIdsFromMessage(message.activityIds),
+    timers: pendingOf<string, UserTimer>(message.timers, ({ timerId }) => timerId),
+    children: pendingOf<number, Child>(message.children, ({ initiatedEventId }) => initiatedEventId),
+    externalSignals: pendingOf<number, ExternalRequest>(message.externalSignals, ({ initiatedEventId }) => initiatedEventId),
+    externalCancels: pendingOf<number, ExternalRequest>(message.externalCancels, ({ initiatedEventId }) => initiatedEventId),
+  };
+}
+
+export function asideFromMessage({ aside }: state.Run): AsideRun | undefined {
+  return aside && asCore<AsideRun>(aside);
+}
+
+// ── Start ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const archetypes: NumberOf<Archetype> = { workflow: state.Archetype.WORKFLOW };
+
+function startToMessage({ key, start }: RunView): state.RunStart {
+  const isRoot = start.root.runId === key.runId && start.root.workflowId === key.workflowId;
+  return {
+    ...start,
+    archetype: archetypes[start.archetype],
+    firstRunId: start.firstRunId === key.runId ? undefined : start.firstRunId,
+    originalRunId: start.originalRunId === key.runId ? undefined : start.originalRunId,
+    root: isRoot ? undefined : start.root,
+  };
+}
+
+function startFromMessage({ key, start }: state.Run): RunStart {
+  const { workflowId, runId } = key;
+  const archetype = wordOf(archetypes, start.archetype);
+  if (archetype === undefined) throw new LogError('corrupt', `the run has the unknown archetype ${start.archetype}`);
+  return asCore<RunStart>({
+    ...start,
+    archetype,
+    firstRunId: start.firstRunId ?? runId,
+    originalRunId: start.originalRunId ?? runId,
+    parent: start.parent && asCore<ParentLink>(start.parent),
+    root: start.root ?? { workflowId, runId },
+  });
+}
+
+// ── Workflow task ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const workflowTaskKinds: NumberOf<WorkflowTask['kind']> = {
+  normal: state.WorkflowTaskKind.NORMAL,
+  transient: state.WorkflowTaskKind.TRANSIENT,
+  speculative: state.WorkflowTaskKind.SPECULATIVE,
+};
+
+function workflowTaskToMessage(task: WorkflowTask): state.WorkflowTask {
+  return { ...task, kind: workflowTaskKinds[task.kind] };
+}
+
+function workflowTaskFromMessage(message: state.WorkflowTask): WorkflowTask {
+  const kind = wordOf(workflowTaskKinds, message.kind);
+  if (kind === undefined) throw new LogError('corrupt', `the run has a workflow task of the unknown kind ${message.kind}`);
+  return asCore<WorkflowTask>({ ...message, kind });
+}
+
+// ── Sets ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+//
+// In the order in which their entries came, which is the order in which decisions go through them. The values know their keys.
+
+const nothing: readonly never[] = [];
+
+function listOf<Value>(set: { readonly size: number; values(): Iterable<Value> }): readonly Value[] {
+  return set.size === 0 ? nothing : [...set.values()];
+}
+
+function pendingOf<Key, Value extends object>(messages: readonly Complete<Value>[], keyOf: (value: Value) => Key): Pending<Key, Value> {
+  const set = new Pending<Key, Value>();
+  for (const message of messages) set.set(keyOf(message), message);
+  return set;
+}
+
+function activityIdsToMessage(ids: RunView['activityIds']): readonly state.ActivityId[] {
+  if (ids.size === 0) return nothing;
+  return Array.from(ids.entries(), ([activityId, { scheduledEventId }]) => ({ activityId, scheduledEventId }));
+}
+
+function activityIdsFromMessage(messages: readonly state.ActivityId[]): Run['activityIds'] {
+  const ids: Run['activityIds'] = new Pending();
+  for (const { activityId, scheduledEventId } of messages) ids.set(activityId, { scheduledEventId });
+  return ids;
+}

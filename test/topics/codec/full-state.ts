@@ -1,0 +1,272 @@
+/** A run in which nothing has the value that it begins with, and a task of every kind: what the golden rows hold (state-codec.test.ts). */
+import type { HistoryEvent } from '../../../src/history/events.ts';
+import { Pending } from '../../../src/history/pending.ts';
+import type { Activity, AsideRun, Child, ExternalRequest, Run, UserTimer } from '../../../src/history/state.ts';
+import type { PendingTask } from '../../../src/history/tasks.ts';
+import { bytes } from '../../history/shard-under-test.ts';
+
+const key = { namespaceId: 'ns-id', workflowId: 'wf', runId: 'run' };
+const taskQueue = { name: 'queue', kind: 1, normalName: 'normal' };
+const timeMs = 1_700_000_000_000;
+const retryPolicy = {
+  initialIntervalMs: 1_000,
+  backoffCoefficient: 1.5,
+  maximumIntervalMs: 60_000,
+  maximumAttempts: 7,
+  nonRetryableErrorTypes: ['Fatal', 'Bad'],
+};
+
+const signaled: HistoryEvent = {
+  type: 'workflowExecutionSignaled',
+  eventId: 0,
+  eventTimeMs: timeMs + 8,
+  version: 3,
+  taskId: 4,
+  workerMayIgnore: true,
+  userMetadata: bytes('signal metadata'),
+  links: [bytes('signal link')],
+  eventGroupMarkers: [bytes('marker')],
+  attributes: {
+    signalName: 'signal',
+    input: bytes('signal input'),
+    identity: 'client',
+    header: bytes('signal header'),
+    skipGenerateWorkflowTask: true,
+    externalWorkflowExecution: { workflowId: 'sender', runId: 'sender-run' },
+    requestId: 'buffered-request',
+  },
+};
+
+export function fullActivity(scheduledEventId: number, activityId: string, input = bytes('activity input')): Activity {
+  return {
+    scheduledEventId,
+    activityId,
+    attributes: {
+      activityId,
+      activityType: { name: 'Activity' },
+      taskQueue,
+      header: bytes('activity header'),
+      input,
+      scheduleToCloseTimeoutMs: 40_000,
+      scheduleToStartTimeoutMs: 30_000,
+      startToCloseTimeoutMs: 20_000,
+      heartbeatTimeoutMs: 10_000,
+      workflowTaskCompletedEventId: 4,
+      retryPolicy,
+      useWorkflowBuildId: true,
+      priority: bytes('activity priority'),
+    },
+    firstScheduledTimeMs: timeMs + 20,
+    scheduledTimeMs: timeMs + 21,
+    attempt: 3,
+    stamp: 5,
+    inBackoff: true,
+    startedTimeMs: timeMs + 22,
+    requestId: 'activity-request',
+    identity: 'activity worker',
+    workerVersion: bytes('worker version'),
+    heartbeatDetails: bytes('heartbeat'),
+    heartbeatTimeMs: timeMs + 23,
+    cancelRequestedEventId: 9,
+    lastFailure: bytes('failure'),
+    lastWorkerIdentity: 'last worker',
+    lastStartedTimeMs: timeMs + 24,
+    lastAttemptCompleteTimeMs: timeMs + 25,
+    retryIntervalMs: 1_500,
+    dispatchTaskId: 26,
+    timerTaskId: 27,
+  };
+}
+
+const timer: UserTimer = { timerId: 'timer', startedEventId: 6, fireTimeMs: timeMs + 60_000, taskId: 28 };
+
+const child: Child = {
+  initiatedEventId: 7,
+  attributes: {
+    namespace: 'ns',
+    workflowId: 'child',
+    workflowType: { name: 'ChildType' },
+    taskQueue,
+    input: bytes('child input'),
+    workflowExecutionTimeoutMs: 300_000,
+    workflowRunTimeoutMs: 200_000,
+    workflowTaskTimeoutMs: 10_000,
+    parentClosePolicy: 3,
+    control: 'control',
+    workflowTaskCompletedEventId: 4,
+    workflowIdReusePolicy: 2,
+    retryPolicy,
+    cronSchedule: '@daily',
+    header: bytes('child header'),
+    memo: bytes('child memo'),
+    searchAttributes: bytes('child attributes'),
+    namespaceId: 'ns-id',
+    inheritBuildId: true,
+    priority: bytes('child priority'),
+    timeSkippingConfig: bytes('skipping'),
+    timeSkippingStatePropagation: bytes('propagation'),
+    versioningOverride: bytes('override'),
+  },
+  userMetadata: bytes('child metadata'),
+  runId: 'child-run',
+  startedEventId: 11,
+  taskId: 29,
+};
+
+function externalRequest(initiatedEventId: number): ExternalRequest {
+  return {
+    initiatedEventId,
+    namespace: 'ns',
+    namespaceId: 'ns-id',
+    workflowExecution: { workflowId: 'other', runId: 'other-run' },
+    childWorkflowOnly: true,
+    control: 'control',
+    reason: 'reason',
+    signalName: 'external',
+    input: bytes('external input'),
+    header: bytes('external header'),
+    workflowTaskCompletedEventId: 4,
+    taskId: 30,
+  };
+}
+
+export function fullRun(): Run {
+  const activities: Run['activities'] = new Pending();
+  const activityIds: Run['activityIds'] = new Pending();
+  // Not in the order of their ids: what is set again, or was buffered, keeps the order in which it came.
+  for (const [scheduledEventId, activityId] of [
+    [12, 'second'],
+    [5, 'first'],
+  ] as const) {
+    activities.set(scheduledEventId, fullActivity(scheduledEventId, activityId));
+    activityIds.set(activityId, { scheduledEventId });
+  }
+  return {
+    key,
+    namespace: 'ns',
+    start: {
+      archetype: 'workflow',
+      workflowType: 'Type',
+      taskQueue,
+      startTimeMs: timeMs,
+      executionTimeMs: timeMs + 1,
+      executionTimeoutMs: 900_000,
+      runTimeoutMs: 800_000,
+      taskTimeoutMs: 10_000,
+      runExpirationMs: timeMs + 800_001,
+      executionExpirationMs: timeMs + 900_001,
+      firstRunId: 'first-run',
+      originalRunId: 'original-run',
+      attempt: 2,
+      parent: {
+        namespaceId: 'parent-ns-id',
+        namespace: 'parent-ns',
+        workflowId: 'parent',
+        runId: 'parent-run',
+        initiatedEventId: 77,
+        rootWorkflowId: 'root',
+        rootRunId: 'root-run',
+      },
+      root: { workflowId: 'root', runId: 'root-run' },
+      userMetadata: bytes('metadata'),
+      priority: bytes('priority'),
+      links: [bytes('link'), bytes('another')],
+    },
+    status: 6,
+    closeTimeMs: timeMs + 2,
+    successorRunId: 'successor',
+    retentionMs: 86_400_000,
+    nextEventId: 15,
+    historySizeBytes: 2_345,
+    stateTransitionCount: 16,
+    previousStartedEventId: 3,
+    workflowTask: {
+      kind: 'transient',
+      scheduledEventId: 13,
+      stamp: 6,
+      attempt: 4,
+      scheduledTimeMs: timeMs + 3,
+      originalScheduledTimeMs: timeMs + 4,
+      taskQueue,
+      startToCloseTimeoutMs: 10_000,
+      startedEventId: 14,
+      startedTimeMs: timeMs + 5,
+      requestId: 'task-request',
+      identity: 'worker',
+      historySizeBytes: 2_222,
+      suggestContinueAsNewReasons: [1, 2],
+      dispatchTaskId: 31,
+      timeoutTaskId: 32,
+    },
+    workflowTaskAttempt: 4,
+    workflowTaskStamp: 6,
+    closeAttempted: true,
+    sticky: { taskQueue: { name: 'sticky', kind: 2, normalName: 'queue' }, scheduleToStartTimeoutMs: 5_000 },
+    cancelRequested: true,
+    memo: bytes('memo'),
+    searchAttributes: bytes('attributes'),
+    signalCount: 2,
+    requestIds: [
+      { requestId: 'start-request', eventId: 1, eventType: 1 },
+      { requestId: 'attached-request', eventId: 2, eventType: 55 },
+    ],
+    buffered: [signaled],
+    bufferedBytes: 123,
+    timeoutTaskId: 33,
+    backoffTaskId: 34,
+    retentionTaskId: 35,
+    signalRequestIds: pendingOf([{ requestId: 'signal-request', eventId: 8, eventType: 26 }], ({ requestId }) => requestId),
+    activities,
+    attemptBytes: 32,
+    activityIds,
+    timers: pendingOf([timer], ({ timerId }) => timerId),
+    children: pendingOf([child], ({ initiatedEventId }) => initiatedEventId),
+    externalSignals: pendingOf([externalRequest(9)], ({ initiatedEventId }) => initiatedEventId),
+    externalCancels: pendingOf([externalRequest(10)], ({ initiatedEventId }) => initiatedEventId),
+  };
+}
+
+export const aside: AsideRun = { failedCommand: 'fireTimer', reason: 'RangeError: planted', timeMs: timeMs + 6 };
+
+export function pendingOf<Key, Value extends object>(values: readonly Value[], keyOf: (value: Value) => Key): Pending<Key, Value> {
+  const set = new Pending<Key, Value>();
+  for (const value of values) set.set(keyOf(value), value);
+  return set;
+}
+
+const transfer = { taskId: 101, key, version: 2 };
+const worker = { ...transfer, scheduledEventId: 13, stamp: 6, taskQueue, scheduleToStartTimeoutMs: 5_000 };
+const target = { namespaceId: 'other-ns-id', workflowId: 'other', runId: 'other-run' };
+const timerTask = { taskId: 102, key, fireTimeMs: timeMs + 60_000 };
+const attempt = { ...timerTask, scheduledEventId: 5, stamp: 5 };
+
+/** Every kind, and each form that a kind has. */
+export const fullTasks: readonly PendingTask[] = [
+  { kind: 'workflowTask', ...worker },
+  { kind: 'activityTask', ...worker },
+  { kind: 'startChild', ...transfer, initiatedEventId: 7, target },
+  { kind: 'startChild', ...transfer, initiatedEventId: 7, target, parentClosePolicy: 2 },
+  { kind: 'scheduleChildFirstTask', ...transfer, child: target },
+  { kind: 'signalExternal', ...transfer, initiatedEventId: 9, target },
+  { kind: 'cancelExternal', ...transfer, initiatedEventId: 10, target },
+  { kind: 'notifyParent', ...transfer, outcome: { kind: 'completed', result: bytes('result') } },
+  { kind: 'notifyParent', ...transfer, outcome: { kind: 'completed', result: undefined } },
+  { kind: 'notifyParent', ...transfer, outcome: { kind: 'failed', failure: bytes('failure'), retryState: 5 } },
+  { kind: 'notifyParent', ...transfer, outcome: { kind: 'canceled', details: bytes('details') } },
+  { kind: 'notifyParent', ...transfer, outcome: { kind: 'timedOut', retryState: 3 } },
+  { kind: 'notifyParent', ...transfer, outcome: { kind: 'terminated' } },
+  { kind: 'closeChild', ...transfer, child: target, initiatedEventId: 7, policy: 1 },
+  { kind: 'closeChild', ...transfer, child: target, initiatedEventId: 7, policy: 3 },
+  { kind: 'userTimer', ...timerTask, timerId: 'timer', startedEventId: 6 },
+  { kind: 'activityTimeout', ...attempt, timeout: 'scheduleToStart' },
+  { kind: 'activityTimeout', ...attempt, timeout: 'scheduleToClose' },
+  { kind: 'activityTimeout', ...attempt, timeout: 'startToClose' },
+  { kind: 'activityTimeout', ...attempt, timeout: 'heartbeat' },
+  { kind: 'activityRetry', ...attempt },
+  { kind: 'workflowTaskTimeout', ...attempt, timeout: 'scheduleToStart' },
+  { kind: 'workflowTaskTimeout', ...attempt, timeout: 'startToClose' },
+  { kind: 'firstWorkflowTask', ...timerTask },
+  { kind: 'runTimeout', ...timerTask },
+  { kind: 'executionTimeout', ...timerTask },
+  { kind: 'retention', ...timerTask },
+];

@@ -1,0 +1,399 @@
+/**
+ * What is stored of a shard comes back exactly, or is refused: once a journal is trimmed, its rows are all that is left of it.
+ */
+import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { crc32 } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { DatabaseError } from '../../../src/actors/database.ts';
+import { canonicalText } from '../../../src/history/canonical.ts';
+import { evolve } from '../../../src/history/evolve.ts';
+import { Pending } from '../../../src/history/pending.ts';
+import { Shard } from '../../../src/history/shard.ts';
+import { executionKey, newRun, type Run } from '../../../src/history/state.ts';
+import type { HistoryRecord } from '../../../src/history/record.ts';
+import type { PendingTask } from '../../../src/history/tasks.ts';
+import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import { asCore } from '../../../src/topics/codec/state/as-core.ts';
+import { historyWire } from '../../../src/topics/codec/history-wire.ts';
+import * as state from '../../../src/wire/generated/state/history.ts';
+import { Program, programStep } from '../../history/random-program.ts';
+import { ShardUnderTest } from '../../history/shard-under-test.ts';
+import { aside, fullActivity, fullRun, fullTasks, pendingOf } from './full-state.ts';
+
+const corrupt = expect.objectContaining({ constructor: DatabaseError, code: 'corrupt' }) as unknown;
+
+// ── Random programs ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+test('random programs: a shard that stores and reads each changed run goes on as if it had not', () => {
+  fc.assert(
+    fc.property(fc.array(programStep, { minLength: 30, maxLength: 80, size: 'max' }), (steps) => {
+      const shard = new Shard();
+      const stored = new Shard();
+      for (const record of recordsOf(steps)) {
+        evolve(shard, record, historyWire);
+        evolve(stored, record, historyWire);
+        for (const runId of changedBy(record)) storeAndRead(stored, runId);
+        expect(canonicalText(stored), record.type).toBe(canonicalText(shard));
+      }
+    }),
+    { numRuns: 60 },
+  );
+}, 120_000);
+
+test('random programs: every pending task comes back', () => {
+  fc.assert(
+    fc.property(fc.array(programStep, { minLength: 30, maxLength: 80, size: 'max' }), (steps) => {
+      const shard = new Shard();
+      const seen = new Set<number>();
+      for (const record of recordsOf(steps)) {
+        evolve(shard, record, historyWire);
+        for (const task of [...shard.transfers.values(), ...shard.timers.values(), ...shard.tasksAside.values()]) {
+          if (!seen.has(task.taskId)) expectTaskBack(task);
+          seen.add(task.taskId);
+        }
+        const { taskIdLast } = shard;
+        expect(stateCodec.decodeCounters(stateCodec.encodeCounters({ taskIdLast }))).toEqual({ taskIdLast });
+      }
+    }),
+    { numRuns: 60 },
+  );
+}, 120_000);
+
+function recordsOf(steps: readonly (typeof programStep extends fc.Arbitrary<infer Step> ? Step : never)[]): readonly HistoryRecord[] {
+  const program = new Program(new ShardUnderTest({ retentionMsDefault: 3_600_000 }));
+  program.shard.checks = false;
+  for (const step of steps) program.run(step);
+  program.shard.pumpOutboxIfPossible();
+  return program.shard.records;
+}
+
+function changedBy({ runs, tasks }: HistoryRecord): ReadonlySet<string> {
+  return new Set([...runs.map(({ runId }) => runId), ...tasks.map(({ key }) => key.runId)]);
+}
+
+function storeAndRead(shard: Shard, runId: string): void {
+  const run = shard.runs.get(runId);
+  if (run === undefined) return;
+  const bytes = stateCodec.encodeRun(run, shard.aside.get(runId));
+  const read = stateCodec.decodeRun(bytes);
+  expect(stateCodec.encodeRun(read.run, read.aside)).toEqual(bytes);
+  const isCurrent = shard.currentRuns.get(executionKey(run.key.namespaceId, run.key.workflowId)) === run;
+  shard.installRun(read.run);
+  if (isCurrent) shard.installCurrentRun(read.run);
+  expect(read.aside).toEqual(shard.aside.get(runId));
+}
+
+function expectRunBack(run: Run): Uint8Array {
+  const bytes = stateCodec.encodeRun(run, undefined);
+  const read = stateCodec.decodeRun(bytes);
+  expect(read.aside).toBeUndefined();
+  expect(isDeepStrictEqual(plain(read.run), plain(run))).toBe(true);
+  return bytes;
+}
+
+/** For large values: quicker than their canonical text, and it sees the order of entries. */
+function plain(run: Run): object {
+  return Object.fromEntries(Object.entries(run).map(([name, value]) => [name, value instanceof Pending ? [...value.entries()] : value]));
+}
+
+function expectTaskBack(task: PendingTask): void {
+  expect(canonicalText(stateCodec.decodeTask(stateCodec.encodeTask(task)))).toBe(canonicalText(task));
+}
+
+// ── Values nobody sends on purpose ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** By the name of their property; all other numbers go to ±2^53. */
+const int32s = new Set(['status', 'kind', 'eventType', 'parentClosePolicy', 'workflowIdReusePolicy', 'maximumAttempts']);
+const mayBeAbsent = new Set([
+  ...['workflowTask', 'sticky', 'memo', 'searchAttributes', 'parent', 'userMetadata', 'priority', 'workerVersion', 'heartbeatDetails'],
+  ...['lastFailure', 'activityType', 'workflowType', 'header', 'input', 'retryPolicy', 'externalWorkflowExecution', 'versioningOverride'],
+]);
+/** Which value of a set is its key. */
+const keyNames: { readonly [Name in keyof Run as Run[Name] extends Pending<infer _Key, infer _Value> ? Name : never]: string } = {
+  signalRequestIds: 'requestId',
+  activities: 'scheduledEventId',
+  activityIds: '',
+  timers: 'timerId',
+  children: 'initiatedEventId',
+  externalSignals: 'initiatedEventId',
+  externalCancels: 'initiatedEventId',
+};
+
+const int32 = fc.oneof(fc.constantFrom(0, 1, -1, 2 ** 31 - 1, -(2 ** 31)), fc.integer());
+const safe = fc.oneof(fc.constantFrom(0, 1, -1, 2 ** 32, 2 ** 53 - 1, -(2 ** 53 - 1)), fc.maxSafeInteger());
+const text = fc.oneof(
+  fc.constantFrom('', '\0', 'a\0b', '__proto__', '\u{10ffff}\u0800\u007f\u0080', 'x'.repeat(127), 'x'.repeat(128), 'ä'.repeat(1_000)),
+  fc.string({ unit: 'binary' }),
+);
+const binary = fc.oneof(fc.constant(new Uint8Array(0)), fc.uint8Array({ maxLength: 200 }));
+
+/** The same structure with other values in it. */
+function varied(value: unknown, name: string, draw: fc.GeneratorValue): unknown {
+  if (mayBeAbsent.has(name) && draw(fc.integer, { min: 0, max: 3 }) === 0 && typeof value !== 'string') return undefined;
+  if (value instanceof Uint8Array) return draw(() => binary);
+  if (value instanceof Pending) return variedSet(value as Pending<unknown, object>, keyNames[name as keyof typeof keyNames], draw);
+  if (Array.isArray(value)) {
+    const items = draw(() => fc.shuffledSubarray(value as unknown[]));
+    return items.map((item) => (typeof item === 'number' ? draw(() => int32) : varied(item, '', draw)));
+  }
+  switch (typeof value) {
+    case 'number':
+      if (name === 'backoffCoefficient') return draw(() => fc.double());
+      return int32s.has(name) ? draw(() => int32) : draw(() => safe);
+    case 'string':
+      return ['archetype', 'type'].includes(name) || value === 'transient' ? value : draw(() => text);
+    case 'boolean':
+      return draw(fc.boolean);
+    case 'object':
+      if (value === null) return value;
+      return Object.fromEntries(Object.entries(value).map(([inner, of]) => [inner, varied(of, inner, draw)]));
+    default:
+      return value;
+  }
+}
+
+function variedSet(set: Pending<unknown, object>, keyName: string, draw: fc.GeneratorValue): Pending<unknown, object> {
+  const values = [...set.values()].map((item) => varied(item, '', draw) as Record<string, unknown>);
+  return pendingOf(
+    draw(() => fc.shuffledSubarray(values)),
+    (item) => (keyName === '' ? draw(() => text) : item[keyName]),
+  );
+}
+
+test('whatever values are in it, a run comes back', () => {
+  fc.assert(
+    fc.property(fc.gen(), (draw) => {
+      const run = varied(fullRun(), '', draw) as Run;
+      expect(canonicalText(stateCodec.decodeRun(stateCodec.encodeRun(run, undefined)).run)).toBe(canonicalText(run));
+    }),
+    { numRuns: 300 },
+  );
+}, 120_000);
+
+test('what is absent and what is empty are two things', () => {
+  const run = { ...newRun({ namespaceId: '', workflowId: '', runId: '' }, '', fullRun().start), memo: new Uint8Array(0) };
+  const read = stateCodec.decodeRun(stateCodec.encodeRun(run, undefined)).run;
+  expect(read).toMatchObject({ memo: new Uint8Array(0), searchAttributes: undefined, workflowTask: undefined });
+  const start = { ...run.start, firstRunId: '', originalRunId: 'run', root: { workflowId: '', runId: '' } };
+  expectRunBack({ ...fullRun(), start });
+  expectRunBack({ ...fullRun(), start: { ...start, originalRunId: '', root: { workflowId: 'wf', runId: 'run' } } });
+});
+
+describe('large', () => {
+  const long = '\u{ffff}'.repeat(1_000);
+
+  test('the longest ids', () => {
+    const run = fullRun();
+    const key = { namespaceId: long, workflowId: long, runId: long };
+    const start = { ...run.start, root: { workflowId: long, runId: long }, firstRunId: long };
+    run.activities.set(5, fullActivity(5, long));
+    run.activityIds.set(long, { scheduledEventId: 5 });
+    expectRunBack({ ...run, key, start });
+    for (const task of fullTasks) expectTaskBack({ ...task, key });
+  });
+
+  test('a payload of 2 MiB', () => {
+    const run = fullRun();
+    const input = new Uint8Array(2 * 1024 * 1024).fill(7);
+    run.activities.set(5, fullActivity(5, 'first', input));
+    run.memo = input;
+    expect(expectRunBack(run).length).toBeGreaterThan(2 * input.length);
+    const news: PendingTask = { kind: 'notifyParent', taskId: 1, key: run.key, version: 0, outcome: { kind: 'completed', result: input } };
+    expect(isDeepStrictEqual(stateCodec.decodeTask(stateCodec.encodeTask(news)), news)).toBe(true);
+  });
+
+  test('10,000 pending activities', () => {
+    const run = fullRun();
+    for (let at = 0; at < 10_000; at++) {
+      run.activities.set(100 + at, fullActivity(100 + at, `${at}`));
+      run.activityIds.set(`${at}`, { scheduledEventId: 100 + at });
+    }
+    expectRunBack(run);
+  });
+
+  test('100,001 request ids of signals', () => {
+    const run = fullRun();
+    const entries = Array.from({ length: 100_001 }, (_, at) => ({ requestId: `${at}`, eventId: at, eventType: 26 }));
+    run.signalRequestIds = pendingOf(entries, ({ requestId }) => requestId);
+    expectRunBack(run);
+  });
+});
+
+test('entries come back in the order in which they came', () => {
+  const run = stateCodec.decodeRun(stateCodec.encodeRun(fullRun(), undefined)).run;
+  expect([...run.activities.values()].map(({ activityId }) => activityId)).toEqual(['second', 'first']);
+});
+
+test('what was read holds nothing of the row that it was read from', () => {
+  const bytes = stateCodec.encodeRun(fullRun(), aside);
+  const row = new Uint8Array(bytes.length + 20);
+  row.set(bytes, 10);
+  const read = stateCodec.decodeRun(row.subarray(10, 10 + bytes.length));
+  row.fill(0xff);
+  expect(canonicalText(read.run)).toBe(canonicalText(fullRun()));
+});
+
+// ── What cannot be what was written ────────────────────────────────────────────────────────────────────────────────────────────
+
+const decodeRun = (bytes: Uint8Array) => stateCodec.decodeRun(bytes);
+const decodeTask = (bytes: Uint8Array) => stateCodec.decodeTask(bytes);
+const decodeCounters = (bytes: Uint8Array) => stateCodec.decodeCounters(bytes);
+const rows: readonly (readonly [string, Uint8Array, (bytes: Uint8Array) => unknown])[] = [
+  ['run', stateCodec.encodeRun(fullRun(), aside), decodeRun],
+  ...fullTasks.map((task) => [task.kind, stateCodec.encodeTask(task), decodeTask] as const),
+  ['counters', stateCodec.encodeCounters({ taskIdLast: 2 ** 40 }), decodeCounters],
+];
+const row = fc.constantFrom(...rows);
+
+/** As if a program had written this body. */
+function resealed(body: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(5 + body.length);
+  bytes[0] = 1;
+  bytes.set(body, 5);
+  new DataView(bytes.buffer).setUint32(1, crc32(body, 1), true);
+  return bytes;
+}
+
+describe('bytes that cannot be what was written', () => {
+  test.each(rows)('each bit counts: %s', (_name, bytes, decode) => {
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const flipped = Uint8Array.from(bytes);
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      expect(() => decode(flipped), `bit ${bit}`).toThrow(corrupt as Error);
+    }
+  });
+
+  test.each(rows)('each byte counts: %s', (_name, bytes, decode) => {
+    for (let length = 0; length < bytes.length; length++) {
+      expect(() => decode(bytes.subarray(0, length)), `${length} bytes`).toThrow(corrupt as Error);
+    }
+    expect(() => decode(Uint8Array.from([...bytes, 0]))).toThrow(corrupt as Error);
+  });
+
+  test('whatever a body is, it is read or refused', () => {
+    fc.assert(
+      fc.property(row, fc.nat(), fc.uint8Array({ maxLength: 60 }), fc.nat(60), ([, bytes, decode], at, inserted, removed) => {
+        const body = [...bytes.subarray(5)];
+        body.splice(at % body.length, removed, ...inserted);
+        try {
+          decode(resealed(Uint8Array.from(body)));
+        } catch (error) {
+          expect(error).toEqual(corrupt);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  const message = state.decodeRun(rows[0]?.[1].subarray(5) ?? new Uint8Array(0));
+  const task = state.emptyPendingTask();
+  const news = { ...state.decodePendingTask(stateCodec.encodeTask(fullTasks[7] as PendingTask).subarray(5)) };
+
+  test.each<[string, () => unknown, string]>([
+    ['no bytes', () => stateCodec.decodeRun(new Uint8Array(0)), 'a stored run of 0 bytes cannot be read: it is shorter than its head'],
+    ['a later format', () => stateCodec.decodeTask(Uint8Array.of(2, 0, 0, 0, 0)), 'its format is 2, this version reads 1'],
+    ['another checksum', () => stateCodec.decodeCounters(Uint8Array.of(1, 0, 0, 0, 0)), 'its checksum does not fit'],
+    ['a run without a key', () => stateCodec.decodeRun(resealed(new Uint8Array(0))), 'Run.key is missing'],
+    [
+      'an archetype',
+      () => stateCodec.decodeRun(resealed(state.encodeRun({ ...message, start: { ...message.start, archetype: 2 } }))),
+      'unknown archetype 2',
+    ],
+    [
+      'a kind of workflow task',
+      () => stateCodec.decodeRun(resealed(state.encodeRun({ ...message, workflowTask: { ...message.workflowTask!, kind: 0 } }))),
+      'unknown kind 0',
+    ],
+    ['a task that is none', () => stateCodec.decodeTask(resealed(state.encodePendingTask(task))), 'a kind that this version does not know'],
+    [
+      'news without an outcome',
+      () => stateCodec.decodeTask(resealed(state.encodePendingTask({ ...news, outcome: undefined }))),
+      'task 101, come of a close of the unknown kind 0',
+    ],
+    [
+      'news of an unknown outcome',
+      () => stateCodec.decodeTask(resealed(state.encodePendingTask({ ...news, outcome: { kind: 6, value: undefined, retryState: 0 } }))),
+      'of the unknown kind 6',
+    ],
+  ])('%s', (_name, decode, problem) => {
+    expect(decode).toThrow(problem);
+    expect(decode).toThrow(corrupt as Error);
+  });
+});
+
+test('a property that a message lacks does not compile, not even an optional one', () => {
+  const message: { readonly known: number } = { known: 1 };
+  // @ts-expect-error: `added` would be lost.
+  expect(asCore<{ readonly known: number; readonly added?: number }>(message)).toBe(message);
+});
+
+// ── Golden rows ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Rows outlive versions. No file is ever written again: a new form gets files of its own. */
+function golden(name: string): readonly Uint8Array[] {
+  const lines = readFileSync(new URL(`golden/${name}.hex`, import.meta.url), 'utf8').split('\n');
+  return lines.filter((line) => line !== '').map((line) => Uint8Array.from(Buffer.from(line, 'hex')));
+}
+
+describe('rows of format 1 are still read, and mean what they meant', () => {
+  test('a run', async () => {
+    const [row = new Uint8Array(0)] = golden('state-v1-run');
+    const read = stateCodec.decodeRun(row);
+    await expect(`${canonicalText(read)}\n`).toMatchFileSnapshot('golden/state-v1-run.txt');
+    expect(stateCodec.encodeRun(read.run, read.aside)).toEqual(row);
+  });
+
+  test('tasks', async () => {
+    const read = golden('state-v1-tasks').map(decodeTask);
+    await expect(read.map((task) => `${canonicalText(task)}\n`).join('\n')).toMatchFileSnapshot('golden/state-v1-tasks.txt');
+    expect(read.map((task) => stateCodec.encodeTask(task))).toEqual(golden('state-v1-tasks'));
+  });
+
+  test('counters', () => {
+    const [row = new Uint8Array(0)] = golden('state-v1-counters');
+    expect(stateCodec.decodeCounters(row)).toEqual({ taskIdLast: 123_456_789_012 });
+    expect(stateCodec.encodeCounters({ taskIdLast: 123_456_789_012 })).toEqual(row);
+  });
+
+  test('nothing is left out of them', () => {
+    const { run, aside: read } = stateCodec.decodeRun(golden('state-v1-run')[0] ?? new Uint8Array(0));
+    expect(defaultsIn(run, 'run')).toEqual(['run.buffered.0.eventId']);
+    expect(Object.keys(run)).toEqual(Object.keys(newRun(run.key, '', run.start)));
+    expect(read).toEqual(aside);
+    const kinds: { readonly [Kind in PendingTask['kind']]: true } = {
+      workflowTask: true,
+      activityTask: true,
+      startChild: true,
+      scheduleChildFirstTask: true,
+      signalExternal: true,
+      cancelExternal: true,
+      notifyParent: true,
+      closeChild: true,
+      userTimer: true,
+      activityTimeout: true,
+      activityRetry: true,
+      workflowTaskTimeout: true,
+      firstWorkflowTask: true,
+      runTimeout: true,
+      executionTimeout: true,
+      retention: true,
+    };
+    const seen = new Set(golden('state-v1-tasks').map((bytes) => stateCodec.decodeTask(bytes).kind));
+    expect([...seen].toSorted()).toEqual(Object.keys(kinds).toSorted());
+  });
+});
+
+/** Paths of what has the value that a missing field has. */
+function defaultsIn(value: unknown, path: string): string[] {
+  if (value instanceof Uint8Array) return value.length === 0 ? [path] : [];
+  const entries =
+    value instanceof Pending ? [...(value as Pending<unknown, object>).entries()] : isObject(value) ? Object.entries(value) : [];
+  if (!isObject(value)) return value === undefined || value === 0 || value === '' || value === false ? [path] : [];
+  return entries.length === 0 ? [path] : entries.flatMap(([name, inner]) => defaultsIn(inner, `${path}.${String(name)}`));
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
