@@ -33,6 +33,7 @@ import { keepWithinLimits } from './execution/keep-within-limits.ts';
 import { finishOutboxTask, outboxCommand } from './outbox/outbox.ts';
 import type { OutboxCommand, RetentionOf } from './outbox/outbox-kind.ts';
 import { putAside } from './execution/put-aside.ts';
+import { type RunSummary, summaryOf } from './execution/summary.ts';
 import { finishQueryDispatch } from './query/direct-query.ts';
 import { queryWorkflow, releaseQueries } from './query/query.ts';
 import type { HistoryRecord } from './record.ts';
@@ -159,6 +160,12 @@ export class HistoryCore {
   nameOf(runId: string): { readonly namespaceId: string | undefined; readonly workflowId: string | undefined } {
     const key = this.#shard.runs.get(runId)?.key;
     return { namespaceId: key?.namespaceId, workflowId: key?.workflowId };
+  }
+
+  /** What a list shows of the run, as memory has it now; undefined: it is not in memory. */
+  summaryOf(runId: string): RunSummary | undefined {
+    const run = this.#shard.runs.get(runId);
+    return run === undefined ? undefined : summaryOf(run);
   }
 
   has(key: RunKey): boolean {

@@ -212,7 +212,7 @@ export function ledgerMemory(
   happened: (event: LedgerEvent) => void,
   core: LedgerCore = new LedgerCore(),
 ): PartitionMemory<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect> {
-  const shell: PartitionShell<LedgerCommand, LedgerReply, LedgerEffect> = {
+  const shell: PartitionShell<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect> = {
     answer,
     act(effect) {
       if (effect.kind === 'reply') answer(effect.askId, effect.reply);

@@ -11,6 +11,7 @@ import {
   cancelTimer,
   completeWorkflow,
   continueAsNew,
+  fields,
   namespaceId,
   refOf,
   scheduleActivity,
@@ -23,6 +24,17 @@ import {
 
 const ids = ['wf', 'other', 'child'];
 const number = fc.nat(1000);
+
+/** JSON texts by name, as workers set them; some of them unset their attribute, some fit no column of a database. */
+export const searchAttributeTexts: readonly Readonly<Record<string, string>>[] = [
+  { CustomKeywordField: '"red"' },
+  { CustomKeywordField: '"a\\u0000b\\ud800"', CustomIntField: '[5]' },
+  { CustomKeywordField: '["blue"]', CustomIntField: 'null' },
+  { CustomKeywordField: '""', CustomIntField: '9007199254740993' },
+  { CustomIntField: '1e30' },
+  { CustomIntField: '-7' },
+  { CustomKeywordField: 'null' },
+];
 
 const workflowCommand = fc.oneof(
   {
@@ -43,6 +55,8 @@ const workflowCommand = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('signalOther' as const), id: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancelOther' as const), id: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('marker' as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('upsert' as const), attributes: fc.constantFrom(...searchAttributeTexts) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('memo' as const), value: fc.constantFrom('1', '"two"', 'null') }) },
 );
 const closeCommand = fc.oneof(
   { weight: 8, arbitrary: fc.constant(null) },
@@ -59,6 +73,7 @@ export const programStep = fc.oneof(
       conflict: fc.nat(2),
       delay: fc.constantFrom(0, 0, 1000),
       run: fc.constantFrom(0, 0, 8000),
+      attributes: fc.constantFrom(undefined, ...searchAttributeTexts),
     }),
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('signal' as const), id: fc.nat(2), repeat: fc.boolean() }) },
@@ -111,7 +126,11 @@ export class Program {
             key: keyOf(step.id),
             policies: { reusePolicy: [1, 2, 3][step.reuse] as 1 | 2 | 3, conflictPolicy: [1, 2, 3][step.conflict] as 1 | 2 | 3 },
             onConflict: { attachRequestId: true, attachLinks: false, links: [] },
-            start: { startDelayMs: step.delay, runTimeoutMs: step.run },
+            start: {
+              startDelayMs: step.delay,
+              runTimeoutMs: step.run,
+              searchAttributes: step.attributes === undefined ? undefined : fields(step.attributes),
+            },
           }),
         );
         return;
@@ -340,6 +359,14 @@ export class Program {
           userMetadata: bytes('metadata'),
           attributes: { markerName: 'm', details: new Map([['x', bytes('y')]]), header: undefined, failure: undefined },
         };
+      case 'upsert':
+        return {
+          type: 'upsertWorkflowSearchAttributes',
+          userMetadata: undefined,
+          attributes: { searchAttributes: fields(command.attributes) },
+        };
+      case 'memo':
+        return { type: 'modifyWorkflowProperties', userMetadata: undefined, attributes: { upsertedMemo: fields({ note: command.value }) } };
     }
   }
 

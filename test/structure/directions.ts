@@ -80,7 +80,7 @@ export const directions: readonly Direction[] = [
   },
   {
     from: 'src/actors/history/',
-    may: ['src/actors/history/', ...underShells, 'src/history/', ...vocabularyOfMatching],
+    may: ['src/actors/history/', ...underShells, 'src/history/', 'src/visibility/', ...vocabularyOfMatching],
     mayTypes: ['src/matching/', 'src/cluster/'],
     ...shell,
   },

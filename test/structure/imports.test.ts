@@ -62,7 +62,6 @@ describe('what src exports', () => {
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
     ['loadServiceMessages', 'the messages of the Matching and Admin services, which come later; a test holds their fields'],
     ['stateCodec', 'the bytes of a checkpoint’s rows; the checkpointer is being built'],
-    ['OPEN_SORT_MS', 'the order of List; its adapters are being built'],
     ['listSql', 'the statement of List; the databases are being built'],
     ['countSql', 'the statement of Count; the databases are being built'],
     ['parseQuery', 'what List and Count are asked; they come next'],

@@ -3,6 +3,7 @@
  *
  *     HistoryCore ─▶ record ─▶ committed ─┬─▶ HistoryStore   events, by run
  *          ▲                              ├─▶ TransferQueue  dispatch to matching, outbox to other shards
+ *          │                              ├─▶ VisibilityRows what List and Count show of runs
  *          │                              └─▶ HistoryShell   answers, queries to workers
  *          └── OwnCommands ◀── one OS timer for the earliest of all, answers to the outbox, what could not be decided
  */
@@ -25,6 +26,7 @@ import { QueryDispatch } from './query-dispatch.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import { type ClusterLayout, TransferQueue } from './transfer-queue.ts';
+import { VisibilityRows } from './visibility-rows.ts';
 
 export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   /** From 1; owns partition shard − 1 of the topic. */
@@ -35,6 +37,8 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly cacheBytesMax: number;
   readonly layout: ClusterLayout;
   readonly router: Asker;
+  /** Somebody takes visibility rows, without whom they would gather; absent: nobody. */
+  readonly keepsVisibilityRows?: boolean;
 };
 
 /** What this process has folded of the cluster's journal. */
@@ -49,6 +53,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
   readonly subscribers: readonly CommitSubscriber<HistoryRecord>[];
   readonly store: HistoryStore;
   readonly pageReads = new PageReads();
+  readonly visibility: VisibilityRows | undefined;
   readonly #tenure: Tenure<HistoryCommand>;
 
   constructor(options: HistoryShardOptions, tenure: Tenure<HistoryCommand>) {
@@ -79,13 +84,16 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       finish: (command) => own.submit(command),
       fail: (askId, failure) => sink.fail(askId, failure),
     });
+    const visibility = options.keepsVisibilityRows === true ? new VisibilityRows({ shard, core, registry, wire }) : undefined;
     this.#tenure = tenure;
     this.core = core;
+    this.visibility = visibility;
     this.store = new HistoryStore(options.cacheBytesMax, (offset, runId) => readEvents(options, offset, runId));
-    this.shell = new HistoryShell({ store: this.store, pageReads: this.pageReads, own, transfers, queries, sink });
+    this.shell = new HistoryShell({ store: this.store, pageReads: this.pageReads, own, transfers, queries, visibility, sink });
     this.subscribers = [
       this.store,
       transfers,
+      ...(visibility === undefined ? [] : [visibility]),
       { committed: (record, _offset, replayed) => void (replayed || tellPutAside(record, core, logger)) },
     ];
   }

@@ -2,6 +2,7 @@
 import { unreachable } from '../../kernel/assert.ts';
 import type { HistoryCommand } from '../../history/commands.ts';
 import type { HistoryEffect } from '../../history/effects.ts';
+import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../history/replies.ts';
 import { NOBODY } from '../asks/asks.ts';
 import { type HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
@@ -11,6 +12,7 @@ import type { PartitionShell } from '../partition/partition-core.ts';
 import type { QueryDispatch } from './query-dispatch.ts';
 import type { ReplySink } from '../asks/switchboard.ts';
 import type { TransferQueue } from './transfer-queue.ts';
+import type { VisibilityRows } from './visibility-rows.ts';
 
 export type HistoryShellParts = {
   readonly store: HistoryStore;
@@ -18,19 +20,23 @@ export type HistoryShellParts = {
   readonly own: OwnCommands;
   readonly transfers: TransferQueue;
   readonly queries: QueryDispatch;
+  /** undefined: nobody takes rows. */
+  readonly visibility: VisibilityRows | undefined;
   readonly sink: ReplySink<HistoryReply>;
 };
 
 /** Of its history, a started workflow task takes the first page along if it is small: a worker's turn then needs no further ask. */
 const attachedPage = { eventsMax: PAGE_EVENTS_MAX, bytesMax: 64 * 1024 };
 
-export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply, HistoryEffect> {
+export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect> {
   readonly #parts: HistoryShellParts;
   readonly #own: OwnCommands;
+  readonly #visibility: VisibilityRows | undefined;
 
   constructor(parts: HistoryShellParts) {
     this.#parts = parts;
     this.#own = parts.own;
+    this.#visibility = parts.visibility;
   }
 
   activated(): void {
@@ -38,8 +44,9 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
     this.#own.armTimer();
   }
 
-  accepted(command: HistoryCommand | undefined, wrote: boolean): void {
-    this.#own.accepted(command, wrote);
+  accepted(command: HistoryCommand | undefined, record: HistoryRecord | undefined): void {
+    if (record !== undefined) this.#visibility?.accepted(record);
+    this.#own.accepted(command, record !== undefined);
   }
 
   undecided(askId: number, command: HistoryCommand, reason: string): void {

@@ -54,7 +54,7 @@ const WITHDRAW_TIMEOUT_MS = 10_000;
 const WITHDRAW_RETRY_MS = 250;
 const WITHDRAW_RETRY_MS_MAX = 10_000;
 
-export class MatchingShell implements PartitionShell<HostCommand, HostReply, HostEffect> {
+export class MatchingShell implements PartitionShell<HostCommand, HostReply, MatchingRecord, HostEffect> {
   readonly #options: MatchingShellOptions;
   readonly #core: MatchingCore<StartedTask>;
   readonly #tenure: Tenure<HostCommand>;

@@ -45,14 +45,15 @@ export interface CommitSubscriber<Record> {
 }
 
 /** The shell around a core, as the loop drives it. */
-export interface PartitionShell<Command, Reply, Effect> extends EffectSink<Reply, Effect> {
+export interface PartitionShell<Command, Reply, Record, Effect> extends EffectSink<Reply, Effect> {
   /** Memory is complete and the partition is ours: offer what is pending, arm timers. */
   activated(epoch: number): void;
   /**
-   * A command, or a cancellation (undefined), has taken effect in memory. Its record, if it `wrote` one, need not be committed: this is the
-   * place for what follows memory and stays inside, such as timers. Called for each command: cheap.
+   * A command, or a cancellation (undefined), has taken effect in memory. Its record, if it wrote one, need not be committed: this is the
+   * place for what follows memory and stays inside, such as timers. Subscribers are given the same record when it is committed. Called for
+   * each command: cheap.
    */
-  accepted(command: Command | undefined, wrote: boolean): void;
+  accepted(command: Command | undefined, record: Record | undefined): void;
   /** A command could not be decided, or its record not be written: nothing happened. It has been logged, and who asked has been told. */
   undecided(askId: number, command: Command, reason: string): void;
   /** This memory is dropped (ownership lost, doubt, shutdown): stop its timers. Nothing else is called afterwards. */
@@ -62,7 +63,7 @@ export interface PartitionShell<Command, Reply, Effect> extends EffectSink<Reply
 /** One memory of a partition: made anew at each takeover. */
 export type PartitionMemory<Command, Reply, Record, Effect> = {
   readonly core: PartitionCore<Command, Reply, Record, Effect>;
-  readonly shell: PartitionShell<Command, Reply, Effect>;
+  readonly shell: PartitionShell<Command, Reply, Record, Effect>;
   readonly subscribers: readonly CommitSubscriber<Record>[];
 };
 

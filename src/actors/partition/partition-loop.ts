@@ -278,7 +278,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   ): void {
     if (encoded !== undefined) this.#owner.wrote(encoded.timeMs);
     this.#core.accept(handled);
-    this.#shell.accepted(command, encoded !== undefined);
+    this.#shell.accepted(command, handled.kind === 'commit' ? handled.record : undefined);
     switch (handled.kind) {
       case 'commit':
         assert(encoded !== undefined, 'a record is encoded before it is accepted');
@@ -414,7 +414,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     return this.#whole.core;
   }
 
-  get #shell(): PartitionShell<Command, Reply, Effect> {
+  get #shell(): PartitionShell<Command, Reply, Record, Effect> {
     return this.#whole.shell;
   }
 

@@ -95,6 +95,7 @@ class Bench {
       wire,
       limits: { ...defaultHistoryLimits, ...limits },
       registry: this.registry,
+      keepsVisibilityRows: true,
       cacheBytesMax,
       layout,
       router: this.router,
@@ -672,6 +673,42 @@ function keyword(text: string): Uint8Array {
   const metadata = new Map([['encoding', Buffer.from('json/plain')]]);
   return encodePayload({ metadata, data: Buffer.from(JSON.stringify(text)), externalPayloads: [] });
 }
+
+describe('rows for lists', () => {
+  const all = { rowsMax: 100, bytesMax: 1_000_000 };
+  const listed = ({ shard }: Bench): readonly (readonly [workflowId: string, status: number])[] => {
+    const rows = shard.actor.memory?.visibility?.take(all).rows ?? [];
+    shard.actor.memory?.visibility?.written();
+    return rows.map(({ workflowId, status }) => [workflowId, status]);
+  };
+
+  test('are there once their record is in the log, before whoever asked has an answer, and not earlier', async () => {
+    const bench = await open();
+    bench.log.held = true;
+    let rowsAtAnswer: unknown;
+    const started = bench.start('wf').then(() => (rowsAtAnswer = listed(bench)));
+    await turns(20);
+    expect(listed(bench)).toEqual([]);
+    bench.log.letGo();
+    await started;
+    expect(rowsAtAnswer).toEqual([['wf', 1]]);
+  });
+
+  test('wait again after a takeover, but for records that never came into the log', async () => {
+    const log = new MemoryLog();
+    const first = await open(log);
+    await first.start('kept');
+    log.held = true;
+    void first.start('lost');
+    await turns(10);
+    // The other one takes over while the append of this one hangs, and reads what is there.
+    const records = new MemoryLog();
+    for (const [name, stored] of log.partitions) records.partitions.set(name, [...stored]);
+    const second = await open(records);
+    expect(listed(second)).toEqual([['kept', 1]]);
+    log.letGo();
+  });
+});
 
 const page = { firstEventId: 1, lastEventId: 2, eventsMax: 10, bytesMax: 1_000_000 };
 

@@ -1,0 +1,122 @@
+/**
+ * What a column holds of a search attribute, made of what a client has stored. Total: whatever a payload holds, a value comes of it that
+ * every database takes, or none. Nothing that is stored may stop a page or a checkpoint later.
+ *
+ * A value that fits its type is checked when it is set, so what is left out here is seldom: numbers beyond 64 bits, dates that no calendar
+ * has, attributes that were removed and defined anew with another type.
+ */
+import type { PayloadValue } from '../kernel/search-attributes.ts';
+import { utf8Bytes } from '../kernel/utf8.ts';
+import { OPEN_SORT_MS, type SlotValue } from './row.ts';
+import { storable } from './text.ts';
+
+/**
+ * Of a text, as UTF-8; what is longer is cut. An index entry of PostgreSQL takes 2,704 bytes, and holds more than this one column. Clients
+ * may store 2 KiB; a replaced character takes up to three times its room.
+ */
+export const COLUMN_TEXT_BYTES_MAX = 2_048;
+
+/** As it is kept, and not longer than an index takes. */
+export function columnText(text: string): string {
+  const clean = storable(text);
+  return clean.length * 3 <= COLUMN_TEXT_BYTES_MAX || utf8Bytes(clean) <= COLUMN_TEXT_BYTES_MAX ? clean : cut(clean);
+}
+
+function cut(text: string): string {
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += utf8Bytes(character);
+    if (bytes > COLUMN_TEXT_BYTES_MAX) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}
+
+/** `type`: IndexedValueType. Undefined = not set: nothing, null, an empty list, and what is no value of that type. */
+export function attributeValue(type: number, { encoding, text, dataBytes }: PayloadValue): SlotValue | undefined {
+  if (dataBytes === 0 || encoding !== 'json/plain') return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (type === 7) return keywordList(value);
+  // Old clients wrap single values in a list.
+  if (Array.isArray(value)) {
+    if (value.length !== 1) return undefined;
+    value = value[0];
+  }
+  switch (type) {
+    case 1:
+    case 2:
+      return typeof value === 'string' ? columnText(value) : undefined;
+    case 3:
+      return intValue(value, text);
+    case 4:
+      // 1e999 is a number in JSON.
+      return typeof value === 'number' && Number.isFinite(value) ? withoutMinusZero(value) : undefined;
+    case 5:
+      return typeof value === 'boolean' ? value : undefined;
+    case 6:
+      return typeof value === 'string' ? datetimeMs(value) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Each once: to a search, a list is the set of its words. */
+function keywordList(value: unknown): readonly string[] | undefined {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const words = new Set<string>();
+  for (const item of items) {
+    if (typeof item !== 'string') return undefined;
+    words.add(columnText(item));
+  }
+  return words.size === 0 ? undefined : [...words];
+}
+
+/** Some databases keep its sign, and compare by it. */
+function withoutMinusZero(value: number): number {
+  return value === 0 ? 0 : value;
+}
+
+const int64Min = -(2n ** 63n);
+const int64Max = 2n ** 63n - 1n;
+
+/** The number itself, in a list or not: what JSON.parse has made of it is rounded beyond 2^53. */
+const wholeNumber = /^[\s[]*(-?\d+)[\s\]]*$/;
+
+function intValue(value: unknown, text: string): number | bigint | undefined {
+  if (typeof value !== 'number' || !Number.isInteger(value)) return undefined;
+  if (Number.isSafeInteger(value)) return withoutMinusZero(value);
+  const exact = BigInt(wholeNumber.exec(text)?.[1] ?? value);
+  return exact >= int64Min && exact <= int64Max ? exact : undefined;
+}
+
+const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:Z|([+-])(\d\d):(\d\d))$/;
+
+/** Days repeat after as many years, and `Date` takes years below 100 for others. */
+const cycle = { years: 400, ms: 146_097 * 86_400_000 };
+/** 0000-01-01T00:00:00Z, and the last millisecond of 9999. */
+const datetimeMsMin = -62_167_219_200_000;
+const datetimeMsMax = OPEN_SORT_MS;
+
+/** Milliseconds since 1970, rounded down, of a date of the years 0 to 9999. */
+function datetimeMs(text: string): number | undefined {
+  const match = rfc3339.exec(text);
+  if (match === null) return undefined;
+  const [, year, month, day, hour, minute, second, zoneHour, zoneMinute] = [...match.slice(0, 7), match[9] ?? '0', match[10] ?? '0'].map(
+    Number,
+  );
+  if (year === undefined || month === undefined || day === undefined || hour === undefined) return undefined;
+  if (minute === undefined || second === undefined || zoneHour === undefined || zoneMinute === undefined) return undefined;
+  if (hour > 23 || minute > 59 || second > 59 || zoneHour > 23 || zoneMinute > 59) return undefined;
+  const midnight = new Date(Date.UTC(year + cycle.years, month - 1, day));
+  if (midnight.getUTCMonth() !== month - 1 || midnight.getUTCDate() !== day) return undefined;
+  const thousandths = Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'));
+  const local = midnight.getTime() - cycle.ms + ((hour * 60 + minute) * 60 + second) * 1_000 + thousandths;
+  const ms = local - (match[8] === '-' ? -1 : 1) * (zoneHour * 60 + zoneMinute) * 60_000;
+  return ms >= datetimeMsMin && ms <= datetimeMsMax ? ms : undefined;
+}
