@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 
 /** Suites that share one real Kafka broker; the others must not wait for it. */
 const onKafka = ['test/**/*.kafka.test.ts', 'test/**/*.sdk.test.ts', 'test/**/*.crash.test.ts'];
+/** Suites that share one real PostgreSQL. */
+const onPostgres = 'test/**/*.postgres.test.ts';
 const simulation = 'test/**/*.sim.test.ts';
 /** Minutes against a server of its own. */
 const fuzz = 'test/**/*.fuzz.test.ts';
@@ -34,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...onKafka, simulation, fuzz],
+          exclude: [...onKafka, onPostgres, simulation, fuzz],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -54,6 +56,15 @@ export default defineConfig({
       },
       { test: { name: 'simulation', include: [simulation], testTimeout: 300_000, hookTimeout: 60_000 } },
       { test: { name: 'fuzz', include: [fuzz], testTimeout: 600_000 } },
+      {
+        test: {
+          name: 'postgres',
+          include: [onPostgres],
+          globalSetup: ['test/postgres/global-setup.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+        },
+      },
       {
         test: {
           name: 'kafka',

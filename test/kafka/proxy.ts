@@ -24,6 +24,8 @@ export class FaultyProxy {
   /** Of the pieces that a client sends: how many are the last of their connection. Half of those arrive. */
   resetShare = 0;
   resets = 0;
+  /** Sees each piece that a client sends before it is passed on: whoever waits for a certain request can fall silent just then. */
+  heard: ((bytes: Buffer) => void) | undefined;
 
   static async start(brokerPort: () => number, random: () => number = Math.random): Promise<FaultyProxy> {
     const server = createServer();
@@ -43,6 +45,7 @@ export class FaultyProxy {
     this.#pairs.add(pair);
     for (const socket of [client, broker]) socket.setNoDelay(true);
     client.on('data', (bytes: Buffer) => {
+      this.heard?.(bytes);
       if (this.#random() < this.resetShare) {
         this.resets += 1;
         if (this.#random() < 0.5) broker.end(bytes);

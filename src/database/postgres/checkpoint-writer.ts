@@ -1,0 +1,183 @@
+/**
+ * Checkpoints, each one transaction: the guard first, so that of two owners one waits for the other and then writes nothing; what is gone;
+ * what is new or changed; what is retired last, so that no row of it is left, whatever else the delta says.
+ */
+import { errorText } from '../../kernel/error-text.ts';
+import { begin, commit, inTransaction, rollBack, type Connections, type Statement } from './connections.ts';
+import { arrayOf, Pack, uuidOf, wholeNumber } from './pack.ts';
+import { quoted } from './schema-name.ts';
+import {
+  childStartsTable,
+  executionsTable,
+  historyTable,
+  matchingTasksTable,
+  runsTable,
+  timersTable,
+  transferTasksTable,
+} from './state-tables.ts';
+import { Upsert, type Step } from './upsert.ts';
+import { VisibilityWriter } from './visibility-writer.ts';
+import type { Checkpoint, CheckpointPosition, Fence, JournalId, RunId, WriteOutcome } from '../../actors/database.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { VisibilityRow } from '../../visibility/row.ts';
+
+/** Of what is deleted in one statement. */
+const goneChunk = 10_000;
+
+export class CheckpointWriter {
+  readonly #connections: Connections;
+  readonly #statements: ReturnType<typeof statementsFor>;
+  readonly #tables: ReturnType<typeof upsertsFor>;
+  readonly #visibility: VisibilityWriter;
+
+  constructor(connections: Connections, schema: string, logger: Logger) {
+    this.#connections = connections;
+    this.#statements = statementsFor(quoted(schema));
+    this.#tables = upsertsFor(schema);
+    this.#visibility = new VisibilityWriter(schema, logger);
+  }
+
+  async write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome> {
+    // Before anything is waited for: a row that no table takes is told at once, and what becomes of the delta is the caller's.
+    const guard = this.#guard(journal, fence, checkpoint.position);
+    const { changes, visibility, retirement } = this.#encoded(journal, checkpoint);
+    return await this.#connections.use(async (session) => {
+      await session.run(begin);
+      try {
+        // Nobody's row: the journal is another's by now, or further.
+        if ((await session.query(guard.statement, guard.values)).count === 0) {
+          await session.run('ROLLBACK');
+          return { kind: 'fenced' };
+        }
+        for (const { statement, values } of changes) await session.query(statement, values);
+        await this.#visibility.write(session, visibility);
+        for (const { statement, values } of retirement) await session.query(statement, values);
+      } catch (error) {
+        await rollBack(session, error);
+        throw error;
+      }
+      const lost = await commit(session);
+      return lost === undefined ? { kind: 'written' } : { kind: 'unknown', reason: errorText(lost) };
+    });
+  }
+
+  async flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced'> {
+    const encoded = this.#visibility.encode(rows);
+    return await this.#connections.use(
+      async (session) =>
+        await inTransaction(session, async () => {
+          const { count } = await session.query(this.#statements.holdFence, [journal.kind, journal.partition, fence]);
+          if (count === 0) return 'fenced';
+          await this.#visibility.write(session, encoded);
+          return 'flushed';
+        }),
+    );
+  }
+
+  #guard({ kind, partition }: JournalId, fence: Fence, position: CheckpointPosition): Step {
+    const { epoch, sequence, nextOffset, lastOffset, timeMs, schema, counters, trimPoints } = position;
+    const numbers = [epoch, sequence, nextOffset, lastOffset, timeMs, schema].map(wholeNumber);
+    const points = trimPoints.map((point) => ({ timeMs: wholeNumber(point.timeMs), lastOffset: wholeNumber(point.lastOffset) }));
+    const values = [kind, partition, fence, ...numbers, Uint8Array.from(counters), JSON.stringify(points)];
+    return { statement: this.#statements.guard, values };
+  }
+
+  #encoded({ partition }: JournalId, checkpoint: Checkpoint): Encoded {
+    const { goneTransferTasks, goneTimers, goneMatchingTasks } = this.#statements;
+    if (checkpoint.kind === 'matching') {
+      const { tasks, goneTasks } = checkpoint.delta;
+      const changes = [...gone(goneMatchingTasks, partition, goneTasks), ...this.#tables.matchingTasks.encode(partition, tasks)];
+      return { changes, visibility: [], retirement: [] };
+    }
+    const { delta } = checkpoint;
+    const changes = [
+      ...gone(goneTransferTasks, partition, delta.goneTransferTasks),
+      ...gone(goneTimers, partition, delta.goneTimers),
+      ...this.#tables.runs.encode(partition, delta.runs),
+      ...this.#tables.executions.encode(partition, delta.currentRuns),
+      ...this.#tables.childStarts.encode(partition, delta.childStarts),
+      ...this.#tables.history.encode(partition, delta.history),
+      ...this.#tables.transferTasks.encode(partition, delta.transferTasks),
+      ...this.#tables.timers.encode(partition, delta.timers),
+    ];
+    return { changes, visibility: this.#visibility.encode(delta.visibility), retirement: this.#retired(partition, delta.retiredRuns) };
+  }
+
+  #retired(partition: number, runs: readonly RunId[]): readonly Step[] {
+    return chunksOf(runs).flatMap((chunk) => {
+      const runIds = arrayOf(chunk.map(({ runId }) => uuidOf(runId)));
+      const namespaceIds = arrayOf(chunk.map(({ namespaceId }) => uuidOf(namespaceId)));
+      const pack = new Pack();
+      const starts = chunk.map(({ workflowId }) => pack.addText(workflowId));
+      const lengths = starts.map((at, index) => (starts[index + 1] ?? pack.length + 1) - at);
+      const pointers = [partition, pack.bytes(), namespaceIds, arrayOf(starts), arrayOf(lengths), runIds];
+      return [
+        ...this.#statements.retiredByRun.map((statement) => ({ statement, values: [partition, runIds] })),
+        { statement: this.#statements.retiredVisibility, values: [namespaceIds, runIds] },
+        { statement: this.#statements.retiredPointers, values: pointers },
+      ];
+    });
+  }
+}
+
+type Encoded = {
+  readonly changes: readonly Step[];
+  readonly visibility: ReturnType<VisibilityWriter['encode']>;
+  readonly retirement: readonly Step[];
+};
+
+function gone(statement: Statement, partition: number, taskIds: readonly number[]): readonly Step[] {
+  return chunksOf(taskIds).map((chunk) => ({ statement, values: [partition, arrayOf(chunk.map(wholeNumber))] }));
+}
+
+function chunksOf<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
+  return Array.from({ length: Math.ceil(items.length / goneChunk) }, (_, index) => items.slice(index * goneChunk, (index + 1) * goneChunk));
+}
+
+function upsertsFor(schema: string) {
+  return {
+    runs: new Upsert(schema, runsTable),
+    executions: new Upsert(schema, executionsTable),
+    childStarts: new Upsert(schema, childStartsTable),
+    history: new Upsert(schema, historyTable),
+    transferTasks: new Upsert(schema, transferTasksTable),
+    timers: new Upsert(schema, timersTable),
+    matchingTasks: new Upsert(schema, matchingTasksTable),
+  };
+}
+
+function statementsFor(at: string) {
+  const goneTasks = (table: string): Statement => ({
+    text: `DELETE FROM ${at}.${table} WHERE partition = $1::integer AND task_id = ANY($2::bigint[])`,
+  });
+  return {
+    guard: {
+      name: 'guard',
+      text: `UPDATE ${at}.journals
+SET epoch = $4::bigint, sequence = $5::bigint, next_offset = $6::bigint, last_offset = $7::bigint, time_ms = $8::bigint,
+  schema = $9::integer, counters = $10::bytea, trim_points = $11::jsonb
+WHERE kind = $1 AND partition = $2::integer AND fence = $3::bigint
+  AND (epoch IS NULL OR (epoch <= $4::bigint AND next_offset <= $6::bigint))`,
+    },
+    holdFence: {
+      name: 'hold fence',
+      text: `SELECT 1 AS held FROM ${at}.journals WHERE kind = $1 AND partition = $2::integer AND fence = $3::bigint FOR SHARE`,
+    },
+    goneTransferTasks: goneTasks('transfer_tasks'),
+    goneTimers: goneTasks('timers'),
+    goneMatchingTasks: goneTasks('matching_tasks'),
+    retiredByRun: ['runs', 'history', 'child_starts'].map((table) => ({
+      text: `DELETE FROM ${at}.${table} WHERE partition = $1::integer AND run_id = ANY($2::uuid[])`,
+    })),
+    retiredVisibility: {
+      text: `DELETE FROM ${at}.visibility v USING unnest($1::uuid[], $2::uuid[]) AS r(namespace_id, run_id)
+WHERE v.namespace_id = r.namespace_id AND v.run_id = r.run_id`,
+    },
+    retiredPointers: {
+      text: `DELETE FROM ${at}.executions e
+USING (SELECT r.*, substring($2::bytea, w_at, w_length) AS workflow_id
+  FROM unnest($3::uuid[], $4::integer[], $5::integer[], $6::uuid[]) AS r(namespace_id, w_at, w_length, run_id)) r
+WHERE e.partition = $1::integer AND e.namespace_id = r.namespace_id AND e.workflow_id = r.workflow_id AND e.run_id = r.run_id`,
+    },
+  };
+}

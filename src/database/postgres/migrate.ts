@@ -1,0 +1,98 @@
+/** Brings the tables to what this program knows, or says what is to be done. All steps are one transaction, and one process at a time takes them. */
+import { DatabaseError } from '../../actors/database.ts';
+import { migrations, newestMigration } from './migrations.ts';
+import { quoted } from './schema-name.ts';
+import { inTransaction, type Connections, type Session } from './connections.ts';
+
+/** What somebody with the rights runs where the server itself may not: everything behind `reached` (0 = a new database). */
+export function migrationStatements(schema: string, reached = 0): readonly string[] {
+  const at = quoted(schema);
+  const first = [
+    `CREATE SCHEMA IF NOT EXISTS ${at}`,
+    `CREATE TABLE ${at}.perdure (name text COLLATE "C" PRIMARY KEY, value text COLLATE "C" NOT NULL)`,
+  ];
+  const steps = migrations
+    .filter(({ number }) => number > reached)
+    .flatMap(({ number, statements }) => [
+      ...statements(schema),
+      `INSERT INTO ${at}.perdure (name, value) VALUES ('migration', '${number}') ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    ]);
+  return reached === 0 ? [...first, ...steps] : steps;
+}
+
+export type MigrateOptions = {
+  /** For messages. */
+  readonly name: string;
+  readonly schema: string;
+  /** False: nothing is changed; what is missing is an error. */
+  readonly migrate: boolean;
+};
+
+export async function migrate(connections: Connections, options: MigrateOptions): Promise<void> {
+  const { schema } = options;
+  await connections.use(async (session) => {
+    await checkServer(session, options);
+    if ((await reachedBy(session, options)) === newestMigration) return;
+    if (!options.migrate) {
+      const words = `its tables (schema ${schema}) are missing or older than this program, and perdure.postgres.migrate is false: let somebody run the printed statements`;
+      throw new DatabaseError('misconfigured', `${options.name}: ${words}`);
+    }
+    await inTransaction(session, async () => {
+      // Others that start now wait here, and then find the work done.
+      await session.query({ text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))' }, [`perdure ${schema}`]);
+      const reached = await reachedBy(session, options);
+      const statements = migrationStatements(schema, reached);
+      // IF NOT EXISTS asks for the right to create schemas even where there is nothing to create.
+      const exists = await schemaExists(session, schema);
+      for (const statement of statements) if (!(exists && statement.startsWith('CREATE SCHEMA'))) await session.run(statement);
+    });
+  });
+}
+
+const versionMin = 130_000;
+
+/** What no migration can mend. */
+async function checkServer(session: Session, { name }: MigrateOptions): Promise<void> {
+  const { rows } = await session.query<{ readonly version: string; readonly encoding: string }>(
+    { text: `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding` },
+    [],
+  );
+  const { version = '0', encoding = '' } = rows[0] ?? {};
+  if (Number(version) < versionMin)
+    throw new DatabaseError('misconfigured', `${name} is version ${version}; PostgreSQL 13 or newer is needed`);
+  if (encoding !== 'UTF8') {
+    const words = `has the encoding ${encoding}; it needs UTF8: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`;
+    throw new DatabaseError('misconfigured', `${name} ${words}`);
+  }
+}
+
+/** Number of the last step; 0: none of our tables is there. */
+async function reachedBy(session: Session, { name, schema }: MigrateOptions): Promise<number> {
+  const { rows: tables } = await session.query<{ readonly relname: string }>(
+    {
+      text: `SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`,
+    },
+    [schema],
+  );
+  if (tables.length === 0) return 0;
+  if (!tables.some(({ relname }) => relname === 'perdure')) {
+    const others = tables.slice(0, 3).map(({ relname }) => relname);
+    const words = `its schema ${schema} holds tables of something else (${others.join(', ')}); give Perdure a database or a topic prefix of its own`;
+    throw new DatabaseError('misconfigured', `${name}: ${words}`);
+  }
+  const { rows } = await session.query<{ readonly value: string }>(
+    { text: `SELECT value FROM ${quoted(schema)}.perdure WHERE name = 'migration'` },
+    [],
+  );
+  const reached = Number(rows[0]?.value ?? 0);
+  if (reached > newestMigration) {
+    const words = `its tables are of a newer Perdure (migration ${reached}; this program knows ${newestMigration}): start that one again, or a newer one`;
+    throw new DatabaseError('misconfigured', `${name}: ${words}`);
+  }
+  return reached;
+}
+
+async function schemaExists(session: Session, schema: string): Promise<boolean> {
+  const { rows } = await session.query({ text: 'SELECT 1 AS one FROM pg_namespace WHERE nspname = $1' }, [schema]);
+  return rows.length > 0;
+}

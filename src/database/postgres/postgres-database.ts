@@ -1,0 +1,145 @@
+/**
+ * The database port on PostgreSQL.
+ *
+ * Two pools: checkpoints and loads must not wait behind somebody's count of a million rows, and they want another planner. Theirs looks
+ * up by keys alone, for before the first ANALYZE it takes every table for small and reads it whole; that of List and Count may choose.
+ */
+import { DatabaseError } from '../../actors/database.ts';
+import { CheckpointWriter } from './checkpoint-writer.ts';
+import { Connections } from './connections.ts';
+import { migrate } from './migrate.ts';
+import { nameOf } from './postgres-failure.ts';
+import { Reads } from './reads.ts';
+import { quoted, schemaName } from './schema-name.ts';
+import { VisibilityReads } from './visibility-reads.ts';
+import type {
+  Checkpoint,
+  Database,
+  Fence,
+  Fenced,
+  HistoryRange,
+  HistoryRow,
+  JournalId,
+  Loaded,
+  LoadKey,
+  MatchingTaskRow,
+  Restored,
+  RunId,
+  RunRow,
+  TaskRow,
+  TimerRow,
+  TimerWindow,
+  WriteOutcome,
+} from '../../actors/database.ts';
+import type { PostgresOptions } from '../../config/postgres-options.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../../visibility/row.ts';
+
+const visibilityConnectionsMax = 2;
+
+/** Of every session: trimming the journal rests on what a COMMIT promises. */
+const durable = ['synchronous_commit=on', 'client_encoding=UTF8', 'DateStyle=ISO', 'jit=off'];
+const byKey = ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off'];
+
+export class PostgresDatabase implements Database {
+  readonly name: string;
+  readonly #state: Connections;
+  readonly #lists: Connections;
+  readonly #schema: string;
+  readonly #reads: Reads;
+  readonly #writer: CheckpointWriter;
+  readonly #visibility: VisibilityReads;
+
+  /** With its tables there, and of the age that this program knows. Rejects with DatabaseError alone. */
+  static async open(options: PostgresOptions, logger: Logger): Promise<PostgresDatabase> {
+    const database = new PostgresDatabase(options, logger);
+    try {
+      await migrate(database.#state, { name: database.name, schema: database.#schema, migrate: options.migrate });
+      return database;
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  }
+
+  private constructor(options: PostgresOptions, logger: Logger) {
+    this.name = nameOf(options);
+    this.#schema = schemaName(options.topicPrefix);
+    this.#state = new Connections(options, Math.max(1, options.connectionsMax), [...durable, ...byKey]);
+    this.#lists = new Connections(options, visibilityConnectionsMax, durable);
+    this.#reads = new Reads(this.#state, this.#schema);
+    this.#writer = new CheckpointWriter(this.#state, this.#schema, logger);
+    this.#visibility = new VisibilityReads(this.#lists, this.#schema);
+  }
+
+  async bind(clusterId: string): Promise<string> {
+    const table = `${quoted(this.#schema)}.perdure`;
+    return await this.#state.use(async (session) => {
+      await session.query({ text: `INSERT INTO ${table} (name, value) VALUES ('cluster', $1) ON CONFLICT (name) DO NOTHING` }, [clusterId]);
+      const { rows } = await session.query<{ readonly value: string }>({ text: `SELECT value FROM ${table} WHERE name = 'cluster'` }, []);
+      const [owner] = rows;
+      if (owner === undefined) throw new DatabaseError('corrupt', `${this.name} has lost whose it is while it was asked`);
+      return owner.value;
+    });
+  }
+
+  restore(journal: JournalId): Promise<Restored> {
+    return this.#reads.restore(journal);
+  }
+
+  position(journal: JournalId): Promise<Restored> {
+    return this.#reads.position(journal);
+  }
+
+  write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome> {
+    return this.#writer.write(journal, fence, checkpoint);
+  }
+
+  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced'> {
+    return this.#writer.flush(journal, fence, rows);
+  }
+
+  load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>> {
+    return this.#reads.load(journal, keys);
+  }
+
+  transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TaskRow[]>> {
+    return this.#reads.transferTasks(journal, afterTaskId, max);
+  }
+
+  timers(journal: JournalId, window: TimerWindow): Promise<Fenced<readonly TimerRow[]>> {
+    return this.#reads.timers(journal, window);
+  }
+
+  tasksAside(journal: JournalId): Promise<Fenced<{ readonly transferTasks: readonly TaskRow[]; readonly timers: readonly TimerRow[] }>> {
+    return this.#reads.tasksAside(journal);
+  }
+
+  dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>> {
+    return this.#reads.dueRuns(journal, untilMs, max);
+  }
+
+  runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>> {
+    return this.#reads.runs(journal, afterRunId, max);
+  }
+
+  matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>> {
+    return this.#reads.matchingTasks(journal, queue, afterTaskId, max);
+  }
+
+  history(journal: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]> {
+    return this.#reads.history(journal, range);
+  }
+
+  list(query: VisibilityList): Promise<VisibilityPage> {
+    return this.#visibility.list(query);
+  }
+
+  count(query: VisibilityCount): Promise<readonly { readonly status: number | undefined; readonly count: number }[]> {
+    return this.#visibility.count(query);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#state.close(), this.#lists.close()]);
+  }
+}

@@ -1,0 +1,310 @@
+/**
+ * What is read of a partition, each with the fence under which it was read: one statement sees one state of the database, so the fence
+ * and the rows belong together.
+ */
+import { arrayOf, Pack } from './pack.ts';
+import { quoted } from './schema-name.ts';
+import { isUuid } from '../../kernel/uuid.ts';
+import type { Connections, Parameter, Row, Statement } from './connections.ts';
+import type {
+  CheckpointPosition,
+  Fenced,
+  HistoryRange,
+  HistoryRow,
+  JournalId,
+  Loaded,
+  LoadKey,
+  MatchingTaskRow,
+  Restored,
+  RunId,
+  RunRow,
+  TaskRow,
+  TimerRow,
+  TimerWindow,
+} from '../../actors/database.ts';
+
+export class Reads {
+  readonly #connections: Connections;
+  readonly #statements: ReturnType<typeof statementsFor>;
+
+  constructor(connections: Connections, schema: string) {
+    this.#connections = connections;
+    this.#statements = statementsFor(quoted(schema));
+  }
+
+  /** Waits for a transaction in flight: what that has written is then read, and afterwards it writes nothing. */
+  async restore(journal: JournalId): Promise<Restored> {
+    const [row] = await this.#rows<JournalRow>(this.#statements.restore, [journal.kind, journal.partition]);
+    return restored(row);
+  }
+
+  async position(journal: JournalId): Promise<Restored> {
+    const [row] = await this.#rows<JournalRow>(this.#statements.position, [journal.kind, journal.partition]);
+    return restored(row);
+  }
+
+  async load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>> {
+    const loaded: Loaded[] = keys.map(() => ({ currentRunId: undefined, run: undefined }));
+    const fence = await this.#each<LoadedRow>(this.#statements.load, journal, loadParameters(keys), (row) => {
+      loaded[row.at] = loadedOf(row);
+    });
+    return { fence, rows: loaded };
+  }
+
+  async transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TaskRow[]>> {
+    return await this.#fenced(this.#statements.transferTasks, journal, [bounded(afterTaskId), max], taskOf);
+  }
+
+  async timers(journal: JournalId, window: TimerWindow): Promise<Fenced<readonly TimerRow[]>> {
+    const { afterFireTimeMs, afterTaskId, untilMs, max } = window;
+    const values = [bounded(afterFireTimeMs), bounded(afterTaskId), bounded(untilMs), max];
+    return await this.#fenced(this.#statements.timers, journal, values, timerOf);
+  }
+
+  async tasksAside(
+    journal: JournalId,
+  ): Promise<Fenced<{ readonly transferTasks: readonly TaskRow[]; readonly timers: readonly TimerRow[] }>> {
+    const transferTasks: TaskRow[] = [];
+    const timers: TimerRow[] = [];
+    const fence = await this.#each<TimerTuple>(this.#statements.tasksAside, journal, [], (row) => {
+      if (row.fire_ms === null) transferTasks.push(taskOf(row));
+      else timers.push(timerOf(row));
+    });
+    return { fence, rows: { transferTasks, timers } };
+  }
+
+  async dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>> {
+    return await this.#fenced(this.#statements.dueRuns, journal, [bounded(untilMs), max], (row: RunTuple) => ({
+      namespaceId: row.namespace_id,
+      workflowId: textOf(row.workflow_id),
+      runId: row.run_id,
+      forgetMs: row.forget_ms ?? 0,
+    }));
+  }
+
+  async runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>> {
+    const after = isUuid(afterRunId) ? afterRunId : null;
+    return await this.#fenced(this.#statements.runs, journal, [after, max], (row: RunTuple) => runOf(row, textOf(row.workflow_id)));
+  }
+
+  async matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>> {
+    const values = [Buffer.from(queue), bounded(afterTaskId), max];
+    return await this.#fenced(this.#statements.matchingTasks, journal, values, (row: TaskTuple) => ({
+      taskId: row.task_id,
+      queue,
+      task: row.task,
+    }));
+  }
+
+  async history({ partition }: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]> {
+    const { runId, branch, firstEventId, lastEventId, bytesMax } = range;
+    if (!isUuid(runId)) return [];
+    const values = [partition, runId, branch, bounded(firstEventId), bounded(lastEventId), bounded(bytesMax)];
+    const rows = await this.#rows<HistoryTuple>(this.#statements.history, values);
+    return rows.map((row) => ({
+      runId,
+      branch,
+      firstEventId: row.first_event_id,
+      lastEventId: row.last_event_id,
+      events: row.events,
+    }));
+  }
+
+  async #rows<Tuple extends Row>(statement: Statement, values: readonly Parameter[]): Promise<readonly Tuple[]> {
+    return await this.#connections.use(async (session) => (await session.query<Tuple>(statement, values)).rows);
+  }
+
+  async #fenced<Tuple extends Row, Result>(
+    statement: Statement,
+    journal: JournalId,
+    values: readonly Parameter[],
+    of: (row: Tuple) => Result,
+  ): Promise<Fenced<readonly Result[]>> {
+    const rows: Result[] = [];
+    const fence = await this.#each<Tuple>(statement, journal, values, (row) => rows.push(of(row)));
+    return { fence, rows };
+  }
+
+  /** The fence; `found` is called for each row. Of nothing there is one row still: the fence, alone. */
+  async #each<Tuple extends Row>(
+    statement: Statement,
+    { kind, partition }: JournalId,
+    values: readonly Parameter[],
+    found: (row: Tuple) => void,
+  ): Promise<number> {
+    const rows = await this.#rows<Tuple & { readonly fence: number; readonly is_row: boolean | null }>(statement, [
+      kind,
+      partition,
+      ...values,
+    ]);
+    for (const row of rows) if (row.is_row === true) found(row);
+    return rows[0]?.fence ?? 0;
+  }
+}
+
+const journalColumns = 'fence, epoch, sequence, next_offset, last_offset, time_ms, schema, counters, trim_points';
+
+function statementsFor(at: string) {
+  /** `rows` selects `true AS is_row` among its columns. */
+  const fenced = (rows: string, order = ''): Statement => ({
+    text: `SELECT j.fence, r.*
+FROM (SELECT coalesce((SELECT fence FROM ${at}.journals WHERE kind = $1 AND partition = $2::integer), 0) AS fence) j
+LEFT JOIN (${rows}) r ON true ${order}`,
+  });
+  return {
+    restore: {
+      text: `INSERT INTO ${at}.journals AS j (kind, partition, fence) VALUES ($1, $2, 1)
+ON CONFLICT (kind, partition) DO UPDATE SET fence = j.fence + 1
+RETURNING ${journalColumns}`,
+    },
+    position: { text: `SELECT ${journalColumns} FROM ${at}.journals WHERE kind = $1 AND partition = $2` },
+    load: fenced(loadText(at)),
+    transferTasks: fenced(
+      `SELECT true AS is_row, task_id, aside, task FROM ${at}.transfer_tasks
+  WHERE partition = $2 AND task_id > $3::bigint AND NOT aside ORDER BY task_id LIMIT $4::bigint`,
+      'ORDER BY r.task_id',
+    ),
+    timers: fenced(
+      `SELECT true AS is_row, task_id, fire_ms, aside, task FROM ${at}.timers
+  WHERE partition = $2 AND NOT aside AND (fire_ms, task_id) > ($3::bigint, $4::bigint) AND fire_ms <= $5::bigint
+  ORDER BY fire_ms, task_id LIMIT $6::bigint`,
+      'ORDER BY r.fire_ms, r.task_id',
+    ),
+    tasksAside: fenced(
+      `SELECT true AS is_row, task_id, NULL::bigint AS fire_ms, aside, task FROM ${at}.transfer_tasks WHERE partition = $2 AND aside
+  UNION ALL
+  SELECT true, task_id, fire_ms, aside, task FROM ${at}.timers WHERE partition = $2 AND aside`,
+      'ORDER BY r.task_id',
+    ),
+    dueRuns: fenced(
+      `SELECT true AS is_row, run_id, namespace_id, workflow_id, forget_ms FROM ${at}.runs
+  WHERE partition = $2 AND forget_ms <= $3::bigint ORDER BY forget_ms, run_id LIMIT $4::bigint`,
+      'ORDER BY r.forget_ms, r.run_id',
+    ),
+    runs: fenced(
+      `SELECT true AS is_row, run_id, namespace_id, workflow_id, status, forget_ms, state FROM ${at}.runs
+  WHERE partition = $2 AND run_id > coalesce($3::uuid, '00000000-0000-0000-0000-000000000000') ORDER BY run_id LIMIT $4::bigint`,
+      'ORDER BY r.run_id',
+    ),
+    matchingTasks: fenced(
+      `SELECT true AS is_row, task_id, task FROM ${at}.matching_tasks
+  WHERE partition = $2 AND queue = $3::bytea AND task_id > $4::bigint ORDER BY task_id LIMIT $5::bigint`,
+      'ORDER BY r.task_id',
+    ),
+    history: { text: historyText(at) },
+  };
+}
+
+/** One statement for all kinds of keys; `at` is the key's place. Bytes of workflow ids stand in $3. */
+function loadText(at: string): string {
+  return `SELECT true AS is_row, k.at, e.run_id AS current_run_id, x.run_id, x.namespace_id, x.workflow_id, x.status, x.forget_ms, x.state
+  FROM (SELECT k.*, substring($3::bytea, w_at, w_length) AS workflow_id
+    FROM unnest($4::integer[], $5::uuid[], $6::integer[], $7::integer[], $8::uuid[]) AS k(at, namespace_id, w_at, w_length, run_id)) k
+  LEFT JOIN ${at}.executions e ON e.partition = $2 AND e.namespace_id = k.namespace_id AND e.workflow_id = k.workflow_id
+  LEFT JOIN ${at}.runs x ON x.partition = $2 AND x.run_id = coalesce(k.run_id, e.run_id)
+    AND (k.run_id IS NULL OR (x.namespace_id = k.namespace_id AND x.workflow_id = k.workflow_id))
+  UNION ALL
+  SELECT true, k.at, c.run_id, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM unnest($9::integer[], $10::uuid[], $11::bigint[]) AS k(at, parent_run_id, initiated_event_id)
+  JOIN ${at}.child_starts c ON c.partition = $2 AND c.parent_run_id = k.parent_run_id AND c.initiated_event_id = k.initiated_event_id`;
+}
+
+/** From the row that holds the first event (rows of a run do not overlap); as many as fit, by their sizes alone. */
+function historyText(at: string): string {
+  return `SELECT h.first_event_id, h.last_event_id, h.events
+FROM (SELECT first_event_id, row_number() OVER w AS nth, sum(octet_length(events)) OVER w AS bytes
+  FROM ${at}.history
+  WHERE partition = $1 AND run_id = $2::uuid AND branch = $3 AND first_event_id <= $5::bigint AND last_event_id >= $4::bigint
+    AND first_event_id >= coalesce((SELECT max(first_event_id) FROM ${at}.history
+      WHERE partition = $1 AND run_id = $2::uuid AND branch = $3 AND first_event_id <= $4::bigint), $4::bigint)
+  WINDOW w AS (ORDER BY first_event_id)) k
+JOIN ${at}.history h ON h.partition = $1 AND h.run_id = $2::uuid AND h.branch = $3 AND h.first_event_id = k.first_event_id
+WHERE k.nth = 1 OR k.bytes <= $6::bigint
+ORDER BY h.first_event_id`;
+}
+
+function loadParameters(keys: readonly LoadKey[]): readonly Parameter[] {
+  const pack = new Pack();
+  const runs: (number | string | undefined)[][] = [[], [], [], [], []];
+  const childStarts: (number | string)[][] = [[], [], []];
+  const put = (arrays: (number | string | undefined)[][], values: readonly (number | string | undefined)[]): void =>
+    values.forEach((value, index) => arrays[index]?.push(value));
+  for (const [at, key] of keys.entries()) {
+    // What is no UUID names nothing that is here.
+    if (key.kind === 'childStart') {
+      if (isUuid(key.parentRunId) && Number.isSafeInteger(key.initiatedEventId))
+        put(childStarts, [at, key.parentRunId, key.initiatedEventId]);
+      continue;
+    }
+    if (!isUuid(key.namespaceId)) continue;
+    const before = pack.length;
+    const workflowIdAt = pack.addText(key.workflowId);
+    const runId = key.kind === 'run' ? (isUuid(key.runId) ? key.runId : noRunId) : undefined;
+    put(runs, [at, key.namespaceId, workflowIdAt, pack.length - before, runId]);
+  }
+  return [pack.bytes(), ...runs.map(arrayOf), ...childStarts.map(arrayOf)];
+}
+
+/** Of no run. */
+const noRunId = '00000000-0000-0000-0000-000000000000';
+
+type LoadedRow = { readonly at: number; readonly current_run_id: string | null } & (RunTuple | { readonly run_id: null });
+
+function loadedOf(row: LoadedRow): Loaded {
+  const run = row.run_id === null ? undefined : runOf(row, textOf(row.workflow_id));
+  return { currentRunId: row.current_run_id ?? undefined, run };
+}
+
+type RunTuple = {
+  readonly run_id: string;
+  readonly namespace_id: string;
+  readonly workflow_id: Uint8Array;
+  readonly status: number;
+  readonly forget_ms: number | null;
+  readonly state: Uint8Array;
+};
+
+function runOf(row: RunTuple, workflowId: string): RunRow {
+  const { run_id: runId, namespace_id: namespaceId, status, state, forget_ms: forgetMs } = row;
+  return { namespaceId, workflowId, runId, status, state, forgetMs: forgetMs ?? undefined };
+}
+
+type TaskTuple = { readonly task_id: number; readonly task: Uint8Array; readonly aside: boolean };
+type TimerTuple = TaskTuple & { readonly fire_ms: number | null };
+type HistoryTuple = { readonly first_event_id: number; readonly last_event_id: number; readonly events: Uint8Array };
+
+function taskOf({ task_id: taskId, task, aside }: TaskTuple): TaskRow {
+  return { taskId, task, aside };
+}
+
+function timerOf(row: TimerTuple): TimerRow {
+  return { ...taskOf(row), fireTimeMs: row.fire_ms ?? 0 };
+}
+
+type JournalRow = {
+  readonly fence: number;
+  readonly epoch: number | null;
+  readonly sequence: number;
+  readonly next_offset: number;
+  readonly last_offset: number;
+  readonly time_ms: number;
+  readonly schema: number;
+  readonly counters: Uint8Array;
+  readonly trim_points: CheckpointPosition['trimPoints'];
+};
+
+function restored(row: JournalRow | undefined): Restored {
+  if (row === undefined) return { fence: 0, position: undefined };
+  const { fence, epoch, sequence, next_offset: nextOffset, last_offset: lastOffset, time_ms: timeMs, schema, counters } = row;
+  if (epoch === null) return { fence, position: undefined };
+  return { fence, position: { epoch, sequence, nextOffset, lastOffset, timeMs, schema, counters, trimPoints: row.trim_points } };
+}
+
+/** Infinities too are bounds that a caller may name. */
+function bounded(value: number): number {
+  return Math.trunc(Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, value)));
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+}

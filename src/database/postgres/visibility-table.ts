@@ -1,0 +1,101 @@
+/**
+ * The table that List and Count read: a column for each thing that a filter can name.
+ *
+ * Attributes and slots are columns of their type; lists, and texts cut into words, are arrays. Each has an index of the rows that have it, in
+ * the order of List: one that nobody uses costs nothing. Their names are as in `visibility/columns.ts`, without quotes.
+ */
+import type { ColumnKind } from '../../visibility/condition.ts';
+
+const sqlTypes: Readonly<Record<ColumnKind, string>> = {
+  keyword: 'text',
+  text: 'text[]',
+  int: 'bigint',
+  double: 'double precision',
+  bool: 'boolean',
+  datetime: 'bigint',
+  keywordList: 'text[]',
+};
+
+const slots = (prefix: string, kind: ColumnKind, count: number): readonly (readonly [string, ColumnKind])[] =>
+  Array.from({ length: count }, (_, index) => [`${prefix}${String(index + 1).padStart(2, '0')}`, kind]);
+
+/** Written out: the tables were made with these, whatever attributes there will be. */
+export const attributeKinds: ReadonlyMap<string, ColumnKind> = new Map<string, ColumnKind>([
+  ['TemporalChangeVersion', 'keywordList'],
+  ['BinaryChecksums', 'keywordList'],
+  ['BuildIds', 'keywordList'],
+  ['BatcherNamespace', 'keyword'],
+  ['BatcherUser', 'keyword'],
+  ['TemporalScheduledStartTime', 'datetime'],
+  ['TemporalScheduledById', 'keyword'],
+  ['TemporalSchedulePaused', 'bool'],
+  ['TemporalNamespaceDivision', 'keyword'],
+  ['TemporalPauseInfo', 'keywordList'],
+  ['TemporalReportedProblems', 'keywordList'],
+  ['TemporalWorkerDeployment', 'keyword'],
+  ['TemporalWorkerDeploymentVersion', 'keyword'],
+  ['TemporalWorkflowVersioningBehavior', 'keyword'],
+  ['TemporalUsedWorkerDeploymentVersions', 'keywordList'],
+  ['TemporalExternalPayloadCount', 'int'],
+  ['TemporalExternalPayloadSizeBytes', 'int'],
+  ...slots('Keyword', 'keyword', 20),
+  ...slots('Text', 'text', 6),
+  ...slots('Int', 'int', 6),
+  ...slots('Double', 'double', 6),
+  ...slots('Bool', 'bool', 6),
+  ...slots('Datetime', 'datetime', 6),
+  ...slots('KeywordList', 'keywordList', 6),
+]);
+
+/** `keyword07 text`; PostgreSQL folds what has no quotes. */
+export const attributeDefinitions: readonly { readonly name: string; readonly type: string }[] = [...attributeKinds].map(
+  ([name, kind]) => ({
+    name: name.toLowerCase(),
+    type: sqlTypes[kind],
+  }),
+);
+
+const order = 'sort_ms DESC, start_ms DESC, run_id DESC';
+
+export function visibilityTable(at: string): readonly string[] {
+  const indexed = (name: string, column: string, where = ''): string =>
+    `CREATE INDEX visibility_${name} ON ${at}.visibility (namespace_id, ${column}${order})${where}`;
+  return [
+    `CREATE TABLE ${at}.visibility (
+  namespace_id uuid NOT NULL,
+  run_id uuid NOT NULL,
+  shard integer NOT NULL,
+  status integer NOT NULL,
+  version bigint NOT NULL,
+  sort_ms bigint NOT NULL,
+  start_ms bigint NOT NULL,
+  execution_ms bigint NOT NULL,
+  close_ms bigint,
+  execution_duration_ms bigint,
+  history_length bigint,
+  history_size_bytes bigint,
+  state_transition_count bigint,
+  workflow_id text COLLATE "C" NOT NULL,
+  workflow_type text COLLATE "C" NOT NULL,
+  task_queue text COLLATE "C" NOT NULL,
+  parent_workflow_id text COLLATE "C",
+  parent_run_id text COLLATE "C",
+  root_workflow_id text COLLATE "C",
+  root_run_id text COLLATE "C",
+  ${attributeDefinitions.map(({ name, type }) => `${name} ${type}${type.startsWith('text') ? ' COLLATE "C"' : ''}`).join(',\n  ')},
+  memo bytea,
+  search_attributes bytea,
+  PRIMARY KEY (namespace_id, run_id)
+) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.2)`,
+    indexed('sort', ''),
+    indexed('workflow_id', 'workflow_id, '),
+    indexed('workflow_type', 'workflow_type, '),
+    indexed('status', 'status, '),
+    `CREATE INDEX visibility_start ON ${at}.visibility (namespace_id, start_ms DESC)`,
+    ...attributeDefinitions.map(({ name, type }) =>
+      type === 'text[]'
+        ? `CREATE INDEX visibility_${name} ON ${at}.visibility USING gin (${name}) WHERE ${name} IS NOT NULL`
+        : indexed(name, `${name}, `, ` WHERE ${name} IS NOT NULL`),
+    ),
+  ];
+}

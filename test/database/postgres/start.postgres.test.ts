@@ -1,0 +1,153 @@
+/** What a start finds: no tables, older and newer ones, somebody else's, too few rights. Each refusal says what to do. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { migrationStatements } from '../../../src/database/postgres/migrate.ts';
+import { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
+import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
+import { silentLogger } from '../../../src/observability/logger.ts';
+import { failureOf, historyCheckpoint, namespaceId, runRow } from './support.ts';
+import type { PostgresOptions } from '../../../src/config/postgres-options.ts';
+import type { LocalPostgres } from '../../postgres/local-postgres.ts';
+
+const journal = { kind: 'history', partition: 0 } as const;
+
+describe.skipIf('missing' in inject('postgres'))('a start on PostgreSQL', () => {
+  let server: LocalPostgres;
+
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server?.stop());
+
+  const opens = async (options: PostgresOptions): Promise<void> => {
+    const database = await PostgresDatabase.open(options, silentLogger);
+    await database.close();
+  };
+  const refusal = (more: Partial<PostgresOptions>) => failureOf(opens(postgresOptions(server, more)));
+
+  test('eight that start at once on nothing: the tables are made once, and all open', async () => {
+    const options = postgresOptions(server);
+    await Promise.all(Array.from({ length: 8 }, () => opens(options)));
+    expect(await server.run(`SELECT value FROM "${options.topicPrefix}".perdure WHERE name = 'migration'`)).toEqual([{ value: '1' }]);
+  });
+
+  test('prefixes share a database: each has tables of its own, also those that are no plain names', async () => {
+    const prefixes = ['a.b-c_D', 'x'.repeat(200), `${'x'.repeat(199)}y`, 'pg_like', `quote"d`];
+    for (const topicPrefix of prefixes) {
+      const database = await PostgresDatabase.open(postgresOptions(server, { topicPrefix }), silentLogger);
+      expect(await database.bind(`cluster of ${topicPrefix}`)).toBe(`cluster of ${topicPrefix}`);
+      await database.close();
+    }
+  });
+
+  test('migrate: false on nothing is refused; the printed statements, run by somebody else, make it start', async () => {
+    const options = postgresOptions(server, { migrate: false });
+    const refused = await failureOf(opens(options));
+    expect(refused.code).toBe('misconfigured');
+    expect(refused.message).toContain('perdure.postgres.migrate');
+    await server.run(`${migrationStatements(options.topicPrefix).join(';\n')};`);
+    await opens(options);
+  });
+
+  test('tables of a newer version are refused, naming both numbers', async () => {
+    const options = postgresOptions(server);
+    await opens(options);
+    await server.run(`UPDATE "${options.topicPrefix}".perdure SET value = '99' WHERE name = 'migration'`);
+    const refused = await failureOf(opens(options));
+    expect(refused.code).toBe('misconfigured');
+    expect(refused.message).toMatch(/migration 99.*knows 1/);
+  });
+
+  test('a schema that holds tables of something else is refused, naming them, and is left as it is', async () => {
+    const topicPrefix = `other-${randomUUID().slice(0, 8)}`;
+    await server.run(`CREATE SCHEMA "${topicPrefix}"`);
+    await server.run(`CREATE TABLE "${topicPrefix}".executions_visibility (id text)`);
+    const refused = await refusal({ topicPrefix });
+    expect(refused.code).toBe('misconfigured');
+    expect(refused.message).toContain('executions_visibility');
+    expect(await server.run(`SELECT count(*)::int AS tables FROM pg_tables WHERE schemaname = '${topicPrefix}'`)).toEqual([{ tables: 1 }]);
+  });
+
+  test('a database that is not there, and how it is made', async () => {
+    const refused = await refusal({ database: 'nowhere' });
+    expect(refused.code).toBe('misconfigured');
+    expect(refused.message).toContain('CREATE DATABASE "nowhere"');
+  });
+
+  test('a database whose encoding is not UTF-8', async () => {
+    await server.run(`CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0`);
+    expect((await refusal({ database: 'latin' })).message).toContain('LATIN1');
+  });
+
+  test('a role that may not create a schema, and what to grant; with a schema of its own it starts', async () => {
+    await server.run('CREATE ROLE poor LOGIN');
+    const topicPrefix = `poor-${randomUUID().slice(0, 8)}`;
+    const refused = await refusal({ user: 'poor', topicPrefix });
+    expect(refused.code).toBe('misconfigured');
+    expect(refused.message).toContain('GRANT CREATE ON DATABASE "postgres" TO "poor"');
+    await server.run(`CREATE SCHEMA "${topicPrefix}" AUTHORIZATION poor`);
+    await opens(postgresOptions(server, { user: 'poor', topicPrefix }));
+  });
+
+  test('a role that does not exist, a wrong password, and none', async () => {
+    expect((await refusal({ user: 'nobody-here' })).message).toContain('user nobody-here');
+    await server.run(`CREATE ROLE secret LOGIN PASSWORD 'right'`);
+    const rules = `host all secret 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n`;
+    await server.rewriteAccess(rules);
+    const wrong = await refusal({ user: 'secret', password: 'wrong' });
+    expect(wrong.code).toBe('misconfigured');
+    expect(wrong.message).toContain('refuses the password of user secret');
+    expect(wrong.message).not.toContain('wrong"');
+    expect((await refusal({ user: 'secret' })).message).toContain('perdure.postgres.password');
+    await server.run('GRANT CREATE ON DATABASE postgres TO secret');
+    await opens(postgresOptions(server, { user: 'secret', password: 'right' }));
+  });
+
+  test('nobody listens, and no such host', async () => {
+    const nobody = await failureOf(opens(postgresOptions({ host: '127.0.0.1', port: 1 })));
+    expect(nobody.code).toBe('unavailable');
+    expect(nobody.message).toMatch(/postgres 127\.0\.0\.1:1\/postgres cannot be reached.*ECONNREFUSED/);
+  });
+
+  test('TLS is asked for where there is none', async () => {
+    const tls = { ca: undefined, cert: undefined, key: undefined, serverName: undefined, verifyServer: true };
+    const refused = await refusal({ tls });
+    expect(refused.code).toBe('misconfigured');
+    expect(refused.message).toContain('offers no TLS');
+  });
+
+  test('a server that takes no writes says so, and is tried again later', async () => {
+    const options = postgresOptions(server);
+    const database = await PostgresDatabase.open(options, silentLogger);
+    const { fence } = await database.restore(journal);
+    await database.close();
+    await server.run('ALTER ROLE perdure SET default_transaction_read_only = on');
+    try {
+      const standby = await PostgresDatabase.open(options, silentLogger);
+      const refused = await failureOf(standby.restore(journal));
+      expect(refused).toMatchObject({ code: 'unavailable' });
+      expect(refused.message).toContain('takes no writes');
+      expect((await failureOf(standby.write(journal, fence, historyCheckpoint(1, {})))).message).toContain('takes no writes');
+      await standby.close();
+    } finally {
+      await server.run('START TRANSACTION READ WRITE; ALTER ROLE perdure RESET default_transaction_read_only; COMMIT');
+    }
+  });
+
+  test('keys are looked up, not read through, before anybody has run ANALYZE', async () => {
+    const options = postgresOptions(server);
+    const database = await PostgresDatabase.open(options, silentLogger);
+    const { fence } = await database.restore(journal);
+    const runs = Array.from({ length: 20_000 }, () => runRow());
+    await database.write(journal, fence, historyCheckpoint(1, { runs, currentRuns: runs }));
+    await server.run(`SELECT pg_stat_reset()`);
+    const keys = runs.slice(0, 50).map(({ workflowId }) => ({ kind: 'current', namespaceId, workflowId }) as const);
+    const loaded = await database.load(journal, keys);
+    expect(loaded.rows.every(({ run }) => run !== undefined)).toBe(true);
+    await database.close();
+    const [stats] = await server.run(
+      `SELECT sum(seq_scan)::int AS scans FROM pg_stat_user_tables WHERE schemaname = '${options.topicPrefix}' AND relname IN ('runs', 'executions')`,
+    );
+    expect(stats).toEqual({ scans: 0 });
+  });
+});

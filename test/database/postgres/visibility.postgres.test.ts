@@ -1,0 +1,74 @@
+/** What PostgreSQL alone refuses of a visibility row, and columns for everything that a filter can name. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
+import { attributeKinds } from '../../../src/database/postgres/visibility-table.ts';
+import { searchAttributeSlots } from '../../../src/kernel/search-attribute-slots.ts';
+import { columnKinds, predefinedColumns } from '../../../src/visibility/columns.ts';
+import { postgresOptions } from '../../postgres/postgres.ts';
+import { capturingLogger, historyCheckpoint, namespaceId, runRow, visibilityRow } from './support.ts';
+import type { Condition } from '../../../src/visibility/condition.ts';
+
+const server = inject('postgres');
+const journal = { kind: 'history', partition: 0 } as const;
+const all = { namespaceId, condition: undefined, after: undefined, max: 1_000 };
+/** Does not compress, so an index cannot hold it. */
+const incompressible = randomBytes(6_000).toString('hex');
+
+describe.skipIf('missing' in server)('visibility rows on PostgreSQL', () => {
+  let database: PostgresDatabase;
+  const log = capturingLogger();
+
+  beforeAll(async () => {
+    if ('missing' in server) throw new Error(server.missing);
+    database = await PostgresDatabase.open(postgresOptions(server), log.logger);
+  });
+  afterAll(() => database?.close());
+
+  test('rows that an index cannot hold are left out and said; those beside them, and the state, are written', async () => {
+    const { fence } = await database.restore(journal);
+    const kept = [visibilityRow(), visibilityRow({ slots: new Map([['Keyword01', 'x']]) }), visibilityRow()];
+    const refused = [
+      visibilityRow({ workflowType: incompressible }),
+      visibilityRow({ workflowId: incompressible, slots: new Map([['Int01', 1]]) }),
+    ];
+    const run = runRow();
+    const visibility = [kept[0]!, refused[0]!, kept[1]!, refused[1]!, kept[2]!];
+    expect(await database.write(journal, fence, historyCheckpoint(1, { runs: [run], visibility }))).toEqual({ kind: 'written' });
+    const { rows } = await database.list(all);
+    expect(new Set(rows.map(({ runId }) => runId))).toEqual(new Set(kept.map(({ runId }) => runId)));
+    expect((await database.runs(journal, '', 10)).rows.map(({ runId }) => runId)).toEqual([run.runId]);
+    expect(new Set(log.errors.map(({ fields }) => fields['runID']))).toEqual(new Set(refused.map(({ runId }) => runId)));
+    expect(log.errors[0]?.message).toContain('not listed');
+  });
+
+  test('values that an index cannot hold are left out alone: the run is listed, and found by its other attributes', async () => {
+    const { fence } = await database.restore(journal);
+    const row = visibilityRow({
+      slots: new Map<string, string | readonly string[]>([
+        ['Keyword01', incompressible],
+        ['Keyword02', 'found'],
+        ['KeywordList01', ['short', incompressible]],
+        ['Text01', `some words and ${incompressible}`],
+      ]),
+    });
+    expect(await database.flush(journal, fence, [row])).toBe('flushed');
+    const conditions: readonly Condition[] = [
+      { kind: 'compare', column: { name: 'Keyword02', kind: 'keyword' }, operator: '=', operand: 'found' },
+      { kind: 'compare', column: { name: 'KeywordList01', kind: 'keywordList' }, operator: '=', operand: 'short' },
+      { kind: 'compare', column: { name: 'Text01', kind: 'text' }, operator: '=', operand: 'words' },
+    ];
+    for (const condition of conditions) {
+      expect((await database.list({ ...all, condition })).rows.map(({ runId }) => runId)).toContain(row.runId);
+    }
+    const isSet: Condition = { kind: 'isNull', column: { name: 'Keyword01', kind: 'keyword' }, not: true };
+    expect((await database.list({ ...all, condition: isSet })).rows.map(({ runId }) => runId)).not.toContain(row.runId);
+  });
+
+  test('there is a column, of its kind, for each predefined attribute and each slot', () => {
+    for (const { name, kind } of predefinedColumns.values()) expect([name, attributeKinds.get(name)]).toEqual([name, kind]);
+    for (const [type, slots] of searchAttributeSlots) {
+      for (const slot of slots) expect([slot, attributeKinds.get(slot)]).toEqual([slot, columnKinds.get(type)]);
+    }
+  });
+});
