@@ -5,8 +5,10 @@
  * A value that fits its type is checked when it is set, so what is left out here is seldom: numbers beyond 64 bits, dates that no calendar
  * has, attributes that were removed and defined anew with another type.
  */
+import { unreachable } from '../kernel/assert.ts';
 import type { PayloadValue } from '../kernel/search-attributes.ts';
 import { utf8Bytes } from '../kernel/utf8.ts';
+import type { ColumnKind } from './condition.ts';
 import { OPEN_SORT_MS, type SlotValue } from './row.ts';
 import { storable } from './text.ts';
 
@@ -33,8 +35,8 @@ function cut(text: string): string {
   return text.slice(0, end);
 }
 
-/** `type`: IndexedValueType. Undefined = not set: nothing, null, an empty list, and what is no value of that type. */
-export function attributeValue(type: number, { encoding, text, dataBytes }: PayloadValue): SlotValue | undefined {
+/** Undefined = not set: nothing, null, an empty list, and what is no value of that kind. */
+export function attributeValue(kind: ColumnKind, { encoding, text, dataBytes }: PayloadValue): SlotValue | undefined {
   if (dataBytes === 0 || encoding !== 'json/plain') return undefined;
   let value: unknown;
   try {
@@ -42,27 +44,27 @@ export function attributeValue(type: number, { encoding, text, dataBytes }: Payl
   } catch {
     return undefined;
   }
-  if (type === 7) return keywordList(value);
+  if (kind === 'keywordList') return keywordList(value);
   // Old clients wrap single values in a list.
   if (Array.isArray(value)) {
     if (value.length !== 1) return undefined;
     value = value[0];
   }
-  switch (type) {
-    case 1:
-    case 2:
+  switch (kind) {
+    case 'text':
+    case 'keyword':
       return typeof value === 'string' ? columnText(value) : undefined;
-    case 3:
+    case 'int':
       return intValue(value, text);
-    case 4:
+    case 'double':
       // 1e999 is a number in JSON.
       return typeof value === 'number' && Number.isFinite(value) ? withoutMinusZero(value) : undefined;
-    case 5:
+    case 'bool':
       return typeof value === 'boolean' ? value : undefined;
-    case 6:
+    case 'datetime':
       return typeof value === 'string' ? datetimeMs(value) : undefined;
     default:
-      return undefined;
+      return unreachable(kind);
   }
 }
 

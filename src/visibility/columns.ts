@@ -62,3 +62,21 @@ export const predefinedColumns: ReadonlyMap<string, Column> = new Map([
   column('TemporalExternalPayloadCount', 'int'),
   column('TemporalExternalPayloadSizeBytes', 'int'),
 ]);
+
+/** The attributes that a namespace has defined: `IndexedValueType` and slot of each name. */
+export type CustomAttributes = {
+  readonly types: ReadonlyMap<string, number>;
+  readonly slots: ReadonlyMap<string, string>;
+};
+
+/** Where rows keep what is set by that very name: queries find it there. */
+export function attributeColumn(custom: CustomAttributes, name: string): Column | undefined {
+  return predefinedColumns.get(name) ?? customColumn(custom, name);
+}
+
+/** One that has no slot is in no column. */
+export function customColumn({ types, slots }: CustomAttributes, name: string): Column | undefined {
+  const kind = columnKinds.get(types.get(name) ?? 0);
+  const slot = slots.get(name);
+  return kind === undefined || slot === undefined ? undefined : { name: slot, kind };
+}

@@ -1,14 +1,8 @@
-import { columnKinds, predefinedColumns, systemColumns } from './columns.ts';
+import { type CustomAttributes, customColumn, predefinedColumns, systemColumns } from './columns.ts';
 import type { Column } from './condition.ts';
 
 /** What a name in a query means; undefined: nothing. */
 export type QueryAttributes = (name: string) => { readonly column: Column } | undefined;
-
-/** The attributes that a namespace has defined: `IndexedValueType` and slot of each name. */
-export type CustomAttributes = {
-  readonly types: ReadonlyMap<string, number>;
-  readonly slots: ReadonlyMap<string, string>;
-};
 
 const prefix = 'Temporal';
 
@@ -25,12 +19,6 @@ export function queryAttributes(custom: CustomAttributes): QueryAttributes {
 
 function builtIn(name: string): Column | undefined {
   return systemColumns.get(name) ?? predefinedColumns.get(name);
-}
-
-function customColumn({ types, slots }: CustomAttributes, name: string): Column | undefined {
-  const kind = columnKinds.get(types.get(name) ?? 0);
-  const slot = slots.get(name);
-  return kind === undefined || slot === undefined ? undefined : { name: slot, kind };
 }
 
 function otherName(name: string): string {

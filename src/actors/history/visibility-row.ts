@@ -2,14 +2,15 @@
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
 import type { RunSummary } from '../../history/execution/summary.ts';
 import type { SearchAttributeWire } from '../../kernel/search-attributes.ts';
-import { unsettableSearchAttributes } from '../../kernel/unsettable-search-attributes.ts';
 import { attributeValue, columnText } from '../../visibility/attribute-value.ts';
+import { attributeColumn, type CustomAttributes } from '../../visibility/columns.ts';
 import { OPEN_SORT_MS, type SlotValue, type VisibilityRow } from '../../visibility/row.ts';
 
 /** What search attributes mean, as far as this process knows. */
-export type AttributeRegistry = Pick<ClusterSnapshot, 'namespaceById' | 'systemSearchAttributes'>;
+export type AttributeRegistry = Pick<ClusterSnapshot, 'namespaceById'>;
 
 const noSlots: ReadonlyMap<string, SlotValue> = new Map();
+const noneDefined: CustomAttributes = { types: new Map(), slots: new Map() };
 
 export function visibilityRow(run: RunSummary, shard: number, registry: AttributeRegistry, wire: SearchAttributeWire): VisibilityRow {
   const { key, start, status, closeTimeMs, memo, searchAttributes } = run;
@@ -49,16 +50,14 @@ function slotsOf(
   wire: SearchAttributeWire,
 ): ReadonlyMap<string, SlotValue> {
   const namespace = registry.namespaceById(namespaceId);
+  const custom = namespace === undefined ? noneDefined : { types: namespace.searchAttributeTypes, slots: namespace.searchAttributeSlots };
   const slots = new Map<string, SlotValue>();
   try {
     for (const [name, payload] of wire.decodeFields(searchAttributes)) {
-      const systemType = registry.systemSearchAttributes.get(name);
-      // Predefined ones have columns of their own names; those that the server keeps stand beside the slots.
-      const column = systemType === undefined ? namespace?.searchAttributeSlots.get(name) : name;
-      const type = systemType ?? namespace?.customSearchAttributes.get(name);
-      if (column === undefined || type === undefined || unsettableSearchAttributes.has(column)) continue;
-      const value = attributeValue(type, wire.payloadValue(payload));
-      if (value !== undefined) slots.set(column, value);
+      const column = attributeColumn(custom, name);
+      if (column === undefined) continue;
+      const value = attributeValue(column.kind, wire.payloadValue(payload));
+      if (value !== undefined) slots.set(column.name, value);
     }
   } catch {
     // Not the bytes of a SearchAttributes: nothing that a client could send would be stored so.

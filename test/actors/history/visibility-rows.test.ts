@@ -28,7 +28,7 @@ const registered = {
     ['CustomIntField', 'Int02'],
   ]),
 };
-const view = { namespaceById: (id: string) => (id === namespaceId ? registered : undefined), systemSearchAttributes };
+const view = { namespaceById: (id: string) => (id === namespaceId ? registered : undefined) };
 
 class ListedShard extends ShardUnderTest {
   readonly rows = new VisibilityRows({ shard: 3, core: this.core, registry: { view }, wire: historyWire });
@@ -367,7 +367,7 @@ test('an attribute is shown in the column that it has when the row is made; one 
   );
   const redefined = {
     ...registered,
-    customSearchAttributes: new Map([['CustomKeywordField', 3]]),
+    searchAttributeTypes: new Map([['CustomKeywordField', 3]]),
     searchAttributeSlots: new Map([['CustomKeywordField', 'Int01']]),
   };
   expect(visibilityRow(summary, 3, { ...view, namespaceById: () => redefined }, historyWire).slots).toEqual(new Map(predefined));
