@@ -114,7 +114,7 @@ export const directions: readonly Direction[] = [
   },
   {
     from: 'src/topics/embedded/',
-    may: ['src/topics/', 'src/actors/log.ts', 'src/kernel/', 'src/observability/', 'node:'],
+    may: ['src/topics/', 'src/actors/log.ts', 'src/sqlite/', 'src/kernel/', 'src/observability/', 'node:'],
     mayTypes: ['src/actors/', 'src/config/'],
     reason: 'the log stores bytes; it knows the port and nothing of the cores',
     wayOut: 'carry what it needs through the Log port (src/actors/log.ts)',
@@ -148,7 +148,7 @@ export const directions: readonly Direction[] = [
   },
   {
     from: 'src/database/sqlite/',
-    may: ['src/database/', 'src/actors/database.ts', 'src/visibility/', 'src/kernel/', 'src/observability/', 'node:'],
+    may: ['src/database/', 'src/actors/database.ts', 'src/visibility/', 'src/sqlite/', 'src/kernel/', 'src/observability/', 'node:'],
     reason: 'a database stores rows; it knows the port and nothing of the cores',
     wayOut: 'carry what it needs through the Database port (src/actors/database.ts)',
   },
@@ -163,6 +163,12 @@ export const directions: readonly Direction[] = [
     may: ['src/database/', 'src/actors/database.ts', 'src/visibility/', 'src/kernel/', 'node:worker_threads'],
     reason: 'what both databases share knows neither client',
     wayOut: 'move the code into src/database/sqlite or src/database/postgres',
+  },
+  {
+    from: 'src/sqlite/',
+    may: ['src/sqlite/', 'src/kernel/', 'node:'],
+    reason: 'what the log and the database both know of SQLite knows neither of them',
+    wayOut: 'move the code into src/topics/embedded or src/database/sqlite',
   },
   {
     from: 'src/grpc/',

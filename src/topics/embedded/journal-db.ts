@@ -13,7 +13,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { LogError } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
-import { sqliteFailure } from './sqlite-failure.ts';
+import { logFailure } from './log-failure.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
 import type { StatementSync } from 'node:sqlite';
 import type { TopicSpec } from '../catalogue.ts';
@@ -65,7 +65,7 @@ export class JournalDb {
       this.#setStart = db.prepare('UPDATE partitions SET start = ? WHERE id = ?');
     } catch (error) {
       db?.close();
-      throw error instanceof LogError ? error : sqliteFailure(error, where);
+      throw error instanceof LogError ? error : logFailure(error, where);
     }
   }
 

@@ -1,6 +1,6 @@
 /** For tools: which topics a log file holds. */
 import { DatabaseSync } from 'node:sqlite';
-import { sqliteFailure } from './sqlite-failure.ts';
+import { logFailure } from './log-failure.ts';
 import type { TopicSpec } from '../catalogue.ts';
 
 export function storedTopics(filename: string): readonly Pick<TopicSpec, 'name' | 'partitions'>[] {
@@ -13,6 +13,6 @@ export function storedTopics(filename: string): readonly Pick<TopicSpec, 'name' 
       db.close();
     }
   } catch (error) {
-    throw sqliteFailure(error, filename);
+    throw logFailure(error, filename);
   }
 }

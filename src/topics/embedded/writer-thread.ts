@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { LogError } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import { JournalDb } from './journal-db.ts';
-import { sqliteFailure } from './sqlite-failure.ts';
+import { logFailure } from './log-failure.ts';
 import type { WriterAnswer, WriterOptions, WriterRequest } from './writer-messages.ts';
 
 assert(parentPort !== null, 'the writer runs in a worker thread');
@@ -15,7 +15,7 @@ function answer(message: WriterAnswer): void {
 }
 
 function fail(error: unknown): void {
-  const failure = error instanceof LogError ? error : sqliteFailure(error, options.filename ?? ':memory:');
+  const failure = error instanceof LogError ? error : logFailure(error, options.filename ?? ':memory:');
   answer({ kind: 'failed', failure: { code: failure.code, message: failure.message, recoverable: failure.recoverable } });
 }
 

@@ -1,0 +1,169 @@
+/**
+ * One connection to the file, or to memory: opened, found to be ours, and brought to the present schema.
+ *
+ * A commit is on the disk when it returns (`synchronous = FULL`): the journal is trimmed on its word. Should a commit fail, nobody knows what
+ * it left in the file's write-ahead log, or whether the disk has it: the connection is given up, and the next one moves that log into the
+ * file, synced once more, before anything rests on it.
+ */
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseError, type DatabaseErrorCode } from '../../actors/database.ts';
+import { AssertionError } from '../../kernel/assert.ts';
+import { errorText } from '../../kernel/error-text.ts';
+import { sqliteFailure, type SqliteFailure } from '../../sqlite/sqlite-failure.ts';
+import { migrations } from './migrations.ts';
+import type { SqliteOptions } from './options.ts';
+
+const defaultLockTimeoutMs = 5_000;
+const cacheKiB = 32 * 1024;
+/** Of a new file. State of 1.3 KB takes 1,640 bytes in such pages and 2,050 in those of SQLite's default, into which three do not fit. */
+const pageBytes = 8_192;
+
+export class Connection {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  /** Throws DatabaseError. */
+  constructor(options: SqliteOptions) {
+    let db: DatabaseSync | undefined;
+    try {
+      db = new DatabaseSync(options.filename ?? ':memory:', { timeout: options.lockTimeoutMs ?? defaultLockTimeoutMs });
+      prepare(db, options);
+      this.#db = db;
+    } catch (error) {
+      db?.close();
+      throw databaseFailure(error, options);
+    }
+  }
+
+  get isInTransaction(): boolean {
+    return this.#db.isTransaction;
+  }
+
+  /** Kept: of fixed texts alone. */
+  statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  prepare(sql: string): StatementSync {
+    return this.#db.prepare(sql);
+  }
+
+  /** Takes the lock for writing. */
+  begin(): void {
+    this.statement('BEGIN IMMEDIATE').run();
+  }
+
+  commit(): void {
+    this.statement('COMMIT').run();
+  }
+
+  rollback(): void {
+    // SQLite has already rolled back by itself after some errors (disk full, I/O), and then says that there is no transaction.
+    if (this.#db.isTransaction) this.statement('ROLLBACK').run();
+  }
+
+  /** All that `read` sees is of one moment. In the transaction of a write it sees that as well. */
+  snapshot<T>(read: () => T): T {
+    if (this.#db.isTransaction) return read();
+    this.statement('BEGIN').run();
+    try {
+      return read();
+    } finally {
+      this.rollback();
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+const codes: Readonly<Record<SqliteFailure['kind'], DatabaseErrorCode>> = {
+  locked: 'unavailable',
+  unavailable: 'unavailable',
+  refused: 'data',
+  corrupt: 'corrupt',
+  foreign: 'misconfigured',
+};
+
+/** Whatever was thrown, as the port's error. */
+export function databaseFailure(error: unknown, { filename }: SqliteOptions): DatabaseError {
+  if (error instanceof DatabaseError) return error;
+  // A bug of ours: asking again would meet it again.
+  if (error instanceof AssertionError) return new DatabaseError('data', errorText(error), { cause: error });
+  const { kind, message } = sqliteFailure(error, filename ?? 'the database in memory', stateOfPerdure);
+  return new DatabaseError(codes[kind], message, { cause: error });
+}
+
+const stateOfPerdure = 'the state of a Perdure server';
+
+function prepare(db: DatabaseSync, options: SqliteOptions): void {
+  db.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY`);
+  if (options.filename === undefined) {
+    // A delta that is refused is rolled back, but there is nothing to sync.
+    db.exec('PRAGMA synchronous = OFF');
+    return migrate(db, 'the database in memory');
+  }
+  checkOwner(db, options.filename);
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+  if (options.readsOnly !== true) db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  migrate(db, options.filename);
+  if (options.readsOnly === true) db.exec('PRAGMA query_only = ON');
+}
+
+/** Before anything is written: what another program keeps in its file is left as it is. */
+function checkOwner(db: DatabaseSync, filename: string): void {
+  const tables = db.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`).all();
+  if (tables.length === 0) return;
+  const wayOut = 'name another file: a new one is made where none is';
+  if (!tables.some(({ name }) => name === 'perdure')) {
+    throw new DatabaseError('misconfigured', `${filename} is not ${stateOfPerdure}, but an SQLite database of another program; ${wayOut}`);
+  }
+  if (migrationOf(db) === 0) {
+    throw new DatabaseError('misconfigured', `${filename} is not ${stateOfPerdure}, but a log of one; ${wayOut}`);
+  }
+}
+
+/** 0: none. */
+function migrationOf(db: DatabaseSync): number {
+  const row = db.prepare(`SELECT value FROM perdure WHERE name = 'migration'`).get();
+  return row === undefined ? 0 : Number(row['value']);
+}
+
+/** All that are missing or none, in one transaction; of two that start at once one waits for the other. */
+function migrate(db: DatabaseSync, where: string): void {
+  if (isPresent(db)) return check(migrationOf(db), where);
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const found = hasTables(db) ? migrationOf(db) : 0;
+    check(found, where);
+    for (const migration of migrations.slice(found)) db.exec(migration);
+    db.prepare(`INSERT OR REPLACE INTO perdure (name, value) VALUES ('migration', ?)`).run(String(migrations.length));
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function isPresent(db: DatabaseSync): boolean {
+  return hasTables(db) && migrationOf(db) >= migrations.length;
+}
+
+function hasTables(db: DatabaseSync): boolean {
+  return db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'perdure'`).get() !== undefined;
+}
+
+function check(found: number, where: string): void {
+  if (found <= migrations.length) return;
+  throw new DatabaseError(
+    'misconfigured',
+    `${where} has schema migration ${found}, written by a newer version; this one knows migrations up to ${migrations.length}: ` +
+      'start that newer version, or restore a backup from before it',
+  );
+}

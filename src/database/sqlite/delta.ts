@@ -1,0 +1,137 @@
+/**
+ * The rows of a checkpoint, inside the transaction that its guard has opened. They are written in chunks: at each `yield` the thread may answer
+ * others.
+ */
+import { idBytes, nameBytes, optionalWhole, whole } from './values.ts';
+import { removeVisibility, writeVisibility } from './visibility-rows.ts';
+import type { HistoryDelta, MatchingDelta, RunId } from '../../actors/database.ts';
+import type { Connection } from './connection.ts';
+
+const putRun = `
+  INSERT INTO runs (partition, run_id, namespace_id, workflow_id, status, forget_ms, state) VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (partition, run_id) DO UPDATE SET
+    namespace_id = excluded.namespace_id, workflow_id = excluded.workflow_id, status = excluded.status,
+    forget_ms = excluded.forget_ms, state = excluded.state`;
+const putExecution = `
+  INSERT INTO executions (partition, namespace_id, workflow_id, run_id) VALUES (?, ?, ?, ?)
+  ON CONFLICT (partition, namespace_id, workflow_id) DO UPDATE SET run_id = excluded.run_id`;
+const putChildStart = `
+  INSERT INTO child_starts (partition, parent_run_id, initiated_event_id, run_id) VALUES (?, ?, ?, ?)
+  ON CONFLICT (partition, parent_run_id, initiated_event_id) DO UPDATE SET run_id = excluded.run_id`;
+const putHistory = `
+  INSERT INTO history (partition, run_id, branch, first_event_id, last_event_id, events) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (partition, run_id, branch, first_event_id) DO UPDATE SET last_event_id = excluded.last_event_id, events = excluded.events`;
+const putTransferTask = `
+  INSERT INTO transfer_tasks (partition, task_id, aside, task) VALUES (?, ?, ?, ?)
+  ON CONFLICT (partition, task_id) DO UPDATE SET aside = excluded.aside, task = excluded.task`;
+const putTimer = `
+  INSERT INTO timers (partition, task_id, fire_ms, aside, task) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (partition, task_id) DO UPDATE SET fire_ms = excluded.fire_ms, aside = excluded.aside, task = excluded.task`;
+const putMatchingTask = `
+  INSERT INTO matching_tasks (partition, task_id, queue, task) VALUES (?, ?, ?, ?)
+  ON CONFLICT (partition, task_id) DO UPDATE SET queue = excluded.queue, task = excluded.task`;
+
+const dropTransferTask = 'DELETE FROM transfer_tasks WHERE partition = ? AND task_id = ?';
+const dropTimer = 'DELETE FROM timers WHERE partition = ? AND task_id = ?';
+const dropMatchingTask = 'DELETE FROM matching_tasks WHERE partition = ? AND task_id = ?';
+const dropHistory = 'DELETE FROM history WHERE partition = ? AND run_id = ?';
+const dropChildStarts = 'DELETE FROM child_starts WHERE partition = ? AND run_id = ?';
+const dropRun = 'DELETE FROM runs WHERE partition = ? AND run_id = ?';
+const dropExecution = 'DELETE FROM executions WHERE partition = ? AND namespace_id = ? AND workflow_id = ? AND run_id = ?';
+
+export function* writeHistoryDelta(connection: Connection, partition: number, delta: HistoryDelta): Generator<void, void> {
+  const chunk = new Chunk();
+  const runs = connection.statement(putRun);
+  for (const { runId, namespaceId, workflowId, status, forgetMs, state } of delta.runs) {
+    const forget = optionalWhole(forgetMs, 'end of retention');
+    runs.run(partition, idBytes(runId), idBytes(namespaceId), nameBytes(workflowId), whole(status, 'status'), forget, state);
+    if (chunk.isFull(state.length)) yield;
+  }
+  const executions = connection.statement(putExecution);
+  for (const { namespaceId, workflowId, runId } of delta.currentRuns) {
+    executions.run(partition, idBytes(namespaceId), nameBytes(workflowId), idBytes(runId));
+    if (chunk.isFull(0)) yield;
+  }
+  const childStarts = connection.statement(putChildStart);
+  for (const { parentRunId, initiatedEventId, runId } of delta.childStarts) {
+    childStarts.run(partition, idBytes(parentRunId), whole(initiatedEventId, 'event id'), idBytes(runId));
+    if (chunk.isFull(0)) yield;
+  }
+  const history = connection.statement(putHistory);
+  for (const { runId, branch, firstEventId, lastEventId, events } of delta.history) {
+    const first = whole(firstEventId, 'event id');
+    history.run(partition, idBytes(runId), whole(branch, 'branch'), first, whole(lastEventId, 'event id'), events);
+    if (chunk.isFull(events.length)) yield;
+  }
+  yield* writeTasks(connection, partition, delta, chunk);
+  for (const row of delta.visibility) {
+    writeVisibility(connection, row);
+    if (chunk.isFull(0)) yield;
+  }
+  // Last, so that a run that is retired is gone, whatever else the delta says of it.
+  for (const run of delta.retiredRuns) {
+    retire(connection, partition, run);
+    if (chunk.isFull(0)) yield;
+  }
+}
+
+function* writeTasks(connection: Connection, partition: number, delta: HistoryDelta, chunk: Chunk): Generator<void, void> {
+  const transferTasks = connection.statement(putTransferTask);
+  for (const { taskId, aside, task } of delta.transferTasks) {
+    transferTasks.run(partition, whole(taskId, 'task id'), aside ? 1 : 0, task);
+    if (chunk.isFull(task.length)) yield;
+  }
+  const timers = connection.statement(putTimer);
+  for (const { taskId, fireTimeMs, aside, task } of delta.timers) {
+    timers.run(partition, whole(taskId, 'task id'), whole(fireTimeMs, 'fire time'), aside ? 1 : 0, task);
+    if (chunk.isFull(task.length)) yield;
+  }
+  yield* dropTasks(connection, dropTransferTask, partition, delta.goneTransferTasks, chunk);
+  yield* dropTasks(connection, dropTimer, partition, delta.goneTimers, chunk);
+}
+
+export function* writeMatchingDelta(connection: Connection, partition: number, delta: MatchingDelta): Generator<void, void> {
+  const chunk = new Chunk();
+  const tasks = connection.statement(putMatchingTask);
+  for (const { taskId, queue, task } of delta.tasks) {
+    tasks.run(partition, whole(taskId, 'task id'), nameBytes(queue), task);
+    if (chunk.isFull(task.length)) yield;
+  }
+  yield* dropTasks(connection, dropMatchingTask, partition, delta.goneTasks, chunk);
+}
+
+function* dropTasks(connection: Connection, sql: string, partition: number, ids: readonly number[], chunk: Chunk): Generator<void, void> {
+  const drop = connection.statement(sql);
+  for (const id of ids) {
+    drop.run(partition, whole(id, 'task id'));
+    if (chunk.isFull(0)) yield;
+  }
+}
+
+function retire(connection: Connection, partition: number, run: RunId): void {
+  const runId = idBytes(run.runId);
+  connection.statement(dropRun).run(partition, runId);
+  connection.statement(dropHistory).run(partition, runId);
+  connection.statement(dropChildStarts).run(partition, runId);
+  connection.statement(dropExecution).run(partition, idBytes(run.namespaceId), nameBytes(run.workflowId), runId);
+  removeVisibility(connection, run.namespaceId, run.runId);
+}
+
+/** How much is written at a stretch: about 2 ms. */
+const rowsMax = 200;
+const bytesMax = 256 * 1024;
+
+class Chunk {
+  #rows = 0;
+  #bytes = 0;
+
+  /** Counts one more row; when true, another chunk begins. */
+  isFull(bytes: number): boolean {
+    this.#rows++;
+    this.#bytes += bytes;
+    if (this.#rows < rowsMax && this.#bytes < bytesMax) return false;
+    this.#rows = 0;
+    this.#bytes = 0;
+    return true;
+  }
+}

@@ -1,0 +1,94 @@
+/** The row of a journal: its fence, and how far its rows go. */
+import { DatabaseError } from '../../actors/database.ts';
+import { bytesOf, optionalBytesOf, whole, wholeOf, type SqlRow } from './values.ts';
+import type { CheckpointPosition, Fence, JournalId, Restored, TrimPoint } from '../../actors/database.ts';
+import type { Connection } from './connection.ts';
+
+/** Raises the fence and reads in one statement: it waits for a write that is under way, and none can come between. */
+const restoreSql = `
+  INSERT INTO journals (kind, partition, fence, epoch, sequence, next_offset, last_offset, time_ms, schema, counters, trim_points)
+  VALUES (?, ?, 1, 0, 0, 0, -1, 0, 0, NULL, x'')
+  ON CONFLICT (kind, partition) DO UPDATE SET fence = fence + 1 RETURNING *`;
+
+const selectSql = 'SELECT * FROM journals WHERE kind = ? AND partition = ?';
+const fenceSql = 'SELECT fence FROM journals WHERE kind = ? AND partition = ?';
+
+const guardSql = `
+  UPDATE journals SET epoch = ?, sequence = ?, next_offset = ?, last_offset = ?, time_ms = ?, schema = ?, counters = ?, trim_points = ?
+  WHERE kind = ? AND partition = ? AND fence = ? AND (counters IS NULL OR (epoch <= ? AND next_offset <= ?))`;
+
+export function restoreJournal(connection: Connection, { kind, partition }: JournalId): Restored {
+  const row = connection.statement(restoreSql).get(kind, whole(partition, 'partition'));
+  if (row === undefined) throw new DatabaseError('corrupt', 'the row of a journal is not there after it was written');
+  return restored(row);
+}
+
+export function readJournal(connection: Connection, { kind, partition }: JournalId): Restored {
+  const row = connection.statement(selectSql).get(kind, partition);
+  return row === undefined ? { fence: 0, position: undefined } : restored(row);
+}
+
+/** 0: never restored. */
+export function fenceOf(connection: Connection, { kind, partition }: JournalId): Fence {
+  const row = connection.statement(fenceSql).get(kind, partition);
+  return row === undefined ? 0 : wholeOf(row, 'fence');
+}
+
+/** The guard of a write and its first statement. False: another has restored since, or the journal is further than this position. */
+export function moveJournal(connection: Connection, { kind, partition }: JournalId, fence: Fence, position: CheckpointPosition): boolean {
+  const { epoch, nextOffset } = position;
+  const { changes } = connection
+    .statement(guardSql)
+    .run(
+      whole(epoch, 'epoch'),
+      whole(position.sequence, 'sequence'),
+      whole(nextOffset, 'next offset'),
+      whole(position.lastOffset, 'last offset'),
+      whole(position.timeMs, 'time'),
+      whole(position.schema, 'schema'),
+      position.counters,
+      trimPointBytes(position.trimPoints),
+      kind,
+      partition,
+      fence,
+      epoch,
+      nextOffset,
+    );
+  return changes === 1;
+}
+
+function restored(row: SqlRow): Restored {
+  const fence = wholeOf(row, 'fence');
+  const counters = optionalBytesOf(row, 'counters');
+  if (counters === undefined) return { fence, position: undefined };
+  const position: CheckpointPosition = {
+    epoch: wholeOf(row, 'epoch'),
+    sequence: wholeOf(row, 'sequence'),
+    nextOffset: wholeOf(row, 'next_offset'),
+    lastOffset: wholeOf(row, 'last_offset'),
+    timeMs: wholeOf(row, 'time_ms'),
+    schema: wholeOf(row, 'schema'),
+    counters,
+    trimPoints: trimPointsOf(bytesOf(row, 'trim_points')),
+  };
+  return { fence, position };
+}
+
+/** 16 bytes for each: time and offset, both as IEEE doubles, which hold every whole number below 2^53. */
+function trimPointBytes(points: readonly TrimPoint[]): Uint8Array {
+  const bytes = new Uint8Array(points.length * 16);
+  const view = new DataView(bytes.buffer);
+  for (const [index, { timeMs, lastOffset }] of points.entries()) {
+    view.setFloat64(index * 16, whole(timeMs, 'time of a trim point'));
+    view.setFloat64(index * 16 + 8, whole(lastOffset, 'offset of a trim point'));
+  }
+  return bytes;
+}
+
+function trimPointsOf(bytes: Uint8Array): readonly TrimPoint[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Array.from({ length: bytes.length / 16 }, (_, index) => ({
+    timeMs: view.getFloat64(index * 16),
+    lastOffset: view.getFloat64(index * 16 + 8),
+  }));
+}

@@ -1,0 +1,234 @@
+/**
+ * The database port over one SQLite connection, on the thread that made it: calls return when SQLite does.
+ *
+ *     lane     │ write: guard, chunk, chunk, chunk, commit │ restore │ window │ write …        one after the other
+ *     between  │            load   load   history          │                                    at once
+ *
+ * A large write would hold up every load behind it, so it goes in chunks, and loads are answered between them. They see the rows that the open
+ * transaction has written so far; that is right, for what an owner loads is cold, and nothing cold is ever in a write under way. All else waits
+ * its turn. The fence is the same all along: a restore waits as well.
+ */
+import { DatabaseError } from '../../actors/database.ts';
+import { assert } from '../../kernel/assert.ts';
+import { errorMessage } from '../../kernel/error-text.ts';
+import { Connection, databaseFailure } from './connection.ts';
+import { writeHistoryDelta, writeMatchingDelta } from './delta.ts';
+import { fenceOf, moveJournal, readJournal, restoreJournal } from './journal-rows.ts';
+import { sqliteName, type SqliteOptions } from './options.ts';
+import { dueRuns, history, load, matchingTasks, runs, tasksAside, timers, transferTasks } from './state-reads.ts';
+import { countRows, listRows } from './visibility-queries.ts';
+import { writeVisibility } from './visibility-rows.ts';
+import type {
+  Checkpoint,
+  Database,
+  Fence,
+  Fenced,
+  HistoryRange,
+  JournalId,
+  Loaded,
+  LoadKey,
+  TimerWindow,
+  WriteOutcome,
+} from '../../actors/database.ts';
+import type { VisibilityCount, VisibilityList, VisibilityRow } from '../../visibility/row.ts';
+
+const bindSql = `INSERT OR IGNORE INTO perdure (name, value) VALUES ('cluster', ?)`;
+const clusterSql = `SELECT value FROM perdure WHERE name = 'cluster'`;
+
+export class SqliteDatabase implements Database {
+  readonly name: string;
+  readonly #options: SqliteOptions;
+  /** Opened by the first call, and again after one that was given up. */
+  #connection: Connection | undefined;
+  #lane: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(options: SqliteOptions) {
+    this.#options = options;
+    this.name = sqliteName(options);
+  }
+
+  bind(clusterId: string): Promise<string> {
+    return this.#transaction((connection) => {
+      connection.statement(bindSql).run(clusterId);
+      return String(connection.statement(clusterSql).get()?.['value']);
+    });
+  }
+
+  restore(journal: JournalId) {
+    return this.#transaction((connection) => restoreJournal(connection, journal));
+  }
+
+  position(journal: JournalId) {
+    return this.#inLane((connection) => readJournal(connection, journal));
+  }
+
+  write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome> {
+    return this.#inLane((connection) => this.#write(connection, journal, fence, checkpoint));
+  }
+
+  async flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced'> {
+    return await this.#transaction((connection) => {
+      if (fence === 0 || fenceOf(connection, journal) !== fence) return 'fenced';
+      for (const row of rows) writeVisibility(connection, row);
+      return 'flushed';
+    });
+  }
+
+  load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>> {
+    return this.#atOnce((connection) => fenced(connection, journal, () => load(connection, journal.partition, keys)));
+  }
+
+  history(journal: JournalId, range: HistoryRange) {
+    return this.#atOnce((connection) => history(connection, journal.partition, range));
+  }
+
+  transferTasks(journal: JournalId, afterTaskId: number, max: number) {
+    return this.#window(journal, (connection) => transferTasks(connection, journal.partition, afterTaskId, max));
+  }
+
+  timers(journal: JournalId, window: TimerWindow) {
+    return this.#window(journal, (connection) => timers(connection, journal.partition, window));
+  }
+
+  tasksAside(journal: JournalId) {
+    return this.#window(journal, (connection) => tasksAside(connection, journal.partition));
+  }
+
+  dueRuns(journal: JournalId, untilMs: number, max: number) {
+    return this.#window(journal, (connection) => dueRuns(connection, journal.partition, untilMs, max));
+  }
+
+  runs(journal: JournalId, afterRunId: string, max: number) {
+    return this.#window(journal, (connection) => runs(connection, journal.partition, afterRunId, max));
+  }
+
+  matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number) {
+    return this.#window(journal, (connection) => matchingTasks(connection, journal.partition, queue, afterTaskId, max));
+  }
+
+  list(query: VisibilityList) {
+    return this.#inLane((connection) => listRows(connection, query));
+  }
+
+  count(query: VisibilityCount) {
+    return this.#inLane((connection) => countRows(connection, query));
+  }
+
+  /** What is under way ends first. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#lane;
+    this.#giveUp();
+  }
+
+  async #write(connection: Connection, journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome> {
+    assert(journal.kind === checkpoint.kind, `a checkpoint of ${checkpoint.kind} is written to a journal of ${journal.kind}`);
+    connection.begin();
+    try {
+      if (!moveJournal(connection, journal, fence, checkpoint.position)) {
+        connection.rollback();
+        return { kind: 'fenced' };
+      }
+      const { partition } = journal;
+      const chunks =
+        checkpoint.kind === 'history'
+          ? writeHistoryDelta(connection, partition, checkpoint.delta)
+          : writeMatchingDelta(connection, partition, checkpoint.delta);
+      for (const _ of chunks) await othersTurn(connection);
+    } catch (error) {
+      this.#undo(connection);
+      throw error;
+    }
+    try {
+      this.#commit(connection);
+      return { kind: 'written' };
+    } catch (error) {
+      return { kind: 'unknown', reason: errorMessage(error) };
+    }
+  }
+
+  #window<Rows>(journal: JournalId, read: (connection: Connection) => Rows): Promise<Fenced<Rows>> {
+    return this.#inLane((connection) => fenced(connection, journal, () => read(connection)));
+  }
+
+  #transaction<Result>(work: (connection: Connection) => Result): Promise<Result> {
+    return this.#inLane((connection) => {
+      connection.begin();
+      let result: Result;
+      try {
+        result = work(connection);
+      } catch (error) {
+        this.#undo(connection);
+        throw error;
+      }
+      this.#commit(connection);
+      return result;
+    });
+  }
+
+  /** A failed commit is never tried again: nobody knows what it left. The next connection finds what is there. */
+  #commit(connection: Connection): void {
+    try {
+      connection.commit();
+    } catch (error) {
+      this.#giveUp();
+      throw error;
+    }
+  }
+
+  #undo(connection: Connection): void {
+    try {
+      connection.rollback();
+    } catch {
+      // Closing ends the transaction as well.
+      this.#giveUp();
+    }
+  }
+
+  /** After all that was asked before, and alone. */
+  async #inLane<Result>(work: (connection: Connection) => Result | Promise<Result>): Promise<Result> {
+    this.#checkOpen();
+    const turn = this.#lane.then(() => work(this.#opened()));
+    this.#lane = turn.catch(() => {});
+    try {
+      return await turn;
+    } catch (error) {
+      throw databaseFailure(error, this.#options);
+    }
+  }
+
+  async #atOnce<Result>(read: (connection: Connection) => Result): Promise<Result> {
+    this.#checkOpen();
+    try {
+      return read(this.#opened());
+    } catch (error) {
+      throw databaseFailure(error, this.#options);
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new DatabaseError('closed', `${this.name} is closed`);
+  }
+
+  #opened(): Connection {
+    this.#connection ??= new Connection(this.#options);
+    return this.#connection;
+  }
+
+  #giveUp(): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    connection?.close();
+  }
+}
+
+function fenced<Rows>(connection: Connection, journal: JournalId, read: () => Rows): Fenced<Rows> {
+  return connection.snapshot(() => ({ fence: fenceOf(connection, journal), rows: read() }));
+}
+
+/** Answers what has come in. A read that met a broken disk meanwhile may have ended the transaction: what follows would stand alone. */
+async function othersTurn(connection: Connection): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  if (!connection.isInTransaction) throw new DatabaseError('unavailable', 'the write was rolled back by the failure of a read beside it');
+}

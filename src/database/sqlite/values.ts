@@ -1,0 +1,119 @@
+/** Values of the port as SQLite stores them, and back. What cannot be stored is refused as `data`; what cannot have been stored is `corrupt`. */
+import { DatabaseError } from '../../actors/database.ts';
+import type { SQLOutputValue } from 'node:sqlite';
+
+export type SqlRow = Readonly<Record<string, SQLOutputValue>>;
+
+/** A whole number of which JavaScript knows every neighbour. */
+export function whole(value: number, what: string): number {
+  if (!Number.isSafeInteger(value)) throw new DatabaseError('data', `${what} is no whole number below 2^53: ${value}`);
+  return value;
+}
+
+export function optionalWhole(value: number | undefined, what: string): number | null {
+  return value === undefined ? null : whole(value, what);
+}
+
+/** The 16 bytes of a UUID as we write them, in lower case. undefined: it is none. */
+export function uuidBytes(text: string): Uint8Array | undefined {
+  if (text.length !== 36) return undefined;
+  const bytes = new Uint8Array(16);
+  let at = 0;
+  for (let index = 0; index < 16; index++) {
+    if (at === 8 || at === 13 || at === 18 || at === 23) {
+      if (text.charCodeAt(at) !== dash) return undefined;
+      at++;
+    }
+    const value = (nibbleOf(text.charCodeAt(at)) << 4) | nibbleOf(text.charCodeAt(at + 1));
+    if (value < 0) return undefined;
+    bytes[index] = value;
+    at += 2;
+  }
+  return bytes;
+}
+
+const dash = 0x2d;
+
+/** -1: no digit. */
+function nibbleOf(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  if (code >= 0x61 && code <= 0x66) return code - 0x57;
+  return -1;
+}
+
+/** Of a row that is written. */
+export function idBytes(id: string): Uint8Array {
+  const bytes = uuidBytes(id);
+  if (bytes === undefined)
+    throw new DatabaseError('data', `"${id.slice(0, 50)}" is no UUID in lower case, as every id of a run or a namespace is`);
+  return bytes;
+}
+
+const noBytes = new Uint8Array();
+
+/** Of what is looked for: no row has the id that is no UUID. */
+export function keyBytes(id: string): Uint8Array {
+  return uuidBytes(id) ?? noBytes;
+}
+
+const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+export function uuidText(bytes: Uint8Array): string {
+  if (bytes.length !== 16) throw new DatabaseError('corrupt', `an id of ${bytes.length} bytes was stored; every id has 16`);
+  let text = '';
+  for (let index = 0; index < 16; index++) {
+    if (index === 4 || index === 6 || index === 8 || index === 10) text += '-';
+    text += hex[bytes[index] ?? 0];
+  }
+  return text;
+}
+
+/**
+ * Names that clients choose, as UTF-8. A text with half of a surrogate pair has no UTF-8: it is kept as UTF-16 behind a byte that no UTF-8 has,
+ * so that two names never become one.
+ */
+export function nameBytes(name: string): Uint8Array {
+  if (name.isWellFormed()) return Buffer.from(name, 'utf8');
+  return Buffer.concat([Buffer.of(illFormed), Buffer.from(name, 'utf16le')]);
+}
+
+const illFormed = 0xff;
+
+export function nameText(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return bytes[0] === illFormed ? buffer.toString('utf16le', 1) : buffer.toString('utf8');
+}
+
+export function wholeOf(row: SqlRow, column: string): number {
+  const value = row[column];
+  if (typeof value !== 'number') throw notStored(column, value);
+  return value;
+}
+
+export function optionalWholeOf(row: SqlRow, column: string): number | undefined {
+  return row[column] === null ? undefined : wholeOf(row, column);
+}
+
+export function bytesOf(row: SqlRow, column: string): Uint8Array {
+  const value = row[column];
+  if (!(value instanceof Uint8Array)) throw notStored(column, value);
+  return value;
+}
+
+export function optionalBytesOf(row: SqlRow, column: string): Uint8Array | undefined {
+  return row[column] === null ? undefined : bytesOf(row, column);
+}
+
+export function textOf(row: SqlRow, column: string): string {
+  const value = row[column];
+  if (typeof value !== 'string') throw notStored(column, value);
+  return value;
+}
+
+export function idOf(row: SqlRow, column: string): string {
+  return uuidText(bytesOf(row, column));
+}
+
+function notStored(column: string, value: unknown): DatabaseError {
+  return new DatabaseError('corrupt', `column ${column} holds a ${value === null ? 'NULL' : typeof value}, which was never written there`);
+}

@@ -1,0 +1,13 @@
+/** What the event loop and a database's thread say to each other. Answers carry the number of their request; they come in any order. */
+import type { Database, DatabaseErrorCode } from '../../actors/database.ts';
+
+/** Every method of the port can be asked for. */
+export type Method = Exclude<keyof Database, 'name'>;
+export type Arguments<M extends Method> = Parameters<Database[M]>;
+export type Answer<M extends Method> = Awaited<ReturnType<Database[M]>>;
+
+export type ThreadRequest<M extends Method> = { readonly id: number; readonly method: M; readonly args: Arguments<M> };
+
+export type ThreadAnswer =
+  | { readonly kind: 'done'; readonly id: number; readonly value: Answer<Method> }
+  | { readonly kind: 'failed'; readonly id: number; readonly failure: { readonly code: DatabaseErrorCode; readonly message: string } };

@@ -1,0 +1,51 @@
+/** In the thread: answers what the event loop asks of a database, until it is closed. */
+import { parentPort, type MessagePort } from 'node:worker_threads';
+import { DatabaseError } from '../../actors/database.ts';
+import { assert } from '../../kernel/assert.ts';
+import { errorText } from '../../kernel/error-text.ts';
+import { pack } from './pack.ts';
+import type { Database } from '../../actors/database.ts';
+import type { Arguments, Method, ThreadAnswer, ThreadRequest } from './messages.ts';
+
+/** Total over the port: a method that it gains does not compile before it stands here and in `thread-database.ts`. */
+const calls: { readonly [M in Method]: (database: Database, args: Arguments<M>) => ReturnType<Database[M]> } = {
+  bind: (database, args) => database.bind(...args),
+  restore: (database, args) => database.restore(...args),
+  position: (database, args) => database.position(...args),
+  write: (database, args) => database.write(...args),
+  flush: (database, args) => database.flush(...args),
+  load: (database, args) => database.load(...args),
+  transferTasks: (database, args) => database.transferTasks(...args),
+  timers: (database, args) => database.timers(...args),
+  tasksAside: (database, args) => database.tasksAside(...args),
+  dueRuns: (database, args) => database.dueRuns(...args),
+  runs: (database, args) => database.runs(...args),
+  matchingTasks: (database, args) => database.matchingTasks(...args),
+  history: (database, args) => database.history(...args),
+  list: (database, args) => database.list(...args),
+  count: (database, args) => database.count(...args),
+  close: (database, args) => database.close(...args),
+};
+
+export function serve(database: Database): void {
+  assert(parentPort !== null, 'a database is served in a worker thread');
+  const port = parentPort;
+  port.on('message', (request: ThreadRequest<Method>) => void serveOne(port, database, request));
+}
+
+async function serveOne<M extends Method>(port: MessagePort, database: Database, { id, method, args }: ThreadRequest<M>): Promise<void> {
+  const { value, transfer } = pack(await answered(id, () => calls[method](database, args)));
+  port.postMessage(value, transfer);
+  // Nothing listens any more, so the thread ends.
+  if (method === 'close') port.close();
+}
+
+async function answered(id: number, call: () => ReturnType<Database[Method]>): Promise<ThreadAnswer> {
+  try {
+    return { kind: 'done', id, value: await call() };
+  } catch (error) {
+    // What is no DatabaseError is a bug of ours; asking again would meet it again.
+    const code = error instanceof DatabaseError ? error.code : 'data';
+    return { kind: 'failed', id, failure: { code, message: error instanceof DatabaseError ? error.message : errorText(error) } };
+  }
+}

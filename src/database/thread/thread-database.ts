@@ -1,0 +1,158 @@
+/**
+ * A database that lives in a worker thread: encoding parameters, reading rows, and waiting for a disk never hold up the event loop.
+ *
+ *     caller ── pack ──▶ [ id, method, arguments ] ──▶ thread: serve(database)
+ *            ◀── by id ── [ id, answer or failure ] ◀──
+ *
+ * The thread starts with the first call. Should it die, every open call ends, and a later one starts a new thread after a pause that grows as
+ * long as no thread answers. A write that was under way then may have been committed: it ends *unknown*.
+ */
+import { Worker } from 'node:worker_threads';
+import { DatabaseError } from '../../actors/database.ts';
+import { errorText } from '../../kernel/error-text.ts';
+import { pack } from './pack.ts';
+import type { Database } from '../../actors/database.ts';
+import type { Answer, Arguments, Method, ThreadAnswer, ThreadRequest } from './messages.ts';
+
+export type ThreadDatabaseOptions = {
+  /** For people: `sqlite x.db-state`. */
+  readonly name: string;
+  /** Of a module that calls `serve`. */
+  readonly worker: URL;
+  /** Plain data: the thread's `workerData`. */
+  readonly workerData: unknown;
+  /** Before a thread starts in the place of one that died; doubled each time until one answers, up to 32 times as long. Default 250. */
+  readonly restartPauseMs?: number;
+};
+
+const defaultRestartPauseMs = 250;
+const pauseDoublingsMax = 5;
+
+export function threadDatabase(options: ThreadDatabaseOptions): Database {
+  const channel = new Channel(options);
+  return {
+    name: options.name,
+    bind: (...args) => channel.ask('bind', args),
+    restore: (...args) => channel.ask('restore', args),
+    position: (...args) => channel.ask('position', args),
+    write: (...args) => channel.ask('write', args),
+    flush: (...args) => channel.ask('flush', args),
+    load: (...args) => channel.ask('load', args),
+    transferTasks: (...args) => channel.ask('transferTasks', args),
+    timers: (...args) => channel.ask('timers', args),
+    tasksAside: (...args) => channel.ask('tasksAside', args),
+    dueRuns: (...args) => channel.ask('dueRuns', args),
+    runs: (...args) => channel.ask('runs', args),
+    matchingTasks: (...args) => channel.ask('matchingTasks', args),
+    history: (...args) => channel.ask('history', args),
+    list: (...args) => channel.ask('list', args),
+    count: (...args) => channel.ask('count', args),
+    close: () => channel.close(),
+  };
+}
+
+type OpenCall = {
+  readonly method: Method;
+  readonly resolve: (answer: Answer<Method>) => void;
+  readonly reject: (error: DatabaseError) => void;
+};
+
+/** One life of the thread. */
+type Thread = { readonly worker: Worker; readonly open: Map<number, OpenCall>; reason: string; hasAnswered: boolean };
+
+class Channel {
+  readonly #options: ThreadDatabaseOptions;
+  #thread: Thread | undefined;
+  #lastId = 0;
+  /** Threads that died without an answer, one after the other. */
+  #failedStarts = 0;
+  #death: { readonly reason: string; readonly startAgainMs: number } | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ThreadDatabaseOptions) {
+    this.#options = options;
+  }
+
+  async ask<M extends Method>(method: M, args: Arguments<M>): Promise<Answer<M>> {
+    if (this.#closing !== undefined) throw this.#closed();
+    return await this.#post(this.#running(), method, args);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** What is under way ends first: the database sees to that. */
+  async #close(): Promise<void> {
+    const thread = this.#thread;
+    if (thread === undefined) return;
+    const exited = new Promise((resolve) => thread.worker.once('exit', resolve));
+    try {
+      await this.#post(thread, 'close', []);
+    } catch {
+      // It died on the way, or cannot end in good order.
+      await thread.worker.terminate();
+    }
+    await exited;
+  }
+
+  #post<M extends Method>(thread: Thread, method: M, args: Arguments<M>): Promise<Answer<M>> {
+    const id = ++this.#lastId;
+    const request: ThreadRequest<M> = { id, method, args };
+    const { value, transfer } = pack(request);
+    return new Promise((resolve, reject) => {
+      thread.worker.postMessage(value, transfer);
+      thread.open.set(id, { method, resolve: (answer) => resolve(answer as Answer<M>), reject });
+    });
+  }
+
+  #running(): Thread {
+    if (this.#thread !== undefined) return this.#thread;
+    const death = this.#death;
+    if (death !== undefined && performance.now() < death.startAgainMs) throw this.#unavailable(death.reason);
+    this.#thread = this.#start();
+    return this.#thread;
+  }
+
+  #start(): Thread {
+    const { name, worker: url, workerData } = this.#options;
+    const worker = new Worker(url, { workerData, name });
+    const thread: Thread = { worker, open: new Map(), reason: 'it ended without a word', hasAnswered: false };
+    worker.on('message', (answer: ThreadAnswer) => this.#answered(thread, answer));
+    worker.on('error', (error) => (thread.reason = errorText(error)));
+    worker.on('exit', () => this.#died(thread));
+    return thread;
+  }
+
+  #answered(thread: Thread, answer: ThreadAnswer): void {
+    thread.hasAnswered = true;
+    this.#failedStarts = 0;
+    const call = thread.open.get(answer.id);
+    if (call === undefined) return;
+    thread.open.delete(answer.id);
+    if (answer.kind === 'failed') call.reject(new DatabaseError(answer.failure.code, answer.failure.message));
+    else call.resolve(answer.value);
+  }
+
+  #died(thread: Thread): void {
+    this.#thread = undefined;
+    if (!thread.hasAnswered) this.#failedStarts++;
+    const pauseMs = (this.#options.restartPauseMs ?? defaultRestartPauseMs) * 2 ** Math.min(this.#failedStarts, pauseDoublingsMax);
+    this.#death = { reason: thread.reason, startAgainMs: performance.now() + pauseMs };
+    const error = this.#closing === undefined ? this.#unavailable(thread.reason) : this.#closed();
+    for (const { method, resolve, reject } of thread.open.values()) {
+      if (method === 'write') resolve({ kind: 'unknown', reason: error.message });
+      else reject(error);
+    }
+    thread.open.clear();
+  }
+
+  #unavailable(reason: string): DatabaseError {
+    return new DatabaseError('unavailable', `${this.#options.name}: its thread ended (${reason}); a later call starts it again`);
+  }
+
+  #closed(): DatabaseError {
+    return new DatabaseError('closed', `${this.#options.name} is closed`);
+  }
+}

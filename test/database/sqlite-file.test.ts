@@ -1,0 +1,236 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
+import { sqliteFailure } from '../../src/sqlite/sqlite-failure.ts';
+import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
+import { emptyDelta, positionAt, runRow } from '../contract/database/samples.ts';
+import { until } from '../support/event-loop.ts';
+import { deltaAt, generationsIn, journalUnderTest } from './generations.ts';
+import type { Database } from '../../src/actors/database.ts';
+
+let folder: string;
+let files = 0;
+const opened: Database[] = [];
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'perdure-state-'));
+});
+afterEach(async () => {
+  for (const database of opened.splice(0)) await database.close();
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const fresh = (): string => join(folder, `x-${files++}.db-state`);
+function open(filename: string | undefined): Database {
+  const database = openSqlite({ filename });
+  opened.push(database);
+  return database;
+}
+
+describe('what is no state of Perdure is refused in words, and left as it is', () => {
+  const refused = async (filename: string, code: string, ...words: readonly string[]): Promise<void> => {
+    const before = existsSync(filename) ? hashOf(filename) : undefined;
+    const database = open(filename);
+    const error: unknown = await database.position(journalUnderTest).catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ name: 'DatabaseError', code });
+    for (const word of [filename, ...words]) expect(String(error)).toContain(word);
+    await expect(database.list({ namespaceId: '', condition: undefined, after: undefined, max: 1 })).rejects.toMatchObject({ code });
+    await database.close();
+    if (before !== undefined) expect(hashOf(filename)).toBe(before);
+  };
+
+  test('a file that is no database', async () => {
+    const filename = fresh();
+    writeFileSync(filename, 'notes of mine, and long enough to be read as the header of something\n'.repeat(50));
+    await refused(filename, 'misconfigured', 'it is no SQLite database');
+  });
+
+  test('the database of another program', async () => {
+    const filename = fresh();
+    const other = new DatabaseSync(filename);
+    other.exec(`CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('mine')`);
+    other.close();
+    await refused(filename, 'misconfigured', 'another program', 'name another file');
+  });
+
+  test('the log beside it', async () => {
+    const filename = fresh();
+    await (await openEmbeddedLog({ filename, topics: [{ name: 'x.history', partitions: 1 }] })).close();
+    await refused(filename, 'misconfigured', 'but a log of one', 'name another file');
+  });
+
+  test('one of a newer version: both numbers are named', async () => {
+    const filename = fresh();
+    const database = open(filename);
+    await database.bind('c');
+    await database.close();
+    const newer = new DatabaseSync(filename);
+    newer.exec(`UPDATE perdure SET value = '99' WHERE name = 'migration'`);
+    newer.close();
+    await refused(filename, 'misconfigured', 'has schema migration 99', 'knows migrations up to 1', 'restore a backup');
+  });
+
+  test('a folder that is not there, and one where a file should be', async () => {
+    await refused(join(folder, 'absent', 'x.db-state'), 'unavailable', 'does its folder exist');
+    const directory = fresh();
+    mkdirSync(directory);
+    await expect(open(directory).position(journalUnderTest)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  test('what could not be opened is opened by a later call, once it can be', async () => {
+    const filename = join(folder, 'later', 'x.db-state');
+    const database = open(filename);
+    await expect(database.bind('c')).rejects.toMatchObject({ code: 'unavailable' });
+    mkdirSync(join(folder, 'later'));
+    expect(await database.bind('c')).toBe('c');
+  });
+
+  test('damage in its pages', async () => {
+    const filename = fresh();
+    const database = open(filename);
+    const { fence } = await database.restore(journalUnderTest);
+    await database.write(journalUnderTest, fence, { kind: 'history', position: positionAt(1), delta: deltaAt(1) });
+    await database.close();
+    const bytes = readFileSync(filename);
+    bytes.fill(0xa5, 8192);
+    writeFileSync(filename, bytes);
+    const damaged = open(filename);
+    await expect(damaged.runs(journalUnderTest, '', 100)).rejects.toMatchObject({
+      code: 'corrupt',
+      message: expect.stringContaining('is damaged'),
+    });
+  });
+
+  test('a disk that is full, or read-only, or without the rights', () => {
+    const filename = fresh();
+    const db = new DatabaseSync(filename);
+    db.exec('CREATE TABLE t (x BLOB); PRAGMA max_page_count = 3');
+    expect(failureOf(db, 'INSERT INTO t VALUES (zeroblob(100000))', filename)).toEqual({
+      kind: 'unavailable',
+      message: `${filename} cannot grow: database or disk is full; make room on its disk`,
+    });
+    db.close();
+    const readOnly = new DatabaseSync(filename, { readOnly: true });
+    expect(failureOf(readOnly, 'INSERT INTO t VALUES (1)', filename)).toMatchObject({ kind: 'unavailable', message: /is read-only/ });
+    readOnly.close();
+  });
+});
+
+function failureOf(db: DatabaseSync, sql: string, filename: string): unknown {
+  try {
+    db.exec(sql);
+    return undefined;
+  } catch (error) {
+    return sqliteFailure(error, filename, 'a thing');
+  }
+}
+
+describe('the file of the state', () => {
+  test('the tables of each migration are as they were released', async () => {
+    const filename = fresh();
+    const database = open(filename);
+    await database.bind('c');
+    await database.close();
+    const db = new DatabaseSync(filename);
+    const found = db.prepare('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name').all();
+    db.close();
+    const text = found.map(({ sql }) => `${String(sql).replaceAll(/\s+/g, ' ')};\n`).join('');
+    await expect(text).toMatchFileSnapshot('../fixtures/sqlite-state-1.sql');
+  });
+
+  test('opened again it is as it was; several that open a new one at once all can', async () => {
+    const filename = fresh();
+    const all = Array.from({ length: 4 }, () => open(filename));
+    expect(await Promise.all(all.map((database, i) => database.bind(`cluster ${i}`)))).toHaveLength(4);
+    const owner = await all[0]?.bind('another');
+    await Promise.all(all.map((database) => database.close()));
+    expect(await open(filename).bind('late')).toBe(owner);
+  });
+
+  test('SIGKILL in the middle of writes: the rows are of one checkpoint, and no older one than was acknowledged', async () => {
+    const filename = fresh();
+    let known = 0;
+    for (let round = 0; round < 5; round++) {
+      const child = writer(filename);
+      const lines = linesOf(child);
+      await until(() => lines.last() >= known + 3);
+      // Somewhere in a write: each takes some ms.
+      await new Promise((resolve) => setTimeout(resolve, round * 3));
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      known = lines.last();
+      const database = open(filename);
+      const generations = await generationsIn(database);
+      expect(generations).toHaveLength(1);
+      expect(generations[0]).toBeGreaterThanOrEqual(known);
+      expect(generations[0]).toBeLessThanOrEqual(known + 1);
+      known = generations[0] ?? 0;
+      await database.close();
+    }
+  });
+
+  test('two processes: who restores later writes on, the other is fenced and changes nothing more', async () => {
+    const filename = fresh();
+    const child = writer(filename);
+    const lines = linesOf(child);
+    await until(() => lines.last() >= 3);
+    const database = open(filename);
+    const { fence, position } = await database.restore(journalUnderTest);
+    const exited = once(child, 'exit');
+    const next = (position?.nextOffset ?? 0) + 1;
+    const outcome = await database.write(journalUnderTest, fence, { kind: 'history', position: positionAt(next), delta: deltaAt(next) });
+    expect(outcome).toEqual({ kind: 'written' });
+    expect((await exited)[0]).toBe(3);
+    expect(lines.all().at(-1)).toBe('fenced');
+    expect(await generationsIn(database)).toEqual([next]);
+  });
+});
+
+describe.each([
+  ['in memory', () => undefined],
+  ['on a file', fresh],
+])('a large write %s', (_, filename) => {
+  test('lets loads and histories through between its chunks', async () => {
+    const database = open(filename());
+    const { fence } = await database.restore(journalUnderTest);
+    const namespaceId = '22222222-0000-4000-8000-000000000000';
+    const cold = runRow({ namespaceId, workflowId: 'cold' });
+    const first = { ...emptyDelta, runs: [cold], currentRuns: [cold] };
+    await database.write(journalUnderTest, fence, { kind: 'history', position: positionAt(1), delta: first });
+    const ended: string[] = [];
+    const runs = Array.from({ length: 20_000 }, () => runRow({ namespaceId }));
+    const write = database
+      .write(journalUnderTest, fence, { kind: 'history', position: positionAt(2), delta: { ...emptyDelta, runs } })
+      .then(({ kind }) => ended.push(kind));
+    const loaded = await database.load(journalUnderTest, [{ kind: 'current', namespaceId, workflowId: 'cold' }]);
+    ended.push('load');
+    expect(loaded).toMatchObject({ fence, rows: [{ currentRunId: cold.runId, run: { runId: cold.runId } }] });
+    await database.history(journalUnderTest, { runId: cold.runId, branch: 0, firstEventId: 1, lastEventId: 1, bytesMax: 1 });
+    ended.push('history');
+    await write;
+    expect(ended).toEqual(['load', 'history', 'written']);
+  });
+});
+
+function writer(filename: string): ChildProcess {
+  return spawn(process.execPath, [fileURLToPath(new URL('./write-forever.ts', import.meta.url)), filename], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+function linesOf(child: ChildProcess): { readonly all: () => readonly string[]; readonly last: () => number } {
+  let text = '';
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  // What stands behind the last newline may be cut off.
+  const all = (): readonly string[] => text.split('\n').slice(0, -1);
+  return { all, last: () => Number(all().findLast((line) => /^\d+$/.test(line)) ?? 0) };
+}
+
+const hashOf = (filename: string): string => createHash('sha1').update(readFileSync(filename)).digest('hex');

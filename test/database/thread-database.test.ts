@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { pack } from '../../src/database/thread/pack.ts';
+import { threadDatabase } from '../../src/database/thread/thread-database.ts';
+import { emptyDelta, positionAt, taskRow } from '../contract/database/samples.ts';
+import type { Checkpoint, Database } from '../../src/actors/database.ts';
+
+const journal = { kind: 'history', partition: 0 } as const;
+const checkpoint = (offset: number): Checkpoint => ({
+  kind: 'history',
+  position: positionAt(offset),
+  delta: { ...emptyDelta, transferTasks: [taskRow(offset)] },
+});
+
+let database: Database | undefined;
+afterEach(() => database?.close());
+
+function served(startFails?: string, restartPauseMs = 0): Database {
+  const worker = new URL('./served-database.ts', import.meta.url);
+  database = threadDatabase({ name: 'a database', worker, workerData: { startFails }, restartPauseMs });
+  return database;
+}
+
+describe('a database in a thread', () => {
+  test('what it refuses comes back with its code and words; a bug there is no outage', async () => {
+    const under = served();
+    await expect(under.bind('refuse')).rejects.toMatchObject({
+      name: 'DatabaseError',
+      code: 'misconfigured',
+      message: 'this is another one',
+    });
+    await expect(under.bind('a bug')).rejects.toMatchObject({ name: 'DatabaseError', code: 'data', message: 'RangeError: out of bounds' });
+    expect(await under.bind('c')).toBe('c');
+  });
+
+  test.each([
+    ['die', 'out of memory, say'],
+    ['exit', 'without a word'],
+  ])('its thread ends (%s): open calls end, a write unknown; the next call finds a new one', async (how, reason) => {
+    const under = served();
+    const { fence } = await under.restore(journal);
+    const death = under.bind(how);
+    const window = under.transferTasks(journal, 0, 10);
+    // It may have been answered before the thread ended.
+    const ended = window.then(
+      () => 'answered',
+      ({ code }) => code,
+    );
+    const late = how === 'exit' ? under.write(journal, fence, checkpoint(1)) : undefined;
+    await expect(death).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining(reason) });
+    if (late !== undefined) expect(await late).toMatchObject({ kind: 'unknown', reason: expect.stringContaining('a database') });
+    expect(['answered', 'unavailable']).toContain(await ended);
+    // It was in memory: the new thread knows nothing of the old one.
+    expect(await under.position(journal)).toEqual({ fence: 0, position: undefined });
+  });
+
+  test('a thread that cannot start: unavailable with the reason, until it can', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'perdure-thread-'));
+    const startFails = join(folder, 'fails');
+    writeFileSync(startFails, '');
+    const under = served(startFails, 1);
+    for (let round = 0; round < 3; round++) {
+      await expect(under.bind('c')).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('no thread today') });
+    }
+    rmSync(folder, { recursive: true });
+    let answer: string | undefined;
+    while (answer === undefined) answer = await under.bind('c').catch(() => undefined);
+    expect(answer).toBe('c');
+  });
+
+  test('between a death and the next start calls are refused with the reason, without a thread', async () => {
+    const under = served(undefined, 3_600_000);
+    await expect(under.bind('die')).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(under.bind('c')).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('out of memory, say') });
+  });
+
+  test('close: what is under way ends, what comes later is refused', async () => {
+    const under = served();
+    const { fence } = await under.restore(journal);
+    const write = under.write(journal, fence, checkpoint(1));
+    const closing = under.close();
+    await expect(under.position(journal)).rejects.toMatchObject({ code: 'closed' });
+    expect(await write).toEqual({ kind: 'written' });
+    await closing;
+    await under.close();
+    await expect(under.bind('c')).rejects.toMatchObject({ code: 'closed', message: 'a database is closed' });
+  });
+
+  test('close before any call starts no thread, and after a death waits for none', async () => {
+    await served().close();
+    const under = served();
+    await expect(under.bind('die')).rejects.toMatchObject({ code: 'unavailable' });
+    await under.close();
+    await expect(under.bind('c')).rejects.toMatchObject({ code: 'closed' });
+  });
+});
+
+describe('packing', () => {
+  test('all bytes go into one buffer of just their size, and the giver keeps its own', () => {
+    const pool = new Uint8Array(64 * 1024).fill(7);
+    const value = {
+      rows: [
+        { id: 'a', state: pool.subarray(10, 13), none: undefined },
+        { id: 'b', state: pool.subarray(100, 100), slots: new Map([['Keyword01', ['x']]]) },
+      ],
+      ids: [1, 2, 3],
+      counters: Buffer.from('abc'),
+      big: 2n ** 63n,
+    };
+    const { value: packed, transfer } = pack(value);
+    expect(transfer.map(({ byteLength }) => byteLength)).toEqual([6]);
+    const arrived = structuredClone(packed, { transfer: [...transfer] });
+    expect(arrived).toEqual({ ...value, counters: Uint8Array.from(Buffer.from('abc')) });
+    expect(arrived.rows[1]?.state.buffer.byteLength).toBe(6);
+    expect(pool.length).toBe(64 * 1024);
+    expect(value.counters.toString()).toBe('abc');
+  });
+
+  test('without bytes nothing is copied, and nothing transferred', () => {
+    const value = [{ ids: [1, 2], name: 'x', none: null }];
+    expect(pack(value)).toEqual({ value, transfer: [] });
+    expect(pack(value).value).toBe(value);
+  });
+});
