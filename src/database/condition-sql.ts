@@ -158,7 +158,6 @@ function runIdSql(builder: SqlBuilder, not: boolean, operands: readonly Operand[
 }
 
 function comparedSql(builder: SqlBuilder, column: Column): string {
-  if (column.name === 'CloseTime') return 'sort_ms';
   return isUuidColumn(builder, column) ? `(run_id::text COLLATE "C")` : columnSql(column);
 }
 

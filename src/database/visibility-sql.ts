@@ -4,9 +4,11 @@
  * Rows go by (sort_ms, start_ms, run_id), all descending. A later page begins behind a row; the bound on sort_ms is written alone as well,
  * for without it PostgreSQL walks the index from its beginning.
  */
-import type { Condition } from '../visibility/condition.ts';
+import type { Column, Condition } from '../visibility/condition.ts';
 import type { VisibilityCount, VisibilityKeyset, VisibilityList } from '../visibility/row.ts';
 import { conditionSql, isUuidText, SqlBuilder, type Dialect, type Sql } from './condition-sql.ts';
+
+const order: Column = { name: 'sort_ms', kind: 'datetime' };
 
 /** `columns`: what is selected; `from`: the visibility table, perhaps with its schema or the index that is to be used. */
 export function listSql(dialect: Dialect, columns: string, from: string, { namespaceId, condition, after, max }: VisibilityList): Sql {
@@ -30,8 +32,21 @@ function whereSql(builder: SqlBuilder, namespaceId: string, condition: Condition
   if (!isUuidText(namespaceId)) return 'FALSE';
   const terms = [`namespace_id = ${builder.id(namespaceId)}`];
   if (after !== undefined) terms.push(behindSql(builder, after));
-  if (condition !== undefined) terms.push(conditionSql(builder, condition));
+  if (condition !== undefined) terms.push(...boundsSql(builder, condition), conditionSql(builder, condition));
   return terms.join(' AND ');
+}
+
+/**
+ * What a condition on the close time says of the order: of closed runs sort_ms is the same, and every index of List ends with it. Only of
+ * conditions that each row must meet, for of open runs it is another.
+ */
+function boundsSql(builder: SqlBuilder, condition: Condition): readonly string[] {
+  const terms = condition.kind === 'and' ? condition.conditions : [condition];
+  return terms.flatMap((term) => {
+    const isBound = (term.kind === 'compare' && term.operator !== '!=') || (term.kind === 'between' && !term.not);
+    if (!isBound || term.column.name !== 'CloseTime') return [];
+    return [conditionSql(builder, { ...term, column: order })];
+  });
 }
 
 function behindSql(builder: SqlBuilder, { sortMs, startTimeMs, runId }: VisibilityKeyset): string {

@@ -2,11 +2,10 @@
  * A checked filter: every name is a column, every value of the column's type. What a client may write is `filter/`; what a database makes
  * of it is the adapter's.
  *
- * NULL as in SQL: a comparison with what a row does not have is neither true nor false, and NOT leaves it so. Two exceptions, as on
- * Temporal's development server (1.32, where both are `rowid [NOT] IN (…)`):
- * - lists and texts: `=` asks whether the value is among the items (of a text: any of its words, `text.ts`), `!=` whether it is not. What
- *   a row does not have contains nothing: `!=` and NOT IN are true of it, and `NOT (list = 'x')` too. (On Temporal's PostgreSQL they are not.)
- * - the close time of an open run compares as the end of time (`OPEN_SORT_MS`); for IS NULL it is NULL.
+ * NULL as in SQL: a comparison with what a row does not have is neither true nor false, and NOT leaves it so; an open run has no close time.
+ * But lists and texts are as on Temporal's development server (1.32, where they are `rowid [NOT] IN (…)`): `=` asks whether the value is among
+ * the items (of a text: any of its words, `text.ts`), `!=` whether it is not. What a row does not have contains nothing: `!=` and NOT IN are
+ * true of it, and `NOT (list = 'x')` too. (On Temporal's PostgreSQL they are not.)
  *
  * Strings compare by the bytes of their UTF-8. Operands that no column can hold (NUL, half a surrogate pair) are taken as `storable` makes
  * them; a run id that is no UUID equals none.

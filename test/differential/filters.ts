@@ -24,7 +24,7 @@ const { values } = parseArgs({
   },
 });
 
-const answersFile = new URL('../visibility/filter/recorded-answers.json', import.meta.url);
+const answersFile = new URL('../visibility/filter/fixtures/recorded-answers.json', import.meta.url);
 const typeNames = ['', 'TEXT', 'KEYWORD', 'INT', 'DOUBLE', 'BOOL', 'DATETIME', 'KEYWORD_LIST'];
 
 const server = values.theirs === undefined ? await started() : undefined;

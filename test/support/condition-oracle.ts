@@ -104,7 +104,7 @@ function compared(column: Column, operator: Comparison, operand: Operand, row: V
     const contains = containsAny(column, operand, row);
     return operator === '!=' ? !contains : contains;
   }
-  const value = comparedValue(column, row);
+  const value = valueOf(column, row);
   return value === undefined ? undefined : ordered(operator, compareValues(value, operand));
 }
 
@@ -119,7 +119,7 @@ function containsAny(column: Column, operand: Operand, row: VisibilityRow): bool
 }
 
 function startsWith(column: Column, prefix: string, row: VisibilityRow): Truth {
-  const value = comparedValue(column, row);
+  const value = valueOf(column, row);
   return value === undefined ? undefined : String(value).startsWith(storable(prefix));
 }
 
@@ -152,10 +152,6 @@ function compareValues(value: SlotValue, operand: Operand): number {
 /** By the bytes of UTF-8: JavaScript's own order, by UTF-16 units, puts U+FFFD behind every emoji. */
 function compareText(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
-}
-
-function comparedValue(column: Column, row: VisibilityRow): SlotValue | undefined {
-  return column.name === 'CloseTime' ? (row.closeTimeMs ?? OPEN_SORT_MS) : valueOf(column, row);
 }
 
 /** undefined: NULL. */

@@ -9,7 +9,7 @@ import { between, compare, oneOf } from './conditions.ts';
 import { invalid } from './invalid-query.ts';
 import { printed, quoted } from './printed.ts';
 import { typeName, type QuerySyntax, type Syntax } from './syntax.ts';
-import { negated, queryKind, typeOf, valueOf, written, type Attribute, type Value } from './values.ts';
+import { negated, queryKind, statusName, typeOf, valueOf, written, type Attribute, type Value } from './values.ts';
 
 export type CheckedQuery = {
   readonly condition: Condition | undefined;
@@ -214,6 +214,7 @@ function hasRanges(column: Column): boolean {
 
 function startsWith(column: Column, operator: string, value: Value, right: Syntax): Condition {
   if (value.kind === 'text') return { kind: 'startsWith', column, not: operator.startsWith('not'), prefix: value.text };
-  const got = right.kind === 'literal' ? right.text : printed(right);
+  const isNumber = right.kind !== 'literal' || right.type !== 'string';
+  const got = isNumber && value.kind === 'whole' ? statusName(value.floor) : right.kind === 'literal' ? right.text : printed(right);
   throw invalid('expression', `right-hand side of ${quoted(operator)} operator must be a literal string (got: ${got})`);
 }

@@ -36,13 +36,12 @@ export type Token = {
 const reserved = new Set(
   (
     'add and as asc auto_increment between binary by case collate convert create cross current_date current_time current_timestamp substr ' +
-    'substring database databases default delete desc describe distinct div drop else end escape exists explain false for force from group ' +
+    'substring database databases default delete desc describe distinct div drop else end escape exists explain false for force from group group_concat ' +
     'having if ignore in index inner insert interval into is join key left like limit localtime localtimestamp lock match maxvalue mod ' +
-    'natural next not null on or order outer regexp rename replace right schema select separator set show starts_with straight_join table ' +
+    'natural next not null on or order outer regexp rename replace right rlike schema select separator set show starts_with straight_join table ' +
     'tables then to true union unique update use using utc_date utc_time utc_timestamp values when where'
   ).split(' '),
 );
-const synonyms = new Map([['rlike', 'regexp']]);
 
 /** What may stand behind a backslash and is not itself then. */
 const escapes = new Map([
@@ -69,6 +68,7 @@ const plain = { "'": /[^'\\]*/y, '"': /[^"\\]*/y } as const;
 export class Lexer {
   readonly #text: string;
   #at = 0;
+  #questions = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -87,7 +87,7 @@ export class Lexer {
     if (first === "'" || first === '"') return this.#string(first);
     if (first === '`') return this.#quotedName();
     if (first === ':') return this.#parameter();
-    if (first === '?') return this.#token('parameter', this.#take(1));
+    if (first === '?') return this.#question();
     return this.#word() ?? this.#number() ?? this.#operator() ?? this.#stranger();
   }
 
@@ -114,8 +114,7 @@ export class Lexer {
       if (text === 'x' || text === 'X') return this.#digits('hex', hexDigits);
       if (text === 'b' || text === 'B') return this.#digits('bits', bitDigits);
     }
-    const lower = text.toLowerCase();
-    const keyword = synonyms.get(lower) ?? lower;
+    const keyword = text.toLowerCase();
     return reserved.has(keyword) ? this.#token('keyword', keyword) : this.#token('name', text);
   }
 
@@ -180,6 +179,12 @@ export class Lexer {
     const text = this.#match(parameter);
     if (text.endsWith(':')) return this.#token('error', text);
     return this.#token(text.startsWith('::') ? 'listParameter' : 'parameter', text);
+  }
+
+  #question(): Token {
+    this.#at++;
+    this.#questions++;
+    return this.#token('parameter', `:v${this.#questions}`);
   }
 
   #match(pattern: RegExp): string {

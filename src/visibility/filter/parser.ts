@@ -24,9 +24,10 @@ const binaryLevels: readonly ReadonlySet<string>[] = [
   new Set(['+', '-']),
   new Set(['*', '/', '%', 'div', 'mod']),
   new Set(['^']),
+  new Set(['->', '->>']),
 ];
 const signs = new Set(['+', '-', '~', '!', 'binary']);
-const callKeywords = new Set(['left', 'right', 'if', 'database', 'mod', 'replace', 'substr', 'substring']);
+const callKeywords = new Set(['left', 'right', 'if', 'database', 'mod', 'replace', 'substr', 'substring', 'group_concat']);
 const clockKeywords = new Set([
   'current_timestamp',
   'current_date',
@@ -126,7 +127,8 @@ class Parser {
     }
     const not = this.#takeKeyword('not');
     if (this.#takeKeyword('between')) return this.#range(left, not);
-    const operator = ['in', 'like', 'regexp', 'starts_with'].find((name) => this.#takeKeyword(name));
+    const word = ['in', 'like', 'regexp', 'rlike', 'starts_with'].find((name) => this.#takeKeyword(name));
+    const operator = word === 'rlike' ? 'regexp' : word;
     if (operator === undefined) {
       if (not) throw this.#unexpected();
       return left;
@@ -202,8 +204,9 @@ class Parser {
     }
     if (!callKeywords.has(text) && !clockKeywords.has(text)) throw this.#unexpected();
     this.#advance();
-    if (callKeywords.has(text) && !this.#isOperator('(')) throw this.#unexpected();
-    if (this.#takeOperator('(')) this.#skipToClosing();
+    const isCall = this.#isOperator('(');
+    if (callKeywords.has(text) && !isCall) throw this.#unexpected();
+    if (isCall) this.#arguments(callKeywords.has(text) ? 'some' : 'none');
     return { kind: 'call', name: text };
   }
 
@@ -213,9 +216,27 @@ class Parser {
       if (this.#token.kind !== 'name' && this.#token.kind !== 'keyword') throw this.#unexpected();
       parts.push(this.#advance().text);
     }
-    if (!this.#takeOperator('(')) return { kind: 'name', parts };
-    this.#skipToClosing();
+    if (!this.#isOperator('(')) return { kind: 'name', parts };
+    this.#arguments('any');
     return { kind: 'call', name: parts.join('.') };
+  }
+
+  /** Of a function: nobody evaluates them. */
+  #arguments(count: 'none' | 'some' | 'any'): void {
+    this.#nested(() => {
+      const distinct = count !== 'none' && this.#takeKeyword('distinct');
+      if (count !== 'none' && (count === 'some' || distinct || !this.#isOperator(')'))) this.#list(() => this.#argument());
+      this.#expectOperator(')');
+    });
+  }
+
+  /** Perhaps under another name. */
+  #argument(): void {
+    if (this.#takeOperator('*')) return;
+    this.#expression();
+    const renamed = this.#takeKeyword('as');
+    if (this.#token.kind === 'name' || this.#token.kind === 'string') this.#advance();
+    else if (renamed) throw this.#unexpected();
   }
 
   #sign(operator: string): Syntax {
@@ -249,7 +270,7 @@ class Parser {
     });
   }
 
-  #list(item: () => Syntax): readonly Syntax[] {
+  #list<Item>(item: () => Item): readonly Item[] {
     const items = [item()];
     while (this.#takeOperator(',')) items.push(item());
     return items;

@@ -93,6 +93,6 @@ function quotedChar(char: string): string {
 export function printedFloat(value: number): string {
   const [digits = '', exponent = ''] = value.toExponential().split('e');
   const power = Number(exponent);
-  if (power >= -4 && power < 21) return value.toString();
+  if (power >= -4 && power < 6) return value.toString();
   return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
 }

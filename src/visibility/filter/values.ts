@@ -138,6 +138,10 @@ const statusNumbers: ReadonlyMap<string, number> = new Map(
   }),
 );
 
+export function statusName(number: bigint): string {
+  return statuses[Number(number)] ?? String(number);
+}
+
 function status(value: Exclude<Written, { type: 'bool' }>): Value {
   switch (value.type) {
     case 'int64':

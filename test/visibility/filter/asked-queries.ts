@@ -1,5 +1,5 @@
 /**
- * Queries that users, tools and attackers write. `recorded-answers.json` holds what Temporal's server said to each
+ * Queries that users, tools and attackers write. `fixtures/recorded-answers.json` holds what Temporal's server said to each
  * (`node test/differential/filters.ts --start temporal --record`).
  */
 import { queryAttributes } from '../../../src/visibility/query-attributes.ts';
@@ -371,6 +371,13 @@ const written = [
   `GROUP BY Nothing`,
   `GROUP BY WorkflowId`,
   `GROUP BY AKeyword`,
+  `GROUP BY TemporalNamespaceDivision`,
+  `WorkflowId = 'a' HAVING RunId = 'b'`,
+  `WorkflowId = 'a' FOR UPDATE`,
+  `WorkflowId = 'a' UNION SELECT 1`,
+  `count(DISTINCT a, 'b' AS c, *) = 1`,
+  `count(a b c)`,
+  `current_timestamp(1)`,
   `GROUP BY ExecutionStatus, WorkflowId`,
   `GROUP BY ExecutionStatus ORDER BY StartTime`,
   `GROUP BY 1`,
@@ -409,4 +416,15 @@ export const askedQueries: readonly string[] = [
 ];
 
 /** What we answer otherwise than Temporal's server, on purpose, and why. */
-export const otherAnswers: ReadonlyMap<string, string> = new Map([]);
+export const otherAnswers: ReadonlyMap<string, string> = new Map([
+  [
+    `Status = 'Running'`,
+    'a word of MySQL that it does not reserve is a name as it is written, not in lower case: an attribute Status is found',
+  ],
+  [`Query = 'a'`, 'the same'],
+  [`GROUP BY TemporalNamespaceDivision`, 'Count groups by the status alone'],
+  [`WorkflowId = 'a' HAVING RunId = 'b'`, 'it is taken there, and means nothing'],
+  [`WorkflowId = 'a' FOR UPDATE`, 'it is taken there, and means nothing'],
+  [`WorkflowId = 'a' UNION SELECT 1`, 'an internal error there'],
+  [`AnInt IN (1, (2, 3))`, 'it goes to the database there, which refuses it as UNAVAILABLE'],
+]);
