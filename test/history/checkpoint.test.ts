@@ -224,6 +224,49 @@ describe('a run that goes, and one before it that stays', () => {
   });
 });
 
+describe('a run that was put aside', () => {
+  test('takes its tasks along when its retention ends', () => {
+    const shard = new CheckpointedShard(limits);
+    const runId = shard.start();
+    shard.complete(shard.pollWorkflowTask(), [startChild()]);
+    // Whether the child has started is not known, so its task stays.
+    shard.ask(terminateWorkflow());
+    shard.expectDone({ kind: 'putAside', key: { ...key, runId }, failedCommand: 'startChild', taskId: 0, reason: 'planted' });
+    expect(written(shard).delta.transferTasks).toMatchObject([{ aside: true }]);
+    shard.advance(limits.retentionMsDefault);
+    shard.fireDueTimers();
+    written(shard);
+    expect(shard.checkpoints.table.size).toMatchObject({ runs: 0, transferTasks: 0, timers: 0 });
+    shard.checkpoints.finish();
+  });
+
+  test('keeps the end of its retention aside, if that is what fails', () => {
+    const shard = new CheckpointedShard(limits);
+    const runId = shard.start();
+    shard.ask(terminateWorkflow());
+    expect(written(shard).delta).toMatchObject({ runs: [{ forgetMs: shard.nowMs + limits.retentionMsDefault }], timers: [] });
+    const taskId = shard.core.nextTimer()?.taskId ?? 0;
+    shard.expectDone({ kind: 'putAside', key: { ...key, runId }, failedCommand: 'fireTimer', taskId, reason: 'planted' });
+    const { runs, timers } = written(shard).delta;
+    expect([runs.map(({ forgetMs }) => forgetMs), timers]).toMatchObject([[undefined], [{ taskId, aside: true }]]);
+    expect(installed(shard.checkpoints.table, plainStateWire).nextTimer()).toBeUndefined();
+  });
+});
+
+test('the end of a retention alone changes the row of its run', () => {
+  const shard = new CheckpointedShard(limits);
+  shard.start();
+  shard.ask(terminateWorkflow());
+  written(shard);
+  const taskId = shard.core.nextTimer()?.taskId ?? 0;
+  const first = shard.records[0];
+  if (first === undefined) throw new Error('nothing was recorded');
+  const record = { ...first, type: 'TasksFinished', runs: [], tasks: [], finishedTaskIds: [taskId] };
+  shard.core.evolve(record);
+  shard.records.push(record);
+  expect(written(shard).delta.runs).toMatchObject([{ forgetMs: undefined }]);
+});
+
 describe('a task that has ended', () => {
   test('is gone for every window until the checkpoint that deletes it is durable', () => {
     const shard = new CheckpointedShard();

@@ -38,6 +38,12 @@ export class Table {
   #counters: ShardCounters | undefined;
 
   write({ delta, counters, timeMs }: ShardCheckpoint, order: TableOrder): void {
+    // A database takes each key once in a statement.
+    unique('runs', [...delta.runs, ...delta.retiredRuns], ({ runId }) => runId);
+    unique('pointers', delta.currentRuns, ({ namespaceId, workflowId }) => `${namespaceId}/${workflowId}`);
+    unique('child starts', delta.childStarts, ({ parentRunId, initiatedEventId }) => `${parentRunId}/${initiatedEventId}`);
+    const rowsOfTasks = [...delta.transferTasks, ...delta.timers].map(({ taskId }) => taskId);
+    unique('tasks', [...rowsOfTasks, ...delta.goneTransferTasks, ...delta.goneTimers], (taskId) => taskId);
     if (order === 'deletes first') this.#delete(delta);
     for (const row of delta.runs) this.#runs.set(row.runId, row);
     for (const row of delta.currentRuns) this.#currentRuns.set(`${row.namespaceId}/${row.workflowId}`, row);
@@ -96,6 +102,10 @@ export class Table {
     copy.#counters = this.#counters;
     return copy;
   }
+}
+
+function unique<Row>(what: string, rows: readonly Row[], keyOf: (row: Row) => unknown): void {
+  assert.equal(new Set(rows.map(keyOf)).size, rows.length, `${what} stand once in a checkpoint, as rows or among the gone`);
 }
 
 /** Rows as a shard, by the same text as the state of a core. */

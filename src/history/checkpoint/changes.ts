@@ -36,8 +36,8 @@ export class Changes {
     this.#since.runBegan(run);
   }
 
+  /** It was had for change before. */
   runForgotten(run: RunView): void {
-    this.#cut?.touch(run);
     this.#since.runForgotten(run);
   }
 
