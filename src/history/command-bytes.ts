@@ -58,6 +58,7 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'describeWorkflow':
     case 'getHistoryPosition':
     case 'fireTimer':
+    case 'runOutboxTask':
     case 'finishOutboxTask':
     case 'flushFinishedTasks':
     case 'putAside':

@@ -38,6 +38,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
       return command.query.key;
     case 'fireTimer':
       return shard.timers.get(command.taskId)?.key;
+    case 'runOutboxTask':
     case 'finishOutboxTask':
       return shard.transfers.get(command.taskId)?.key;
     case 'flushFinishedTasks':

@@ -395,6 +395,31 @@ export type QueryDispatchOutcome =
   /** As many queries wait for the workers of that queue as may. */
   | { readonly kind: 'queueFull'; readonly message: string };
 
+/**
+ * A pending outbox task is to be delivered: its message is built from its run as it is. The shard's own; writes nothing. No reply: the
+ * effect carries the message.
+ */
+export type RunOutboxTask = {
+  readonly kind: 'runOutboxTask';
+  readonly taskId: number;
+  /** For a child that may be made. */
+  readonly newRunId: string;
+  /** How often it was tried: handed back with the message. */
+  readonly tries: { readonly attempt: number; readonly failures: number };
+};
+
+/** To the shard of that workflow. Its answer becomes FinishOutboxTask. */
+export type OutboxMessage = { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: DecidedRequest };
+
+/** What RunOutboxTask leads to. */
+export type Deliver = {
+  readonly kind: 'deliver';
+  readonly taskId: number;
+  /** undefined: there is nothing to ask (any more), the task is done. */
+  readonly message: OutboxMessage | undefined;
+  readonly tries: RunOutboxTask['tries'];
+};
+
 /** Completions of transfer tasks that no other record has carried yet. No reply. */
 export type FlushFinishedTasks = { readonly kind: 'flushFinishedTasks' };
 
@@ -435,7 +460,7 @@ export type DecidedRequest =
 export type HistoryRequest = DecidedRequest | CompleteWorkflowTask | QueryWorkflow | ReadHistory;
 
 /** What only the shard itself commands. */
-export type OwnHistoryCommand = FireTimer | FinishOutboxTask | FinishQueryDispatch | FlushFinishedTasks | PutAside;
+export type OwnHistoryCommand = FireTimer | RunOutboxTask | FinishOutboxTask | FinishQueryDispatch | FlushFinishedTasks | PutAside;
 
 /** What the core decides. */
 export type HistoryCommand = DecidedRequest | ResolvedCompletion | TimedQuery | OwnHistoryCommand;

@@ -30,8 +30,7 @@ import { evolve } from './evolve.ts';
 import { failWorkflowTask, resetStickyTaskQueue } from './workflow-task/fail-workflow-task.ts';
 import { defaultHistoryLimits, type HistoryLimits } from './limits.ts';
 import { keepWithinLimits } from './execution/keep-within-limits.ts';
-import { finishOutboxTask, outboxCommand } from './outbox/outbox.ts';
-import type { OutboxCommand, RetentionOf } from './outbox/outbox-kind.ts';
+import { finishOutboxTask, runOutboxTask } from './outbox/outbox.ts';
 import { putAside } from './execution/put-aside.ts';
 import { type RunSummary, summaryOf } from './execution/summary.ts';
 import { finishQueryDispatch } from './query/direct-query.ts';
@@ -133,11 +132,6 @@ export class HistoryCore {
   /** Runs whose timers and tasks wait aside, because the shard cannot go on with them. */
   get runsAside(): number {
     return this.#shard.aside.size;
-  }
-
-  /** undefined: nothing to ask (any more), finish the task as done. `newRunId` and `retentionOf` are for a child that may be made. */
-  outboxCommand(taskId: number, newRunId: string, retentionOf?: RetentionOf): OutboxCommand | undefined {
-    return outboxCommand(this.#shard, taskId, newRunId, retentionOf);
   }
 
   /** Tasks that are finished but not yet journaled: worth a `flushFinishedTasks` when nothing else is written. */
@@ -332,6 +326,8 @@ function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined
       return getHistoryPosition(draft, command);
     case 'fireTimer':
       return fireTimer(draft, command);
+    case 'runOutboxTask':
+      return runOutboxTask(draft, command);
     case 'finishOutboxTask':
       return finishOutboxTask(draft, command);
     case 'recordChildClosed':

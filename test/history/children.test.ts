@@ -115,8 +115,8 @@ describe('start', () => {
   test('asked for twice, it starts once', () => {
     const shard = parentWithChild();
     const { taskId } = shard.pendingTask('startChild');
-    const first = shard.core.outboxCommand(taskId, shard.newRunId());
-    const again = shard.core.outboxCommand(taskId, shard.newRunId());
+    const first = shard.outboxMessage(taskId);
+    const again = shard.outboxMessage(taskId);
     if (first === undefined || again === undefined) throw new Error('nothing to ask');
     const reply = shard.ask(first.command);
     const repeated = shard.ask(again.command);
@@ -156,7 +156,7 @@ describe('start', () => {
     /** The parent asks for its child; what the child's shard answers does not arrive. */
     function loseAnswer(shard: ShardUnderTest): { readonly taskId: number; readonly runId: string } {
       const { taskId } = shard.pendingTask('startChild');
-      const outbox = shard.core.outboxCommand(taskId, shard.newRunId());
+      const outbox = shard.outboxMessage(taskId);
       const reply = outbox === undefined ? undefined : shard.ask(outbox.command);
       if (reply?.kind !== 'started') throw new Error('not started');
       return { taskId, runId: reply.runId };
@@ -240,7 +240,7 @@ describe('start', () => {
     test.each(meanwhile)('%s: it is told of the child that it started', (_, happens) => {
       const shard = parentWithChild();
       const task = shard.pendingTask('startChild');
-      const outbox = shard.core.outboxCommand(task.taskId, shard.newRunId());
+      const outbox = shard.outboxMessage(task.taskId);
       const reply = outbox === undefined ? undefined : shard.ask(outbox.command);
       if (reply?.kind !== 'started') throw new Error('not started');
       happens(shard);
@@ -326,7 +326,7 @@ describe('close of a child', () => {
   test('before its start is known there: a start is made up', () => {
     const shard = parentWithChild();
     const { taskId } = shard.pendingTask('startChild');
-    const outbox = shard.core.outboxCommand(taskId, shard.newRunId());
+    const outbox = shard.outboxMessage(taskId);
     if (outbox !== undefined) shard.ask(outbox.command);
     terminate(shard, childKey);
     shard.carry(shard.pendingTask('notifyParent'));
@@ -536,7 +536,7 @@ describe('other workflows', () => {
     shard.start();
     shard.complete(poll(shard, 'wf'), [signalling()]);
     const { taskId } = shard.pendingTask('signalExternal');
-    const outbox = shard.core.outboxCommand(taskId, '');
+    const outbox = shard.outboxMessage(taskId, '');
     if (outbox === undefined) throw new Error('nothing to ask');
     const otherRun = shard.describe(otherKey).key.runId;
     expect(shard.ask(outbox.command)).toEqual({ kind: 'signaled', runId: otherRun });

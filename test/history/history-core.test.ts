@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { askOf } from '../../src/kernel/handled.ts';
 import {
   bytes,
   completeWorkflow,
@@ -43,7 +44,7 @@ test('a record that is refused leaves everybody waiting, and the next one answer
   expect(refused.effects.length).toBeGreaterThan(0);
   expect(shard.effects).toEqual([]);
   shard.complete(task, [completeWorkflow()]);
-  expect(shard.effects.map(({ askId }) => askId).toSorted((a, b) => a - b)).toEqual([poll, query]);
+  expect(shard.effects.map(askOf).toSorted((a = 0, b = 0) => a - b)).toEqual([poll, query]);
 });
 
 test('a command that throws leaves everybody waiting', () => {

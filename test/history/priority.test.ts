@@ -20,7 +20,7 @@ test('an activity task and a child have the merged priority', () => {
   shard.start({ start: { priority: ofWorkflow } });
   shard.complete(shard.pollWorkflowTask(), [scheduleActivity({ priority: own }), startChild({ priority: own })]);
   expect(decoded(shard.pollActivityTask().priority)).toEqual(merged);
-  const child = shard.core.outboxCommand(shard.pendingTask('startChild').taskId, 'child-run')?.command;
+  const child = shard.outboxMessage(shard.pendingTask('startChild').taskId, 'child-run')?.command;
   if (child?.kind !== 'startWorkflow') throw new Error('no child is started');
   expect(decoded(child.start.priority)).toEqual(merged);
   // Events show what each was given.

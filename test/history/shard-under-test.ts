@@ -13,6 +13,7 @@ import type {
   CompleteWorkflowTask,
   DecidedRequest,
   HistoryCommand,
+  OutboxMessage,
   QueryWorkflow,
   ResolvedCompletion,
   RunKey,
@@ -288,6 +289,16 @@ export class ShardUnderTest {
     throw new Error('the outbox never gets empty');
   }
 
+  /** Undefined: there is nothing to ask (any more). */
+  outboxMessage(taskId: number, newRunId = this.newRunId()): OutboxMessage | undefined {
+    const handled = this.decide({ kind: 'runOutboxTask', taskId, newRunId, tries: { attempt: 1, failures: 0 } });
+    assert.equal(handled.kind, 'wait', 'a message writes nothing');
+    const [effect] = handled.effects;
+    if (effect?.kind !== 'deliver') return undefined;
+    assert.equal(effect.taskId, taskId);
+    return effect.message;
+  }
+
   carry(task: TransferTask): void {
     if (!this.tryCarry(task)) throw new Error(`${task.kind} is not settled`);
   }
@@ -295,7 +306,7 @@ export class ShardUnderTest {
   /** False: the target is busy, the shell would try again later. */
   tryCarry(task: TransferTask): boolean {
     if (task.kind === 'workflowTask' || task.kind === 'activityTask') throw new Error(`${task.kind} is for a worker`);
-    const outbox = this.core.outboxCommand(task.taskId, this.newRunId());
+    const outbox = this.outboxMessage(task.taskId);
     const reply = outbox === undefined ? undefined : this.ask(outbox.command);
     const outcome = reply === undefined ? ({ kind: 'done' } as const) : outboxOutcome(task.kind, reply);
     if (outcome === undefined) {
@@ -310,7 +321,7 @@ export class ShardUnderTest {
 
   /** The target is asked, and its answer does not arrive. */
   carryInVain(task: TransferTask): void {
-    const outbox = this.core.outboxCommand(task.taskId, this.newRunId());
+    const outbox = this.outboxMessage(task.taskId);
     if (outbox !== undefined) this.ask(outbox.command);
   }
 

@@ -50,7 +50,7 @@ test('the answer of an outbox task: a child that was started meanwhile is no orp
   const parent = shard.start();
   shard.complete(shard.pollWorkflowTask(), [startChild()]);
   const { taskId } = shard.pendingTask('startChild');
-  const outbox = shard.core.outboxCommand(taskId, shard.newRunId());
+  const outbox = shard.outboxMessage(taskId);
   const started = outbox === undefined ? undefined : shard.ask(outbox.command);
   if (started?.kind !== 'started') throw new Error('the child was started');
   const outcome = { kind: 'childStarted', runId: started.runId } as const;

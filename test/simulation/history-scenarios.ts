@@ -1,5 +1,6 @@
 /** Promises of the history core that no fault of a log puts to the test: plain functions that throw, for the planted bugs as well. */
 import assert from 'node:assert/strict';
+import { askOf } from '../../src/kernel/handled.ts';
 import { Checkpoints } from '../history/checkpointed-shard.ts';
 import { plainStateWire } from '../history/plain-state-wire.ts';
 import {
@@ -65,7 +66,7 @@ export function refusedRecordKeepsWaits(): void {
   assert.equal(shard.decide(completion).kind, 'commit');
   shard.ask(completion);
   assert.deepEqual(
-    shard.effects.map(({ askId }) => askId).toSorted((a, b) => a - b),
+    shard.effects.map(askOf).toSorted((a = 0, b = 0) => a - b),
     [poll, query],
     'both are answered by the record that is accepted',
   );
@@ -120,7 +121,7 @@ export function lostStartIsNoOrphan(): void {
   shard.start();
   shard.complete(shard.pollWorkflowTask(), [startChild({ parentClosePolicy: 1 })]);
   const { taskId } = shard.pendingTask('startChild');
-  const outbox = shard.core.outboxCommand(taskId, shard.newRunId());
+  const outbox = shard.outboxMessage(taskId);
   assert.equal(outbox === undefined ? '' : shard.ask(outbox.command)?.kind, 'started');
   shard.ask(terminateWorkflow());
   shard.pumpOutbox();

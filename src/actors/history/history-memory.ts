@@ -59,14 +59,13 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
   constructor(options: HistoryShardOptions, tenure: Tenure<HistoryCommand>) {
     const { wire, limits, shard, registry, router, layout, clock, random, logger, sink } = options;
     const core = new HistoryCore({ wire, limits });
-    const retentionOf = (namespaceId: string): number | undefined => registry.view.namespaceById(namespaceId)?.retentionMs;
     const own = new OwnCommands({ core, tenure, clock, random });
     const transfers = new TransferQueue({
       shard: {
         shard,
-        isPending: (taskId) => core.transferTask(taskId) !== undefined,
+        pendingTask: (taskId) => core.transferTask(taskId),
         pendingTransferTasks: () => core.pendingTransferTasks(),
-        outboxCommand: (taskId) => core.outboxCommand(taskId, random.nonce(), retentionOf),
+        retentionMsOf: (namespaceId) => registry.view.namespaceById(namespaceId)?.retentionMs,
         submit: (command) => void own.submit(command),
         putAside: (task, reason) => own.putAside(task.key, task.kind, task.taskId, reason),
       },

@@ -51,6 +51,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
 
   undecided(askId: number, command: HistoryCommand, reason: string): void {
     if (command.kind === 'finishQueryDispatch') this.#parts.sink.fail(command.query.askId, { kind: 'internal', message: reason });
+    else if (command.kind === 'runOutboxTask') this.#parts.transfers.undecided(command, reason);
     else if (askId === NOBODY) this.#own.undecided(command, reason);
     else if (command.kind === 'startWorkflowTask' || command.kind === 'startActivityTask') this.#own.startUndecided(command, reason);
   }
@@ -66,6 +67,8 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
         return this.answer(effect.askId, effect.reply);
       case 'directQuery':
         return this.#parts.queries.send(effect);
+      case 'deliver':
+        return this.#parts.transfers.deliver(effect);
       default:
         return unreachable(effect);
     }

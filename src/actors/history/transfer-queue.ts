@@ -4,7 +4,7 @@
  *
  *     workflowTask, activityTask ──▶ matching: matched with a poll, or stored there. The task stays pending in the shard until it
  *                                    started or is obsolete, so that a takeover offers it again.
- *     the others (the outbox)    ──▶ the target's shard; its answer becomes finishOutboxTask here.
+ *     the others (the outbox)    ──▶ runOutboxTask, in the mailbox: a message ──▶ the target's shard; its answer becomes finishOutboxTask here.
  *
  * What cannot be delivered now is tried again, with a growing pause, for as long as the task is pending. What cannot be built, or is
  * refused because of what it is (its target cannot decide or write it), has failed; after a few failures the task's run is put aside.
@@ -15,7 +15,7 @@ import { historyShardOf } from '../../kernel/shard.ts';
 import { NowAndThen } from '../now-and-then.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../../matching/task-queue.ts';
 import { taskQueueKind } from '../../history/generated/enums.ts';
-import type { DecidedRequest, OutboxOutcome, OwnHistoryCommand } from '../../history/commands.ts';
+import type { DecidedRequest, Deliver, OutboxMessage, OutboxOutcome, OwnHistoryCommand, RunOutboxTask } from '../../history/commands.ts';
 import { outboxOutcome, outboxTooLarge } from '../../history/outbox/outbox.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply } from '../../history/replies.ts';
@@ -39,12 +39,11 @@ export type ClusterLayout = {
 /** What the queue needs of its shard. */
 export interface TransferShard {
   readonly shard: number;
-  isPending(taskId: number): boolean;
+  /** Undefined: it has ended, or waits aside. */
+  pendingTask(taskId: number): TransferTask | undefined;
   pendingTransferTasks(): Iterable<TransferTask>;
-  /** Undefined when the task is obsolete. */
-  outboxCommand(
-    taskId: number,
-  ): { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: DecidedRequest } | undefined;
+  /** How long closed runs of a namespace are kept; undefined: not known here and now. */
+  retentionMsOf(namespaceId: string): number | undefined;
   /** The task's run takes no part in the queues from now on: what the task needs cannot be done. */
   putAside(task: TransferTask, reason: string): void;
   /** A command of the shard's own: nobody waits for its answer. */
@@ -123,7 +122,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   }
 
   #run(task: TransferTask, tries: Tries): void {
-    if (!this.#tenure.active || !this.#options.shard.isPending(task.taskId)) return;
+    if (!this.#tenure.active || this.#options.shard.pendingTask(task.taskId) === undefined) return;
     try {
       this.#send(task, tries);
     } catch (error) {
@@ -165,7 +164,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       case 'cancelExternal':
       case 'notifyParent':
       case 'closeChild':
-        return this.#deliver(task, tries);
+        return this.#options.shard.submit({ kind: 'runOutboxTask', taskId: task.taskId, newRunId: this.#options.random.nonce(), tries });
       default:
         return unreachable(task);
     }
@@ -205,7 +204,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
 
   /** Nobody polls the sticky queue: any worker may have the task, with its whole history, at once. */
   #dispatchToNormalQueue(task: DispatchTask, tries: Tries): void {
-    if (!this.#tenure.active || !this.#options.shard.isPending(task.taskId)) return;
+    if (!this.#tenure.active || this.#options.shard.pendingTask(task.taskId) === undefined) return;
     this.#dispatch(task, { name: task.taskQueue.normalName, kind: taskQueueKind.normal, normalName: '' }, tries);
   }
 
@@ -220,12 +219,28 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     };
   }
 
-  #deliver(task: OutboxTask, tries: Tries): void {
+  /** The message of a task is built. */
+  deliver({ taskId, message, tries }: Deliver): void {
+    const task = this.#options.shard.pendingTask(taskId);
+    if (!this.#tenure.active || task === undefined || task.kind === 'workflowTask' || task.kind === 'activityTask') return;
+    try {
+      this.#deliver(task, message, tries);
+    } catch (error) {
+      this.#failed(task, tries, error);
+    }
+  }
+
+  /** It cannot be built. It has been logged. */
+  undecided({ taskId, tries }: RunOutboxTask, reason: string): void {
+    const task = this.#options.shard.pendingTask(taskId);
+    if (task !== undefined) this.#hopeless(task, failedOnceMore(tries), reason);
+  }
+
+  #deliver(task: OutboxTask, outgoing: OutboxMessage | undefined, tries: Tries): void {
     const { router, layout, shard } = this.#options;
-    const outgoing = shard.outboxCommand(task.taskId);
     if (outgoing === undefined) return shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome: { kind: 'done' } });
     const target = historyShardOf(outgoing.targetNamespaceId, outgoing.targetWorkflowId, layout.historyShards);
-    router.askHistory(target, outgoing.command, this.#deadlineMs(), (reply) => {
+    router.askHistory(target, this.#withRetention(outgoing.command), this.#deadlineMs(), (reply) => {
       if (!this.#tenure.active) return;
       if (reply.kind === 'internal') return this.#hopeless(task, failedOnceMore(tries), whyNot(reply));
       try {
@@ -237,6 +252,13 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
         this.#failed(task, tries, error);
       }
     });
+  }
+
+  /** A child is kept as long as its namespace says, which the registry knows and the parent's shard need not. */
+  #withRetention(command: DecidedRequest): DecidedRequest {
+    if (command.kind !== 'startWorkflow') return command;
+    const retentionMs = this.#options.shard.retentionMsOf(command.key.namespaceId);
+    return retentionMs === undefined ? command : { ...command, retentionMs };
   }
 
   #retry(task: TransferTask, tries: Tries, reason: string): void {

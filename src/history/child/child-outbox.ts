@@ -1,17 +1,17 @@
 /** What a parent asks of its children, and a child of its parent. */
 import type { DecidedRequest, IdPolicies } from '../commands.ts';
-import { anyAnswer, type ChildParts, linkTo, type OutboxKind, type OutboxTaskOf, requestId, to } from '../outbox/outbox-kind.ts';
+import { anyAnswer, linkTo, type OutboxKind, type OutboxTaskOf, requestId, to } from '../outbox/outbox-kind.ts';
 import { mergedPriority } from '../priority.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
 import { idConflictPolicy, idReusePolicy, parentClosePolicy } from '../generated/enums.ts';
 import { finishStartChild } from './child-outcomes.ts';
 
 export const startChildOutbox: OutboxKind<'startChild'> = {
-  command(run, task, parts) {
+  message(run, task, newRunId) {
     // A parent that has closed starts no child any more. But a child that it has started, with an answer that was lost, must hear of the close.
     if (!isRunning(run)) return to(task.target, { kind: 'findChild', key: task.target, parent: linkTo(run, task.initiatedEventId) });
     const child = run.children.get(task.initiatedEventId);
-    return child === undefined ? undefined : to(task.target, startChild(run, child, parts));
+    return child === undefined ? undefined : to(task.target, startChild(run, child, newRunId));
   },
   outcome(reply) {
     if (reply.kind === 'started' || reply.kind === 'childFound') return { kind: 'childStarted', runId: reply.runId };
@@ -31,21 +31,21 @@ export const startChildOutbox: OutboxKind<'startChild'> = {
 };
 
 export const scheduleChildFirstTaskOutbox: OutboxKind<'scheduleChildFirstTask'> = {
-  command: (_, { child }) => to(child, { kind: 'scheduleFirstWorkflowTask', key: child }),
+  message: (_, { child }) => to(child, { kind: 'scheduleFirstWorkflowTask', key: child }),
   outcome: anyAnswer,
   tooLarge: undefined,
   finish: undefined,
 };
 
 export const closeChildOutbox: OutboxKind<'closeChild'> = {
-  command: (run, task) => to(task.child, closeChild(run, task)),
+  message: (run, task) => to(task.child, closeChild(run, task)),
   outcome: anyAnswer,
   tooLarge: undefined,
   finish: undefined,
 };
 
 export const notifyParentOutbox: OutboxKind<'notifyParent'> = {
-  command(run, task) {
+  message(run, task) {
     const { parent } = run.start;
     if (parent === undefined) return undefined;
     return to(parent, {
@@ -63,9 +63,8 @@ export const notifyParentOutbox: OutboxKind<'notifyParent'> = {
   finish: undefined,
 };
 
-function startChild(run: RunView, child: Child, { newRunId, retentionOf }: ChildParts): DecidedRequest {
+function startChild(run: RunView, child: Child, newRunId: string): DecidedRequest {
   const a = child.attributes;
-  const ownRetentionMs = a.namespaceId === run.key.namespaceId ? run.retentionMs : 0;
   const terminates = a.workflowIdReusePolicy === idReusePolicy.terminateIfRunning;
   return {
     kind: 'startWorkflow',
@@ -94,7 +93,7 @@ function startChild(run: RunView, child: Child, { newRunId, retentionOf }: Child
       conflictPolicy: terminates ? idConflictPolicy.terminateExisting : idConflictPolicy.fail,
     },
     parent: linkTo(run, child.initiatedEventId),
-    retentionMs: retentionOf?.(a.namespaceId) ?? ownRetentionMs,
+    retentionMs: a.namespaceId === run.key.namespaceId ? run.retentionMs : 0,
     onConflict: undefined,
   };
 }

@@ -29,6 +29,7 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'describeWorkflow':
     case 'getHistoryPosition':
     case 'flushFinishedTasks':
+    case 'runOutboxTask':
     case 'putAside':
       return undefined;
     case 'startWorkflowTask':

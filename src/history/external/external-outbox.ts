@@ -6,7 +6,7 @@ import { isRunning } from '../state.ts';
 import { finishExternalCancel, finishExternalSignal } from './external-outcomes.ts';
 
 export const signalExternalOutbox: OutboxKind<'signalExternal'> = {
-  command(run, task) {
+  message(run, task) {
     const request = run.externalSignals.get(task.initiatedEventId);
     if (request === undefined || !isRunning(run)) return undefined;
     return to(task.target, {
@@ -31,7 +31,7 @@ export const signalExternalOutbox: OutboxKind<'signalExternal'> = {
 };
 
 export const cancelExternalOutbox: OutboxKind<'cancelExternal'> = {
-  command(run, task) {
+  message(run, task) {
     const request = run.externalCancels.get(task.initiatedEventId);
     if (request === undefined || !isRunning(run)) return undefined;
     return to(task.target, {

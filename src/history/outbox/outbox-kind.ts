@@ -1,5 +1,5 @@
 /** One kind of task for another shard: what its target is asked, and what the answers mean. */
-import type { DecidedRequest, OutboxOutcome, ParentLink } from '../commands.ts';
+import type { DecidedRequest, OutboxMessage, OutboxOutcome, ParentLink } from '../commands.ts';
 import type { RunDraft } from '../draft.ts';
 import type { HistoryReply } from '../replies.ts';
 import type { RunView } from '../state.ts';
@@ -7,17 +7,9 @@ import type { OutboxTask } from '../tasks.ts';
 
 export type OutboxTaskOf<Kind extends OutboxTask['kind']> = Extract<OutboxTask, { readonly kind: Kind }>;
 
-export type OutboxCommand = { readonly targetNamespaceId: string; readonly targetWorkflowId: string; readonly command: DecidedRequest };
-
-/** How long closed runs of a namespace are kept, in milliseconds; undefined: not known here and now. */
-export type RetentionOf = (namespaceId: string) => number | undefined;
-
-/** For a child that may be made. */
-export type ChildParts = { readonly newRunId: string; readonly retentionOf: RetentionOf | undefined };
-
 export type OutboxKind<Kind extends OutboxTask['kind']> = {
-  /** undefined: there is nothing to ask (any more), the task is done. */
-  readonly command: (run: RunView, task: OutboxTaskOf<Kind>, parts: ChildParts) => OutboxCommand | undefined;
+  /** undefined: there is nothing to ask (any more), the task is done. `newRunId`: for a child that may be made. */
+  readonly message: (run: RunView, task: OutboxTaskOf<Kind>, newRunId: string) => OutboxMessage | undefined;
   /** undefined: nothing is settled, ask again later. */
   readonly outcome: (reply: HistoryReply) => OutboxOutcome | undefined;
   /** The target cannot write what it is asked for. undefined: the protocol has no such answer. */
@@ -31,7 +23,7 @@ export function anyAnswer(reply: HistoryReply): OutboxOutcome | undefined {
   return reply.kind === 'rejected' && reply.rejection.reason === 'busy-workflow' ? undefined : { kind: 'done' };
 }
 
-export function to(target: { readonly namespaceId: string; readonly workflowId: string }, command: DecidedRequest): OutboxCommand {
+export function to(target: { readonly namespaceId: string; readonly workflowId: string }, command: DecidedRequest): OutboxMessage {
   return { targetNamespaceId: target.namespaceId, targetWorkflowId: target.workflowId, command };
 }
 

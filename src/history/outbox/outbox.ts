@@ -1,19 +1,19 @@
 /**
- * Work for other shards. A pending transfer task is the promise; the command for its target is built from state whenever it is (re)sent,
+ * Work for other shards. A pending transfer task is the promise; the message for its target is built from state whenever it is (re)sent,
  * under a request id that stays the same, so that the target can recognise a repeat:
  *
- *   task ──▶ outboxCommand ──ask──▶ target ──▶ outboxOutcome ──▶ finishOutboxTask: the result's record ends the task
+ *   task ──▶ runOutboxTask ──deliver──▶ target ──▶ outboxOutcome ──▶ finishOutboxTask: the result's record ends the task
  *
  * What is asked and what an answer means stands with each kind, in the room of its entity.
  */
 import { closeChildOutbox, notifyParentOutbox, scheduleChildFirstTaskOutbox, startChildOutbox } from '../child/child-outbox.ts';
-import type { FinishOutboxTask, OutboxOutcome } from '../commands.ts';
+import type { FinishOutboxTask, OutboxMessage, OutboxOutcome, RunOutboxTask } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { cancelExternalOutbox, signalExternalOutbox } from '../external/external-outbox.ts';
 import type { HistoryReply } from '../replies.ts';
-import { isRunning, type RunView, type ShardView } from '../state.ts';
+import { isRunning, type RunView } from '../state.ts';
 import { isOutbox, type OutboxTask } from '../tasks.ts';
-import type { ChildParts, OutboxCommand, OutboxKind, OutboxTaskOf, RetentionOf } from './outbox-kind.ts';
+import type { OutboxKind, OutboxTaskOf } from './outbox-kind.ts';
 
 const kinds: { readonly [Kind in OutboxTask['kind']]: OutboxKind<Kind> } = {
   startChild: startChildOutbox,
@@ -24,16 +24,24 @@ const kinds: { readonly [Kind in OutboxTask['kind']]: OutboxKind<Kind> } = {
   closeChild: closeChildOutbox,
 };
 
-/** undefined: there is nothing to ask (any more), finish the task as done. `newRunId`, `retentionOf`: for a child that may be made. */
-export function outboxCommand(shard: ShardView, taskId: number, newRunId: string, retentionOf?: RetentionOf): OutboxCommand | undefined {
-  const task = shard.transfers.get(taskId);
-  const run = task === undefined ? undefined : shard.runs.get(task.key.runId);
-  if (task === undefined || run === undefined || !isOutbox(task)) return undefined;
-  return commandOf(task.kind, run, task, { newRunId, retentionOf });
+/** A task that has ended, or waits aside, is nobody's message any more. */
+export function runOutboxTask(draft: Draft, { taskId, newRunId, tries }: RunOutboxTask): undefined {
+  // Its record is committed. The target finds repeats and latecomers by itself, so the message waits for nothing else.
+  draft.restsOnState = false;
+  const task = draft.shard.transfers.get(taskId);
+  if (task === undefined || !isOutbox(task)) return;
+  const run = draft.shard.runs.get(task.key.runId);
+  const message = run === undefined ? undefined : messageOf(task.kind, run, task, newRunId);
+  draft.effects.push({ kind: 'deliver', taskId, message, tries });
 }
 
-function commandOf<Kind extends OutboxTask['kind']>(kind: Kind, run: RunView, task: OutboxTaskOf<Kind>, parts: ChildParts) {
-  return kinds[kind].command(run, task, parts);
+function messageOf<Kind extends OutboxTask['kind']>(
+  kind: Kind,
+  run: RunView,
+  task: OutboxTaskOf<Kind>,
+  newRunId: string,
+): OutboxMessage | undefined {
+  return kinds[kind].message(run, task, newRunId);
 }
 
 /** What a target's answer means for the task; undefined: nothing is settled, ask again later. */

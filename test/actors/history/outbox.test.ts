@@ -262,3 +262,25 @@ test('a child is kept as long as its namespace says, not as long as closed runs 
   await turns(20);
   expect(await process.ask(2, { kind: 'describeWorkflow', key: childKey })).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
 });
+
+test('a message that cannot be built is tried a few times, then its run is put aside', async () => {
+  const process = await boot();
+  await process.startParent();
+  const core = process.shards[0]?.actor.memory?.core;
+  if (core === undefined) throw new Error('no memory');
+  const handle = core.handle.bind(core);
+  let attempts = 0;
+  core.handle = (command, nowMs, askId) => {
+    if (command.kind !== 'runOutboxTask') return handle(command, nowMs, askId);
+    attempts += 1;
+    throw new RangeError('planted');
+  };
+  await process.work(parentKey, [startChild({ workflowId: childKey.workflowId, namespaceId })]);
+  for (let round = 0; round < 200 && (await process.describe(1, parentKey)).aside === undefined; round++) {
+    process.clock.advance(100);
+    await turns(20);
+  }
+  expect((await process.describe(1, parentKey)).aside).toMatchObject({ failedCommand: 'startChild', reason: 'RangeError: planted' });
+  expect(attempts).toBe(5);
+  expect(process.shards.map(({ actor }) => actor.status().state)).toEqual(['active', 'active']);
+});

@@ -15,7 +15,7 @@ class Bench {
   readonly queue: TransferQueue;
   asks = 0;
   full = true;
-  readonly #pending = new Set<number>();
+  readonly #pending = new Map<number, TransferTask>();
   readonly aside: string[] = [];
   /** A bug of ours. */
   throws = false;
@@ -26,14 +26,20 @@ class Bench {
   constructor() {
     const shard: TransferShard = {
       shard: 1,
-      isPending: (taskId) => this.#pending.has(taskId),
-      pendingTransferTasks: () => [...this.#pending].map(activityTask),
-      outboxCommand: () => {
-        if (this.throws) throw new RangeError('planted');
+      pendingTask: (taskId) => this.#pending.get(taskId),
+      pendingTransferTasks: () => this.#pending.values(),
+      retentionMsOf: () => undefined,
+      submit: (command) => {
+        if (command.kind !== 'runOutboxTask') return;
+        if (this.throws) return this.queue.undecided(command, 'RangeError: planted');
         const key = { namespaceId: 'ns', workflowId: 'parent', runId: '' };
-        return { targetNamespaceId: 'ns', targetWorkflowId: 'parent', command: { kind: 'scheduleFirstWorkflowTask', key } };
+        const message = {
+          targetNamespaceId: 'ns',
+          targetWorkflowId: 'parent',
+          command: { kind: 'scheduleFirstWorkflowTask', key },
+        } as const;
+        this.queue.deliver({ kind: 'deliver', taskId: command.taskId, message, tries: command.tries });
       },
-      submit: () => {},
       putAside: (task, reason) => {
         this.#pending.delete(task.taskId);
         this.aside.push(`${task.kind} ${task.taskId}: ${reason}`);
@@ -75,18 +81,24 @@ class Bench {
   }
 
   run(taskId: number): void {
-    this.#pending.add(taskId);
+    this.decided(taskId);
     this.queue.run(activityTask(taskId));
   }
 
   /** Decided, and in memory. */
   decided(taskId: number): void {
-    this.#pending.add(taskId);
+    this.#pending.set(taskId, activityTask(taskId));
   }
 
   notifyParent(taskId: number): void {
-    this.#pending.add(taskId);
-    this.queue.run({ kind: 'notifyParent', taskId, version: 0, key: { namespaceId: 'ns', workflowId: `wf-${taskId}`, runId: 'run' } });
+    const task: TransferTask = {
+      kind: 'notifyParent',
+      taskId,
+      version: 0,
+      key: { namespaceId: 'ns', workflowId: `wf-${taskId}`, runId: 'run' },
+    };
+    this.#pending.set(taskId, task);
+    this.queue.run(task);
   }
 }
 
@@ -194,7 +206,6 @@ test('a delivery that cannot be built is tried a few times, then its run is put 
   expect(bench.aside).toEqual([]);
   bench.clock.advance(60_000);
   expect(bench.aside).toEqual(['notifyParent 1: RangeError: planted']);
-  expect(bench.lines.filter((line) => line.includes('a task cannot be run'))).toHaveLength(5);
 });
 
 test.each([
