@@ -694,6 +694,23 @@ describe('rows for lists', () => {
     expect(rowsAtAnswer).toEqual([['wf', 1]]);
   });
 
+  test('of a record in doubt are there when the doubt is settled, once', async () => {
+    const bench = await open();
+    bench.log.unknown = true;
+    const answered = bench.start('wf').catch(() => undefined);
+    await until(() => bench.shard.actor.status().state !== 'active');
+    expect(listed(bench)).toEqual([]);
+    bench.log.unknown = false;
+    for (let second = 0; second < 30 && bench.shard.actor.status().state !== 'active'; second++) {
+      bench.clock.advance(1_000);
+      await turns(5);
+    }
+    await answered;
+    expect(bench.shard.actor.status().state).toBe('active');
+    expect(listed(bench)).toEqual([['wf', 1]]);
+    expect(listed(bench)).toEqual([]);
+  });
+
   test('wait again after a takeover, but for records that never came into the log', async () => {
     const log = new MemoryLog();
     const first = await open(log);
