@@ -8,7 +8,7 @@ import { HistoryCore } from '../../src/history/history-core.ts';
 import type { HistoryLimits } from '../../src/history/limits.ts';
 import type { HistoryRecord } from '../../src/history/record.ts';
 import { Checkpoints, installed, type TableOrder } from './checkpointed-shard.ts';
-import { plainStateWire } from './plain-state-wire.ts';
+import { stateCodec } from '../../src/topics/codec/state-codec.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { Program, programStep } from './random-program.ts';
@@ -41,7 +41,7 @@ class CheckpointedShard extends ShardUnderTest {
   readonly checkpoints: Checkpoints;
 
   constructor(limits: Partial<HistoryLimits> = {}, order: TableOrder = 'rows first') {
-    super(limits, plainStateWire);
+    super(limits, stateCodec);
     this.checkpoints = new Checkpoints(this, order);
   }
 }
@@ -124,7 +124,7 @@ test.each([
   'history-journal-v1-lean-events',
 ])('journals: a cut after any record: %s', (journal) => {
   const records: HistoryRecord[] = [];
-  const core = new HistoryCore({ wire: historyWire, stateWire: plainStateWire });
+  const core = new HistoryCore({ wire: historyWire, stateWire: stateCodec });
   const checkpoints = new Checkpoints({ core, records });
   for (const record of recordsOf(journal)) {
     core.evolve(record);
@@ -219,7 +219,7 @@ describe('a run that goes, and one before it that stays', () => {
     const shard = twoRuns(order, written);
     written(shard);
     expect(shard.checkpoints.table.size).toMatchObject({ runs: 2 });
-    expect(installed(shard.checkpoints.table, plainStateWire).has(key)).toBe(false);
+    expect(installed(shard.checkpoints.table, stateCodec).has(key)).toBe(false);
     shard.checkpoints.finish();
   });
 });
@@ -249,7 +249,7 @@ describe('a run that was put aside', () => {
     shard.expectDone({ kind: 'putAside', key: { ...key, runId }, failedCommand: 'fireTimer', taskId, reason: 'planted' });
     const { runs, timers } = written(shard).delta;
     expect([runs.map(({ forgetMs }) => forgetMs), timers]).toMatchObject([[undefined], [{ taskId, aside: true }]]);
-    expect(installed(shard.checkpoints.table, plainStateWire).nextTimer()).toBeUndefined();
+    expect(installed(shard.checkpoints.table, stateCodec).nextTimer()).toBeUndefined();
   });
 });
 
@@ -288,7 +288,7 @@ describe('a task that has ended', () => {
 
 describe('what cannot be encoded', () => {
   test('stops the checkpoint, and not the run', () => {
-    const wire = { ...plainStateWire };
+    const wire = { ...stateCodec };
     const shard = new ShardUnderTest({}, wire);
     shard.start();
     shard.core.cut();

@@ -24,7 +24,7 @@ import { HistoryCore } from '../../src/history/history-core.ts';
 import type { HistoryRecord } from '../../src/history/record.ts';
 import { Shard } from '../../src/history/shard.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import { plainStateWire } from './plain-state-wire.ts';
+import { stateCodec } from '../../src/topics/codec/state-codec.ts';
 
 /** A database's order within one transaction. */
 export type TableOrder = 'rows first' | 'deletes first';
@@ -137,7 +137,7 @@ export class Checkpoints {
   /** How many were written. */
   count = 0;
 
-  constructor(shard: Recorded, order: TableOrder = 'rows first', wire = plainStateWire) {
+  constructor(shard: Recorded, order: TableOrder = 'rows first', wire = stateCodec) {
     this.#shard = shard;
     this.#order = order;
     this.#wire = wire;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { askOf } from '../../src/kernel/handled.ts';
 import { Checkpoints } from '../history/checkpointed-shard.ts';
-import { plainStateWire } from '../history/plain-state-wire.ts';
+import { stateCodec } from '../../src/topics/codec/state-codec.ts';
 import {
   activityRef,
   bytes,
@@ -18,7 +18,7 @@ import {
 
 /** A shard is cut, captured and written while it goes on, and comes back out of its rows. */
 export function rowsAreTheStateAtTheCut(): void {
-  const shard = new ShardUnderTest({}, plainStateWire);
+  const shard = new ShardUnderTest({}, stateCodec);
   shard.checks = false;
   const checkpoints = new Checkpoints(shard);
   // A run that stays in the table while its successor has the workflow id, until its retention ends.
