@@ -1,4 +1,5 @@
 /** The port through which a checkpoint turns state into the bytes of database rows, and back. */
+import type { HistoryEvent } from '../events.ts';
 import type { AsideRun, Run, RunView } from '../state.ts';
 import type { PendingTask } from '../tasks.ts';
 
@@ -8,9 +9,15 @@ import type { PendingTask } from '../tasks.ts';
  */
 export interface StateWire {
   encodeRun(run: RunView, aside: AsideRun | undefined): Uint8Array;
-  decodeRun(state: Uint8Array): { readonly run: Run; readonly aside: AsideRun | undefined };
+  /** `eventOf`: for what the bytes leave out, if they do (`eventsLeftOut`). */
+  decodeRun(state: Uint8Array, eventOf?: EventOf): { readonly run: Run; readonly aside: AsideRun | undefined };
+  /** Ids of the events, in the run's history, that its bytes cannot be read without. Nearly always none. */
+  eventsLeftOut(state: Uint8Array): readonly number[];
   encodeTask(task: PendingTask): Uint8Array;
   decodeTask(bytes: Uint8Array): PendingTask;
   encodeCounters(counters: { readonly taskIdLast: number }): Uint8Array;
   decodeCounters(bytes: Uint8Array): { readonly taskIdLast: number };
 }
+
+/** Of the run that is read. undefined: it is not there. */
+export type EventOf = (eventId: number) => HistoryEvent | undefined;

@@ -1,8 +1,9 @@
 /** State of a history shard as the bytes of a checkpoint's rows: `perdure.state.v1`, each behind its format and its checksum. */
-import type { StateWire } from '../../history/checkpoint/state-wire.ts';
+import type { EventOf, StateWire } from '../../history/checkpoint/state-wire.ts';
 import * as state from '../../wire/generated/state/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { decodeChecked, encodeChecked } from './state/checked-bytes.ts';
+import { leaveOut, putBack } from './state/left-out.ts';
 import { asideFromMessage, runFromMessage, runToMessage } from './state/run-message.ts';
 import { taskFromMessage, taskToMessage } from './state/task-message.ts';
 
@@ -10,11 +11,13 @@ import { taskFromMessage, taskToMessage } from './state/task-message.ts';
 export const stateCodec: StateWire = {
   encodeRun: (run, aside) => encodeChecked(state.writeRun, runToMessage(run, aside)),
 
-  decodeRun: (bytes) =>
+  decodeRun: (bytes, eventOf = noEvents) =>
     decodeChecked(bytes, 'run', (body) => {
-      const message = state.decodeRun(body, ownLimits);
+      const message = putBack(state.decodeRun(body, ownLimits), eventOf);
       return { run: runFromMessage(message), aside: asideFromMessage(message) };
     }),
+
+  eventsLeftOut: (bytes) => decodeChecked(bytes, 'run', (body) => state.decodeRunEvents(body, ownLimits).eventsLeftOut),
 
   encodeTask: (task) => encodeChecked(state.writePendingTask, taskToMessage(task)),
 
@@ -24,3 +27,14 @@ export const stateCodec: StateWire = {
 
   decodeCounters: (bytes) => decodeChecked(bytes, 'set of counters', (body) => state.decodeShardCounters(body, ownLimits)),
 };
+
+/**
+ * Leaves large payloads to the rows of history, which the same checkpoint must write then. What either writes, both read: large ones with
+ * the events that `eventsLeftOut` names.
+ */
+export const stateCodecBesideHistory: StateWire = {
+  ...stateCodec,
+  encodeRun: (run, aside) => encodeChecked(state.writeRun, leaveOut(runToMessage(run, aside))),
+};
+
+const noEvents: EventOf = () => undefined;

@@ -16,16 +16,22 @@ const retryPolicy = {
   nonRetryableErrorTypes: ['Fatal', 'Bad'],
 };
 
-const signaled: HistoryEvent = {
-  type: 'workflowExecutionSignaled',
-  eventId: 0,
+const event = {
   eventTimeMs: timeMs + 8,
   version: 3,
   taskId: 4,
   workerMayIgnore: true,
+  userMetadata: bytes('event metadata'),
+  links: [bytes('event link')],
+  eventGroupMarkers: [bytes('marker')],
+};
+
+const signaled: HistoryEvent = {
+  ...event,
+  type: 'workflowExecutionSignaled',
+  eventId: 0,
   userMetadata: bytes('signal metadata'),
   links: [bytes('signal link')],
-  eventGroupMarkers: [bytes('marker')],
   attributes: {
     signalName: 'signal',
     input: bytes('signal input'),
@@ -225,6 +231,26 @@ export function fullRun(): Run {
     externalCancels: pendingOf([externalRequest(10)], ({ initiatedEventId }) => initiatedEventId),
   };
 }
+
+const large = new Uint8Array(4_097).fill(7);
+const largeActivity = fullActivity(5, 'first', large);
+const largeChild: Child = { ...child, attributes: { ...child.attributes, memo: large }, userMetadata: event.userMetadata };
+const largeSignal: ExternalRequest = { ...externalRequest(9), input: large };
+
+/** What it leaves to its history when that is stored beside it. */
+export function largeRun(): Run {
+  const run = fullRun();
+  run.activities.set(5, largeActivity);
+  run.children.set(7, largeChild);
+  run.externalSignals.set(9, largeSignal);
+  return run;
+}
+
+export const largeEvents: readonly HistoryEvent[] = [
+  { ...event, type: 'activityTaskScheduled', eventId: 5, attributes: largeActivity.attributes },
+  { ...event, type: 'startChildWorkflowExecutionInitiated', eventId: 7, attributes: largeChild.attributes },
+  { ...event, type: 'signalExternalWorkflowExecutionInitiated', eventId: 9, attributes: largeSignal },
+];
 
 export const aside: AsideRun = { failedCommand: 'fireTimer', reason: 'RangeError: planted', timeMs: timeMs + 6 };
 

@@ -8,19 +8,22 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../src/actors/database.ts';
 import { canonicalText } from '../../../src/history/canonical.ts';
+import type { EventOf } from '../../../src/history/checkpoint/state-wire.ts';
 import { evolve } from '../../../src/history/evolve.ts';
 import { Pending } from '../../../src/history/pending.ts';
 import { Shard } from '../../../src/history/shard.ts';
-import { executionKey, newRun, type Run } from '../../../src/history/state.ts';
+import { executionKey, newRun, type Run, type RunView } from '../../../src/history/state.ts';
 import type { HistoryRecord } from '../../../src/history/record.ts';
 import type { PendingTask } from '../../../src/history/tasks.ts';
-import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import type { StartedWorkflowTask } from '../../../src/history/replies.ts';
+import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
+import { stateCodec, stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.ts';
 import { asCore } from '../../../src/topics/codec/state/as-core.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import * as state from '../../../src/wire/generated/state/history.ts';
 import { Program, programStep } from '../../history/random-program.ts';
-import { ShardUnderTest } from '../../history/shard-under-test.ts';
-import { aside, fullActivity, fullRun, fullTasks, pendingOf } from './full-state.ts';
+import { bytes, key, scheduleActivity, ShardUnderTest, startChild } from '../../history/shard-under-test.ts';
+import { aside, fullActivity, fullRun, fullTasks, largeEvents, pendingOf } from './full-state.ts';
 
 const corrupt = expect.objectContaining({ constructor: DatabaseError, code: 'corrupt' }) as unknown;
 
@@ -94,7 +97,7 @@ function expectRunBack(run: Run): Uint8Array {
 }
 
 /** For large values: quicker than their canonical text, and it sees the order of entries. */
-function plain(run: Run): object {
+function plain(run: RunView): object {
   return Object.fromEntries(Object.entries(run).map(([name, value]) => [name, value instanceof Pending ? [...value.entries()] : value]));
 }
 
@@ -235,6 +238,101 @@ test('what was read holds nothing of the row that it was read from', () => {
   expect(canonicalText(read.run)).toBe(canonicalText(fullRun()));
 });
 
+// ── What a run leaves to its history ───────────────────────────────────────────────────────────────────────────────────────────
+
+describe('a run whose history is stored beside it', () => {
+  /** An activity, a child and a signal with a payload of that size under way; small ones of each, and a cancel request. */
+  function busyWorkflow(payload: Uint8Array): ShardUnderTest {
+    const shard = new ShardUnderTest();
+    shard.checks = false;
+    shard.start({ key: { ...key, workflowId: 'other' } });
+    shard.start();
+    const execution = { workflowId: 'other', runId: '' };
+    const signal = (input: Uint8Array, header?: Uint8Array): WorkflowCommand => ({
+      type: 'signalExternalWorkflowExecution',
+      userMetadata: undefined,
+      attributes: { namespace: '', namespaceId: '', execution, signalName: 's', input, control: '', childWorkflowOnly: false, header },
+    });
+    shard.complete(pollOf(shard, key.workflowId), [
+      scheduleActivity({ activityId: 'large', input: payload }),
+      scheduleActivity({ activityId: 'small' }),
+      startChild({ workflowId: 'small' }),
+      { ...startChild({ workflowId: 'large', input: payload }), userMetadata: bytes('metadata') } as WorkflowCommand,
+      signal(payload, bytes('header')),
+      signal(bytes('small')),
+      {
+        type: 'requestCancelExternalWorkflowExecution',
+        userMetadata: undefined,
+        attributes: { namespace: '', namespaceId: '', ...execution, control: '', childWorkflowOnly: false, reason: 'r' },
+      },
+    ]);
+    shard.pollActivityTask();
+    return shard;
+  }
+
+  const shard = busyWorkflow(new Uint8Array(2 * 1024 * 1024).fill(7));
+  const folded = new Shard();
+  for (const record of shard.records) evolve(folded, record, historyWire);
+  const { runId } = shard.describe().key;
+  const run = folded.runs.get(runId);
+  if (run === undefined) throw new Error('the run is gone');
+  const row = stateCodecBesideHistory.encodeRun(run, undefined);
+  const events = shard.events(runId);
+  const eventOf = (eventId: number) => events[eventId - 1];
+
+  test('leaves out what is large, and says which events must be read', () => {
+    expect(row.length).toBeLessThan(2_000);
+    const named = stateCodec.eventsLeftOut(row).map((eventId) => eventOf(eventId)?.type);
+    expect(named).toEqual(['activityTaskScheduled', 'startChildWorkflowExecutionInitiated', 'signalExternalWorkflowExecutionInitiated']);
+  });
+
+  test('is read with those events, and with no others', () => {
+    const asked: number[] = [];
+    const read = stateCodec.decodeRun(row, (eventId) => {
+      asked.push(eventId);
+      return eventOf(eventId);
+    });
+    expect(isDeepStrictEqual(plain(read.run), plain(run))).toBe(true);
+    expect(asked).toEqual(stateCodec.eventsLeftOut(row));
+    expect(stateCodecBesideHistory.encodeRun(read.run, undefined)).toEqual(row);
+  });
+
+  test.each<[string, EventOf | undefined, string]>([
+    ['no events', undefined, 'activityTaskScheduled, is not at hand'],
+    ['one that is missing', (eventId) => (eventId === stateCodec.eventsLeftOut(row)[2] ? undefined : eventOf(eventId)), 'is not at hand'],
+    ['others', (eventId) => eventOf(eventId - 1), 'where activityTaskScheduled must be'],
+  ])('is not read with %s', (_name, others, problem) => {
+    expect(() => stateCodec.decodeRun(row, others)).toThrow(problem);
+    expect(() => stateCodec.decodeRun(row, others)).toThrow(corrupt as Error);
+  });
+
+  test('leaves nothing out that is small', () => {
+    const small = busyWorkflow(new Uint8Array(4 * 1024 - 100));
+    const shardOfSmall = new Shard();
+    for (const record of small.records) evolve(shardOfSmall, record, historyWire);
+    for (const each of shardOfSmall.runs.values()) {
+      expect(stateCodecBesideHistory.encodeRun(each, undefined)).toEqual(stateCodec.encodeRun(each, undefined));
+    }
+  });
+
+  test('the same run with all that is in it needs no event', () => {
+    const whole = stateCodec.encodeRun(run, undefined);
+    expect(whole.length).toBeGreaterThan(3 * 2 * 1024 * 1024);
+    expect(stateCodec.eventsLeftOut(whole)).toEqual([]);
+    expect(isDeepStrictEqual(plain(stateCodecBesideHistory.decodeRun(whole).run), plain(run))).toBe(true);
+  });
+});
+
+function pollOf(shard: ShardUnderTest, workflowId: string): StartedWorkflowTask {
+  const task = [...shard.core.pendingTransferTasks()].find((of) => of.kind === 'workflowTask' && of.key.workflowId === workflowId);
+  if (task?.kind !== 'workflowTask') throw new Error(`no workflow task of ${workflowId}`);
+  const { scheduledEventId, stamp, taskQueue } = task;
+  const pollRequestId = shard.newRequestId();
+  const reply = shard.ask({ kind: 'startWorkflowTask', key: task.key, scheduledEventId, stamp, pollRequestId, identity: 'w', taskQueue });
+  if (reply?.kind !== 'workflowTask') throw new Error('not started');
+  return reply;
+}
+
 // ── What cannot be what was written ────────────────────────────────────────────────────────────────────────────────────────────
 
 const decodeRun = (bytes: Uint8Array) => stateCodec.decodeRun(bytes);
@@ -343,6 +441,13 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     const read = stateCodec.decodeRun(row);
     await expect(`${canonicalText(read)}\n`).toMatchFileSnapshot('golden/state-v1-run.txt');
     expect(stateCodec.encodeRun(read.run, read.aside)).toEqual(row);
+  });
+
+  test('a run that leaves large payloads to its history', async () => {
+    const [row = new Uint8Array(0)] = golden('state-v1-run-beside-history');
+    const read = stateCodec.decodeRun(row, (eventId) => largeEvents.find((event) => event.eventId === eventId));
+    await expect(`${canonicalText(read)}\n`).toMatchFileSnapshot('golden/state-v1-run-beside-history.txt');
+    expect(stateCodecBesideHistory.encodeRun(read.run, undefined)).toEqual(row);
   });
 
   test('tasks', async () => {

@@ -18,6 +18,7 @@ import type {
 import * as state from '../../../wire/generated/state/history.ts';
 import { decodeEvent, encodeEvent } from '../event-codec.ts';
 import { asCore, type Complete, type NumberOf, wordOf } from './as-core.ts';
+import type { WholeRun } from './left-out.ts';
 
 export function runToMessage(run: RunView, aside: AsideRun | undefined): state.Run {
   return {
@@ -56,6 +57,7 @@ export function runToMessage(run: RunView, aside: AsideRun | undefined): state.R
     externalSignals: listOf(run.externalSignals),
     externalCancels: listOf(run.externalCancels),
     aside,
+    eventsLeftOut: nothing,
   };
 }
 
@@ -63,7 +65,7 @@ export function runToMessage(run: RunView, aside: AsideRun | undefined): state.R
  * Throws on a number that no program has written. Properties stand in the order of `newRun`, so that runs which were read look the same to
  * the engine as those that were begun.
  */
-export function runFromMessage(message: state.Run): Complete<Run> {
+export function runFromMessage(message: WholeRun): Complete<Run> {
   return {
     key: asCore<RunKey>(message.key),
     namespace: message.namespace,
@@ -102,7 +104,7 @@ export function runFromMessage(message: state.Run): Complete<Run> {
   };
 }
 
-export function asideFromMessage({ aside }: state.Run): AsideRun | undefined {
+export function asideFromMessage({ aside }: WholeRun): AsideRun | undefined {
   return aside && asCore<AsideRun>(aside);
 }
 
@@ -121,7 +123,7 @@ function startToMessage({ key, start }: RunView): state.RunStart {
   };
 }
 
-function startFromMessage({ key, start }: state.Run): RunStart {
+function startFromMessage({ key, start }: WholeRun): RunStart {
   const { workflowId, runId } = key;
   const archetype = wordOf(archetypes, start.archetype);
   if (archetype === undefined) throw new LogError('corrupt', `the run has the unknown archetype ${start.archetype}`);
