@@ -360,7 +360,7 @@ function copied<Value>(value: Value): Value {
   // Of a view, `structuredClone` would copy the whole buffer below it.
   if (value instanceof Uint8Array) return new Uint8Array(value) as Value & Uint8Array<ArrayBuffer>;
   if (Array.isArray(value)) return value.map(copied) as Value & unknown[];
-  if (value instanceof Map) return new Map(value) as Value & Map<unknown, unknown>;
+  if (value instanceof Map) return new Map([...value].map(copied)) as Value & Map<unknown, unknown>;
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, copied(field)])) as Value & object;
 }
