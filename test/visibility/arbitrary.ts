@@ -105,7 +105,8 @@ const all: Vocabulary = {
 
 /**
  * What can be asked of any server: columns that a client fills, and values of which Temporal's development server has no opinion of its own.
- * (There items of lists and the beginnings of keywords are compared in any case, and a text's `foo-bar` is a phrase.)
+ * (There items of lists and the beginnings of keywords are compared in any case, a text's `foo-bar` is a phrase, and a date of whole seconds
+ * equals none, not even itself.)
  */
 export const asked: Vocabulary = {
   ...all,
@@ -120,7 +121,7 @@ export const asked: Vocabulary = {
   askedTexts: ['hello', 'WORLD', 'foo', 'bar hello', 'überraschung', '済', '34', 'none'],
   askedInts: numbers,
   ints: numbers,
-  times: [0, 1, 1_700_000_000_000, 1_700_000_000_001, 4_000_000_000_000],
+  times: [-1, 1, 1_700_000_000_001, 1_700_000_000_999, 4_000_000_000_001],
 };
 
 /** In the order of their text, which is the order of their bytes. */
