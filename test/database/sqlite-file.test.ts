@@ -176,6 +176,21 @@ describe('the file of the state', () => {
     }
   });
 
+  // The cache takes 32 MiB: what is larger is written before the commit.
+  test.each([
+    ['in the commit', 8, 'unknown'],
+    ['before the commit', 48, 'unavailable'],
+  ])('a disk that takes no more %s: nothing of the write stays, and the next one that fits is written', async (_, megabytes, outcome) => {
+    const filename = fresh();
+    const script = fileURLToPath(new URL('./write-until-full.ts', import.meta.url));
+    const limited = 'ulimit -f 4096; exec "$@"';
+    const args = ['-c', limited, 'bash', process.execPath, script, filename, String(megabytes)];
+    const child = spawn('bash', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const lines = linesOf(child);
+    expect((await once(child, 'close'))[0]).toBe(0);
+    expect(lines.all()).toEqual(['written 1', `${outcome} 1`, 'written 3']);
+  });
+
   test('two processes: who restores later writes on, the other is fenced and changes nothing more', async () => {
     const filename = fresh();
     const child = writer(filename);

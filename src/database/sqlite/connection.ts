@@ -22,12 +22,12 @@ export class Connection {
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
-  /** Throws DatabaseError. */
-  constructor(options: SqliteOptions) {
+  /** `mustSync`: a commit failed before. Throws DatabaseError. */
+  constructor(options: SqliteOptions, { mustSync }: { readonly mustSync: boolean }) {
     let db: DatabaseSync | undefined;
     try {
       db = new DatabaseSync(options.filename ?? ':memory:', { timeout: options.lockTimeoutMs ?? defaultLockTimeoutMs });
-      prepare(db, options);
+      prepare(db, options, mustSync);
       this.#db = db;
     } catch (error) {
       db?.close();
@@ -102,7 +102,7 @@ export function databaseFailure(error: unknown, { filename }: SqliteOptions): Da
 
 const stateOfPerdure = 'the state of a Perdure server';
 
-function prepare(db: DatabaseSync, options: SqliteOptions): void {
+function prepare(db: DatabaseSync, options: SqliteOptions, mustSync: boolean): void {
   db.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY`);
   if (options.filename === undefined) {
     // A delta that is refused is rolled back, but there is nothing to sync.
@@ -111,9 +111,16 @@ function prepare(db: DatabaseSync, options: SqliteOptions): void {
   }
   checkOwner(db, options.filename);
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
-  if (options.readsOnly !== true) db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  if (options.readsOnly !== true) emptyWriteAheadLog(db, options.filename, mustSync);
   migrate(db, options.filename);
   if (options.readsOnly === true) db.exec('PRAGMA query_only = ON');
+}
+
+/** Into the file, synced. Somebody who reads or writes just now may keep it from that. */
+function emptyWriteAheadLog(db: DatabaseSync, filename: string, mustSucceed: boolean): void {
+  const isBusy = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] !== 0;
+  if (isBusy && mustSucceed)
+    throw new DatabaseError('unavailable', `${filename} cannot be synced after a failed commit: another process uses it`);
 }
 
 /** Before anything is written: what another program keeps in its file is left as it is. */

@@ -5,6 +5,7 @@
 import { idBytes, nameBytes, optionalWhole, whole } from './values.ts';
 import { removeVisibility, writeVisibility } from './visibility-rows.ts';
 import type { HistoryDelta, MatchingDelta, RunId } from '../../actors/database.ts';
+import type { VisibilityRow } from '../../visibility/row.ts';
 import type { Connection } from './connection.ts';
 
 const putRun = `
@@ -64,14 +65,18 @@ export function* writeHistoryDelta(connection: Connection, partition: number, de
     if (chunk.isFull(events.length)) yield;
   }
   yield* writeTasks(connection, partition, delta, chunk);
-  for (const row of delta.visibility) {
-    writeVisibility(connection, row);
-    if (chunk.isFull(0)) yield;
-  }
+  yield* writeVisibilityRows(connection, delta.visibility, chunk);
   // Last, so that a run that is retired is gone, whatever else the delta says of it.
   for (const run of delta.retiredRuns) {
     retire(connection, partition, run);
-    if (chunk.isFull(0)) yield;
+    if (chunk.isFull(0, visibilityWeight)) yield;
+  }
+}
+
+export function* writeVisibilityRows(connection: Connection, rows: readonly VisibilityRow[], chunk = new Chunk()): Generator<void, void> {
+  for (const row of rows) {
+    writeVisibility(connection, row);
+    if (chunk.isFull(0, visibilityWeight)) yield;
   }
 }
 
@@ -120,14 +125,16 @@ function retire(connection: Connection, partition: number, run: RunId): void {
 /** How much is written at a stretch: about 2 ms. */
 const rowsMax = 200;
 const bytesMax = 256 * 1024;
+/** With all its indexes a row takes as long as this many others. */
+const visibilityWeight = 5;
 
 class Chunk {
   #rows = 0;
   #bytes = 0;
 
-  /** Counts one more row; when true, another chunk begins. */
-  isFull(bytes: number): boolean {
-    this.#rows++;
+  /** Counts what was written; when true, another chunk begins. */
+  isFull(bytes: number, rows = 1): boolean {
+    this.#rows += rows;
     this.#bytes += bytes;
     if (this.#rows < rowsMax && this.#bytes < bytesMax) return false;
     this.#rows = 0;

@@ -10,14 +10,12 @@
  */
 import { DatabaseError } from '../../actors/database.ts';
 import { assert } from '../../kernel/assert.ts';
-import { errorMessage } from '../../kernel/error-text.ts';
 import { Connection, databaseFailure } from './connection.ts';
-import { writeHistoryDelta, writeMatchingDelta } from './delta.ts';
+import { writeHistoryDelta, writeMatchingDelta, writeVisibilityRows } from './delta.ts';
 import { fenceOf, moveJournal, readJournal, restoreJournal } from './journal-rows.ts';
 import { sqliteName, type SqliteOptions } from './options.ts';
 import { dueRuns, history, load, matchingTasks, runs, tasksAside, timers, transferTasks } from './state-reads.ts';
 import { countRows, listRows } from './visibility-queries.ts';
-import { writeVisibility } from './visibility-rows.ts';
 import type {
   Checkpoint,
   Database,
@@ -41,6 +39,8 @@ export class SqliteDatabase implements Database {
   /** Opened by the first call, and again after one that was given up. */
   #connection: Connection | undefined;
   #lane: Promise<unknown> = Promise.resolve();
+  /** A commit failed: what the file holds must be synced before anything rests on it. */
+  #isInDoubt = false;
   #isClosed = false;
 
   constructor(options: SqliteOptions) {
@@ -63,14 +63,23 @@ export class SqliteDatabase implements Database {
     return this.#inLane((connection) => readJournal(connection, journal));
   }
 
-  write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome> {
-    return this.#inLane((connection) => this.#write(connection, journal, fence, checkpoint));
+  async write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome> {
+    try {
+      return await this.#transaction(async (connection) => {
+        if (!moveJournal(connection, journal, fence, checkpoint.position)) return { kind: 'fenced' };
+        for (const _ of chunksOf(connection, journal, checkpoint)) await othersTurn(connection);
+        return { kind: 'written' };
+      });
+    } catch (error) {
+      if (error instanceof CommitFailure) return { kind: 'unknown', reason: error.message };
+      throw error;
+    }
   }
 
-  async flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced'> {
-    return await this.#transaction((connection) => {
+  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced'> {
+    return this.#transaction(async (connection) => {
       if (fence === 0 || fenceOf(connection, journal) !== fence) return 'fenced';
-      for (const row of rows) writeVisibility(connection, row);
+      for (const _ of writeVisibilityRows(connection, rows)) await othersTurn(connection);
       return 'flushed';
     });
   }
@@ -122,42 +131,16 @@ export class SqliteDatabase implements Database {
     this.#giveUp();
   }
 
-  async #write(connection: Connection, journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome> {
-    assert(journal.kind === checkpoint.kind, `a checkpoint of ${checkpoint.kind} is written to a journal of ${journal.kind}`);
-    connection.begin();
-    try {
-      if (!moveJournal(connection, journal, fence, checkpoint.position)) {
-        connection.rollback();
-        return { kind: 'fenced' };
-      }
-      const { partition } = journal;
-      const chunks =
-        checkpoint.kind === 'history'
-          ? writeHistoryDelta(connection, partition, checkpoint.delta)
-          : writeMatchingDelta(connection, partition, checkpoint.delta);
-      for (const _ of chunks) await othersTurn(connection);
-    } catch (error) {
-      this.#undo(connection);
-      throw error;
-    }
-    try {
-      this.#commit(connection);
-      return { kind: 'written' };
-    } catch (error) {
-      return { kind: 'unknown', reason: errorMessage(error) };
-    }
-  }
-
   #window<Rows>(journal: JournalId, read: (connection: Connection) => Rows): Promise<Fenced<Rows>> {
     return this.#inLane((connection) => fenced(connection, journal, () => read(connection)));
   }
 
-  #transaction<Result>(work: (connection: Connection) => Result): Promise<Result> {
-    return this.#inLane((connection) => {
+  #transaction<Result>(work: (connection: Connection) => Result | Promise<Result>): Promise<Result> {
+    return this.#inLane(async (connection) => {
       connection.begin();
       let result: Result;
       try {
-        result = work(connection);
+        result = await work(connection);
       } catch (error) {
         this.#undo(connection);
         throw error;
@@ -172,8 +155,9 @@ export class SqliteDatabase implements Database {
     try {
       connection.commit();
     } catch (error) {
+      this.#isInDoubt = true;
       this.#giveUp();
-      throw error;
+      throw new CommitFailure(databaseFailure(error, this.#options));
     }
   }
 
@@ -212,7 +196,8 @@ export class SqliteDatabase implements Database {
   }
 
   #opened(): Connection {
-    this.#connection ??= new Connection(this.#options);
+    this.#connection ??= new Connection(this.#options, { mustSync: this.#isInDoubt });
+    this.#isInDoubt = false;
     return this.#connection;
   }
 
@@ -221,6 +206,19 @@ export class SqliteDatabase implements Database {
     this.#connection = undefined;
     connection?.close();
   }
+}
+
+class CommitFailure extends DatabaseError {
+  constructor({ code, message, cause }: DatabaseError) {
+    super(code, message, { cause });
+  }
+}
+
+function chunksOf(connection: Connection, { kind, partition }: JournalId, checkpoint: Checkpoint): Iterable<void> {
+  assert(kind === checkpoint.kind, `a checkpoint of ${checkpoint.kind} is written to a journal of ${kind}`);
+  return checkpoint.kind === 'history'
+    ? writeHistoryDelta(connection, partition, checkpoint.delta)
+    : writeMatchingDelta(connection, partition, checkpoint.delta);
 }
 
 function fenced<Rows>(connection: Connection, journal: JournalId, read: () => Rows): Fenced<Rows> {
