@@ -56,13 +56,18 @@ export function isUuidText(text: string): boolean {
   return uuid.test(text);
 }
 
+/** On SQLite: the one condition on a list or text by whose words rows are found. Those of others are looked up for each row. */
+export type ByWords = { readonly namespaceId: string; readonly condition: Condition };
+
 /** Parameters of one statement, in the order in which they are written. */
 export class SqlBuilder {
   readonly dialect: Dialect;
   readonly parameters: SqlParameter[] = [];
+  readonly byWords: ByWords | undefined;
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: Dialect, byWords?: ByWords) {
     this.dialect = dialect;
+    this.byWords = byWords;
   }
 
   /** The placeholder. `type`: PostgreSQL's, where it could not tell. */
@@ -102,15 +107,17 @@ export function conditionSql(builder: SqlBuilder, condition: Condition): string 
   }
 }
 
-function compareSql(builder: SqlBuilder, { column, operator, operand }: Condition & { kind: 'compare' }): string {
-  if (isList(column)) return containsSql(builder, column, operator === '!=', [operand]);
+function compareSql(builder: SqlBuilder, condition: Condition & { kind: 'compare' }): string {
+  const { column, operator, operand } = condition;
+  if (isList(column)) return containsSql(builder, condition, operator === '!=');
   if (isUuidColumn(builder, column) && (operator === '=' || operator === '!=')) return runIdSql(builder, operator === '!=', [operand]);
   const sign = operator === '!=' ? '<>' : operator;
   return `(${comparedSql(builder, column)} ${sign} ${operandSql(builder, column, operand)})`;
 }
 
-function inSql(builder: SqlBuilder, { column, not, operands }: Condition & { kind: 'in' }): string {
-  if (isList(column)) return containsSql(builder, column, not, operands);
+function inSql(builder: SqlBuilder, condition: Condition & { kind: 'in' }): string {
+  const { column, not, operands } = condition;
+  if (isList(column)) return containsSql(builder, condition, not);
   if (isUuidColumn(builder, column)) return runIdSql(builder, not, operands);
   const list = operands.map((operand) => operandSql(builder, column, operand)).join(', ');
   return `(${comparedSql(builder, column)} ${not ? 'NOT ' : ''}IN (${list}))`;
@@ -161,18 +168,34 @@ function comparedSql(builder: SqlBuilder, column: Column): string {
   return isUuidColumn(builder, column) ? `(run_id::text COLLATE "C")` : columnSql(column);
 }
 
-function containsSql(builder: SqlBuilder, column: Column, not: boolean, operands: readonly Operand[]): string {
-  const texts = operands.map((operand) => storable(String(operand)));
-  const words = column.kind === 'text' ? texts.flatMap(wordsOf) : texts;
-  const name = columnSql(column);
+type ListCondition = Condition & { readonly kind: 'compare' | 'in' };
+
+function containsSql(builder: SqlBuilder, condition: ListCondition, not: boolean): string {
+  const words = wordsAsked(condition);
+  const name = columnSql(condition.column);
   if (words.length === 0) return not ? 'TRUE' : 'FALSE';
   if (builder.dialect === 'postgres') {
     const overlap = `${name} && ARRAY[${words.map((word) => builder.parameter(word)).join(', ')}]::text[]`;
     return not ? `(${name} IS NULL OR NOT (${overlap}))` : `(${name} IS NOT NULL AND ${overlap})`;
   }
-  const anyWord = `w.word IN (${words.map((word) => builder.parameter(word)).join(', ')})`;
-  const ofRow = `w.namespace_id = visibility.namespace_id AND w.slot = '${name}' AND w.run_id = visibility.run_id`;
-  return `(${not ? 'NOT ' : ''}EXISTS (SELECT 1 FROM visibility_words AS w WHERE ${ofRow} AND ${anyWord}))`;
+  if (builder.byWords?.condition === condition) {
+    return `(run_id IN (SELECT w.run_id ${wordsSql(builder, condition, builder.id(builder.byWords.namespaceId))}))`;
+  }
+  const ofRow = `${wordsSql(builder, condition, 'visibility.namespace_id')} AND w.run_id = visibility.run_id`;
+  return `(${not ? 'NOT ' : ''}EXISTS (SELECT 1 ${ofRow}))`;
+}
+
+/** SQLite's entries of a list or text that a condition looks for; `namespace`: a placeholder or column, written before the words. */
+export function wordsSql(builder: SqlBuilder, condition: ListCondition, namespace: string): string {
+  const list = wordsAsked(condition).map((word) => builder.parameter(word));
+  const slot = columnSql(condition.column);
+  return `FROM visibility_words AS w WHERE w.namespace_id = ${namespace} AND w.slot = '${slot}' AND w.word IN (${list.join(', ')})`;
+}
+
+function wordsAsked(condition: ListCondition): readonly string[] {
+  const operands = condition.kind === 'in' ? condition.operands : [condition.operand];
+  const texts = operands.map((operand) => storable(String(operand)));
+  return condition.column.kind === 'text' ? texts.flatMap(wordsOf) : texts;
 }
 
 function operandSql(builder: SqlBuilder, column: Column, operand: Operand): string {

@@ -6,13 +6,14 @@
  */
 import type { Column, Condition } from '../visibility/condition.ts';
 import type { VisibilityCount, VisibilityKeyset, VisibilityList } from '../visibility/row.ts';
-import { conditionSql, isUuidText, SqlBuilder, type Dialect, type Sql } from './condition-sql.ts';
+import { conditionSql, isUuidText, SqlBuilder, type ByWords, type Dialect, type Sql } from './condition-sql.ts';
 
 const order: Column = { name: 'sort_ms', kind: 'datetime' };
 
 /** `columns`: what is selected; `from`: the visibility table, perhaps with its schema or the index that is to be used. */
-export function listSql(dialect: Dialect, columns: string, from: string, { namespaceId, condition, after, max }: VisibilityList): Sql {
-  const builder = new SqlBuilder(dialect);
+export function listSql(dialect: Dialect, columns: string, from: string, query: VisibilityList, byWords?: ByWords): Sql {
+  const { namespaceId, condition, after, max } = query;
+  const builder = new SqlBuilder(dialect, byWords);
   const where = whereSql(builder, namespaceId, condition, after);
   const limit = builder.parameter(BigInt(max));
   const text = `SELECT ${columns} FROM ${from} WHERE ${where} ORDER BY sort_ms DESC, start_ms DESC, run_id DESC LIMIT ${limit}`;
@@ -20,8 +21,9 @@ export function listSql(dialect: Dialect, columns: string, from: string, { names
 }
 
 /** Columns `status` (when grouped by it) and `count`. */
-export function countSql(dialect: Dialect, from: string, { namespaceId, condition, byStatus }: VisibilityCount): Sql {
-  const builder = new SqlBuilder(dialect);
+export function countSql(dialect: Dialect, from: string, query: VisibilityCount, byWords?: ByWords): Sql {
+  const { namespaceId, condition, byStatus } = query;
+  const builder = new SqlBuilder(dialect, byWords);
   const where = whereSql(builder, namespaceId, condition, undefined);
   const [status, groupBy] = byStatus ? ['status, ', ' GROUP BY status'] : ['', ''];
   return { text: `SELECT ${status}count(*) AS count FROM ${from} WHERE ${where}${groupBy}`, parameters: builder.parameters };

@@ -1,6 +1,7 @@
 /** List and Count: the statements are the same for both databases (`visibility-sql.ts`). */
 import { countSql, listSql } from '../visibility-sql.ts';
 import { wholeOf } from './values.ts';
+import { indexProbes, orderedFrom, selectiveRowsMax, type IndexProbe } from './index-choice.ts';
 import { listedColumns, listedRow } from './visibility-rows.ts';
 import type { VisibilityCount, VisibilityList, VisibilityPage } from '../../visibility/row.ts';
 import type { Connection } from './connection.ts';
@@ -8,7 +9,9 @@ import type { Connection } from './connection.ts';
 type StatusCount = { readonly status: number | undefined; readonly count: number };
 
 export function listRows(connection: Connection, query: VisibilityList): VisibilityPage {
-  const { text, parameters } = listSql('sqlite', listedColumns, 'visibility', query);
+  const probes = indexProbes(query.namespaceId, query.condition);
+  const probe = selective(connection, probes);
+  const { text, parameters } = listSql('sqlite', listedColumns, probe?.from ?? orderedFrom(probes), query, probe?.byWords);
   return {
     rows: connection
       .prepare(text)
@@ -18,9 +21,17 @@ export function listRows(connection: Connection, query: VisibilityList): Visibil
 }
 
 export function countRows(connection: Connection, query: VisibilityCount): readonly StatusCount[] {
-  const { text, parameters } = countSql('sqlite', 'visibility', query);
+  const probe = selective(connection, indexProbes(query.namespaceId, query.condition));
+  const { text, parameters } = countSql('sqlite', probe?.from ?? 'visibility', query, probe?.byWords);
   const rows = connection.prepare(text).all(...sqliteParameters(parameters));
   return rows.map((row) => ({ status: query.byStatus ? wholeOf(row, 'status') : undefined, count: wholeOf(row, 'count') }));
+}
+
+function selective(connection: Connection, probes: readonly IndexProbe[]): IndexProbe | undefined {
+  return probes.find(({ count: { text, parameters } }) => {
+    const row = connection.prepare(text).get(...sqliteParameters(parameters));
+    return row !== undefined && wholeOf(row, 'count') < selectiveRowsMax;
+  });
 }
 
 function sqliteParameters(parameters: readonly (string | number | bigint | boolean)[]): readonly (string | number | bigint)[] {

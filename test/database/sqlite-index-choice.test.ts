@@ -1,0 +1,114 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { listSql } from '../../src/database/visibility-sql.ts';
+import { Connection } from '../../src/database/sqlite/connection.ts';
+import { indexProbes, orderedFrom, selectiveRowsMax } from '../../src/database/sqlite/index-choice.ts';
+import { countRows, listRows } from '../../src/database/sqlite/visibility-queries.ts';
+import { columnKinds } from '../../src/visibility/columns.ts';
+import { attributeColumns } from '../../src/database/attribute-columns.ts';
+import type { Column, Condition, Operand } from '../../src/visibility/condition.ts';
+import { OPEN_SORT_MS } from '../../src/visibility/row.ts';
+
+const namespaceId = '01980000-0000-7000-8000-000000000001';
+/** More than are called selective, half of them with each of two words. */
+const rows = 3 * selectiveRowsMax;
+
+const type: Column = { name: 'WorkflowType', kind: 'keyword' };
+const keyword: Column = { name: 'Keyword01', kind: 'keyword' };
+const int: Column = { name: 'Int01', kind: 'int' };
+const list: Column = { name: 'KeywordList01', kind: 'keywordList' };
+const compare = (column: Column, operator: '=' | '<' | '>=', operand: Operand): Condition => ({
+  kind: 'compare',
+  column,
+  operator,
+  operand,
+});
+const both = (...conditions: readonly Condition[]): Condition => ({ kind: 'and', conditions });
+
+const connection = new Connection({ filename: undefined }, { mustSync: false });
+
+beforeAll(() => {
+  const row = connection.prepare(
+    `INSERT INTO visibility (namespace_id, run_id, sort_ms, start_ms, version, shard, status, workflow_id, workflow_type, task_queue,
+       execution_ms, Keyword01, Int01, KeywordList01) VALUES (?, ?, ?, ?, 1, 1, 1, 'w', 'T', 'q', 0, ?, ?, 1)`,
+  );
+  const word = connection.prepare(`INSERT INTO visibility_words VALUES (?, 'KeywordList01', ?, ?)`);
+  connection.begin();
+  for (let number = 0; number < rows; number++) {
+    const runId = runIdOf(number);
+    row.run(namespaceId, runId, OPEN_SORT_MS, number, `k${number % 2}`, number);
+    word.run(namespaceId, `half${number % 2}`, runId);
+    word.run(namespaceId, `ten${Math.floor(number / 10)}`, runId);
+  }
+  connection.commit();
+});
+
+function runIdOf(number: number): string {
+  return `${number.toString(16).padStart(8, '0')}-0000-7000-8000-000000000000`;
+}
+
+/** By the index that was named, or by which SQLite goes by itself. */
+function pathOf(condition: Condition): string {
+  const query = { namespaceId, condition, after: undefined, max: 100 };
+  const probes = indexProbes(namespaceId, condition);
+  const selective = probes.find(({ count: { text, parameters } }) => {
+    const found = connection.prepare(text).get(...(parameters as (string | number | bigint)[]));
+    return Number(found?.['count']) < selectiveRowsMax;
+  });
+  const { text, parameters } = listSql('sqlite', 'run_id', selective?.from ?? orderedFrom(probes), query, selective?.byWords);
+  const steps = connection.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(parameters as (string | number | bigint)[]));
+  const [, index = 'none'] = /SEARCH visibility USING (?:COVERING )?INDEX (\w+)/.exec(JSON.stringify(steps)) ?? [];
+  return index;
+}
+
+describe('a List goes by', () => {
+  test.each<[string, Condition, string]>([
+    ['the index of a range that finds few', compare(int, '<', 10), 'visibility_Int01'],
+    ['the order, if the range finds many', compare(int, '>=', 10), 'visibility_sort'],
+    ['the one of two conditions that finds few', both(compare(type, '=', 'T'), compare(int, '<', 10)), 'visibility_Int01'],
+    ['the order within what is equal, if all find many', both(compare(int, '>=', 10), compare(type, '=', 'T')), 'visibility_workflow_type'],
+    ['a list of values', { kind: 'in', column: int, not: false, operands: [1, 5_000] }, 'visibility_Int01'],
+    ['between', { kind: 'between', column: int, not: false, low: 1, high: 9 }, 'visibility_Int01'],
+    ['a prefix', { kind: 'startsWith', column: keyword, not: false, prefix: 'z' }, 'visibility_Keyword01'],
+    ['the rare word of a list', compare(list, '=', 'ten7'), 'sqlite_autoindex_visibility_1'],
+    ['the rare word of two', both(compare(list, '=', 'half1'), compare(list, '=', 'ten7')), 'sqlite_autoindex_visibility_1'],
+    ['the order, if the word is everywhere', compare(list, '=', 'half1'), 'visibility_sort'],
+    ['the order, if nothing says what rows have', { kind: 'not', condition: compare(int, '<', 10) }, 'visibility_sort'],
+  ])('%s', (_, condition, index) => expect(pathOf(condition)).toBe(index));
+});
+
+test('whichever way it goes, the rows and their order are the same', () => {
+  const rare = both(compare(list, '=', 'half1'), compare(list, '=', 'ten7'));
+  const found = (condition: Condition, max: number): readonly string[] =>
+    listRows(connection, { namespaceId, condition, after: undefined, max }).rows.map(({ runId }) => runId);
+  expect(found(rare, 10)).toEqual([79, 77, 75, 73, 71].map(runIdOf));
+  expect(found(both(compare(list, '=', 'half1'), compare(int, '<', 4)), 10)).toEqual([3, 1].map(runIdOf));
+  expect(found(compare(list, '=', 'half1'), 2)).toEqual([rows - 1, rows - 3].map(runIdOf));
+  expect(countRows(connection, { namespaceId, condition: rare, byStatus: true })).toEqual([{ status: 1, count: 5 }]);
+  expect(countRows(connection, { namespaceId, condition: compare(int, '>=', 10), byStatus: false })).toEqual([
+    { status: undefined, count: rows - 10 },
+  ]);
+});
+
+test('each column that a probe names an index of has it; a namespace that is none is asked nothing', () => {
+  const sample: Readonly<Record<string, Operand>> = {
+    text: 'a',
+    keyword: 'a',
+    keywordList: 'a',
+    int: 1,
+    double: 1,
+    datetime: 1,
+    bool: true,
+  };
+  const system = ['WorkflowId', 'WorkflowType'].map((name): Column => ({ name, kind: 'keyword' }));
+  const numbers: Column[] = [
+    { name: 'ExecutionStatus', kind: 'int' },
+    { name: 'StartTime', kind: 'datetime' },
+  ];
+  expect(columnKinds.size).toBe(7);
+  for (const column of [...attributeColumns, ...system, ...numbers]) {
+    const condition = compare(column, '=', sample[column.kind] ?? 'a');
+    expect(indexProbes(namespaceId, condition)).toHaveLength(1);
+    expect(listRows(connection, { namespaceId, condition, after: undefined, max: 1 }).rows.length).toBeLessThanOrEqual(1);
+    expect(countRows(connection, { namespaceId: 'none', condition, byStatus: false })).toEqual([{ status: undefined, count: 0 }]);
+  }
+});
