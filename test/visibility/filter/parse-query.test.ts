@@ -155,6 +155,11 @@ describe('strangers', () => {
     expect(answerTo(piece.repeat(Math.floor(8_192 / piece.length)))).toMatch(/^invalid query: /),
   );
 
+  test.each([`AnInt = -(${'1+'.repeat(4_000)}1)`, `AnInt = ${'1+'.repeat(4_000)}1`, `${'a|'.repeat(4_000)}b`, `f(${'1,'.repeat(4_000)}1)`])(
+    'long chains are refused in words as well',
+    (query) => expect(answerTo(query)).toMatch(/^invalid query: /),
+  );
+
   test('no text makes it throw', () => {
     const words = fc.constantFrom(...new Set(askedQueries.flatMap((query) => query.match(/'[^']*'|\w+|[^\w\s]/g) ?? [])), '');
     const texts = fc.oneof(
