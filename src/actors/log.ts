@@ -48,6 +48,9 @@ export type LogRecord = {
 
 export type StoredRecord = LogRecord & { readonly offset: number };
 
+/** Which record, and where: of what counts, epoch and sequence name one content for ever. */
+export type RecordPosition = Pick<StoredRecord, 'epoch' | 'sequence' | 'offset'>;
+
 /** One record batch: appended whole or not at all. Never empty. */
 export type SealedBatch = {
   /** Handed back with the outcome; an outcome of an earlier generation is dropped by its actor. */

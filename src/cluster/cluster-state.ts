@@ -83,8 +83,8 @@ export class ClusterState implements ClusterSnapshot {
     return this.#slots.waiting(namespaceId, type);
   }
 
-  /** Folds a record that is in the log for good, at that offset. */
-  committed(record: ClusterRecord, offset: number): void {
+  /** Folds a record that is in the log for good. */
+  committed(record: ClusterRecord, { offset }: { readonly offset: number }): void {
     this.evolve(record);
     this.position = offset + 1;
   }

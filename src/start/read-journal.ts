@@ -1,6 +1,7 @@
 /** Reading a journal as its owner would fold it, without claiming it: for whoever only wants to know what it says. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { LogError, missingOffsets, partitionName } from '../actors/log.ts';
+import { missingBeginning } from '../actors/ownership/journal-start.ts';
 import { OwnerPosition } from '../actors/ownership/owner-position.ts';
 import { readThrough } from '../actors/ownership/read-through.ts';
 import type { ClaimCodec } from '../actors/ownership/claim.ts';
@@ -18,13 +19,11 @@ export type JournalReading = {
 
 const SHORT_READ_PAUSE_MS = 50;
 
-/** Up to the end that the log has now. Throws LogError `corrupt` when the journal's beginning is gone. */
+/** From 0, up to the end that the log has now. Throws LogError `corrupt` when the journal's beginning is gone: no checkpoint stands for it here. */
 export async function readJournal({ log, partition, claims, onCounted }: JournalReading): Promise<void> {
-  const { start, end } = await log.bounds(partition);
-  if (start > 0) {
-    const name = partitionName(partition);
-    throw new LogError('corrupt', `${name} starts at offset ${start}: what stood before is gone, and there is no checkpoint`);
-  }
+  const bounds = await log.bounds(partition);
+  const missing = missingBeginning(bounds, undefined, false);
+  if (missing !== undefined) throw new LogError('corrupt', `${partitionName(partition)}: ${missing}`);
   const position = new OwnerPosition();
   const reader: Reader = {
     get cursor() {
@@ -40,5 +39,5 @@ export async function readJournal({ log, partition, claims, onCounted }: Journal
     await pause(SHORT_READ_PAUSE_MS);
     return true;
   };
-  await readThrough({ log, partition, until: end, pause: wait }, reader);
+  await readThrough({ log, partition, until: bounds.end, pause: wait }, reader);
 }

@@ -41,17 +41,21 @@ export async function checkWholeJournals(check: JournalsToCheck): Promise<void> 
 }
 
 async function onlyClaims({ log, claims, clusterTopic }: JournalsToCheck, partition: PartitionId): Promise<void> {
+  const served = (what: string): LogError =>
+    new LogError(
+      'corrupt',
+      `${partitionName(partition)} ${what}, but ${clusterTopic} knows of no cluster: it was ` +
+        `deleted and made anew, and namespaces, search attributes and the key of task tokens are gone. ${wayOut}`,
+    );
+  const { start } = await log.bounds(partition);
+  if (start > 0) throw served(`starts at offset ${start}, as a journal that was trimmed behind a checkpoint does`);
   await readJournal({
     log,
     partition,
     claims,
     onCounted: (record, verdict) => {
       if (verdict === 'claim') return;
-      throw new LogError(
-        'corrupt',
-        `${partitionName(partition)} holds records (${record.type} at offset ${record.offset}), but ${clusterTopic} knows of no cluster: it was ` +
-          `deleted and made anew, and namespaces, search attributes and the key of task tokens are gone. ${wayOut}`,
-      );
+      throw served(`holds records (${record.type} at offset ${record.offset})`);
     },
   });
 }

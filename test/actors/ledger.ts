@@ -15,6 +15,7 @@ import type {
   PartitionShell,
   RecordCodec,
 } from '../../src/actors/partition/partition-core.ts';
+import type { RecordPosition } from '../../src/actors/log.ts';
 import type { Clock } from '../../src/actors/ports.ts';
 import type { CommandIds, Handled, ReplyEffect } from '../../src/kernel/handled.ts';
 
@@ -150,6 +151,12 @@ export class LedgerCore implements PartitionCore<LedgerCommand, LedgerReply, Led
     if (handled.waiting !== undefined) this.#waiting = handled.waiting;
   }
 
+  /** From a checkpoint, into a ledger that is empty. */
+  install(ids: readonly string[], lastTimeMs: number): void {
+    assert.equal(this.entries.length, 0);
+    for (const id of ids) this.evolve({ id, timeMs: lastTimeMs, size: 0 });
+  }
+
   evolve(record: LedgerRecord): void {
     if (record.id === 'break') throw new Error('planted failure of evolve');
     this.#places.set(record.id, this.entries.length);
@@ -223,7 +230,7 @@ export function ledgerMemory(
     undecided: (askId, command, reason) => happened({ kind: 'undecided', own: askId === NOBODY, command: command.kind, reason }),
     deactivated: () => happened({ kind: 'deactivated' }),
   };
-  const committed = (record: LedgerRecord, offset: number, replayed: boolean): void =>
+  const committed = (record: LedgerRecord, { offset }: RecordPosition, replayed: boolean): void =>
     happened({ kind: 'committed', id: record.id, offset, replayed });
   return { core, shell, subscribers: [{ committed }] };
 }

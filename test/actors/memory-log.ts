@@ -5,6 +5,8 @@ import type { BatchSource, Log, LogAttachment, LogBounds, PartitionId, StoredRec
 export class MemoryLog implements Log {
   readonly exclusive: boolean;
   readonly partitions = new Map<string, StoredRecord[]>();
+  /** Where partitions start that were trimmed. Their records are kept: a trim may be undone. */
+  readonly starts = new Map<string, number>();
   /** Appends stop being answered while it is set. */
   held = false;
   /** Appends land, but nobody is told. */
@@ -45,12 +47,14 @@ export class MemoryLog implements Log {
 
   read(partition: PartitionId, fromOffset: number): Promise<readonly StoredRecord[]> {
     const records = this.records(partition);
-    if (fromOffset > records.length) return Promise.reject(new LogError('out-of-range', `no offset ${fromOffset}`));
+    if (fromOffset > records.length || fromOffset < this.#start(partition)) {
+      return Promise.reject(new LogError('out-of-range', `no offset ${fromOffset}`));
+    }
     return Promise.resolve(records.slice(fromOffset));
   }
 
   bounds(partition: PartitionId): Promise<LogBounds> {
-    return Promise.resolve({ start: 0, end: this.records(partition).length });
+    return Promise.resolve({ start: this.#start(partition), end: this.records(partition).length });
   }
 
   async end(partition: PartitionId): Promise<number> {
@@ -67,12 +71,17 @@ export class MemoryLog implements Log {
     return this.endsHeld ? 'as the test wants it' : '';
   }
 
-  truncate(): Promise<void> {
+  truncate(partition: PartitionId, beforeOffset: number): Promise<void> {
+    this.starts.set(partitionName(partition), Math.max(this.#start(partition), beforeOffset));
     return Promise.resolve();
   }
 
   close(): Promise<void> {
     return Promise.resolve();
+  }
+
+  #start(partition: PartitionId): number {
+    return this.starts.get(partitionName(partition)) ?? 0;
   }
 
   records(partition: PartitionId): StoredRecord[] {

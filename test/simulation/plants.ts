@@ -88,9 +88,9 @@ export const plants: readonly Plant[] = [
   {
     name: 'takes over one record short of its claim',
     file: TAKEOVER,
-    search: 'if (claiming.doubt === undefined) await this.#fold(landed.offset + 1);',
+    search: 'if (claiming.doubt === undefined) await this.#fold(landed);',
     replace:
-      'if (claiming.doubt === undefined) { await this.#fold(landed.offset - 1); const { offset, own } = landed;' +
+      'if (claiming.doubt === undefined) { await this.#fold({ ...landed, offset: landed.offset - 2 }); const { offset, own } = landed;' +
       " const short = { key: '@claim', epoch: own.epoch, sequence: 0, offset, timeMs: 0, value: this.#options.claims.encode(own.claim) };" +
       ' position.step(short, this.#options.claims); }',
     caughtBy: 'seeds',
@@ -105,7 +105,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'does not compare the record that was folded last',
     file: 'src/actors/ownership/journal-fold.ts',
-    search: 'if (!position.isLast(record)) return',
+    search: 'if (!position.passLast(record, claims)) return',
     replace: 'if (position.last === undefined) return',
     caughtBy: 'scenarios',
   },
@@ -166,7 +166,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'keeps its memory over a rival that came and went',
     file: SETTLEMENT,
-    search: "if (stretch.foreign || stretch.rival !== undefined) return { kind: 'foldAgain' };",
+    search: "if (stretch.foreign || stretch.rival !== undefined || doubt.dropsMemory) return { kind: 'foldAgain' };",
     replace: '',
     caughtBy: 'scenarios',
   },
@@ -299,8 +299,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'tells a wrong offset',
     file: WINDOW,
-    search: 'this.#batchBase + head.rests - this.#batchFirst',
-    replace: 'this.#batchBase',
+    search: 'this.#at.offset = this.#batchBase.offset + nth;',
+    replace: 'this.#at.offset = this.#batchBase.offset;',
     caughtBy: 'seeds',
   },
   {

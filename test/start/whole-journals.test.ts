@@ -19,7 +19,10 @@ const initialized: LogRecord = {
   sequence: 1,
 };
 
-async function check(journals: Readonly<Record<'cluster/0' | 'history/0' | 'history/1', readonly LogRecord[]>>): Promise<void> {
+async function check(
+  journals: Readonly<Record<'cluster/0' | 'history/0' | 'history/1', readonly LogRecord[]>>,
+  trimmed?: string,
+): Promise<void> {
   const log = new MemoryLog({ exclusive: false });
   for (const [name, records] of Object.entries(journals)) {
     log.partitions.set(
@@ -27,12 +30,29 @@ async function check(journals: Readonly<Record<'cluster/0' | 'history/0' | 'hist
       records.map((record, offset) => ({ ...record, offset })),
     );
   }
+  if (trimmed !== undefined) log.starts.set(trimmed, 1);
   const known = await readKnownCluster(log, 'p', claims);
   const partitions = [0, 1].map((partition) => ({ topic: 'p.history', partition }));
   await checkWholeJournals({ log, claims, known, partitions, clusterTopic: 'p.cluster' });
 }
 
 describe('journals before the first claim', () => {
+  test('a journal that was trimmed behind a checkpoint is whole; beside no identity it shows that the cluster was lost', async () => {
+    const served = { 'history/0': [claim(1), workflow(1)], 'history/1': [claim(1)] };
+    await check({ 'cluster/0': [claim(1), initialized], ...served }, 'p.history/0');
+    await expect(check({ 'cluster/0': [], ...served }, 'p.history/0')).rejects.toThrow(
+      'p.history/0 starts at offset 1, as a journal that was trimmed behind a checkpoint does, but p.cluster knows of no cluster',
+    );
+  });
+
+  test('the cluster journal is read from 0 or not at all', async () => {
+    const journals = { 'cluster/0': [claim(1), initialized], 'history/0': [claim(1)], 'history/1': [claim(1)] };
+    await expect(check(journals, 'p.cluster/0')).rejects.toMatchObject({
+      message: expect.stringContaining('nothing can be served without p.cluster/0'),
+      cause: expect.objectContaining({ message: expect.stringContaining('the journal starts at 1, not at 0') }),
+    });
+  });
+
   test.each([
     ['nothing yet', { 'cluster/0': [], 'history/0': [], 'history/1': [] }],
     ['a first start that was killed between its claims', { 'cluster/0': [claim(1)], 'history/0': [claim(1)], 'history/1': [] }],

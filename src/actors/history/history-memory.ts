@@ -93,7 +93,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       this.store,
       transfers,
       ...(visibility === undefined ? [] : [visibility]),
-      { committed: (record, _offset, replayed) => void (replayed || tellPutAside(record, core, logger)) },
+      { committed: (record, _position, replayed) => void (replayed || tellPutAside(record, core, logger)) },
     ];
   }
 

@@ -12,6 +12,7 @@
 import { assert } from '../../kernel/assert.ts';
 import { LinkedList, type Linked } from '../../kernel/linked-list.ts';
 import type { HistoryRecord } from '../../history/record.ts';
+import type { RecordPosition } from '../log.ts';
 import type { CommitSubscriber } from '../partition/partition-core.ts';
 
 /** 256 MiB in all of a server's shards; the composition root divides it. */
@@ -67,7 +68,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     return this.#cacheBytes;
   }
 
-  committed(record: HistoryRecord, offset: number): void {
+  committed(record: HistoryRecord, { offset }: RecordPosition): void {
     for (const { runId, events, facts } of record.runs) {
       const first = events[0];
       if (first !== undefined) {

@@ -24,6 +24,7 @@ import type { Logger } from '../../observability/logger.ts';
 import { type AskFailure, isAskFailure } from '../asks/asks.ts';
 import { backOffMs, failedOnceMore, FAILURES_MAX, firstTry, nextTry, type Tries } from '../asks/tries.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';
+import type { RecordPosition } from '../log.ts';
 import type { CommitSubscriber } from '../partition/partition-core.ts';
 import type { Clock, Random } from '../ports.ts';
 import type { Asker } from '../asks/router.ts';
@@ -101,7 +102,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     if (next < tasks.length) this.#tenure.after(0, () => this.#runFrom(tasks, next));
   }
 
-  committed(record: HistoryRecord, _offset: number, replayed: boolean): void {
+  committed(record: HistoryRecord, _position: RecordPosition, replayed: boolean): void {
     if (replayed) return;
     for (const { runId, facts } of record.runs) {
       for (const { fact } of facts) if (fact.kind === 'runTakenBack') this.#runTakenBack(record, runId);

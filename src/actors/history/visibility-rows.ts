@@ -19,6 +19,7 @@ import type { HistoryRecord } from '../../history/record.ts';
 import type { SearchAttributeWire } from '../../kernel/search-attributes.ts';
 import type { VisibilityRow } from '../../visibility/row.ts';
 import { Fifo } from '../partition/fifo.ts';
+import type { RecordPosition } from '../log.ts';
 import type { CommitSubscriber } from '../partition/partition-core.ts';
 import { type AttributeRegistry, visibilityRow } from './visibility-row.ts';
 
@@ -69,7 +70,7 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     }
   }
 
-  committed(record: HistoryRecord, _offset: number, replayed: boolean): void {
+  committed(record: HistoryRecord, _position: RecordPosition, replayed: boolean): void {
     // Nothing is ahead of the log then.
     if (replayed) this.accepted(record);
     for (let head = this.#noted.peek(); head?.record === record; head = this.#noted.peek()) {

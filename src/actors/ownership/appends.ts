@@ -12,7 +12,7 @@
  *
  * Whoever looks back into the log holds on to its `Service`: in doubt, or let go, the owner has another one or none, and others know better.
  */
-import { unreachable } from '../../kernel/assert.ts';
+import { assert, unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import type { AppendOutcome, LogRecord, SealedBatch } from '../log.ts';
 import type { Ownership } from './ownership.ts';
@@ -82,7 +82,9 @@ export class Appends {
   /** All records of a batch count, the first at `baseOffset`. */
   confirm(records: readonly LogRecord[], baseOffset: number): void {
     const { memory, position, trouble } = this.#ownership;
-    memory.committed(records.length, baseOffset);
+    const [first] = records;
+    assert(first !== undefined, 'a batch is never empty');
+    memory.committed(records.length, { epoch: first.epoch, sequence: first.sequence, offset: baseOffset });
     position.confirm(records.length, baseOffset);
     trouble.over();
   }

@@ -4,8 +4,8 @@
  *
  *     only the batch         confirmed                                                          ┐ memory is what the log says, and what
  *     nothing that counts    the records go again, under the new epoch, before all that is open ┘ is still to be appended: it stays
- *     a rival, or records    memory is dropped and folded again from the log
- *     that are not ours
+ *     a rival, or records    memory is dropped and folded again from the log; so it is where another has raised the fence of the checkpoints
+ *     that are not ours      meanwhile: memory and its rows no longer belong together
  *
  * So a record is in the log more than once only if the log took one send twice, and even then it counts once: its copies bear the same
  * epoch and sequence, or the epoch of all but one is over.
@@ -28,7 +28,7 @@ export function settleDoubt(stretch: Stretch, doubt: Doubt, own: OwnClaim): Sett
   const { owner, found } = stretch;
   assert(owner !== undefined, 'our claim, or the one that beat it, stands in the stretch');
   if (owner.ownerNonce !== own.claim.ownerNonce) return { kind: 'lost', rival: owner };
-  if (stretch.foreign || stretch.rival !== undefined) return { kind: 'foldAgain' };
+  if (stretch.foreign || stretch.rival !== undefined || doubt.dropsMemory) return { kind: 'foldAgain' };
   const goesAgain = found === undefined && doubt.sent.length > 0;
   return { kind: 'memoryStays', claim: owner, again: goesAgain ? [doubt.sent, ...doubt.again] : doubt.again };
 }

@@ -48,12 +48,17 @@ export function effective(cursor: LogCursor, record: Stamped, claims: Pick<Claim
   if (record.offset > cursor.offset) return 'hole';
   cursor.offset = record.offset + 1;
   if (record.epoch === 0 || record.epoch > cursor.epoch + EPOCH_JUMP_MAX) return 'foreign';
-  if (record.key === CLAIM_KEY && record.sequence === 0) return judgeClaim(cursor, record, claims);
+  if (isClaim(record)) return judgeClaim(cursor, record, claims);
   if (record.epoch < cursor.epoch) return 'void';
   if (record.epoch > cursor.epoch || record.sequence > cursor.sequence + 1) return 'gap';
   if (record.sequence !== cursor.sequence + 1) return 'void';
   cursor.sequence = record.sequence;
   return 'record';
+}
+
+/** By its form. A journal's records are numbered from 1 in each epoch. */
+export function isClaim({ key, sequence }: Pick<Stamped, 'key' | 'sequence'>): boolean {
+  return key === CLAIM_KEY && sequence === 0;
 }
 
 function judgeClaim(cursor: LogCursor, record: Stamped, claims: Pick<ClaimCodec, 'decode'>): Verdict {

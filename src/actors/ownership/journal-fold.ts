@@ -1,14 +1,16 @@
 /**
  * Fills new memory from the journal: at a takeover, and when memory was dropped in doubt.
  *
- *     open ─▶ 0 ── record ── void ── claim ── record ── … ──▶ until         what counts goes to memory, in slices of the event loop
+ *     open ─▶ 0, or a checkpoint ── record ── void ── claim ── record ── … ──▶ until     what counts goes to memory, in slices of the event loop
  *
  * The log must still hold all that was confirmed to us, and what is known elsewhere (T5). What keeps the fold from its end is returned: the
  * owner decides what becomes of the partition.
  */
 import { errorText } from '../../kernel/error-text.ts';
 import { unreachable } from '../../kernel/assert.ts';
-import { missingOffsets } from '../log.ts';
+import { LogError, missingOffsets } from '../log.ts';
+import { missingBeginning, missingEnd } from './journal-start.ts';
+import type { CheckpointPosition } from '../database.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { LogPosition } from './effective.ts';
 import type { JournalNotices } from './journal-notices.ts';
@@ -21,6 +23,8 @@ import type { ReplayTurns } from './replay-turns.ts';
 export type FoldTrouble =
   /** The log no longer holds what it confirmed, or holds something else there. */
   | { readonly kind: 'vanished'; readonly found: string }
+  /** The log starts behind where the fold stands or would begin. Another may have written a checkpoint since, and trimmed behind it. */
+  | { readonly kind: 'trimmed'; readonly found: string }
   /** Somebody must look at it. */
   | { readonly kind: 'unreadable'; readonly reason: string; readonly error: unknown };
 
@@ -35,6 +39,8 @@ export type JournalFoldOptions = {
   readonly turns: ReplayTurns;
   /** When the term of ownership ends, so does the fold, without a result. */
   readonly retries: Retries;
+  /** Where there is a database, a journal may begin behind 0. */
+  readonly hasDatabase: boolean;
   /** Throws what cannot be applied. */
   readonly apply: (record: StoredRecord) => void;
 };
@@ -51,19 +57,19 @@ export class JournalFold {
     this.#options = options;
   }
 
-  /** To the start of the journal. The end that the log has now; undefined when the term is over. */
-  async open(elsewhere: LogPosition | undefined): Promise<FoldTrouble | { readonly kind: 'open'; readonly end: number } | undefined> {
-    const { partition, log, position, retries } = this.#options;
-    position.restart(elsewhere);
+  /** To where the fold begins: the checkpoint, or 0. The end that the log has now; undefined when the term is over. */
+  async open(
+    checkpoint: CheckpointPosition | undefined,
+    elsewhere: LogPosition | undefined,
+  ): Promise<FoldTrouble | { readonly kind: 'open'; readonly end: number } | undefined> {
+    const { partition, log, position, retries, hasDatabase } = this.#options;
+    position.restart(checkpoint, elsewhere);
     const bounds = await retries.persist(() => log.bounds(partition));
     if (bounds === undefined) return undefined;
-    const missing = position.missing(bounds.end);
+    const missing = missingEnd(bounds, checkpoint) ?? position.missing(bounds.end);
     if (missing !== undefined) return vanished(missing);
-    if (bounds.start > 0) {
-      const start = `the journal starts at ${bounds.start}, not at 0`;
-      return vanished(`${start}: were segments deleted (retention.ms, retention.bytes), or records (DeleteRecords)?`);
-    }
-    return { kind: 'open', end: bounds.end };
+    const found = missingBeginning(bounds, checkpoint, hasDatabase);
+    return found === undefined ? { kind: 'open', end: bounds.end } : { kind: 'trimmed', found };
   }
 
   /**
@@ -77,7 +83,8 @@ export class JournalFold {
     progress.begin(position.cursor.offset, until);
     for (let attempt = 0; position.cursor.offset < until;) {
       const read = (): Promise<readonly StoredRecord[]> => log.read(partition, position.cursor.offset, READ_BYTES);
-      const records = await retries.persist(() => turns.reading(read));
+      const records = await retries.persist(() => turns.reading(read).catch((error: unknown) => this.#notRead(error)));
+      if (records === 'trimmed') return { kind: 'trimmed', found: `the log was trimmed beyond offset ${position.cursor.offset}` };
       if (term !== retries.term || records === undefined) return undefined;
       attempt = records.length === 0 ? attempt + 1 : 0;
       const trouble = attempt > 0 ? await this.#waitForMore(attempt, until) : await this.#applyAll(records, until);
@@ -94,6 +101,14 @@ export class JournalFold {
     return contradiction === undefined ? undefined : vanished(contradiction);
   }
 
+  /** What was to be read has gone from the log's beginning: others know why. */
+  async #notRead(error: unknown): Promise<'trimmed'> {
+    const { log, partition, position } = this.#options;
+    if (!(error instanceof LogError) || error.code !== 'out-of-range') throw error;
+    if ((await log.bounds(partition)).start <= position.cursor.offset) throw error;
+    return 'trimmed';
+  }
+
   /** A read shows nothing though the log was longer: it lags; or what was seen there is gone, and no waiting brings it back. */
   async #waitForMore(attempt: number, until: number): Promise<FoldTrouble | undefined> {
     const { log, partition, retries } = this.#options;
@@ -106,7 +121,7 @@ export class JournalFold {
   }
 
   async #applyAll(records: readonly StoredRecord[], until: number): Promise<FoldTrouble | undefined> {
-    const { position, progress, turns, retries } = this.#options;
+    const { claims, position, progress, turns, retries } = this.#options;
     const { term } = retries;
     await turns.slice();
     for (const record of records) {
@@ -117,8 +132,7 @@ export class JournalFold {
       // By where the fold stands, not by the record: a hole may reach from before `until` to behind it.
       if (term !== retries.term || position.cursor.offset >= until) return undefined;
       if (record.offset === position.last?.offset) {
-        if (!position.isLast(record)) return vanished('the last record that was folded was replaced');
-        position.pass(record.offset + 1);
+        if (!position.passLast(record, claims)) return vanished(replaced(position, record));
         continue;
       }
       const contradiction = position.contradiction(record.offset);
@@ -157,6 +171,11 @@ export class JournalFold {
       return { kind: 'unreadable', reason: `the record at offset ${record.offset} cannot be applied: ${errorText(error)}`, error };
     }
   }
+}
+
+function replaced({ last }: OwnerPosition, { epoch, sequence, offset }: StoredRecord): string {
+  const known = `${last?.epoch}.${last?.sequence}`;
+  return `offset ${offset} held record ${known} when it was folded, or when the checkpoint in the database was written, and now holds ${epoch}.${sequence}`;
 }
 
 function vanished(found: string): FoldTrouble {

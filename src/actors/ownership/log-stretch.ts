@@ -7,6 +7,9 @@
  *
  * Two questions are settled so: an append came back with an unexpected base offset (docs/protocol.md, R5), and a claim that was made in
  * doubt has landed (R7). In both the answer is what `effective` says, nothing else.
+ *
+ * Where the log was trimmed beyond what was confirmed, a part of the stretch is gone. Whoever trims has a later checkpoint and leaves its last
+ * record (T13): a successor shows by its epoch. Nothing else can be told of what is left, and none of it is taken for the batch.
  */
 import { unreachable } from '../../kernel/assert.ts';
 import { effective } from './effective.ts';
@@ -14,12 +17,9 @@ import { LogError, missingOffsets } from '../log.ts';
 import { readThrough } from './read-through.ts';
 import type { Claim, ClaimCodec } from './claim.ts';
 import type { LogCursor } from './effective.ts';
-import type { Log, LogRecord, PartitionId, StoredRecord } from '../log.ts';
+import type { Log, LogRecord, PartitionId, RecordPosition, StoredRecord } from '../log.ts';
 
 export type ClaimInLog = Claim & { readonly epoch: number; readonly offset: number };
-
-/** The last record that counted, as its owner saw it confirmed. */
-export type LastCounted = { readonly offset: number; readonly epoch: number; readonly sequence: number };
 
 export type Stretch = {
   /** False: the last confirmed record is not where it was, the log was cut and written over (T6). */
@@ -28,7 +28,7 @@ export type Stretch = {
   readonly cursor: LogCursor;
   /** Where the whole batch counts; undefined when it does not. */
   readonly found: number | undefined;
-  /** Records counted that are not of the batch. */
+  /** Records counted that are not of the batch; or the beginning of the stretch was trimmed, and nobody knows. */
   readonly foreign: boolean;
   /** The first claim in it that counts and is not ours. */
   readonly rival: ClaimInLog | undefined;
@@ -42,7 +42,8 @@ export type StretchQuery = {
   readonly claims: ClaimCodec;
   /** Where the owner stands. */
   readonly cursor: Readonly<LogCursor>;
-  readonly last: LastCounted | undefined;
+  /** The last record that counted, as the owner saw it confirmed. */
+  readonly last: RecordPosition | undefined;
   readonly until: number;
   /** The records in question, stamped; may be empty. */
   readonly batch: readonly LogRecord[];
@@ -55,10 +56,19 @@ export type StretchQuery = {
 
 /** Undefined when nobody wants the answer any more. Throws LogError when the log cannot be read. */
 export async function readStretch(query: StretchQuery): Promise<Stretch | undefined> {
-  const walk = new Walk(query);
-  const { start } = await query.log.bounds(query.partition);
-  walk.startAt(start);
-  return (await readThrough(query, walk)) ? walk.result() : undefined;
+  const { log, partition } = query;
+  for (;;) {
+    const walk = new Walk(query);
+    const { start } = await log.bounds(partition);
+    walk.startAt(start);
+    try {
+      return (await readThrough(query, walk)) ? walk.result() : undefined;
+    } catch (error) {
+      if (!(error instanceof LogError) || error.code !== 'out-of-range') throw error;
+      // Trimmed while it was read: once more, from where the log starts now.
+      if ((await log.bounds(partition)).start <= walk.cursor.offset) throw error;
+    }
+  }
 }
 
 class Walk {
@@ -70,6 +80,7 @@ class Walk {
   #foreign = false;
   #rival: ClaimInLog | undefined;
   #owner: ClaimInLog | undefined;
+  #isTrimmed = false;
 
   constructor(query: StretchQuery) {
     this.#query = query;
@@ -78,9 +89,14 @@ class Walk {
 
   /** One record early, to see that the last confirmed one is still there, unless it was trimmed. */
   startAt(logStart: number): void {
-    const { last, cursor } = this.#query;
+    const { last, cursor, until } = this.#query;
     if (last !== undefined && last.offset >= logStart) this.cursor.offset = last.offset;
-    else if (logStart > cursor.offset) throw new LogError('corrupt', `the log starts at ${logStart}, behind what was confirmed`);
+    if (logStart <= cursor.offset) return;
+    this.#isTrimmed = true;
+    this.#foreign = true;
+    this.cursor.offset = logStart;
+    // Whoever trims all that was asked for has a checkpoint beyond it.
+    if (logStart >= until) this.#rival = this.#owner = unnamedOwner(cursor.epoch + 1, logStart);
   }
 
   step(record: StoredRecord): void {
@@ -91,6 +107,10 @@ class Walk {
       return;
     }
     const verdict = effective(this.cursor, record, claims);
+    if (this.#isTrimmed && verdict !== 'claim' && verdict !== 'hole') {
+      if (verdict === 'gap' && record.epoch > this.cursor.epoch) this.#noteSuccessor(record);
+      return;
+    }
     switch (verdict) {
       case 'claim':
         this.#owner = { ...claims.decode(record.value), epoch: record.epoch, offset: record.offset };
@@ -108,6 +128,14 @@ class Walk {
       default:
         return unreachable(verdict);
     }
+  }
+
+  /** Claims of lower epochs do not count from here on. */
+  #noteSuccessor({ epoch, sequence, offset }: StoredRecord): void {
+    this.cursor.epoch = epoch;
+    this.cursor.sequence = sequence;
+    this.#owner = unnamedOwner(epoch, offset);
+    this.#rival ??= this.#owner;
   }
 
   #match(record: StoredRecord): void {
@@ -129,6 +157,11 @@ class Walk {
       owner: this.#owner,
     };
   }
+}
+
+/** Its claim was trimmed: only what it wrote, or its checkpoint, tells of it. */
+export function unnamedOwner(epoch: number, offset: number): ClaimInLog {
+  return { ownerNonce: '', owner: 'another owner', epoch, offset };
 }
 
 /** Epoch and sequence name one content for ever (T2); where they do not, nothing is taken for granted. */

@@ -1,22 +1,23 @@
 /**
  * Where an owner stands in its journal: what it folded and what it was confirmed, and what it knows about the journal besides.
  *
- *     offset 0                                   cursor.offset
+ *     offset 0, or a checkpoint                  cursor.offset
  *        ├── folded, or appended and confirmed ──┤── not known yet ──▶
  *                                    ● last record that counted
  */
-import { effective } from './effective.ts';
+import { effective, isClaim } from './effective.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { LogCursor, LogPosition, Verdict } from './effective.ts';
-import type { StoredRecord } from '../log.ts';
-import type { ClaimInLog, LastCounted, Stretch } from './log-stretch.ts';
+import type { CheckpointPosition } from '../database.ts';
+import type { RecordPosition, StoredRecord } from '../log.ts';
+import type { ClaimInLog, Stretch } from './log-stretch.ts';
 import type { Clock } from '../ports.ts';
 
 const PACE_WHEN_AHEAD = 0.9;
 
 export class OwnerPosition {
   #cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
-  #last: LastCounted | undefined;
+  #last: RecordPosition | undefined;
   #lastClaim: ClaimInLog | undefined;
   #lastTimeMs = 0;
   /** Where the clock that never jumps stood when the wall clock was first found behind the last record. */
@@ -27,7 +28,7 @@ export class OwnerPosition {
     return this.#cursor;
   }
 
-  get last(): LastCounted | undefined {
+  get last(): RecordPosition | undefined {
     return this.#last;
   }
 
@@ -48,14 +49,27 @@ export class OwnerPosition {
     return this.#lastTimeMs + Math.floor((monoMs - this.#behind.monoMs) * PACE_WHEN_AHEAD);
   }
 
-  /** From the start again. What was confirmed to us so far, and what is known `elsewhere`, the journal must still hold. */
-  restart(elsewhere: LogPosition | undefined): void {
-    const known = [{ ...this.#cursor }];
+  /**
+   * From a checkpoint, or from the start. What was confirmed to us so far, and what is known `elsewhere`, the journal must still hold, be it
+   * beyond a checkpoint that is older.
+   */
+  restart(checkpoint: CheckpointPosition | undefined, elsewhere: LogPosition | undefined): void {
+    const { epoch, sequence, offset } = this.#cursor;
+    // Not where it stepped back to, but where it was.
+    const confirmed = { epoch, sequence, offset: Math.max(offset, (this.#last?.offset ?? -1) + 1) };
+    const known = [...this.#witnesses.filter((witness) => witness.offset > confirmed.offset), confirmed];
     if (elsewhere !== undefined) known.push(elsewhere);
-    this.#witnesses = known.filter(({ offset }) => offset > 0);
+    this.#witnesses = known.filter((witness) => witness.offset > 0);
     this.#cursor = { epoch: 0, sequence: 0, offset: 0 };
     this.#last = undefined;
     this.#lastClaim = undefined;
+    if (checkpoint !== undefined) this.#startAt(checkpoint);
+  }
+
+  #startAt({ epoch, sequence, nextOffset, lastOffset, timeMs }: CheckpointPosition): void {
+    this.#cursor = { epoch, sequence, offset: nextOffset };
+    if (lastOffset >= 0) this.#last = { epoch, sequence, offset: lastOffset };
+    this.wrote(timeMs);
   }
 
   /** Folds the next record, as far as position goes. */
@@ -90,9 +104,12 @@ export class OwnerPosition {
     this.#cursor.offset = this.#last?.offset ?? 0;
   }
 
-  /** At the offset of the last record that counts stands that very record. */
-  isLast({ epoch, sequence }: StoredRecord): boolean {
-    return epoch === this.#last?.epoch && sequence === this.#last.sequence;
+  /** False: at the offset of the last record that counts stands another one. */
+  passLast(record: StoredRecord, claims: ClaimCodec): boolean {
+    if (record.epoch !== this.#last?.epoch || record.sequence !== this.#last.sequence) return false;
+    this.pass(record.offset + 1);
+    if (isClaim(record)) this.#lastClaim = { ...claims.decode(record.value), epoch: record.epoch, offset: record.offset };
+    return true;
   }
 
   /** Our new claim ends the stretch, and nothing of others counts in it. */

@@ -9,12 +9,13 @@
  */
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock, Random } from '../ports.ts';
+import type { Restored } from '../database.ts';
 import type { AppendTrouble } from './append-trouble.ts';
 import type { ClaimCodec } from './claim.ts';
 import type { LogPosition } from './effective.ts';
 import type { JournalTail } from './journal-tail.ts';
 import type { LogSilence } from './log-silence.ts';
-import type { Log, LogRecord, PartitionId, StoredRecord } from '../log.ts';
+import type { Log, LogRecord, PartitionId, RecordPosition, StoredRecord } from '../log.ts';
 import type { ClaimInLog } from './log-stretch.ts';
 import type { OwnerPosition } from './owner-position.ts';
 import type { PartitionLife } from './partition-life.ts';
@@ -30,7 +31,7 @@ export type ClaimantOptions = {
   readonly random: Random;
   /**
    * The highest position of this journal that is known elsewhere: the log must still hold it (T5). Nothing of the server knows one yet; a
-   * checkpoint or a projection will.
+   * projection will.
    */
   readonly witness?: () => LogPosition | undefined;
 };
@@ -72,6 +73,8 @@ export interface OwnerFindings {
 export interface OwnedMemory {
   /** New and empty; then comes every record that counts, in order. */
   create(): void;
+  /** Before the first of them: the rows of a checkpoint, and the fence under which they are its own. Rejects when they cannot be read. */
+  install(restored: Restored): Promise<void>;
   /** Throws what cannot be applied. */
   fold(record: StoredRecord): void;
   /** Complete, and ours: it may act. */
@@ -82,8 +85,8 @@ export interface OwnedMemory {
   openRecords(): number;
   /** The oldest of them, stamped from `sequence` on; as many as one append takes. */
   seal(epoch: number, sequence: number): readonly LogRecord[];
-  /** The oldest `count` records that were sealed are in the log for good. */
-  committed(count: number, baseOffset: number): void;
+  /** The oldest `count` records that were sealed are in the log for good, one behind the other. */
+  committed(count: number, first: RecordPosition): void;
   /** Lets out what may go, until `stopped` says otherwise. */
   release(stopped: () => boolean): void;
   /** What follows every change: releases, goes on deciding, asks to append, asks for proof. */

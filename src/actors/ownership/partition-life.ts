@@ -2,9 +2,9 @@
  * The life of a partition's owner: the state that it is in, and what is known in that state. Nothing else says what the owner may do.
  *
  *     unassigned ─▶ restoring ─▶ replaying ─▶ claiming ─▶ active ─▶ draining ─▶ released
- *          ▲            ▲                      │    ▲        │
- *          │            └─ refold (memory ─────┘    └─ doubt ┘
- *          │               is dropped)
+ *          ▲            ▲            │         │    ▲        │
+ *          │            └─ refold ───┴─────────┘    └─ doubt ┘
+ *          │               (memory is dropped)
  *          └───── lost: from every state that could own, when a rival's claim counts
  *
  *     failed: a record that cannot be applied, or a log that lost records. Needs a person; `assign` tries again.
@@ -45,7 +45,7 @@ export const partitionMachine = setup({
   states: {
     unassigned: { on: on('assign', 'close') },
     restoring: { on: on('restored', 'lost', 'fail', 'close') },
-    replaying: { on: on('replayed', 'lost', 'fail', 'close') },
+    replaying: { on: on('replayed', 'refold', 'lost', 'fail', 'close') },
     claiming: { on: on('claimed', 'refold', 'lost', 'fail', 'close') },
     active: { on: on('doubt', 'drain', 'lost', 'fail', 'close') },
     draining: { on: on('drained', 'lost', 'fail', 'close') },
@@ -85,6 +85,8 @@ export type Doubt = {
   readonly sent: readonly LogRecord[];
   /** Certainly not there, and behind those. */
   readonly again: readonly (readonly LogRecord[])[];
+  /** Memory is dropped, whatever is found: another has restored since, and its rows are no longer below our journal (T12). */
+  dropsMemory: boolean;
 };
 
 export type OwnClaim = { readonly epoch: number; readonly claim: Claim };

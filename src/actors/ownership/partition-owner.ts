@@ -22,6 +22,7 @@ import { PartitionLife, claimingWith } from './partition-life.ts';
 import { Retries } from './retries.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import { ReadProofs } from './read-proofs.ts';
+import { type CheckpointSource, Restoration } from './restoration.ts';
 import { ReplayProgress, type Replayed } from './replay-progress.ts';
 import { ReplayTurns } from './replay-turns.ts';
 import { Takeover } from './takeover.ts';
@@ -58,6 +59,8 @@ export type PartitionOwnerOptions = ClaimantOptions & {
   readonly limits: OwnerLimits;
   /** Shared by all partitions of a process. */
   readonly turns?: ReplayTurns;
+  /** Where takeovers begin; absent: there is no database, and they begin at the start of the journal. */
+  readonly checkpoints?: CheckpointSource;
 };
 
 export type PartitionStatus = {
@@ -94,6 +97,7 @@ export class PartitionOwner implements BatchSource {
   readonly #trouble: AppendTrouble;
   readonly #progress: ReplayProgress;
   readonly #notices: JournalNotices;
+  readonly #restoration: Restoration;
   readonly #takeover: Takeover;
   readonly #appends: Appends;
   readonly #proofs: ReadProofs;
@@ -125,7 +129,11 @@ export class PartitionOwner implements BatchSource {
     this.barrier = new ReadBarrier(log.exclusive);
     const tail = new JournalTail({ partition, log, claims, position, notices, retries, logger, retryDelayMs });
     const apply = (record: StoredRecord): void => memory.fold(record);
-    const journal = new JournalFold({ partition, log, claims, position, notices, progress, turns, retries, apply });
+    const { checkpoints } = options;
+    const hasDatabase = checkpoints !== undefined;
+    const journal = new JournalFold({ partition, log, claims, position, notices, progress, turns, retries, hasDatabase, apply });
+    const restoration = new Restoration({ checkpoints, retries, onReasonChanged: () => this.#statusChanged() });
+    this.#restoration = restoration;
     this.silence = new LogSilence({
       clock,
       silenceMsMax: logSilenceMsMax,
@@ -159,6 +167,7 @@ export class PartitionOwner implements BatchSource {
     this.#takeover = new Takeover(ownership, {
       ...options,
       journal,
+      restoration,
       appends: this.#appends,
       append: () => this.append(),
       onActive: () => this.#activated(),
@@ -211,6 +220,18 @@ export class PartitionOwner implements BatchSource {
   /** A record of that time was decided. */
   wrote(timeMs: number): void {
     this.#position.wrote(timeMs);
+  }
+
+  /**
+   * The database takes nothing more from this memory: another has restored since. It may be about to claim, or was; if it has not, the
+   * partition is still ours, and new memory is made under a new fence (T12).
+   */
+  fenced(): void {
+    const { now } = this.#life;
+    // A takeover goes on: it is for whoever serves to restore once more.
+    this.#restoration.fenced();
+    if (now.state === 'active') this.#doubt('another process has restored the checkpoint of this partition', true);
+    else if (now.state === 'claiming' && now.doubt !== undefined) now.doubt.dropsMemory = true;
   }
 
   status(): PartitionStatus {
@@ -308,20 +329,21 @@ export class PartitionOwner implements BatchSource {
 
   #activated(): void {
     this.#proofs.watch();
+    if (this.#restoration.isFenced) return this.fenced();
     this.#memory.settleTurn();
   }
 
-  /** What was sent may be in the log, or may land later. Only a new epoch settles it: then nothing of the old one can count any more. */
-  #doubt(reason: string): void {
+  /** What was sent may be in the log, or may land later; or memory and its rows no longer belong together. Only a new epoch settles it: then nothing of the old one can count any more. */
+  #doubt(reason: string, dropsMemory = false): void {
     const { now } = this.#life;
     const { epoch, offset } = this.#position.cursor;
     this.#trouble.doubted(reason);
-    this.#logger.warn('append in doubt', { reason, epoch, offset });
+    this.#logger.warn(dropsMemory ? 'checkpoints are fenced' : 'append in doubt', { reason, epoch, offset });
     // Draining: whoever takes over reads what is there.
     if (now.state !== 'active') return this.#close('was shut down while an append was in doubt');
     const { underWay, again } = now.service;
     const append = underWay?.kind === 'lookBack' ? underWay.batch : underWay;
-    const claiming = claimingWith({ sent: append?.records ?? [], again }, { kind: 'none' });
+    const claiming = claimingWith({ sent: append?.records ?? [], again, dropsMemory }, { kind: 'none' });
     this.#life.enter('doubt', claiming);
     this.#trouble.stopResting();
     this.#statusChanged();
@@ -383,9 +405,10 @@ export class PartitionOwner implements BatchSource {
     if (now.state === 'draining') now.onReleased();
   }
 
-  /** What is wrong with the log, as far as it has said; '' otherwise. */
+  /** What is wrong with the log, or with the database that a takeover waits for, as far as they have said; '' otherwise. */
   get #whyLogWaits(): string {
     const { log, partition } = this.#options;
+    if (this.#life.state === 'restoring' && this.#restoration.reason !== '') return this.#restoration.reason;
     return this.#trouble.reason === '' ? (log.trouble?.(partition) ?? '') : this.#trouble.reason;
   }
 

@@ -2,6 +2,7 @@
  * Waiting and trying again, for as long as one term of ownership lasts. When it ends, everything that waits is forgotten: sleepers never
  * wake, attempts are not repeated.
  */
+import { DatabaseError } from '../database.ts';
 import { LogError } from '../log.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock, Random, Timer } from '../ports.ts';
@@ -12,7 +13,7 @@ export type RetriesOptions = {
   readonly logger: Logger;
   readonly retryDelayMs: number;
   readonly retryDelayMsMax: number;
-  /** True for errors after which trying again may help. */
+  /** True for errors of the log after which trying again may help. */
   readonly mayPass: (error: LogError) => boolean;
 };
 
@@ -31,8 +32,9 @@ export class Retries {
   }
 
   /** Trying again may help. */
-  mayPass(error: LogError): boolean {
-    return this.#options.mayPass(error);
+  mayPass(error: unknown): boolean {
+    if (error instanceof DatabaseError) return error.recoverable;
+    return error instanceof LogError && this.#options.mayPass(error);
   }
 
   endTerm(): void {
@@ -67,9 +69,10 @@ export class Retries {
       try {
         return await attempt();
       } catch (error) {
-        if (!(error instanceof LogError) || !this.#options.mayPass(error)) throw error;
-        // The log itself tells people about its outages, for all partitions together.
-        this.#options.logger.debug('the log cannot be read, trying again', { error, failures });
+        if (!this.mayPass(error)) throw error;
+        // Log and database tell people about their outages, for all partitions together.
+        const what = error instanceof DatabaseError ? 'the database' : 'the log';
+        this.#options.logger.debug(`${what} cannot be read, trying again`, { error: error as Error, failures });
         await this.backOff(failures);
       }
     }

@@ -14,16 +14,21 @@ import { assert, unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { claimRecord } from './claim.ts';
 import { settleDoubt } from './doubt-settlement.ts';
+import { unnamedOwner } from './log-stretch.ts';
 import { claimingWith } from './partition-life.ts';
+import type { Restored } from '../database.ts';
 import type { Appends } from './appends.ts';
 import type { FoldTrouble, JournalFold } from './journal-fold.ts';
+import { LogError } from '../log.ts';
 import type { AppendOutcome, LogRecord, SealedBatch } from '../log.ts';
 import type { ClaimantOptions, Ownership } from './ownership.ts';
 import type { Claiming, Doubt, LandedClaim, SentClaim } from './partition-life.ts';
+import type { Restoration } from './restoration.ts';
 
 export type TakeoverOptions = ClaimantOptions & {
   readonly journal: JournalFold;
   readonly appends: Appends;
+  readonly restoration: Restoration;
   /** It serves from now on. */
   readonly onActive: () => void;
   /** There is a claim to append. */
@@ -55,37 +60,109 @@ export class Takeover {
     if (term === retries.term && claiming !== undefined) this.claim(claiming);
   }
 
-  /** New memory, filled from the journal up to our claim, or as far as it goes. Undefined: it came to nothing. */
+  /** New memory, filled from the checkpoint, then from the journal up to our claim, or as far as it goes. Undefined: it came to nothing. */
   async #replay(landed: LandedClaim | undefined): Promise<Claiming | undefined> {
-    const { life, retries, memory, findings } = this.#ownership;
-    const { journal, witness } = this.#options;
+    const { life, retries, findings } = this.#ownership;
+    const { journal } = this.#options;
     const { term } = retries;
-    const opened = await journal.open(witness?.());
-    if (term !== retries.term || opened === undefined) return undefined;
-    if (opened.kind !== 'open') return this.#notFolded(opened);
-    memory.create();
-    life.enter('restored', { state: 'replaying' });
-    findings.statusChanged();
-    await this.#fold(landed === undefined ? opened.end : landed.offset + 1);
+    for (let attempt = 1; term === retries.term; attempt++) {
+      const end = await this.#restore(landed).catch((error: unknown) => this.#notRestored(term, error));
+      if (term !== retries.term || end === undefined) return undefined;
+      life.enter('restored', { state: 'replaying' });
+      findings.statusChanged();
+      const trouble = (await journal.to(landed === undefined ? end : landed.offset + 1)) ?? journal.complete();
+      if (term !== retries.term) return undefined;
+      if (trouble === undefined) break;
+      if (trouble.kind !== 'trimmed' || !this.#options.restoration.usesCheckpoints) return this.#notFolded(trouble);
+      // Whoever restored behind us wrote a checkpoint, and trimmed behind it.
+      this.#dropMemory(trouble.found);
+      await retries.backOff(attempt);
+    }
     if (term !== retries.term) return undefined;
-    const trouble = journal.complete();
-    if (trouble !== undefined) return this.#notFolded(trouble);
     const claiming = claimingWith(undefined, landed ?? { kind: 'none' });
     life.enter('replayed', claiming);
     findings.statusChanged();
     return claiming;
   }
 
-  async #fold(until: number): Promise<void> {
+  /** New memory with the rows of the last checkpoint, and the journal opened behind it. Its end; undefined: it came to nothing. */
+  async #restore(landed: LandedClaim | undefined): Promise<number | undefined> {
+    const { retries, memory, findings } = this.#ownership;
+    const { restoration } = this.#options;
+    const { term } = retries;
+    for (let attempt = 1; term === retries.term; attempt++) {
+      const found = await this.#findStart();
+      if (term !== retries.term || found === undefined) return undefined;
+      const { restored, end } = found;
+      const epoch = restored?.position?.epoch ?? 0;
+      if (landed !== undefined && epoch > landed.own.epoch) {
+        findings.lost(unnamedOwner(epoch, restored?.position?.lastOffset ?? 0));
+        return undefined;
+      }
+      memory.create();
+      if (restored === undefined) return end;
+      try {
+        await memory.install(restored);
+        if (term !== retries.term) return undefined;
+        restoration.over();
+        return end;
+      } catch (error) {
+        if (term !== retries.term) return undefined;
+        if (!restoration.failed(error)) throw error;
+        memory.drop(`${this.#ownership.name} waits for its database`);
+        await retries.backOff(attempt);
+      }
+    }
+    return undefined;
+  }
+
+  /**
+   * Where the fold begins, and the journal opened there. A journal that starts behind a checkpoint was trimmed behind a later one, if another
+   * has restored in between: so the database is asked again, until it tells the same.
+   */
+  async #findStart(): Promise<{ readonly restored: Restored | undefined; readonly end: number } | undefined> {
+    const { retries } = this.#ownership;
+    const { journal, witness, restoration } = this.#options;
+    const { term } = retries;
+    for (let before: Restored | undefined; ;) {
+      // Without a database nothing is waited for.
+      const restored = restoration.usesCheckpoints ? await restoration.restore() : undefined;
+      if (term !== retries.term || restored === 'over') return undefined;
+      const opened = await journal.open(restored?.position, witness?.());
+      if (term !== retries.term || opened === undefined) return undefined;
+      if (opened.kind === 'open') return { restored, end: opened.end };
+      const isSame = before !== undefined && before.position?.nextOffset === restored?.position?.nextOffset;
+      if (opened.kind !== 'trimmed' || restored === undefined || isSame) return this.#notFolded(opened);
+      before = restored;
+    }
+  }
+
+  #notRestored(term: number, error: unknown): undefined {
+    if (error instanceof LogError) throw error;
+    if (term === this.#ownership.retries.term)
+      this.#ownership.findings.fail(`its checkpoint cannot be restored: ${errorText(error)}`, error);
+  }
+
+  async #fold(landed: LandedClaim): Promise<void> {
     const { retries } = this.#ownership;
     const { term } = retries;
-    const trouble = await this.#options.journal.to(until);
-    if (term === retries.term && trouble !== undefined) this.#notFolded(trouble);
+    const trouble = await this.#options.journal.to(landed.offset + 1);
+    if (term !== retries.term || trouble === undefined) return;
+    if (trouble.kind !== 'trimmed' || !this.#options.restoration.usesCheckpoints) return this.#notFolded(trouble);
+    this.#dropMemory(trouble.found);
+    await this.#replay(landed);
   }
 
   #notFolded(trouble: FoldTrouble): undefined {
-    if (trouble.kind === 'vanished') this.#ownership.findings.vanished(trouble.found);
-    else this.#ownership.findings.fail(trouble.reason, trouble.error);
+    if (trouble.kind === 'unreadable') this.#ownership.findings.fail(trouble.reason, trouble.error);
+    else this.#ownership.findings.vanished(trouble.found);
+  }
+
+  #dropMemory(why: string): void {
+    const { life, memory, name } = this.#ownership;
+    life.enter('refold', { state: 'restoring' });
+    this.#refolds += 1;
+    memory.drop(`${name} reads its journal again: ${why}`);
   }
 
   // ── Claims ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -167,7 +244,7 @@ export class Takeover {
     const { retries, position, findings } = this.#ownership;
     const { term } = retries;
     let again: readonly (readonly LogRecord[])[] = [];
-    if (claiming.doubt === undefined) await this.#fold(landed.offset + 1);
+    if (claiming.doubt === undefined) await this.#fold(landed);
     else again = await this.#settle(claiming, claiming.doubt, landed);
     if (term !== retries.term) return;
     const owner = position.lastClaim;
@@ -208,11 +285,8 @@ export class Takeover {
   }
 
   async #refold(landed: LandedClaim): Promise<void> {
-    const { life, memory, logger, name } = this.#ownership;
-    logger.warn('doubt settled, memory is folded again', { until: landed.offset + 1 });
-    life.enter('refold', { state: 'restoring' });
-    this.#refolds += 1;
-    memory.drop(`${name} lost an append and reads its journal again`);
+    this.#ownership.logger.warn('doubt settled, memory is folded again', { until: landed.offset + 1 });
+    this.#dropMemory('it lost an append');
     await this.#replay(landed);
   }
 

@@ -14,7 +14,7 @@ import { askOf } from '../../kernel/handled.ts';
 import type { BudgetShare } from './command-budget.ts';
 import { Fifo } from './fifo.ts';
 import { NOBODY } from '../asks/asks.ts';
-import { APPEND_BYTES_MAX, type LogRecord } from '../log.ts';
+import { APPEND_BYTES_MAX, type LogRecord, type RecordPosition } from '../log.ts';
 import type { CommitSubscriber, EncodedRecord, EffectSink } from './partition-core.ts';
 import type { ReadBarrier } from '../ownership/read-barrier.ts';
 
@@ -62,9 +62,11 @@ export class CommitWindow<Reply, Record, Effect> {
   #committed = 0;
   /** Mark of the youngest entry that waits at the barrier. */
   #youngestMark = NO_MARK;
-  /** Record number and offset of the first record of the batch committed last. */
+  /** Record number and position of the first record of the batch committed last. */
   #batchFirst = 1;
-  #batchBase = 0;
+  #batchBase: RecordPosition = { epoch: 0, sequence: 0, offset: 0 };
+  /** Of the record that is let out: written anew for each, so that none costs an object. */
+  readonly #at = { epoch: 0, sequence: 0, offset: 0 };
 
   constructor(barrier: ReadBarrier, share: BudgetShare) {
     this.#barrier = barrier;
@@ -156,11 +158,11 @@ export class CommitWindow<Reply, Record, Effect> {
     return batch;
   }
 
-  /** The oldest `count` records that were not committed yet are in the log for good, the first at `baseOffset`. */
-  committed(count: number, baseOffset: number): void {
+  /** The oldest `count` records that were not committed yet are in the log for good, one behind the other. */
+  committed(count: number, first: RecordPosition): void {
     assert(this.#committed + count + this.#open.length <= this.#recorded, 'only what was sealed is committed');
     this.#batchFirst = this.#committed + 1;
-    this.#batchBase = baseOffset;
+    this.#batchBase = first;
     this.#committed += count;
   }
 
@@ -174,8 +176,11 @@ export class CommitWindow<Reply, Record, Effect> {
       if (head.record !== undefined) {
         // A batch that counted is proof for every read before its last record, so no commit of an older batch is left behind.
         assert(head.rests >= this.#batchFirst, 'commits leave with their own batch');
-        const offset = this.#batchBase + head.rests - this.#batchFirst;
-        for (const subscriber of subscribers) subscriber.committed(head.record, offset, false);
+        const nth = head.rests - this.#batchFirst;
+        this.#at.epoch = this.#batchBase.epoch;
+        this.#at.sequence = this.#batchBase.sequence + nth;
+        this.#at.offset = this.#batchBase.offset + nth;
+        for (const subscriber of subscribers) subscriber.committed(head.record, this.#at, false);
       }
       if (head.reply !== undefined && head.askId !== NOBODY) shell.answer(head.askId, head.reply);
       for (const effect of head.effects) shell.act(effect);

@@ -16,6 +16,7 @@ import type { Log } from '../log.ts';
 import type { CommandScale, PartitionMemory, RecordCodec } from './partition-core.ts';
 import type { PartitionStatus } from '../ownership/partition-owner.ts';
 import type { Clock, Random } from '../ports.ts';
+import type { CheckpointSource } from '../ownership/restoration.ts';
 import type { ReplayTurns } from '../ownership/replay-turns.ts';
 import type { Endpoint, ReplySink } from '../asks/switchboard.ts';
 import type { Tenure } from './tenure.ts';
@@ -46,6 +47,8 @@ export type ActorKind<Command, Memory> = {
   readonly logFields: LogFields;
   readonly create: (tenure: Tenure<Command>) => Memory;
   readonly scale: CommandScale<Command>;
+  /** Where takeovers begin; absent: at the start of the journal. */
+  readonly checkpoints?: CheckpointSource;
   /** Its own, and the last that is decided: what memory alone knows is journaled before it is dropped. */
   readonly lastCommand?: Command;
 };
@@ -70,6 +73,7 @@ export class PartitionActor<
       asks: options.sink,
       logger: options.logger.with(kind.logFields),
       scale: kind.scale,
+      ...(kind.checkpoints === undefined ? {} : { checkpoints: kind.checkpoints }),
     });
   }
 

@@ -1,6 +1,7 @@
 /** What the partition loop needs of the core whose journal it keeps, of the shell around that core, and of what is built beside it. */
 import type { CommandIds, Handled } from '../../kernel/handled.ts';
-import type { LogRecord } from '../log.ts';
+import type { Restored } from '../database.ts';
+import type { LogRecord, RecordPosition } from '../log.ts';
 
 /** The owner of the partition stamps it. */
 export type EncodedRecord = Omit<LogRecord, 'epoch' | 'sequence'>;
@@ -40,8 +41,11 @@ export interface EffectSink<Reply, Effect> {
  * rests on them.
  */
 export interface CommitSubscriber<Record> {
-  /** The record is in the log for good at `offset`: live after its commit, and in replay. */
-  committed(record: Record, offset: number, replayed: boolean): void;
+  /**
+   * The record is in the log for good: live after its commit, and in replay. `position` is good during the call alone: one object serves
+   * many records.
+   */
+  committed(record: Record, position: RecordPosition, replayed: boolean): void;
 }
 
 /** The shell around a core, as the loop drives it. */
@@ -65,6 +69,13 @@ export type PartitionMemory<Command, Reply, Record, Effect> = {
   readonly core: PartitionCore<Command, Reply, Record, Effect>;
   readonly shell: PartitionShell<Command, Reply, Record, Effect>;
   readonly subscribers: readonly CommitSubscriber<Record>[];
+  /**
+   * Once, while it is still empty, before the records behind that position come: fills it from the rows of the checkpoint, and takes the fence
+   * under which it writes its own. Without a position there are no rows, and the journal is folded from its start. Rejects with DatabaseError
+   * when the rows cannot be read, `unavailable` also when they were read under another fence; then this memory is dropped, and another one is
+   * restored after a while. For an actor that has checkpoints.
+   */
+  install?(restored: Restored): Promise<void>;
 };
 
 /** How many bytes a command counts for, and which commands are refused last. */

@@ -30,6 +30,7 @@ import { Tenure } from './tenure.ts';
 import type { Handled } from '../../kernel/handled.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { AskFailure, AskSink, NotHere } from '../asks/asks.ts';
+import type { Restored } from '../database.ts';
 import type { StoredRecord } from '../log.ts';
 import type { CommandScale, EncodedRecord, PartitionCore, PartitionMemory, PartitionShell, RecordCodec } from './partition-core.ts';
 import type { OwnedMemory } from '../ownership/ownership.ts';
@@ -131,6 +132,11 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   /** The time by which commands are decided; timers of this partition go by it. */
   nowMs(): number {
     return this.#nowMs();
+  }
+
+  /** The database takes nothing more from this memory, because another has restored since (T12). */
+  fenced(): void {
+    this.#owner.fenced();
   }
 
   status(): PartitionStatus {
@@ -357,11 +363,12 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #owned(): OwnedMemory {
     return {
       create: () => this.#create(),
+      install: (restored) => this.#install(restored),
       fold: (record) => this.#fold(record),
       activated: (epoch) => this.#activated(epoch),
       drop: (message) => this.#drop(message),
       seal: (epoch, sequence) => this.#window.seal(epoch, sequence),
-      committed: (count, baseOffset) => this.#window.committed(count, baseOffset),
+      committed: (count, first) => this.#window.committed(count, first),
       release: (stopped) => this.#release(stopped),
       logSilent: (message, seconds) => this.#refuseWhileSilent(message, seconds),
       settleTurn: () => this.#settleTurn(),
@@ -376,11 +383,17 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#memory = this.#options.create(this.#tenure);
   }
 
+  async #install(restored: Restored): Promise<void> {
+    const memory = this.#whole;
+    assert(memory.install !== undefined, 'an actor that has checkpoints can be made of one');
+    await memory.install(restored);
+  }
+
   #fold(record: StoredRecord): void {
     const { core, subscribers } = this.#whole;
     const decoded = this.#options.codec.decode(record.value, record.schema);
     core.evolve(decoded);
-    for (const subscriber of subscribers) subscriber.committed(decoded, record.offset, true);
+    for (const subscriber of subscribers) subscriber.committed(decoded, record, true);
   }
 
   #activated(epoch: number): void {

@@ -9,6 +9,7 @@ import type { Clock, Timer } from '../ports.ts';
 type Actor<Command> = {
   submit(askId: number, command: Command): AskFailure | undefined;
   nowMs(): number;
+  fenced(): void;
 };
 
 export class Tenure<Command> {
@@ -16,6 +17,7 @@ export class Tenure<Command> {
   readonly #clock: Clock;
   readonly #timers = new Set<Timer>();
   #active = false;
+  #ended = false;
 
   constructor(actor: Actor<Command>, clock: Clock) {
     this.#actor = actor;
@@ -47,12 +49,21 @@ export class Tenure<Command> {
     this.#timers.add(timer);
   }
 
+  /**
+   * The database takes no checkpoint of this memory any more, because another has restored since: the partition is lost, or is restored
+   * here again, with a new memory. Also before the tenure begins.
+   */
+  fenced(): void {
+    if (!this.#ended) this.#actor.fenced();
+  }
+
   begin(): void {
     this.#active = true;
   }
 
   end(): void {
     this.#active = false;
+    this.#ended = true;
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
   }

@@ -1,11 +1,13 @@
 import { describe, expect, test, vi } from 'vitest';
 import { HistoryStore, type PageInLog } from '../../../src/actors/history/history-store.ts';
+import type { RecordPosition } from '../../../src/actors/log.ts';
 import { LinkedList } from '../../../src/kernel/linked-list.ts';
 import { historyRecord } from './history-record.ts';
 
 const event = (id: number, sizeBytes = 10): Uint8Array => new Uint8Array(sizeBytes).fill(id);
 const ids = (events: readonly Uint8Array[]): number[] => events.map((bytes) => bytes[0]!);
 const noLimits = { eventsMax: 1000, bytesMax: 1_000_000 };
+const at = (offset: number): RecordPosition => ({ epoch: 1, sequence: offset, offset });
 const neverRead = (): Promise<never> => Promise.reject(new Error('the log was read although everything is cached'));
 
 async function eventsOf(page: readonly Uint8Array[] | PageInLog): Promise<readonly Uint8Array[]> {
@@ -75,9 +77,9 @@ describe('history store', () => {
     const store = new HistoryStore(1_000, neverRead);
     const change = { runId: 'run', events: [], facts: [] };
     store.append('run', 1, [event(1), event(2)], 0);
-    store.committed(historyRecord({ runs: [change] }), 1);
+    store.committed(historyRecord({ runs: [change] }), at(1));
     expect(ids(await eventsOf(store.page('run', 1, 2, noLimits)))).toEqual([1, 2]);
-    store.committed(historyRecord({ runs: [{ ...change, facts: [{ afterEvents: 0, fact: { kind: 'runForgotten' } }] }] }), 2);
+    store.committed(historyRecord({ runs: [{ ...change, facts: [{ afterEvents: 0, fact: { kind: 'runForgotten' } }] }] }), at(2));
     expect(store.cacheBytes).toBe(0);
     expect(await eventsOf(store.page('run', 1, 2, noLimits))).toEqual([]);
   });

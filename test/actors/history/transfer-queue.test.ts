@@ -63,7 +63,7 @@ class Bench {
         return 0;
       },
     };
-    this.tenure = new Tenure({ submit: () => undefined, nowMs: () => 0 }, this.clock);
+    this.tenure = new Tenure({ submit: () => undefined, nowMs: () => 0, fenced: () => {} }, this.clock);
     this.tenure.begin();
     this.queue = new TransferQueue({
       shard,
@@ -116,16 +116,16 @@ function activityTask(taskId: number): TransferTask {
 }
 
 describe('what was decided runs when its record is committed', () => {
-  const offset = 7;
+  const position = { epoch: 1, sequence: 7, offset: 7 };
 
   test('its own tasks, and nothing in replay: a takeover runs what is left', () => {
     const bench = new Bench();
     bench.full = false;
     bench.decided(1);
     bench.decided(2);
-    bench.queue.committed(historyRecord({ tasks: [activityTask(1)] }), offset, true);
+    bench.queue.committed(historyRecord({ tasks: [activityTask(1)] }), position, true);
     expect(bench.asks).toBe(0);
-    bench.queue.committed(historyRecord({ tasks: [activityTask(1)] }), offset, false);
+    bench.queue.committed(historyRecord({ tasks: [activityTask(1)] }), position, false);
     expect(bench.asks).toBe(1);
     bench.queue.runPending();
     expect(bench.pending).toBe(0);
@@ -157,9 +157,9 @@ describe('what was decided runs when its record is committed', () => {
     bench.full = false;
     for (const taskId of [1, 2, 3, 4]) bench.decided(taskId);
     const takenBack = { runId: 'run', events: [], facts: [{ afterEvents: 0, fact: { kind: 'runTakenBack' } as const }] };
-    bench.queue.committed(historyRecord({ runs: [{ ...takenBack, runId: 'another' }] }), offset, false);
+    bench.queue.committed(historyRecord({ runs: [{ ...takenBack, runId: 'another' }] }), position, false);
     expect(bench.pending).toBe(4);
-    bench.queue.committed(historyRecord({ runs: [takenBack], tasks: [activityTask(3)] }), offset, false);
+    bench.queue.committed(historyRecord({ runs: [takenBack], tasks: [activityTask(3)] }), position, false);
     expect(bench.pending, 'the fourth is not committed').toBe(1);
   });
 });

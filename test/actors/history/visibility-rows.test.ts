@@ -30,6 +30,8 @@ const registered = {
 };
 const view = { namespaceById: (id: string) => (id === namespaceId ? registered : undefined) };
 
+const start = { epoch: 1, sequence: 1, offset: 0 };
+
 class ListedShard extends ShardUnderTest {
   readonly rows = new VisibilityRows({ shard: 3, core: this.core, registry: { view }, wire: historyWire });
   /** Accepted, not committed. */
@@ -48,7 +50,7 @@ class ListedShard extends ShardUnderTest {
   /** undefined: there is nothing to commit. */
   commitNext(): HistoryRecord | undefined {
     const record = this.ahead.shift();
-    if (record !== undefined) this.rows.committed(record, 0, false);
+    if (record !== undefined) this.rows.committed(record, start, false);
     return record;
   }
 
@@ -255,7 +257,7 @@ test('what is given away is what the committed history tells: batch after batch,
         const { value, schema } = historyCodec.encode(record);
         const decoded = historyCodec.decode(value, schema);
         core.evolve(decoded);
-        rows.committed(decoded, 0, true);
+        rows.committed(decoded, start, true);
       }
       rebuilt.write(rows.take({ rowsMax: Infinity, bytesMax: Infinity }));
       expect(rebuilt.readable()).toEqual(oracle.rows());

@@ -9,7 +9,7 @@ type Next = PartitionState | '-';
 const table: Record<PartitionState, Record<PartitionEvent, Next>> = {
   unassigned: { assign: 'restoring', restored: '-', replayed: '-', claimed: '-', doubt: '-', refold: '-', drain: '-', drained: '-', lost: '-', fail: '-', close: 'released' },
   restoring: { assign: '-', restored: 'replaying', replayed: '-', claimed: '-', doubt: '-', refold: '-', drain: '-', drained: '-', lost: 'unassigned', fail: 'failed', close: 'released' },
-  replaying: { assign: '-', restored: '-', replayed: 'claiming', claimed: '-', doubt: '-', refold: '-', drain: '-', drained: '-', lost: 'unassigned', fail: 'failed', close: 'released' },
+  replaying: { assign: '-', restored: '-', replayed: 'claiming', claimed: '-', doubt: '-', refold: 'restoring', drain: '-', drained: '-', lost: 'unassigned', fail: 'failed', close: 'released' },
   claiming: { assign: '-', restored: '-', replayed: '-', claimed: 'active', doubt: '-', refold: 'restoring', drain: '-', drained: '-', lost: 'unassigned', fail: 'failed', close: 'released' },
   active: { assign: '-', restored: '-', replayed: '-', claimed: '-', doubt: 'claiming', refold: '-', drain: 'draining', drained: '-', lost: 'unassigned', fail: 'failed', close: 'released' },
   draining: { assign: '-', restored: '-', replayed: '-', claimed: '-', doubt: '-', refold: '-', drain: '-', drained: 'released', lost: 'unassigned', fail: 'failed', close: 'released' },

@@ -5,7 +5,7 @@ import { CommitWindow, RECORD_BYTES_MAX } from '../../../src/actors/partition/co
 import { ReadBarrier } from '../../../src/actors/ownership/read-barrier.ts';
 import { sealedBytes } from '../../../src/topics/limits.ts';
 import type { CommitSubscriber, EncodedRecord, EffectSink } from '../../../src/actors/partition/partition-core.ts';
-import { APPEND_BYTES_MAX, type LogRecord } from '../../../src/actors/log.ts';
+import { APPEND_BYTES_MAX, type LogRecord, type RecordPosition } from '../../../src/actors/log.ts';
 
 type Left = string;
 
@@ -27,8 +27,8 @@ class Bench implements EffectSink<string, string>, CommitSubscriber<number> {
     this.left.push(effect);
   }
 
-  committed(record: number, offset: number): void {
-    this.left.push(`#${record}@${offset}`);
+  committed(record: number, { epoch, sequence, offset }: RecordPosition): void {
+    this.left.push(`#${record} ${epoch}.${sequence}@${offset}`);
   }
 
   commit(record: number, encoded: EncodedRecord = recordOf('', 10)): void {
@@ -54,11 +54,19 @@ describe('commit window', () => {
     expect(bench.release()).toEqual([]);
     expect(bench.window.seal(1, 1)).toHaveLength(2);
     expect(bench.release()).toEqual([]);
-    bench.window.committed(1, 40);
-    expect(bench.release()).toEqual(['#1@40', '1 ok', 'effect 1', '7 read', 'seen']);
-    bench.window.committed(1, 90);
-    expect(bench.release()).toEqual(['#2@90', '2 ok', 'effect 2']);
+    bench.window.committed(1, { epoch: 1, sequence: 1, offset: 40 });
+    expect(bench.release()).toEqual(['#1 1.1@40', '1 ok', 'effect 1', '7 read', 'seen']);
+    bench.window.committed(1, { epoch: 1, sequence: 2, offset: 90 });
+    expect(bench.release()).toEqual(['#2 1.2@90', '2 ok', 'effect 2']);
     expect(bench.window.empty).toBe(true);
+  });
+
+  test('each record of a batch is told with its own stamp and offset', () => {
+    const bench = new Bench(true);
+    for (const record of [1, 2, 3]) bench.commit(record);
+    bench.window.seal(4, 7);
+    bench.window.committed(3, { epoch: 4, sequence: 7, offset: 20 });
+    expect(bench.release().filter((left) => left.startsWith('#'))).toEqual(['#1 4.7@20', '#2 4.8@21', '#3 4.9@22']);
   });
 
   test('a read passes the barrier with a proof that was asked for after it, no other', () => {

@@ -1,0 +1,91 @@
+/**
+ * Where a takeover begins: at the last checkpoint that the database holds of a journal, or, where there is no database, at its start.
+ *
+ *     restore() ── raises the fence ──▶ position ──▶ the journal must reach from there ──▶ install() ──▶ fold from there
+ *         ▲                                                                                   │
+ *         └──────────────── after a rest: the database is away, or another has restored ──────┘
+ *
+ * A database that is away is waited for: nothing is served meanwhile, and nothing is lost by it. Whatever else it says fails the partition.
+ */
+import { errorText } from '../../kernel/error-text.ts';
+import { DatabaseError } from '../database.ts';
+import type { Restored } from '../database.ts';
+import type { Retries } from './retries.ts';
+
+/** The checkpoints of one journal. */
+export interface CheckpointSource {
+  /**
+   * Raises the fence, and tells where the last checkpoint ends: whoever restored before writes and reads nothing from then on. Rejects with
+   * DatabaseError.
+   */
+  restore(): Promise<Restored>;
+}
+
+export type RestorationOptions = {
+  /** Absent: there are no checkpoints, the journal is folded from its start. */
+  readonly checkpoints: CheckpointSource | undefined;
+  readonly retries: Retries;
+  readonly onReasonChanged: () => void;
+};
+
+export class Restoration {
+  readonly #options: RestorationOptions;
+  #reason = '';
+  #isFenced = false;
+
+  constructor(options: RestorationOptions) {
+    this.#options = options;
+  }
+
+  /** Why it goes on waiting for the database; '' when it does not. */
+  get reason(): string {
+    return this.#reason;
+  }
+
+  /** Another has restored since we did. */
+  get isFenced(): boolean {
+    return this.#isFenced;
+  }
+
+  fenced(): void {
+    this.#isFenced = true;
+  }
+
+  /** The journals of this owner have checkpoints. */
+  get usesCheckpoints(): boolean {
+    return this.#options.checkpoints !== undefined;
+  }
+
+  /** As often as it takes. 'over': the term of ownership is; throws what waiting cannot mend. */
+  async restore(): Promise<Restored | 'over' | undefined> {
+    const { checkpoints, retries } = this.#options;
+    if (checkpoints === undefined) return undefined;
+    const restored = await retries.persist(() =>
+      checkpoints.restore().catch((error: unknown) => {
+        this.failed(error);
+        throw error;
+      }),
+    );
+    if (restored === undefined) return 'over';
+    this.#isFenced = false;
+    return restored;
+  }
+
+  /** The rows of a checkpoint, or its position, could not be read. True: trying again may help. */
+  failed(error: unknown): boolean {
+    const mayPass = error instanceof DatabaseError && error.recoverable;
+    this.#tell(mayPass ? `its checkpoint cannot be read: ${errorText(error)}` : '');
+    return mayPass;
+  }
+
+  /** All that was needed of the database is there, or nobody waits for it any more. */
+  over(): void {
+    this.#tell('');
+  }
+
+  #tell(reason: string): void {
+    if (reason === this.#reason) return;
+    this.#reason = reason;
+    this.#options.onReasonChanged();
+  }
+}
