@@ -124,9 +124,17 @@ export class LocalPostgres {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** The lines of pg_hba.conf: who has to show a password. */
-  async rewriteAccess(lines: string): Promise<void> {
-    await writeFile(join(this.#data, 'pg_hba.conf'), lines);
+  /** What its backends have used so far, those that are gone left out: time that others take from us does not count. */
+  cpuMs(): number {
+    const spentNs = backendsOf(this.#child?.pid).map((pid) => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]));
+    return spentNs.reduce((sum, ns) => sum + ns, 0) / 1e6;
+  }
+
+  /** A file among its data, which only the server reads: `pg_hba.conf` says who has to show a password, `server.key` is for TLS. */
+  async addFile(name: string, text: string): Promise<void> {
+    const path = join(this.#data, name);
+    await writeFile(path, text, { mode: 0o600 });
+    if (this.#user !== undefined) await chown(path, this.#user.uid, this.#user.gid);
     await this.run('SELECT pg_reload_conf()');
   }
 

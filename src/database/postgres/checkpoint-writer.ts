@@ -171,7 +171,7 @@ WHERE kind = $1 AND partition = $2::integer AND fence = $3::bigint
     })),
     retiredVisibility: {
       text: `DELETE FROM ${at}.visibility v USING unnest($1::uuid[], $2::uuid[]) AS r(namespace_id, run_id)
-WHERE v.namespace_id = r.namespace_id AND v.run_id = r.run_id`,
+WHERE v.run_id = r.run_id AND (v.namespace_id = r.namespace_id) IS TRUE`,
     },
     retiredPointers: {
       text: `DELETE FROM ${at}.executions e

@@ -10,7 +10,8 @@ import { Socket } from 'node:net';
 import { checkServerIdentity, type ConnectionOptions, type PeerCertificate } from 'node:tls';
 import { DatabaseError } from '../../actors/database.ts';
 import { driver, type ClientConfig, type Query } from './driver.ts';
-import { leavesConnection, nameOf, postgresFailure } from './postgres-failure.ts';
+import { leavesConnection, postgresFailure } from './postgres-failure.ts';
+import { nameOf } from './postgres-name.ts';
 import type { PostgresOptions } from '../../config/postgres-options.ts';
 
 /** The server is to be the first to end a statement: that leaves the connection. */
@@ -45,6 +46,7 @@ export class Connections {
   readonly #options: PostgresOptions;
   readonly #config: ClientConfig;
   readonly #max: number;
+  readonly #before: () => Promise<void>;
   readonly #open = new Set<Connection>();
   /** The one that was used last is taken first: in quiet times few are used, and those are warm. */
   readonly #idle: Connection[] = [];
@@ -53,8 +55,9 @@ export class Connections {
   #closed: Promise<void> | undefined;
   #allGivenBack: () => void = () => {};
 
-  /** `settings`: of each session, `name=value`. */
-  constructor(options: PostgresOptions, max: number, settings: readonly string[]) {
+  /** `settings`: of each session, `name=value`. `before`: each use. */
+  constructor(options: PostgresOptions, max: number, settings: readonly string[], before: () => Promise<void> = async () => {}) {
+    this.#before = before;
     this.#options = options;
     this.#config = clientConfig(options, settings);
     this.#max = max;
@@ -66,6 +69,7 @@ export class Connections {
     this.#uses += 1;
     let connection: Connection | undefined;
     try {
+      await this.#before();
       connection = await this.#take();
       return await work(connection);
     } catch (error) {

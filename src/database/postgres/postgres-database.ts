@@ -8,7 +8,7 @@ import { DatabaseError } from '../../actors/database.ts';
 import { CheckpointWriter } from './checkpoint-writer.ts';
 import { Connections } from './connections.ts';
 import { migrate } from './migrate.ts';
-import { nameOf } from './postgres-failure.ts';
+import { nameOf } from './postgres-name.ts';
 import { Reads } from './reads.ts';
 import { quoted, schemaName } from './schema-name.ts';
 import { VisibilityReads } from './visibility-reads.ts';
@@ -43,33 +43,47 @@ const byKey = ['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=of
 
 export class PostgresDatabase implements Database {
   readonly name: string;
+  readonly #options: PostgresOptions;
   readonly #state: Connections;
   readonly #lists: Connections;
   readonly #schema: string;
   readonly #reads: Reads;
   readonly #writer: CheckpointWriter;
   readonly #visibility: VisibilityReads;
+  /** While the tables are looked at. */
+  #migrating: { readonly connections: Connections; readonly done: Promise<void> } | undefined;
+  #isReady = false;
 
-  /** With its tables there, and of the age that this program knows. Rejects with DatabaseError alone. */
-  static async open(options: PostgresOptions, logger: Logger): Promise<PostgresDatabase> {
-    const database = new PostgresDatabase(options, logger);
-    try {
-      await migrate(database.#state, { name: database.name, schema: database.#schema, migrate: options.migrate });
-      return database;
-    } catch (error) {
-      await database.close();
-      throw error;
-    }
-  }
-
-  private constructor(options: PostgresOptions, logger: Logger) {
+  constructor(options: PostgresOptions, logger: Logger) {
     this.name = nameOf(options);
+    this.#options = options;
     this.#schema = schemaName(options.topicPrefix);
-    this.#state = new Connections(options, Math.max(1, options.connectionsMax), [...durable, ...byKey]);
-    this.#lists = new Connections(options, visibilityConnectionsMax, durable);
+    const before = async (): Promise<void> => (this.#isReady ? undefined : await this.prepare());
+    this.#state = new Connections(options, Math.max(1, options.connectionsMax), [...durable, ...byKey], before);
+    this.#lists = new Connections(options, visibilityConnectionsMax, durable, before);
     this.#reads = new Reads(this.#state, this.#schema);
     this.#writer = new CheckpointWriter(this.#state, this.#schema, logger);
     this.#visibility = new VisibilityReads(this.#lists, this.#schema);
+  }
+
+  /** The tables are there, and of the age that this program knows. Every call sees to it first, until it has been so once. */
+  async prepare(): Promise<void> {
+    this.#migrating ??= this.#migrate();
+    await this.#migrating.done;
+  }
+
+  #migrate(): { readonly connections: Connections; readonly done: Promise<void> } {
+    const connections = new Connections(this.#options, 1, durable);
+    const done = (async () => {
+      try {
+        await migrate(connections, { name: this.name, schema: this.#schema, migrate: this.#options.migrate });
+        this.#isReady = true;
+      } finally {
+        this.#migrating = undefined;
+        await connections.close();
+      }
+    })();
+    return { connections, done };
   }
 
   async bind(clusterId: string): Promise<string> {
@@ -140,6 +154,6 @@ export class PostgresDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#state.close(), this.#lists.close()]);
+    await Promise.all([this.#state.close(), this.#lists.close(), this.#migrating?.connections.close()]);
   }
 }

@@ -1,12 +1,8 @@
 /** What PostgreSQL, or the way to it, said: as the port's error, with what was found and what to do. */
 import { DatabaseError } from '../../actors/database.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
+import { nameOf } from './postgres-name.ts';
 import type { PostgresOptions } from '../../config/postgres-options.ts';
-
-/** Whom the words are about: `postgres db.example:5432/perdure`. */
-export function nameOf({ host, port, database }: PostgresOptions): string {
-  return `postgres ${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
-}
 
 /** SQLSTATE of what the server itself said; undefined: the connection broke, or never was. */
 function sqlState(error: unknown): string | undefined {

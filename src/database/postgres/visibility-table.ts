@@ -85,8 +85,9 @@ export function visibilityTable(at: string): readonly string[] {
   ${attributeDefinitions.map(({ name, type }) => `${name} ${type}${type.startsWith('text') ? ' COLLATE "C"' : ''}`).join(',\n  ')},
   memo bytea,
   search_attributes bytea,
-  PRIMARY KEY (namespace_id, run_id)
-) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.2)`,
+  PRIMARY KEY (run_id, namespace_id)
+) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.2,
+  autovacuum_analyze_scale_factor = 0.02)`,
     indexed('sort', ''),
     indexed('workflow_id', 'workflow_id, '),
     indexed('workflow_type', 'workflow_type, '),

@@ -168,7 +168,7 @@ function upsertText(parts: StatementParts, columns: readonly string[], values: r
   return `INSERT INTO ${parts.schema}.visibility AS v (sort_ms, ${columns.join(', ')})
 SELECT coalesce(r.close_ms, $1::bigint), ${values.join(', ')}
 FROM ${rows}
-ON CONFLICT (namespace_id, run_id) DO UPDATE SET sort_ms = excluded.sort_ms, ${[...changed, ...emptied].join(', ')}
+ON CONFLICT (run_id, namespace_id) DO UPDATE SET sort_ms = excluded.sort_ms, ${[...changed, ...emptied].join(', ')}
 WHERE v.version <= excluded.version`;
 }
 

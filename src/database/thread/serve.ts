@@ -5,7 +5,7 @@ import { assert } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { pack } from './pack.ts';
 import type { Database } from '../../actors/database.ts';
-import type { Arguments, Method, ThreadAnswer, ThreadRequest } from './messages.ts';
+import type { Arguments, Method, Said, ThreadAnswer, ThreadRequest } from './messages.ts';
 
 /** Total over the port: a method that it gains does not compile before it stands here and in `thread-database.ts`. */
 const calls: { readonly [M in Method]: (database: Database, args: Arguments<M>) => ReturnType<Database[M]> } = {
@@ -48,4 +48,10 @@ async function answered(id: number, call: () => ReturnType<Database[Method]>): P
     const code = error instanceof DatabaseError ? error.code : 'data';
     return { kind: 'failed', id, failure: { code, message: error instanceof DatabaseError ? error.message : errorText(error) } };
   }
+}
+
+/** To whoever started the thread, for its log. */
+export function say(said: Said): void {
+  const line: ThreadAnswer = { kind: 'said', said };
+  parentPort?.postMessage(line);
 }

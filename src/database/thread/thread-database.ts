@@ -12,7 +12,7 @@ import { DatabaseError } from '../../actors/database.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { pack } from './pack.ts';
 import type { Database } from '../../actors/database.ts';
-import type { Answer, Arguments, Method, ThreadAnswer, ThreadRequest } from './messages.ts';
+import type { Answer, Arguments, Method, Said, ThreadAnswer, ThreadRequest } from './messages.ts';
 
 export type ThreadDatabaseOptions = {
   /** For people: `sqlite x.db-state`. */
@@ -21,6 +21,8 @@ export type ThreadDatabaseOptions = {
   readonly worker: URL;
   /** Plain data: the thread's `workerData`. */
   readonly workerData: unknown;
+  /** What the thread says for the log. */
+  readonly heard?: (said: Said) => void;
   /** Before a thread starts in the place of one that died; doubled each time until one answers, up to 32 times as long. Default 250. */
   readonly restartPauseMs?: number;
 };
@@ -126,6 +128,10 @@ class Channel {
   }
 
   #answered(thread: Thread, answer: ThreadAnswer): void {
+    if (answer.kind === 'said') {
+      this.#options.heard?.(answer.said);
+      return;
+    }
     thread.hasAnswered = true;
     this.#failedStarts = 0;
     const call = thread.open.get(answer.id);

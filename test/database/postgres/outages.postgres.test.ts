@@ -1,11 +1,10 @@
 /** What becomes of a write, a load and a start when PostgreSQL dies, stops, freezes, or is lost on the way: every wait ends, and with words. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
+import type { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
 import { FaultyProxy } from '../../kafka/proxy.ts';
 import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
-import { silentLogger } from '../../../src/observability/logger.ts';
-import { failureOf, historyCheckpoint, namespaceId, runRow } from './support.ts';
+import { failureOf, historyCheckpoint, namespaceId, openedPostgres, runRow } from './support.ts';
 import type { PostgresOptions } from '../../../src/config/postgres-options.ts';
 import type { LocalPostgres } from '../../postgres/local-postgres.ts';
 
@@ -25,7 +24,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
   afterAll(() => server?.stop());
 
   const open = async (options: PostgresOptions): Promise<PostgresDatabase> => {
-    const database = await PostgresDatabase.open(options, silentLogger);
+    const database = await openedPostgres(options);
     opened.push(database);
     return database;
   };
@@ -77,7 +76,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
       database.load(journal, [{ kind: 'current', namespaceId, workflowId: 'w' }]),
       database.write(journal, fence, historyCheckpoint(1, { runs: [runRow()] })),
       database.list({ namespaceId, condition: undefined, after: undefined, max: 1 }),
-      PostgresDatabase.open(options, silentLogger),
+      openedPostgres(options),
     ];
     for (const failure of await Promise.all(calls.map(failureOf))) {
       expect(failure.code).toBe('unavailable');

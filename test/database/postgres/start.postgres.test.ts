@@ -1,11 +1,10 @@
 /** What a start finds: no tables, older and newer ones, somebody else's, too few rights. Each refusal says what to do. */
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { migrationStatements } from '../../../src/database/postgres/migrate.ts';
-import { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
 import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
-import { silentLogger } from '../../../src/observability/logger.ts';
-import { failureOf, historyCheckpoint, namespaceId, runRow } from './support.ts';
+import { failureOf, historyCheckpoint, openedPostgres } from './support.ts';
 import type { PostgresOptions } from '../../../src/config/postgres-options.ts';
 import type { LocalPostgres } from '../../postgres/local-postgres.ts';
 
@@ -20,7 +19,7 @@ describe.skipIf('missing' in inject('postgres'))('a start on PostgreSQL', () => 
   afterAll(() => server?.stop());
 
   const opens = async (options: PostgresOptions): Promise<void> => {
-    const database = await PostgresDatabase.open(options, silentLogger);
+    const database = await openedPostgres(options);
     await database.close();
   };
   const refusal = (more: Partial<PostgresOptions>) => failureOf(opens(postgresOptions(server, more)));
@@ -34,7 +33,7 @@ describe.skipIf('missing' in inject('postgres'))('a start on PostgreSQL', () => 
   test('prefixes share a database: each has tables of its own, also those that are no plain names', async () => {
     const prefixes = ['a.b-c_D', 'x'.repeat(200), `${'x'.repeat(199)}y`, 'pg_like', `quote"d`];
     for (const topicPrefix of prefixes) {
-      const database = await PostgresDatabase.open(postgresOptions(server, { topicPrefix }), silentLogger);
+      const database = await openedPostgres(postgresOptions(server, { topicPrefix }));
       expect(await database.bind(`cluster of ${topicPrefix}`)).toBe(`cluster of ${topicPrefix}`);
       await database.close();
     }
@@ -93,7 +92,7 @@ describe.skipIf('missing' in inject('postgres'))('a start on PostgreSQL', () => 
     expect((await refusal({ user: 'nobody-here' })).message).toContain('user nobody-here');
     await server.run(`CREATE ROLE secret LOGIN PASSWORD 'right'`);
     const rules = `host all secret 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n`;
-    await server.rewriteAccess(rules);
+    await server.addFile('pg_hba.conf', rules);
     const wrong = await refusal({ user: 'secret', password: 'wrong' });
     expect(wrong.code).toBe('misconfigured');
     expect(wrong.message).toContain('refuses the password of user secret');
@@ -116,14 +115,35 @@ describe.skipIf('missing' in inject('postgres'))('a start on PostgreSQL', () => 
     expect(refused.message).toContain('offers no TLS');
   });
 
+  test('TLS: a certificate that is trusted, one that is not, and one of another name', async () => {
+    const pem = (name: string): string => readFileSync(new URL(`../../config/fixtures/${name}`, import.meta.url), 'utf8');
+    await server.addFile('server.key', pem('client-key.pem'));
+    await server.addFile('server.crt', pem('client.pem'));
+    await server.run('ALTER SYSTEM SET ssl = on');
+    await server.run('SELECT pg_reload_conf()');
+    const tls = { ca: pem('client.pem'), cert: undefined, key: undefined, serverName: undefined, verifyServer: true };
+    const options = postgresOptions(server, { tls: { ...tls, verifyServer: false } });
+    const database = await openedPostgres(options);
+    await database.restore(journal);
+    expect(
+      await server.run(`SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'perdure'`),
+    ).toEqual([{ ssl: true }]);
+    await database.close();
+    for (const wrong of [tls, { ...tls, ca: undefined }, { ...tls, serverName: 'db.example' }]) {
+      const refused = await refusal({ tls: wrong });
+      expect(refused.code).toBe('misconfigured');
+      expect(refused.message).toMatch(/shows a certificate that is not trusted: .*perdure.postgres.tls/);
+    }
+  });
+
   test('a server that takes no writes says so, and is tried again later', async () => {
     const options = postgresOptions(server);
-    const database = await PostgresDatabase.open(options, silentLogger);
+    const database = await openedPostgres(options);
     const { fence } = await database.restore(journal);
     await database.close();
     await server.run('ALTER ROLE perdure SET default_transaction_read_only = on');
     try {
-      const standby = await PostgresDatabase.open(options, silentLogger);
+      const standby = await openedPostgres(options);
       const refused = await failureOf(standby.restore(journal));
       expect(refused).toMatchObject({ code: 'unavailable' });
       expect(refused.message).toContain('takes no writes');
@@ -132,22 +152,5 @@ describe.skipIf('missing' in inject('postgres'))('a start on PostgreSQL', () => 
     } finally {
       await server.run('START TRANSACTION READ WRITE; ALTER ROLE perdure RESET default_transaction_read_only; COMMIT');
     }
-  });
-
-  test('keys are looked up, not read through, before anybody has run ANALYZE', async () => {
-    const options = postgresOptions(server);
-    const database = await PostgresDatabase.open(options, silentLogger);
-    const { fence } = await database.restore(journal);
-    const runs = Array.from({ length: 20_000 }, () => runRow());
-    await database.write(journal, fence, historyCheckpoint(1, { runs, currentRuns: runs }));
-    await server.run(`SELECT pg_stat_reset()`);
-    const keys = runs.slice(0, 50).map(({ workflowId }) => ({ kind: 'current', namespaceId, workflowId }) as const);
-    const loaded = await database.load(journal, keys);
-    expect(loaded.rows.every(({ run }) => run !== undefined)).toBe(true);
-    await database.close();
-    const [stats] = await server.run(
-      `SELECT sum(seq_scan)::int AS scans FROM pg_stat_user_tables WHERE schemaname = '${options.topicPrefix}' AND relname IN ('runs', 'executions')`,
-    );
-    expect(stats).toEqual({ scans: 0 });
   });
 });

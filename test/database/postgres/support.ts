@@ -1,7 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseError, type Checkpoint, type HistoryDelta, type RunRow } from '../../../src/actors/database.ts';
+import { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
 import { silentLogger, type LogFields, type Logger } from '../../../src/observability/logger.ts';
+import type { PostgresOptions } from '../../../src/config/postgres-options.ts';
 import type { VisibilityRow } from '../../../src/visibility/row.ts';
+
+/** With its tables there, or the reason why not. */
+export async function openedPostgres(options: PostgresOptions, logger = silentLogger): Promise<PostgresDatabase> {
+  const database = new PostgresDatabase(options, logger);
+  try {
+    await database.prepare();
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
 
 export function capturingLogger(): {
   readonly logger: Logger;

@@ -1,12 +1,12 @@
 /** What PostgreSQL alone refuses of a visibility row, and columns for everything that a filter can name. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
+import type { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
 import { attributeKinds } from '../../../src/database/postgres/visibility-table.ts';
 import { searchAttributeSlots } from '../../../src/kernel/search-attribute-slots.ts';
 import { columnKinds, predefinedColumns } from '../../../src/visibility/columns.ts';
 import { postgresOptions } from '../../postgres/postgres.ts';
-import { capturingLogger, historyCheckpoint, namespaceId, runRow, visibilityRow } from './support.ts';
+import { capturingLogger, historyCheckpoint, namespaceId, openedPostgres, runRow, visibilityRow } from './support.ts';
 import type { Condition } from '../../../src/visibility/condition.ts';
 
 const server = inject('postgres');
@@ -21,7 +21,7 @@ describe.skipIf('missing' in server)('visibility rows on PostgreSQL', () => {
 
   beforeAll(async () => {
     if ('missing' in server) throw new Error(server.missing);
-    database = await PostgresDatabase.open(postgresOptions(server), log.logger);
+    database = await openedPostgres(postgresOptions(server), log.logger);
   });
   afterAll(() => database?.close());
 

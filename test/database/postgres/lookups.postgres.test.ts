@@ -1,0 +1,76 @@
+/** Rows are found by their keys, whatever PostgreSQL believed of the tables when they were small. */
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
+import { historyCheckpoint, openedPostgres, runRow, visibilityRow } from './support.ts';
+import type { HistoryDelta, RunRow } from '../../../src/actors/database.ts';
+import type { LocalPostgres } from '../../postgres/local-postgres.ts';
+
+const journal = { kind: 'history', partition: 0 } as const;
+const matching = { kind: 'matching', partition: 0 } as const;
+
+describe.skipIf('missing' in inject('postgres'))('lookups on PostgreSQL', () => {
+  let server: LocalPostgres;
+
+  beforeAll(async () => {
+    // Nobody looks at the tables but we, when we say so.
+    server = await startPostgres({ autovacuum: 'off' });
+  });
+  afterAll(() => server?.stop());
+
+  test.each(['never', 'while they were small'])(
+    'after growing, ANALYZE run %s: as many entries are read as there are keys, not their square',
+    async (analyzed) => {
+      const options = postgresOptions(server, { connectionsMax: 1 });
+      const database = await openedPostgres(options);
+      const { fence } = await database.restore(journal);
+      const { fence: matchingFence } = await database.restore(matching);
+      let offset = 0;
+      const write = async (delta: Partial<HistoryDelta>): Promise<void> => {
+        expect(await database.write(journal, fence, historyCheckpoint(++offset, delta))).toEqual({ kind: 'written' });
+      };
+      const comeAndGo = async (count: number): Promise<void> => {
+        const runs = Array.from({ length: count }, () => runRow({ forgetMs: 1 }));
+        const taskIds = runs.map((_, index) => index);
+        const tasks = taskIds.map((taskId) => ({ taskId, task: new Uint8Array(20), aside: taskId % 2 === 0, fireTimeMs: taskId }));
+        await write({ ...everything(runs), transferTasks: tasks, timers: tasks });
+        const position = historyCheckpoint(++offset, {}).position;
+        const delta = { tasks: tasks.map(({ taskId, task }) => ({ taskId, task, queue: 'q' })), goneTasks: [] };
+        await database.write(matching, matchingFence, { kind: 'matching', position, delta });
+        for (const kind of ['current', 'run'] as const) {
+          const loaded = await database.load(
+            journal,
+            runs.slice(0, 200).map((run) => ({ kind, ...run })),
+          );
+          expect(loaded.rows.every(({ run }) => run !== undefined)).toBe(true);
+        }
+        await write({ retiredRuns: runs, goneTransferTasks: taskIds, goneTimers: taskIds });
+        await database.write(matching, matchingFence, { kind: 'matching', position, delta: { tasks: [], goneTasks: taskIds } });
+      };
+
+      for (let n = 0; n < 8; n++) await comeAndGo(2);
+      if (analyzed !== 'never') await server.run('ANALYZE');
+      for (let n = 0; n < 8; n++) await comeAndGo(2);
+      const rows = 3_000;
+      await comeAndGo(rows);
+      await database.close();
+
+      const [read] = await server.run(`SELECT
+        (SELECT sum(seq_tup_read)::float8 FROM pg_stat_user_tables WHERE schemaname = '${options.topicPrefix}') AS through,
+        (SELECT max(idx_tup_read)::float8 FROM pg_stat_user_indexes WHERE schemaname = '${options.topicPrefix}') AS entries,
+        (SELECT max(idx_blks_hit)::float8 FROM pg_statio_user_indexes WHERE schemaname = '${options.topicPrefix}') AS pages`);
+      expect(Number(read?.['entries'])).toBeGreaterThan(rows);
+      for (const what of ['through', 'entries', 'pages']) expect([what, Number(read?.[what]) < rows * 20]).toEqual([what, true]);
+    },
+  );
+});
+
+/** A row in every table that is known by a run. */
+function everything(runs: readonly RunRow[]): Partial<HistoryDelta> {
+  return {
+    runs,
+    currentRuns: runs,
+    childStarts: runs.map(({ runId }) => ({ parentRunId: runId, initiatedEventId: 5, runId })),
+    history: runs.map(({ runId }) => ({ runId, branch: 0, firstEventId: 1, lastEventId: 3, events: new Uint8Array(20) })),
+    visibility: runs.map(({ runId, workflowId }) => visibilityRow({ runId, workflowId })),
+  };
+}
