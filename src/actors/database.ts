@@ -167,8 +167,10 @@ export interface Database {
    * written.
    */
   write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome>;
-  /** Visibility rows alone, between two checkpoints, by the holder of the fence. `fenced`: nothing was written. */
-  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced'>;
+  /**
+   * Visibility rows alone, between two checkpoints, by the holder of the fence; rows of retired runs go, last. `fenced`: nothing was written.
+   */
+  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'>;
   load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>>;
   /** By task id, from behind `afterTaskId`; none that is aside. */
   transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TaskRow[]>>;

@@ -41,7 +41,7 @@ describe('faults of the database in memory', () => {
     expect((await sound.transferTasks(journal, 0, 9)).rows.length).toBe(rows);
     expect((await sound.position(journal)).position?.nextOffset).toBe(rows === 0 ? undefined : 1);
     const namespaceId = uuid();
-    await expect(database.flush(journal, fence, [visibilityRow({ namespaceId })])).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(database.flush(journal, fence, [visibilityRow({ namespaceId })], [])).rejects.toMatchObject({ code: 'unavailable' });
     expect((await sound.list({ namespaceId, condition: undefined, after: undefined, max: 9 })).rows.length).toBe(rows);
   });
 

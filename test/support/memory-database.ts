@@ -124,12 +124,13 @@ export class MemoryDatabase implements Database {
     return fault === 'answer lost' ? { kind: 'unknown', reason: 'the connection was lost behind the commit' } : { kind: 'written' };
   }
 
-  async flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced'> {
+  async flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'> {
     const given = copied(rows);
     const fault = await this.#writing(journal, 'flush');
     if (fault === 'commit lost') throw new DatabaseError('unavailable', 'the connection was lost before the commit');
     if (this.#tables.journal(journal).fence !== fence || fence === 0) return 'fenced';
     this.#show(given);
+    for (const run of retired) this.#tables.visibility.delete(visibilityKey(run));
     // Writing them again changes nothing: so a flush has no third outcome.
     if (fault === 'answer lost') throw new DatabaseError('unavailable', 'the connection was lost behind the commit');
     return 'flushed';

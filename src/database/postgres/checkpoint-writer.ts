@@ -61,14 +61,16 @@ export class CheckpointWriter {
     });
   }
 
-  async flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced'> {
+  async flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'> {
     const encoded = this.#visibility.encode(rows);
+    const retirement = chunksOf(retired).map((chunk) => this.#retiredVisibility(chunk));
     return await this.#connections.use(
       async (session) =>
         await inTransaction(session, async () => {
           const { count } = await session.query(this.#statements.holdFence, [journal.kind, journal.partition, fence]);
           if (count === 0) return 'fenced';
           await this.#visibility.write(session, encoded);
+          for (const { statement, values } of retirement) await session.query(statement, values);
           return 'flushed';
         }),
     );
@@ -113,10 +115,15 @@ export class CheckpointWriter {
       const pointers = [partition, pack.bytes(), namespaceIds, arrayOf(starts), arrayOf(lengths), runIds];
       return [
         ...this.#statements.retiredByRun.map((statement) => ({ statement, values: [partition, runIds] })),
-        { statement: this.#statements.retiredVisibility, values: [namespaceIds, runIds] },
+        this.#retiredVisibility(chunk),
         { statement: this.#statements.retiredPointers, values: pointers },
       ];
     });
+  }
+
+  #retiredVisibility(runs: readonly RunId[]): Step {
+    const namespaceIds = arrayOf(runs.map(({ namespaceId }) => uuidOf(namespaceId)));
+    return { statement: this.#statements.retiredVisibility, values: [namespaceIds, arrayOf(runs.map(({ runId }) => uuidOf(runId)))] };
   }
 }
 

@@ -109,8 +109,8 @@ export class PostgresDatabase implements Database {
     return this.#writer.write(journal, fence, checkpoint);
   }
 
-  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced'> {
-    return this.#writer.flush(journal, fence, rows);
+  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'> {
+    return this.#writer.flush(journal, fence, rows, retired);
   }
 
   load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>> {

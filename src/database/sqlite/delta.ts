@@ -65,7 +65,7 @@ export function* writeHistoryDelta(connection: Connection, partition: number, de
     if (chunk.isFull(events.length)) yield;
   }
   yield* writeTasks(connection, partition, delta, chunk);
-  yield* writeVisibilityRows(connection, delta.visibility, chunk);
+  yield* writeVisibilityRows(connection, delta.visibility, [], chunk);
   // Last, so that a run that is retired is gone, whatever else the delta says of it.
   for (const run of delta.retiredRuns) {
     retire(connection, partition, run);
@@ -73,9 +73,18 @@ export function* writeHistoryDelta(connection: Connection, partition: number, de
   }
 }
 
-export function* writeVisibilityRows(connection: Connection, rows: readonly VisibilityRow[], chunk = new Chunk()): Generator<void, void> {
+export function* writeVisibilityRows(
+  connection: Connection,
+  rows: readonly VisibilityRow[],
+  retired: readonly RunId[],
+  chunk = new Chunk(),
+): Generator<void, void> {
   for (const row of rows) {
     writeVisibility(connection, row);
+    if (chunk.isFull(0, visibilityWeight)) yield;
+  }
+  for (const { namespaceId, runId } of retired) {
+    removeVisibility(connection, namespaceId, runId);
     if (chunk.isFull(0, visibilityWeight)) yield;
   }
 }

@@ -25,6 +25,7 @@ import type {
   JournalId,
   Loaded,
   LoadKey,
+  RunId,
   TimerWindow,
   WriteOutcome,
 } from '../../actors/database.ts';
@@ -76,10 +77,10 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced'> {
+  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'> {
     return this.#transaction(async (connection) => {
       if (fence === 0 || fenceOf(connection, journal) !== fence) return 'fenced';
-      for (const _ of writeVisibilityRows(connection, rows)) await othersTurn(connection);
+      for (const _ of writeVisibilityRows(connection, rows, retired)) await othersTurn(connection);
       return 'flushed';
     });
   }

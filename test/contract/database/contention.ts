@@ -82,7 +82,7 @@ async function contend(under: DatabaseUnderTest, order: readonly number[]): Prom
       }
       case 'flush': {
         const row = visibilityRow({ namespaceId, workflowId: `at ${at}` });
-        const outcome = await database.flush(journal, contender.fence, [row]);
+        const outcome = await database.flush(journal, contender.fence, [row], []);
         expect(outcome, order.join('')).toBe(mayWrite ? 'flushed' : 'fenced');
         if (mayWrite) listed.push(row.workflowId);
         break;

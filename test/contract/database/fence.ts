@@ -12,7 +12,7 @@ export function describeFence(use: () => DatabaseUnderTest): void {
       for (const fence of [0, 1, -1]) {
         const checkpoint = { position: positionAt(1), kind: 'history', delta: emptyDelta } as const;
         expect(await database.write(journal, fence, checkpoint)).toEqual({ kind: 'fenced' });
-        expect(await database.flush(journal, fence, [row])).toBe('fenced');
+        expect(await database.flush(journal, fence, [row], [])).toBe('fenced');
       }
       expect(await database.load(journal, [])).toEqual({ fence: 0, rows: [] });
       expect(await database.position(journal)).toEqual({ fence: 0, position: undefined });
@@ -55,7 +55,7 @@ export function describeFence(use: () => DatabaseUnderTest): void {
           visibility: [visibilityRow({ namespaceId: old.namespaceId })],
         }),
       ).toEqual({ kind: 'fenced' });
-      expect(await old.database.flush(old.journal, old.fence, [visibilityRow({ namespaceId: old.namespaceId })])).toBe('fenced');
+      expect(await old.database.flush(old.journal, old.fence, [visibilityRow({ namespaceId: old.namespaceId })], [])).toBe('fenced');
       expect(comparable(await old.everything([run.runId]))).toEqual(before);
       await successor.written({ goneTransferTasks: [1] });
       expect((await old.database.transferTasks(old.journal, 0, 10)).rows.map(({ taskId }) => taskId)).toEqual([2]);

@@ -165,7 +165,7 @@ export function describeHostileValues(use: () => DatabaseUnderTest): void {
       const odd = visibilityRow({ namespaceId, ...fields });
       const [first, last, flushed] = [visibilityRow({ namespaceId }), visibilityRow({ namespaceId }), visibilityRow({ namespaceId })];
       await owner.written({ visibility: [first, odd, last], transferTasks: [taskRow(1)] });
-      expect(await database.flush(journal, fence, [odd, flushed])).toBe('flushed');
+      expect(await database.flush(journal, fence, [odd, flushed], [])).toBe('flushed');
       const expected = [first, last, flushed, ...(isKept ? [odd] : [])];
       expect(new Set((await owner.listed()).map(({ runId }) => runId))).toEqual(new Set(expected.map(({ runId }) => runId)));
       expect((await owner.everything()).transferTasks.length).toBe(1);

@@ -23,7 +23,7 @@ export function describeListAndCount(use: () => DatabaseUnderTest): void {
           async ({ rows, conditions, max }) => {
             const namespaceId = uuid();
             const those = rows.map((row) => ({ ...row, namespaceId }));
-            await owner.database.flush(owner.journal, owner.fence, those);
+            await owner.database.flush(owner.journal, owner.fence, those, []);
             for (const condition of [undefined, ...conditions]) await agrees(owner, namespaceId, those, condition, max);
           },
         ),

@@ -30,7 +30,7 @@ export function describeListPages(use: () => DatabaseUnderTest): void {
                 const begun = visibilityRow({ namespaceId, startTimeMs: n % 7 });
                 rows.set(begun.runId, begun);
                 changed.add(begun.runId);
-                await owner.database.flush(owner.journal, owner.fence, [begun]);
+                await owner.database.flush(owner.journal, owner.fence, [begun], []);
                 return;
               }
               changed.add(row.runId);

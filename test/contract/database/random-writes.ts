@@ -65,7 +65,7 @@ class Pair {
     }
     const { fence } = one.byFormer ? this.#former : this.#owner;
     const delta = deltaOf(one, runIds);
-    if (one.do === 'flush') return this.#database.flush(this.#journal, fence, delta.visibility);
+    if (one.do === 'flush') return this.#database.flush(this.#journal, fence, delta.visibility, delta.retiredRuns);
     const position = positionAt(at - one.backwards);
     return this.#database.write(this.#journal, fence, { position, kind: 'history', delta });
   }

@@ -25,13 +25,32 @@ export function describeVisibilityRows(use: () => DatabaseUnderTest): void {
       });
       const closed = closedRow(visibilityRow({ namespaceId, memo: new Uint8Array() }), 1_770_000_005_000, { status: 5 });
       await owner.written({ visibility: [open] });
-      expect(await owner.database.flush(owner.journal, owner.fence, [closed])).toBe('flushed');
+      expect(await owner.database.flush(owner.journal, owner.fence, [closed], [])).toBe('flushed');
       expect(comparable(await owner.listed())).toEqual(comparable([served(open), served(closed)]));
     });
 
     test('nothing to flush is flushed', async () => {
       const owner = await use().freshOwner();
-      expect(await owner.database.flush(owner.journal, owner.fence, [])).toBe('flushed');
+      expect(await owner.database.flush(owner.journal, owner.fence, [], [])).toBe('flushed');
+    });
+
+    test('a flush takes the rows of retired runs away, and of no others; not behind a fence that is raised', async () => {
+      const owner = await use().freshOwner();
+      const [gone, stays, cold] = ['gone', 'stays', 'cold'].map((workflowId) =>
+        visibilityRow({ namespaceId: owner.namespaceId, workflowId, slots: new Map([['Text01', 'red']]) }),
+      );
+      if (gone === undefined || stays === undefined || cold === undefined) throw new Error('three rows');
+      await owner.written({ visibility: [gone, cold] });
+      const [neverThere, ofAnother] = [
+        { ...idOf(stays), runId: uuid() },
+        { ...idOf(stays), namespaceId: uuid() },
+      ];
+      await owner.database.flush(owner.journal, owner.fence, [stays], [idOf(gone), neverThere, ofAnother]);
+      expect((await owner.listed()).map(({ workflowId }) => workflowId).toSorted()).toEqual(['cold', 'stays']);
+      expect((await countsOf(owner, questions))['red']).toBe(2);
+      await owner.database.restore(owner.journal);
+      expect(await owner.database.flush(owner.journal, owner.fence, [], [idOf(stays)])).toBe('fenced');
+      expect(await owner.listed()).toHaveLength(2);
     });
 
     test('an older version never replaces a newer one, whichever way it comes; the same one does', async () => {
@@ -49,7 +68,7 @@ export function describeVisibilityRows(use: () => DatabaseUnderTest): void {
       await owner.written({ visibility: [first] });
       await owner.written({ visibility: [newer] });
       expect(await kept()).toEqual([[1_770_000_005_000], 1]);
-      await owner.database.flush(owner.journal, owner.fence, [older]);
+      await owner.database.flush(owner.journal, owner.fence, [older], []);
       await owner.written({ visibility: [first] });
       expect(await kept()).toEqual([[1_770_000_005_000], 1]);
       await owner.written({ visibility: [newer, older] });
@@ -106,7 +125,7 @@ export function describeVisibilityRows(use: () => DatabaseUnderTest): void {
     test('another connection lists what was written and flushed', async () => {
       const owner = await use().freshOwner();
       await owner.written({ visibility: [visibilityRow({ namespaceId: owner.namespaceId })] });
-      await owner.database.flush(owner.journal, owner.fence, [visibilityRow({ namespaceId: owner.namespaceId })]);
+      await owner.database.flush(owner.journal, owner.fence, [visibilityRow({ namespaceId: owner.namespaceId })], []);
       const query = { namespaceId: owner.namespaceId, condition: undefined, after: undefined, max: 10 };
       expect((await use().other.list(query)).rows.length).toBe(2);
     });

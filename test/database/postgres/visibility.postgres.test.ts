@@ -52,7 +52,7 @@ describe.skipIf('missing' in server)('visibility rows on PostgreSQL', () => {
         ['Text01', `some words and ${incompressible}`],
       ]),
     });
-    expect(await database.flush(journal, fence, [row])).toBe('flushed');
+    expect(await database.flush(journal, fence, [row], [])).toBe('flushed');
     const conditions: readonly Condition[] = [
       { kind: 'compare', column: { name: 'Keyword02', kind: 'keyword' }, operator: '=', operand: 'found' },
       { kind: 'compare', column: { name: 'KeywordList01', kind: 'keywordList' }, operator: '=', operand: 'short' },
