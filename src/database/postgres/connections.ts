@@ -148,15 +148,19 @@ export class Connections {
     next.take(connection);
   }
 
-  /** There is room for another: whoever waits opens it. */
+  /** There is room for another: it is opened for whoever waits. By then that may have been given up, or another connection be free. */
   #gone(connection: Connection): void {
     this.#open.delete(connection);
     const at = this.#idle.indexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
-    const [next] = this.#waiting;
-    if (next === undefined || this.#closed !== undefined) return;
-    this.#waiting.delete(next);
-    this.#take().then(next.take, next.fail);
+    if (this.#waiting.size === 0 || this.#closed !== undefined) return;
+    this.#take().then(
+      (opened) => this.#giveBack(opened),
+      (error: Error) => {
+        const [next] = this.#waiting;
+        next?.fail(error);
+      },
+    );
   }
 
   #closedError(cause?: unknown): DatabaseError {

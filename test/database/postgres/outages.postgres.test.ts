@@ -68,7 +68,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
   });
 
   test('frozen: a load, a write, a list and a start end within the timeout; once it goes on, so do they', async () => {
-    const options = postgresOptions(server, { timeoutMs: 500 });
+    const options = postgresOptions(server, { timeoutMs: 1_500 });
     const database = await open(options);
     const { fence } = await database.restore(journal);
     server.pause();
@@ -80,11 +80,27 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     ];
     for (const failure of await Promise.all(calls.map(failureOf))) {
       expect(failure.code).toBe('unavailable');
-      expect(failure.message).toContain('did not answer within 500 ms');
+      expect(failure.message).toContain('did not answer within 1500 ms');
     }
     server.resume();
     expect((await database.position(journal)).position).toBeUndefined();
     expect(await database.write(journal, fence, historyCheckpoint(1, { runs: [runRow()] }))).toEqual({ kind: 'written' });
+  });
+
+  test('more callers than connections: killed, frozen or back, each call ends, and none takes a connection away for ever', async () => {
+    const database = await open(postgresOptions(server, { connectionsMax: 2, timeoutMs: 1_500 }));
+    await database.restore(journal);
+    const many = () => Promise.allSettled(Array.from({ length: 20 }, () => database.position(journal)));
+    const fates = async () => new Set((await many()).map(({ status }) => status));
+    expect(await fates()).toEqual(new Set(['fulfilled']));
+    server.pause();
+    expect(await fates()).toEqual(new Set(['rejected']));
+    server.resume();
+    await server.kill9();
+    expect(await fates()).toEqual(new Set(['rejected']));
+    await server.restart();
+    expect(await fates()).toEqual(new Set(['fulfilled']));
+    expect(await fates()).toEqual(new Set(['fulfilled']));
   });
 
   test('frozen: close ends, and so does what was under way', async () => {
@@ -97,7 +113,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
   });
 
   test('an owner that freezes in a transaction: its successor waits no longer than the timeout, and then has the fence', async () => {
-    const options = postgresOptions(server, { timeoutMs: 1_000 });
+    const options = postgresOptions(server, { timeoutMs: 2_000 });
     const database = await open(options);
     const { fence } = await database.restore(journal);
     // As its connection stands when the process is stopped between two statements.
@@ -124,7 +140,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     ] as const)(
       '%s: unknown; the position says what became of it, and the same delta can be written again',
       async (_where, silence, offset) => {
-        const database = await open(postgresOptions({ host: '127.0.0.1', port: proxy.port }, { timeoutMs: 700 }));
+        const database = await open(postgresOptions({ host: '127.0.0.1', port: proxy.port }, { timeoutMs: 1_500 }));
         const { fence } = await database.restore(journal);
         const checkpoint = historyCheckpoint(1, { runs: [runRow()] });
         proxy.heard = (bytes) => {
@@ -140,7 +156,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     );
 
     test('a COMMIT that no standby confirms is not called written', async () => {
-      const database = await open(postgresOptions(server, { timeoutMs: 500 }));
+      const database = await open(postgresOptions(server, { timeoutMs: 1_500 }));
       const { fence } = await database.restore(journal);
       await server.run(`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`);
       await server.run('SELECT pg_reload_conf()');
