@@ -224,6 +224,31 @@ export const leanModules: LeanModules = {
       DoubleValue: '1',
     },
   },
+  visibility_service: {
+    'temporal.api.workflowservice.v1': {
+      ListWorkflowExecutionsRequest: '1-4',
+      ListWorkflowExecutionsResponse: '1-2',
+      ScanWorkflowExecutionsRequest: '1-4',
+      ScanWorkflowExecutionsResponse: '1-2',
+      ListOpenWorkflowExecutionsRequest: '1-6',
+      ListOpenWorkflowExecutionsResponse: '1-2',
+      ListClosedWorkflowExecutionsRequest: '1-7',
+      ListClosedWorkflowExecutionsResponse: '1-2',
+      ListArchivedWorkflowExecutionsRequest: '1-4',
+      ListArchivedWorkflowExecutionsResponse: '1-2',
+      CountWorkflowExecutionsRequest: '1-2',
+      CountWorkflowExecutionsResponse: '1-2',
+      'CountWorkflowExecutionsResponse.AggregationGroup': '1-2',
+      GetSearchAttributesRequest: '',
+      GetSearchAttributesResponse: '1',
+    },
+    'temporal.api.filter.v1': {
+      StartTimeFilter: '1-2',
+      WorkflowExecutionFilter: '1-2',
+      WorkflowTypeFilter: '1',
+      StatusFilter: '1',
+    },
+  },
   workflow: {
     'temporal.api.workflow.v1': {
       WorkflowExecutionInfo: '1-26',
@@ -328,8 +353,10 @@ export const coreEnums: CoreEnums = {
   workflowTaskFailedCause: ['WorkflowTaskFailedCause'],
 };
 
-/** Durations of which none is not the same as nothing; all others are 0 when they are not there. */
-export const durationsWithPresence: readonly string[] = [
+/** Durations and points in time of which none is not the same as nothing; all others are 0 when they are not there. */
+export const timesWithPresence: readonly string[] = [
+  'temporal.api.filter.v1.StartTimeFilter.earliest_time',
+  'temporal.api.filter.v1.StartTimeFilter.latest_time',
   'temporal.api.failure.v1.ApplicationFailureInfo.next_retry_delay',
   'temporal.api.namespace.v1.NamespaceConfig.workflow_execution_retention_ttl',
   'temporal.api.workflowservice.v1.PollActivityTaskQueueResponse.heartbeat_timeout',

@@ -8,7 +8,7 @@
  *   map<int32, TaskQueueStats> stats_by_…          repeated bytes: its entries
  */
 import protobuf from 'protobufjs';
-import { durationsWithPresence, type FieldNumbers, leanModules, type LeanModules, passedOn } from './hot-messages.ts';
+import { type FieldNumbers, leanModules, type LeanModules, passedOn, timesWithPresence } from './hot-messages.ts';
 import {
   cardinalityOf,
   type Declared,
@@ -111,10 +111,10 @@ function leanField(type: protobuf.Type, field: protobuf.Field, declared: Readonl
   if (scalar !== undefined) return schemaField(type, field, { kind: 'scalar', scalar });
   if (!(resolvedType instanceof protobuf.Type)) throw new Error(`${type.fullName}.${field.name}: unknown type ${field.type}`);
   const name = nameOf(resolvedType);
-  if (name === 'google.protobuf.Timestamp') return schemaField(type, field, { kind: 'timestamp' });
-  if (name === 'google.protobuf.Duration') {
-    const presence = durationsWithPresence.includes(`${nameOf(type)}.${field.name}`);
-    return schemaField(type, field, { kind: 'duration' }, presence ? 'optional' : undefined);
+  if (name === 'google.protobuf.Timestamp' || name === 'google.protobuf.Duration') {
+    const presence = timesWithPresence.includes(`${nameOf(type)}.${field.name}`);
+    const kind = name === 'google.protobuf.Timestamp' ? 'timestamp' : 'duration';
+    return schemaField(type, field, { kind }, presence ? 'optional' : undefined);
   }
   const target = declared.get(name);
   if (target !== undefined && isLookedInto(resolvedType, declared)) {

@@ -1,5 +1,6 @@
+import { assert } from '../kernel/assert.ts';
 import { requestLimits, type WireLimits } from '../wire/wire-limits.ts';
-import type { Call, Method } from './transport/call.ts';
+import type { Call, Method, UnaryMethod } from './transport/call.ts';
 import { decodedWithin } from './validation/request-limits.ts';
 import { taskTokenOf } from './validation/task-token.ts';
 
@@ -33,6 +34,36 @@ export function taskUnary<Token, Request, Response>(
     const token = readToken(decodedWithin(limits, taskTokenOf, bytes));
     return handle(decodedWithin(limits, decode, bytes), token, call);
   });
+}
+
+/** Methods whose module is loaded by the first call of any of them: no start pays for what may never be asked. */
+export function loadedWhenCalled(names: readonly string[], load: () => Promise<readonly NamedMethod[]>): readonly NamedMethod[] {
+  let loaded: ReadonlyMap<string, Method> | undefined;
+  let loading: Promise<ReadonlyMap<string, Method>> | undefined;
+  const loadOnce = async (): Promise<ReadonlyMap<string, Method>> => (loaded = new Map(await load()));
+  const handled = (
+    methods: ReadonlyMap<string, Method>,
+    name: string,
+    bytes: Uint8Array,
+    call: Call,
+  ): ReturnType<UnaryMethod['handle']> => {
+    const found = methods.get(name);
+    assert(found?.kind === 'unary', `${name} is among the methods that were loaded for it`);
+    return found.handle(bytes, call);
+  };
+  return names.map((name) => [
+    name,
+    {
+      kind: 'unary',
+      handle: (bytes, call) => {
+        if (loaded !== undefined) return handled(loaded, name, bytes, call);
+        // The network takes its memory back when this returns.
+        const kept = bytes.slice();
+        loading ??= loadOnce();
+        return loading.then((methods) => handled(methods, name, kept, call));
+      },
+    },
+  ]);
 }
 
 function method<Response>(

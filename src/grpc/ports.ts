@@ -3,6 +3,7 @@
  * an answer. They keep no state, know no partition and never touch a log.
  */
 import type { ServerCondition } from '../actors/ownership/census.ts';
+import type { Database } from '../actors/database.ts';
 import type { Clock } from '../actors/ports.ts';
 import type { Asker } from '../actors/asks/router.ts';
 import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
@@ -31,9 +32,14 @@ export interface FrontendPorts {
 
   /** What this process has folded of the cluster's journal so far. */
   readonly cluster: ClusterSnapshot;
+  /** Undefined: List and Count are not served. */
+  readonly visibility: VisibilityStore | undefined;
   /** At least 32 bytes, the same in every process and after every restart. */
   readonly tokenKey: () => Uint8Array;
 }
+
+/** The rows of all runs. */
+export type VisibilityStore = Pick<Database, 'list' | 'count'>;
 
 export type ServerInfo = {
   /** Semantic, 1.x: clients refuse others. */
@@ -43,4 +49,6 @@ export type ServerInfo = {
   readonly historyShards: number;
   /** What holds histories: `embedded` or `kafka`. */
   readonly persistenceStore: string;
+  /** What lists workflows, as Temporal names it: `sqlite`, `postgres12`; '' = nothing. The web UI shows filters only for names that it knows. */
+  readonly visibilityStore: string;
 };

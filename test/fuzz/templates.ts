@@ -166,6 +166,28 @@ const activityByToken: Template = (prng, world) => ({ namespace, taskToken: worl
 const named: Template = (prng, world) => ({ namespace, execution: world.execution() });
 const workflow: Template = (prng, world) => ({ namespace, workflowExecution: world.execution(), identity: 'fuzz' });
 
+const queries = [
+  "ExecutionStatus = 'Running' AND NOT (WorkflowType IN ('Fuzz', 'other'))",
+  'FuzzInt > 6 OR FuzzDouble BETWEEN 1 AND 2',
+  "FuzzKeyword STARTS_WITH 'k' AND CloseTime IS NOT NULL",
+];
+const list: Template = (prng, world) => ({
+  namespace,
+  pageSize: prng.pick([0, 1, 5]),
+  query: prng.pick(['', '', ...queries]),
+  nextPageToken: world.pageToken(),
+});
+const filteredList: Template = (prng, world) => ({
+  namespace,
+  maximumPageSize: prng.pick([0, 1, 5]),
+  nextPageToken: world.pageToken(),
+  startTimeFilter: prng.pick([
+    {},
+    { earliestTime: { seconds: 1 } },
+    { earliestTime: { seconds: 1 }, latestTime: { seconds: 4_000_000_000 } },
+  ]),
+});
+
 export const templates: Readonly<Record<string, Template>> = {
   StartWorkflowExecution: (prng, world) => ({ ...start(prng, world), workflowIdConflictPolicy: prng.pick([0, 1, 2, 3]) }),
   SignalWithStartWorkflowExecution: (prng, world) => ({
@@ -257,6 +279,19 @@ export const templates: Readonly<Record<string, Template>> = {
   }),
   ShutdownWorker: () => ({ namespace, stickyTaskQueue: stickyQueue, identity: 'fuzz', reason: 'r' }),
   DescribeNamespace: () => ({ namespace }),
+  ListWorkflowExecutions: list,
+  ScanWorkflowExecutions: list,
+  ListOpenWorkflowExecutions: (prng, world) => ({
+    ...filteredList(prng, world),
+    ...prng.pick([{}, { executionFilter: { workflowId: world.workflowId() } }, { typeFilter: workflowType }]),
+  }),
+  ListClosedWorkflowExecutions: (prng, world) => ({
+    ...filteredList(prng, world),
+    ...prng.pick([{}, { executionFilter: { workflowId: world.workflowId() } }, { statusFilter: { status: prng.int(2, 8) } }]),
+  }),
+  ListArchivedWorkflowExecutions: () => ({ namespace }),
+  CountWorkflowExecutions: (prng) => ({ namespace, query: prng.pick(['', 'GROUP BY ExecutionStatus', ...queries]) }),
+  GetSearchAttributes: () => ({}),
   ListNamespaces: () => ({ pageSize: 1 }),
   RegisterNamespace: (prng) => ({ namespace: `fuzz-made-${prng.int(0, 20)}`, workflowExecutionRetentionPeriod: duration(86_400_000) }),
   AddSearchAttributes: (prng) => ({ namespace, searchAttributes: { [`Fuzz${prng.int(0, 20)}`]: prng.int(1, 7) } }),

@@ -52,9 +52,11 @@ function numbersOfRequests(): ReadonlyMap<string, readonly Place[]> {
 }
 
 function requestType(method: string): protobuf.Type {
-  return upstream.lookupType(
-    `temporal.api.${method.endsWith('SearchAttributes') ? 'operatorservice' : 'workflowservice'}.v1.${method}Request`,
-  );
+  return upstream.lookupType(`temporal.api.${isOperators(method) ? 'operatorservice' : 'workflowservice'}.v1.${method}Request`);
+}
+
+function isOperators(method: string): boolean {
+  return method.endsWith('SearchAttributes') && method !== 'GetSearchAttributes';
 }
 
 function isNumber(field: protobuf.Field): boolean {
@@ -94,6 +96,21 @@ function extremesOf(field: protobuf.Field): readonly Extreme[] {
       duration(9_007_199_254_740, 0, durationMsMax),
       duration(longMax, 999_999_999, durationMsMax),
       duration(longMin, -999_999_999, -durationMsMax),
+    ];
+  }
+  if (field.type === 'google.protobuf.Timestamp') {
+    const moment = (seconds: number | string, nanos: number, seen: number | string): Extreme => ({ sent: { seconds, nanos }, seen });
+    return [
+      moment(0, 0, 0),
+      moment(-1, 0, -second),
+      moment(1, -1, second - 1),
+      moment(-62_135_596_800, 0, -62_135_596_800_000),
+      moment(-62_135_596_801, 0, -62_135_596_801_000),
+      moment(253_402_300_799, 999_999_999, 253_402_300_799_999),
+      moment(253_402_300_800, 0, 253_402_300_800_000),
+      moment(9_000_000_000_000, 0, 9_000_000_000_000_000),
+      moment(longMax, 0, 'is outside ±2^53'),
+      moment(longMin, 0, 'is outside ±2^53'),
     ];
   }
   if (field.type === 'double' || field.type === 'float') {
@@ -418,5 +435,5 @@ function encoded(method: string, fields: Record<string, unknown>): Uint8Array {
 }
 
 function pathOf({ method }: Place): string {
-  return method.endsWith('SearchAttributes') ? `/temporal.api.operatorservice.v1.OperatorService/${method}` : method;
+  return isOperators(method) ? `/temporal.api.operatorservice.v1.OperatorService/${method}` : method;
 }

@@ -12,6 +12,8 @@ import type { MatchingReply } from '../../src/matching/replies.ts';
 import type { StartedTask } from '../../src/actors/asks/router.ts';
 import type { ClusterCommand } from '../../src/cluster/commands.ts';
 import type { ClusterReply } from '../../src/cluster/replies.ts';
+import type { VisibilityRow } from '../../src/visibility/row.ts';
+import { counted, listed } from '../support/condition-oracle.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 
 /** 'never': the ask stays open until it is cancelled. */
@@ -38,6 +40,8 @@ export class StubServer {
   readonly cancelled: number[] = [];
   readonly namespaces: Namespace[] = [namespace('default'), namespace('other')];
   events: readonly Uint8Array[] = [];
+  /** What List and Count find. */
+  rows: readonly VisibilityRow[] = [];
   readonly ports: FrontendPorts;
   #lastAskId = 0;
   readonly #open = new Set<number>();
@@ -80,9 +84,20 @@ export class StubServer {
       random: () => 0.5,
       logger: silentLogger,
       limits: defaultHistoryLimits,
-      server: { version: '1.32.0', clusterId: 'cluster-id', clusterName: 'active', historyShards: 4, persistenceStore: 'embedded' },
+      server: {
+        version: '1.32.0',
+        clusterId: 'cluster-id',
+        clusterName: 'active',
+        historyShards: 4,
+        persistenceStore: 'embedded',
+        visibilityStore: 'memory',
+      },
       condition: { unserved: () => [], concerns: () => [], runsPutAside: () => 0, watch: () => () => {} },
       asker,
+      visibility: {
+        list: async (query) => ({ rows: listed(this.rows, query) }),
+        count: async (query) => counted(this.rows, query),
+      },
       historyShardOf: () => 1,
       matchingPartitionOf: () => 0,
       taskQueuePartitions: 1,

@@ -18,7 +18,8 @@ const built = new Set(
    RespondQueryTaskCompleted ResetStickyTaskQueue ShutdownWorker PollActivityTaskQueue RespondActivityTaskCompleted
    RespondActivityTaskCompletedById RespondActivityTaskFailed RespondActivityTaskFailedById RespondActivityTaskCanceled
    RespondActivityTaskCanceledById RecordActivityTaskHeartbeat RecordActivityTaskHeartbeatById DescribeTaskQueue
-   AddSearchAttributes RemoveSearchAttributes ListSearchAttributes`.split(/\s+/),
+   ListWorkflowExecutions ScanWorkflowExecutions ListOpenWorkflowExecutions ListClosedWorkflowExecutions ListArchivedWorkflowExecutions
+   CountWorkflowExecutions GetSearchAttributes AddSearchAttributes RemoveSearchAttributes ListSearchAttributes`.split(/\s+/),
 );
 
 /** The package is a reflection root, though its types say otherwise. */

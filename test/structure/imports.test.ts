@@ -63,8 +63,6 @@ describe('what src exports', () => {
     ['loadServiceMessages', 'the messages of the Matching and Admin services, which come later; a test holds their fields'],
     ['stateCodec', 'the bytes of a checkpoint’s rows; the checkpointer is being built'],
     ['stateCodecBesideHistory', 'the same, once checkpoints write rows of history too'],
-    ['parseQuery', 'what List and Count are asked; they come next'],
-    ['queryAttributes', 'the names in what List and Count are asked; they come next'],
   ]);
 
   /** Whole rooms that nobody enters but tests, and why. */

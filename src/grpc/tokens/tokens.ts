@@ -3,22 +3,25 @@ import {
   decodeHistoryPageToken,
   decodeNamespacePageToken,
   decodeQueryTaskToken,
+  decodeVisibilityPageToken,
   decodeWorkflowTaskToken,
   encodeActivityTaskToken,
   encodeHistoryPageToken,
   encodeNamespacePageToken,
   encodeQueryTaskToken,
+  encodeVisibilityPageToken,
   encodeWorkflowTaskToken,
   type ActivityTaskToken,
   type HistoryPageToken,
   type NamespacePageToken,
   type QueryTaskToken,
+  type VisibilityPageToken,
   type WorkflowTaskToken,
 } from '../../wire/generated/token/token.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import { tokenKind, type TokenKind, type TokenSigner } from './token-signer.ts';
 
-export type { ActivityTaskToken, HistoryPageToken, NamespacePageToken, QueryTaskToken, WorkflowTaskToken };
+export type { ActivityTaskToken, HistoryPageToken, NamespacePageToken, QueryTaskToken, VisibilityPageToken, WorkflowTaskToken };
 
 /** Every token that leaves the frontend and comes back to it. Reading throws INVALID_ARGUMENT for a token that is not ours. */
 export class Tokens {
@@ -66,6 +69,14 @@ export class Tokens {
 
   readNamespacePage(token: Uint8Array): NamespacePageToken {
     return decodeNamespacePageToken(this.#pageBody(tokenKind.namespacePage, token));
+  }
+
+  visibilityPage(token: VisibilityPageToken): Uint8Array {
+    return this.#signer.sign(tokenKind.visibilityPage, encodeVisibilityPageToken(token));
+  }
+
+  readVisibilityPage(token: Uint8Array): VisibilityPageToken {
+    return decodeVisibilityPageToken(this.#pageBody(tokenKind.visibilityPage, token));
   }
 
   #taskBody(kind: TokenKind, token: Uint8Array): Uint8Array {

@@ -8,6 +8,7 @@ import {
   QueryResultType,
   TaskQueueKind,
   TaskQueueType,
+  WorkflowExecutionStatus,
   WorkflowIdConflictPolicy,
   WorkflowIdReusePolicy,
 } from '../../wire/generated/lean/enums.ts';
@@ -45,6 +46,7 @@ const runTimeout = notNegative('edge', 'An invalid WorkflowRunTimeoutSeconds is 
 const taskTimeout = notNegative('edge', 'An invalid WorkflowTaskTimeoutSeconds is set on request. cause: negative duration');
 const conflictPolicy = known(WorkflowIdConflictPolicy, 'WorkflowIdConflictPolicy');
 const commandTypes = new Set<number>(Object.values(CommandType).filter((type) => type !== CommandType.UNSPECIFIED));
+const executionStatuses = new Set<number>(Object.values(WorkflowExecutionStatus));
 const pageSize = anything('0 or less: the default; too large: the largest');
 
 export const bounds = {
@@ -150,6 +152,27 @@ export const bounds = {
   'GetWorkflowExecutionHistoryRequest.history_event_filter_type': known(HistoryEventFilterType, 'HistoryEventFilterType'),
   'GetWorkflowExecutionHistoryReverseRequest.maximum_page_size': pageSize,
 
+  'ListWorkflowExecutionsRequest.page_size': pageSize,
+  'ScanWorkflowExecutionsRequest.page_size': pageSize,
+  'ListOpenWorkflowExecutionsRequest.maximum_page_size': pageSize,
+  'ListClosedWorkflowExecutionsRequest.maximum_page_size': pageSize,
+  'ListArchivedWorkflowExecutionsRequest.page_size': {
+    by: 'edge',
+    problem: (value) => (value > 10_000 ? 'PageSize is larger than allowed 10000.' : 'Cluster is not configured for visibility archival.'),
+    note: '',
+  },
+  'StartTimeFilter.earliest_time': calendarDate('StartTimeFilter.earliest_time'),
+  'StartTimeFilter.latest_time': calendarDate('StartTimeFilter.latest_time'),
+  'StatusFilter.status': {
+    by: 'edge',
+    problem: (value) => {
+      if (value === WorkflowExecutionStatus.UNSPECIFIED || value === WorkflowExecutionStatus.RUNNING)
+        return 'StatusFilter must be specified and must be not Running.';
+      return executionStatuses.has(value) ? undefined : `invalid query: invalid expression: invalid ExecutionStatus value '${value}'`;
+    },
+    note: '',
+  },
+
   'ListNamespacesRequest.page_size': pageSize,
   'RegisterNamespaceRequest.workflow_execution_retention_period': {
     by: 'edge',
@@ -185,6 +208,16 @@ export function checkBound(field: keyof typeof bounds, value: number): void {
 
 function notNegative(by: 'edge' | 'core', text: string): Bound {
   return { by, problem: (value) => (value < 0 ? text : undefined), note: '' };
+}
+
+/** Of the years 1 to 9999, as protobuf says of timestamps. */
+function calendarDate(field: string): Bound {
+  const [firstMs, lastMs] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
+  return {
+    by: 'edge',
+    problem: (value) => (value >= firstMs && value <= lastMs ? undefined : `${field} is no date of the years 1 to 9999`),
+    note: 'the first moment of the year 1: as if it were not there',
+  };
 }
 
 function within(by: 'edge' | 'core', last: number, text: string): Bound {

@@ -13,7 +13,7 @@ import { unary, type NamedMethod } from '../method.ts';
 /**
  * Only what is true: an SDK uses whatever stands here. INTERNAL is kept for bugs of ours, so clients need not retry it.
  */
-const capabilities: GetSystemInfoResponseCapabilities = {
+const capabilities: Omit<GetSystemInfoResponseCapabilities, 'countGroupByExecutionStatus'> = {
   signalAndQueryHeader: true,
   internalErrorDifferentiation: true,
   activityFailureIncludeHeartbeat: true,
@@ -23,7 +23,6 @@ const capabilities: GetSystemInfoResponseCapabilities = {
   upsertMemo: true,
   eagerWorkflowStart: false,
   sdkMetadata: true,
-  countGroupByExecutionStatus: false,
   nexus: false,
   serverScaledDeployments: false,
   serverScaledProviderCloudRun: false,
@@ -31,11 +30,11 @@ const capabilities: GetSystemInfoResponseCapabilities = {
 
 /** What every connection asks first, and what the CLI and the UI show of a cluster. */
 export function serverInfoMethods(context: HandlerContext): readonly NamedMethod[] {
-  const { server } = context.ports;
+  const { server, visibility } = context.ports;
   return [
     unary('GetSystemInfo', decodeGetSystemInfoRequest, encodeGetSystemInfoResponse, () => ({
       serverVersion: server.version,
-      capabilities,
+      capabilities: { ...capabilities, countGroupByExecutionStatus: visibility !== undefined },
     })),
     unary('GetClusterInfo', decodeGetClusterInfoRequest, encodeGetClusterInfoResponse, () => ({
       ...emptyGetClusterInfoResponse(),
@@ -45,6 +44,7 @@ export function serverInfoMethods(context: HandlerContext): readonly NamedMethod
       clusterName: server.clusterName,
       historyShardCount: server.historyShards,
       persistenceStore: server.persistenceStore,
+      visibilityStore: server.visibilityStore,
     })),
   ];
 }

@@ -1,4 +1,5 @@
 import type { HandlerContext } from '../handler-context.ts';
+import { loadedWhenCalled } from '../method.ts';
 import type { Service } from '../transport/call.ts';
 import { activityTaskMethods } from './activity-tasks.ts';
 import { describeMethods } from './describe.ts';
@@ -12,6 +13,16 @@ import { taskQueueMethods } from './task-queues.ts';
 import { workflowTaskMethods } from './workflow-tasks.ts';
 
 export const workflowServiceName = 'temporal.api.workflowservice.v1.WorkflowService';
+
+const visibilityMethodNames = [
+  'ListWorkflowExecutions',
+  'ScanWorkflowExecutions',
+  'ListOpenWorkflowExecutions',
+  'ListClosedWorkflowExecutions',
+  'ListArchivedWorkflowExecutions',
+  'CountWorkflowExecutions',
+  'GetSearchAttributes',
+];
 
 /** Methods that are not listed here answer UNIMPLEMENTED in the transport's one wording. */
 export function workflowService(context: HandlerContext): Service {
@@ -28,6 +39,7 @@ export function workflowService(context: HandlerContext): Service {
       ...workflowTaskMethods(context),
       ...activityTaskMethods(context),
       ...taskQueueMethods(context),
+      ...loadedWhenCalled(visibilityMethodNames, async () => (await import('./visibility.ts')).visibilityMethods(context)),
     ]),
   };
 }

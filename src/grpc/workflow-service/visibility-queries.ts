@@ -1,0 +1,87 @@
+import { DatabaseError } from '../../actors/database.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import { deadlineExceeded, exhaustedCause, exhaustedScope, resourceExhausted, unavailable } from '../errors/details.ts';
+import { statusCode } from '../errors/status-code.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { Call } from '../transport/call.ts';
+
+export type VisibilityQueryLimits = {
+  /** At a time, of one namespace. A database may do one after the other: those of others stand behind as many, never behind all. */
+  readonly runningPerNamespaceMax: number;
+  /** Beyond those; more are refused. */
+  readonly waitingPerNamespaceMax: number;
+  /** From the call on. What runs longer is answered to nobody, and counts until it has ended. */
+  readonly timeoutMs: number;
+};
+
+const defaultLimits: VisibilityQueryLimits = { runningPerNamespaceMax: 2, waitingPerNamespaceMax: 100, timeoutMs: 10_000 };
+
+type Lane = { running: number; readonly waiting: Set<() => void> };
+
+/** The lists and counts that are under way, in one process. */
+export class VisibilityQueries {
+  readonly #limits: VisibilityQueryLimits;
+  /** Of namespaces that have any. */
+  readonly #lanes = new Map<string, Lane>();
+
+  constructor(limits: VisibilityQueryLimits = defaultLimits) {
+    this.#limits = limits;
+  }
+
+  /** Rejects with a StatusError for whatever a database may fail with. */
+  run<Answer>(call: Call, namespaceId: string, query: () => Promise<Answer>): Promise<Answer> {
+    const { runningPerNamespaceMax, waitingPerNamespaceMax, timeoutMs } = this.#limits;
+    const lane = this.#lanes.get(namespaceId) ?? { running: 0, waiting: new Set() };
+    const mayRun = lane.running < runningPerNamespaceMax;
+    if (!mayRun && lane.waiting.size >= waitingPerNamespaceMax) {
+      throw resourceExhausted('too many lists and counts of this namespace wait', exhaustedCause.concurrentLimit, exhaustedScope.namespace);
+    }
+    return new Promise((resolve, reject) => {
+      const begin = (): void => {
+        lane.waiting.delete(begin);
+        lane.running++;
+        query()
+          .then(resolve, (error: unknown) => reject(failureOf(error)))
+          .finally(() => {
+            clearTimeout(timer);
+            this.#ended(namespaceId, lane);
+          });
+      };
+      const giveUp = (error: StatusError): void => {
+        clearTimeout(timer);
+        lane.waiting.delete(begin);
+        reject(error);
+      };
+      const timer = setTimeout(() => giveUp(deadlineExceeded(`the query took longer than ${timeoutMs / 1000} s`)), timeoutMs);
+      call.onCancel(() => giveUp(new StatusError(statusCode.cancelled, 'context canceled')));
+      if (call.cancelled) return;
+      this.#lanes.set(namespaceId, lane);
+      if (mayRun) begin();
+      else lane.waiting.add(begin);
+    });
+  }
+
+  #ended(namespaceId: string, lane: Lane): void {
+    lane.running--;
+    const [next] = lane.waiting;
+    if (next !== undefined) next();
+    else if (lane.running === 0) this.#lanes.delete(namespaceId);
+  }
+}
+
+function failureOf(error: unknown): unknown {
+  if (!(error instanceof DatabaseError)) return error;
+  const { code, message } = error;
+  switch (code) {
+    case 'unavailable':
+    case 'closed':
+    case 'misconfigured':
+      return unavailable(`visibility does not answer: ${message}`);
+    case 'corrupt':
+      return new StatusError(statusCode.dataLoss, `visibility: ${message}`);
+    case 'data':
+      return new StatusError(statusCode.internal, `visibility: ${message}`);
+    default:
+      return unreachable(code);
+  }
+}

@@ -1,0 +1,166 @@
+import type { Namespace } from '../../cluster/cluster-state.ts';
+import { searchAttributeTypeName } from '../../kernel/search-attributes.ts';
+import type { Condition } from '../../visibility/condition.ts';
+import type { CheckedQuery } from '../../visibility/filter/checker.ts';
+import { parseQuery } from '../../visibility/filter/parse-query.ts';
+import { statusName } from '../../visibility/filter/values.ts';
+import { queryAttributes } from '../../visibility/query-attributes.ts';
+import { encodePayload } from '../../wire/generated/lean/common.ts';
+import { IndexedValueType } from '../../wire/generated/lean/enums.ts';
+import {
+  decodeCountWorkflowExecutionsRequest,
+  decodeGetSearchAttributesRequest,
+  decodeListArchivedWorkflowExecutionsRequest,
+  decodeListClosedWorkflowExecutionsRequest,
+  decodeListOpenWorkflowExecutionsRequest,
+  decodeListWorkflowExecutionsRequest,
+  decodeScanWorkflowExecutionsRequest,
+  encodeCountWorkflowExecutionsResponse,
+  encodeGetSearchAttributesResponse,
+  encodeListArchivedWorkflowExecutionsResponse,
+  encodeListClosedWorkflowExecutionsResponse,
+  encodeListOpenWorkflowExecutionsResponse,
+  encodeListWorkflowExecutionsResponse,
+  encodeScanWorkflowExecutionsResponse,
+  type CountWorkflowExecutionsRequest,
+  type CountWorkflowExecutionsResponse,
+  type GetSearchAttributesResponse,
+  type ListArchivedWorkflowExecutionsRequest,
+  type ListWorkflowExecutionsResponse,
+} from '../../wire/generated/lean/visibility_service.ts';
+import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import type { HandlerContext } from '../handler-context.ts';
+import { unary, type NamedMethod } from '../method.ts';
+import type { VisibilityStore } from '../ports.ts';
+import type { Call } from '../transport/call.ts';
+import { bounds } from '../validation/bounds.ts';
+import { closedQuery, openQuery } from './execution-filters.ts';
+import { listedPage, rowsAfter } from './listed-page.ts';
+import { VisibilityQueries } from './visibility-queries.ts';
+
+/** `frontend.visibilityMaxPageSize` of Temporal; a page is also as long as nobody asks for less. */
+const PAGE_ROWS_MAX = 1_000;
+
+/** Which workflows there are: lists, counts, and what may be asked for. */
+export function visibilityMethods(context: HandlerContext): readonly NamedMethod[] {
+  const lists = new Lists(context);
+  return [
+    unary('ListWorkflowExecutions', decodeListWorkflowExecutionsRequest, encodeListWorkflowExecutionsResponse, (request, call) =>
+      lists.page(call, request),
+    ),
+    unary('ScanWorkflowExecutions', decodeScanWorkflowExecutionsRequest, encodeScanWorkflowExecutionsResponse, (request, call) =>
+      lists.page(call, request),
+    ),
+    unary(
+      'ListOpenWorkflowExecutions',
+      decodeListOpenWorkflowExecutionsRequest,
+      encodeListOpenWorkflowExecutionsResponse,
+      (request, call) => lists.page(call, { ...request, pageSize: request.maximumPageSize, ...openQuery(request) }),
+    ),
+    unary(
+      'ListClosedWorkflowExecutions',
+      decodeListClosedWorkflowExecutionsRequest,
+      encodeListClosedWorkflowExecutionsResponse,
+      (request, call) => lists.page(call, { ...request, pageSize: request.maximumPageSize, ...closedQuery(request) }),
+    ),
+    unary(
+      'ListArchivedWorkflowExecutions',
+      decodeListArchivedWorkflowExecutionsRequest,
+      encodeListArchivedWorkflowExecutionsResponse,
+      (request, call) => archived(context, request, call),
+    ),
+    unary('CountWorkflowExecutions', decodeCountWorkflowExecutionsRequest, encodeCountWorkflowExecutionsResponse, (request, call) =>
+      lists.count(call, request),
+    ),
+    unary('GetSearchAttributes', decodeGetSearchAttributesRequest, encodeGetSearchAttributesResponse, () => searchAttributes(context)),
+  ];
+}
+
+type PageRequest = {
+  readonly namespace: string;
+  readonly pageSize: number;
+  readonly nextPageToken: Uint8Array;
+  readonly query: string;
+  /** Beside the query. */
+  readonly filters?: () => readonly Condition[];
+};
+
+class Lists {
+  readonly #context: HandlerContext;
+  readonly #queries = new VisibilityQueries();
+
+  constructor(context: HandlerContext) {
+    this.#context = context;
+  }
+
+  async page(call: Call, request: PageRequest): Promise<ListWorkflowExecutionsResponse> {
+    const store = this.#store(call);
+    const namespace = await this.#context.namespace(call, request.namespace);
+    const filters = request.filters?.() ?? [];
+    const { id, query } = await this.#checked(call, namespace, request.query);
+    const condition = allOf([...(query.condition === undefined ? [] : [query.condition]), ...filters]);
+    const { tokens } = this.#context;
+    const after = rowsAfter(tokens, request.nextPageToken, id, condition);
+    const max = request.pageSize <= 0 ? PAGE_ROWS_MAX : Math.min(request.pageSize, PAGE_ROWS_MAX);
+    const { rows } = await this.#queries.run(call, id, () => store.list({ namespaceId: id, condition, after, max }));
+    return listedPage(tokens, rows, max, id, condition);
+  }
+
+  async count(call: Call, request: CountWorkflowExecutionsRequest): Promise<CountWorkflowExecutionsResponse> {
+    const store = this.#store(call);
+    const namespace = await this.#context.namespace(call, request.namespace);
+    const { id, query } = await this.#checked(call, namespace, request.query);
+    const counts = await this.#queries.run(call, id, () => store.count({ namespaceId: id, ...query }));
+    const count = counts.reduce((sum, each) => sum + each.count, 0);
+    if (!query.byStatus) return { count, groups: [] };
+    const byStatus = counts.toSorted((a, b) => (a.status ?? 0) - (b.status ?? 0));
+    return { count, groups: byStatus.map((each) => ({ groupValues: [keyword(statusName(BigInt(each.status ?? 0)))], count: each.count })) };
+  }
+
+  #store({ method }: Call): VisibilityStore {
+    const { visibility } = this.#context.ports;
+    if (visibility === undefined) throw notBuilt(method);
+    return visibility;
+  }
+
+  async #checked(call: Call, namespace: Namespace, text: string): Promise<{ readonly id: string; readonly query: CheckedQuery }> {
+    let known = namespace;
+    let parsed = parsedQuery(known, text);
+    if (parsed.kind === 'invalid') {
+      // Another process may have added an attribute a moment ago.
+      await this.#context.cluster(call, { kind: 'syncCluster' }, namespace.name);
+      known = await this.#context.namespace(call, namespace.name);
+      parsed = parsedQuery(known, text);
+    }
+    if (parsed.kind === 'invalid') throw invalidArgument(parsed.message);
+    return { id: known.id, query: parsed };
+  }
+}
+
+function parsedQuery({ searchAttributeTypes: types, searchAttributeSlots: slots }: Namespace, text: string) {
+  return parseQuery(text, queryAttributes({ types, slots }));
+}
+
+function allOf(conditions: readonly Condition[]): Condition | undefined {
+  return conditions.length < 2 ? conditions[0] : { kind: 'and', conditions };
+}
+
+/** A search attribute's value, as clients get it. */
+function keyword(text: string): Uint8Array {
+  const metadata = new Map([
+    ['encoding', Buffer.from('json/plain')],
+    ['type', Buffer.from(searchAttributeTypeName(IndexedValueType.KEYWORD))],
+  ]);
+  return encodePayload({ metadata, data: Buffer.from(JSON.stringify(text)), externalPayloads: [] });
+}
+
+/** Nothing is archived here, and whoever asks for it is told so, in the words of a Temporal server that was set up without. */
+async function archived(context: HandlerContext, request: ListArchivedWorkflowExecutionsRequest, call: Call): Promise<never> {
+  await context.namespace(call, request.namespace);
+  throw invalidArgument(bounds['ListArchivedWorkflowExecutionsRequest.page_size'].problem(request.pageSize));
+}
+
+/** Those that every namespace has: the request names none. */
+function searchAttributes({ ports: { cluster } }: HandlerContext): GetSearchAttributesResponse {
+  return { keys: new Map([...cluster.systemSearchAttributes, ...cluster.clusterSearchAttributes]) };
+}
