@@ -233,12 +233,12 @@ export async function inTransaction<Result>(session: Session, work: () => Promis
 }
 
 /**
- * What went wrong when nobody knows whether it was committed; throws what the server refused. The server is not to end the wait: on one that
- * confirms with its standbys it would then have committed, unconfirmed.
+ * What went wrong when nobody knows whether it was committed; throws what the server refused. The server's own time limit does not count here:
+ * one that waits for its standbys has committed already, so it waits on, and we are the first to give up.
  */
 export async function commit(session: Session): Promise<Error | undefined> {
   try {
-    await session.run('SET LOCAL statement_timeout = 0; COMMIT');
+    await session.run('COMMIT');
     return undefined;
   } catch (error) {
     if (leavesConnection(error)) throw error;

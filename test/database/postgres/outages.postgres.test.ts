@@ -53,6 +53,19 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     expect((await database.runs(journal, '', 100_000)).rows.length).toBe((position?.nextOffset ?? 0) * 200);
   });
 
+  test('it refuses a row in the middle of a write: nothing of the delta is written, and the connection is as before', async () => {
+    const database = await open(postgresOptions(server, { connectionsMax: 1 }));
+    const { fence } = await database.restore(journal);
+    const run = runRow();
+    // A whole number, but none that a branch can have.
+    const history = [{ runId: run.runId, branch: 2 ** 40, firstEventId: 1, lastEventId: 2, events: new Uint8Array(1) }];
+    const refused = await failureOf(database.write(journal, fence, historyCheckpoint(1, { runs: [run], history })));
+    expect(refused.code).toBe('data');
+    expect(await database.position(journal)).toEqual({ fence, position: undefined });
+    expect((await database.runs(journal, '', 10)).rows).toEqual([]);
+    expect(await database.write(journal, fence, historyCheckpoint(1, { runs: [run] }))).toEqual({ kind: 'written' });
+  });
+
   test('stopped and back: calls are refused meanwhile with the address and what to do, and answered afterwards', async () => {
     const database = await open(postgresOptions(server));
     const { fence } = await database.restore(journal);
@@ -85,6 +98,18 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     server.resume();
     expect((await database.position(journal)).position).toBeUndefined();
     expect(await database.write(journal, fence, historyCheckpoint(1, { runs: [runRow()] }))).toEqual({ kind: 'written' });
+  });
+
+  test('frozen in a write: who has the connection next is in no transaction of another, so others see what it does', async () => {
+    const options = postgresOptions(server, { connectionsMax: 1, timeoutMs: 1_500 });
+    const [database, other] = [await open(options), await open(options)];
+    const { fence } = await database.restore(journal);
+    server.pause();
+    const failure = await failureOf(database.write(journal, fence, historyCheckpoint(1, { runs: [runRow()] })));
+    expect(failure.code).toBe('unavailable');
+    server.resume();
+    const raised = await database.restore(journal);
+    expect(await other.position(journal)).toEqual(raised);
   });
 
   test('more callers than connections: killed, frozen or back, each call ends, and none takes a connection away for ever', async () => {
@@ -144,7 +169,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
         const { fence } = await database.restore(journal);
         const checkpoint = historyCheckpoint(1, { runs: [runRow()] });
         proxy.heard = (bytes) => {
-          if (bytes.includes('; COMMIT')) proxy.silence(silence);
+          if (bytes.includes('COMMIT\0')) proxy.silence(silence);
         };
         const outcome = await database.write(journal, fence, checkpoint);
         proxy.heard = undefined;
