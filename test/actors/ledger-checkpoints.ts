@@ -11,6 +11,9 @@ import type { CommitSubscriber } from '../../src/actors/partition/partition-core
 
 export type LedgerRow = { readonly id: string; readonly offset: number; readonly timeMs: number };
 
+/** What a ledger needs of a database. */
+export type LedgerDatabase = Pick<Database, 'restore' | 'position' | 'write' | 'matchingTasks'>;
+
 /** `written`: durable, or there was nothing to write. `unknown`: and whether it was, could not be learned. */
 export type Written = 'written' | 'fenced' | 'unknown';
 
@@ -23,7 +26,7 @@ export function ledgerJournal(partition: number): JournalId {
 
 /** Rows as they stand, whoever reads them, and the fence under which they were read. */
 export async function ledgerRows(
-  database: Database,
+  database: Pick<Database, 'matchingTasks'>,
   journal: JournalId,
 ): Promise<{ readonly fences: ReadonlySet<Fence>; readonly rows: LedgerRow[] }> {
   const rows: LedgerRow[] = [];
@@ -50,7 +53,7 @@ export function ledgerPosition(at: RecordPosition, timeMs: number): CheckpointPo
 }
 
 export class LedgerCheckpoints implements CommitSubscriber<LedgerRecord> {
-  readonly #database: Database;
+  readonly #database: LedgerDatabase;
   readonly #journal: JournalId;
   readonly #core: LedgerCore;
   readonly #rows: LedgerRow[] = [];
@@ -59,7 +62,7 @@ export class LedgerCheckpoints implements CommitSubscriber<LedgerRecord> {
   #durable: CheckpointPosition | undefined;
   #durableRows = 0;
 
-  constructor(database: Database, journal: JournalId, core: LedgerCore) {
+  constructor(database: LedgerDatabase, journal: JournalId, core: LedgerCore) {
     this.#database = database;
     this.#journal = journal;
     this.#core = core;

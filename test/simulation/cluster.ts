@@ -1,13 +1,19 @@
 /** Nodes on one simulated log, each running the production loop for every partition; and what was told to whom. */
 import { LedgerCore, jsonClaims, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from '../actors/ledger.ts';
+import { LedgerCheckpoints, ledgerJournal } from '../actors/ledger-checkpoints.ts';
+import { DatabaseError } from '../../src/actors/database.ts';
+import { LogError } from '../../src/actors/log.ts';
 import { isAskFailure } from '../../src/actors/asks/asks.ts';
 import { PartitionLoop } from '../../src/actors/partition/partition-loop.ts';
 import { ReplayTurns } from '../../src/actors/ownership/replay-turns.ts';
 import { Projection } from './projection.ts';
+import { SimDatabase, SimDisk, type DatabasePlan } from './sim-database.ts';
 import { SimLog } from './sim-log.ts';
 import { SimNode } from './sim-node.ts';
 import type { AskFailure } from '../../src/actors/asks/asks.ts';
 import type { PartitionId } from '../../src/actors/log.ts';
+import type { PartitionMemory } from '../../src/actors/partition/partition-core.ts';
+import type { Tenure } from '../../src/actors/partition/tenure.ts';
 import type { Prefetch } from '../../src/actors/partition/prefetch.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import type { PartitionLimits } from '../../src/actors/partition/partition-limits.ts';
@@ -46,6 +52,7 @@ export class Server {
   cores: LedgerCore[] = [];
   router: LedgerSwitchboard;
   log: SimLog;
+  database: SimDatabase | undefined;
   readonly connections = new Set<() => void>();
 
   constructor(cluster: Cluster, name: string) {
@@ -104,6 +111,8 @@ export class Server {
     const { world, projections, partitions } = cluster;
     this.log = new SimLog(cluster.broker, this.node);
     const { log } = this;
+    this.database = cluster.disk === undefined ? undefined : new SimDatabase(cluster.disk, this.node);
+    const { database } = this;
     const turns = new ReplayTurns(this.node.clock);
     this.loops = [];
     for (let partition = 0; partition < partitions; partition++) {
@@ -114,7 +123,8 @@ export class Server {
         codec: ledgerCodec,
         claims: jsonClaims,
         owner: this.node.name,
-        create: () => this.#memory(partition, (askId, reply) => sink.answer(askId, reply)),
+        create: (tenure) => this.#memory(partition, tenure, (askId, reply) => sink.answer(askId, reply)),
+        ...(database === undefined ? {} : { checkpoints: { restore: () => database.restore(ledgerJournal(partition)) } }),
         asks: sink,
         scale: ledgerScale,
         clock: this.node.clock,
@@ -153,23 +163,76 @@ export class Server {
     };
   }
 
-  #memory(partition: number, answer: (askId: number, reply: LedgerReply) => void): ReturnType<typeof ledgerMemory> {
+  #memory(
+    partition: number,
+    tenure: Tenure<LedgerCommand>,
+    answer: (askId: number, reply: LedgerReply) => void,
+  ): PartitionMemory<LedgerCommand, LedgerReply, LedgerRecord, LedgerEffect> {
     const memory: MemoryLog = { name: `${this.node.name}/${partition}`, commits: [], dispatched: [] };
     this.cluster.memories[partition]?.push(memory);
     const core = new LedgerCore();
     this.cores[partition] = core;
-    return ledgerMemory(
+    let isDropped = false;
+    const ledger = ledgerMemory(
       answer,
       (event) => {
         if (event.kind === 'committed') memory.commits.push({ id: event.id, offset: event.offset });
         if (event.kind === 'dispatched') memory.dispatched.push(event.id);
+        if (event.kind === 'deactivated') isDropped = true;
       },
       core,
     );
+    if (this.database === undefined) return ledger;
+    const checkpoints = new LedgerCheckpoints(this.database, ledgerJournal(partition), core);
+    return {
+      ...ledger,
+      subscribers: [...ledger.subscribers, checkpoints],
+      install: async (restored) => {
+        await checkpoints.install(restored);
+        for (const { id, offset } of checkpoints.rows) memory.commits.push({ id, offset });
+        if (restored.position !== undefined) this.cluster.said('a takeover began at a checkpoint');
+        this.#keepWriting(partition, checkpoints, tenure, () => isDropped);
+      },
+    };
+  }
+
+  /** A checkpoint now and then, while it is folded and while it serves, for as long as the process believes in its memory. */
+  #keepWriting(partition: number, checkpoints: LedgerCheckpoints, tenure: Tenure<LedgerCommand>, isDropped: () => boolean): void {
+    const { world, disk } = this.cluster;
+    if (disk === undefined) return;
+    this.node.at(world.random.int(1, disk.plan.writeMsMax), () => {
+      if (isDropped() || disk.calm) return;
+      world.promiseSettled();
+      void this.#write(partition, checkpoints, tenure).then(() => this.#keepWriting(partition, checkpoints, tenure, isDropped));
+    });
+  }
+
+  async #write(partition: number, checkpoints: LedgerCheckpoints, tenure: Tenure<LedgerCommand>): Promise<void> {
+    const { cluster } = this;
+    try {
+      const before = checkpoints.durable;
+      const outcome = await checkpoints.write();
+      if (outcome === 'fenced') {
+        cluster.said('a write was fenced');
+        tenure.fenced();
+      }
+      const { durable } = checkpoints;
+      if (durable === undefined || durable === before || !cluster.world.random.chance(cluster.disk?.plan.trimShare ?? 0)) return;
+      cluster.said('a journal was trimmed');
+      await this.log.truncate(partitionId(partition), durable.lastOffset);
+    } catch (error) {
+      if (!(error instanceof DatabaseError) && !(error instanceof LogError)) throw error;
+    }
   }
 }
 
-export type ClusterOptions = { readonly servers: number; readonly partitions: number; readonly coldShare?: number };
+export type ClusterOptions = {
+  readonly servers: number;
+  readonly partitions: number;
+  readonly coldShare?: number;
+  /** Absent: there is none. */
+  readonly database?: DatabasePlan;
+};
 
 export class Cluster {
   readonly world: World;
@@ -181,6 +244,7 @@ export class Cluster {
   readonly firstInvoked: Map<string, number>[];
   readonly tries: Map<string, Tries>[];
   readonly projections: Projection[];
+  readonly disk: SimDisk | undefined;
   /** Share of commands whose state must be loaded first. */
   readonly coldShare: number;
   /** What the actors wrote into their logs, by message: what a run came by. */
@@ -193,6 +257,7 @@ export class Cluster {
     this.broker = broker;
     this.partitions = options.partitions;
     this.coldShare = options.coldShare ?? 0;
+    this.disk = options.database === undefined ? undefined : new SimDisk(world, options.database);
     const perPartition = Array.from({ length: options.partitions });
     this.memories = perPartition.map(() => []);
     this.projections = perPartition.map((_, partition) => new Projection(broker, partitionId(partition)));

@@ -1,7 +1,7 @@
 /**
  * The production loop on a log that misbehaves, seed after seed.
  *
- *     PERDURE_SIM_SEEDS=200000    how many (5,000)
+ *     PERDURE_SIM_SEEDS=200000    how many (5,000), and half as many with a database
  *     PERDURE_SIM_FIRST=1         from where
  *     PERDURE_SIM_RANDOM=…        the start of the few seeds that are new in every run; printed
  */
@@ -12,13 +12,15 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { partitionStates } from '../../src/actors/ownership/partition-life.ts';
 import { asksAreCarried } from '../support/asks-are-carried.ts';
-import { nodeFaults, runSeed } from './run-seed.ts';
+import { nodeFaults, planOf, planWithDatabase, runSeed } from './run-seed.ts';
+import { databaseFates } from './sim-database.ts';
 import { appendFates, readFaults } from './sim-log.ts';
 import type { Outcome } from './run-seed.ts';
 
 const seeds = Number(process.env['PERDURE_SIM_SEEDS'] ?? 5_000);
 const first = Number(process.env['PERDURE_SIM_FIRST'] ?? 1);
 const randomFirst = Number(process.env['PERDURE_SIM_RANDOM'] ?? randomInt(1_000_000, 1_000_000_000));
+const databaseSeeds = Math.ceil(seeds / 2);
 const RANDOM_SEEDS = 100;
 const REPEATED_SEEDS = 100;
 const program = fileURLToPath(new URL('./one.ts', import.meta.url));
@@ -43,6 +45,14 @@ const moments = [
   'a projector was refused',
 ];
 
+const databaseMoments = [
+  'a takeover began at a checkpoint',
+  'a write was fenced',
+  'checkpoints are fenced',
+  'a journal was trimmed',
+  'the database cannot be read, trying again',
+];
+
 class Totals {
   runs = 0;
   answered = 0;
@@ -59,10 +69,10 @@ class Totals {
   }
 }
 
-async function runSeeds(from: number, count: number): Promise<Totals> {
+async function runSeeds(from: number, count: number, plan = planOf): Promise<Totals> {
   const totals = new Totals();
   for (let seed = from; seed < from + count; seed++) {
-    const outcome = await runSeed(seed);
+    const outcome = await runSeed(seed, plan);
     if (outcome.violation !== undefined) throw new Error(report(outcome));
     totals.add(outcome);
   }
@@ -74,7 +84,7 @@ function report({ plan, violation, lastTrace }: Outcome): string {
     `seed ${plan.seed}: ${violation?.message}`,
     JSON.stringify(plan),
     ...lastTrace.slice(-60),
-    `repeat: npm exec -- node test/simulation/one.ts ${plan.seed}`,
+    `repeat: npm exec -- node test/simulation/one.ts ${plan.seed}${plan.database === undefined ? '' : ' 1 database'}`,
   ].join('\n');
 }
 
@@ -97,10 +107,26 @@ describe('owners that contend on a log that misbehaves', () => {
     expect(totals.quiet).toBeLessThan(seeds * 0.02 + 1);
   });
 
+  test(
+    `${databaseSeeds} seeds from ${first} with checkpoints in a database that misbehaves as well`,
+    { timeout: 30 * 60_000 },
+    async () => {
+      const totals = await runSeeds(first, databaseSeeds, planWithDatabase);
+      console.log(`with a database: ${totals.answered} answers; injected ${JSON.stringify(Object.fromEntries(totals.injected))}`);
+      const enough = Math.min(100, Math.floor(databaseSeeds / 50));
+      for (const kind of [...databaseFates, 'databaseDown', 'trimUndone']) {
+        expect(totals.injected.get(kind), kind).toBeGreaterThanOrEqual(enough);
+      }
+      for (const moment of databaseMoments) expect(totals.reached.get(moment), moment).toBeGreaterThanOrEqual(enough);
+    },
+  );
+
   test(`${RANDOM_SEEDS} seeds from ${randomFirst}, new in every run`, { timeout: 600_000 }, async () => {
     console.log(`random seeds from ${randomFirst}`);
-    const totals = await runSeeds(randomFirst, RANDOM_SEEDS);
-    expect(totals.runs).toBe(RANDOM_SEEDS);
+    for (const plan of [planOf, planWithDatabase]) {
+      const totals = await runSeeds(randomFirst, RANDOM_SEEDS, plan);
+      expect(totals.runs).toBe(RANDOM_SEEDS);
+    }
   });
 
   test('a seed leaves the same trace in two processes, whether asks travel as bytes or not', { timeout: 600_000 }, async () => {

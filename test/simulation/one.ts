@@ -1,9 +1,10 @@
-/** `node test/simulation/one.ts <seed> [count] [hashes]`: runs seeds and tells what happened in the first that fails. */
-import { runSeed } from './run-seed.ts';
+/** `node test/simulation/one.ts <seed> [count] [hashes] [database]`: runs seeds and tells what happened in the first that fails. */
+import { planOf, planWithDatabase, runSeed } from './run-seed.ts';
 
 const first = Number(process.argv[2] ?? 1);
 const count = Number(process.argv[3] ?? 1);
-const hashes = process.argv[4] === 'hashes';
+const hashes = process.argv.includes('hashes');
+const plan = process.argv.includes('database') ? planWithDatabase : planOf;
 const started = performance.now();
 let steps = 0;
 let answered = 0;
@@ -11,7 +12,7 @@ let failed = 0;
 const injected = new Map<string, number>();
 const reached = new Map<string, number>();
 for (let seed = first; seed < first + count; seed++) {
-  const outcome = await runSeed(seed);
+  const outcome = await runSeed(seed, plan);
   if (hashes) console.log(`${seed} ${outcome.traceHash}`);
   steps += outcome.steps;
   answered += outcome.answered;

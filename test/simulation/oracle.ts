@@ -34,6 +34,12 @@ export type MemoryLog = {
   readonly dispatched: string[];
 };
 
+/** What stands in the database for one journal. */
+export type RowsAtRest = {
+  readonly position: { readonly lastOffset: number } | undefined;
+  readonly matchingTasks: ReadonlyMap<number, { readonly taskId: number; readonly task: Uint8Array }>;
+};
+
 /** How often an entry was asked for, and how often its caller heard for certain that nothing came of it. */
 export type Tries = { asked: number; refused: number };
 
@@ -89,6 +95,16 @@ export function checkMemory(memory: MemoryLog, entries: readonly Entry[]): void 
   for (const id of memory.dispatched) {
     check(known.has(id), 'I10 effect before its commit', () => `${memory.name} dispatched ${id}`);
   }
+}
+
+/** T12: the rows of a journal are its entries up to the position of their checkpoint, no more and no fewer. */
+export function checkRows(tables: RowsAtRest, entries: readonly Entry[]): void {
+  const { position, matchingTasks } = tables;
+  const wanted = entries.filter(({ offset }) => offset <= (position?.lastOffset ?? -1));
+  const found = [...matchingTasks.values()].toSorted((one, other) => one.taskId - other.taskId);
+  const rows = found.map(({ task }) => JSON.parse(new TextDecoder().decode(task)) as Entry);
+  const text = (each: readonly Entry[]): string => each.map(({ id, offset }) => `${id}@${offset}`).join();
+  check(text(rows) === text(wanted), 'T12 rows differ from their position', () => `at ${position?.lastOffset}: ${text(rows)}`);
 }
 
 /** I5: what was acknowledged is there. I13: the answers, each at some moment between asking and answering, agree on one order. */

@@ -12,7 +12,7 @@ afterAll(() => console.log(['planted bugs:', ...found].join('\n')));
 
 describe('planted bugs', () => {
   for (const { name, caughtBy } of plants) {
-    const where = caughtBy === 'seeds' ? `within ${seedsMax} seeds` : 'by a scenario';
+    const where = caughtBy === 'scenarios' ? 'by a scenario' : `within ${seedsMax} ${caughtBy}`;
     test(`${name}: caught ${where}`, { timeout: 300_000 }, async () => {
       const { stdout } = await promisify(execFile)(process.execPath, [program, name]);
       const finding: unknown = JSON.parse(stdout.trim().split('\n').at(-1) ?? 'null');

@@ -8,7 +8,7 @@ export type Plant = {
   readonly search: string;
   readonly replace: string;
   /** Where it must show: in the random runs, or only where the log breaks its promises. */
-  readonly caughtBy: 'seeds' | 'scenarios';
+  readonly caughtBy: 'seeds' | 'seeds with a database' | 'scenarios';
 };
 
 const LOOP = 'src/actors/partition/partition-loop.ts';
@@ -19,6 +19,7 @@ const WINDOW = 'src/actors/partition/commit-window.ts';
 const POSITION = 'src/actors/ownership/owner-position.ts';
 const EFFECTIVE = 'src/actors/ownership/effective.ts';
 const STRETCH = 'src/actors/ownership/log-stretch.ts';
+const RESTORATION = 'src/actors/ownership/restoration.ts';
 const PROOFS = 'src/actors/ownership/read-proofs.ts';
 const BARRIER = 'src/actors/ownership/read-barrier.ts';
 
@@ -106,7 +107,7 @@ export const plants: readonly Plant[] = [
     name: 'does not compare the record that was folded last',
     file: 'src/actors/ownership/journal-fold.ts',
     search: 'if (!position.passLast(record, claims)) return',
-    replace: 'if (position.last === undefined) return',
+    replace: 'if (!position.passLast({ ...record, ...position.last }, claims)) return',
     caughtBy: 'scenarios',
   },
   {
@@ -432,6 +433,69 @@ export const plants: readonly Plant[] = [
     search: 'if (this.#currentRuns.get(execution) !== run) return false;',
     replace: '',
     caughtBy: 'scenarios',
+  },
+  {
+    name: 'restores without raising the fence',
+    file: 'test/support/memory-database.ts',
+    search: 'tables.fence += 1;',
+    replace: 'tables.fence = 1;',
+    caughtBy: 'seeds with a database',
+  },
+  {
+    name: 'makes every memory of an owner from its first restore',
+    file: RESTORATION,
+    search: 'checkpoints.restore().catch(',
+    replace: '(this.first ??= checkpoints.restore()).catch(',
+    caughtBy: 'seeds with a database',
+  },
+  {
+    name: 'goes on behind a checkpoint with the stamp of no record',
+    file: POSITION,
+    search: 'this.#cursor = { epoch, sequence, offset: nextOffset };',
+    replace: 'this.#cursor = { epoch: 0, sequence: 0, offset: nextOffset };',
+    caughtBy: 'seeds with a database',
+  },
+  {
+    name: 'goes on behind a checkpoint with the epoch alone',
+    file: POSITION,
+    search: 'this.#cursor = { epoch, sequence, offset: nextOffset };',
+    replace: 'this.#cursor = { epoch, sequence: 0, offset: nextOffset };',
+    caughtBy: 'seeds with a database',
+  },
+  {
+    name: 'forgets the time of a checkpoint',
+    file: POSITION,
+    search: 'this.wrote(timeMs);',
+    replace: '',
+    caughtBy: 'seeds with a database',
+  },
+  {
+    name: 'takes a journal that was trimmed beyond the witness',
+    file: 'src/actors/ownership/journal-start.ts',
+    search: 'if (start <= Math.max(0, checkpoint?.lastOffset ?? 0)) return undefined;',
+    replace: 'if (start <= Math.max(0, checkpoint?.nextOffset ?? 0)) return undefined;',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'takes a checkpoint that the journal does not reach',
+    file: 'src/actors/ownership/journal-start.ts',
+    search: 'if (checkpoint === undefined || checkpoint.nextOffset <= end) return undefined;',
+    replace: 'return undefined;',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'an owner that is fenced keeps its memory',
+    file: 'src/actors/ownership/doubt-settlement.ts',
+    search: ' || doubt.dropsMemory',
+    replace: '',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'takes what is left of a trimmed stretch for the whole',
+    file: STRETCH,
+    search: 'this.#isTrimmed = true;',
+    replace: '',
+    caughtBy: 'seeds with a database',
   },
   {
     name: 'counts tasks from the start again after a restart',

@@ -27,10 +27,11 @@ export type Finding = { readonly by: string; readonly invariant: string; readonl
 
 /** What the random runs find, or the scenarios; undefined = the bug went unnoticed. */
 async function find(): Promise<Finding | undefined> {
-  if (plant?.caughtBy === 'seeds') {
-    const { runSeed } = await import('./run-seed.ts');
+  if (plant?.caughtBy !== 'scenarios') {
+    const { planOf, planWithDatabase, runSeed } = await import('./run-seed.ts');
+    const planned = plant?.caughtBy === 'seeds' ? planOf : planWithDatabase;
     for (let seed = firstSeed; seed < firstSeed + seedsMax; seed++) {
-      const { violation } = await runSeed(seed);
+      const { violation } = await runSeed(seed, planned);
       if (violation === undefined) continue;
       return { by: `seed ${seed}`, invariant: violation.invariant, message: violation.message, seeds: seed - firstSeed + 1 };
     }

@@ -4,9 +4,21 @@
  */
 import { Cluster, partitionId } from './cluster.ts';
 import { forbidGlobals } from './forbid-globals.ts';
-import { check, checkJournal, checkMemory, checkObservations, checkRefusals, entriesThatCount, type Tries, Violation } from './oracle.ts';
+import {
+  check,
+  checkJournal,
+  checkMemory,
+  checkObservations,
+  checkRefusals,
+  checkRows,
+  entriesThatCount,
+  type Tries,
+  Violation,
+} from './oracle.ts';
 import { Prng } from './prng.ts';
+import { databaseFates, type DatabasePlan } from './sim-database.ts';
 import { appendFates, readFaults, SimBroker } from './sim-log.ts';
+import { ledgerJournal } from '../actors/ledger-checkpoints.ts';
 import { World } from './world.ts';
 import type { LedgerCommand } from '../actors/ledger.ts';
 import type { Answer, Server } from './cluster.ts';
@@ -31,6 +43,8 @@ export type Plan = {
   readonly delayMsMax: number;
   readonly coldShare: number;
   readonly cancelShare: number;
+  /** Absent: there is none, and every takeover folds the journal from its start. */
+  readonly database?: DatabasePlan;
 };
 
 export type Outcome = {
@@ -77,10 +91,26 @@ export function planOf(seed: number): Plan {
   };
 }
 
-export async function runSeed(seed: number): Promise<Outcome> {
+/** The same, with a database: what is drawn for it comes from a stream of its own. */
+export function planWithDatabase(seed: number): Plan {
+  const random = new Prng(seed * 2 ** 20 + 2);
+  const rates: DatabasePlan['rates'] = {};
+  const often = random.pick([0.02, 0.1, 0.3]);
+  for (const fate of random.subset(databaseFates, 0.6)) rates[fate] = often * (0.5 + random.fraction());
+  const database = {
+    rates,
+    writeMsMax: random.pick([10, 60, 300]),
+    trimShare: random.pick([0, 0.5, 1]),
+    delayMsMax: random.pick([2, 10, 40]),
+    lateMsMax: random.pick([50, 800]),
+  };
+  return { ...planOf(seed), database };
+}
+
+export async function runSeed(seed: number, plan: (seed: number) => Plan = planOf): Promise<Outcome> {
   const restore = forbidGlobals();
   try {
-    return await new Run(planOf(seed)).run();
+    return await new Run(plan(seed)).run();
   } finally {
     restore();
   }
@@ -133,7 +163,7 @@ class Run {
           : new Violation('I17 crash', error instanceof Error ? (error.stack ?? error.message) : String(error)),
       );
     }
-    const injected = new Map([...this.#broker.injected, ...this.#nodeFaultCounts]);
+    const injected = new Map([...this.#broker.injected, ...this.#nodeFaultCounts, ...(this.#cluster.disk?.injected ?? [])]);
     return {
       plan: this.#plan,
       traceHash: this.#world.traceHash,
@@ -157,6 +187,7 @@ class Run {
     for (const server of this.#cluster.servers) this.#takeOver(server, this.#world.random.int(0, 300));
     for (let client = 0; client < this.#plan.clients; client++) this.#think();
     this.#nemesis();
+    this.#strikeDatabase();
     this.#project();
     await this.#world.run(this.#plan.faultMs, () => this.#violation !== undefined);
   }
@@ -190,6 +221,26 @@ class Run {
       if (!this.#faulty) return;
       if (this.#plan.nodeFaults.length > 0) this.#strike(random.pick(this.#plan.nodeFaults), random.pick(this.#cluster.servers));
       this.#nemesis();
+    });
+  }
+
+  /** It is away for a while; or the broker has forgotten how far it was trimmed. */
+  #strikeDatabase(): void {
+    const { disk, partitions } = this.#cluster;
+    if (disk === undefined) return;
+    const { random } = this.#world;
+    this.#world.at(random.int(1, this.#plan.nemesisMs * 3), () => {
+      if (!this.#faulty) return;
+      if (random.chance(0.5)) {
+        disk.downUntilMs = this.#world.nowMs + random.int(10, 400);
+        disk.count('databaseDown');
+      } else {
+        const id = partitionId(random.int(0, partitions - 1));
+        const start = this.#broker.start(id);
+        if (start > 0) disk.count('trimUndone');
+        this.#broker.startAt(id, random.int(0, start));
+      }
+      this.#strikeDatabase();
     });
   }
 
@@ -316,13 +367,17 @@ class Run {
     this.#faulty = false;
     for (const fault of Object.keys(this.#broker.faults.rates)) delete this.#broker.faults.rates[fault as LogFault];
     this.#broker.downUntilMs = 0;
+    if (this.#cluster.disk !== undefined) {
+      this.#cluster.disk.downUntilMs = 0;
+      this.#cluster.disk.calm = true;
+    }
     for (const server of this.#cluster.servers) {
       server.node.resume();
       if (!server.node.up) this.#restart(server);
     }
     this.#world.trace('calm');
     // Takeovers that had begun end, late batches land, idle owners look at the log.
-    await this.#until(2_500, () => false);
+    await this.#until(this.#cluster.disk === undefined ? 2_500 : 15_000, () => false);
     for (let partition = 0; partition < this.#cluster.partitions; partition++) await this.#comesRight(partition);
     const settled = await this.#until(CALM_MS_MAX, () => this.#busyClients === 0 && this.#openWaits === 0);
     check(settled || this.#violation !== undefined, 'I7 stuck', () => `${this.#busyClients} clients still wait in calm`);
@@ -358,6 +413,7 @@ class Run {
       const entries = entriesThatCount(records);
       checkJournal(entries);
       for (const memory of cluster.memories[partition] ?? []) checkMemory(memory, entries);
+      if (cluster.disk !== undefined) checkRows(cluster.disk.tables.journal(ledgerJournal(partition)), entries);
       checkObservations(cluster.observations[partition] ?? [], entries, cluster.firstInvoked[partition] ?? new Map<string, number>());
       checkRefusals(cluster.tries[partition] ?? new Map<string, Tries>(), entries);
       const owner = this.#owner(partition);

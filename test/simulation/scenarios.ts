@@ -3,6 +3,7 @@
  * throw, so that the planted bugs can be run against them as well as the test runner.
  */
 import { effective, mayReplace } from '../../src/actors/ownership/effective.ts';
+import { ledgerJournal } from '../actors/ledger-checkpoints.ts';
 import { jsonClaims, ledgerCodec } from '../actors/ledger.ts';
 import {
   closedIsTakenBack,
@@ -29,12 +30,18 @@ import type { AppendFate } from './sim-log.ts';
 class Stage {
   readonly world = new World(new Prng(7));
   readonly broker = new SimBroker(this.world, { rates: {}, timeoutMs: 50, delayMsMax: 2, lateMsMax: 0 }, false);
-  readonly cluster = new Cluster(this.world, this.broker, { servers: 2, partitions: 1 });
-  readonly a: Server = this.cluster.server(0);
-  readonly b: Server = this.cluster.server(1);
+  readonly cluster: Cluster;
+  readonly a: Server;
+  readonly b: Server;
   readonly statuses: string[] = [];
 
-  constructor() {
+  /** `database`: with one, in which checkpoints are written often. */
+  constructor(options: { readonly database?: boolean } = {}) {
+    const database = { rates: {}, writeMsMax: 20, trimShare: 0, delayMsMax: 2, lateMsMax: 0 };
+    const withDatabase = options.database === true ? { database } : {};
+    this.cluster = new Cluster(this.world, this.broker, { servers: 2, partitions: 1, ...withDatabase });
+    this.a = this.cluster.server(0);
+    this.b = this.cluster.server(1);
     this.cluster.onStatus = (server, _partition, status) => this.statuses.push(`${server.node.name} ${status.state}`);
   }
 
@@ -44,6 +51,11 @@ class Stage {
 
   entries(): string[] {
     return entriesThatCount(this.records).map(({ id }) => id);
+  }
+
+  /** Of the last entry. */
+  entriesEnd(): number {
+    return entriesThatCount(this.records).at(-1)?.offset ?? -1;
   }
 
   status(server: Server): PartitionStatus {
@@ -120,6 +132,11 @@ class Stage {
     };
   }
 
+  /** Of the last checkpoint that is durable; -1 = none. */
+  get checkpointed(): number {
+    return this.cluster.disk?.tables.journal(ledgerJournal(0)).position?.lastOffset ?? -1;
+  }
+
   /** Every scenario ends with the checks of the random runs. */
   checkAll(): void {
     const entries = entriesThatCount(this.records);
@@ -193,6 +210,14 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'T9', name: 'in doubt nothing is sent again in its epoch', run: neverResent },
   { rule: 'T10', name: 'an idle owner notices its successor, and its long polls fail', run: idleFenced },
   { rule: 'T11', name: 'a fenced owner does not overwrite what its successor derived', run: guardedProjection },
+  {
+    rule: 'T12',
+    name: 'an owner whose checkpoints are fenced, and that was not succeeded, makes new memory under a new fence',
+    run: fencedOwner,
+  },
+  { rule: 'T13', name: 'a takeover begins at the checkpoint, and needs its last record alone of what stands before', run: trimmedJournal },
+  { rule: 'T13', name: 'a journal that starts behind the last record of the checkpoint stops the partition', run: trimmedTooFar },
+  { rule: 'T5', name: 'a journal that ends before the checkpoint stops the partition', run: tailLostBehindCheckpoint },
   { rule: 'I7', name: 'a record that is refused for its size leaves everybody waiting', run: scenario(refusedRecordKeepsWaits) },
   { rule: 'I7', name: 'a timer that turns out irrelevant leaves no trace', run: scenario(irrelevantTimerLeavesNoTrace) },
   { rule: 'I7', name: 'what is put aside waits, whatever follows', run: scenario(putAsideWaits) },
@@ -200,6 +225,58 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'I7', name: 'a child whose start was answered into the void is no orphan', run: scenario(lostStartIsNoOrphan) },
   { rule: 'I3', name: 'rows are the state at the cut, whatever happens until they are written', run: scenario(rowsAreTheStateAtTheCut) },
 ];
+
+async function checkpointed(): Promise<Stage> {
+  const stage = new Stage({ database: true });
+  await stage.active(stage.a);
+  for (const id of ['x', 'y', 'z']) await stage.add(stage.a, id);
+  await stage.until('a checkpoint of all', () => stage.checkpointed === 3);
+  return stage;
+}
+
+async function fencedOwner(): Promise<void> {
+  const stage = await checkpointed();
+  const core = stage.a.core(0);
+  void stage.b.database?.restore(ledgerJournal(0));
+  await stage.pass(20);
+  same((await stage.add(stage.a, 'v')).kind, 'added', 'it serves, whoever restores');
+  await stage.until('restored again', () => stage.status(stage.a).refolds === 1 && stage.status(stage.a).state === 'active');
+  check(stage.a.core(0) !== core, 'T12', () => 'memory of another fence was kept');
+  same((await stage.add(stage.a, 'w')).kind, 'added', 'and serves on');
+  await stage.until('a checkpoint', () => stage.checkpointed === stage.entriesEnd());
+  stage.checkAll();
+}
+
+async function trimmedJournal(): Promise<void> {
+  const stage = await checkpointed();
+  stage.a.crash();
+  stage.broker.startAt(partitionId(0), 3);
+  await stage.active(stage.b);
+  same(await stage.ask(stage.b, { kind: 'read' }), { kind: 'entries', entries: ['x', 'y', 'z'] }, 'all is there');
+  same((await stage.add(stage.b, 'w')).kind, 'added', 'it serves');
+  stage.checkAll();
+}
+
+async function trimmedTooFar(): Promise<void> {
+  const stage = await checkpointed();
+  await stage.add(stage.a, 'v');
+  stage.a.crash();
+  stage.broker.startAt(partitionId(0), stage.checkpointed + 1);
+  stage.b.start(0);
+  await stage.until('stopped', () => stage.status(stage.b).state === 'failed');
+  const { reason } = stage.status(stage.b);
+  const offsets = [stage.checkpointed + 1, stage.checkpointed].map((offset) => reason.includes(`offset ${offset}`));
+  same(offsets, [true, true], `both offsets are named in "${reason}"`);
+}
+
+async function tailLostBehindCheckpoint(): Promise<void> {
+  const stage = await checkpointed();
+  stage.a.crash();
+  stage.broker.loseTail(partitionId(0), 1);
+  stage.b.start(0);
+  await stage.until('stopped', () => stage.status(stage.b).state === 'failed');
+  check(stage.status(stage.b).reason.includes('the checkpoint in the database reaches offset 4'), 'T5', () => stage.status(stage.b).reason);
+}
 
 async function tieOfClaims(): Promise<void> {
   const stage = new Stage();

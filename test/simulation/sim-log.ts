@@ -55,6 +55,7 @@ export class SimBroker {
   readonly script: AppendFate[] = [];
   readonly #partitions = new Map<string, StoredRecord[]>();
   readonly #removed = new Set<string>();
+  readonly #starts = new Map<string, number>();
 
   constructor(world: World, faults: LogFaults, exclusive: boolean) {
     this.world = world;
@@ -86,6 +87,17 @@ export class SimBroker {
   loseTail(id: PartitionId, count: number): void {
     this.records(id).splice(-count);
     this.world.trace(`log ${id.partition} loses ${count}`);
+  }
+
+  start(id: PartitionId): number {
+    return this.#starts.get(partitionName(id)) ?? 0;
+  }
+
+  /** Where the log starts from now on: further, or back after a crash of the broker. */
+  startAt(id: PartitionId, start: number): void {
+    if (start === this.start(id)) return;
+    this.#starts.set(partitionName(id), start);
+    this.world.trace(`log ${id.partition} starts at ${start}`);
   }
 
   /** What compaction does to a journal. */
@@ -166,6 +178,8 @@ export class SimLog implements Log {
       const records = this.#broker.records(id);
       if (fromOffset > records.length)
         throw new LogError('out-of-range', `simulated: no offset ${fromOffset}, the end is ${records.length}`);
+      const start = this.#broker.start(id);
+      if (fromOffset < start) throw new LogError('out-of-range', `simulated: no offset ${fromOffset}, the start is ${start}`);
       const lag = this.#broker.hits('readLags') ? this.#node.world.random.int(1, 4) : 0;
       const visible = Math.max(fromOffset, records.length - lag);
       return this.#broker.left(id, fromOffset, visible).slice(0, this.#node.world.random.int(1, 8));
@@ -175,7 +189,7 @@ export class SimLog implements Log {
   bounds(id: PartitionId): Promise<LogBounds> {
     return this.#request(() => {
       if (this.#broker.hits('readFails')) throw new LogError('unavailable', 'simulated: no metadata');
-      return { start: 0, end: this.#broker.records(id).length };
+      return { start: this.#broker.start(id), end: this.#broker.records(id).length };
     });
   }
 
@@ -186,8 +200,11 @@ export class SimLog implements Log {
     });
   }
 
-  truncate(): Promise<void> {
-    return Promise.resolve();
+  truncate(id: PartitionId, beforeOffset: number): Promise<void> {
+    return this.#request(() => {
+      if (this.#broker.hits('readFails')) throw new LogError('unavailable', 'simulated: not trimmed');
+      this.#broker.startAt(id, Math.max(this.#broker.start(id), beforeOffset));
+    });
   }
 
   close(): Promise<void> {

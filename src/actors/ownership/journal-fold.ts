@@ -79,6 +79,8 @@ export class JournalFold {
   async to(until: number): Promise<FoldTrouble | undefined> {
     const { log, partition, position, progress, turns, retries } = this.#options;
     const { term } = retries;
+    // The checkpoint is beyond it.
+    if (position.last !== undefined && position.last.offset >= until) return undefined;
     position.stepBack();
     progress.begin(position.cursor.offset, until);
     for (let attempt = 0; position.cursor.offset < until;) {
@@ -105,8 +107,10 @@ export class JournalFold {
   async #notRead(error: unknown): Promise<'trimmed'> {
     const { log, partition, position } = this.#options;
     if (!(error instanceof LogError) || error.code !== 'out-of-range') throw error;
-    if ((await log.bounds(partition)).start <= position.cursor.offset) throw error;
-    return 'trimmed';
+    const bounds = await log.bounds(partition);
+    if (bounds.start > position.cursor.offset) return 'trimmed';
+    if (bounds.end < position.cursor.offset) throw error;
+    throw new LogError('unavailable', 'the start of the log has moved back', { cause: error });
   }
 
   /** A read shows nothing though the log was longer: it lags; or what was seen there is gone, and no waiting brings it back. */

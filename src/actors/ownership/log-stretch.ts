@@ -65,8 +65,10 @@ export async function readStretch(query: StretchQuery): Promise<Stretch | undefi
       return (await readThrough(query, walk)) ? walk.result() : undefined;
     } catch (error) {
       if (!(error instanceof LogError) || error.code !== 'out-of-range') throw error;
-      // Trimmed while it was read: once more, from where the log starts now.
-      if ((await log.bounds(partition)).start <= walk.cursor.offset) throw error;
+      const bounds = await log.bounds(partition);
+      if (bounds.end < query.until) throw error;
+      // Trimmed while it was read, or the trim was undone since: once more, from where the log starts now.
+      if (!(await query.pause())) return undefined;
     }
   }
 }

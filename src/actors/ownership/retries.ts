@@ -17,6 +17,9 @@ export type RetriesOptions = {
   readonly mayPass: (error: LogError) => boolean;
 };
 
+/** Of what an attempt took: enough for a handful of rivals. */
+const GIVE_WAY_DOUBLINGS_MAX = 4;
+
 export class Retries {
   readonly #options: RetriesOptions;
   readonly #timers = new Set<Timer>();
@@ -57,9 +60,22 @@ export class Retries {
 
   /** Longer from attempt to attempt, and never in step with others. */
   backOff(attempt: number): Promise<void> {
+    return this.sleep(this.#delayMs(attempt));
+  }
+
+  /**
+   * Where each attempt of one undoes those of others, and takes long: whoever is to succeed needs that long alone. `tookMs`: the attempt that
+   * has failed.
+   */
+  giveWay(attempt: number, tookMs: number): Promise<void> {
+    const longestMs = tookMs * 2 ** Math.min(attempt, GIVE_WAY_DOUBLINGS_MAX);
+    return this.sleep(this.#delayMs(attempt) + Math.ceil(longestMs * this.#options.random.fraction()));
+  }
+
+  #delayMs(attempt: number): number {
     const { retryDelayMs, retryDelayMsMax, random } = this.#options;
     const delayMs = Math.min(retryDelayMsMax, retryDelayMs * 2 ** Math.min(attempt - 1, 16));
-    return this.sleep(Math.ceil(delayMs * (0.5 + random.fraction() / 2)));
+    return Math.ceil(delayMs * (0.5 + random.fraction() / 2));
   }
 
   /** Tries until it succeeds; undefined when the term is over. Throws what trying again cannot mend. */

@@ -66,7 +66,7 @@ export class Takeover {
     const { journal } = this.#options;
     const { term } = retries;
     for (let attempt = 1; term === retries.term; attempt++) {
-      const end = await this.#restore(landed).catch((error: unknown) => this.#notRestored(term, error));
+      const end = await this.#restore().catch((error: unknown) => this.#notRestored(term, error));
       if (term !== retries.term || end === undefined) return undefined;
       life.enter('restored', { state: 'replaying' });
       findings.statusChanged();
@@ -86,21 +86,17 @@ export class Takeover {
   }
 
   /** New memory with the rows of the last checkpoint, and the journal opened behind it. Its end; undefined: it came to nothing. */
-  async #restore(landed: LandedClaim | undefined): Promise<number | undefined> {
-    const { retries, memory, findings } = this.#ownership;
-    const { restoration } = this.#options;
+  async #restore(): Promise<number | undefined> {
+    const { retries, memory } = this.#ownership;
+    const { restoration, clock } = this.#options;
     const { term } = retries;
     for (let attempt = 1; term === retries.term; attempt++) {
       const found = await this.#findStart();
       if (term !== retries.term || found === undefined) return undefined;
       const { restored, end } = found;
-      const epoch = restored?.position?.epoch ?? 0;
-      if (landed !== undefined && epoch > landed.own.epoch) {
-        findings.lost(unnamedOwner(epoch, restored?.position?.lastOffset ?? 0));
-        return undefined;
-      }
       memory.create();
       if (restored === undefined) return end;
+      const beganMs = clock.monoMs();
       try {
         await memory.install(restored);
         if (term !== retries.term) return undefined;
@@ -110,7 +106,8 @@ export class Takeover {
         if (term !== retries.term) return undefined;
         if (!restoration.failed(error)) throw error;
         memory.drop(`${this.#ownership.name} waits for its database`);
-        await retries.backOff(attempt);
+        // Perhaps another restores as well, and each takes the fence from the other.
+        await retries.giveWay(attempt, clock.monoMs() - beganMs);
       }
     }
     return undefined;
@@ -138,7 +135,7 @@ export class Takeover {
   }
 
   #notRestored(term: number, error: unknown): undefined {
-    if (error instanceof LogError) throw error;
+    if (error instanceof LogError || !this.#options.restoration.usesCheckpoints) throw error;
     if (term === this.#ownership.retries.term)
       this.#ownership.findings.fail(`its checkpoint cannot be restored: ${errorText(error)}`, error);
   }
@@ -247,8 +244,8 @@ export class Takeover {
     if (claiming.doubt === undefined) await this.#fold(landed);
     else again = await this.#settle(claiming, claiming.doubt, landed);
     if (term !== retries.term) return;
-    const owner = position.lastClaim;
-    assert(owner !== undefined, 'a claim that does not count stands behind one that does');
+    // A claim that does not count stands behind one that does, be it below the checkpoint from which this memory was made.
+    const owner = position.lastClaim ?? unnamedOwner(position.cursor.epoch, position.last?.offset ?? 0);
     if (owner.ownerNonce !== landed.own.claim.ownerNonce) return findings.lost(owner);
     this.#activate(landed, again);
   }
