@@ -451,10 +451,16 @@ describe('DescribeTaskQueue', () => {
     await two.close();
   });
 
+  test('of Nexus: nobody polls there, and nobody is asked', async () => {
+    const before = bench.stub.matchingRequests.length;
+    const answer = decodeDescribeTaskQueueResponse(await bench.client.call('DescribeTaskQueue', request({ taskQueueType: 3 })));
+    expect(answer).toMatchObject({ pollers: [], taskQueueStatus: undefined });
+    expect(bench.stub.matchingRequests.length).toBe(before);
+  });
+
   test.each<[string, number, Partial<DescribeTaskQueueRequest>]>([
     ['taskQueue is not set', codes.INVALID_ARGUMENT, { taskQueue: undefined }],
     ['api_mode ENHANCED is not supported by this server yet', codes.UNIMPLEMENTED, { apiMode: 1 }],
-    ['task_queue_type NEXUS is not supported by this server yet', codes.UNIMPLEMENTED, { taskQueueType: 3 }],
     ['unknown TaskQueueType 9', codes.INVALID_ARGUMENT, { taskQueueType: 9 }],
   ])('%s', async (message, code, changes) => {
     const error = await bench.client.refusal('DescribeTaskQueue', request(changes));
