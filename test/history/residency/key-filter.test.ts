@@ -1,0 +1,93 @@
+/** The filter of keys: never a wrong "no", and few wrong "maybe". */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { KeyFilter } from '../../../src/history/residency/key-filter.ts';
+import { KnownKeys } from '../../../src/history/residency/known-keys.ts';
+import { fingerprint32 } from '../../../src/kernel/fingerprint.ts';
+
+const namespaceId = '6f1c0c52-3b1e-4f1e-9d5a-000000000001';
+
+function falsePositives(filter: KeyFilter, keys: readonly string[]): number {
+  return keys.filter((workflowId) => filter.mayHave(namespaceId, workflowId)).length / keys.length;
+}
+
+describe('a filter', () => {
+  test('knows every key that was added, whatever it is, also when it is crowded', () => {
+    const key = fc.tuple(fc.string(), fc.string({ unit: 'binary' }));
+    fc.assert(
+      fc.property(fc.array(key, { minLength: 1, maxLength: 300 }), fc.integer({ min: 1, max: 100 }), (keys, keysMax) => {
+        const filter = new KeyFilter(keysMax);
+        for (const [namespace, workflowId] of keys) filter.add(namespace, workflowId);
+        expect(keys.filter(([namespace, workflowId]) => !filter.mayHave(namespace, workflowId))).toEqual([]);
+      }),
+    );
+  });
+
+  test('takes about 3 of 1,000 unknown keys for known ones, whatever the keys look like', () => {
+    const styles = [
+      (n: number) => `order-${n}`,
+      (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+      (n: number) => `${fingerprint32(`seed ${n}`).toString(36)}/日本`,
+      (n: number) => String.fromCodePoint(0x4e00 + (n % 20_000)) + Math.floor(n / 20_000),
+    ];
+    for (const style of styles) {
+      const filter = new KeyFilter(50_000);
+      for (let n = 0; n < 50_000; n++) filter.add(namespaceId, style(n));
+      expect(filter.isCrowded).toBe(false);
+      const unknown = Array.from({ length: 20_000 }, (_, n) => style(1_000_000 + n));
+      expect(falsePositives(filter, unknown), style(7)).toBeLessThan(0.006);
+    }
+  });
+
+  test('of one shard’s keys is as good as of any', () => {
+    const ofShard = (from: number, count: number): string[] => {
+      const keys: string[] = [];
+      for (let n = from; keys.length < count; n++) if (fingerprint32(`${namespaceId}_wf-${n}`) % 16 === 3) keys.push(`wf-${n}`);
+      return keys;
+    };
+    const filter = new KeyFilter(10_000);
+    for (const workflowId of ofShard(0, 10_000)) filter.add(namespaceId, workflowId);
+    expect(falsePositives(filter, ofShard(1_000_000, 10_000))).toBeLessThan(0.006);
+  });
+
+  test('keeps namespaces apart', () => {
+    const filter = new KeyFilter(1000);
+    for (let n = 0; n < 1000; n++) filter.add(namespaceId, `wf-${n}`);
+    const elsewhere = Array.from({ length: 1000 }, (_, n) => filter.mayHave('another namespace', `wf-${n}`));
+    expect(elsewhere.filter(Boolean).length).toBeLessThan(20);
+  });
+
+  test('says when it has more keys than room; a key that is added twice counts once', () => {
+    const filter = new KeyFilter(100);
+    for (let round = 0; round < 5; round++) for (let n = 0; n < 100; n++) filter.add(namespaceId, `wf-${n}`);
+    expect([filter.size <= 100, filter.isCrowded]).toEqual([true, false]);
+    for (let n = 0; n < 200; n++) filter.add(namespaceId, `more-${n}`);
+    expect(filter.isCrowded).toBe(true);
+  });
+});
+
+describe('a filter that is built anew', () => {
+  const id = (workflowId: string) => ({ namespaceId, workflowId });
+
+  test('has what was in memory, what the table has, and what begins meanwhile; until then the one before answers', () => {
+    const keys = new KnownKeys();
+    keys.add(id('deleted'));
+    keys.add(id('in memory'));
+    keys.rebuild(1000, [id('in memory')]);
+    keys.addWritten([id('written')]);
+    keys.add(id('begun'));
+    expect([keys.mayHave(id('begun')), keys.mayHave(id('deleted')), keys.mayHave(id('written'))]).toEqual([true, true, false]);
+    keys.rebuilt();
+    const known = ['in memory', 'written', 'begun', 'deleted', 'never'].filter((name) => keys.mayHave(id(name)));
+    expect(known).toEqual(['in memory', 'written', 'begun']);
+  });
+
+  test('has room for what its owner counted', () => {
+    const keys = new KnownKeys();
+    for (let n = 0; n < 70_000; n++) keys.add(id(`wf-${n}`));
+    expect(keys.isCrowded).toBe(true);
+    keys.rebuild(140_000, Array.from({ length: 70_000 }, (_, n) => id(`wf-${n}`)));
+    keys.rebuilt();
+    expect(keys.isCrowded).toBe(false);
+  });
+});
