@@ -15,7 +15,7 @@ import { closesRun } from './closing-events.ts';
 import { closeOutcome } from './execution/close-outcome.ts';
 import { runFromStarted } from './execution/evolve-execution.ts';
 import { evolvePutAside, evolveTakenBack } from './execution/evolve-aside.ts';
-import type { HistoryRecord, RunChange } from './record.ts';
+import { beginsRun, type HistoryRecord, type RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import type { Shard } from './shard.ts';
 import type { Run } from './state.ts';
@@ -30,6 +30,7 @@ export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): 
 
 function evolveRun(shard: Shard, record: HistoryRecord, change: RunChange, wire: HistoryWire): void {
   let run = shard.change(change.runId);
+  assert(run !== undefined || beginsRun(change) || !isCold(shard, record, change.runId), 'a run is loaded before it changes');
   let nextFact = 0;
   for (let at = 0; at <= change.events.length; at++) {
     for (; nextFact < change.facts.length; nextFact++) {
@@ -48,6 +49,10 @@ function evolveRun(shard: Shard, record: HistoryRecord, change: RunChange, wire:
     evolveRecorded(run, recorded, wire);
   }
   if (run !== undefined) run.stateTransitionCount++;
+}
+
+function isCold(shard: Shard, { namespaceId, workflowId }: HistoryRecord, runId: string): boolean {
+  return shard.isRunCold({ namespaceId, workflowId, runId });
 }
 
 function beginRecordedRun(shard: Shard, record: HistoryRecord, runId: string, { event }: RecordedEvent): Run {
@@ -76,6 +81,7 @@ function pendingTask(record: HistoryRecord, task: Task): PendingTask {
 
 function addTask(shard: Shard, task: PendingTask): void {
   const run = shard.change(task.key.runId);
+  assert(run !== undefined || !shard.isRunCold(task.key), 'a run is loaded before it gets a task');
   shard.addTask(task);
   if (run !== undefined) rememberTask(run, task);
 }

@@ -19,7 +19,6 @@ import type { ShardCheckpoint, ShardCounters, ShardRows } from './checkpoint/row
 import type { StateWire } from './checkpoint/state-wire.ts';
 import { requestCancelWorkflow, scheduleFirstWorkflowTask, terminateWorkflow } from './execution/cancel-terminate.ts';
 import { findChild, recordChildClosed } from './child/child-outcomes.ts';
-import { type ColdRun, freezeRun, thawRun } from './execution/cold-run.ts';
 import { commandKey } from './command-key.ts';
 import type { HistoryCommand, RunKey } from './commands.ts';
 import { completeWorkflowTask } from './workflow-task/complete.ts';
@@ -37,12 +36,15 @@ import { finishQueryDispatch } from './query/direct-query.ts';
 import { queryWorkflow, releaseQueries } from './query/query.ts';
 import type { HistoryRecord } from './record.ts';
 import { findRun } from './reject.ts';
+import { installLoaded, type Loaded } from './residency/install-loaded.ts';
+import type { KnownKeys } from './residency/known-keys.ts';
+import { commandLacks, type Lacks, recordLacks } from './residency/lacks.ts';
 import type { HistoryReply, HistoryWire } from './replies.ts';
 import { signalWorkflow } from './signal/signal.ts';
 import { startWorkflow, signalWithStartWorkflow } from './execution/start.ts';
 import { makeSpeculativeReal, offerSpeculative } from './workflow-task/speculative.ts';
 import { Shard } from './shard.ts';
-import { isRunning, type WorkflowTask } from './state.ts';
+import { executionKey, isRunning, type WorkflowTask } from './state.ts';
 import type { TransferTask } from './tasks.ts';
 import { fireTimer } from './timer/fire-timer.ts';
 import type { NextTimer } from './timer/timer-queue.ts';
@@ -162,27 +164,65 @@ export class HistoryCore {
     return run === undefined ? undefined : summaryOf(run);
   }
 
-  has(key: RunKey): boolean {
-    return findRun(this.#shard, key) !== undefined;
+  /** In memory. */
+  has({ namespaceId, workflowId, runId }: RunKey): boolean {
+    const execution = executionKey(namespaceId, workflowId);
+    const run = runId === '' ? this.#shard.currentRuns.get(execution) : this.#shard.runs.get(runId);
+    return run !== undefined && executionKey(run.key.namespaceId, run.key.workflowId) === execution;
   }
 
-  /** Takes a run out of memory. undefined: it is not there, someone waits on it, or its row is not what it is. */
-  evict(key: RunKey): ColdRun | undefined {
-    const run = findRun(this.#shard, key);
-    if (run === undefined) return undefined;
-    const { runId } = run.key;
+  // ── Executions that are not in memory ──────────────────────────────────────────────────────────────────────────────────────
+
+  /** What must be loaded before the command is decided; ask again when that is installed. undefined: nothing. */
+  lacks(command: HistoryCommand): Lacks {
+    return this.#keepsAll ? undefined : commandLacks(this.#shard, command);
+  }
+
+  /** Likewise before the record is evolved. */
+  recordLacks(record: HistoryRecord): Lacks {
+    return this.#keepsAll ? undefined : recordLacks(this.#shard, record);
+  }
+
+  get #keepsAll(): boolean {
+    const { residency } = this.#shard;
+    return residency === undefined || residency.allHere;
+  }
+
+  /** A load begins: what `installLoaded` wants to know of it. */
+  beginLoad(): number {
+    return this.#changes.retirements;
+  }
+
+  /**
+   * What has come of a load, which must not have been given up meanwhile: whoever gives it up lets the commands of its workflow ids go on, and
+   * what it read may be old. `begunAt`: of `beginLoad`. False: runs were deleted since it began, and it may have read one of them. Nothing is
+   * installed, it has to be read again.
+   */
+  installLoaded(loaded: readonly Loaded[], begunAt: number): boolean {
+    assert(this.#stateWire !== undefined, 'rows are read with their codec');
+    if (this.#changes.retirements !== begunAt) return false;
+    for (const each of loaded) installLoaded(this.#shard, each, this.#stateWire);
+    return true;
+  }
+
+  /**
+   * Takes a run out of memory; its tasks stay. False: it is not there, someone waits on it, it was put aside, or its row is not what it is.
+   *
+   * A run whose messages to other shards are not answered may leave: while a shard is out of reach there may be any number of them, and
+   * `runOutboxTask` brings the run back for each try.
+   */
+  evict(runId: string): boolean {
+    const run = this.#shard.runs.get(runId);
     const { waiters, queries, speculative } = this.#volatile;
-    if (waiters.has(runId) || queries.has(runId) || speculative.has(runId)) return undefined;
-    if (this.#shard.changes?.isUnwritten(runId) === true) return undefined;
-    return freezeRun(run, this.#shard.takeOut(run));
+    if (run === undefined || waiters.has(runId) || queries.has(runId) || speculative.has(runId)) return false;
+    return this.#shard.evict(run);
   }
 
-  /** Brings it back, exactly as it was. */
-  restore(cold: ColdRun): void {
-    const run = thawRun(cold);
-    assert(!this.#shard.runs.has(run.key.runId), `run ${run.key.runId} is in memory already`);
-    this.#shard.installRun(run);
-    if (cold.isCurrent) this.#shard.installCurrentRun(run);
+  /** Which workflow ids there may be in memory or in the table. */
+  get knownKeys(): KnownKeys {
+    const { residency } = this.#shard;
+    assert(residency !== undefined, 'without a database all keys are in memory');
+    return residency.keys;
   }
 
   // ── Checkpoints ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -32,6 +32,11 @@ export type RunChange = {
   readonly facts: readonly PlacedFact[];
 };
 
+/** Its first event makes it. */
+export function beginsRun({ events }: RunChange): boolean {
+  return events[0]?.event.eventId === 1;
+}
+
 /** `afterEvents`: how many of the change's events come before the fact. */
 export type PlacedFact = { readonly afterEvents: number; readonly fact: Fact };
 

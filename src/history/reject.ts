@@ -1,4 +1,5 @@
 /** Refusals: the caller's mistakes, or a state that does not allow what was asked. Texts are part of the contract. */
+import { assert } from '../kernel/assert.ts';
 import type { RunKey } from './commands.ts';
 import type { Rejected, Rejection } from './replies.ts';
 import { executionKey, isRunning, type RunView, type ShardView } from './state.ts';
@@ -28,9 +29,15 @@ export function workflowNotFound(key: RunKey): Rejected {
   return reject({ reason: 'workflow-not-found', message });
 }
 
+/** undefined: there is none, here or in a database. */
 export function findRun(shard: ShardView, key: RunKey): RunView | undefined {
-  if (key.runId === '') return shard.currentRuns.get(executionKey(key.namespaceId, key.workflowId));
+  if (key.runId === '') {
+    const current = shard.currentRuns.get(executionKey(key.namespaceId, key.workflowId));
+    if (current === undefined) assert(!shard.isCurrentCold(key), 'the current run is loaded before it is decided on');
+    return current;
+  }
   const run = shard.runs.get(key.runId);
+  if (run === undefined) assert(!shard.isRunCold(key), 'a run is loaded before it is decided on');
   if (run === undefined || run.key.workflowId !== key.workflowId || run.key.namespaceId !== key.namespaceId) return undefined;
   return run;
 }

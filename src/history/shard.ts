@@ -9,6 +9,8 @@
  */
 import { Changes } from './checkpoint/changes.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
+import type { RunKey } from './commands.ts';
+import { childStartName, currentName, type ExecutionId, Residency, runName, type StartedBy } from './residency/residency.ts';
 import { type AsideRun, childStartKey, executionKey, type Run, type RunView, type ShardView } from './state.ts';
 import { isOutbox, isTimer, type PendingTask, type PendingTransfer } from './tasks.ts';
 import { TimerQueue, type TimerView } from './timer/timer-queue.ts';
@@ -33,14 +35,21 @@ export class Shard implements ShardView {
   readonly #tasksAside = new Map<number, PendingTask>();
   readonly tasksAside: ReadonlyMap<number, PendingTask> = this.#tasksAside;
   readonly #changes: Changes | undefined;
+  readonly #residency: Residency | undefined;
 
-  /** `stateWire`: of the checkpoints; undefined: nothing is written anywhere, and nothing is noted. */
+  /** `stateWire`: of the checkpoints; undefined: nothing is written anywhere, nothing is noted, and all of the shard stays in memory. */
   constructor(stateWire?: StateWire) {
-    this.#changes = stateWire === undefined ? undefined : new Changes(this, stateWire);
+    if (stateWire === undefined) return;
+    this.#changes = new Changes(this, stateWire);
+    this.#residency = new Residency();
   }
 
   get changes(): Changes | undefined {
     return this.#changes;
+  }
+
+  get residency(): Residency | undefined {
+    return this.#residency;
   }
 
   // ── Runs ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -57,16 +66,15 @@ export class Shard implements ShardView {
     this.#currentRuns.set(executionKey(run.key.namespaceId, run.key.workflowId), run);
     const { parent, firstRunId } = run.start;
     if (parent !== undefined && firstRunId === run.key.runId) this.#childStarts.set(childStartKey(parent), run.key.runId);
+    this.#residency?.begins(run.key, parent);
   }
 
   /** Nothing of it stays. */
   forget(run: Run): void {
-    const { key, start } = run;
+    const { key } = run;
     this.#changes?.runForgotten(run);
     this.takeOut(run);
     if (this.#aside.delete(key.runId)) this.#forgetTasksAside(key.runId);
-    const { parent, firstRunId } = start;
-    if (parent !== undefined && firstRunId === key.runId) this.#childStarts.delete(childStartKey(parent));
   }
 
   #forgetTasksAside(runId: string): void {
@@ -177,12 +185,54 @@ export class Shard implements ShardView {
     if (isOutbox(task)) this.#countUndelivered(task.key.runId, +1);
   }
 
-  /** True: it was the newest run of its workflow id. */
-  takeOut({ key }: RunView): boolean {
+  noteAbsent(name: string): void {
+    this.#residency?.absent(name);
+  }
+
+  /** Its row is what it is, so memory needs it no longer. False: it stays. */
+  evict(run: RunView): boolean {
+    const { runId } = run.key;
+    if (this.#residency === undefined || this.#changes?.isUnwritten(runId) !== false || this.#aside.has(runId)) return false;
+    this.#residency.somethingLeaves();
+    this.takeOut(run);
+    return true;
+  }
+
+  /** With what leads to it. */
+  takeOut({ key, start: { parent, firstRunId } }: RunView): void {
     const run = this.#runs.get(key.runId);
     this.#runs.delete(key.runId);
+    if (parent !== undefined && firstRunId === key.runId) this.#childStarts.delete(childStartKey(parent));
     const execution = executionKey(key.namespaceId, key.workflowId);
-    if (this.#currentRuns.get(execution) !== run) return false;
-    return this.#currentRuns.delete(execution);
+    if (this.#currentRuns.get(execution) !== run) return;
+    this.#currentRuns.delete(execution);
+  }
+
+  // ── What is in neither, and what is in the table alone ─────────────────────────────────────────────────────────────────────
+
+  isRunCold(key: RunKey): boolean {
+    if (this.#runs.has(key.runId) || !this.#mayBeCold(key)) return false;
+    return !this.isRetired(key.runId) && this.#residency?.isAbsent(runName(key)) === false;
+  }
+
+  /** A pointer that is not written yet and not here either named a run that is retired. */
+  isCurrentCold(key: ExecutionId): boolean {
+    const execution = executionKey(key.namespaceId, key.workflowId);
+    if (this.#currentRuns.has(execution) || !this.#mayBeCold(key)) return false;
+    return this.#changes?.isPointerUnwritten(execution) === false && this.#residency?.isAbsent(currentName(key)) === false;
+  }
+
+  isChildStartCold(key: RunKey, startedBy: StartedBy): boolean {
+    if (this.#childStarts.has(childStartKey(startedBy)) || !this.#mayBeCold(key)) return false;
+    return this.#residency?.isAbsent(childStartName(startedBy)) === false;
+  }
+
+  #mayBeCold(key: ExecutionId): boolean {
+    return this.#residency !== undefined && !this.#residency.allHere && this.#residency.keys.mayHave(key);
+  }
+
+  /** Nothing of it stays, though its row may still be there. */
+  isRetired(runId: string): boolean {
+    return this.#changes?.isRetired(runId) === true;
   }
 }

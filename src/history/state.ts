@@ -41,6 +41,11 @@ export type ShardView = {
   readonly aside: ReadonlyMap<string, AsideRun>;
   /** Their timers and transfer tasks, which neither fire nor run meanwhile. */
   readonly tasksAside: ReadonlyMap<number, PendingTask>;
+  /** Not in memory, and for all that is known in the database: it must be loaded before anything is decided about it. */
+  isRunCold(key: RunKey): boolean;
+  isCurrentCold(key: { readonly namespaceId: string; readonly workflowId: string }): boolean;
+  /** `key`: of the child. */
+  isChildStartCold(key: RunKey, startedBy: { readonly runId: string; readonly initiatedEventId: number }): boolean;
 };
 
 export type AsideRun = { readonly failedCommand: string; readonly reason: string; readonly timeMs: number };

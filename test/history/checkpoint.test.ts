@@ -302,18 +302,3 @@ describe('what cannot be encoded', () => {
     expect(shard.history()).toContain('timerFired');
   });
 });
-
-test('a run that is not written does not leave memory', () => {
-  const shard = new CheckpointedShard();
-  shard.start();
-  expect(shard.core.evict(key)).toBeUndefined();
-  shard.checkpoints.cut();
-  shard.checkpoints.capture(100);
-  expect(shard.core.evict(key), 'while its row is on its way').toBeUndefined();
-  shard.checkpoints.write('written');
-  const cold = shard.core.evict(key);
-  if (cold === undefined) throw new Error('not evicted');
-  shard.core.restore(cold);
-  shard.signal();
-  expect(shard.core.evict(key)).toBeUndefined();
-});

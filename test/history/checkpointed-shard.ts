@@ -22,6 +22,8 @@ import { canonicalText } from '../../src/history/canonical.ts';
 import { evolve } from '../../src/history/evolve.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
 import type { HistoryRecord } from '../../src/history/record.ts';
+import type { Loaded } from '../../src/history/residency/install-loaded.ts';
+import type { LoadKey } from '../../src/history/residency/residency.ts';
 import { Shard } from '../../src/history/shard.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { stateCodec } from '../../src/topics/codec/state-codec.ts';
@@ -90,6 +92,34 @@ export class Table {
       transferTasks: this.#transferTasks.size,
       timers: this.#timers.size,
     };
+  }
+
+  /** As a database answers, in the order of the keys. */
+  load(keys: readonly LoadKey[]): Loaded[] {
+    return keys.map((key): Loaded => {
+      const nothing: Loaded = { key, currentRunId: undefined, run: undefined };
+      if (key.kind === 'childStart') {
+        return { ...nothing, currentRunId: this.#childStarts.get(`${key.parentRunId}/${key.initiatedEventId}`)?.runId };
+      }
+      const currentRunId = this.#currentRuns.get(`${key.namespaceId}/${key.workflowId}`)?.runId;
+      const run = this.#runs.get((key.kind === 'run' ? key.runId : currentRunId) ?? '');
+      return run?.workflowId === key.workflowId && run.namespaceId === key.namespaceId
+        ? { key, currentRunId, run }
+        : { ...nothing, currentRunId };
+    });
+  }
+
+  /** All that it could be asked for. */
+  get keys(): readonly LoadKey[] {
+    return [
+      ...[...this.#runs.values()].map(({ namespaceId, workflowId, runId }): LoadKey => ({ kind: 'run', namespaceId, workflowId, runId })),
+      ...[...this.#currentRuns.values()].map(({ namespaceId, workflowId }): LoadKey => ({ kind: 'current', namespaceId, workflowId })),
+      ...[...this.#childStarts.values()].map(({ parentRunId, initiatedEventId }): LoadKey => ({
+        kind: 'childStart',
+        parentRunId,
+        initiatedEventId,
+      })),
+    ];
   }
 
   copy(): Table {

@@ -430,7 +430,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'takes the workflow id away with an older run',
     file: 'src/history/shard.ts',
-    search: 'if (this.#currentRuns.get(execution) !== run) return false;',
+    search: 'if (this.#currentRuns.get(execution) !== run) return;',
     replace: '',
     caughtBy: 'scenarios',
   },

@@ -19,6 +19,7 @@ export class Changes {
   readonly #wire: StateWire;
   #since = new ChangeSet(0);
   #cut: Cut | undefined;
+  #retirements = 0;
 
   constructor(shard: ShardView, wire: StateWire) {
     this.#shard = shard;
@@ -73,6 +74,7 @@ export class Changes {
 
   durable(): void {
     assert(this.#cut?.captured === true, 'what is durable was captured');
+    if (this.#cut.retires) this.#retirements++;
     this.#cut = undefined;
   }
 
@@ -84,5 +86,20 @@ export class Changes {
   /** The run's row, if it has one, is not what the run is. */
   isUnwritten(runId: string): boolean {
     return this.#since.runs.has(runId) || this.#cut?.has(runId) === true;
+  }
+
+  /** Its row, if it has one, is to be deleted. */
+  isRetired(runId: string): boolean {
+    return this.#since.retired.has(runId) || this.#cut?.isRetired(runId) === true;
+  }
+
+  /** The workflow id's pointer in the table is not the newest one. By `executionKey`. */
+  isPointerUnwritten(execution: string): boolean {
+    return this.#since.currentRuns.has(execution) || this.#cut?.hasPointer(execution) === true;
+  }
+
+  /** How many checkpoints have deleted runs: what was read before the last of them may have been a row that is gone. */
+  get retirements(): number {
+    return this.#retirements;
   }
 }

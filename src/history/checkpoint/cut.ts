@@ -45,6 +45,18 @@ export class Cut {
     return this.#changes.runs.has(runId);
   }
 
+  get retires(): boolean {
+    return this.#changes.retired.size > 0;
+  }
+
+  isRetired(runId: string): boolean {
+    return this.#changes.retired.has(runId);
+  }
+
+  hasPointer(execution: string): boolean {
+    return this.#changes.currentRuns.has(execution);
+  }
+
   /** The run is about to change. What cannot be encoded stops the checkpoint and not the run: `capture` throws it. */
   touch(run: RunView): void {
     const { runId } = run.key;

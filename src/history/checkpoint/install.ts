@@ -10,7 +10,10 @@ export function install(shard: Shard, rows: ShardRows, { counters, timeMs }: Sha
   assert(shard.taskIdLast === 0 && shard.runs.size === 0, 'rows are installed into an empty shard');
   shard.taskIdLast = wire.decodeCounters(counters).taskIdLast;
   shard.timeMs = timeMs;
-  for (const row of rows.runs) installRun(shard, row, wire);
+  for (const row of rows.runs) {
+    installRun(shard, row, wire);
+    shard.residency?.keys.add(row);
+  }
   for (const { runId } of rows.currentRuns) {
     const run = shard.runs.get(runId);
     if (run !== undefined) shard.installCurrentRun(run);

@@ -4,7 +4,7 @@ import type { FindChild, OutboxOutcome, ParentLink, RecordChildClosed, RunKey } 
 import type { Draft, RunDraft } from '../draft.ts';
 import { findRun, workflowNotFound } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
-import { type Child, childStartKey, executionKey, isRunning } from '../state.ts';
+import { type Child, childStartKey, isRunning } from '../state.ts';
 import type { TransferTask } from '../tasks.ts';
 import { parentClosePolicy, startChildFailedCause } from '../generated/enums.ts';
 import { ensureWorkflowTask } from '../workflow-task/workflow-task.ts';
@@ -68,7 +68,8 @@ export function childThatStarted({ shard }: Draft, key: RunKey, parent: ParentLi
   const startKey = childStartKey(parent);
   const runId = shard.childStarts.get(startKey);
   if (runId !== undefined) return runId;
-  const current = shard.currentRuns.get(executionKey(key.namespaceId, key.workflowId))?.start;
+  assert(!shard.isChildStartCold(key, parent), 'the start of a child is loaded before it is decided on');
+  const current = findRun(shard, { ...key, runId: '' })?.start;
   return current?.parent !== undefined && childStartKey(current.parent) === startKey ? current.firstRunId : undefined;
 }
 

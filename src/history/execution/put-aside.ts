@@ -12,13 +12,14 @@
  */
 import type { PutAside } from '../commands.ts';
 import type { Draft } from '../draft.ts';
+import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 
 /** Characters of the reason that is kept and shown. */
 const reasonCharsMax = 1000;
 
 export function putAside(draft: Draft, command: PutAside): HistoryReply {
-  const run = draft.shard.runs.get(command.key.runId);
+  const run = findRun(draft.shard, command.key);
   if (run === undefined || draft.shard.aside.has(run.key.runId)) return { kind: 'done' };
   const { failedCommand, taskId } = command;
   draft.open(run).addShardFact({ kind: 'runPutAside', failedCommand, taskId, reason: command.reason.slice(0, reasonCharsMax) });

@@ -14,17 +14,17 @@ import type { IdPolicies, RunKey, SignalWithStartWorkflow, StartAttributes, Star
 import type { Draft, RunDraft } from '../draft.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
 import { withoutEmptyFields } from '../fields.ts';
-import { reject } from '../reject.ts';
+import { findRun, reject } from '../reject.ts';
 import type { HistoryReply, Rejected, StartReply } from '../replies.ts';
 import { signalProblem, writeSignal } from '../signal/signal.ts';
-import { executionKey, isRunning, type RequestIdEntry, type RunView } from '../state.ts';
+import { isRunning, type RequestIdEntry, type RunView } from '../state.ts';
 import { idConflictPolicy, idReusePolicy, status, taskQueueKind } from '../generated/enums.ts';
 
 export function startWorkflow(draft: Draft, command: StartWorkflow): HistoryReply {
   // A parent that asks again, because an answer was lost, gets the child that it made: no policy applies to that.
   const child = command.parent === undefined ? undefined : childThatStarted(draft, command.key, command.parent);
-  if (child !== undefined) return startedChild(draft, child);
-  const current = currentRun(draft, command.key);
+  if (child !== undefined) return startedChild(draft, { ...command.key, runId: child });
+  const current = findRun(draft.shard, newest(command.key));
   if (current !== undefined) {
     const known = findRequest(draft, current, command.requestId);
     if (known !== undefined) return started(known.run, known.entry.eventType === eventTypeNumber.workflowExecutionStarted);
@@ -49,7 +49,7 @@ export function startWorkflow(draft: Draft, command: StartWorkflow): HistoryRepl
 }
 
 export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWorkflow): HistoryReply {
-  const current = currentRun(draft, command.key);
+  const current = findRun(draft.shard, newest(command.key));
   if (current !== undefined) {
     const { requestId } = command.signal;
     const own = findRequest(draft, current, command.requestId)?.run;
@@ -76,8 +76,9 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
   return started(run.run, true);
 }
 
-function currentRun(draft: Draft, key: RunKey): RunView | undefined {
-  return draft.shard.currentRuns.get(executionKey(key.namespaceId, key.workflowId));
+/** Whatever run the caller names: a start looks at the newest. */
+function newest(key: RunKey): RunKey {
+  return key.runId === '' ? key : { ...key, runId: '' };
 }
 
 /** The run that this request made or attached itself to. The first of a chain may have continued as new before its caller heard of it. */
@@ -86,7 +87,9 @@ function findRequest(
   current: RunView,
   requestId: string,
 ): { readonly run: RunView; readonly entry: RequestIdEntry } | undefined {
-  for (const run of [current, draft.shard.runs.get(current.start.firstRunId)]) {
+  const { firstRunId } = current.start;
+  const first = firstRunId === current.key.runId ? current : findRun(draft.shard, { ...current.key, runId: firstRunId });
+  for (const run of [current, first]) {
     const entry = run?.requestIds.find((known) => known.requestId === requestId);
     if (run !== undefined && entry !== undefined) return { run, entry };
   }
@@ -103,8 +106,9 @@ function started(run: RunView, isStarted: boolean): StartReply {
   };
 }
 
-function startedChild(draft: Draft, runId: string): StartReply {
-  const run = draft.shard.runs.get(runId);
+function startedChild(draft: Draft, key: RunKey): StartReply {
+  const { runId } = key;
+  const run = findRun(draft.shard, key);
   return { kind: 'started', runId, firstExecutionRunId: runId, started: true, status: run?.status ?? status.running };
 }
 

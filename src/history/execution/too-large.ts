@@ -51,7 +51,7 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
       return { kind: 'done' };
     case 'finishOutboxTask': {
       const task = draft.shard.transfers.get(command.taskId);
-      const run = task === undefined ? undefined : draft.shard.runs.get(task.key.runId);
+      const run = task === undefined ? undefined : findRun(draft.shard, task.key);
       if (task === undefined || run === undefined || !endRun(draft, command)) return undefined;
       draft.finishTask(command.taskId);
       if (task.kind === 'startChild') finishStartChild(draft.open(run), task, command.outcome);

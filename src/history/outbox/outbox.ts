@@ -10,6 +10,7 @@ import { closeChildOutbox, notifyParentOutbox, scheduleChildFirstTaskOutbox, sta
 import type { FinishOutboxTask, OutboxMessage, OutboxOutcome, RunOutboxTask } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { cancelExternalOutbox, signalExternalOutbox } from '../external/external-outbox.ts';
+import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type RunView } from '../state.ts';
 import { isOutbox, type OutboxTask } from '../tasks.ts';
@@ -30,7 +31,7 @@ export function runOutboxTask(draft: Draft, { taskId, newRunId, tries }: RunOutb
   draft.restsOnState = false;
   const task = draft.shard.transfers.get(taskId);
   if (task === undefined || !isOutbox(task)) return;
-  const run = draft.shard.runs.get(task.key.runId);
+  const run = findRun(draft.shard, task.key);
   const message = run === undefined ? undefined : messageOf(task.kind, run, task, newRunId);
   draft.effects.push({ kind: 'deliver', taskId, message, tries });
 }
@@ -59,7 +60,7 @@ export function finishOutboxTask(draft: Draft, command: FinishOutboxTask): Histo
   const task = draft.shard.transfers.get(command.taskId);
   // Tasks for workers end with their start, or with what makes it pointless.
   if (task === undefined || !isOutbox(task)) return done;
-  const run = draft.shard.runs.get(task.key.runId);
+  const run = findRun(draft.shard, task.key);
   // Written for its own sake only if the run can still hear of it.
   const isHeard = run !== undefined && (isRunning(run) || command.outcome.kind === 'childStarted');
   if (isHeard && kinds[task.kind].finish !== undefined) {

@@ -5,6 +5,7 @@ import { decideClose } from '../execution/close.ts';
 import type { FireTimer } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { fireWorkflowTaskTimeout } from '../workflow-task/fail-workflow-task.ts';
+import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
 import { isRunning, type RunView, type UserTimer } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
@@ -31,7 +32,7 @@ export function fireTimer(draft: Draft, command: FireTimer): HistoryReply {
     case 'executionTimeout':
     case 'retention': {
       draft.finishTask(task.taskId);
-      const run = draft.shard.runs.get(task.key.runId);
+      const run = findRun(draft.shard, task.key);
       if (run !== undefined) fireForRun(draft, run, task);
       return done;
     }

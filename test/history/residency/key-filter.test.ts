@@ -86,7 +86,10 @@ describe('a filter that is built anew', () => {
     const keys = new KnownKeys();
     for (let n = 0; n < 70_000; n++) keys.add(id(`wf-${n}`));
     expect(keys.isCrowded).toBe(true);
-    keys.rebuild(140_000, Array.from({ length: 70_000 }, (_, n) => id(`wf-${n}`)));
+    keys.rebuild(
+      140_000,
+      Array.from({ length: 70_000 }, (_, n) => id(`wf-${n}`)),
+    );
     keys.rebuilt();
     expect(keys.isCrowded).toBe(false);
   });

@@ -1,0 +1,58 @@
+/** Rows that were asked for, into the shard. What is in memory is as new as its row or newer, and stays. */
+import { assert } from '../../kernel/assert.ts';
+import type { RunRow } from '../checkpoint/rows.ts';
+import type { StateWire } from '../checkpoint/state-wire.ts';
+import type { RunKey } from '../commands.ts';
+import type { Shard } from '../shard.ts';
+import { childStartKey } from '../state.ts';
+import { childStartName, currentName, type LoadKey, runName } from './residency.ts';
+
+/** The answer to one key. */
+export type Loaded = {
+  readonly key: LoadKey;
+  /** Of the workflow id, for `current` and `run`; for a child start: the run that was made. undefined: none is there. */
+  readonly currentRunId: string | undefined;
+  /** `current`: that run. `run`: the one that the key names. undefined: it is not there; for a child start always. */
+  readonly run: RunRow | undefined;
+};
+
+export function installLoaded(shard: Shard, { key, currentRunId, run }: Loaded, wire: StateWire): void {
+  switch (key.kind) {
+    case 'run':
+      if (!shard.isRunCold(key)) return;
+      if (run === undefined || !installRow(shard, run, wire)) return shard.noteAbsent(runName(key));
+      // It is likely to be asked for as the newest one too.
+      if (currentRunId === key.runId && shard.isCurrentCold(key)) installPointer(shard, key);
+      return;
+    case 'current': {
+      if (!shard.isCurrentCold(key)) return;
+      if (currentRunId === undefined) return shard.noteAbsent(currentName(key));
+      const isThere = shard.runs.has(currentRunId) || (run !== undefined && installRow(shard, run, wire));
+      if (!isThere) return shard.noteAbsent(currentName(key));
+      return installPointer(shard, { ...key, runId: currentRunId });
+    }
+    case 'childStart': {
+      const startedBy = { runId: key.parentRunId, initiatedEventId: key.initiatedEventId };
+      if (shard.childStarts.has(childStartKey(startedBy))) return;
+      if (currentRunId === undefined || shard.isRetired(currentRunId)) return shard.noteAbsent(childStartName(startedBy));
+      return shard.installChildStart(childStartKey(startedBy), currentRunId);
+    }
+  }
+}
+
+function installPointer(shard: Shard, { namespaceId, workflowId, runId }: RunKey): void {
+  const run = shard.runs.get(runId);
+  assert(run?.key.workflowId === workflowId && run.key.namespaceId === namespaceId, `run ${runId} is the newest of another workflow id`);
+  shard.installCurrentRun(run);
+}
+
+/** False: it has ended for good, its row is not deleted yet. Its timers, the end of its retention too, are in memory as ever. */
+function installRow(shard: Shard, row: RunRow, wire: StateWire): boolean {
+  if (shard.isRetired(row.runId)) return false;
+  if (shard.runs.has(row.runId)) return true;
+  const { run, aside } = wire.decodeRun(row.state);
+  assert(run.key.runId === row.runId, `the row of run ${row.runId} holds run ${run.key.runId}`);
+  shard.installRun(run);
+  if (aside !== undefined) shard.installAside(row.runId, aside);
+  return true;
+}

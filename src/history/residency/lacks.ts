@@ -1,0 +1,85 @@
+/**
+ * What has to be loaded before a command is decided, or a record folded: deciding and folding never wait, and what they do not find is
+ * nowhere. Asked again after each load, since what was loaded may name more (the first run of a chain).
+ *
+ *     command                                   needs
+ *     start, signal-with-start                  the current run, and the first of its chain: a request may be known to either
+ *     start of a child, findChild               the child that this parent has started, else the same
+ *     fireTimer, runOutboxTask, finishOutboxTask  the run of the task, which is in memory itself
+ *     any other                                 its run, or the current one
+ */
+import { commandKey } from '../command-key.ts';
+import type { HistoryCommand, ParentLink, RunKey } from '../commands.ts';
+import { beginsRun, type HistoryRecord } from '../record.ts';
+import { childStartKey, executionKey, type ShardView } from '../state.ts';
+import type { LoadKey } from './residency.ts';
+
+/** undefined: nothing. */
+export type Lacks = readonly LoadKey[] | undefined;
+
+export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
+  switch (command.kind) {
+    case 'startWorkflow':
+      if (command.parent !== undefined) return childLacks(shard, command.key, command.parent) ?? startLacks(shard, command.key);
+      return startLacks(shard, command.key);
+    case 'signalWithStartWorkflow':
+      return startLacks(shard, command.key);
+    case 'findChild':
+      return childLacks(shard, command.key, command.parent);
+    case 'finishQueryDispatch':
+      // Only stickiness is looked at, when the sticky queue has not answered.
+      return command.outcome.kind === 'answered' ? undefined : runLacks(shard, command.query.key);
+    default: {
+      const key = commandKey(command, shard);
+      return key === undefined ? undefined : runLacks(shard, key);
+    }
+  }
+}
+
+function startLacks(shard: ShardView, key: RunKey): Lacks {
+  if (shard.isCurrentCold(key)) return currentOf(key);
+  const current = shard.currentRuns.get(executionKey(key.namespaceId, key.workflowId));
+  if (current === undefined || current.start.firstRunId === current.key.runId) return undefined;
+  return runLacks(shard, { ...current.key, runId: current.start.firstRunId });
+}
+
+/** The answer tells the state of the child that there is. */
+function childLacks(shard: ShardView, key: RunKey, parent: ParentLink): Lacks {
+  const { runId: parentRunId, initiatedEventId } = parent;
+  if (shard.isChildStartCold(key, parent)) return [{ kind: 'childStart', parentRunId, initiatedEventId }];
+  const runId = shard.childStarts.get(childStartKey(parent));
+  return runId === undefined ? startLacks(shard, key) : runLacks(shard, { ...key, runId });
+}
+
+function runLacks(shard: ShardView, key: RunKey): Lacks {
+  if (key.runId === '') return shard.isCurrentCold(key) ? currentOf(key) : undefined;
+  return shard.isRunCold(key) ? [{ kind: 'run', ...idsOf(key) }] : undefined;
+}
+
+function currentOf({ namespaceId, workflowId }: RunKey): readonly LoadKey[] {
+  return [{ kind: 'current', namespaceId, workflowId }];
+}
+
+/** A key may come with more than its ids. */
+function idsOf({ namespaceId, workflowId, runId }: RunKey): RunKey {
+  return { namespaceId, workflowId, runId };
+}
+
+/** The runs that a record changes, or brings tasks of, and does not begin. */
+export function recordLacks(shard: ShardView, record: HistoryRecord): Lacks {
+  const { namespaceId, workflowId } = record;
+  let lacking: Map<string, LoadKey> | undefined;
+  const need = (key: RunKey): void => {
+    if (!shard.isRunCold(key) || record.runs.some((change) => change.runId === key.runId && beginsRun(change))) return;
+    lacking ??= new Map();
+    lacking.set(key.runId, { kind: 'run', ...idsOf(key) });
+  };
+  for (const { runId } of record.runs) need({ namespaceId, workflowId, runId });
+  for (const { key } of record.tasks) need(key);
+  for (const taskId of record.finishedTaskIds) {
+    const timer = shard.timers.get(taskId);
+    // The run's row tells when its retention ends.
+    if (timer?.kind === 'retention') need(timer.key);
+  }
+  return lacking === undefined ? undefined : [...lacking.values()];
+}

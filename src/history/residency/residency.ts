@@ -1,0 +1,82 @@
+/**
+ * What a shard knows of what is not in its memory. A shard with a database keeps only a part of its executions there:
+ *
+ *     in memory ──────────────────────────────────────────────▶ resident
+ *     not in memory ─┬─ nothing has ever left ────────────────▶ nowhere
+ *                    ├─ the filter says no: never begun ──────▶ nowhere
+ *                    ├─ retired, its row not yet deleted ─────▶ nowhere
+ *                    ├─ the table was asked, and has none ────▶ nowhere
+ *                    └─ else ─────────────────────────────────▶ cold: to be loaded before anything is decided
+ *
+ * There is no index of what is cold: that would cost memory for each workflow of months.
+ */
+import type { RunKey } from '../commands.ts';
+import { childStartKey, executionKey } from '../state.ts';
+import { KnownKeys } from './known-keys.ts';
+
+export type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
+export type StartedBy = { readonly runId: string; readonly initiatedEventId: number };
+
+/** What has to be loaded; the same shapes as in the database port. */
+export type LoadKey =
+  /** The newest run of a workflow id. */
+  | ({ readonly kind: 'current' } & ExecutionId)
+  | ({ readonly kind: 'run' } & RunKey)
+  /** The first run of a child that this parent has started here. */
+  | { readonly kind: 'childStart'; readonly parentRunId: string; readonly initiatedEventId: number };
+
+/**
+ * What is known to be nowhere is remembered for the decisions that wait for it, not for ever: the oldest goes, and is asked for again. Far more
+ * than are ever on their way.
+ */
+const absentMax = 10_000;
+
+export class Residency {
+  readonly keys = new KnownKeys();
+  #allHere = true;
+  readonly #absent = new Set<string>();
+
+  /** Nothing has left memory. */
+  get allHere(): boolean {
+    return this.#allHere;
+  }
+
+  somethingLeaves(): void {
+    this.#allHere = false;
+  }
+
+  isAbsent(name: string): boolean {
+    return this.#absent.has(name);
+  }
+
+  absent(name: string): void {
+    this.#absent.delete(name);
+    this.#absent.add(name);
+    if (this.#absent.size <= absentMax) return;
+    for (const oldest of this.#absent) {
+      this.#absent.delete(oldest);
+      return;
+    }
+  }
+
+  begins(key: RunKey, startedBy: StartedBy | undefined): void {
+    this.keys.add(key);
+    if (this.#absent.size === 0) return;
+    this.#absent.delete(currentName(key));
+    this.#absent.delete(runName(key));
+    if (startedBy !== undefined) this.#absent.delete(childStartName(startedBy));
+  }
+}
+
+export function currentName({ namespaceId, workflowId }: ExecutionId): string {
+  return `current ${executionKey(namespaceId, workflowId)}`;
+}
+
+/** A run may be asked for under a workflow id that is not its own. */
+export function runName({ namespaceId, workflowId, runId }: RunKey): string {
+  return `run ${runId} ${executionKey(namespaceId, workflowId)}`;
+}
+
+export function childStartName(startedBy: StartedBy): string {
+  return `start ${childStartKey(startedBy)}`;
+}

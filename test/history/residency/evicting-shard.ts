@@ -1,0 +1,177 @@
+/**
+ * Two shards that live through the same program: one keeps all in memory, of the other anything may leave at any time that the table has.
+ *
+ *     step ─┬─▶ whole     ─▶ replies, records ─┐
+ *           └─▶ evicting  ─▶ replies, records ─┴─ equal byte by byte
+ *                  └ before each command: some moves of its table and memory, then what the command lacks is loaded
+ *
+ * No framework: the simulation's planted bugs may run it as well.
+ */
+import assert from 'node:assert/strict';
+import { canonicalText } from '../../../src/history/canonical.ts';
+import type { HistoryCommand } from '../../../src/history/commands.ts';
+import type { HandledHistory, HistoryCore } from '../../../src/history/history-core.ts';
+import type { HistoryLimits } from '../../../src/history/limits.ts';
+import type { HistoryRecord } from '../../../src/history/record.ts';
+import type { HistoryReply } from '../../../src/history/replies.ts';
+import type { Lacks } from '../../../src/history/residency/lacks.ts';
+import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
+import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import { Checkpoints, installed, type Table } from '../checkpointed-shard.ts';
+import { Program, type ProgramStep } from '../random-program.ts';
+import { namespaceId, ShardUnderTest } from '../shard-under-test.ts';
+
+export type Move = 'nothing' | 'cut' | 'capture' | 'write' | 'lose' | 'evict' | 'evictOne' | 'loadAnyway' | 'writeAndEvict';
+
+class HeardShard extends ShardUnderTest {
+  readonly heard: string[] = [];
+
+  override ask(command: HistoryCommand): HistoryReply | undefined {
+    const reply = super.ask(command);
+    this.heard.push(`${command.kind}: ${canonicalText(reply)}`);
+    return reply;
+  }
+}
+
+export class EvictingShard extends HeardShard {
+  readonly checkpoints: Checkpoints;
+  readonly #moves: readonly Move[];
+  #moved = 0;
+  /** How many runs have left memory, and how many keys were loaded. */
+  evicted = 0;
+  loaded = 0;
+
+  constructor(limits: Partial<HistoryLimits> = {}, moves: readonly Move[] = ['nothing']) {
+    super(limits, stateCodec);
+    this.checks = false;
+    this.#moves = moves;
+    this.checkpoints = new Checkpoints(this);
+  }
+
+  override decide(command: HistoryCommand): HandledHistory {
+    this.#move(this.#moves[this.#moved++ % this.#moves.length] ?? 'nothing');
+    this.load(command);
+    return super.decide(command);
+  }
+
+  load(command: HistoryCommand): void {
+    this.loaded += loadWhatLacks(this.core, this.checkpoints.table, () => this.core.lacks(command));
+  }
+
+  /** Every run that may. */
+  evict(): void {
+    for (const runId of this.runIds()) if (this.core.evict(runId)) this.evicted++;
+  }
+
+  writeAll(): void {
+    const { checkpoints } = this;
+    if (checkpoints.state === 'none') checkpoints.cut();
+    while (checkpoints.state === 'cut') checkpoints.capture(Infinity);
+    checkpoints.write('written');
+  }
+
+  loadAll(): void {
+    const { table } = this.checkpoints;
+    assert(this.core.installLoaded(table.load(table.keys), this.core.beginLoad()));
+  }
+
+  #move(move: Move): void {
+    const { checkpoints } = this;
+    switch (move) {
+      case 'nothing':
+        return;
+      case 'cut':
+        if (checkpoints.state === 'none') checkpoints.cut();
+        return;
+      case 'capture':
+        if (checkpoints.state === 'cut') checkpoints.capture(2);
+        return;
+      case 'write':
+      case 'lose':
+        if (checkpoints.state === 'captured') checkpoints.write(move === 'write' ? 'written' : 'lost');
+        return;
+      case 'evict':
+        return this.evict();
+      case 'evictOne': {
+        const runIds = this.runIds();
+        if (this.core.evict(runIds[this.#moved % runIds.length] ?? '')) this.evicted++;
+        return;
+      }
+      case 'loadAnyway':
+        return this.loadAll();
+      case 'writeAndEvict':
+        this.writeAll();
+        return this.evict();
+    }
+  }
+}
+
+/** As often as what was loaded names more. */
+export function loadWhatLacks(core: HistoryCore, table: Table, lacks: () => Lacks): number {
+  let count = 0;
+  for (let keys = lacks(); keys !== undefined; keys = lacks()) {
+    count += keys.length;
+    assert(count < 20, `what was loaded is still lacking: ${JSON.stringify(keys)}`);
+    assert(core.installLoaded(table.load(keys), core.beginLoad()));
+  }
+  return count;
+}
+
+export class TwoShards {
+  readonly whole: HeardShard;
+  readonly evicting: EvictingShard;
+  readonly #programs: readonly [Program, Program];
+
+  constructor(moves: readonly Move[], limits: Partial<HistoryLimits> = {}) {
+    this.whole = new HeardShard(limits);
+    this.whole.checks = false;
+    this.evicting = new EvictingShard(limits, moves);
+    this.#programs = [new Program(this.whole), new Program(this.evicting)];
+  }
+
+  run(step: ProgramStep): void {
+    const { whole, evicting } = this;
+    const [recordsBefore, heardBefore] = [whole.records.length, whole.heard.length];
+    this.#programs[0].run(step);
+    if (step.do === 'speculative')
+      evicting.load({ kind: 'describeWorkflow', key: { namespaceId, workflowId: workflowIdOf(step.id), runId: '' } });
+    this.#programs[1].run(step);
+    assert.deepEqual(evicting.heard.slice(heardBefore), whole.heard.slice(heardBefore), `${step.do}: what callers hear`);
+    assert.deepEqual(bytesOf(evicting.records.slice(recordsBefore)), bytesOf(whole.records.slice(recordsBefore)), `${step.do}: records`);
+  }
+
+  finish(): void {
+    const { whole, evicting } = this;
+    evicting.writeAll();
+    evicting.writeAll();
+    const state = whole.core.canonicalState();
+    assert.equal(installed(evicting.checkpoints.table, stateCodec).canonicalState(), state, 'the rows are the state');
+    evicting.loadAll();
+    assert.equal(evicting.core.canonicalState(), state, 'memory over the rows is the state');
+    this.#refold();
+  }
+
+  /** The journal again, from an early checkpoint on, with everything cold that may be before each record. */
+  #refold(): void {
+    const folding = new EvictingShard();
+    for (const [at, record] of this.whole.records.entries()) {
+      loadWhatLacks(folding.core, folding.checkpoints.table, () => folding.core.recordLacks(record));
+      folding.core.evolve(record);
+      folding.records.push(record);
+      if (at % 3 !== 0) continue;
+      folding.writeAll();
+      for (const runId of this.whole.runIds()) folding.core.evict(runId);
+    }
+    folding.writeAll();
+    folding.loadAll();
+    assert.equal(folding.core.canonicalState(), this.whole.core.canonicalState(), 'folding loads what a record changes');
+  }
+}
+
+function bytesOf(records: readonly HistoryRecord[]): readonly string[] {
+  return records.map((record) => Buffer.from(historyCodec.encode(record).value).toString('hex'));
+}
+
+function workflowIdOf(id: number): string {
+  return ['wf', 'other', 'child'][id] ?? 'wf';
+}
