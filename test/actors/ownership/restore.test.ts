@@ -6,9 +6,11 @@ import { DatabaseError } from '../../../src/actors/database.ts';
 import { PartitionLoop } from '../../../src/actors/partition/partition-loop.ts';
 import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
+import { openSqlite } from '../../../src/database/sqlite/open-sqlite.ts';
+import { openEmbeddedLog } from '../../../src/topics/embedded/embedded-log.ts';
 import { until } from '../../support/event-loop.ts';
 import { MemoryDatabase, MemoryTables } from '../../support/memory-database.ts';
-import { LedgerCheckpoints, ledgerJournal, ledgerPosition, ledgerRow } from '../ledger-checkpoints.ts';
+import { LedgerCheckpoints, type LedgerDatabase, ledgerJournal, ledgerPosition, ledgerRow } from '../ledger-checkpoints.ts';
 import { LedgerCore, jsonClaims, ledgerCodec, ledgerMemory, ledgerScale } from '../ledger.ts';
 import { MemoryLog } from '../memory-log.ts';
 import type { LedgerCommand, LedgerEffect, LedgerEvent, LedgerRecord, LedgerReply } from '../ledger.ts';
@@ -16,7 +18,7 @@ import type { LedgerRow } from '../ledger-checkpoints.ts';
 import type { CheckpointPosition, Restored } from '../../../src/actors/database.ts';
 import type { CheckpointSource } from '../../../src/actors/ownership/restoration.ts';
 import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
-import type { PartitionId, StoredRecord } from '../../../src/actors/log.ts';
+import type { Log, PartitionId, StoredRecord } from '../../../src/actors/log.ts';
 import type { Tenure } from '../../../src/actors/partition/tenure.ts';
 import type { DatabaseFaults } from '../../support/memory-database.ts';
 
@@ -35,7 +37,7 @@ class Owner {
   readonly loop: Loop;
   readonly events: LedgerEvent[] = [];
   readonly statuses: PartitionStatus[] = [];
-  readonly database: MemoryDatabase;
+  readonly database: LedgerDatabase;
   core = new LedgerCore();
   checkpoints: LedgerCheckpoints | undefined;
   tenure: Tenure<LedgerCommand> | undefined;
@@ -43,8 +45,11 @@ class Owner {
   /** Of the wall clock; the other one stands still. */
   nowMs = 1_000;
 
-  constructor(world: World, options: { readonly faults?: DatabaseFaults; readonly source?: Partial<CheckpointSource> } = {}) {
-    this.database = new MemoryDatabase(world.tables, options.faults);
+  constructor(
+    world: { readonly log: Log; readonly tables: MemoryTables } | { readonly log: Log; readonly database: LedgerDatabase },
+    options: { readonly faults?: DatabaseFaults; readonly source?: Partial<CheckpointSource> } = {},
+  ) {
+    this.database = 'database' in world ? world.database : new MemoryDatabase(world.tables, options.faults);
     this.loop = new PartitionLoop({
       partition,
       log: world.log,
@@ -436,6 +441,57 @@ describe('two that restore', () => {
     });
     expect(first.answers).toHaveLength(1);
   });
+});
+
+describe('a row that is gone while its owner serves', () => {
+  const withoutRow = async (trimTo: number): Promise<Owner> => {
+    const world = await World.of(trimTo);
+    const owner = await new Owner(world).start();
+    const tables = world.tables.journal(journal);
+    Object.assign(tables, { fence: 0, position: undefined });
+    tables.matchingTasks.clear();
+    expect(await owner.checkpoints?.write()).toBe('fenced');
+    owner.tenure?.fenced();
+    await until(() => owner.state === 'active' || owner.state === 'failed');
+    return owner;
+  };
+
+  test('the journal from 0 has it all', async () => {
+    const owner = await withoutRow(0);
+    expect(owner.core.entries).toEqual(all);
+    expect(await owner.checkpoints?.write()).toBe('written');
+  });
+
+  test('a journal that was trimmed has not: the partition stops', async () => {
+    const owner = await withoutRow(7);
+    expect(owner.loop.status().reason).toMatch(/the journal starts at 7, not at 0, and the database holds no checkpoint/);
+  });
+});
+
+test('on the embedded log and SQLite: one owner after the other, each trims behind its checkpoint', async () => {
+  const log = await openEmbeddedLog({ filename: undefined, topics: [{ name: partition.topic, partitions: 1 }] });
+  const database = openSqlite({ filename: undefined });
+  const entries: string[] = [];
+  for (let generation = 0; generation < 5; generation++) {
+    const owner = await new Owner({ log, database }).start();
+    expect(owner.core.entries).toEqual(entries);
+    expect(owner.folded(), 'what stands behind the checkpoint alone').toHaveLength(generation === 0 ? 0 : 2);
+    const ids = Array.from({ length: 12 }, (_, index) => `${generation}-${index}`);
+    await owner.add(...ids.slice(0, 10));
+    const { lastOffset } = await owner.write();
+    await log.truncate(partition, lastOffset);
+    await owner.add(...ids.slice(10));
+    entries.push(...ids);
+    expect((await log.bounds(partition)).start).toBe(lastOffset);
+    owner.loop.close();
+  }
+  await log.truncate(partition, (await log.bounds(partition)).end - 1);
+  const last = await new Owner({ log, database }).start();
+  expect(last.state).toBe('failed');
+  expect(last.loop.status().reason).toMatch(/Restore a newer backup of the database/);
+  last.loop.close();
+  await database.close();
+  await log.close();
 });
 
 /** What stands in a journal of our ledger: who wrote it, and whether it was there before the checkpoint. */
