@@ -57,13 +57,20 @@ export type VisibilityList = {
   /** Rows behind this one; undefined: from the newest. */
   readonly after: VisibilityKeyset | undefined;
   readonly max: number;
+  /** By `servedBytes`: the row with which a page reaches as many is its last. undefined: there is room for all. */
+  readonly bytesMax?: number | undefined;
 };
 
 /** What is served of a row: attributes as bytes, no slots. */
 export type ListedRow = Omit<VisibilityRow, 'slots' | 'version'>;
 
-/** Fewer than asked for: there are no more. */
+/** Fewer than asked for, and no `bytesMax` reached: there are no more. */
 export type VisibilityPage = { readonly rows: readonly ListedRow[] };
+
+/** Of what a client may have made large; all else of a row is bounded. */
+export function servedBytes({ memo, searchAttributes }: Pick<ListedRow, 'memo' | 'searchAttributes'>): number {
+  return (memo?.length ?? 0) + (searchAttributes?.length ?? 0);
+}
 
 export type VisibilityCount = {
   readonly namespaceId: string;

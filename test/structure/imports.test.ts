@@ -32,6 +32,21 @@ describe('import directions of src', () => {
   });
 });
 
+describe('a start loads nothing of', () => {
+  const eager = imports.filter(({ lazy, typeOnly }) => !lazy && !typeOnly);
+  const loaded = new Set(['src/composition.ts']);
+  for (const file of loaded) for (const found of eager) if (found.file === file) loaded.add(found.target);
+
+  test.each(['src/grpc/workflow-service/visibility.ts', 'src/visibility/filter/', 'src/wire/generated/lean/visibility_service.ts'])(
+    '%s: the first list does',
+    (late) => {
+      expect(imports.some(({ target }) => target.startsWith(late))).toBe(true);
+      expect(loaded).toContain('src/grpc/workflow-service/workflow-service.ts');
+      expect([...loaded].filter((file) => file.startsWith(late))).toEqual([]);
+    },
+  );
+});
+
 describe('the cores are deterministic', () => {
   const forbidden: readonly (readonly [RegExp, string])[] = [
     [/\bDate\.now\b|\bnew Date\(\s*\)/, 'the clock: take `now` from the command'],

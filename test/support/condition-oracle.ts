@@ -7,6 +7,7 @@ import { unreachable } from '../../src/kernel/assert.ts';
 import type { Column, ColumnKind, Comparison, Condition, Operand } from '../../src/visibility/condition.ts';
 import {
   OPEN_SORT_MS,
+  servedBytes,
   type SlotValue,
   type VisibilityCount,
   type VisibilityKeyset,
@@ -19,13 +20,19 @@ export type Truth = boolean | undefined;
 
 /** Rows that the query asks for, in its order; `rows` may be of any namespace, in any order. */
 export function listed(rows: Iterable<VisibilityRow>, query: VisibilityList): VisibilityRow[] {
-  const { after } = query;
+  const { after, bytesMax = Infinity } = query;
+  let bytes = 0;
   return matching(rows, query)
     .map((row) => ({ row, key: keysetOf(row) }))
     .filter(({ key }) => after === undefined || compareKeysets(key, after) > 0)
     .sort((one, other) => compareKeysets(one.key, other.key))
     .slice(0, query.max)
-    .map(({ row }) => row);
+    .map(({ row }) => row)
+    .filter((row) => {
+      const hasRoom = bytes < bytesMax;
+      bytes += servedBytes(row);
+      return hasRoom;
+    });
 }
 
 export function counted(rows: Iterable<VisibilityRow>, query: VisibilityCount): { status: number | undefined; count: number }[] {

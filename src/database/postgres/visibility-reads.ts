@@ -21,12 +21,26 @@ export class VisibilityReads {
   }
 
   async list(query: VisibilityList): Promise<VisibilityPage> {
-    return { rows: (await this.#rows<ListedTuple>(listSql('postgres', servedColumns, this.#table, query))).map(listedRow) };
+    return { rows: (await this.#rows<ListedTuple>(this.#listSql(query))).map(listedRow) };
   }
 
   async count(query: VisibilityCount): Promise<readonly { readonly status: number | undefined; readonly count: number }[]> {
     const rows = await this.#rows<{ readonly status?: number; readonly count: number }>(countSql('postgres', this.#table, query));
     return rows.map(({ status, count }) => ({ status, count }));
+  }
+
+  /** Rows that have no room stay where they are: a page of them might be larger than our memory. */
+  #listSql(query: VisibilityList): Sql {
+    if (query.bytesMax === undefined) return listSql('postgres', servedColumns, this.#table, query);
+    const { text, parameters } = listSql('postgres', `${servedColumns}, sort_ms`, this.#table, query);
+    const order = 'sort_ms DESC, start_ms DESC, run_id DESC';
+    const bytes = 'coalesce(octet_length(memo), 0) + coalesce(octet_length(search_attributes), 0)';
+    const before = `sum(${bytes}) OVER (ORDER BY ${order} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`;
+    return {
+      text: `SELECT ${servedColumns} FROM (SELECT *, ${before} AS bytes_before FROM (${text}) AS page) AS summed
+        WHERE coalesce(bytes_before, 0) < $${parameters.length + 1} ORDER BY ${order}`,
+      parameters: [...parameters, BigInt(query.bytesMax)],
+    };
   }
 
   /** No two filters are alike: none is prepared. */

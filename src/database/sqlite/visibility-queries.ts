@@ -3,7 +3,7 @@ import { countSql, listSql } from '../visibility-sql.ts';
 import { wholeOf } from './values.ts';
 import { indexProbes, orderedFrom, selectiveRowsMax, type IndexProbe } from './index-choice.ts';
 import { listedColumns, listedRow } from './visibility-rows.ts';
-import type { VisibilityCount, VisibilityList, VisibilityPage } from '../../visibility/row.ts';
+import { servedBytes, type ListedRow, type VisibilityCount, type VisibilityList, type VisibilityPage } from '../../visibility/row.ts';
 import type { Connection } from './connection.ts';
 
 type StatusCount = { readonly status: number | undefined; readonly count: number };
@@ -12,12 +12,15 @@ export function listRows(connection: Connection, query: VisibilityList): Visibil
   const probes = indexProbes(query.namespaceId, query.condition);
   const probe = selective(connection, probes);
   const { text, parameters } = listSql('sqlite', listedColumns, probe?.from ?? orderedFrom(probes), query, probe?.byWords);
-  return {
-    rows: connection
-      .prepare(text)
-      .all(...sqliteParameters(parameters))
-      .map(listedRow),
-  };
+  const rows: ListedRow[] = [];
+  let bytes = 0;
+  for (const row of connection.prepare(text).iterate(...sqliteParameters(parameters))) {
+    const served = listedRow(row);
+    rows.push(served);
+    bytes += servedBytes(served);
+    if (query.bytesMax !== undefined && bytes >= query.bytesMax) break;
+  }
+  return { rows };
 }
 
 export function countRows(connection: Connection, query: VisibilityCount): readonly StatusCount[] {

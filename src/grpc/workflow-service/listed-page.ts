@@ -9,14 +9,14 @@
 import { createHash } from 'node:crypto';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 import type { Condition } from '../../visibility/condition.ts';
-import { OPEN_SORT_MS, type ListedRow, type VisibilityKeyset } from '../../visibility/row.ts';
+import { OPEN_SORT_MS, servedBytes, type ListedRow, type VisibilityKeyset } from '../../visibility/row.ts';
 import { emptyWorkflowExecutionInfo, type WorkflowExecutionInfo } from '../../wire/generated/lean/workflow.ts';
 import type { ListWorkflowExecutionsResponse } from '../../wire/generated/lean/visibility_service.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { Tokens } from '../tokens/tokens.ts';
 
 /** Of an answer: clients receive no more by default. One row is given, however large. */
-const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 /** Tags, lengths, times and numbers around one execution's texts and bytes, and its token if it is the last. */
 const FRAME_BYTES_MAX = 512;
 const CONDITION_HASH_BYTES = 16;
@@ -37,7 +37,7 @@ export function rowsAfter(
   return { sortMs, startTimeMs, runId };
 }
 
-/** `rows`: at most `max`, and fewer only at the end. */
+/** `rows`: at most `max`, and fewer only at the end, or when they reach `PAGE_BYTES_MAX`. */
 export function listedPage(
   tokens: Tokens,
   rows: readonly ListedRow[],
@@ -46,14 +46,15 @@ export function listedPage(
   condition: Condition | undefined,
 ): ListWorkflowExecutionsResponse {
   const executions: WorkflowExecutionInfo[] = [];
-  let bytes = 0;
+  let [bytes, stored] = [0, 0];
   for (const row of rows) {
+    stored += servedBytes(row);
     bytes += bytesOf(row);
     if (bytes > PAGE_BYTES_MAX && executions.length > 0) break;
     executions.push(executionInfo(row));
   }
   const last = rows[executions.length - 1];
-  const isEnd = executions.length === rows.length && rows.length < max;
+  const isEnd = executions.length === rows.length && rows.length < max && stored < PAGE_BYTES_MAX;
   if (last === undefined || isEnd) return { executions, nextPageToken: nothing };
   const { startTimeMs, runId, closeTimeMs: sortMs = OPEN_SORT_MS } = last;
   return {
@@ -68,7 +69,7 @@ function hashOf(condition: Condition | undefined): Buffer {
 }
 
 function bytesOf(row: ListedRow): number {
-  let bytes = FRAME_BYTES_MAX + (row.memo?.length ?? 0) + (row.searchAttributes?.length ?? 0);
+  let bytes = FRAME_BYTES_MAX + servedBytes(row);
   for (const text of [row.workflowId, row.workflowType, row.taskQueue, row.parentWorkflowId, row.rootWorkflowId]) bytes += utf8Bytes(text);
   return bytes;
 }

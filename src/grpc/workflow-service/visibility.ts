@@ -35,7 +35,7 @@ import type { VisibilityStore } from '../ports.ts';
 import type { Call } from '../transport/call.ts';
 import { bounds } from '../validation/bounds.ts';
 import { closedQuery, openQuery } from './execution-filters.ts';
-import { listedPage, rowsAfter } from './listed-page.ts';
+import { listedPage, PAGE_BYTES_MAX, rowsAfter } from './listed-page.ts';
 import { VisibilityQueries } from './visibility-queries.ts';
 
 /** `frontend.visibilityMaxPageSize` of Temporal; a page is also as long as nobody asks for less. */
@@ -102,7 +102,9 @@ class Lists {
     const { tokens } = this.#context;
     const after = rowsAfter(tokens, request.nextPageToken, id, condition);
     const max = request.pageSize <= 0 ? PAGE_ROWS_MAX : Math.min(request.pageSize, PAGE_ROWS_MAX);
-    const { rows } = await this.#queries.run(call, id, () => store.list({ namespaceId: id, condition, after, max }));
+    const { rows } = await this.#queries.run(call, id, () =>
+      store.list({ namespaceId: id, condition, after, max, bytesMax: PAGE_BYTES_MAX }),
+    );
     return listedPage(tokens, rows, max, id, condition);
   }
 

@@ -81,6 +81,26 @@ export function describeListPages(use: () => DatabaseUnderTest): void {
       expect([...first.rows, ...second.rows].map(({ startTimeMs }) => startTimeMs)).toEqual([4, 3, 2, 1]);
     });
 
+    test('a page ends with the row that fills it, and the next goes on behind', async () => {
+      const owner = await use().freshOwner();
+      const sizes = [3, 0, 2, 9, 1, 0, 4, 5];
+      const rows = sizes.map((size, index) => {
+        const [memo, searchAttributes] = [new Uint8Array(Math.floor(size / 2)), new Uint8Array(Math.ceil(size / 2))];
+        return visibilityRow({ namespaceId: owner.namespaceId, startTimeMs: 100 - index, memo, searchAttributes });
+      });
+      await owner.written({ visibility: rows });
+      const pageOf = async (bytesMax: number, max = 9, after?: VisibilityKeyset): Promise<readonly number[]> => {
+        const query = { namespaceId: owner.namespaceId, condition: undefined, after, max, bytesMax };
+        return (await owner.database.list(query)).rows.map(({ startTimeMs }) => 100 - startTimeMs);
+      };
+      expect(await pageOf(5)).toEqual([0, 1, 2]);
+      expect(await pageOf(6)).toEqual([0, 1, 2, 3]);
+      expect(await pageOf(1)).toEqual([0]);
+      expect(await pageOf(5, 2)).toEqual([0, 1]);
+      expect(await pageOf(1_000)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+      expect(await pageOf(5, 9, keysetOf(rows[3] ?? rows[0]!))).toEqual([4, 5, 6]);
+    });
+
     test('rows that agree in both times are told apart by their ids', async () => {
       const owner = await use().freshOwner();
       const rows = Array.from({ length: 50 }, () => visibilityRow({ namespaceId: owner.namespaceId }));
