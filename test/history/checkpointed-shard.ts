@@ -70,7 +70,6 @@ export class Table {
     return {
       runs: this.#runs.values(),
       currentRuns: this.#currentRuns.values(),
-      childStarts: this.#childStarts.values(),
       transferTasks: [...this.#transferTasks.values()].toSorted((a, b) => a.taskId - b.taskId),
       timers: this.#timers.values(),
     };

@@ -79,8 +79,14 @@ export const directions: readonly Direction[] = [
     wayOut: 'let the shell do it, through src/actors/partition/partition-core.ts',
   },
   {
+    from: 'src/actors/checkpoint/',
+    may: ['src/actors/checkpoint/', ...actorPorts, 'src/observability/'],
+    reason: 'when and how a checkpoint is written is the same whatever its rows hold',
+    wayOut: 'let the shell do it, behind CheckpointedState (src/actors/checkpoint/checkpointer.ts)',
+  },
+  {
     from: 'src/actors/history/',
-    may: ['src/actors/history/', ...underShells, 'src/history/', 'src/visibility/', ...vocabularyOfMatching],
+    may: ['src/actors/history/', 'src/actors/checkpoint/', ...underShells, 'src/history/', 'src/visibility/', ...vocabularyOfMatching],
     mayTypes: ['src/matching/', 'src/cluster/'],
     ...shell,
   },

@@ -4,6 +4,7 @@
  *     HistoryCore ─▶ record ─▶ committed ─┬─▶ HistoryStore   events, by run
  *          ▲                              ├─▶ TransferQueue  dispatch to matching, outbox to other shards
  *          │                              ├─▶ VisibilityRows what List and Count show of runs
+ *          │                              ├─▶ Checkpointer   rows of a database, from which it is made again
  *          │                              └─▶ HistoryShell   answers, queries to workers
  *          └── OwnCommands ◀── one OS timer for the earliest of all, answers to the outbox, what could not be decided
  */
@@ -11,11 +12,16 @@ import { assert } from '../../kernel/assert.ts';
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
 import type { HistoryCommand } from '../../history/commands.ts';
 import type { HistoryEffect } from '../../history/effects.ts';
+import { type StateWire, stateSchema } from '../../history/checkpoint/state-wire.ts';
 import { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryLimits } from '../../history/limits.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply, HistoryWire } from '../../history/replies.ts';
 import type { Logger } from '../../observability/logger.ts';
+import { type CheckpointLimits, defaultCheckpointLimits } from '../checkpoint/checkpoint-limits.ts';
+import { Checkpointer } from '../checkpoint/checkpointer.ts';
+import { type Database, DatabaseError, type JournalId, type Restored } from '../database.ts';
+import { HistoryCheckpoints, recordBytes, shardRows } from './history-checkpoints.ts';
 import { HistoryShell } from './history-shell.ts';
 import { HistoryStore } from './history-store.ts';
 import { OwnCommands } from './own-commands.ts';
@@ -23,6 +29,7 @@ import { PageReads } from './page-reads.ts';
 import type { ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionMemory } from '../partition/partition-core.ts';
 import { QueryDispatch } from './query-dispatch.ts';
+import type { RecordPosition } from '../log.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import { type ClusterLayout, TransferQueue } from './transfer-queue.ts';
@@ -39,6 +46,14 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly router: Asker;
   /** Somebody takes visibility rows, without whom they would gather; absent: nobody. */
   readonly keepsVisibilityRows?: boolean;
+  /** State is written to a database, and taken from there; absent: it lives in memory and in the journal. */
+  readonly checkpoints?: HistoryCheckpointOptions;
+};
+
+export type HistoryCheckpointOptions = {
+  readonly database: Database;
+  readonly stateWire: StateWire;
+  readonly limits?: Partial<CheckpointLimits>;
 };
 
 /** What this process has folded of the cluster's journal. */
@@ -54,11 +69,15 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
   readonly store: HistoryStore;
   readonly pageReads = new PageReads();
   readonly visibility: VisibilityRows | undefined;
+  /** undefined: there is no database. */
+  readonly checkpointer: Checkpointer | undefined;
+  readonly #options: HistoryShardOptions;
   readonly #tenure: Tenure<HistoryCommand>;
 
   constructor(options: HistoryShardOptions, tenure: Tenure<HistoryCommand>) {
     const { wire, limits, shard, registry, router, layout, clock, random, logger, sink } = options;
-    const core = new HistoryCore({ wire, limits });
+    const { checkpoints } = options;
+    const core = new HistoryCore({ wire, limits, ...(checkpoints === undefined ? {} : { stateWire: checkpoints.stateWire }) });
     const own = new OwnCommands({ core, tenure, clock, random });
     const transfers = new TransferQueue({
       shard: {
@@ -84,23 +103,71 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       fail: (askId, failure) => sink.fail(askId, failure),
     });
     const visibility = options.keepsVisibilityRows === true ? new VisibilityRows({ shard, core, registry, wire }) : undefined;
+    this.#options = options;
     this.#tenure = tenure;
     this.core = core;
     this.visibility = visibility;
-    this.store = new HistoryStore(options.cacheBytesMax, (offset, runId) => readEvents(options, offset, runId));
-    this.shell = new HistoryShell({ store: this.store, pageReads: this.pageReads, own, transfers, queries, visibility, sink });
+    const journal = journalOf(shard);
+    this.store = new HistoryStore(
+      options.cacheBytesMax,
+      (offset, runId) => readEvents(options, offset, runId),
+      checkpoints === undefined ? undefined : (range) => checkpoints.database.history(journal, range),
+    );
+    const checkpointer =
+      checkpoints === undefined
+        ? undefined
+        : new Checkpointer({
+            journal,
+            database: checkpoints.database,
+            state: new HistoryCheckpoints(core, this.store),
+            clock,
+            logger: logger.with({ 'shard-id': shard }),
+            limits: { ...defaultCheckpointLimits, ...checkpoints.limits },
+            onFenced: () => tenure.fenced(),
+          });
+    this.checkpointer = checkpointer;
+    const { store, pageReads } = this;
+    this.shell = new HistoryShell({ store, pageReads, own, transfers, queries, visibility, checkpointer, sink });
     this.subscribers = [
       this.store,
       transfers,
       ...(visibility === undefined ? [] : [visibility]),
       { committed: (record, _position, replayed) => void (replayed || tellPutAside(record, core, logger)) },
+      // Behind the store, whose events up to a cut belong to it.
+      ...(checkpointer === undefined
+        ? []
+        : [
+            {
+              committed: (record: HistoryRecord, position: RecordPosition, replayed: boolean) =>
+                checkpointer.committed(recordBytes(record), position, replayed),
+            },
+          ]),
     ];
+  }
+
+  async install(restored: Restored): Promise<void> {
+    const { checkpoints, shard } = this.#options;
+    assert(checkpoints !== undefined && this.checkpointer !== undefined, 'a memory is installed from its database');
+    const { fence, position } = restored;
+    if (position !== undefined) {
+      const { schema } = position;
+      if (schema > stateSchema) {
+        const message = `its checkpoint has state schema ${schema}, written by a newer version; this one reads up to ${stateSchema}: start that version`;
+        throw new DatabaseError('misconfigured', message);
+      }
+      this.core.install(await shardRows(checkpoints.database, journalOf(shard), fence), position);
+    }
+    this.checkpointer.installed(restored);
   }
 
   /** All of the journal is here, and it is ours. */
   get active(): boolean {
     return this.#tenure.active;
   }
+}
+
+export function journalOf(shard: number): JournalId {
+  return { kind: 'history', partition: shard - 1 };
 }
 
 async function readEvents(

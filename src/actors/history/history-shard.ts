@@ -20,7 +20,8 @@ import type { HistoryEffect } from '../../history/effects.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply } from '../../history/replies.ts';
 import { type AskFailure, internalError } from '../asks/asks.ts';
-import { HistoryMemory, type HistoryShardOptions, type Registry } from './history-memory.ts';
+import { HistoryMemory, type HistoryShardOptions, journalOf, type Registry } from './history-memory.ts';
+import { DatabaseError } from '../database.ts';
 import { LogError } from '../log.ts';
 import { PartitionActor } from '../partition/partition-actor.ts';
 import type { Endpoint } from '../asks/switchboard.ts';
@@ -31,11 +32,14 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
 
   constructor(options: HistoryShardOptions) {
     this.#options = options;
+    const { checkpoints, shard } = options;
     this.actor = new PartitionActor(options, {
       partition: options.shard - 1,
       logFields: { 'shard-id': options.shard },
       create: (tenure) => new HistoryMemory(options, tenure),
       scale: { bytesOf: commandBytes, finishesWork },
+      ...(checkpoints === undefined ? {} : { checkpoints: { restore: () => checkpoints.database.restore(journalOf(shard)) } }),
+      drained: async (memory) => await memory.checkpointer?.finish(),
     });
   }
 
@@ -93,6 +97,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
 const noHistoryNow = 'the history of this workflow cannot be read now';
 
 function isOutOfReach(error: unknown): boolean {
+  if (error instanceof DatabaseError) return error.recoverable || error.code === 'closed';
   return error instanceof LogError && (error.recoverable || error.code === 'denied' || error.code === 'closed');
 }
 

@@ -5,6 +5,7 @@ import type { HistoryEffect } from '../../history/effects.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../history/replies.ts';
 import { NOBODY } from '../asks/asks.ts';
+import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import { type HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
 import type { OwnCommands } from './own-commands.ts';
 import type { PageReads } from './page-reads.ts';
@@ -22,6 +23,8 @@ export type HistoryShellParts = {
   readonly queries: QueryDispatch;
   /** undefined: nobody takes rows. */
   readonly visibility: VisibilityRows | undefined;
+  /** undefined: there is no database. */
+  readonly checkpointer: Checkpointer | undefined;
   readonly sink: ReplySink<HistoryReply>;
 };
 
@@ -32,11 +35,13 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
   readonly #parts: HistoryShellParts;
   readonly #own: OwnCommands;
   readonly #visibility: VisibilityRows | undefined;
+  readonly #checkpointer: Checkpointer | undefined;
 
   constructor(parts: HistoryShellParts) {
     this.#parts = parts;
     this.#own = parts.own;
     this.#visibility = parts.visibility;
+    this.#checkpointer = parts.checkpointer;
   }
 
   activated(): void {
@@ -45,7 +50,10 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
   }
 
   accepted(command: HistoryCommand | undefined, record: HistoryRecord | undefined): void {
-    if (record !== undefined) this.#visibility?.accepted(record);
+    if (record !== undefined) {
+      this.#visibility?.accepted(record);
+      this.#checkpointer?.accepted();
+    }
     this.#own.accepted(command, record !== undefined);
   }
 
@@ -59,6 +67,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
   deactivated(): void {
     this.#parts.pageReads.clear();
     this.#own.close();
+    this.#checkpointer?.stop();
   }
 
   act(effect: HistoryEffect): void {

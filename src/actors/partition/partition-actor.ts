@@ -49,6 +49,8 @@ export type ActorKind<Command, Memory> = {
   readonly scale: CommandScale<Command>;
   /** Where takeovers begin; absent: at the start of the journal. */
   readonly checkpoints?: CheckpointSource;
+  /** Memory has drained: it is complete, and takes nothing more. What is still to be written of it; never rejects. */
+  readonly drained?: (memory: Memory) => Promise<void>;
   /** Its own, and the last that is decided: what memory alone knows is journaled before it is dropped. */
   readonly lastCommand?: Command;
 };
@@ -62,10 +64,12 @@ export class PartitionActor<
 > implements Endpoint<Command> {
   readonly #loop: PartitionLoop<Command, Reply, Record, Effect>;
   readonly #lastCommand: Command | undefined;
+  readonly #drained: ((memory: Memory) => Promise<void>) | undefined;
   #memory: Memory | undefined;
 
   constructor(options: ActorOptions<Reply, Record>, kind: ActorKind<Command, Memory>) {
     this.#lastCommand = kind.lastCommand;
+    this.#drained = kind.drained;
     this.#loop = new PartitionLoop({
       ...options,
       partition: { topic: options.topic, partition: kind.partition },
@@ -88,9 +92,10 @@ export class PartitionActor<
   }
 
   /** Commits what was accepted, then lets go. New commands are refused at once. */
-  drain(): Promise<void> {
+  async drain(): Promise<void> {
     if (this.#lastCommand !== undefined) this.submitOwn(this.#lastCommand);
-    return this.#loop.drain();
+    await this.#loop.drain();
+    if (this.#memory !== undefined) await this.#drained?.(this.#memory);
   }
 
   status(): PartitionStatus {

@@ -18,10 +18,6 @@ export function install(shard: Shard, rows: ShardRows, { counters, timeMs }: Sha
     const run = shard.runs.get(runId);
     if (run !== undefined) shard.installCurrentRun(run);
   }
-  for (const start of rows.childStarts) {
-    const parent = { runId: start.parentRunId, initiatedEventId: start.initiatedEventId };
-    shard.installChildStart(childStartKey(parent), start.runId);
-  }
   for (const row of rows.transferTasks) installTask(shard, row, wire);
   for (const row of rows.timers) installTask(shard, row, wire);
   shard.changes?.installed();
@@ -31,6 +27,8 @@ function installRun(shard: Shard, row: RunRow, wire: StateWire): void {
   const { run, aside } = wire.decodeRun(row.state);
   assert(run.key.runId === row.runId, `the row of run ${row.runId} holds run ${run.key.runId}`);
   shard.installRun(run);
+  const { parent, firstRunId } = run.start;
+  if (parent !== undefined && firstRunId === row.runId) shard.installChildStart(childStartKey(parent), row.runId);
   if (aside !== undefined) shard.installAside(row.runId, aside);
   if (row.forgetMs === undefined) return;
   shard.installTask({ kind: 'retention', taskId: run.retentionTaskId, fireTimeMs: row.forgetMs, key: run.key }, false);

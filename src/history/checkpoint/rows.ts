@@ -24,12 +24,11 @@ export type ChildStartRow = { readonly parentRunId: string; readonly initiatedEv
 export type TaskRow = { readonly taskId: number; readonly task: Uint8Array; readonly aside: boolean };
 export type TimerRow = TaskRow & { readonly fireTimeMs: number };
 
-/** All of a shard. */
+/** All of a shard. Starts of children are not needed: runs say who started them. */
 export type ShardRows = {
   readonly runs: Iterable<RunRow>;
   /** The newest run of each workflow id. One that is not among the runs counts as none. */
   readonly currentRuns: Iterable<RunId>;
-  readonly childStarts: Iterable<ChildStartRow>;
   /** By task id. */
   readonly transferTasks: Iterable<TaskRow>;
   readonly timers: Iterable<TimerRow>;

@@ -3,6 +3,9 @@ import type { HistoryEvent } from '../events.ts';
 import type { AsideRun, Run, RunView } from '../state.ts';
 import type { PendingTask } from '../tasks.ts';
 
+/** Of the bytes below. v1: first form. What a later version has written is not read. */
+export const stateSchema = 1;
+
 /**
  * What is encoded can be decoded, and means the same: the canonical texts are equal. Decoding throws where the bytes cannot be what was
  * written; then one execution is lost, and nothing else.

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { HistoryStore, type PageInLog } from '../../../src/actors/history/history-store.ts';
+import { HistoryStore, type PageToRead } from '../../../src/actors/history/history-store.ts';
 import type { RecordPosition } from '../../../src/actors/log.ts';
 import { LinkedList } from '../../../src/kernel/linked-list.ts';
 import { historyRecord } from './history-record.ts';
@@ -10,7 +10,7 @@ const noLimits = { eventsMax: 1000, bytesMax: 1_000_000 };
 const at = (offset: number): RecordPosition => ({ epoch: 1, sequence: offset, offset });
 const neverRead = (): Promise<never> => Promise.reject(new Error('the log was read although everything is cached'));
 
-async function eventsOf(page: readonly Uint8Array[] | PageInLog): Promise<readonly Uint8Array[]> {
+async function eventsOf(page: readonly Uint8Array[] | PageToRead): Promise<readonly Uint8Array[]> {
   return 'read' in page ? await page.read() : page;
 }
 

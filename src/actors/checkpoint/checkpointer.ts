@@ -1,0 +1,380 @@
+/**
+ * Writes the checkpoints of one memory of a partition.
+ *
+ *     record n accepted ─ CUT ─ capture, in slices of the event loop ────────────┐
+ *           └─ … ─ committed: its position; what commits bring goes to the cut ──┴─▶ write ─▶ durable ─▶ the next, when there is reason
+ *                                                                                     │ ▲
+ *                                                                                     └─┘ the same rows, until the database has them
+ *
+ * Memory may be ahead of the log at a cut, so nothing is written before record n is committed; should it never be, memory is dropped, and the
+ * cut with it. One checkpoint is under way at a time. Commands wait for nothing of this, and a database that is away costs them nothing.
+ *
+ * In replay memory is the folded prefix of the journal: it is written like any other.
+ */
+import { assert, unreachable } from '../../kernel/assert.ts';
+import { errorText } from '../../kernel/error-text.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { type Checkpoint, type CheckpointPosition, type Database, DatabaseError, type Fence, type JournalId } from '../database.ts';
+import type { Restored } from '../database.ts';
+import type { RecordPosition } from '../log.ts';
+import type { Clock, Timer } from '../ports.ts';
+import type { CheckpointLimits } from './checkpoint-limits.ts';
+
+/** The memory whose checkpoints are written. */
+export interface CheckpointedState {
+  /** As memory is now, so the rows will be. At once; one cut at a time. */
+  cut(): void;
+  /** The last record of the cut is committed: what was collected from commits up to here is the cut's, what comes is the next one's. */
+  cutCommitted(): void;
+  /** Encodes some, and more while `goOn` says so. True: all there is; some of it comes with `cutCommitted`. Throws what cannot be encoded. */
+  capture(goOn: () => boolean): boolean;
+  /** All of it, the same whenever it is asked. */
+  checkpoint(committed: RecordPosition, before: CheckpointPosition | undefined): Checkpoint;
+  /** The database has it for good: the next cut may come. */
+  durable(): void;
+  /** There will be no checkpoint any more: nothing is kept for one. */
+  abandon(): void;
+  /** What is in memory, roughly, because it is not written. */
+  readonly unwrittenBytes: number;
+}
+
+export type CheckpointerOptions = {
+  readonly journal: JournalId;
+  readonly database: Pick<Database, 'write' | 'position'>;
+  readonly state: CheckpointedState;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: CheckpointLimits;
+  /** Another has restored since. Once; nothing is written any more. */
+  readonly onFenced: () => void;
+};
+
+type Cut = {
+  /** How many records memory had taken when it was cut. */
+  readonly records: number;
+  isCaptured: boolean;
+  /** Of the last of them, once it is committed. */
+  position: RecordPosition | undefined;
+  isBeingWritten: boolean;
+};
+
+/** `stopped`: memory is dropped, a last checkpoint may still be asked for. `ended`: there is none any more. */
+type Life = 'running' | 'stopped' | 'finishing' | 'ended';
+
+type Attempt = 'written' | 'fenced' | 'closed' | { readonly again: 'soon' | 'later' };
+
+export class Checkpointer {
+  readonly #options: CheckpointerOptions;
+  #life: Life = 'running';
+  #fence: Fence = 0;
+  #before: CheckpointPosition | undefined;
+  /** Records that memory has taken, and those of them that are committed. */
+  #accepted = 0;
+  #committed = 0;
+  readonly #last = { epoch: 0, sequence: 0, offset: -1 };
+  /** Of `accepted`: those that some cut has. */
+  #recordsCut = 0;
+  /** Of records committed since the last cut. */
+  #bytes = 0;
+  #cut: Cut | undefined;
+  #isCutting = false;
+  #tick: Timer | undefined;
+  #ticks = 0;
+  #committedAtTick = 0;
+  #slice: Timer | undefined;
+  #pause: { readonly timer: Timer; readonly over: () => void } | undefined;
+  #late: Timer | undefined;
+  #troubleMs: number | undefined;
+  #whenSettled: (() => void)[] = [];
+
+  constructor(options: CheckpointerOptions) {
+    this.#options = options;
+  }
+
+  /** Memory is what that checkpoint says, or new where there is none. Before the first record. */
+  installed({ fence, position }: Restored): void {
+    assert(this.#accepted === 0 && this.#fence === 0, 'memory is installed once, before it takes records');
+    this.#fence = fence;
+    this.#before = position;
+  }
+
+  /** How far what is in the database goes; undefined: nothing is. */
+  get written(): CheckpointPosition | undefined {
+    return this.#before;
+  }
+
+  /** The fence under which this memory writes. */
+  get fence(): Fence {
+    return this.#fence;
+  }
+
+  /** What is in memory because it is not written, roughly. */
+  get unwrittenBytes(): number {
+    return this.#options.state.unwrittenBytes;
+  }
+
+  /** A record has taken effect in memory. */
+  accepted(): void {
+    this.#accepted += 1;
+  }
+
+  /** It is in the log for good; in replay it has taken effect just now. */
+  committed(bytes: number, { epoch, sequence, offset }: RecordPosition, replayed: boolean): void {
+    if (this.#life === 'ended') return;
+    if (replayed) this.#accepted += 1;
+    this.#committed += 1;
+    this.#bytes += bytes;
+    this.#last.epoch = epoch;
+    this.#last.sequence = sequence;
+    this.#last.offset = offset;
+    if (this.#cut?.records === this.#committed) this.#cutCommitted(this.#cut);
+    const { recordsMax, recordBytesMax } = this.#options.limits;
+    if (this.#committed - this.#recordsCut >= recordsMax || this.#bytes >= recordBytesMax) this.#cutSoon();
+    else this.#armTick();
+  }
+
+  /** Memory is dropped. What was begun and is committed may still be written: the fence guards it. */
+  stop(): void {
+    if (this.#life === 'ended') return;
+    this.#life = 'stopped';
+    this.#cancelTimers();
+  }
+
+  /**
+   * The last checkpoint, of memory that takes no record any more. Never rejects; resolves when it is written, or cannot be, or has taken too
+   * long. Where the end of the journal is in doubt there is none.
+   */
+  async finish(): Promise<void> {
+    if (this.#life === 'ended' || this.#fence === 0) return;
+    this.#life = 'finishing';
+    const { clock, limits } = this.#options;
+    const deadline = clock.after(limits.finishMsMax, () => this.#end());
+    while (this.#goesOn && this.#committed === this.#accepted && (this.#cut !== undefined || this.#hasUnwritten)) {
+      const settled = new Promise<void>((resolve) => this.#whenSettled.push(resolve));
+      if (this.#cut === undefined) this.#cutNow();
+      this.#capture(true);
+      await settled;
+    }
+    deadline.cancel();
+    this.#end();
+  }
+
+  get #hasUnwritten(): boolean {
+    return this.#accepted > this.#recordsCut;
+  }
+
+  get #goesOn(): boolean {
+    return this.#life === 'running' || this.#life === 'finishing';
+  }
+
+  // ── When ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A tick in which nothing was committed, or so many ticks with something unwritten, bring a checkpoint. */
+  #armTick(): void {
+    if (this.#tick !== undefined || this.#cut !== undefined || this.#isCutting || this.#life !== 'running' || !this.#hasUnwritten) return;
+    const { clock, limits } = this.#options;
+    this.#committedAtTick = this.#committed;
+    this.#tick = clock.after(limits.idleMs, () => this.#ticked());
+  }
+
+  #ticked(): void {
+    this.#tick = undefined;
+    this.#ticks += 1;
+    const { idleMs, busyMs } = this.#options.limits;
+    if (this.#committed === this.#committedAtTick || this.#ticks * idleMs >= busyMs) this.#cutSoon();
+    else this.#armTick();
+  }
+
+  /** Between commands: a record is applied whole or not at all then. */
+  #cutSoon(): void {
+    if (this.#isCutting || this.#cut !== undefined || this.#life !== 'running') return;
+    this.#isCutting = true;
+    this.#options.clock.soon(() => {
+      this.#isCutting = false;
+      if (this.#life !== 'running' || this.#cut !== undefined) return;
+      this.#cutNow();
+      this.#capture(false);
+    });
+  }
+
+  #cutNow(): void {
+    this.#tick?.cancel();
+    this.#tick = undefined;
+    this.#ticks = 0;
+    this.#bytes = 0;
+    this.#recordsCut = this.#accepted;
+    const cut: Cut = { records: this.#accepted, isCaptured: false, position: undefined, isBeingWritten: false };
+    this.#cut = cut;
+    this.#options.state.cut();
+    if (this.#committed === cut.records) this.#cutCommitted(cut);
+  }
+
+  #cutCommitted(cut: Cut): void {
+    cut.position = { ...this.#last };
+    this.#options.state.cutCommitted();
+    // What commits have brought is still to be captured.
+    if (cut.isCaptured) this.#captureSoon(0);
+  }
+
+  // ── Capture ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #captureSoon(delayMs: number): void {
+    if (this.#slice !== undefined || !this.#goesOn) return;
+    this.#slice = this.#options.clock.after(delayMs, () => {
+      this.#slice = undefined;
+      this.#capture(false);
+    });
+  }
+
+  #capture(atOnce: boolean): void {
+    const cut = this.#cut;
+    if (cut === undefined || cut.isBeingWritten || !this.#goesOn) return;
+    const { state, clock, limits } = this.#options;
+    const endMs = clock.monoMs() + limits.captureSliceMs;
+    try {
+      cut.isCaptured = state.capture(() => atOnce || clock.monoMs() < endMs);
+    } catch (error) {
+      return this.#cannotCapture(error);
+    }
+    if (!cut.isCaptured) this.#captureSoon(3 * limits.captureSliceMs);
+    else if (cut.position !== undefined) void this.#write(cut, cut.position);
+  }
+
+  /** A bug of ours. The partition serves on, and the journal keeps what is not written. */
+  #cannotCapture(error: unknown): void {
+    const problem = error instanceof Error ? error : new Error(String(error));
+    this.#options.logger.error('state cannot be written: no more checkpoints until the next takeover', { error: problem });
+    this.#end();
+  }
+
+  // ── Write ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Never rejects. */
+  async #write(cut: Cut, position: RecordPosition): Promise<void> {
+    const { state, limits } = this.#options;
+    cut.isBeingWritten = true;
+    const checkpoint = state.checkpoint(position, this.#before);
+    this.#reportLate();
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.#attempt(checkpoint);
+      if (outcome === 'written') return this.#durable(checkpoint);
+      if (outcome === 'fenced' || outcome === 'closed') return this.#refusedForGood(outcome);
+      const delayMs = Math.min(limits.retryDelayMs * 2 ** (attempt - 1), limits.retryDelayMsMax);
+      if (this.#goesOn) await this.#rest(outcome.again === 'soon' ? delayMs : limits.refusedRetryDelayMs);
+      if (!this.#goesOn) break;
+    }
+    cut.isBeingWritten = false;
+  }
+
+  async #attempt(checkpoint: Checkpoint): Promise<Attempt> {
+    const { database, journal } = this.#options;
+    try {
+      const outcome = await database.write(journal, this.#fence, checkpoint);
+      switch (outcome.kind) {
+        case 'written':
+        case 'fenced':
+          return outcome.kind;
+        case 'unknown':
+          this.#trouble(outcome.reason);
+          return await this.#whatBecameOf(checkpoint);
+        default:
+          return unreachable(outcome);
+      }
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  /** The connection was lost in its commit. */
+  async #whatBecameOf({ position }: Checkpoint): Promise<Attempt> {
+    const { database, journal } = this.#options;
+    const now = await database.position(journal);
+    if (now.fence !== this.#fence) return 'fenced';
+    if (now.position?.nextOffset === position.nextOffset && now.position.epoch === position.epoch) return 'written';
+    return now.position?.nextOffset === this.#before?.nextOffset ? { again: 'soon' } : 'fenced';
+  }
+
+  #failed(error: unknown): Attempt {
+    if (error instanceof DatabaseError) {
+      if (error.code === 'closed') return 'closed';
+      if (error.recoverable) {
+        this.#trouble(errorText(error));
+        return { again: 'soon' };
+      }
+    }
+    const problem = error instanceof Error ? error : new Error(String(error));
+    this.#options.logger.error('a checkpoint is refused: it is tried again, and the journal keeps what is not written', { error: problem });
+    return { again: 'later' };
+  }
+
+  #durable(checkpoint: Checkpoint): void {
+    if (this.#life === 'ended') return;
+    this.#late?.cancel();
+    this.#cut = undefined;
+    this.#before = checkpoint.position;
+    this.#options.state.durable();
+    if (this.#troubleMs !== undefined)
+      this.#options.logger.info('checkpoints are written again', { offset: checkpoint.position.lastOffset });
+    this.#troubleMs = undefined;
+    this.#settle();
+    const { recordsMax, recordBytesMax } = this.#options.limits;
+    if (this.#committed - this.#recordsCut >= recordsMax || this.#bytes >= recordBytesMax) this.#cutSoon();
+    else this.#armTick();
+  }
+
+  #refusedForGood(outcome: 'fenced' | 'closed'): void {
+    const wasOver = this.#life === 'ended';
+    this.#end();
+    if (outcome === 'fenced' && !wasOver) this.#options.onFenced();
+  }
+
+  // ── What is said, and the end ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  #trouble(reason: string): void {
+    if (this.#troubleMs !== undefined) return;
+    this.#troubleMs = this.#options.clock.monoMs();
+    this.#options.logger.warn('checkpoints wait for the database; workflows go on', { reason, unwrittenBytes: this.unwrittenBytes });
+  }
+
+  /** A database that answers nothing is in trouble as well. */
+  #reportLate(sinceMs = this.#options.clock.monoMs()): void {
+    const { clock, limits, logger } = this.#options;
+    this.#late = clock.after(limits.reportEveryMs, () => {
+      this.#troubleMs ??= sinceMs;
+      const seconds = Math.round((clock.monoMs() - sinceMs) / 1000);
+      logger.warn('a checkpoint is still not written; workflows go on', { seconds, unwrittenBytes: this.unwrittenBytes });
+      this.#reportLate(sinceMs);
+    });
+  }
+
+  async #rest(delayMs: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const over = (): void => {
+        this.#pause = undefined;
+        resolve();
+      };
+      this.#pause = { timer: this.#options.clock.after(delayMs, over), over };
+    });
+  }
+
+  #end(): void {
+    if (this.#life !== 'ended') this.#options.state.abandon();
+    this.#life = 'ended';
+    this.#cancelTimers();
+    this.#settle();
+  }
+
+  #cancelTimers(): void {
+    this.#tick?.cancel();
+    this.#tick = undefined;
+    this.#slice?.cancel();
+    this.#slice = undefined;
+    this.#late?.cancel();
+    this.#pause?.timer.cancel();
+    this.#pause?.over();
+  }
+
+  #settle(): void {
+    for (const settled of this.#whenSettled.splice(0)) settled();
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * A history shard's state as rows of its database: what a checkpoint is made of, and what a memory is made of again.
+ *
+ *     HistoryCore   runs, pointers, starts of children, tasks ── cut at a record ──────────┐
+ *     HistoryStore  events, as their records are committed ── up to that record ───────────┴─▶ one delta
+ */
+import { assert } from '../../kernel/assert.ts';
+import type { RunRow, ShardCheckpoint, ShardRows, TimerRow } from '../../history/checkpoint/rows.ts';
+import { stateSchema } from '../../history/checkpoint/state-wire.ts';
+import type { HistoryCore } from '../../history/history-core.ts';
+import type { HistoryRecord } from '../../history/record.ts';
+import type { CheckpointedState } from '../checkpoint/checkpointer.ts';
+import {
+  type Checkpoint,
+  type CheckpointPosition,
+  type Database,
+  DatabaseError,
+  type Fence,
+  type Fenced,
+  type HistoryRow,
+  type JournalId,
+  type LoadKey,
+  type RunId,
+} from '../database.ts';
+import type { RecordPosition } from '../log.ts';
+import type { HistoryStore } from './history-store.ts';
+
+/** What a record costs beside its events: its part of a checkpoint's rows, roughly. */
+const RECORD_BYTES = 256;
+
+/** Of events and what else it brings, roughly. Called for each record: cheap. */
+export function recordBytes({ runs }: HistoryRecord): number {
+  let bytes = RECORD_BYTES;
+  for (const { events } of runs) for (const event of events) bytes += event.bytes.length;
+  return bytes;
+}
+
+export class HistoryCheckpoints implements CheckpointedState {
+  readonly #core: HistoryCore;
+  readonly #store: HistoryStore;
+  #captured: ShardCheckpoint | undefined;
+  #packing: Generator<readonly HistoryRow[], void> | undefined;
+  #history: HistoryRow[] = [];
+
+  constructor(core: HistoryCore, store: HistoryStore) {
+    this.#core = core;
+    this.#store = store;
+  }
+
+  get unwrittenBytes(): number {
+    return this.#store.unwrittenBytes;
+  }
+
+  cut(): void {
+    this.#core.cut();
+  }
+
+  cutCommitted(): void {
+    this.#store.cut();
+    this.#packing = this.#store.rowsOfCut();
+  }
+
+  capture(goOn: () => boolean): boolean {
+    this.#captured ??= this.#core.capture(goOn);
+    if (this.#captured === undefined) return false;
+    for (let next = this.#packing?.next(); next?.done === false; next = this.#packing?.next()) {
+      this.#history.push(...next.value);
+      if (!goOn()) return false;
+    }
+    return true;
+  }
+
+  checkpoint({ epoch, sequence, offset }: RecordPosition, before: CheckpointPosition | undefined): Checkpoint {
+    assert(this.#captured !== undefined, 'a checkpoint is captured before it is written');
+    const { delta, counters, timeMs } = this.#captured;
+    const trimPoints = before?.trimPoints ?? [];
+    return {
+      kind: 'history',
+      position: { epoch, sequence, nextOffset: offset + 1, lastOffset: offset, timeMs, schema: stateSchema, counters, trimPoints },
+      delta: { ...delta, history: this.#history, visibility: [] },
+    };
+  }
+
+  durable(): void {
+    this.#core.durable();
+    this.#store.stored();
+    this.#letGo();
+  }
+
+  abandon(): void {
+    this.#store.abandonCheckpoints();
+    this.#letGo();
+  }
+
+  #letGo(): void {
+    this.#captured = undefined;
+    this.#packing = undefined;
+    this.#history = [];
+  }
+}
+
+/** Rows of a page. */
+const PAGE_ROWS = 500;
+
+/** No run has this id: a load of it gives the current run of its workflow id, by name alone. */
+const NO_RUN = '';
+
+/** All rows of a shard, as they are under this fence. Rejects with DatabaseError; `unavailable`, too, when another has restored meanwhile. */
+export async function shardRows(database: Database, journal: JournalId, fence: Fence): Promise<ShardRows> {
+  const runs = await pages<RunRow>(fence, (last) => database.runs(journal, last?.runId ?? '', PAGE_ROWS));
+  const currentRuns: RunId[] = [];
+  const executions = new Map(runs.map(({ namespaceId, workflowId }) => [`${namespaceId} ${workflowId}`, { namespaceId, workflowId }]));
+  const keys = [...executions.values()];
+  for (let from = 0; from < keys.length; from += PAGE_ROWS) {
+    const page = keys.slice(from, from + PAGE_ROWS).map((key): LoadKey & RunId => ({ kind: 'run', ...key, runId: NO_RUN }));
+    for (const [index, { currentRunId }] of (await under(fence, database.load(journal, page))).entries()) {
+      const key = page[index];
+      if (key === undefined || currentRunId === undefined) continue;
+      currentRuns.push({ namespaceId: key.namespaceId, workflowId: key.workflowId, runId: currentRunId });
+    }
+  }
+  const transferTasks = await pages(fence, (last: { readonly taskId: number } | undefined) =>
+    database.transferTasks(journal, last?.taskId ?? -1, PAGE_ROWS),
+  );
+  const timers = await pages<TimerRow>(fence, (last) =>
+    database.timers(journal, {
+      afterFireTimeMs: last?.fireTimeMs ?? Number.MIN_SAFE_INTEGER,
+      afterTaskId: last?.taskId ?? -1,
+      untilMs: Number.MAX_SAFE_INTEGER,
+      max: PAGE_ROWS,
+    }),
+  );
+  const aside = await under(fence, database.tasksAside(journal));
+  return {
+    runs,
+    currentRuns,
+    transferTasks: [...transferTasks, ...aside.transferTasks].sort((one, other) => one.taskId - other.taskId),
+    timers: [...timers, ...aside.timers],
+  };
+}
+
+async function pages<Row>(fence: Fence, read: (last: Row | undefined) => Promise<Fenced<readonly Row[]>>): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (;;) {
+    const page = await under(fence, read(rows.at(-1)));
+    for (const row of page) rows.push(row);
+    if (page.length < PAGE_ROWS) return rows;
+  }
+}
+
+async function under<Rows>(fence: Fence, read: Promise<Fenced<Rows>>): Promise<Rows> {
+  const { fence: found, rows } = await read;
+  if (found !== fence) throw new DatabaseError('unavailable', 'another has restored this checkpoint since');
+  return rows;
+}

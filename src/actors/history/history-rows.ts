@@ -1,0 +1,69 @@
+/**
+ * Events as rows of a checkpoint, and back: each behind its length, as a varint.
+ *
+ *     one run, since the last checkpoint:  [1..3] [4] [5..9]  ─▶  a row 1..9, or several where they are large
+ */
+import { DatabaseError, type HistoryRow } from '../database.ts';
+
+/** A row is read whole: larger ones are begun anew. A single event may be larger. */
+const ROW_BYTES_MAX = 4 * 1024 * 1024;
+
+/** 2^28 bytes: more than any event may have. */
+const LENGTH_BYTES_MAX = 4;
+
+/** Of one run, without a gap. */
+export function packRows(runId: string, firstEventId: number, events: readonly Uint8Array[]): readonly HistoryRow[] {
+  const rows: HistoryRow[] = [];
+  for (let from = 0; from < events.length;) {
+    let until = from;
+    let bytes = 0;
+    do bytes += sizeOf(events[until++]!);
+    while (until < events.length && bytes + sizeOf(events[until]!) <= ROW_BYTES_MAX);
+    const ids = { firstEventId: firstEventId + from, lastEventId: firstEventId + until - 1 };
+    rows.push({ runId, branch: 0, ...ids, events: packed(events.slice(from, until), bytes) });
+    from = until;
+  }
+  return rows;
+}
+
+/** Events of a row, from the first. */
+export function unpackRow({ runId, firstEventId, lastEventId, events: bytes }: HistoryRow): readonly Uint8Array[] {
+  const events: Uint8Array[] = [];
+  let at = 0;
+  while (at < bytes.length) {
+    let length = 0;
+    let shift = 0;
+    let byte = 0;
+    do {
+      byte = bytes[at++] ?? 0;
+      length += (byte & 0x7f) * 2 ** shift;
+      shift += 7;
+    } while (byte >= 0x80 && shift < 7 * LENGTH_BYTES_MAX);
+    if (byte >= 0x80 || length > bytes.length - at) throw damaged(runId, firstEventId, lastEventId);
+    events.push(bytes.subarray(at, at + length));
+    at += length;
+  }
+  if (events.length !== lastEventId - firstEventId + 1) throw damaged(runId, firstEventId, lastEventId);
+  return events;
+}
+
+function damaged(runId: string, firstEventId: number, lastEventId: number): DatabaseError {
+  return new DatabaseError('corrupt', `the row of events ${firstEventId} to ${lastEventId} of run ${runId} does not hold them`);
+}
+
+function packed(events: readonly Uint8Array[], length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const event of events) {
+    let rest = event.length;
+    for (; rest >= 0x80; rest >>>= 7) bytes[at++] = (rest & 0x7f) | 0x80;
+    bytes[at++] = rest;
+    bytes.set(event, at);
+    at += event.length;
+  }
+  return bytes;
+}
+
+function sizeOf({ length }: Uint8Array): number {
+  return length + (length < 0x80 ? 1 : length < 0x4000 ? 2 : length < 0x20_0000 ? 3 : LENGTH_BYTES_MAX);
+}

@@ -1,0 +1,342 @@
+/**
+ * One history shard that is killed and started again, over one log and one database; a client and a worker act on it.
+ *
+ *     World ─▶ HistoryShard (real loop) ─┬─ MemoryLog        stays
+ *                                        └─ MemoryDatabase   a connection for each start, over tables that stay
+ */
+import assert from 'node:assert/strict';
+import { canonicalText } from '../../../src/history/canonical.ts';
+import type { HistoryRequest } from '../../../src/history/commands.ts';
+import { evolve } from '../../../src/history/evolve.ts';
+import { HistoryCore } from '../../../src/history/history-core.ts';
+import { defaultHistoryLimits } from '../../../src/history/limits.ts';
+import { Shard } from '../../../src/history/shard.ts';
+import type { TransferTask } from '../../../src/history/tasks.ts';
+import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
+import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
+import { type Database, DatabaseError, type JournalId } from '../../../src/actors/database.ts';
+import { shardRows } from '../../../src/actors/history/history-checkpoints.ts';
+import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
+import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
+import { type HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';
+import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
+import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
+import { createLogger } from '../../../src/observability/logger.ts';
+import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
+import { historyWire } from '../../../src/topics/codec/history-wire.ts';
+import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import { turns } from '../../support/event-loop.ts';
+import { HandClock } from '../../support/hand-clock.ts';
+import { MemoryDatabase, MemoryTables, type WriteFault } from '../../support/memory-database.ts';
+import { completion } from '../../history/completion.ts';
+import { activityRef, signalAttributes, startAttributes } from '../../history/shard-under-test.ts';
+import { FAR_AWAY_MS } from '../far-away.ts';
+import { jsonClaims } from '../ledger.ts';
+import { MemoryLog } from '../memory-log.ts';
+import { effective, type LogCursor } from '../../../src/actors/ownership/effective.ts';
+import type { StoredRecord } from '../../../src/actors/log.ts';
+
+const topic = 'test.history';
+const partition = { topic, partition: 0 };
+const journal: JournalId = { kind: 'history', partition: 0 };
+const namespaceId = '00000000-0000-4000-8000-0000000000aa';
+const layout = { historyShards: 1, matchingPartitions: 1, taskQueuePartitions: 1 };
+
+export type WorldOptions = {
+  readonly limits?: Partial<CheckpointLimits>;
+  readonly cacheBytesMax?: number;
+  /** Of the database, where it is not the twin. */
+  readonly database?: () => Database;
+};
+
+export class World {
+  readonly log = new MemoryLog();
+  readonly tables = new MemoryTables();
+  readonly clock = new HandClock();
+  /** What is said to people, warnings too. */
+  readonly lines: string[] = [];
+  readonly #options: WorldOptions;
+  /** What befalls writes from now on; `hangs` until it is mended. */
+  fault: WriteFault | 'hangs' | 'data' | undefined;
+  #mended: (() => void)[] = [];
+  shard: HistoryShard;
+  #router: Router;
+  writes = 0;
+
+  constructor(options: WorldOptions = {}) {
+    this.#options = options;
+    this.#router = new Router(systemClock);
+    this.shard = this.#open();
+  }
+
+  get memory(): HistoryMemory {
+    const { memory } = this.shard.actor;
+    assert(memory !== undefined, 'it was started');
+    return memory;
+  }
+
+  get position(): { readonly lastOffset: number; readonly nextOffset: number } | undefined {
+    return this.tables.journal(journal).position;
+  }
+
+  get fence(): number {
+    return this.tables.journal(journal).fence;
+  }
+
+  async start(): Promise<void> {
+    this.shard.actor.start();
+    // An owner that does not know yet may restore once more, and the new one then again, after a pause.
+    for (let tries = 0; this.shard.actor.status().state !== 'active'; tries++) {
+      assert(tries < 1_000, `it serves in the end, and is ${JSON.stringify(this.shard.actor.status())}: ${this.lines.join()}`);
+      // It was fenced, has claimed once more, and has won: it is not as dead as it seemed.
+      if (this.shard.actor.status().state === 'unassigned') return await this.takeOver();
+      await (tries < 20 ? turns() : this.pass(100));
+    }
+    await this.quiet();
+  }
+
+  /**
+   * Another process takes over, while this one is frozen or only slow: it does not know yet, and still holds its connection to the database.
+   * What it had sent to the log may have landed.
+   */
+  async takeOver(): Promise<void> {
+    this.#router.close();
+    this.#router = new Router(systemClock);
+    this.shard = this.#open();
+    await this.start();
+  }
+
+  async drainAndStart(): Promise<void> {
+    await this.drain();
+    this.#router.close();
+    this.#router = new Router(systemClock);
+    this.shard = this.#open();
+    await this.start();
+  }
+
+  /** A last checkpoint is waited for as long as it may take. */
+  async drain(): Promise<void> {
+    let drained = false;
+    const draining = this.shard.actor.drain().then(() => (drained = true));
+    while (!drained) await this.pass(100);
+    await draining;
+  }
+
+  /** The journal, up to the last record that the database has. */
+  async trim(): Promise<void> {
+    if (this.position !== undefined) await this.log.truncate(partition, this.position.lastOffset);
+  }
+
+  execution(workflowId: string): { readonly namespaceId: string; readonly workflowId: string } {
+    return { namespaceId, workflowId };
+  }
+
+  mend(): void {
+    this.fault = undefined;
+    for (const mended of this.#mended.splice(0)) mended();
+  }
+
+  /** Nothing comes any more by itself. */
+  async quiet(): Promise<void> {
+    for (let still = 0, records = -1; still < 12; still++) {
+      if (records !== this.log.records(partition).length) still = 0;
+      records = this.log.records(partition).length;
+      await turns();
+    }
+  }
+
+  /** Time passes in small steps, so that what one timer brings has time to happen before the next. */
+  async pass(ms: number, stepMs = 100): Promise<void> {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      this.clock.advance(stepMs);
+      await turns(2);
+    }
+  }
+
+  /** Until the database has all that is committed. */
+  async checkpointed(): Promise<void> {
+    await this.quiet();
+    for (let tries = 0; tries < 100 && !this.isAllWritten; tries++) await this.pass(1_000);
+    assert(this.isAllWritten, 'what is committed is written in the end');
+  }
+
+  get isAllWritten(): boolean {
+    const last = this.#records().at(-1);
+    return last === undefined || this.position?.lastOffset === last.offset;
+  }
+
+  // ── What must be true ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Memory is what the journal says, from its first record on. */
+  checkMemory(): void {
+    assert.equal(this.memory.core.canonicalState(), canonicalText(this.folded()), 'memory is the journal, folded from 0');
+  }
+
+  /** The rows are what the journal says up to their position. */
+  async checkRows(): Promise<void> {
+    const { position, fence } = this.tables.journal(journal);
+    if (position === undefined) return;
+    const core = new HistoryCore({ wire: historyWire, stateWire: stateCodec });
+    const rows = await shardRows(new MemoryDatabase(this.tables), journal, fence);
+    // Another was written while it was read, page by page.
+    if (this.position !== position) return await this.checkRows();
+    core.install(rows, position);
+    assert.equal(
+      core.canonicalState(),
+      canonicalText(this.folded(position.lastOffset)),
+      'rows are the journal, folded up to their position',
+    );
+  }
+
+  /** Every run's history is served whole, event for event, in pages. */
+  async checkHistories(eventsMax = 3): Promise<void> {
+    const events = new Map<string, Uint8Array[]>();
+    for (const stored of this.#records()) {
+      for (const change of historyCodec.decode(stored.value, stored.schema).runs)
+        events.set(change.runId, [...(events.get(change.runId) ?? []), ...change.events.map(({ bytes }) => bytes)]);
+    }
+    for (const { key } of this.folded().runs.values()) {
+      const expected = events.get(key.runId) ?? [];
+      const served: Uint8Array[] = [];
+      while (served.length < expected.length) {
+        const range = { firstEventId: served.length + 1, lastEventId: expected.length, eventsMax, bytesMax: 1_000 };
+        const reply = await this.ask({ kind: 'readHistory', key, ...range });
+        assert(
+          reply.kind === 'historyPage' && reply.events.length > 0,
+          `a page of events, not ${JSON.stringify(reply)}: ${this.lines.join()}`,
+        );
+        served.push(...reply.events);
+      }
+      assert.deepEqual(served.map(hex), expected.map(hex), 'a history is served whole');
+    }
+  }
+
+  folded(lastOffset = Infinity): Shard {
+    const shard = new Shard();
+    for (const { offset, value, schema } of this.#records()) {
+      if (offset <= lastOffset) evolve(shard, historyCodec.decode(value, schema), historyWire);
+    }
+    return shard;
+  }
+
+  /** Those that count. */
+  #records(): readonly StoredRecord[] {
+    const cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
+    return this.log.records(partition).filter((record) => effective(cursor, record, jsonClaims) === 'record');
+  }
+
+  // ── Client and worker ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  ask<Command extends HistoryRequest>(command: Command): Promise<HistoryAnswer<Command>> {
+    return new Promise((resolve) => void this.#router.askHistory(1, command, FAR_AWAY_MS, resolve));
+  }
+
+  /** Whether it is answered or not: it may be refused, or the shard be killed. */
+  async try(command: HistoryRequest): Promise<void> {
+    void this.ask(command);
+    await turns(4);
+  }
+
+  async startWorkflow(workflowId: string, retentionMs = 3_000): Promise<void> {
+    const key = { namespaceId, workflowId, runId: '' };
+    await this.try({
+      kind: 'startWorkflow',
+      key,
+      namespace: 'ns',
+      newRunId: crypto.randomUUID(),
+      requestId: crypto.randomUUID(),
+      policies: { reusePolicy: 1, conflictPolicy: 1 },
+      parent: undefined,
+      onConflict: undefined,
+      start: startAttributes(),
+      retentionMs,
+    });
+  }
+
+  async signal(workflowId: string): Promise<void> {
+    const signal = signalAttributes({ requestId: crypto.randomUUID() });
+    await this.try({ kind: 'signalWorkflow', key: { namespaceId, workflowId, runId: '' }, signal, childOf: undefined });
+  }
+
+  /** A worker takes the nth task that is pending, and answers it. */
+  async work(nth: number, commands: readonly WorkflowCommand[]): Promise<void> {
+    const tasks = [...this.memory.core.pendingTransferTasks()].filter(({ kind }) => kind === 'workflowTask' || kind === 'activityTask');
+    const task = tasks[nth % Math.max(1, tasks.length)];
+    if (task !== undefined) await Promise.race([this.#work(task, commands), turns(12)]);
+  }
+
+  async #work(task: TransferTask, commands: readonly WorkflowCommand[]): Promise<void> {
+    const poll = { pollRequestId: crypto.randomUUID(), identity: 'worker' };
+    if (task.kind === 'workflowTask') {
+      const { key, scheduledEventId, stamp, taskQueue } = task;
+      const started = await this.ask({ kind: 'startWorkflowTask', key, scheduledEventId, stamp, taskQueue, ...poll });
+      if (started.kind === 'workflowTask') await this.ask(completion(started, commands));
+    } else if (task.kind === 'activityTask') {
+      const { key, scheduledEventId, stamp } = task;
+      const started = await this.ask({ kind: 'startActivityTask', key, scheduledEventId, stamp, workerVersion: undefined, ...poll });
+      if (started.kind !== 'activityTask') return;
+      await this.ask({ kind: 'completeActivityTask', activity: activityRef(started), result: Uint8Array.of(1), identity: 'worker' });
+    }
+  }
+
+  // ── What it stands on ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #connect(): Database {
+    return (
+      this.#options.database?.() ??
+      new MemoryDatabase(this.tables, {
+        onWrite: async (_journal, what) => {
+          if (what !== 'write') return undefined;
+          this.writes += 1;
+          const { fault } = this;
+          if (fault === 'data') throw new DatabaseError('data', 'as the test wants it');
+          if (fault !== 'hangs') return fault;
+          await new Promise<void>((resolve) => this.#mended.push(resolve));
+          return undefined;
+        },
+      })
+    );
+  }
+
+  #open(): HistoryShard {
+    const router = this.#router;
+    const matching = router.matching.sink(0);
+    router.matching.attach(0, {
+      submit: (askId) => {
+        systemClock.soon(() => matching.answer(askId, { kind: 'done' }));
+        return undefined;
+      },
+      cancel: () => {},
+    });
+    const shard = new HistoryShard({
+      shard: 1,
+      topic,
+      owner: 'test',
+      log: this.log,
+      codec: historyCodec,
+      claims: jsonClaims,
+      wire: historyWire,
+      limits: { ...defaultHistoryLimits, retentionMsDefault: 3_000, retentionRecheckMs: 1_000 },
+      registry: { view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } },
+      cacheBytesMax: this.#options.cacheBytesMax ?? 1_000_000,
+      layout,
+      router,
+      sink: router.history.sink(1),
+      clock: this.clock,
+      random: systemRandom,
+      logger: createLogger({ level: 'warn', format: 'text', write: (line) => void this.lines.push(line), nowMs: () => 0 }),
+      onStatus: () => {},
+      checkpoints: {
+        database: this.#connect(),
+        stateWire: stateCodec,
+        ...(this.#options.limits === undefined ? {} : { limits: this.#options.limits }),
+      },
+    });
+    router.history.attach(1, shard);
+    return shard;
+  }
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}

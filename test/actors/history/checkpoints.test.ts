@@ -1,0 +1,172 @@
+/** A shard in its real loop, over a database: what is written, what is made of it again, and what befalls a database. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  completeWorkflow,
+  continueAsNew,
+  scheduleActivity,
+  startChild,
+  startTimer,
+  terminateWorkflow,
+} from '../../history/shard-under-test.ts';
+import { World } from './checkpointed-world.ts';
+
+const ids = ['wf', 'other', 'child'];
+const fault = fc.constantFrom('fails' as const, 'commit lost' as const, 'answer lost' as const, 'hangs' as const, 'data' as const);
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('start' as const), id: fc.nat(2) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('signal' as const), id: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('terminate' as const), id: fc.nat(2) }) },
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      do: fc.constant('work' as const),
+      nth: fc.nat(5),
+      commands: fc.array(fc.constantFrom('activity' as const, 'timer' as const, 'child' as const), { maxLength: 3 }),
+      close: fc.constantFrom(undefined, undefined, undefined, 'complete' as const, 'continue' as const),
+    }),
+  },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('time' as const), ms: fc.constantFrom(100, 1_500, 5_000) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('break' as const), fault }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('mend' as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('takeOver' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('trim' as const) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+const commandOf = {
+  activity: () => scheduleActivity({ activityId: crypto.randomUUID() }),
+  timer: () => startTimer(crypto.randomUUID(), 700),
+  child: () => startChild({ workflowId: 'child' }),
+};
+
+async function run(world: World, given: Step): Promise<void> {
+  switch (given.do) {
+    case 'start':
+      return await world.startWorkflow(ids[given.id] ?? 'wf');
+    case 'signal':
+      return await world.signal(ids[given.id] ?? 'wf');
+    case 'terminate': {
+      const { key, ...command } = terminateWorkflow();
+      return await world.try({ ...command, key: { ...key, ...world.execution(ids[given.id] ?? 'wf') } });
+    }
+    case 'work': {
+      const closing = { complete: [completeWorkflow()], continue: [continueAsNew()] };
+      const last = given.close === undefined ? [] : closing[given.close];
+      return await world.work(given.nth, [...given.commands.map((name) => commandOf[name]()), ...last]);
+    }
+    case 'time':
+      return await world.pass(given.ms);
+    case 'break':
+      world.fault = given.fault;
+      return undefined;
+    case 'mend':
+      return world.mend();
+    case 'takeOver':
+      await world.takeOver();
+      return world.checkMemory();
+    case 'restart':
+      await world.drainAndStart();
+      return world.checkMemory();
+    case 'trim':
+      return await world.trim();
+  }
+}
+
+test('whatever happens to the server and its database, a restart is what was before, and histories are whole', async () => {
+  let restored = 0;
+  let writes = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 30, maxLength: 100, size: 'max' }),
+      fc.constantFrom(1, 3, 20),
+      fc.constantFrom(0, 2_000, 1_000_000),
+      async (steps, recordsMax, cacheBytesMax) => {
+        const world = new World({ limits: { recordsMax, finishMsMax: 200 }, cacheBytesMax });
+        await world.start();
+        for (const each of steps) {
+          await run(world, each);
+          await world.checkRows();
+          if (world.position !== undefined && (each.do === 'takeOver' || each.do === 'restart')) restored++;
+        }
+        world.mend();
+        await world.checkpointed();
+        world.checkMemory();
+        await world.checkRows();
+        await world.checkHistories();
+        await world.trim();
+        await world.takeOver();
+        world.checkMemory();
+        await world.checkHistories();
+        await world.drain();
+        writes += world.writes;
+      },
+    ),
+    { numRuns: 40, endOnFailure: true },
+  );
+  expect(restored).toBeGreaterThan(40);
+  expect(writes).toBeGreaterThan(400);
+}, 240_000);
+
+test('while a database hangs workflows go on and people are told; when it answers, all of it is written', async () => {
+  const world = new World({ limits: { recordsMax: 5 } });
+  await world.start();
+  world.fault = 'hangs';
+  for (let round = 0; round < 10; round++) {
+    await world.startWorkflow(`wf-${round}`);
+    await world.work(0, [startTimer('t', 50)]);
+    await world.pass(3_000);
+  }
+  expect(world.folded().runs.size, 'all were started').toBe(10);
+  expect(world.folded().timers.size, 'timers fired').toBe(0);
+  expect(world.position, 'nothing is written').toBeUndefined();
+  expect(world.memory.checkpointer?.unwrittenBytes).toBeGreaterThan(10 * 300);
+  expect(world.lines.filter((line) => line.includes('still not written')).length).toBe(2);
+  world.mend();
+  await world.checkpointed();
+  expect(world.memory.checkpointer?.unwrittenBytes).toBe(0);
+  await world.checkRows();
+});
+
+test('a server that stops leaves nothing that its database does not have', async () => {
+  const world = new World();
+  await world.start();
+  await world.startWorkflow('wf');
+  await world.work(0, [startTimer('t', 60_000)]);
+  expect(world.position).toBeUndefined();
+  await world.drain();
+  expect(world.isAllWritten).toBe(true);
+  await world.checkRows();
+});
+
+test('a checkpoint comes a moment after the last record, and under load by the number of records', async () => {
+  const idle = new World();
+  await idle.start();
+  await idle.startWorkflow('wf');
+  await idle.pass(3_000);
+  expect(idle.isAllWritten).toBe(true);
+  const { writes } = idle;
+  await idle.pass(60_000);
+  expect(idle.writes, 'nothing has happened').toBe(writes);
+
+  const busy = new World({ limits: { recordsMax: 10 } });
+  await busy.start();
+  for (let count = 0; count < 40; count++) await busy.startWorkflow(`wf-${count}`);
+  await busy.quiet();
+  expect(busy.writes, 'with the clock standing still').toBeGreaterThanOrEqual(3);
+});
+
+test('histories are read from rows when the journal is trimmed, with nothing in memory', async () => {
+  const world = new World({ cacheBytesMax: 0 });
+  await world.start();
+  await world.startWorkflow('wf');
+  await world.work(0, [scheduleActivity()]);
+  await world.checkpointed();
+  await world.trim();
+  await world.checkHistories(2);
+  await world.takeOver();
+  await world.signal('wf');
+  await world.checkHistories(2);
+  await world.checkHistories(100);
+});
