@@ -12,6 +12,7 @@ import { Census } from './actors/ownership/census.ts';
 import { ClusterHost } from './actors/cluster/cluster-host.ts';
 import { CommandBudget } from './actors/partition/command-budget.ts';
 import { HISTORY_CACHE_BYTES_MAX } from './actors/history/history-store.ts';
+import { ProcessVisibility } from './actors/history/process-visibility.ts';
 import { HistoryShard } from './actors/history/history-shard.ts';
 import { MatchingHost } from './actors/matching/matching-host.ts';
 import { ReplayTurns } from './actors/ownership/replay-turns.ts';
@@ -21,6 +22,7 @@ import type { ClusterLayout } from './actors/history/transfer-queue.ts';
 import { AnotherServerError } from './config/another-server.ts';
 import { configuredLimits } from './config/limits.ts';
 import type { RunningServer, ServerOptions, StartSummary } from './config/server-options.ts';
+import { openSqlite } from './database/sqlite/open-sqlite.ts';
 import { startFrontend, type Frontend } from './grpc/frontend.ts';
 import { defaultHistoryLimits } from './history/limits.ts';
 import { assert } from './kernel/assert.ts';
@@ -86,6 +88,9 @@ export async function compose(options: ServerOptions, opened: OpenLog, fatal: (e
   });
   router.cluster.attach(CLUSTER_ACTOR, cluster.actor);
 
+  // Threads and rows of it begin when there is something to write, or somebody lists.
+  const database = openSqlite({ filename: undefined });
+  const visibility = new ProcessVisibility({ database, clock: systemClock, logger });
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
     const host = new HistoryShard({
@@ -96,6 +101,7 @@ export async function compose(options: ServerOptions, opened: OpenLog, fatal: (e
       wire: historyWire,
       limits,
       registry: cluster,
+      visibility,
       cacheBytesMax: HISTORY_CACHE_BYTES_MAX / layout.historyShards,
       layout,
       router,
@@ -125,6 +131,7 @@ export async function compose(options: ServerOptions, opened: OpenLog, fatal: (e
   const release = async (): Promise<void> => {
     await Promise.all(actors.map((actor) => actor.drain()));
     router.close();
+    await database.close();
     await log.close();
   };
   try {
@@ -150,10 +157,10 @@ export async function compose(options: ServerOptions, opened: OpenLog, fatal: (e
           clusterName: identity.clusterName,
           historyShards: layout.historyShards,
           persistenceStore: options.log.kind,
-          visibilityStore: '',
+          visibilityStore: 'sqlite',
         },
         asker: router,
-        visibility: undefined,
+        visibility,
         historyShardOf: (namespaceId, workflowId) => historyShardOf(namespaceId, workflowId, layout.historyShards),
         matchingPartitionOf: (queue) => matchingPartitionOf(queue, layout.matchingPartitions),
         taskQueuePartitions: layout.taskQueuePartitions,

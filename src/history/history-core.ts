@@ -164,6 +164,11 @@ export class HistoryCore {
     return run === undefined ? undefined : summaryOf(run);
   }
 
+  /** Of all runs in memory; those that come while it is read are among them, or not. */
+  runIds(): IterableIterator<string> {
+    return this.#shard.runs.keys();
+  }
+
   /** In memory. */
   has({ namespaceId, workflowId, runId }: RunKey): boolean {
     const execution = executionKey(namespaceId, workflowId);

@@ -3,7 +3,7 @@
  *
  *     HistoryCore ─▶ record ─▶ committed ─┬─▶ HistoryStore   events, by run
  *          ▲                              ├─▶ TransferQueue  dispatch to matching, outbox to other shards
- *          │                              ├─▶ VisibilityRows what List and Count show of runs
+ *          │                              ├─▶ VisibilityRows what List and Count show of runs ─▶ VisibilityFlusher ─▶ database
  *          │                              ├─▶ Checkpointer   rows of a database, from which it is made again
  *          │                              └─▶ HistoryShell   answers, queries to workers
  *          └── OwnCommands ◀── one OS timer for the earliest of all, answers to the outbox, what could not be decided
@@ -33,6 +33,7 @@ import type { RecordPosition } from '../log.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import { type ClusterLayout, TransferQueue } from './transfer-queue.ts';
+import type { ProcessVisibility } from './process-visibility.ts';
 import { VisibilityRows } from './visibility-rows.ts';
 
 export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
@@ -44,8 +45,8 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly cacheBytesMax: number;
   readonly layout: ClusterLayout;
   readonly router: Asker;
-  /** Somebody takes visibility rows, without whom they would gather; absent: nobody. */
-  readonly keepsVisibilityRows?: boolean;
+  /** Where rows for List are written; absent: nowhere, none are made. */
+  readonly visibility?: ProcessVisibility;
   /** State is written to a database, and taken from there; absent: it lives in memory and in the journal. */
   readonly checkpoints?: HistoryCheckpointOptions;
 };
@@ -102,7 +103,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       finish: (command) => own.submit(command),
       fail: (askId, failure) => sink.fail(askId, failure),
     });
-    const visibility = options.keepsVisibilityRows === true ? new VisibilityRows({ shard, core, registry, wire }) : undefined;
+    const visibility = options.visibility === undefined ? undefined : new VisibilityRows({ shard, core, registry, wire });
     this.#options = options;
     this.#tenure = tenure;
     this.core = core;
@@ -113,6 +114,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       (offset, runId) => readEvents(options, offset, runId),
       checkpoints === undefined ? undefined : (range) => checkpoints.database.history(journal, range),
     );
+    const flusher = visibility === undefined ? undefined : options.visibility?.flusher(journal, visibility);
     const checkpointer =
       checkpoints === undefined
         ? undefined
@@ -127,11 +129,12 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
           });
     this.checkpointer = checkpointer;
     const { store, pageReads } = this;
-    this.shell = new HistoryShell({ store, pageReads, own, transfers, queries, visibility, checkpointer, sink });
+    this.shell = new HistoryShell({ store, pageReads, own, transfers, queries, visibility, flusher, checkpointer, sink });
     this.subscribers = [
       this.store,
       transfers,
       ...(visibility === undefined ? [] : [visibility]),
+      ...(flusher === undefined ? [] : [flusher]),
       { committed: (record, _position, replayed) => void (replayed || tellPutAside(record, core, logger)) },
       // Behind the store, whose events up to a cut belong to it.
       ...(checkpointer === undefined

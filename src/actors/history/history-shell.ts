@@ -13,6 +13,7 @@ import type { PartitionShell } from '../partition/partition-core.ts';
 import type { QueryDispatch } from './query-dispatch.ts';
 import type { ReplySink } from '../asks/switchboard.ts';
 import type { TransferQueue } from './transfer-queue.ts';
+import type { VisibilityFlusher } from './visibility-flusher.ts';
 import type { VisibilityRows } from './visibility-rows.ts';
 
 export type HistoryShellParts = {
@@ -25,6 +26,7 @@ export type HistoryShellParts = {
   readonly visibility: VisibilityRows | undefined;
   /** undefined: there is no database. */
   readonly checkpointer: Checkpointer | undefined;
+  readonly flusher: VisibilityFlusher | undefined;
   readonly sink: ReplySink<HistoryReply>;
 };
 
@@ -47,6 +49,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
   activated(): void {
     this.#parts.transfers.runPending();
     this.#own.armTimer();
+    this.#parts.flusher?.activated();
   }
 
   accepted(command: HistoryCommand | undefined, record: HistoryRecord | undefined): void {
@@ -68,6 +71,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
     this.#parts.pageReads.clear();
     this.#own.close();
     this.#checkpointer?.stop();
+    this.#parts.flusher?.close();
   }
 
   act(effect: HistoryEffect): void {

@@ -9,6 +9,8 @@
  * which is a handful of references, and released when it is committed. What a row holds of attributes is decoded when it is taken, after
  * all that has come together: a workflow that starts and closes within a flush is decoded once.
  *
+ * Should whoever keeps the rows have lost them, those of all runs are given once more (`showAll`), each built when it is taken.
+ *
  * Without I/O. After a takeover what is in the journal's tail waits here again.
  */
 import { assert } from '../../kernel/assert.ts';
@@ -25,7 +27,7 @@ import { type AttributeRegistry, visibilityRow } from './visibility-row.ts';
 
 export type VisibilityRowsOptions = {
   readonly shard: number;
-  readonly core: Pick<HistoryCore, 'summaryOf'>;
+  readonly core: Pick<HistoryCore, 'summaryOf' | 'runIds'>;
   /** Asked anew for each batch. */
   readonly registry: { readonly view: AttributeRegistry };
   readonly wire: SearchAttributeWire;
@@ -51,14 +53,30 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   readonly #runs = new Map<string, RunSummary>();
   readonly #retired = new Map<string, RunKey>();
   #taken: Taken | undefined;
+  /** Ids of runs that are to be given once more. */
+  #all: Iterator<string> | undefined;
 
   constructor(options: VisibilityRowsOptions) {
     this.#options = options;
   }
 
-  /** Rows and retired runs that wait for somebody to take them. */
-  get waiting(): number {
-    return this.#runs.size + this.#retired.size;
+  /** Rows that wait for somebody to take them; of `showAll`, none. */
+  get waitingRows(): number {
+    return this.#runs.size;
+  }
+
+  get waitingRetired(): number {
+    return this.#retired.size;
+  }
+
+  /** Not all runs were given since `showAll`. */
+  get showsAll(): boolean {
+    return this.#all !== undefined;
+  }
+
+  /** Every run's row is given again, behind those that wait. */
+  showAll(): void {
+    this.#all = this.#options.core.runIds();
   }
 
   /** The record has taken effect in memory. Called for each record: cheap. */
@@ -88,16 +106,16 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     assert(this.#taken === undefined, 'one batch of visibility rows is under way at a time');
     const { shard, registry, wire } = this.#options;
     const { view } = registry;
-    const rows: VisibilityRow[] = [];
     const runs = new Map<string, RunSummary>();
     let bytes = 0;
     for (const [runId, summary] of this.#runs) {
-      bytes += (summary.memo?.length ?? 0) + (summary.searchAttributes?.length ?? 0);
-      if (rows.length > 0 && (rows.length >= rowsMax || bytes > bytesMax)) break;
+      bytes += attributeBytes(summary);
+      if (runs.size > 0 && (runs.size >= rowsMax || bytes > bytesMax)) break;
       this.#runs.delete(runId);
       runs.set(runId, summary);
-      rows.push(visibilityRow(summary, shard, view, wire));
     }
+    if (this.#runs.size === 0) this.#takeOfAll(runs, rowsMax, bytesMax - bytes);
+    const rows = Array.from(runs.values(), (summary) => visibilityRow(summary, shard, view, wire));
     const retired = new Map<string, RunKey>();
     for (const [runId, key] of this.#retired) {
       if (retired.size >= rowsMax) break;
@@ -122,9 +140,36 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     for (const [runId, key] of retired) this.#retired.set(runId, key);
   }
 
+  /**
+   * A run whose change is not committed comes with its commit: its row is of no use to anybody before. What changes without being shown (the
+   * length of an open run's history) may be ahead of the log, in `version` alone.
+   */
+  #takeOfAll(runs: Map<string, RunSummary>, rowsMax: number, bytesMax: number): void {
+    const { core } = this.#options;
+    const ahead = this.#all === undefined ? undefined : this.#notedRuns();
+    for (let bytes = 0; this.#all !== undefined && runs.size < rowsMax && bytes < bytesMax;) {
+      const { value: runId, done } = this.#all.next();
+      if (done === true) this.#all = undefined;
+      else {
+        const summary = ahead?.has(runId) === true || runs.has(runId) ? undefined : core.summaryOf(runId);
+        if (summary === undefined) continue;
+        bytes += attributeBytes(summary);
+        runs.set(runId, summary);
+      }
+    }
+  }
+
+  #notedRuns(): ReadonlySet<string> {
+    return new Set(Array.from({ length: this.#noted.length }, (_, index) => this.#noted.at(index)?.summary.key.runId ?? ''));
+  }
+
   #retire(key: RunKey): void {
     this.#runs.delete(key.runId);
     this.#taken?.runs.delete(key.runId);
     this.#retired.set(key.runId, key);
   }
+}
+
+function attributeBytes({ memo, searchAttributes }: RunSummary): number {
+  return (memo?.length ?? 0) + (searchAttributes?.length ?? 0);
 }

@@ -3,6 +3,7 @@ import { isAskFailure } from '../../../src/actors/asks/asks.ts';
 import { CommandBudget } from '../../../src/actors/partition/command-budget.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
 import { defaultPartitionLimits } from '../../../src/actors/partition/partition-limits.ts';
+import { ProcessVisibility } from '../../../src/actors/history/process-visibility.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import type { Registry } from '../../../src/actors/history/history-memory.ts';
 import { LogError } from '../../../src/actors/log.ts';
@@ -19,7 +20,7 @@ import { matchingLimits } from '../../../src/matching/limits.ts';
 import { noPoller, tooManyQueries } from '../../../src/matching/rejections.ts';
 import type { MatchingRejected, QueryAnswer, StickyUnavailable } from '../../../src/matching/replies.ts';
 import type { MatchingTask } from '../../../src/matching/tasks.ts';
-import { createLogger } from '../../../src/observability/logger.ts';
+import { createLogger, silentLogger } from '../../../src/observability/logger.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { encodeFields } from '../../../src/wire/fields.ts';
@@ -31,6 +32,7 @@ import { FAR_AWAY_MS } from '../far-away.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { jsonClaims } from '../ledger.ts';
 import { MemoryLog } from '../memory-log.ts';
+import { MemoryDatabase } from '../../support/memory-database.ts';
 import { turns, until } from '../../support/event-loop.ts';
 
 const topic = 'test.history';
@@ -95,7 +97,7 @@ class Bench {
       wire,
       limits: { ...defaultHistoryLimits, ...limits },
       registry: this.registry,
-      keepsVisibilityRows: true,
+      visibility: new ProcessVisibility({ database: new MemoryDatabase(), clock: this.clock, logger: silentLogger }),
       cacheBytesMax,
       layout,
       router: this.router,

@@ -1,0 +1,315 @@
+/**
+ * Writes the rows of one memory of a shard, from the first record that it folds until it is dropped.
+ *
+ *     committed ─▶ VisibilityRows ── 50 ms later, or 1 s where many come, so that a start and its close are one row ──▶ Database.flush
+ *     List ──────▶ flushed() ─────── at once, and List waits ─────────────────────────────────────────────────────────▶
+ *
+ * Under the shard's fence: it is raised before the first row, so nobody who held the shard before writes behind us. What cannot be written
+ * stays in `VisibilityRows`, the latest of each run alone, and is tried again; nobody but List notices.
+ *
+ * Nothing is written while a journal is read at a start, unless very many rows come together: the start goes first.
+ */
+import { backOffMs } from '../asks/tries.ts';
+import { DatabaseError } from '../database.ts';
+import { NowAndThen } from '../now-and-then.ts';
+import type { HistoryRecord } from '../../history/record.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { CommitSubscriber } from '../partition/partition-core.ts';
+import type { Database, Fence, JournalId } from '../database.ts';
+import type { RecordPosition } from '../log.ts';
+import type { Clock, Timer } from '../ports.ts';
+import type { VisibilityBatch, VisibilityRows } from './visibility-rows.ts';
+
+export type VisibilityFlusherOptions = {
+  readonly rows: VisibilityRows;
+  readonly journal: JournalId;
+  readonly database: Pick<Database, 'restore' | 'flush'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The database knows no fence of ours any more: what it held is lost. */
+  readonly onLost: () => void;
+  readonly onClosed: () => void;
+};
+
+const DELAY_MS = 50;
+const BUSY_DELAY_MS = 1_000;
+/** Above this many rows in a second the longer delay applies. */
+const BUSY_ROWS_PER_S = 200;
+/** While the journal is read: more rows than this wait for no end of it. */
+const REPLAYED_ROWS_MAX = 10_000;
+/** What the event loop copies at a stretch: 10 µs a row, 40 with attributes. */
+const BATCH = { rowsMax: 50, bytesMax: 1024 * 1024 };
+const RETRY_DELAY_MS = 100;
+const RETRY_DELAY_MS_MAX = 10_000;
+const WARN_INTERVAL_MS = 10_000;
+const FENCED_AT_ONCE_MAX = 3;
+
+/** How many rows, and how many retired runs, have been written since the first. */
+type Mark = { readonly rows: number; readonly retired: number };
+type Waiter = { readonly isOver: () => boolean; readonly resolve: () => void };
+
+export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
+  readonly #options: VisibilityFlusherOptions;
+  readonly #rows: VisibilityRows;
+  readonly #warnings: NowAndThen;
+  #written: Mark = { rows: 0, retired: 0 };
+  #underWay: Mark = { rows: 0, retired: 0 };
+  /** Written without a pause up to here. */
+  #goal: Mark = { rows: 0, retired: 0 };
+  /** Up to here the database lacks what it had to have from the beginning. */
+  #filledAt: Mark = { rows: Infinity, retired: Infinity };
+  readonly #waiters = new Set<Waiter>();
+  #fence: Fence | undefined;
+  #timer: Timer | undefined;
+  #isActive = false;
+  #isRunning = false;
+  #isClosed = false;
+  #isBusy = false;
+  #hasWritten = false;
+  #ranAtMs = -Infinity;
+  /** One after the other. */
+  #failures = 0;
+
+  constructor(options: VisibilityFlusherOptions) {
+    this.#options = options;
+    this.#rows = options.rows;
+    this.#warnings = new NowAndThen(options.clock, WARN_INTERVAL_MS);
+  }
+
+  get journal(): JournalId {
+    return this.#options.journal;
+  }
+
+  get isActive(): boolean {
+    return this.#isActive && !this.#isClosed;
+  }
+
+  /** undefined: nothing was written yet. */
+  get fence(): Fence | undefined {
+    return this.#fence;
+  }
+
+  /** The database has rows of all runs; newer changes may be on their way. Before its first row it may have to be opened, which takes its time. */
+  get isFilled(): boolean {
+    return !this.#rows.showsAll && this.#isWritten(this.#filledAt) && (this.#hasWritten || !this.#isWaiting);
+  }
+
+  /** Called for each record, behind VisibilityRows: cheap. */
+  committed(_record: HistoryRecord, _position: RecordPosition, replayed: boolean): void {
+    if (this.#timer !== undefined || this.#isRunning || !this.#isWaiting) return;
+    if (!replayed) this.#arm(this.#isBusy ? BUSY_DELAY_MS : DELAY_MS);
+    else if (this.#rows.waitingRows >= REPLAYED_ROWS_MAX && this.#failures === 0) this.#runNow();
+  }
+
+  /** The journal is read, and ours. */
+  activated(): void {
+    this.#isActive = true;
+    this.#filledAt = this.#mark();
+    if (this.#isWaiting) this.#arm(BUSY_DELAY_MS);
+  }
+
+  /** What waits now is written, or could not be. */
+  flushed(): Promise<void> {
+    const mark = this.#mark();
+    if (this.#isWritten(mark)) return Promise.resolve();
+    this.#runNow();
+    // A run that fails ends as well: the database itself says what is wrong with it.
+    return this.#until(() => this.#isWritten(mark) || !this.#isRunning);
+  }
+
+  /** The database has rows of all runs, or they could not be written: `isFilled` tells. */
+  filled(): Promise<void> {
+    if (this.isFilled) return Promise.resolve();
+    this.#runNow();
+    return this.#until(() => this.isFilled || !this.#isRunning);
+  }
+
+  /** The database is another one than it was, and empty. */
+  fillAgain(): void {
+    this.#fence = undefined;
+    this.#filledAt = { rows: Infinity, retired: Infinity };
+    this.#rows.showAll();
+    this.#arm(this.#failures === 0 ? 0 : this.#backOffMs());
+  }
+
+  /** This memory is dropped: whoever takes over finds in the journal what was not written. */
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#tellWaiters();
+    this.#options.onClosed();
+  }
+
+  // ── When ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get #isWaiting(): boolean {
+    return this.#rows.waitingRows > 0 || this.#rows.waitingRetired > 0 || this.#rows.showsAll;
+  }
+
+  #arm(delayMs: number): void {
+    if (this.#isRunning || this.#isClosed) return;
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.after(delayMs, () => this.#runNow());
+  }
+
+  #runNow(): void {
+    this.#goal = this.#mark();
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#isRunning || this.#isClosed) return;
+    this.#measure();
+    this.#isRunning = true;
+    void this.#run();
+  }
+
+  #measure(): void {
+    const nowMs = this.#options.clock.monoMs();
+    this.#isBusy = this.#rows.waitingRows * 1_000 > BUSY_ROWS_PER_S * (nowMs - this.#ranAtMs);
+    this.#ranAtMs = nowMs;
+  }
+
+  /** What waits now comes before all that comes later. */
+  #mark(): Mark {
+    const { waitingRows, waitingRetired } = this.#rows;
+    return {
+      rows: this.#written.rows + this.#underWay.rows + waitingRows,
+      retired: this.#written.retired + this.#underWay.retired + waitingRetired,
+    };
+  }
+
+  #isWritten(mark: Mark): boolean {
+    return this.#written.rows >= mark.rows && this.#written.retired >= mark.retired;
+  }
+
+  #until(isOver: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#isClosed) resolve();
+      else this.#waiters.add({ isOver, resolve });
+    });
+  }
+
+  #tellWaiters(): void {
+    for (const waiter of this.#waiters) {
+      if (!this.#isClosed && !waiter.isOver()) continue;
+      this.#waiters.delete(waiter);
+      waiter.resolve();
+    }
+  }
+
+  // ── Writing ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #run(): Promise<void> {
+    let goesOn = true;
+    while (goesOn && this.#isWaiting && (this.#rows.showsAll || !this.#isWritten(this.#goal))) {
+      goesOn = await this.#writeBatch();
+      if (this.#isClosed) return;
+      this.#tellWaiters();
+    }
+    this.#isRunning = false;
+    this.#tellWaiters();
+    if (!goesOn) this.#arm(this.#backOffMs());
+    else if (this.#isWaiting && this.#isActive) this.#arm(this.#isBusy ? BUSY_DELAY_MS : DELAY_MS);
+  }
+
+  /** False: it could not be written, and waits again. */
+  async #writeBatch(): Promise<boolean> {
+    try {
+      const fence = await this.#heldFence();
+      if (this.#isClosed) return false;
+      const batch = this.#take();
+      const outcome = await this.#flush(fence, batch);
+      if (this.#isClosed) return false;
+      if (outcome === 'fenced') return this.#fenced(fence);
+      this.#wrote();
+      return true;
+    } catch (error) {
+      if (!this.#isClosed) this.#failed(error);
+      return false;
+    }
+  }
+
+  async #heldFence(): Promise<Fence> {
+    const { database, journal } = this.#options;
+    this.#fence ??= (await database.restore(journal)).fence;
+    return this.#fence;
+  }
+
+  #take(): VisibilityBatch {
+    const { showsAll } = this.#rows;
+    const batch = this.#rows.take(BATCH);
+    this.#underWay = { rows: batch.rows.length, retired: batch.retired.length };
+    if (showsAll && !this.#rows.showsAll) this.#filledAt = this.#mark();
+    return batch;
+  }
+
+  async #flush(fence: Fence, { rows, retired }: VisibilityBatch): Promise<'flushed' | 'fenced'> {
+    const { database, journal } = this.#options;
+    try {
+      return await database.flush(journal, fence, rows, retired);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return await this.#flushOneByOne(fence, { rows, retired });
+    }
+  }
+
+  /** One row must not keep the others from being shown. */
+  async #flushOneByOne(fence: Fence, { rows, retired }: VisibilityBatch): Promise<'flushed' | 'fenced'> {
+    const { database, journal, logger } = this.#options;
+    for (const row of rows) {
+      try {
+        if ((await database.flush(journal, fence, [row], [])) === 'fenced') return 'fenced';
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        const { namespaceId, workflowId, runId } = row;
+        logger.warn('the database refuses the row of a workflow: List does not show it as it is', {
+          namespaceId,
+          workflowId,
+          runId,
+          error,
+        });
+      }
+    }
+    return await database.flush(journal, fence, [], retired);
+  }
+
+  #wrote(): void {
+    const { rows, retired } = this.#underWay;
+    this.#written = { rows: this.#written.rows + rows, retired: this.#written.retired + retired };
+    this.#underWay = { rows: 0, retired: 0 };
+    this.#hasWritten = true;
+    this.#rows.written();
+    if (this.#failures > 0) this.#options.logger.info('rows of List are written again', { failures: this.#failures });
+    this.#failures = 0;
+  }
+
+  #giveBack(): void {
+    this.#underWay = { rows: 0, retired: 0 };
+    this.#rows.giveBack();
+  }
+
+  /** Once more at once, for somebody may wait; whoever fences us again and again is not met without pauses. */
+  #fenced(fence: Fence): boolean {
+    this.#giveBack();
+    this.#failures += 1;
+    // Else that is known by now.
+    if (fence === this.#fence) this.#options.onLost();
+    return this.#failures <= FENCED_AT_ONCE_MAX;
+  }
+
+  #failed(error: unknown): void {
+    this.#giveBack();
+    this.#failures += 1;
+    if (!this.#warnings.now()) return;
+    const problem = error instanceof Error ? error : String(error);
+    this.#options.logger.warn('rows of List cannot be written, and wait', { error: problem, rows: this.#rows.waitingRows });
+  }
+
+  #backOffMs(): number {
+    return backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX);
+  }
+}
+
+/** Of a row: trying again would meet it again. */
+function isRefusal(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && error.code === 'data';
+}
