@@ -115,8 +115,8 @@ export interface Log {
   /** What keeps it from answering for this partition now, for people; '' when it knows of nothing. */
   trouble?(partition: PartitionId): string;
   /**
-   * Records below `beforeOffset` may go. After a broker crash they may reappear. Nobody calls it yet: a journal is needed from its beginning
-   * until there are checkpoints, which will trim it behind them.
+   * Records below `beforeOffset` may go. After a broker crash they may reappear. Journals are trimmed behind their
+   * checkpoints (checkpoint/journal-trim.ts).
    */
   truncate(partition: PartitionId, beforeOffset: number): Promise<void>;
   close(): Promise<void>;

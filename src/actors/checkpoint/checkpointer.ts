@@ -45,6 +45,8 @@ export type CheckpointerOptions = {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: CheckpointLimits;
+  /** The database holds it for good: also what a takeover finds there. */
+  readonly onDurable?: (position: CheckpointPosition) => void;
   /** Another has restored since. Once; nothing is written any more. */
   readonly onFenced: () => void;
 };
@@ -96,6 +98,7 @@ export class Checkpointer {
     assert(this.#accepted === 0 && this.#fence === 0, 'memory is installed once, before it takes records');
     this.#fence = fence;
     this.#before = position;
+    if (position !== undefined) this.#options.onDurable?.(position);
   }
 
   /** How far what is in the database goes; undefined: nothing is. */
@@ -313,6 +316,7 @@ export class Checkpointer {
     this.#cut = undefined;
     this.#before = checkpoint.position;
     this.#options.state.durable();
+    this.#options.onDurable?.(checkpoint.position);
     if (this.#troubleMs !== undefined)
       this.#options.logger.info('checkpoints are written again', { offset: checkpoint.position.lastOffset });
     this.#troubleMs = undefined;

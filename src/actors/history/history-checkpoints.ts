@@ -21,6 +21,7 @@ import {
   type JournalId,
   type LoadKey,
   type RunId,
+  type TrimPoint,
 } from '../database.ts';
 import type { RecordPosition } from '../log.ts';
 import type { HistoryStore } from './history-store.ts';
@@ -38,13 +39,15 @@ export function recordBytes({ runs }: HistoryRecord): number {
 export class HistoryCheckpoints implements CheckpointedState {
   readonly #core: HistoryCore;
   readonly #store: HistoryStore;
+  readonly #trimPointsAfter: (before: CheckpointPosition | undefined) => readonly TrimPoint[];
   #captured: ShardCheckpoint | undefined;
   #packing: Generator<readonly HistoryRow[], void> | undefined;
   #history: HistoryRow[] = [];
 
-  constructor(core: HistoryCore, store: HistoryStore) {
+  constructor(core: HistoryCore, store: HistoryStore, trimPointsAfter: (before: CheckpointPosition | undefined) => readonly TrimPoint[]) {
     this.#core = core;
     this.#store = store;
+    this.#trimPointsAfter = trimPointsAfter;
   }
 
   get unwrittenBytes(): number {
@@ -73,7 +76,7 @@ export class HistoryCheckpoints implements CheckpointedState {
   checkpoint({ epoch, sequence, offset }: RecordPosition, before: CheckpointPosition | undefined): Checkpoint {
     assert(this.#captured !== undefined, 'a checkpoint is captured before it is written');
     const { delta, counters, timeMs } = this.#captured;
-    const trimPoints = before?.trimPoints ?? [];
+    const trimPoints = this.#trimPointsAfter(before);
     return {
       kind: 'history',
       position: { epoch, sequence, nextOffset: offset + 1, lastOffset: offset, timeMs, schema: stateSchema, counters, trimPoints },

@@ -20,7 +20,8 @@ import type { HistoryReply, HistoryWire } from '../../history/replies.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type CheckpointLimits, defaultCheckpointLimits } from '../checkpoint/checkpoint-limits.ts';
 import { Checkpointer } from '../checkpoint/checkpointer.ts';
-import { type Database, DatabaseError, type JournalId, type Restored } from '../database.ts';
+import { JournalTrim, nextTrimPoints } from '../checkpoint/journal-trim.ts';
+import { type CheckpointPosition, type Database, DatabaseError, type JournalId, type Restored } from '../database.ts';
 import { HistoryCheckpoints, recordBytes, shardRows } from './history-checkpoints.ts';
 import { HistoryShell } from './history-shell.ts';
 import { HistoryStore } from './history-store.ts';
@@ -55,6 +56,8 @@ export type HistoryCheckpointOptions = {
   readonly database: Database;
   readonly stateWire: StateWire;
   readonly limits?: Partial<CheckpointLimits>;
+  /** The journal keeps what is younger, though checkpoints have it; absent: it is never trimmed. */
+  readonly journalRetentionMs?: number;
 };
 
 /** What this process has folded of the cluster's journal. */
@@ -121,10 +124,13 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
         : new Checkpointer({
             journal,
             database: checkpoints.database,
-            state: new HistoryCheckpoints(core, this.store),
+            state: new HistoryCheckpoints(core, this.store, (before) =>
+              nextTrimPoints(before, clock.wallMs(), checkpoints.journalRetentionMs ?? 0),
+            ),
             clock,
             logger: logger.with({ 'shard-id': shard }),
             limits: { ...defaultCheckpointLimits, ...checkpoints.limits },
+            ...(checkpoints.journalRetentionMs === undefined ? {} : { onDurable: trimmed(options, checkpoints.journalRetentionMs) }),
             onFenced: () => tenure.fenced(),
           });
     this.checkpointer = checkpointer;
@@ -167,6 +173,11 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
   get active(): boolean {
     return this.#tenure.active;
   }
+}
+
+function trimmed({ log, topic, shard, clock, logger }: HistoryShardOptions, journalRetentionMs: number): (at: CheckpointPosition) => void {
+  const trim = new JournalTrim({ log, partition: { topic, partition: shard - 1 }, clock, logger, journalRetentionMs });
+  return (position) => trim.durable(position);
 }
 
 export function journalOf(shard: number): JournalId {

@@ -34,7 +34,7 @@ import { FAR_AWAY_MS } from '../far-away.ts';
 import { jsonClaims } from '../ledger.ts';
 import { MemoryLog } from '../memory-log.ts';
 import { effective, type LogCursor } from '../../../src/actors/ownership/effective.ts';
-import type { StoredRecord } from '../../../src/actors/log.ts';
+import { partitionName, type StoredRecord } from '../../../src/actors/log.ts';
 
 const topic = 'test.history';
 const partition = { topic, partition: 0 };
@@ -45,6 +45,7 @@ const layout = { historyShards: 1, matchingPartitions: 1, taskQueuePartitions: 1
 export type WorldOptions = {
   readonly limits?: Partial<CheckpointLimits>;
   readonly cacheBytesMax?: number;
+  readonly journalRetentionMs?: number;
   /** Of the database, where it is not the twin. */
   readonly database?: () => Database;
 };
@@ -120,6 +121,10 @@ export class World {
     const draining = this.shard.actor.drain().then(() => (drained = true));
     while (!drained) await this.pass(100);
     await draining;
+  }
+
+  get journalStart(): number {
+    return this.log.starts.get(partitionName(partition)) ?? 0;
   }
 
   /** The journal, up to the last record that the database has. */
@@ -329,6 +334,7 @@ export class World {
       checkpoints: {
         database: this.#connect(),
         stateWire: stateCodec,
+        ...(this.#options.journalRetentionMs === undefined ? {} : { journalRetentionMs: this.#options.journalRetentionMs }),
         ...(this.#options.limits === undefined ? {} : { limits: this.#options.limits }),
       },
     });

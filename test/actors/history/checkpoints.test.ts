@@ -82,8 +82,9 @@ test('whatever happens to the server and its database, a restart is what was bef
       fc.array(step, { minLength: 30, maxLength: 100, size: 'max' }),
       fc.constantFrom(1, 3, 20),
       fc.constantFrom(0, 2_000, 1_000_000),
-      async (steps, recordsMax, cacheBytesMax) => {
-        const world = new World({ limits: { recordsMax, finishMsMax: 200 }, cacheBytesMax });
+      fc.constantFrom({}, { journalRetentionMs: 0 }, { journalRetentionMs: 10_000 }),
+      async (steps, recordsMax, cacheBytesMax, trim) => {
+        const world = new World({ limits: { recordsMax, finishMsMax: 200 }, cacheBytesMax, ...trim });
         await world.start();
         for (const each of steps) {
           await run(world, each);
@@ -169,4 +170,23 @@ test('histories are read from rows when the journal is trimmed, with nothing in 
   await world.signal('wf');
   await world.checkHistories(2);
   await world.checkHistories(100);
+});
+
+test('the journal is trimmed behind a checkpoint, once a minute, to the last record that it has; a restart begins there', async () => {
+  const world = new World({ journalRetentionMs: 0, cacheBytesMax: 0 });
+  await world.start();
+  await world.startWorkflow('wf');
+  await world.checkpointed();
+  expect(world.journalStart).toBe(world.position?.lastOffset);
+  const start = world.journalStart;
+  await world.signal('wf');
+  await world.checkpointed();
+  expect(world.journalStart, 'within a minute').toBe(start);
+  await world.pass(60_000);
+  await world.signal('wf');
+  await world.checkpointed();
+  expect(world.journalStart).toBe(world.position?.lastOffset);
+  await world.takeOver();
+  world.checkMemory();
+  await world.checkHistories();
 });
