@@ -5,6 +5,8 @@ import { defineConfig } from 'vitest/config';
 const onKafka = ['test/**/*.kafka.test.ts', 'test/**/*.sdk.test.ts', 'test/**/*.crash.test.ts'];
 /** Suites that share one real PostgreSQL. */
 const onPostgres = 'test/**/*.postgres.test.ts';
+/** Temporal's web UI in a browser, beside a server. */
+const webUi = 'test/**/*.web-ui.test.ts';
 const simulation = 'test/**/*.sim.test.ts';
 /** Minutes against a server of its own. */
 const fuzz = 'test/**/*.fuzz.test.ts';
@@ -36,7 +38,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...onKafka, onPostgres, simulation, fuzz],
+          exclude: [...onKafka, onPostgres, webUi, simulation, fuzz],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -55,6 +57,7 @@ export default defineConfig({
         },
       },
       { test: { name: 'simulation', include: [simulation], testTimeout: 300_000, hookTimeout: 60_000 } },
+      { test: { name: 'web-ui', include: [webUi], testTimeout: 180_000, hookTimeout: 600_000 } },
       { test: { name: 'fuzz', include: [fuzz], testTimeout: 600_000 } },
       {
         test: {
