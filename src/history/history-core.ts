@@ -261,6 +261,12 @@ export class HistoryCore {
     install(this.#shard, rows, counters, this.#stateWire);
   }
 
+  /** After `install`: the table has more runs than were given, and those are loaded when they are needed. Tasks are all in memory. */
+  leaveRestInTable(): void {
+    assert(this.#shard.residency !== undefined, 'what is not in memory is in a database');
+    this.#shard.residency.beginsInPart();
+  }
+
   get #changes(): Changes {
     const { changes } = this.#shard;
     assert(changes !== undefined, 'checkpoints need a database');

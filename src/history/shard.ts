@@ -211,24 +211,29 @@ export class Shard implements ShardView {
   // ── What is in neither, and what is in the table alone ─────────────────────────────────────────────────────────────────────
 
   isRunCold(key: RunKey): boolean {
-    if (this.#runs.has(key.runId) || !this.#mayBeCold(key)) return false;
+    if (this.#keepsAll || this.#runs.has(key.runId) || !this.#mayBeKnown(key)) return false;
     return !this.isRetired(key.runId) && this.#residency?.isAbsent(runName(key)) === false;
   }
 
   /** A pointer that is not written yet and not here either named a run that is retired. */
   isCurrentCold(key: ExecutionId): boolean {
+    if (this.#keepsAll) return false;
     const execution = executionKey(key.namespaceId, key.workflowId);
-    if (this.#currentRuns.has(execution) || !this.#mayBeCold(key)) return false;
+    if (this.#currentRuns.has(execution) || !this.#mayBeKnown(key)) return false;
     return this.#changes?.isPointerUnwritten(execution) === false && this.#residency?.isAbsent(currentName(key)) === false;
   }
 
   isChildStartCold(key: RunKey, startedBy: StartedBy): boolean {
-    if (this.#childStarts.has(childStartKey(startedBy)) || !this.#mayBeCold(key)) return false;
+    if (this.#keepsAll || this.#childStarts.has(childStartKey(startedBy)) || !this.#mayBeKnown(key)) return false;
     return this.#residency?.isAbsent(childStartName(startedBy)) === false;
   }
 
-  #mayBeCold(key: ExecutionId): boolean {
-    return this.#residency !== undefined && !this.#residency.allHere && this.#residency.keys.mayHave(key);
+  get #keepsAll(): boolean {
+    return this.#residency?.allHere !== false;
+  }
+
+  #mayBeKnown(key: ExecutionId): boolean {
+    return this.#residency?.keys.mayHave(key) === true;
   }
 
   /** Nothing of it stays, though its row may still be there. */

@@ -23,15 +23,17 @@ export function install(shard: Shard, rows: ShardRows, { counters, timeMs }: Sha
   shard.changes?.installed();
 }
 
-function installRun(shard: Shard, row: RunRow, wire: StateWire): void {
+/** With what its row stands for beside it: the start of a child, the end of a retention. Its other tasks have rows of their own. */
+export function installRun(shard: Shard, row: RunRow, wire: StateWire): void {
   const { run, aside } = wire.decodeRun(row.state);
   assert(run.key.runId === row.runId, `the row of run ${row.runId} holds run ${run.key.runId}`);
   shard.installRun(run);
   const { parent, firstRunId } = run.start;
   if (parent !== undefined && firstRunId === row.runId) shard.installChildStart(childStartKey(parent), row.runId);
   if (aside !== undefined) shard.installAside(row.runId, aside);
-  if (row.forgetMs === undefined) return;
-  shard.installTask({ kind: 'retention', taskId: run.retentionTaskId, fireTimeMs: row.forgetMs, key: run.key }, false);
+  const taskId = run.retentionTaskId;
+  if (row.forgetMs === undefined || shard.timers.get(taskId) !== undefined) return;
+  shard.installTask({ kind: 'retention', taskId, fireTimeMs: row.forgetMs, key: run.key }, false);
 }
 
 function installTask(shard: Shard, { taskId, task: bytes, aside }: TaskRow, wire: StateWire): void {

@@ -1,5 +1,6 @@
 /** Rows that were asked for, into the shard. What is in memory is as new as its row or newer, and stays. */
 import { assert } from '../../kernel/assert.ts';
+import { installRun } from '../checkpoint/install.ts';
 import type { RunRow } from '../checkpoint/rows.ts';
 import type { StateWire } from '../checkpoint/state-wire.ts';
 import type { RunKey } from '../commands.ts';
@@ -46,13 +47,10 @@ function installPointer(shard: Shard, { namespaceId, workflowId, runId }: RunKey
   shard.installCurrentRun(run);
 }
 
-/** False: it has ended for good, its row is not deleted yet. Its timers, the end of its retention too, are in memory as ever. */
+/** False: it has ended for good, its row is not deleted yet. */
 function installRow(shard: Shard, row: RunRow, wire: StateWire): boolean {
   if (shard.isRetired(row.runId)) return false;
-  if (shard.runs.has(row.runId)) return true;
-  const { run, aside } = wire.decodeRun(row.state);
-  assert(run.key.runId === row.runId, `the row of run ${row.runId} holds run ${run.key.runId}`);
-  shard.installRun(run);
-  if (aside !== undefined) shard.installAside(row.runId, aside);
+  assert(!shard.runs.has(row.runId), 'no row takes the place of a run');
+  installRun(shard, row, wire);
   return true;
 }

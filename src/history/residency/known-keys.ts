@@ -15,23 +15,29 @@ type ExecutionId = { readonly namespaceId: string; readonly workflowId: string }
 const keysAtFirst = 65_536;
 
 export class KnownKeys {
-  #filter = new KeyFilter(keysAtFirst);
+  /** undefined: a restart has left the keys in the table, and no filter of them is built yet. */
+  #filter: KeyFilter | undefined = new KeyFilter(keysAtFirst);
   #next: KeyFilter | undefined;
 
   /** One with more room should take its place. */
   get isCrowded(): boolean {
-    return this.#filter.isCrowded;
+    return this.#filter?.isCrowded === true;
   }
 
   /** A key begins, or is found in the table. */
   add({ namespaceId, workflowId }: ExecutionId): void {
-    this.#filter.add(namespaceId, workflowId);
+    this.#filter?.add(namespaceId, workflowId);
     this.#next?.add(namespaceId, workflowId);
   }
 
   /** False: the shard has never had such a workflow id. */
   mayHave({ namespaceId, workflowId }: ExecutionId): boolean {
-    return this.#filter.mayHave(namespaceId, workflowId);
+    return this.#filter === undefined || this.#filter.mayHave(namespaceId, workflowId);
+  }
+
+  /** Any workflow id may be in the table, until a filter is built. */
+  unknown(): void {
+    this.#filter = undefined;
   }
 
   /** With room for that many. `inMemory`: the table may not have them yet. */

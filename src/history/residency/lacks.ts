@@ -20,8 +20,7 @@ export type Lacks = readonly LoadKey[] | undefined;
 export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
   switch (command.kind) {
     case 'startWorkflow':
-      if (command.parent !== undefined) return childLacks(shard, command.key, command.parent) ?? startLacks(shard, command.key);
-      return startLacks(shard, command.key);
+      return command.parent === undefined ? startLacks(shard, command.key) : childLacks(shard, command.key, command.parent);
     case 'signalWithStartWorkflow':
       return startLacks(shard, command.key);
     case 'findChild':

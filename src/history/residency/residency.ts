@@ -45,6 +45,12 @@ export class Residency {
     this.#allHere = false;
   }
 
+  /** Memory begins with a part of the table. */
+  beginsInPart(): void {
+    this.#allHere = false;
+    this.keys.unknown();
+  }
+
   isAbsent(name: string): boolean {
     return this.#absent.has(name);
   }

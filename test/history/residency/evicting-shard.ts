@@ -58,6 +58,12 @@ export class EvictingShard extends HeardShard {
     this.loaded += loadWhatLacks(this.core, this.checkpoints.table, () => this.core.lacks(command));
   }
 
+  /** In a fold. */
+  evolve(record: HistoryRecord): void {
+    this.core.evolve(record);
+    this.records.push(record);
+  }
+
   /** Every run that may. */
   evict(): void {
     for (const runId of this.runIds()) if (this.core.evict(runId)) this.evicted++;
@@ -149,6 +155,33 @@ export class TwoShards {
     evicting.loadAll();
     assert.equal(evicting.core.canonicalState(), state, 'memory over the rows is the state');
     this.#refold();
+    this.#restart();
+  }
+
+  /** With an early table's tasks alone, and what the journal has behind it. */
+  #restart(): void {
+    const { whole } = this;
+    const early = new EvictingShard();
+    const [before, behind] = [whole.records.slice(0, whole.records.length / 2), whole.records.slice(whole.records.length / 2)];
+    for (const record of before) early.evolve(record);
+    early.writeAll();
+    const { rows, counters } = early.checkpoints.table;
+    assert(counters !== undefined);
+    const restarted = new EvictingShard();
+    restarted.core.install({ ...rows, runs: [], currentRuns: [] }, counters);
+    restarted.core.leaveRestInTable();
+    for (const record of behind) {
+      loadWhatLacks(restarted.core, early.checkpoints.table, () => restarted.core.recordLacks(record));
+      restarted.core.evolve(record);
+    }
+    const { table } = early.checkpoints;
+    assert(restarted.core.installLoaded(table.load(table.keys), restarted.core.beginLoad()));
+    assert.equal(restarted.core.canonicalState(), whole.core.canonicalState(), 'a restart loads what the journal goes on with');
+    restarted.core.cut();
+    const checkpoint = restarted.core.capture(() => true);
+    assert(checkpoint !== undefined);
+    table.write(checkpoint, 'rows first');
+    assert.equal(installed(table, stateCodec).canonicalState(), whole.core.canonicalState(), 'and writes what has changed since');
   }
 
   /** The journal again, from an early checkpoint on, with everything cold that may be before each record. */
@@ -156,8 +189,7 @@ export class TwoShards {
     const folding = new EvictingShard();
     for (const [at, record] of this.whole.records.entries()) {
       loadWhatLacks(folding.core, folding.checkpoints.table, () => folding.core.recordLacks(record));
-      folding.core.evolve(record);
-      folding.records.push(record);
+      folding.evolve(record);
       if (at % 3 !== 0) continue;
       folding.writeAll();
       for (const runId of this.whole.runIds()) folding.core.evict(runId);

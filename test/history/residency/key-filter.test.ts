@@ -82,6 +82,16 @@ describe('a filter that is built anew', () => {
     expect(known).toEqual(['in memory', 'written', 'begun']);
   });
 
+  test('knows nothing for certain after a restart, until it is built', () => {
+    const keys = new KnownKeys();
+    keys.unknown();
+    expect(keys.mayHave(id('never'))).toBe(true);
+    keys.rebuild(1000, []);
+    keys.add(id('begun'));
+    keys.rebuilt();
+    expect([keys.mayHave(id('never')), keys.mayHave(id('begun'))]).toEqual([false, true]);
+  });
+
   test('has room for what its owner counted', () => {
     const keys = new KnownKeys();
     for (let n = 0; n < 70_000; n++) keys.add(id(`wf-${n}`));

@@ -145,6 +145,7 @@ describe('what a command lacks', () => {
     const lacking = shard.core.lacks(message.command);
     expect(lacking).toEqual([{ kind: 'childStart', parentRunId, initiatedEventId: task.initiatedEventId }]);
     expect(shard.ask(message.command)).toMatchObject({ kind: 'started', started: true });
+    expect(shard.loaded, 'its start, and its run').toBe(2);
     expect(shard.runIds(), 'the parent and one child').toHaveLength(2);
   });
 });
@@ -166,6 +167,18 @@ test('folding a record onto what is cold stops', () => {
   const other = coldFamily();
   expect(() => other.core.evolve(record)).toThrow('loaded before it changes');
   expect(other.core.recordLacks(record)).toEqual([{ kind: 'run', namespaceId, workflowId: 'wf', runId: shard.runIds()[0] }]);
+});
+
+test('the end of a retention alone is folded onto the run whose row tells it', () => {
+  const shard = new EvictingShard(limits);
+  const runId = shard.start();
+  shard.ask(terminateWorkflow());
+  cold(shard);
+  const [first] = shard.records;
+  if (first === undefined) throw new Error('nothing was recorded');
+  const finishedTaskIds = [shard.core.nextTimer()?.taskId ?? 0];
+  const record = { ...first, type: 'TasksFinished', workflowId: '', runs: [], tasks: [], finishedTaskIds };
+  expect(shard.core.recordLacks(record)).toEqual([{ kind: 'run', namespaceId, workflowId: 'wf', runId }]);
 });
 
 describe('a run stays in memory', () => {
@@ -194,6 +207,27 @@ describe('a run stays in memory', () => {
     expect(evicted(shard)).toBe(false);
     shard.cancel(shard.lastAskId);
     expect(evicted(shard)).toBe(true);
+  });
+
+  test('while a query waits for its next workflow task', () => {
+    const shard = new EvictingShard();
+    shard.start();
+    shard.writeAll();
+    const queryId = shard.newRequestId();
+    const query = { queryId, query: new Uint8Array(1), rejectCondition: 1, deadlineMs: shard.nowMs + 1000 } as const;
+    expect(shard.request({ kind: 'queryWorkflow', key, ...query })).toBeUndefined();
+    expect(evicted(shard)).toBe(false);
+    shard.cancel(shard.lastAskId);
+    expect(evicted(shard)).toBe(true);
+  });
+
+  test('while it has a task that no journal knows', () => {
+    const shard = new EvictingShard();
+    shard.start();
+    shard.complete(shard.pollWorkflowTask());
+    shard.writeAll();
+    expect(shard.core.offerSpeculativeWorkflowTask(key, shard.nowMs)).toBeDefined();
+    expect(evicted(shard)).toBe(false);
   });
 
   test('while it is put aside', () => {
@@ -252,6 +286,43 @@ describe('what was loaded', () => {
     expect(core.has(key)).toBe(false);
     expect(shard.ask(describeParent)).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
   });
+});
+
+test('an older run does not become the newest one because its pointer is all that the table has', () => {
+  const shard = new EvictingShard(limits);
+  const older = shard.start();
+  // It outlives its retention, for its child has not heard of its end.
+  shard.complete(shard.pollWorkflowTask(), [startChild({ parentClosePolicy: 1 })]);
+  shard.carry(shard.pendingTask('startChild'));
+  shard.ask(terminateWorkflow());
+  cold(shard);
+  shard.start({ retentionMs: 1 });
+  shard.ask(terminateWorkflow());
+  shard.advance(1);
+  shard.fireDueTimers();
+  expect(shard.core.evict(older)).toBe(true);
+  expect(shard.ask(describeParent)).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
+  shard.loadAll();
+  expect([shard.core.has(key), shard.core.has({ ...key, runId: older })]).toEqual([false, true]);
+  cold(shard);
+  expect(shard.ask(describeParent), 'nor once all is written').toMatchObject({ rejection: { reason: 'workflow-not-found' } });
+});
+
+test('the end of a retention comes back with its run after a restart', () => {
+  const shard = new EvictingShard(limits);
+  shard.start();
+  shard.ask(terminateWorkflow());
+  shard.writeAll();
+  const { rows, counters } = shard.checkpoints.table;
+  if (counters === undefined) throw new Error('nothing was written');
+  const restarted = new EvictingShard(limits);
+  restarted.core.install({ ...rows, runs: [], currentRuns: [] }, counters);
+  restarted.core.leaveRestInTable();
+  expect(restarted.core.lacks({ ...describeParent, key: { ...key, workflowId: 'whatever' } }), 'no filter is built').toHaveLength(1);
+  const lacking = restarted.core.lacks(describeParent) ?? [];
+  restarted.core.installLoaded(shard.checkpoints.table.load(lacking), restarted.core.beginLoad());
+  expect(restarted.core.canonicalState()).toBe(shard.core.canonicalState());
+  expect(restarted.core.nextTimer()?.fireTimeMs).toBe(shard.nowMs + limits.retentionMsDefault);
 });
 
 test('an execution goes on from where it was, through its timers, its child and its worker', () => {
