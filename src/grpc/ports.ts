@@ -32,8 +32,7 @@ export interface FrontendPorts {
 
   /** What this process has folded of the cluster's journal so far. */
   readonly cluster: ClusterSnapshot;
-  /** Undefined: List and Count are not served. */
-  readonly visibility: VisibilityStore | undefined;
+  readonly visibility: VisibilityStore;
   /** At least 32 bytes, the same in every process and after every restart. */
   readonly tokenKey: () => Uint8Array;
 }
@@ -49,6 +48,6 @@ export type ServerInfo = {
   readonly historyShards: number;
   /** What holds histories: `embedded` or `kafka`. */
   readonly persistenceStore: string;
-  /** What lists workflows, as Temporal names it: `sqlite`, `postgres12`; '' = nothing. The web UI shows filters only for names that it knows. */
+  /** What lists workflows, as Temporal names it: `sqlite`, `postgres12`. The web UI shows filters only for names that it knows. */
   readonly visibilityStore: string;
 };

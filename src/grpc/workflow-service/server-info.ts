@@ -13,7 +13,7 @@ import { unary, type NamedMethod } from '../method.ts';
 /**
  * Only what is true: an SDK uses whatever stands here. INTERNAL is kept for bugs of ours, so clients need not retry it.
  */
-const capabilities: Omit<GetSystemInfoResponseCapabilities, 'countGroupByExecutionStatus'> = {
+const capabilities: GetSystemInfoResponseCapabilities = {
   signalAndQueryHeader: true,
   internalErrorDifferentiation: true,
   activityFailureIncludeHeartbeat: true,
@@ -23,6 +23,7 @@ const capabilities: Omit<GetSystemInfoResponseCapabilities, 'countGroupByExecuti
   upsertMemo: true,
   eagerWorkflowStart: false,
   sdkMetadata: true,
+  countGroupByExecutionStatus: true,
   nexus: false,
   serverScaledDeployments: false,
   serverScaledProviderCloudRun: false,
@@ -30,11 +31,11 @@ const capabilities: Omit<GetSystemInfoResponseCapabilities, 'countGroupByExecuti
 
 /** What every connection asks first, and what the CLI and the UI show of a cluster. */
 export function serverInfoMethods(context: HandlerContext): readonly NamedMethod[] {
-  const { server, visibility } = context.ports;
+  const { server } = context.ports;
   return [
     unary('GetSystemInfo', decodeGetSystemInfoRequest, encodeGetSystemInfoResponse, () => ({
       serverVersion: server.version,
-      capabilities: { ...capabilities, countGroupByExecutionStatus: visibility !== undefined },
+      capabilities,
     })),
     unary('GetClusterInfo', decodeGetClusterInfoRequest, encodeGetClusterInfoResponse, () => ({
       ...emptyGetClusterInfoResponse(),

@@ -28,10 +28,9 @@ import {
   type ListArchivedWorkflowExecutionsRequest,
   type ListWorkflowExecutionsResponse,
 } from '../../wire/generated/lean/visibility_service.ts';
-import { invalidArgument, notBuilt } from '../errors/status-error.ts';
+import { invalidArgument } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
-import type { VisibilityStore } from '../ports.ts';
 import type { Call } from '../transport/call.ts';
 import { bounds } from '../validation/bounds.ts';
 import { closedQuery, openQuery } from './execution-filters.ts';
@@ -94,35 +93,28 @@ class Lists {
   }
 
   async page(call: Call, request: PageRequest): Promise<ListWorkflowExecutionsResponse> {
-    const store = this.#store(call);
     const namespace = await this.#context.namespace(call, request.namespace);
     const filters = request.filters?.() ?? [];
     const { id, query } = await this.#checked(call, namespace, request.query);
     const condition = allOf([...(query.condition === undefined ? [] : [query.condition]), ...filters]);
-    const { tokens } = this.#context;
+    const { tokens, ports } = this.#context;
     const after = rowsAfter(tokens, request.nextPageToken, id, condition);
     const max = request.pageSize <= 0 ? PAGE_ROWS_MAX : Math.min(request.pageSize, PAGE_ROWS_MAX);
     const { rows } = await this.#queries.run(call, id, () =>
-      store.list({ namespaceId: id, condition, after, max, bytesMax: PAGE_BYTES_MAX }),
+      ports.visibility.list({ namespaceId: id, condition, after, max, bytesMax: PAGE_BYTES_MAX }),
     );
     return listedPage(tokens, rows, max, id, condition);
   }
 
   async count(call: Call, request: CountWorkflowExecutionsRequest): Promise<CountWorkflowExecutionsResponse> {
-    const store = this.#store(call);
     const namespace = await this.#context.namespace(call, request.namespace);
     const { id, query } = await this.#checked(call, namespace, request.query);
-    const counts = await this.#queries.run(call, id, () => store.count({ namespaceId: id, ...query }));
+    const { ports } = this.#context;
+    const counts = await this.#queries.run(call, id, () => ports.visibility.count({ namespaceId: id, ...query }));
     const count = counts.reduce((sum, each) => sum + each.count, 0);
     if (!query.byStatus) return { count, groups: [] };
     const byStatus = counts.toSorted((a, b) => (a.status ?? 0) - (b.status ?? 0));
     return { count, groups: byStatus.map((each) => ({ groupValues: [keyword(statusName(BigInt(each.status ?? 0)))], count: each.count })) };
-  }
-
-  #store({ method }: Call): VisibilityStore {
-    const { visibility } = this.#context.ports;
-    if (visibility === undefined) throw notBuilt(method);
-    return visibility;
   }
 
   async #checked(call: Call, namespace: Namespace, text: string): Promise<{ readonly id: string; readonly query: CheckedQuery }> {
