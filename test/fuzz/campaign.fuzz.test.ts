@@ -56,10 +56,15 @@ function errorsOf(server: ServerProcess): string {
     .join('\n');
 }
 
+/** Archival is off, which is all that there is to say. */
+const alwaysRefused: ReadonlySet<string> = new Set(['ListArchivedWorkflowExecutions']);
+
 /** A campaign that never gets past the first checks proves nothing. */
 function expectReach({ codes }: CampaignReport): void {
   expect(codes.size).toBeGreaterThanOrEqual(33);
-  for (const [method, counts] of codes) expect(counts.get('OK') ?? 0, `${method} was never accepted`).toBeGreaterThan(0);
+  for (const [method, counts] of codes) {
+    if (!alwaysRefused.has(method)) expect(counts.get('OK') ?? 0, `${method} was never accepted`).toBeGreaterThan(0);
+  }
 }
 
 function print({ codes, serverBusyMsMax, ownBusyMsMax }: CampaignReport, tookMs: number): void {
