@@ -26,7 +26,10 @@ const asking = [
   'test/simulation/ledger.sim.test.ts',
   fuzz,
 ];
-const notAsking = ['test/acceptance/{broker-gone,lost-topics,refused-start,topic-watch,validate-connect}.kafka.test.ts'];
+const notAsking = [
+  'test/acceptance/{broker-gone,fresh-sessions,lost-topics,refused-start,topic-watch,validate-connect,visibility}.kafka.test.ts',
+  'test/acceptance/{test-environment.sdk,two-servers.crash}.test.ts',
+];
 const carrier = new URL('test/support/asks-through-codecs.ts', import.meta.url);
 
 export default defineConfig({

@@ -19,7 +19,9 @@ function problems(source: string): readonly string[] {
 const shown = [
   ...readdirSync(new URL('examples/config/', repository)).map((name) => `examples/config/${name}`),
   'README.md',
-  ...readdirSync(new URL('docs/', repository)).map((name) => `docs/${name}`),
+  ...readdirSync(new URL('docs/', repository))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
 ].flatMap((name) => {
   const text = readFileSync(new URL(name, repository), 'utf8');
   if (!name.endsWith('.md')) return [{ name, source: text }];

@@ -5,7 +5,7 @@ import { fileCampaign, kafkaCampaign, zombieCampaign } from './crash-rounds.ts';
 
 /** Fixed for CI; a campaign with other seeds: `npm run gate`. */
 const SEED = Number(process.env['CRASH_SEED'] ?? 20_261);
-const rounds = { file: 10, kafka: 10, zombie: 20 } as const;
+const rounds = asksAreCarried ? { file: 5, kafka: 5, zombie: 0 } : { file: 10, kafka: 10, zombie: 12 };
 const MINUTES = 60_000;
 
 describe('servers die under load and lose nothing', () => {

@@ -17,7 +17,7 @@ import { databaseFates } from './sim-database.ts';
 import { appendFates, readFaults } from './sim-log.ts';
 import type { Outcome } from './run-seed.ts';
 
-const seeds = Number(process.env['PERDURE_SIM_SEEDS'] ?? 5_000);
+const seeds = Number(process.env['PERDURE_SIM_SEEDS'] ?? (asksAreCarried ? 1_500 : 5_000));
 const first = Number(process.env['PERDURE_SIM_FIRST'] ?? 1);
 const randomFirst = Number(process.env['PERDURE_SIM_RANDOM'] ?? randomInt(1_000_000, 1_000_000_000));
 const databaseSeeds = Math.ceil(seeds / 2);
