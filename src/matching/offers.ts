@@ -8,6 +8,7 @@
  *
  * An offer that comes back (its poll went away, or the parent handed it back) takes the same way again, without the parent.
  */
+import { backOffMs } from '../kernel/back-off.ts';
 import type { Backlog, StoredQueue } from './backlog.ts';
 import type { AddActivityTask, AddWorkflowTask, ForwardedTaskAnswered } from './commands.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
@@ -195,7 +196,7 @@ export class Offers<T> {
   /** The offer lets its poll go: else the tasks of one shard that is not served could hold every poll of a queue. */
   rest(offer: Offer): void {
     const { limits } = this.#parts;
-    this.restFor(offer, Math.min(limits.restMaxMs, limits.restFirstMs * 2 ** offer.rests++));
+    this.restFor(offer, backOffMs(++offer.rests, limits.restFirstMs, limits.restMaxMs));
   }
 
   restFor(offer: Offer, restMs: number): void {

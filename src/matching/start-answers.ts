@@ -7,6 +7,7 @@
  *   refused      looks for other work; the offer rests             the offer rests
  *   unavailable  holds the offer; asked again after a pause        withdrawn (activities); offered again
  */
+import { backOffMs } from '../kernel/back-off.ts';
 import { unreachable } from '../kernel/assert.ts';
 import type { StartOutcome, TaskStartAnswered } from './commands.ts';
 import type { Offer, Poll } from './loaded-queue.ts';
@@ -90,7 +91,7 @@ export class StartAnswers<T> {
     }
     const { decision, deadlines, limits } = this.#parts;
     offer.state = 'retrying';
-    deadlines.set(offer, decision.nowMs + Math.min(limits.startRetryMaxMs, limits.startRetryFirstMs * 2 ** offer.retries++));
+    deadlines.set(offer, decision.nowMs + backOffMs(++offer.retries, limits.startRetryFirstMs, limits.startRetryMaxMs));
   }
 
   /**

@@ -26,8 +26,3 @@ export function failedOnceMore({ attempt, failures }: Tries): Tries {
 export function nextTry({ attempt, failures }: Tries): Tries {
   return { attempt: attempt + 1, failures };
 }
-
-/** The pause after an attempt; the first is number 1. */
-export function backOffMs(attempt: number, delayMs: number, delayMsMax: number): number {
-  return Math.min(delayMs * 2 ** (attempt - 1), delayMsMax);
-}

@@ -12,6 +12,7 @@
  * In replay memory is the folded prefix of the journal: it is written like any other.
  */
 import { assert, unreachable } from '../../kernel/assert.ts';
+import { backOffMs } from '../../kernel/back-off.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Checkpoint, type CheckpointPosition, type Database, DatabaseError, type Fence, type JournalId } from '../database.ts';
@@ -131,9 +132,7 @@ export class Checkpointer {
     this.#last.sequence = sequence;
     this.#last.offset = offset;
     if (this.#cut?.records === this.#committed) this.#cutCommitted(this.#cut);
-    const { recordsMax, recordBytesMax } = this.#options.limits;
-    if (this.#committed - this.#recordsCut >= recordsMax || this.#bytes >= recordBytesMax) this.#cutSoon();
-    else this.#armTick();
+    this.#cutInTime();
   }
 
   /** Memory is dropped. What was begun and is committed may still be written: the fence guards it. */
@@ -171,6 +170,12 @@ export class Checkpointer {
   }
 
   // ── When ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #cutInTime(): void {
+    const { recordsMax, recordBytesMax } = this.#options.limits;
+    if (this.#committed - this.#recordsCut >= recordsMax || this.#bytes >= recordBytesMax) this.#cutSoon();
+    else this.#armTick();
+  }
 
   /** A tick in which nothing was committed, or so many ticks with something unwritten, bring a checkpoint. */
   #armTick(): void {
@@ -262,7 +267,7 @@ export class Checkpointer {
       const outcome = await this.#attempt(checkpoint);
       if (outcome === 'written') return this.#durable(checkpoint);
       if (outcome === 'fenced' || outcome === 'closed') return this.#refusedForGood(outcome);
-      const delayMs = Math.min(limits.retryDelayMs * 2 ** (attempt - 1), limits.retryDelayMsMax);
+      const delayMs = backOffMs(attempt, limits.retryDelayMs, limits.retryDelayMsMax);
       if (this.#goesOn) await this.#rest(outcome.again === 'soon' ? delayMs : limits.refusedRetryDelayMs);
       if (!this.#goesOn) break;
     }
@@ -321,9 +326,7 @@ export class Checkpointer {
       this.#options.logger.info('checkpoints are written again', { offset: checkpoint.position.lastOffset });
     this.#troubleMs = undefined;
     this.#settle();
-    const { recordsMax, recordBytesMax } = this.#options.limits;
-    if (this.#committed - this.#recordsCut >= recordsMax || this.#bytes >= recordBytesMax) this.#cutSoon();
-    else this.#armTick();
+    this.#cutInTime();
   }
 
   #refusedForGood(outcome: 'fenced' | 'closed'): void {

@@ -4,7 +4,8 @@
  *
  *     cannot be decided ── pause ──▶ tried again ── … ──▶ the fifth time: no more
  */
-import { backOffMs, FAILURES_MAX } from '../asks/tries.ts';
+import { backOffMs } from '../../kernel/back-off.ts';
+import { FAILURES_MAX } from '../asks/tries.ts';
 import type { Clock } from '../ports.ts';
 
 const RETRY_DELAY_MS = 200;

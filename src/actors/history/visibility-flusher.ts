@@ -9,7 +9,7 @@
  *
  * Nothing is written while a journal is read at a start, unless very many rows come together: the start goes first.
  */
-import { backOffMs } from '../asks/tries.ts';
+import { backOffMs } from '../../kernel/back-off.ts';
 import { DatabaseError } from '../database.ts';
 import { NowAndThen } from '../now-and-then.ts';
 import type { HistoryRecord } from '../../history/record.ts';

@@ -28,7 +28,8 @@ import type { Clock } from '../ports.ts';
 import type { Asker, HistoryAnswer, MatchingAnswer, StartedTask } from '../asks/router.ts';
 import type { ReplySink } from '../asks/switchboard.ts';
 import type { Tenure } from '../partition/tenure.ts';
-import { backOffMs, failedOnceMore, FAILURES_MAX, firstTry, isRefusedForGood, nextTry } from '../asks/tries.ts';
+import { backOffMs } from '../../kernel/back-off.ts';
+import { failedOnceMore, FAILURES_MAX, firstTry, isRefusedForGood, nextTry } from '../asks/tries.ts';
 import { WallAlarm } from '../wall-alarm.ts';
 
 export type HostCommand = MatchingCommand<StartedTask>;

@@ -2,6 +2,7 @@
  * Waiting and trying again, for as long as one term of ownership lasts. When it ends, everything that waits is forgotten: sleepers never
  * wake, attempts are not repeated.
  */
+import { backOffMs } from '../../kernel/back-off.ts';
 import { DatabaseError } from '../database.ts';
 import { LogError } from '../log.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -74,7 +75,7 @@ export class Retries {
 
   #delayMs(attempt: number): number {
     const { retryDelayMs, retryDelayMsMax, random } = this.#options;
-    const delayMs = Math.min(retryDelayMsMax, retryDelayMs * 2 ** Math.min(attempt - 1, 16));
+    const delayMs = backOffMs(attempt, retryDelayMs, retryDelayMsMax);
     return Math.ceil(delayMs * (0.5 + random.fraction() / 2));
   }
 

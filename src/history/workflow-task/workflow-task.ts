@@ -12,6 +12,7 @@
  * From attempt 2 on a task is *transient*: history shows nothing of it until it completes. It becomes normal again, as attempt 1,
  * when anything else was written since it was scheduled: its event ids would no longer fit.
  */
+import { backOffMs } from '../../kernel/back-off.ts';
 import { assert } from '../../kernel/assert.ts';
 import { flushBuffer } from '../execution/buffer.ts';
 import type { StartWorkflowTask } from '../commands.ts';
@@ -105,8 +106,8 @@ function startToCloseTimeout(run: RunDraft, attempt: number, jitter: number): nu
   const { workflowTaskBackoffAttempt, workflowTaskBackoffMs, workflowTaskBackoffMsMax } = run.draft.limits;
   const timeoutMs = run.run.start.taskTimeoutMs;
   if (attempt < workflowTaskBackoffAttempt) return timeoutMs;
-  const backoffMs = Math.min(workflowTaskBackoffMs * 2 ** (attempt - workflowTaskBackoffAttempt), workflowTaskBackoffMsMax);
-  return timeoutMs + Math.ceil(backoffMs * (0.8 + 0.2 * jitter));
+  const extraMs = backOffMs(attempt - workflowTaskBackoffAttempt + 1, workflowTaskBackoffMs, workflowTaskBackoffMsMax);
+  return timeoutMs + Math.ceil(extraMs * (0.8 + 0.2 * jitter));
 }
 
 /** Drops a scheduled or started task's dispatch and timeout: every end of a task comes through here. */

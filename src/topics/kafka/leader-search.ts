@@ -8,6 +8,7 @@
  * Whatever goes wrong is told and tried again, longer apart from search to search: appends that wait are unsealed, so nothing is in doubt.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { backOffMs } from '../../kernel/back-off.ts';
 import { LogError } from '../../actors/log.ts';
 import type { PartitionId } from '../../actors/log.ts';
 import type { LaneSlot } from '../append-lane.ts';
@@ -23,7 +24,7 @@ export type LeaderSearchOptions = {
   readonly failed: (ids: readonly PartitionId[], error: unknown) => void;
 };
 
-const pauseMsMin = 20;
+const pauseMsMin = 40;
 const pauseMsMax = 500;
 
 export class LeaderSearch {
@@ -53,7 +54,7 @@ export class LeaderSearch {
     const { plane, failed } = this.#options;
     this.#searching = true;
     while (this.#homeless.length > 0 && !this.#closed) {
-      if (this.#fruitless > 0) await pause(Math.min(pauseMsMin * 2 ** Math.min(this.#fruitless, 10), pauseMsMax));
+      if (this.#fruitless > 0) await pause(backOffMs(this.#fruitless, pauseMsMin, pauseMsMax));
       try {
         await plane.refresh();
       } catch (error) {

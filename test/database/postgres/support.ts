@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DatabaseError, type Checkpoint, type HistoryDelta, type RunRow } from '../../../src/actors/database.ts';
 import { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
 import { silentLogger, type LogFields, type Logger } from '../../../src/observability/logger.ts';
+import { emptyDelta } from '../../contract/database/samples.ts';
 import type { PostgresOptions } from '../../../src/config/postgres-options.ts';
 import type { VisibilityRow } from '../../../src/visibility/row.ts';
 
@@ -82,17 +83,5 @@ export function visibilityRow(fields: Partial<VisibilityRow> = {}): VisibilityRo
 
 export function historyCheckpoint(nextOffset: number, delta: Partial<HistoryDelta>): Checkpoint {
   const position = { epoch: 1, sequence: nextOffset, nextOffset, lastOffset: nextOffset - 1, timeMs: 1_790_000_000_000, schema: 1 };
-  const nothing: HistoryDelta = {
-    runs: [],
-    currentRuns: [],
-    childStarts: [],
-    history: [],
-    transferTasks: [],
-    timers: [],
-    goneTransferTasks: [],
-    goneTimers: [],
-    retiredRuns: [],
-    visibility: [],
-  };
-  return { kind: 'history', position: { ...position, counters: new Uint8Array([1]), trimPoints: [] }, delta: { ...nothing, ...delta } };
+  return { kind: 'history', position: { ...position, counters: new Uint8Array([1]), trimPoints: [] }, delta: { ...emptyDelta, ...delta } };
 }
