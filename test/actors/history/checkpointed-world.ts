@@ -19,7 +19,7 @@ import { shardRows } from '../../../src/actors/history/history-checkpoints.ts';
 import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import { type HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';
-import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
+import { systemClock } from '../../../src/actors/system-ports.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
 import { createLogger } from '../../../src/observability/logger.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
@@ -28,6 +28,7 @@ import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { turns } from '../../support/event-loop.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { MemoryDatabase, MemoryTables, type WriteFault } from '../../support/memory-database.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
 import { completion } from '../../history/completion.ts';
 import { activityRef, signalAttributes, startAttributes } from '../../history/shard-under-test.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
@@ -54,6 +55,7 @@ export class World {
   readonly log = new MemoryLog();
   readonly tables = new MemoryTables();
   readonly clock = new HandClock();
+  readonly random = new SeededRandom();
   /** What is said to people, warnings too. */
   readonly lines: string[] = [];
   readonly #options: WorldOptions;
@@ -248,8 +250,8 @@ export class World {
       kind: 'startWorkflow',
       key,
       namespace: 'ns',
-      newRunId: crypto.randomUUID(),
-      requestId: crypto.randomUUID(),
+      newRunId: this.random.nonce(),
+      requestId: this.random.nonce(),
       policies: { reusePolicy: 1, conflictPolicy: 1 },
       parent: undefined,
       onConflict: undefined,
@@ -259,7 +261,7 @@ export class World {
   }
 
   async signal(workflowId: string): Promise<void> {
-    const signal = signalAttributes({ requestId: crypto.randomUUID() });
+    const signal = signalAttributes({ requestId: this.random.nonce() });
     await this.try({ kind: 'signalWorkflow', key: { namespaceId, workflowId, runId: '' }, signal, childOf: undefined });
   }
 
@@ -271,11 +273,11 @@ export class World {
   }
 
   async #work(task: TransferTask, commands: readonly WorkflowCommand[]): Promise<void> {
-    const poll = { pollRequestId: crypto.randomUUID(), identity: 'worker' };
+    const poll = { pollRequestId: this.random.nonce(), identity: 'worker' };
     if (task.kind === 'workflowTask') {
       const { key, scheduledEventId, stamp, taskQueue } = task;
       const started = await this.ask({ kind: 'startWorkflowTask', key, scheduledEventId, stamp, taskQueue, ...poll });
-      if (started.kind === 'workflowTask') await this.ask(completion(started, commands));
+      if (started.kind === 'workflowTask') await this.ask({ ...completion(started, commands), newRunId: this.random.nonce() });
     } else if (task.kind === 'activityTask') {
       const { key, scheduledEventId, stamp } = task;
       const started = await this.ask({ kind: 'startActivityTask', key, scheduledEventId, stamp, workerVersion: undefined, ...poll });
@@ -328,7 +330,7 @@ export class World {
       router,
       sink: router.history.sink(1),
       clock: this.clock,
-      random: systemRandom,
+      random: this.random,
       logger: createLogger({ level: 'warn', format: 'text', write: (line) => void this.lines.push(line), nowMs: () => 0 }),
       onStatus: () => {},
       checkpoints: {

@@ -36,8 +36,8 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 const commandOf = {
-  activity: () => scheduleActivity({ activityId: crypto.randomUUID() }),
-  timer: () => startTimer(crypto.randomUUID(), 700),
+  activity: ({ random }: World) => scheduleActivity({ activityId: random.nonce() }),
+  timer: ({ random }: World) => startTimer(random.nonce(), 700),
   child: () => startChild({ workflowId: 'child' }),
 };
 
@@ -54,7 +54,7 @@ async function run(world: World, given: Step): Promise<void> {
     case 'work': {
       const closing = { complete: [completeWorkflow()], continue: [continueAsNew()] };
       const last = given.close === undefined ? [] : closing[given.close];
-      return await world.work(given.nth, [...given.commands.map((name) => commandOf[name]()), ...last]);
+      return await world.work(given.nth, [...given.commands.map((name) => commandOf[name](world)), ...last]);
     }
     case 'time':
       return await world.pass(given.ms);
