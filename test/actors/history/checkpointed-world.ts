@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { canonicalText } from '../../../src/history/canonical.ts';
-import type { HistoryRequest } from '../../../src/history/commands.ts';
+import type { HistoryRequest, StartWorkflow } from '../../../src/history/commands.ts';
 import { evolve } from '../../../src/history/evolve.ts';
 import { HistoryCore } from '../../../src/history/history-core.ts';
 import { defaultHistoryLimits } from '../../../src/history/limits.ts';
@@ -14,6 +14,7 @@ import { Shard } from '../../../src/history/shard.ts';
 import type { TransferTask } from '../../../src/history/tasks.ts';
 import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
 import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
+import { CheckpointSchedule, type CheckpointScheduleLimits } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
 import { type Database, DatabaseError, type JournalId } from '../../../src/actors/database.ts';
 import { shardRows } from '../../../src/actors/history/history-checkpoints.ts';
 import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
@@ -45,6 +46,7 @@ const layout = { historyShards: 1, matchingPartitions: 1, taskQueuePartitions: 1
 
 export type WorldOptions = {
   readonly limits?: Partial<CheckpointLimits>;
+  readonly scheduleLimits?: Partial<CheckpointScheduleLimits>;
   readonly cacheBytesMax?: number;
   readonly journalRetentionMs?: number;
   /** Of the database, where it is not the twin. */
@@ -54,6 +56,7 @@ export type WorldOptions = {
 export class World {
   readonly log = new MemoryLog();
   readonly tables = new MemoryTables();
+  readonly schedule: CheckpointSchedule;
   readonly clock = new HandClock();
   readonly random = new SeededRandom();
   /** What is said to people, warnings too. */
@@ -68,6 +71,7 @@ export class World {
 
   constructor(options: WorldOptions = {}) {
     this.#options = options;
+    this.schedule = new CheckpointSchedule(options.scheduleLimits);
     this.#router = new Router(systemClock);
     this.shard = this.#open();
   }
@@ -245,10 +249,13 @@ export class World {
   }
 
   async startWorkflow(workflowId: string, retentionMs = 3_000): Promise<void> {
-    const key = { namespaceId, workflowId, runId: '' };
-    await this.try({
+    await this.try(this.startCommand(workflowId, retentionMs));
+  }
+
+  startCommand(workflowId: string, retentionMs = 3_000): StartWorkflow {
+    return {
       kind: 'startWorkflow',
-      key,
+      key: { namespaceId, workflowId, runId: '' },
       namespace: 'ns',
       newRunId: this.random.nonce(),
       requestId: this.random.nonce(),
@@ -257,7 +264,7 @@ export class World {
       onConflict: undefined,
       start: startAttributes(),
       retentionMs,
-    });
+    };
   }
 
   async signal(workflowId: string): Promise<void> {
@@ -336,6 +343,7 @@ export class World {
       checkpoints: {
         database: this.#connect(),
         stateWire: stateCodec,
+        schedule: this.schedule,
         ...(this.#options.journalRetentionMs === undefined ? {} : { journalRetentionMs: this.#options.journalRetentionMs }),
         ...(this.#options.limits === undefined ? {} : { limits: this.#options.limits }),
       },

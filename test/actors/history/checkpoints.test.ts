@@ -130,6 +130,26 @@ test('while a database hangs workflows go on and people are told; when it answer
   await world.checkRows();
 });
 
+test('while a database is so far behind that memory must not grow, nothing is started, and what runs goes on', async () => {
+  const world = new World({ limits: { recordsMax: 5 }, scheduleLimits: { stateBytesMax: 3_000 } });
+  await world.start();
+  await world.startWorkflow('before');
+  world.fault = 'hangs';
+  for (let round = 0; round < 20; round++) await world.signal('before');
+  const start = world.startCommand('later');
+  expect(await world.ask(start)).toMatchObject({ kind: 'busy' });
+  const records = world.folded().runs.size;
+  await world.work(0, [completeWorkflow()]);
+  expect(
+    [...world.folded().runs.values()].map(({ status }) => status),
+    'what runs goes on',
+  ).toEqual([2]);
+  world.mend();
+  await world.checkpointed();
+  expect(await world.ask(start)).toMatchObject({ kind: 'started' });
+  expect(world.folded().runs.size).toBe(records + 1);
+});
+
 test('a server that stops leaves nothing that its database does not have', async () => {
   const world = new World();
   await world.start();
