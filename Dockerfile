@@ -1,4 +1,4 @@
-# The server runs its TypeScript sources on Node directly; the first stage generates the codecs and drops the development packages.
+# The first stage generates the codecs, bundles the program and drops the development packages; the image has the bundle and no sources.
 FROM node:24-slim AS build
 WORKDIR /opt/perdure
 COPY package.json package-lock.json .npmrc tsconfig.json ./
@@ -15,7 +15,7 @@ ENV NODE_ENV=production \
     NODE_COMPILE_CACHE=/opt/perdure/.cache
 COPY --from=build /opt/perdure/package.json package.json
 COPY --from=build /opt/perdure/node_modules node_modules
-COPY --from=build /opt/perdure/src src
+COPY --from=build /opt/perdure/dist dist
 COPY --from=build /opt/perdure/bin bin
 # Data of the embedded log, and a compile cache that the server may add to.
 RUN mkdir -p /data .cache && chown node:node /data .cache && ln -s /opt/perdure/bin/perdure /usr/local/bin/perdure

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { home } from '../kernel/home.ts';
 
 /** The release of the public API whose messages we were built against (temporalio/api). */
 export const temporalApiVersion = '1.63';
@@ -12,7 +13,7 @@ export function perdureVersion(): string {
 }
 
 function readVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const manifest: unknown = JSON.parse(readFileSync(new URL('package.json', home), 'utf8'));
   if (typeof manifest === 'object' && manifest !== null && 'version' in manifest && typeof manifest.version === 'string')
     return manifest.version;
   throw new Error('package.json has no version: the installation is damaged, run npm ci');

@@ -7,6 +7,7 @@
  * The guide's field names: `namespace`, `workflowID`, `runID`, `shard-id`, `operation`, `error`, `service`, `address`.
  */
 import { createRequire } from 'node:module';
+import { stackOf } from './stack.ts';
 import type { pino as Pino, Logger as PinoLogger } from 'pino';
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'never'] as const;
@@ -45,6 +46,8 @@ const rank: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, e
 /** pino writes the records. It takes some 15 ms to load, so it is loaded with the first line and not with the server. */
 export function createLogger(options: LoggerOptions): Logger {
   let records: PinoLogger | undefined;
+  // That it is not installed is told by the start, not by the first line.
+  if (options.level !== 'never') createRequire(import.meta.url).resolve('pino');
   return boundLogger(options.level, () => (records ??= pinoLogger(options)), {});
 }
 
@@ -91,7 +94,8 @@ function jsonFields(fields: LogFields): Record<string, JsonValue> {
     if (value === undefined || name === 'ts') continue;
     if (value instanceof Error) {
       json[name] = describe(value);
-      if (value.stack !== undefined) json['stacktrace'] = value.stack;
+      const stack = stackOf(value);
+      if (stack !== undefined) json['stacktrace'] = stack;
     } else {
       // JSON has neither NaN nor integers of 64 bits.
       json[name] = typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)) ? String(value) : value;

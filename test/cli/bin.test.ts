@@ -20,7 +20,7 @@ async function output(command: string, line: readonly string[], env: Readonly<Re
 /** The sources without node_modules, as a broken installation has them. */
 function bareCopy(name: string): string {
   const home = join(folder, name);
-  for (const part of ['bin', 'src/cli', 'src/config', 'src/observability', 'package.json']) {
+  for (const part of ['bin', 'src/cli', 'src/config', 'src/kernel', 'src/observability', 'package.json']) {
     mkdirSync(join(home, part, '..'), { recursive: true });
     cpSync(join(repository, part), join(home, part), { recursive: true });
   }

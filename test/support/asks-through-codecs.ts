@@ -5,7 +5,8 @@
  *            ◀─ its copy ◀─ bytes ◀─ answer ───        ◀──
  *
  * So nothing can rest on memory that caller and actor share. What arrives must be what was sent; else the process ends with an error that
- * names the kind and the field. vitest loads it as a setup file, and servers that tests start as `node --import`.
+ * names the kind and the field. vitest loads it as a setup file, and servers that tests start as `node --import`, from their sources: a bundle
+ * has a router of its own, of which nothing here knows.
  */
 import { CLUSTER_ACTOR, Router } from '../../src/actors/asks/router.ts';
 import {
@@ -26,6 +27,8 @@ import {
   encodeMatchingAnswer,
   encodeMatchingRequest,
 } from '../../src/peers/codec/matching-codec.ts';
+
+if (process.argv[1]?.includes('/dist/program/') === true) throw new Error('asks of a bundle cannot be carried: set PERDURE_PROGRAM=source');
 
 type Kinded = { readonly kind: string };
 

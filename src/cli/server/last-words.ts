@@ -1,4 +1,5 @@
 import type { LogSettings } from '../../config/settings.ts';
+import { stackOf } from '../../observability/stack.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { CliError } from '../cli-error.ts';
 import type { Io } from '../io.ts';
@@ -24,7 +25,7 @@ export function lastWords({ level, format, target }: LogSettings, logger: Logger
     },
     bug: (error) => {
       if (inLog) logger.error('ended by a bug; please report it with this record', { error });
-      if (onStderr) io.err(`perdure: ended by a bug; please report it\n${error.stack ?? error.message}\n`);
+      if (onStderr) io.err(`perdure: ended by a bug; please report it\n${stackOf(error) ?? error.message}\n`);
     },
   };
 }
