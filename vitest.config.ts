@@ -31,6 +31,8 @@ const notAsking = [
   'test/acceptance/{test-environment.sdk,two-servers.crash}.test.ts',
 ];
 const carrier = new URL('test/support/asks-through-codecs.ts', import.meta.url);
+/** What is drawn at random begins at one seed. */
+const properties = fileURLToPath(new URL('test/support/properties.ts', import.meta.url));
 
 export default defineConfig({
   test: {
@@ -42,6 +44,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: [...onKafka, onPostgres, webUi, simulation, fuzz],
+          setupFiles: [properties],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -52,20 +55,21 @@ export default defineConfig({
           include: asking,
           exclude: notAsking,
           globalSetup: ['test/kafka/global-setup.ts'],
-          setupFiles: [fileURLToPath(carrier)],
+          setupFiles: [properties, fileURLToPath(carrier)],
           // The servers that these suites start are processes of their own. In a bundle the carrier would find no router.
           env: { PERDURE_TEST_ASKS: 'codecs', NODE_OPTIONS: `--import=${carrier.href}`, PERDURE_PROGRAM: 'source' },
           testTimeout: 600_000,
           hookTimeout: 120_000,
         },
       },
-      { test: { name: 'simulation', include: [simulation], testTimeout: 300_000, hookTimeout: 60_000 } },
+      { test: { name: 'simulation', include: [simulation], setupFiles: [properties], testTimeout: 300_000, hookTimeout: 60_000 } },
       { test: { name: 'web-ui', include: [webUi], testTimeout: 180_000, hookTimeout: 600_000 } },
-      { test: { name: 'fuzz', include: [fuzz], testTimeout: 600_000 } },
+      { test: { name: 'fuzz', include: [fuzz], setupFiles: [properties], testTimeout: 600_000 } },
       {
         test: {
           name: 'postgres',
           include: [onPostgres],
+          setupFiles: [properties],
           globalSetup: ['test/postgres/global-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 180_000,
@@ -75,6 +79,7 @@ export default defineConfig({
         test: {
           name: 'kafka',
           include: onKafka,
+          setupFiles: [properties],
           globalSetup: ['test/kafka/global-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 180_000,

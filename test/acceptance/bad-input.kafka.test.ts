@@ -18,12 +18,12 @@ import { skipAloud } from '../sdk/skip-aloud.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { seed } from '../support/seed.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { kafkaServers } from '../support/servers.ts';
 import { kafkaClient, topicLength } from './kafka-admin.ts';
 import { openHandles, residentMiB } from './processes.ts';
 
-const seed = Number(process.env['BAD_INPUT_SEED'] ?? 20_261);
 const bodiesEach = 75;
 const namespace = 'default';
 /** Never named by the generator of bodies. */

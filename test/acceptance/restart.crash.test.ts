@@ -8,10 +8,10 @@ import { expect, test } from 'vitest';
 import { CrashLoad } from '../crash/crash-load.ts';
 import { check } from '../crash/checker.ts';
 import { Prng } from '../simulation/prng.ts';
+import { seed } from '../support/seed.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { embeddedServer, withFolder } from '../support/servers.ts';
 
-const seed = Number(process.env['CRASH_SEED'] ?? 20_261);
 const restarts = 4;
 const quiescenceTimeoutMs = 60_000;
 

@@ -9,6 +9,7 @@ import type { Pace } from './pace.ts';
 import { signalRound, timerRound } from './scenario-latency.ts';
 import { rawRound } from './scenario-raw.ts';
 import { sdkRound } from './scenario-sdk.ts';
+import { scaleRound } from './scenario-scale.ts';
 import { startRound } from './scenario-start.ts';
 import { ServerProcess } from './server-process.ts';
 import type { Target } from './target.ts';
@@ -26,6 +27,8 @@ const usage = `Measures a server that speaks Temporal's API: one activity a work
              which without it are not measured
              Several servers are measured alternately, round by round, and compared with the last one.
   --scenario raw, one, sdk, signal, timer, start; several with commas; default: all (start needs a command)
+             scale, named alone: a server in which --open workflows wait, what they cost and how soon it is back after SIGKILL
+  --open 200000  --wakes 1000  (workflows; signals a second)
   --users 16  --warm-up 3  --window 10  --rounds 3  (seconds)  --namespace default  --json FILE (or - for the output)
 `;
 
@@ -48,6 +51,8 @@ const { values } = parseArgs({
     address: { type: 'string' },
     pid: { type: 'string', multiple: true },
     scenario: { type: 'string' },
+    open: { type: 'string', default: '200000' },
+    wakes: { type: 'string', default: '1000' },
     users: { type: 'string', default: '16' },
     'warm-up': { type: 'string', default: '3' },
     window: { type: 'string', default: '10' },
@@ -94,6 +99,12 @@ async function measureAll(): Promise<ReadonlyMap<string, readonly Figure[]>> {
     for (const [name, measured] of rounds) figures.get(name)?.push(...medians(measured));
   };
   if (wanted?.includes('start') ?? true) keep(await alternate('start', pace.rounds, startUp));
+  if (wanted?.includes('scale') === true) {
+    const scale = { openWorkflows: Number(values.open), wakesPerSecond: Number(values.wakes) };
+    const run = ({ command }: Contender): Promise<readonly Figure[]> =>
+      command === undefined ? Promise.resolve([]) : scaleRound(command, values.namespace, pace, scale);
+    keep(await alternate('scale', pace.rounds, run));
+  }
   for (const scenario of scenarios) {
     if (!(wanted?.includes(scenario.name) ?? true)) continue;
     const run = (target: Target): Promise<readonly Figure[]> => scenario.round(target, pace, Number(values.users));

@@ -41,6 +41,14 @@ export function resultRequest(queues: Queues, workflowId: string): Uint8Array {
   return join([text(1, queues.namespace), message(2, text(1, workflowId)), varint(5, 1), varint(6, 2)]);
 }
 
+export function listRequest(queues: Queues, query: string, pageSize: number): Uint8Array {
+  return join([text(1, queues.namespace), varint(2, pageSize), text(4, query)]);
+}
+
+export function countRequest(queues: Queues, query: string): Uint8Array {
+  return join([text(1, queues.namespace), text(2, query)]);
+}
+
 export function pollNormal(queues: Queues): Uint8Array {
   return join([text(1, queues.namespace), message(2, text(1, queues.normal)), text(3, identity)]);
 }
@@ -59,6 +67,11 @@ export type Completion = readonly Uint8Array[];
 export function completionOf(queues: Queues, ...commands: readonly Uint8Array[]): Completion {
   const worker = message(1, text(1, queues.sticky), varint(2, stickyKind), text(3, queues.normal));
   return [...commands, text(3, identity), message(4, worker, duration(2, 10_000)), text(9, queues.namespace)];
+}
+
+/** Of a worker without a cache: the next task comes through the normal queue, with all events. */
+export function completionWithoutSticky(queues: Queues, ...commands: readonly Uint8Array[]): Completion {
+  return [...commands, text(3, identity), text(9, queues.namespace)];
 }
 
 export function completeTask(token: Uint8Array, completion: Completion): Uint8Array {

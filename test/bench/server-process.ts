@@ -19,12 +19,15 @@ export class ServerProcess {
   readonly readyMs: number;
   /** When it was started, on the clock of `performance.now()`. */
   readonly startedAt: number;
+  /** What it writes is here. */
+  readonly folder: string;
+  readonly #command: string;
   readonly #child: ChildProcess;
-  readonly #folder: string;
 
-  private constructor(child: ChildProcess, folder: string, pid: number, address: string, startedAt: number) {
+  private constructor(command: string, child: ChildProcess, folder: string, pid: number, address: string, startedAt: number) {
+    this.#command = command;
     this.#child = child;
-    this.#folder = folder;
+    this.folder = folder;
     this.pid = pid;
     this.address = address;
     this.startedAt = startedAt;
@@ -32,9 +35,12 @@ export class ServerProcess {
   }
 
   static async start(command: string): Promise<ServerProcess> {
+    return ServerProcess.#startIn(command, await mkdtemp(join(tmpdir(), 'bench-server-')));
+  }
+
+  static async #startIn(command: string, folder: string): Promise<ServerProcess> {
     const port = await freePort();
     const address = `127.0.0.1:${port}`;
-    const folder = await mkdtemp(join(tmpdir(), 'bench-server-'));
     const logFile = join(folder, 'output.log');
     const log = openSync(logFile, 'w');
     const startedAt = performance.now();
@@ -49,7 +55,15 @@ export class ServerProcess {
       throw new Error(`${command} did not start: ${String(error)}\n${readFileSync(logFile, 'utf8').slice(-2_000)}`, { cause: error });
     }
     if (child.pid === undefined) throw new Error(`${command} has no process id`);
-    return new ServerProcess(child, folder, child.pid, address, startedAt);
+    return new ServerProcess(command, child, folder, child.pid, address, startedAt);
+  }
+
+  /** SIGKILL, and the same command on the same folder. */
+  async killAndStart(): Promise<ServerProcess> {
+    const exited = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await exited;
+    return ServerProcess.#startIn(this.#command, this.folder);
   }
 
   async stop(): Promise<void> {
@@ -60,7 +74,7 @@ export class ServerProcess {
       await exited;
       clearTimeout(timer);
     }
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true });
   }
 }
 

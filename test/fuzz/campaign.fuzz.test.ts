@@ -2,12 +2,13 @@
  * Whatever a client sends, it stops nobody else: 20,000 hostile requests for every method that is built, against a server on a file, then
  * kill -9 and a start on the same file.
  *
- *   FUZZ_SEED=n        another campaign
+ *   PERDURE_SEED=n     another campaign
  *   FUZZ_REQUEST=n     only request n of that seed: the same shape, with ids and tokens that exist
  *   FUZZ_REQUESTS=n    so many, from the first or from that one
  */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { seed } from '../support/seed.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { embeddedServer, withFolder } from '../support/servers.ts';
 import { Bystander, bystanderNamespace } from './bystander.ts';
@@ -15,7 +16,6 @@ import { Campaign, type CampaignReport } from './campaign.ts';
 import { Service } from './service.ts';
 import { fuzzedNamespace, otherFuzzedNamespace } from './world.ts';
 
-const seed = Number(process.env['FUZZ_SEED'] ?? 20_261);
 const only = process.env['FUZZ_REQUEST'];
 const first = only === undefined ? 0 : Number(only);
 const count = Number(process.env['FUZZ_REQUESTS'] ?? (only === undefined ? 20_000 : 1));

@@ -18,12 +18,12 @@ import { decodes, publicServices, rpcsOf, type Rpc } from '../fuzz/descriptors.t
 import type { Names } from '../fuzz/mutate.ts';
 import { anyBody } from '../fuzz/requests.ts';
 import { Prng } from '../simulation/prng.ts';
+import { seed } from '../support/seed.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { embeddedServer } from '../support/servers.ts';
 import { firstDetail } from './details.ts';
 import { RawClient } from './raw-client.ts';
 
-const seed = Number(process.env['BAD_INPUT_SEED'] ?? 20_261);
 const bodiesInAll = 10_000;
 
 let own: ServerProcess | undefined;

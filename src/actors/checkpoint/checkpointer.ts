@@ -20,6 +20,7 @@ import type { Restored } from '../database.ts';
 import type { RecordPosition } from '../log.ts';
 import type { Clock, Timer } from '../ports.ts';
 import type { CheckpointLimits } from './checkpoint-limits.ts';
+import type { CheckpointSchedule, ScheduledJournal } from './checkpoint-schedule.ts';
 
 /** The memory whose checkpoints are written. */
 export interface CheckpointedState {
@@ -46,6 +47,8 @@ export type CheckpointerOptions = {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: CheckpointLimits;
+  /** Of all journals of this process. */
+  readonly schedule: CheckpointSchedule;
   /** The database holds it for good: also what a takeover finds there. */
   readonly onDurable?: (position: CheckpointPosition) => void;
   /** Another has restored since. Once; nothing is written any more. */
@@ -66,7 +69,7 @@ type Life = 'running' | 'stopped' | 'finishing' | 'ended';
 
 type Attempt = 'written' | 'fenced' | 'closed' | { readonly again: 'soon' | 'later' };
 
-export class Checkpointer {
+export class Checkpointer implements ScheduledJournal {
   readonly #options: CheckpointerOptions;
   #life: Life = 'running';
   #fence: Fence = 0;
@@ -77,8 +80,8 @@ export class Checkpointer {
   readonly #last = { epoch: 0, sequence: 0, offset: -1 };
   /** Of `accepted`: those that some cut has. */
   #recordsCut = 0;
-  /** Of records committed since the last cut. */
-  #bytes = 0;
+  /** Committed since the last cut. */
+  readonly #tail = { records: 0, bytes: 0 };
   #cut: Cut | undefined;
   #isCutting = false;
   #tick: Timer | undefined;
@@ -99,6 +102,7 @@ export class Checkpointer {
     assert(this.#accepted === 0 && this.#fence === 0, 'memory is installed once, before it takes records');
     this.#fence = fence;
     this.#before = position;
+    this.#options.schedule.join(this);
     if (position !== undefined) this.#options.onDurable?.(position);
   }
 
@@ -117,6 +121,11 @@ export class Checkpointer {
     return this.#options.state.unwrittenBytes;
   }
 
+  /** Records that no cut covers. */
+  get tailRecords(): number {
+    return this.#tail.records;
+  }
+
   /** A record has taken effect in memory. */
   accepted(): void {
     this.#accepted += 1;
@@ -127,7 +136,7 @@ export class Checkpointer {
     if (this.#life === 'ended') return;
     if (replayed) this.#accepted += 1;
     this.#committed += 1;
-    this.#bytes += bytes;
+    if (this.#life === 'running') this.#tailGrows(bytes);
     this.#last.epoch = epoch;
     this.#last.sequence = sequence;
     this.#last.offset = offset;
@@ -140,6 +149,7 @@ export class Checkpointer {
     if (this.#life === 'ended') return;
     this.#life = 'stopped';
     this.#cancelTimers();
+    this.#leave();
   }
 
   /**
@@ -173,7 +183,7 @@ export class Checkpointer {
 
   #cutInTime(): void {
     const { recordsMax, recordBytesMax } = this.#options.limits;
-    if (this.#committed - this.#recordsCut >= recordsMax || this.#bytes >= recordBytesMax) this.#cutSoon();
+    if (this.#committed - this.#recordsCut >= recordsMax || this.#tail.bytes >= recordBytesMax) this.#cutSoon();
     else this.#armTick();
   }
 
@@ -193,28 +203,52 @@ export class Checkpointer {
     else this.#armTick();
   }
 
-  /** Between commands: a record is applied whole or not at all then. */
   #cutSoon(): void {
     if (this.#isCutting || this.#cut !== undefined || this.#life !== 'running') return;
     this.#isCutting = true;
+    this.#options.schedule.wants(this);
+  }
+
+  /** Between commands: a record is applied whole or not at all then. */
+  begin(): boolean {
+    this.#isCutting = this.#life === 'running' && this.#cut === undefined && this.#hasUnwritten;
+    if (!this.#isCutting) return false;
     this.#options.clock.soon(() => {
       this.#isCutting = false;
       if (this.#life !== 'running' || this.#cut !== undefined) return;
       this.#cutNow();
       this.#capture(false);
     });
+    return true;
   }
 
   #cutNow(): void {
     this.#tick?.cancel();
     this.#tick = undefined;
     this.#ticks = 0;
-    this.#bytes = 0;
+    this.#tailIsOver();
     this.#recordsCut = this.#accepted;
     const cut: Cut = { records: this.#accepted, isCaptured: false, position: undefined, isBeingWritten: false };
     this.#cut = cut;
     this.#options.state.cut();
     if (this.#committed === cut.records) this.#cutCommitted(cut);
+  }
+
+  #tailGrows(bytes: number): void {
+    this.#tail.records += 1;
+    this.#tail.bytes += bytes;
+    this.#options.schedule.committed(bytes);
+  }
+
+  #tailIsOver(): void {
+    this.#options.schedule.cut(this.#tail.records, this.#tail.bytes);
+    this.#tail.records = 0;
+    this.#tail.bytes = 0;
+  }
+
+  #leave(): void {
+    this.#tailIsOver();
+    this.#options.schedule.leave(this);
   }
 
   #cutCommitted(cut: Cut): void {
@@ -259,7 +293,7 @@ export class Checkpointer {
 
   /** Never rejects. */
   async #write(cut: Cut, position: RecordPosition): Promise<void> {
-    const { state, limits } = this.#options;
+    const { state, limits, schedule } = this.#options;
     cut.isBeingWritten = true;
     const checkpoint = state.checkpoint(position, this.#before);
     this.#reportLate();
@@ -267,6 +301,8 @@ export class Checkpointer {
       const outcome = await this.#attempt(checkpoint);
       if (outcome === 'written') return this.#durable(checkpoint);
       if (outcome === 'fenced' || outcome === 'closed') return this.#refusedForGood(outcome);
+      // Whatever is wrong with this one is not wrong with the others.
+      if (outcome.again === 'later') schedule.ended(this);
       const delayMs = backOffMs(attempt, limits.retryDelayMs, limits.retryDelayMsMax);
       if (this.#goesOn) await this.#rest(outcome.again === 'soon' ? delayMs : limits.refusedRetryDelayMs);
       if (!this.#goesOn) break;
@@ -326,6 +362,7 @@ export class Checkpointer {
       this.#options.logger.info('checkpoints are written again', { offset: checkpoint.position.lastOffset });
     this.#troubleMs = undefined;
     this.#settle();
+    this.#options.schedule.ended(this);
     this.#cutInTime();
   }
 
@@ -368,6 +405,7 @@ export class Checkpointer {
     if (this.#life !== 'ended') this.#options.state.abandon();
     this.#life = 'ended';
     this.#cancelTimers();
+    this.#leave();
     this.#settle();
   }
 

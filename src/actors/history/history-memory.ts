@@ -19,6 +19,7 @@ import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply, HistoryWire } from '../../history/replies.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type CheckpointLimits, defaultCheckpointLimits } from '../checkpoint/checkpoint-limits.ts';
+import type { CheckpointSchedule } from '../checkpoint/checkpoint-schedule.ts';
 import { Checkpointer } from '../checkpoint/checkpointer.ts';
 import { JournalTrim, nextTrimPoints } from '../checkpoint/journal-trim.ts';
 import { type CheckpointPosition, type Database, DatabaseError, type JournalId, type Restored } from '../database.ts';
@@ -56,6 +57,8 @@ export type HistoryCheckpointOptions = {
   readonly database: Database;
   readonly stateWire: StateWire;
   readonly limits?: Partial<CheckpointLimits>;
+  /** Of all journals of this process. */
+  readonly schedule: CheckpointSchedule;
   /** The journal keeps what is younger, though checkpoints have it; absent: it is never trimmed. */
   readonly journalRetentionMs?: number;
 };
@@ -130,6 +133,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
             clock,
             logger: logger.with({ 'shard-id': shard }),
             limits: { ...defaultCheckpointLimits, ...checkpoints.limits },
+            schedule: checkpoints.schedule,
             ...(checkpoints.journalRetentionMs === undefined ? {} : { onDurable: trimmed(options, checkpoints.journalRetentionMs) }),
             onFenced: () => tenure.fenced(),
           });

@@ -51,6 +51,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   submit(askId: number, request: HistoryRequest): AskFailure | undefined {
     if (request.kind === 'readHistory') return this.#readHistory(askId, request);
     if (request.kind === 'completeWorkflowTask') return this.#completeWorkflowTask(askId, request);
+    if (begins(request) && this.#options.checkpoints?.schedule.isFull === true) return { kind: 'busy', message: databaseBehind };
     if (request.kind === 'queryWorkflow') {
       return this.actor.submit(askId, { ...request, remainingMs: request.deadlineMs - this.#options.clock.wallMs() });
     }
@@ -94,7 +95,13 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   }
 }
 
+const databaseBehind =
+  'the database has taken no state for so long that memory must not grow: no workflow is started until it does; those that run go on';
 const noHistoryNow = 'the history of this workflow cannot be read now';
+
+function begins({ kind }: HistoryRequest): boolean {
+  return kind === 'startWorkflow' || kind === 'signalWithStartWorkflow';
+}
 
 function isOutOfReach(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.recoverable || error.code === 'closed';

@@ -1,13 +1,13 @@
 /** The rows of `rows.ts` on real brokers. As a table: `npm run kafka-faults`. */
 import { afterAll, describe, expect, test } from 'vitest';
 import { canStartLocalKafka } from '../../kafka/broker.ts';
+import { seed } from '../../support/seed.ts';
 import { Sites } from './row.ts';
 import { chosenRows } from './rows.ts';
 import { canMount } from './sites.ts';
 import { tableOf } from './table.ts';
 import type { RowReport } from './row.ts';
 
-const seed = Number(process.env['CRASH_SEED'] ?? 20_261);
 /** Other versions are fetched through Maven, 43 MB each. */
 const versions = (process.env['KAFKA_VERSIONS'] ?? '').split(',').filter((version) => version !== '');
 const withDisk = await canMount();

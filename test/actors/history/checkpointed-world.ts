@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { canonicalText } from '../../../src/history/canonical.ts';
-import type { HistoryRequest } from '../../../src/history/commands.ts';
+import type { HistoryRequest, StartWorkflow } from '../../../src/history/commands.ts';
 import { evolve } from '../../../src/history/evolve.ts';
 import { HistoryCore } from '../../../src/history/history-core.ts';
 import { defaultHistoryLimits } from '../../../src/history/limits.ts';
@@ -14,12 +14,13 @@ import { Shard } from '../../../src/history/shard.ts';
 import type { TransferTask } from '../../../src/history/tasks.ts';
 import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
 import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
+import { CheckpointSchedule, type CheckpointScheduleLimits } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
 import { type Database, DatabaseError, type JournalId } from '../../../src/actors/database.ts';
 import { shardRows } from '../../../src/actors/history/history-checkpoints.ts';
 import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import { type HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';
-import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
+import { systemClock } from '../../../src/actors/system-ports.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
 import { createLogger } from '../../../src/observability/logger.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
@@ -28,6 +29,7 @@ import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { turns } from '../../support/event-loop.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { MemoryDatabase, MemoryTables, type WriteFault } from '../../support/memory-database.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
 import { completion } from '../../history/completion.ts';
 import { activityRef, signalAttributes, startAttributes } from '../../history/shard-under-test.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
@@ -44,6 +46,7 @@ const layout = { historyShards: 1, matchingPartitions: 1, taskQueuePartitions: 1
 
 export type WorldOptions = {
   readonly limits?: Partial<CheckpointLimits>;
+  readonly scheduleLimits?: Partial<CheckpointScheduleLimits>;
   readonly cacheBytesMax?: number;
   readonly journalRetentionMs?: number;
   /** Of the database, where it is not the twin. */
@@ -53,7 +56,9 @@ export type WorldOptions = {
 export class World {
   readonly log = new MemoryLog();
   readonly tables = new MemoryTables();
+  readonly schedule: CheckpointSchedule;
   readonly clock = new HandClock();
+  readonly random = new SeededRandom();
   /** What is said to people, warnings too. */
   readonly lines: string[] = [];
   readonly #options: WorldOptions;
@@ -66,6 +71,7 @@ export class World {
 
   constructor(options: WorldOptions = {}) {
     this.#options = options;
+    this.schedule = new CheckpointSchedule(options.scheduleLimits);
     this.#router = new Router(systemClock);
     this.shard = this.#open();
   }
@@ -243,23 +249,26 @@ export class World {
   }
 
   async startWorkflow(workflowId: string, retentionMs = 3_000): Promise<void> {
-    const key = { namespaceId, workflowId, runId: '' };
-    await this.try({
+    await this.try(this.startCommand(workflowId, retentionMs));
+  }
+
+  startCommand(workflowId: string, retentionMs = 3_000): StartWorkflow {
+    return {
       kind: 'startWorkflow',
-      key,
+      key: { namespaceId, workflowId, runId: '' },
       namespace: 'ns',
-      newRunId: crypto.randomUUID(),
-      requestId: crypto.randomUUID(),
+      newRunId: this.random.nonce(),
+      requestId: this.random.nonce(),
       policies: { reusePolicy: 1, conflictPolicy: 1 },
       parent: undefined,
       onConflict: undefined,
       start: startAttributes(),
       retentionMs,
-    });
+    };
   }
 
   async signal(workflowId: string): Promise<void> {
-    const signal = signalAttributes({ requestId: crypto.randomUUID() });
+    const signal = signalAttributes({ requestId: this.random.nonce() });
     await this.try({ kind: 'signalWorkflow', key: { namespaceId, workflowId, runId: '' }, signal, childOf: undefined });
   }
 
@@ -271,11 +280,11 @@ export class World {
   }
 
   async #work(task: TransferTask, commands: readonly WorkflowCommand[]): Promise<void> {
-    const poll = { pollRequestId: crypto.randomUUID(), identity: 'worker' };
+    const poll = { pollRequestId: this.random.nonce(), identity: 'worker' };
     if (task.kind === 'workflowTask') {
       const { key, scheduledEventId, stamp, taskQueue } = task;
       const started = await this.ask({ kind: 'startWorkflowTask', key, scheduledEventId, stamp, taskQueue, ...poll });
-      if (started.kind === 'workflowTask') await this.ask(completion(started, commands));
+      if (started.kind === 'workflowTask') await this.ask({ ...completion(started, commands), newRunId: this.random.nonce() });
     } else if (task.kind === 'activityTask') {
       const { key, scheduledEventId, stamp } = task;
       const started = await this.ask({ kind: 'startActivityTask', key, scheduledEventId, stamp, workerVersion: undefined, ...poll });
@@ -328,12 +337,13 @@ export class World {
       router,
       sink: router.history.sink(1),
       clock: this.clock,
-      random: systemRandom,
+      random: this.random,
       logger: createLogger({ level: 'warn', format: 'text', write: (line) => void this.lines.push(line), nowMs: () => 0 }),
       onStatus: () => {},
       checkpoints: {
         database: this.#connect(),
         stateWire: stateCodec,
+        schedule: this.schedule,
         ...(this.#options.journalRetentionMs === undefined ? {} : { journalRetentionMs: this.#options.journalRetentionMs }),
         ...(this.#options.limits === undefined ? {} : { limits: this.#options.limits }),
       },

@@ -36,8 +36,8 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 const commandOf = {
-  activity: () => scheduleActivity({ activityId: crypto.randomUUID() }),
-  timer: () => startTimer(crypto.randomUUID(), 700),
+  activity: ({ random }: World) => scheduleActivity({ activityId: random.nonce() }),
+  timer: ({ random }: World) => startTimer(random.nonce(), 700),
   child: () => startChild({ workflowId: 'child' }),
 };
 
@@ -54,7 +54,7 @@ async function run(world: World, given: Step): Promise<void> {
     case 'work': {
       const closing = { complete: [completeWorkflow()], continue: [continueAsNew()] };
       const last = given.close === undefined ? [] : closing[given.close];
-      return await world.work(given.nth, [...given.commands.map((name) => commandOf[name]()), ...last]);
+      return await world.work(given.nth, [...given.commands.map((name) => commandOf[name](world)), ...last]);
     }
     case 'time':
       return await world.pass(given.ms);
@@ -128,6 +128,26 @@ test('while a database hangs workflows go on and people are told; when it answer
   await world.checkpointed();
   expect(world.memory.checkpointer?.unwrittenBytes).toBe(0);
   await world.checkRows();
+});
+
+test('while a database is so far behind that memory must not grow, nothing is started, and what runs goes on', async () => {
+  const world = new World({ limits: { recordsMax: 5 }, scheduleLimits: { stateBytesMax: 3_000 } });
+  await world.start();
+  await world.startWorkflow('before');
+  world.fault = 'hangs';
+  for (let round = 0; round < 20; round++) await world.signal('before');
+  const start = world.startCommand('later');
+  expect(await world.ask(start)).toMatchObject({ kind: 'busy' });
+  const records = world.folded().runs.size;
+  await world.work(0, [completeWorkflow()]);
+  expect(
+    [...world.folded().runs.values()].map(({ status }) => status),
+    'what runs goes on',
+  ).toEqual([2]);
+  world.mend();
+  await world.checkpointed();
+  expect(await world.ask(start)).toMatchObject({ kind: 'started' });
+  expect(world.folded().runs.size).toBe(records + 1);
 });
 
 test('a server that stops leaves nothing that its database does not have', async () => {

@@ -1,0 +1,118 @@
+/**
+ * When the journals of one process are checkpointed: they share its event loop, its database, and the time that a restart takes.
+ *
+ *     a journal has reason ──▶ ┐                    ┌─▶ cut ─ capture ─ write ─ durable ─┐
+ *                              ├─ waits ── turn ──▶ │                                    ├──▶ the next: whose tail is longest
+ *     all tails too long ────▶ ┘  longest first     └─▶ cut ─ capture ─ write ─ durable ─┘
+ *                                                       two at a time
+ *
+ * A restart folds what no checkpoint covers, of all journals together: a hundred short tails are as long as one.
+ */
+export type CheckpointScheduleLimits = {
+  /** Records of all journals that no cut covers: beyond, the journal that has most of them is cut. */
+  readonly recordsMax: number;
+  /** Of those records, roughly. */
+  readonly recordBytesMax: number;
+  readonly atOnceMax: number;
+  /** What is in memory because it is not written: beyond, no workflow is started. */
+  readonly stateBytesMax: number;
+};
+
+const defaultCheckpointScheduleLimits: CheckpointScheduleLimits = {
+  recordsMax: 40_000,
+  recordBytesMax: 64 * 1024 * 1024,
+  atOnceMax: 2,
+  stateBytesMax: 512 * 1024 * 1024,
+};
+
+/** One journal's checkpoints. */
+export interface ScheduledJournal {
+  /** Records that no cut covers. */
+  readonly tailRecords: number;
+  /** What is in memory because it is not written, roughly. */
+  readonly unwrittenBytes: number;
+  /** Its turn: a checkpoint begins, and ends with `ended`. False: there is no reason any more, and the turn is over. */
+  begin(): boolean;
+}
+
+export class CheckpointSchedule {
+  readonly #limits: CheckpointScheduleLimits;
+  readonly #journals = new Set<ScheduledJournal>();
+  readonly #waiting = new Set<ScheduledJournal>();
+  readonly #underWay = new Set<ScheduledJournal>();
+  #records = 0;
+  #bytes = 0;
+
+  constructor(limits: Partial<CheckpointScheduleLimits> = {}) {
+    this.#limits = { ...defaultCheckpointScheduleLimits, ...limits };
+  }
+
+  /** The database is so far behind that memory must not grow by new work; what was begun goes on. */
+  get isFull(): boolean {
+    let bytes = 0;
+    for (const { unwrittenBytes } of this.#journals) bytes += unwrittenBytes;
+    return bytes >= this.#limits.stateBytesMax;
+  }
+
+  join(journal: ScheduledJournal): void {
+    this.#journals.add(journal);
+  }
+
+  leave(journal: ScheduledJournal): void {
+    this.#journals.delete(journal);
+    this.#waiting.delete(journal);
+    this.ended(journal);
+  }
+
+  /** Called for each record: cheap. */
+  committed(bytes: number): void {
+    this.#records += 1;
+    this.#bytes += bytes;
+    if (this.#isTooMuch && this.#waiting.size + this.#underWay.size < this.#limits.atOnceMax) this.#takeLongest();
+  }
+
+  /** So much is covered by a cut, or never will be. */
+  cut(records: number, bytes: number): void {
+    this.#records -= records;
+    this.#bytes -= bytes;
+  }
+
+  /** Begins when it is its turn, perhaps at once. */
+  wants(journal: ScheduledJournal): void {
+    if (this.#underWay.has(journal)) return;
+    this.#waiting.add(journal);
+    this.#next();
+  }
+
+  /** Durable, given up, or at rest for long: others may begin. */
+  ended(journal: ScheduledJournal): void {
+    if (this.#underWay.delete(journal)) this.#next();
+  }
+
+  get #isTooMuch(): boolean {
+    return this.#records >= this.#limits.recordsMax || this.#bytes >= this.#limits.recordBytesMax;
+  }
+
+  #takeLongest(): void {
+    const longest = longestOf(this.#journals, (journal) => !this.#underWay.has(journal));
+    if (longest !== undefined) this.wants(longest);
+  }
+
+  #next(): void {
+    while (this.#underWay.size < this.#limits.atOnceMax) {
+      const journal = longestOf(this.#waiting, () => true);
+      if (journal === undefined) return;
+      this.#waiting.delete(journal);
+      this.#underWay.add(journal);
+      if (!journal.begin()) this.#underWay.delete(journal);
+    }
+  }
+}
+
+function longestOf(journals: ReadonlySet<ScheduledJournal>, may: (journal: ScheduledJournal) => boolean): ScheduledJournal | undefined {
+  let longest: ScheduledJournal | undefined;
+  for (const journal of journals) {
+    if (may(journal) && (longest === undefined || journal.tailRecords > longest.tailRecords)) longest = journal;
+  }
+  return longest;
+}

@@ -1,0 +1,85 @@
+/** Journals of one process: who is checkpointed when. */
+import { expect, test } from 'vitest';
+import { CheckpointSchedule, type ScheduledJournal } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
+
+class Journal implements ScheduledJournal {
+  tailRecords = 0;
+  unwrittenBytes = 0;
+  began = 0;
+  readonly #schedule: CheckpointSchedule;
+  /** It has reason to begin. */
+  begins = true;
+
+  constructor(schedule: CheckpointSchedule) {
+    this.#schedule = schedule;
+    schedule.join(this);
+  }
+
+  commit(records: number): this {
+    for (let i = 0; i < records; i++) {
+      this.tailRecords += 1;
+      this.#schedule.committed(10);
+    }
+    return this;
+  }
+
+  begin(): boolean {
+    if (!this.begins) return false;
+    this.began += 1;
+    this.#schedule.cut(this.tailRecords, this.tailRecords * 10);
+    this.tailRecords = 0;
+    return true;
+  }
+}
+
+function journals(schedule: CheckpointSchedule, count: number): readonly Journal[] {
+  return Array.from({ length: count }, () => new Journal(schedule));
+}
+
+test('two journals are written at a time; of those that wait the one with the longest tail is next', () => {
+  const schedule = new CheckpointSchedule();
+  const all = journals(schedule, 4).map((each, index) => each.commit(index + 1));
+  for (const each of all) schedule.wants(each);
+  expect(all.map(({ began }) => began)).toEqual([1, 1, 0, 0]);
+  schedule.ended(all[0]!);
+  expect(all.map(({ began }) => began)).toEqual([1, 1, 0, 1]);
+  schedule.ended(all[1]!);
+  expect(all.map(({ began }) => began)).toEqual([1, 1, 1, 1]);
+});
+
+test('many short tails are as long as one: the longest is cut when all together are too long', () => {
+  const schedule = new CheckpointSchedule({ recordsMax: 100 });
+  const all = journals(schedule, 20).map((each, index) => each.commit(index === 7 ? 5 : 4));
+  expect(all.map(({ began }) => began).filter((began) => began > 0)).toEqual([]);
+  all[0]!.commit(19);
+  // Of 23 records, with the hundredth: the tail of the journal that committed it.
+  expect(all[0]!.began).toBe(1);
+  expect(all.filter(({ began }) => began > 0).length).toBe(1);
+  all[1]!.commit(23);
+  expect(all[1]!.began).toBe(1);
+});
+
+test('a journal with no reason, or none any more, holds up no other', () => {
+  const schedule = new CheckpointSchedule();
+  const [idle, leaving, first, second, third] = journals(schedule, 5);
+  idle!.begins = false;
+  schedule.wants(idle!);
+  schedule.wants(leaving!);
+  for (const each of [first!, second!, third!]) schedule.wants(each);
+  expect([leaving!.began, first!.began, second!.began, third!.began]).toEqual([1, 1, 0, 0]);
+  schedule.leave(leaving!);
+  schedule.leave(second!);
+  schedule.ended(first!);
+  expect([second!.began, third!.began]).toEqual([1, 1]);
+});
+
+test('memory is full when what is not written, of all journals, is too much', () => {
+  const schedule = new CheckpointSchedule({ stateBytesMax: 1_000 });
+  const [one, other] = journals(schedule, 2);
+  one!.unwrittenBytes = 600;
+  expect(schedule.isFull).toBe(false);
+  other!.unwrittenBytes = 400;
+  expect(schedule.isFull).toBe(true);
+  schedule.leave(other!);
+  expect(schedule.isFull).toBe(false);
+});
