@@ -273,6 +273,8 @@ export const leanModules: LeanModules = {
       RequestCancelWorkflowExecutionResponse: '',
       TerminateWorkflowExecutionRequest: '1-7',
       TerminateWorkflowExecutionResponse: '',
+      DeleteWorkflowExecutionRequest: '1-2',
+      DeleteWorkflowExecutionResponse: '',
       PollWorkflowTaskQueueRequest: '1-6 8-10',
       PollWorkflowTaskQueueResponse: '1-19',
       RespondWorkflowTaskCompletedRequest: '1-22',

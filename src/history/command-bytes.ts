@@ -49,6 +49,7 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
       if (close.kind === 'completed') return overheadBytes + size(close.result);
       return overheadBytes + (close.kind === 'failed' ? size(close.failure) : close.kind === 'canceled' ? size(close.details) : 0);
     }
+    case 'deleteWorkflow':
     case 'scheduleFirstWorkflowTask':
     case 'findChild':
     case 'startWorkflowTask':
@@ -84,6 +85,7 @@ export function finishesWork(command: HistoryCommand): boolean {
     case 'recordActivityHeartbeat':
     case 'recordChildClosed':
     case 'terminateWorkflow':
+    case 'deleteWorkflow':
       return true;
     default:
       return false;

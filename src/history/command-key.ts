@@ -11,6 +11,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'signalWorkflow':
     case 'requestCancelWorkflow':
     case 'terminateWorkflow':
+    case 'deleteWorkflow':
     case 'scheduleFirstWorkflowTask':
     case 'findChild':
     case 'startWorkflowTask':

@@ -122,6 +122,9 @@ export type TerminateWorkflow = {
   readonly childOf: ParentLink | undefined;
 };
 
+/** Ends the run if it is open, and forgets it with its history. Reply: Done; asked again: rejected, workflow-not-found. */
+export type DeleteWorkflow = { readonly kind: 'deleteWorkflow'; readonly key: RunKey };
+
 /**
  * A parent closed before it learnt whether its child started: did it? Reply: ChildFound, also when that child has closed or continued as
  * new since; rejected: workflow-not-found.
@@ -441,6 +444,7 @@ export type DecidedRequest =
   | SignalWorkflow
   | RequestCancelWorkflow
   | TerminateWorkflow
+  | DeleteWorkflow
   | ScheduleFirstWorkflowTask
   | FindChild
   | StartWorkflowTask

@@ -157,16 +157,19 @@ export class Draft {
     assert(first !== undefined || this.#finished.size > 0, 'a record is about a run, or about finished tasks');
     const runs: RunChange[] = [];
     for (const run of this.runs) if (run.changed) runs.push(run.toChange());
+    const tasks = this.#tasks.filter(isKept);
+    // Tasks of a run that is deleted come without it.
+    const key = first?.run.key ?? tasks[0]?.key;
     return {
       schema: recordSchema,
       timeMs: this.nowMs,
       type: recordType(runs),
-      namespaceId: first?.run.key.namespaceId ?? '',
+      namespaceId: key?.namespaceId ?? '',
       namespace: first?.run.namespace ?? '',
-      workflowId: first?.run.key.workflowId ?? '',
-      runId: first?.run.key.runId ?? '',
+      workflowId: key?.workflowId ?? '',
+      runId: key?.runId ?? '',
       runs,
-      tasks: this.#tasks.filter(isKept),
+      tasks,
       finishedTaskIds: [...this.#finished],
     };
   }
@@ -190,6 +193,7 @@ export class RunDraft {
   readonly facts: PlacedFact[] = [];
   #touched = false;
   #writing = false;
+  #forgotten = false;
 
   constructor(draft: Draft, run: Run) {
     this.draft = draft;
@@ -254,6 +258,16 @@ export class RunDraft {
     const kept = this.facts.filter(({ fact }) => fact.kind !== 'eventBuffered');
     if (kept.length < this.facts.length) this.facts.splice(0, this.facts.length, ...kept);
     this.addFact({ kind: 'bufferFlushed' });
+  }
+
+  /** Nothing of the run stays. The last that is decided about it. */
+  forget(): void {
+    this.#forgotten = true;
+    this.addShardFact({ kind: 'runForgotten' });
+  }
+
+  get forgotten(): boolean {
+    return this.#forgotten;
   }
 
   /** What changes the shard around the run: the fork does not show it. */

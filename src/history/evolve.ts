@@ -5,7 +5,7 @@
  * decision that ends the owner can end the task; then the tasks that ended, by their ids alone.
  *
  * A record changes only the runs that it names, or whose tasks it brings. The tasks that it ends may be of any run, so their end shows in
- * no run.
+ * no run. A run that it forgets goes last, when the record's own messages of that run have joined those that wait.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import { evolveEvent } from './evolve-event.ts';
@@ -19,16 +19,22 @@ import { beginsRun, type HistoryRecord, type RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import type { Shard } from './shard.ts';
 import type { Run } from './state.ts';
-import type { PendingTask, Task } from './tasks.ts';
+import { isLastMessage, type PendingTask, type Task } from './tasks.ts';
 
 export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): void {
   shard.timeMs = record.timeMs;
-  for (const change of record.runs) evolveRun(shard, record, change, wire);
+  let forgotten: Run[] | undefined;
+  for (const change of record.runs) {
+    const run = evolveRun(shard, record, change, wire);
+    if (run !== undefined) (forgotten ??= []).push(run);
+  }
   for (const task of record.tasks) addTask(shard, pendingTask(record, task));
   for (const taskId of record.finishedTaskIds) shard.finishTask(taskId);
+  if (forgotten !== undefined) for (const run of forgotten) shard.forget(run);
 }
 
-function evolveRun(shard: Shard, record: HistoryRecord, change: RunChange, wire: HistoryWire): void {
+/** Answers the run if it is to be forgotten. */
+function evolveRun(shard: Shard, record: HistoryRecord, change: RunChange, wire: HistoryWire): Run | undefined {
   let run = shard.change(change.runId);
   assert(run !== undefined || beginsRun(change) || !isCold(shard, record, change.runId), 'a run is loaded before it changes');
   let nextFact = 0;
@@ -37,7 +43,7 @@ function evolveRun(shard: Shard, record: HistoryRecord, change: RunChange, wire:
       const placed = change.facts[nextFact];
       if (placed === undefined || placed.afterEvents > at) break;
       const { fact } = placed;
-      if (fact.kind === 'runForgotten') return run === undefined ? undefined : shard.forget(run);
+      if (fact.kind === 'runForgotten') return run;
       assert(run !== undefined, `a ${fact.kind} fact needs its run`);
       if (fact.kind === 'runPutAside') evolvePutAside(shard, run, fact, record.timeMs);
       else if (fact.kind === 'runTakenBack') evolveTakenBack(shard, run);
@@ -49,6 +55,7 @@ function evolveRun(shard: Shard, record: HistoryRecord, change: RunChange, wire:
     evolveRecorded(run, recorded, wire);
   }
   if (run !== undefined) run.stateTransitionCount++;
+  return undefined;
 }
 
 function isCold(shard: Shard, { namespaceId, workflowId }: HistoryRecord, runId: string): boolean {
@@ -81,7 +88,7 @@ function pendingTask(record: HistoryRecord, task: Task): PendingTask {
 
 function addTask(shard: Shard, task: PendingTask): void {
   const run = shard.change(task.key.runId);
-  assert(run !== undefined || !shard.isRunCold(task.key), 'a run is loaded before it gets a task');
+  assert(run !== undefined || isLastMessage(task) || !shard.isRunCold(task.key), 'a run is loaded before it gets a task');
   shard.addTask(task);
   if (run !== undefined) rememberTask(run, task);
 }

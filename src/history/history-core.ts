@@ -22,6 +22,7 @@ import { findChild, recordChildClosed } from './child/child-outcomes.ts';
 import { commandKey } from './command-key.ts';
 import type { HistoryCommand, RunKey } from './commands.ts';
 import { completeWorkflowTask } from './workflow-task/complete.ts';
+import { deleteWorkflow } from './execution/delete.ts';
 import { answerWaiters, describeWorkflow, getHistoryPosition } from './execution/describe.ts';
 import { Draft } from './draft.ts';
 import type { HistoryEffect } from './effects.ts';
@@ -307,9 +308,9 @@ export class HistoryCore {
     }
     const { volatile } = draft;
     for (const run of draft.runs) keepWithinLimits(run);
-    for (const { run, events } of draft.runs) {
+    for (const { run, events, forgotten } of draft.runs) {
       if (events.length > 0) answerWaiters(draft, run);
-      if (!isRunning(run) && volatile.queries.size > 0) releaseQueries(draft, run);
+      if (!isRunning(run) && volatile.queries.size > 0) releaseQueries(draft, run, forgotten);
       const { runId } = run.key;
       const isReal = run.workflowTask !== undefined || !isRunning(run);
       if (isReal && volatile.speculative.has(runId)) draft.stage({ kind: 'speculativeEnded', runId });
@@ -343,6 +344,8 @@ function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined
       return requestCancelWorkflow(draft, command);
     case 'terminateWorkflow':
       return terminateWorkflow(draft, command);
+    case 'deleteWorkflow':
+      return deleteWorkflow(draft, command);
     case 'scheduleFirstWorkflowTask':
       return scheduleFirstWorkflowTask(draft, command);
     case 'findChild':

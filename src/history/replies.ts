@@ -223,6 +223,7 @@ export type HistoryReplyTo = {
   readonly signalWorkflow: SignaledReply;
   readonly requestCancelWorkflow: Done;
   readonly terminateWorkflow: Done;
+  readonly deleteWorkflow: Done;
   readonly scheduleFirstWorkflowTask: Done;
   readonly findChild: ChildFound;
   readonly startWorkflowTask: StartedWorkflowTask;

@@ -69,12 +69,35 @@ export class Shard implements ShardView {
     this.#residency?.begins(run.key, parent);
   }
 
-  /** Nothing of it stays. */
+  /** Nothing of it stays, but for messages that are not delivered. */
   forget(run: Run): void {
     const { key } = run;
     this.#changes?.runForgotten(run);
     this.takeOut(run);
     if (this.#aside.delete(key.runId)) this.#forgetTasksAside(key.runId);
+    else if (this.#undelivered.has(key.runId)) this.#leaveMessages(run);
+  }
+
+  /** What other shards have not heard of the run yet, they still hear. */
+  #leaveMessages({ key, namespace, start: { workflowType, firstRunId, parent, root } }: Run): void {
+    const sender = { key, namespace, start: { workflowType, firstRunId, parent, root } };
+    for (const task of this.#transfers.values()) {
+      if (task.key.runId !== key.runId || !isOutbox(task)) continue;
+      const message = { ...task, sender };
+      this.#wait(message);
+      this.#keepChildStart(message);
+    }
+  }
+
+  /** Until its parent has heard of its end, the child that was deleted is the one that the parent's start has made. */
+  #keepChildStart(task: PendingTask): void {
+    const startKey = startOfDeleted(task);
+    if (startKey !== undefined) this.#childStarts.set(startKey, task.key.runId);
+  }
+
+  #dropChildStart(task: PendingTask): void {
+    const startKey = startOfDeleted(task);
+    if (startKey !== undefined && this.#childStarts.get(startKey) === task.key.runId) this.#childStarts.delete(startKey);
   }
 
   #forgetTasksAside(runId: string): void {
@@ -105,7 +128,9 @@ export class Shard implements ShardView {
     this.#changes?.taskGone(task);
     this.#takeFromQueue(task);
     this.#tasksAside.delete(taskId);
-    if (isOutbox(task)) this.#countUndelivered(task.key.runId, -1);
+    if (!isOutbox(task)) return;
+    this.#countUndelivered(task.key.runId, -1);
+    this.#dropChildStart(task);
   }
 
   #waitsAside(task: PendingTask): boolean {
@@ -182,7 +207,9 @@ export class Shard implements ShardView {
     if (aside) this.#tasksAside.set(task.taskId, task);
     else if (isTimer(task)) this.#timers.add(task);
     else this.#transfers.set(task.taskId, task);
-    if (isOutbox(task)) this.#countUndelivered(task.key.runId, +1);
+    if (!isOutbox(task)) return;
+    this.#countUndelivered(task.key.runId, +1);
+    this.#keepChildStart(task);
   }
 
   noteAbsent(name: string): void {
@@ -240,4 +267,11 @@ export class Shard implements ShardView {
   isRetired(runId: string): boolean {
     return this.#changes?.isRetired(runId) === true;
   }
+}
+
+/** `childStartKey` of a deleted child whose parent has not heard of its end. A later run of its chain was made by no parent. */
+function startOfDeleted(task: PendingTask): string | undefined {
+  if (task.kind !== 'notifyParent' || task.sender === undefined) return undefined;
+  const { parent, firstRunId } = task.sender.start;
+  return parent === undefined || firstRunId !== task.key.runId ? undefined : childStartKey(parent);
 }

@@ -2,8 +2,8 @@
  * What a committed record obliges its shard to do. Pending tasks are part of the folded state and run after commit, at least once;
  * whoever receives them deduplicates. Task ids come from one counter per shard and are never reused.
  */
-import type { CloseOutcome, RunKey } from './commands.ts';
-import type { TaskQueue } from './generated/public-api.ts';
+import type { CloseOutcome, ParentLink, RunKey } from './commands.ts';
+import type { TaskQueue, WorkflowExecution } from './generated/public-api.ts';
 
 /** `temporal.api.enums.v1.ParentClosePolicy`: 1 TERMINATE, 2 ABANDON, 3 REQUEST_CANCEL. */
 export type ParentClosePolicy = 1 | 2 | 3;
@@ -15,6 +15,21 @@ type TransferOf<Kind extends string> = {
   /** Of the failover version; always the run's. */
   readonly version: number;
 };
+
+/** What a run's messages to other shards say of it. */
+export type Sender = {
+  readonly key: RunKey;
+  readonly namespace: string;
+  readonly start: {
+    readonly workflowType: string;
+    readonly firstRunId: string;
+    readonly parent: ParentLink | undefined;
+    readonly root: WorkflowExecution;
+  };
+};
+
+/** `sender`: of a run that was deleted before its message was delivered. `evolve` leaves it with the task. */
+type OutboxOf<Kind extends string> = TransferOf<Kind> & { readonly sender?: Sender };
 
 export type TransferTask =
   /** Stays pending until that workflow task started or was superseded, so that a takeover offers it again. */
@@ -32,20 +47,20 @@ export type TransferTask =
       readonly scheduleToStartTimeoutMs: number;
     })
   /** Stays pending when the parent closes, until it is known whether the child started. */
-  | (TransferOf<'startChild'> & {
+  | (OutboxOf<'startChild'> & {
       readonly initiatedEventId: number;
       readonly target: RunKey;
       /** What becomes of a child that turns out to have started when its parent has closed; absent in old journals: terminate. */
       readonly parentClosePolicy?: ParentClosePolicy;
     })
   /** The parent has recorded the child's start: the child schedules its first workflow task. */
-  | (TransferOf<'scheduleChildFirstTask'> & { readonly child: RunKey })
-  | (TransferOf<'signalExternal'> & { readonly initiatedEventId: number; readonly target: RunKey })
-  | (TransferOf<'cancelExternal'> & { readonly initiatedEventId: number; readonly target: RunKey })
+  | (OutboxOf<'scheduleChildFirstTask'> & { readonly child: RunKey })
+  | (OutboxOf<'signalExternal'> & { readonly initiatedEventId: number; readonly target: RunKey })
+  | (OutboxOf<'cancelExternal'> & { readonly initiatedEventId: number; readonly target: RunKey })
   /** This run closed for good: tell its parent. */
-  | TransferOf<'notifyParent'>
+  | OutboxOf<'notifyParent'>
   /** Parent close policy 1 TERMINATE or 3 REQUEST_CANCEL for one child. */
-  | (TransferOf<'closeChild'> & { readonly child: RunKey; readonly initiatedEventId: number; readonly policy: 1 | 3 });
+  | (OutboxOf<'closeChild'> & { readonly child: RunKey; readonly initiatedEventId: number; readonly policy: 1 | 3 });
 
 type TimerOf<Kind extends string> = {
   readonly kind: Kind;
@@ -85,8 +100,8 @@ export type Task = TransferTask | TimerTask;
  * its task ended, without a change of the run that closed.
  */
 export type PendingTransfer =
-  | Exclude<TransferTask, TransferOf<'notifyParent'>>
-  | (TransferOf<'notifyParent'> & { readonly outcome: CloseOutcome });
+  | Exclude<TransferTask, OutboxOf<'notifyParent'>>
+  | (OutboxOf<'notifyParent'> & { readonly outcome: CloseOutcome });
 
 export type PendingTask = PendingTransfer | TimerTask;
 
@@ -95,6 +110,11 @@ export type OutboxTask = Exclude<PendingTransfer, { readonly kind: 'workflowTask
 
 export function isOutbox(task: PendingTask): task is OutboxTask {
   return !isTimer(task) && task.kind !== 'workflowTask' && task.kind !== 'activityTask';
+}
+
+/** Its run is deleted. */
+export function isLastMessage<Any extends Task>(task: Any): task is Any & { readonly sender: Sender } {
+  return 'sender' in task && task.sender !== undefined;
 }
 
 export function isTimer(task: Task): task is TimerTask {

@@ -204,6 +204,8 @@ export const templates: Readonly<Record<string, Template>> = {
   }),
   RequestCancelWorkflowExecution: (prng, world) => ({ ...workflow(prng, world), requestId: requestId(prng), reason: 'r' }),
   TerminateWorkflowExecution: (prng, world) => ({ ...workflow(prng, world), reason: 'r', details: payloads(prng) }),
+  // Seldom of all that there are: the others need something to be about.
+  DeleteWorkflowExecution: (_, world) => ({ namespace, workflowExecution: world.execution() }),
   DescribeWorkflowExecution: named,
   ResetStickyTaskQueue: named,
   QueryWorkflow: (prng, world) => ({

@@ -13,7 +13,7 @@ afterAll(() => bench.close());
 /** Those that answer otherwise; every one of them has tests of its own. */
 const built = new Set(
   `GetSystemInfo GetClusterInfo DescribeNamespace RegisterNamespace ListNamespaces StartWorkflowExecution SignalWithStartWorkflowExecution
-   SignalWorkflowExecution RequestCancelWorkflowExecution TerminateWorkflowExecution DescribeWorkflowExecution QueryWorkflow
+   SignalWorkflowExecution RequestCancelWorkflowExecution TerminateWorkflowExecution DeleteWorkflowExecution DescribeWorkflowExecution QueryWorkflow
    GetWorkflowExecutionHistory GetWorkflowExecutionHistoryReverse PollWorkflowTaskQueue RespondWorkflowTaskCompleted RespondWorkflowTaskFailed
    RespondQueryTaskCompleted ResetStickyTaskQueue ShutdownWorker PollActivityTaskQueue RespondActivityTaskCompleted
    RespondActivityTaskCompletedById RespondActivityTaskFailed RespondActivityTaskFailedById RespondActivityTaskCanceled

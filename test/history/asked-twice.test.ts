@@ -114,6 +114,7 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
     }),
     second: refused('workflow-closed'),
   },
+  deleteWorkflow: { request: () => ({ kind: 'deleteWorkflow', key }), second: refused('workflow-not-found') },
   scheduleFirstWorkflowTask: {
     request: (shard) => {
       const child = { ...childKey, workflowId: 'second child' };

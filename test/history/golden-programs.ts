@@ -9,6 +9,7 @@ import {
   cancelTimer,
   completeWorkflow,
   continueAsNew,
+  deleteWorkflow,
   fields,
   key,
   namespaceId,
@@ -149,6 +150,33 @@ export function asideAndBack(): ShardUnderTest {
   shard.expectDone({ kind: 'putAside', key: shard.describe().key, failedCommand: 'fireTimer', taskId, reason: 'RangeError: planted' });
   shard.signal();
   shard.expectDone(terminateWorkflow({ identity: 'c' }));
+  return shard;
+}
+
+/**
+ * Deleted are: an open run with a child and a parent, and one that had closed before its parent heard of it; a parent, before it knew that it
+ * had a child.
+ */
+export function deletions(): ShardUnderTest {
+  const shard = new ShardUnderTest();
+  const other = { namespaceId, workflowId: 'other', runId: '' };
+  shard.start();
+  shard.complete(poll(shard), [startChild({ parentClosePolicy: 1 }), startTimer('t1', 1000)]);
+  shard.pumpOutbox();
+  shard.complete(poll(shard, 'child'), [completeWorkflow()]);
+  shard.expectDone(deleteWorkflow({ namespaceId, workflowId: 'child', runId: '' }));
+  shard.pumpOutbox();
+  shard.complete(poll(shard), [startChild({ workflowId: 'second', parentClosePolicy: 3 })]);
+  shard.pumpOutbox();
+  shard.complete(poll(shard, 'second'), [startChild({ workflowId: 'grandchild', parentClosePolicy: 1 })]);
+  shard.pumpOutbox();
+  shard.expectDone(deleteWorkflow({ namespaceId, workflowId: 'second', runId: '' }));
+  shard.start({ key: other });
+  shard.complete(poll(shard, 'other'), [startChild({ workflowId: 'third' }), startChild({ workflowId: 'fourth', parentClosePolicy: 2 })]);
+  for (const task of [...shard.core.pendingTransferTasks()]) if (task.kind === 'startChild') shard.carryInVain(task);
+  shard.expectDone(deleteWorkflow(other));
+  shard.expectDone(deleteWorkflow());
+  shard.pumpOutbox();
   return shard;
 }
 

@@ -26,6 +26,7 @@ const newest = [
   'golden/history-journal-v1-lean',
   'golden/history-journal-v1-lean-put-aside',
   'golden/history-journal-v1-lean-events',
+  'golden/history-journal-v1-lean-deletions',
 ] as const;
 const journals = [...earlier, ...newest] as const;
 

@@ -11,6 +11,7 @@ import {
   cancelTimer,
   completeWorkflow,
   continueAsNew,
+  deleteWorkflow,
   fields,
   namespaceId,
   refOf,
@@ -80,6 +81,7 @@ export const programStep = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('signalWithStart' as const), id: fc.nat(2), terminate: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const), id: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('terminate' as const), id: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), id: fc.nat(2) }) },
   { weight: 12, arbitrary: fc.record({ do: fc.constant('pollWorkflow' as const), n: number, normal: fc.boolean() }) },
   {
     weight: 12,
@@ -165,6 +167,9 @@ export class Program {
         return;
       case 'terminate':
         shard.ask(terminateWorkflow({ key: keyOf(step.id) }));
+        return;
+      case 'delete':
+        shard.ask(deleteWorkflow(keyOf(step.id)));
         return;
       case 'pollWorkflow':
         return this.#pollWorkflow(step.n, step.normal);

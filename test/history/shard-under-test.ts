@@ -11,6 +11,7 @@ import assert from 'node:assert/strict';
 import type { HistoryEffect } from '../../src/history/effects.ts';
 import type {
   CompleteWorkflowTask,
+  DeleteWorkflow,
   DecidedRequest,
   HistoryCommand,
   OutboxMessage,
@@ -432,6 +433,10 @@ export function terminateWorkflow(change: Partial<TerminateWorkflow> = {}): Term
     childOf: undefined,
     ...change,
   };
+}
+
+export function deleteWorkflow(runKey: RunKey = key): DeleteWorkflow {
+  return { kind: 'deleteWorkflow', key: runKey };
 }
 
 export function bytes(text: string): Uint8Array {

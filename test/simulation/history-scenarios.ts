@@ -13,6 +13,7 @@ import {
   ShardUnderTest,
   startChild,
   startTimer,
+  deleteWorkflow,
   terminateWorkflow,
 } from '../history/shard-under-test.ts';
 
@@ -126,4 +127,18 @@ export function lostStartIsNoOrphan(): void {
   shard.ask(terminateWorkflow());
   shard.pumpOutbox();
   assert.equal(shard.describe({ namespaceId, workflowId: 'child', runId: '' }).status, 5, 'the child follows its close policy');
+}
+
+/** A child and a parent are deleted while the other one's shard is out of reach. */
+export function deletedIsHeardOf(): void {
+  const shard = unwatched();
+  const child = { namespaceId, workflowId: 'child', runId: '' };
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [startChild({ parentClosePolicy: 1 })]);
+  shard.carry(shard.pendingTask('startChild'));
+  const made = shard.describe(child).key;
+  shard.ask(deleteWorkflow(child));
+  assert.equal(shard.ask({ kind: 'describeWorkflow', key: made })?.kind, 'rejected', 'nothing of it stays');
+  shard.pumpOutbox();
+  assert.equal(shard.history().includes('childWorkflowExecutionTerminated'), true, 'the parent hears of it');
 }

@@ -409,7 +409,14 @@ export const plants: readonly Plant[] = [
   {
     name: 'leaves a child alone whose start nobody heard of',
     file: 'src/history/child/child-outcomes.ts',
-    search: "if (outcome.kind === 'childStarted') followClosePolicy(run, task, outcome.runId);",
+    search: "if (outcome.kind === 'childStarted') followClosePolicy(run.draft, task, outcome.runId);",
+    replace: '',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'takes what others have not heard along with a deleted run',
+    file: 'src/history/shard.ts',
+    search: 'else if (this.#undelivered.has(key.runId)) this.#leaveMessages(run);',
     replace: '',
     caughtBy: 'scenarios',
   },

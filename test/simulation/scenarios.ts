@@ -8,6 +8,7 @@ import { jsonClaims, ledgerCodec } from '../actors/ledger.ts';
 import {
   closedIsTakenBack,
   irrelevantTimerLeavesNoTrace,
+  deletedIsHeardOf,
   lostStartIsNoOrphan,
   putAsideWaits,
   refusedRecordKeepsWaits,
@@ -223,6 +224,7 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'I7', name: 'what is put aside waits, whatever follows', run: scenario(putAsideWaits) },
   { rule: 'I7', name: 'what was put aside and closes is taken back', run: scenario(closedIsTakenBack) },
   { rule: 'I7', name: 'a child whose start was answered into the void is no orphan', run: scenario(lostStartIsNoOrphan) },
+  { rule: 'I7', name: 'a child that is deleted is heard of', run: scenario(deletedIsHeardOf) },
   { rule: 'I3', name: 'rows are the state at the cut, whatever happens until they are written', run: scenario(rowsAreTheStateAtTheCut) },
 ];
 

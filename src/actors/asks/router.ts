@@ -53,6 +53,7 @@ const historyReplies: ReplyKinds<HistoryReplyTo> = {
   signalWorkflow: { signaled: true },
   requestCancelWorkflow: { done: true },
   terminateWorkflow: { done: true },
+  deleteWorkflow: { done: true },
   scheduleFirstWorkflowTask: { done: true },
   findChild: { childFound: true },
   startWorkflowTask: { workflowTask: true },

@@ -1,7 +1,10 @@
 import {
+  decodeDeleteWorkflowExecutionRequest,
   decodeRequestCancelWorkflowExecutionRequest,
   decodeSignalWorkflowExecutionRequest,
   decodeTerminateWorkflowExecutionRequest,
+  type DeleteWorkflowExecutionRequest,
+  encodeDeleteWorkflowExecutionResponse,
   encodeRequestCancelWorkflowExecutionResponse,
   encodeSignalWorkflowExecutionResponse,
   encodeTerminateWorkflowExecutionResponse,
@@ -20,7 +23,7 @@ import { checkBlob, checkLength } from '../validation/lengths.ts';
 import { checkLinks } from '../validation/start.ts';
 import { signaledLink } from './links.ts';
 
-/** What is done to a workflow from outside: signal, request to cancel, terminate. */
+/** What is done to a workflow from outside: signal, request to cancel, terminate, delete. */
 export function lifecycleMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
     unary('SignalWorkflowExecution', decodeSignalWorkflowExecutionRequest, encodeSignalWorkflowExecutionResponse, (request, call) =>
@@ -37,6 +40,9 @@ export function lifecycleMethods(context: HandlerContext): readonly NamedMethod[
       decodeTerminateWorkflowExecutionRequest,
       encodeTerminateWorkflowExecutionResponse,
       (request, call) => terminate(context, request, call),
+    ),
+    unary('DeleteWorkflowExecution', decodeDeleteWorkflowExecutionRequest, encodeDeleteWorkflowExecutionResponse, (request, call) =>
+      remove(context, request, call),
     ),
   ];
 }
@@ -113,6 +119,14 @@ async function terminate(context: HandlerContext, request: TerminateWorkflowExec
     links: request.links,
     childOf: undefined,
   });
+  return {};
+}
+
+/** One run, and when it answers, nobody finds the run any more. Temporal accepts the request and does it later. */
+async function remove(context: HandlerContext, request: DeleteWorkflowExecutionRequest, call: Call): Promise<Record<string, never>> {
+  const namespace = await context.namespace(call, request.namespace);
+  const key = runKey(namespace.id, request.workflowExecution);
+  await context.history(call, key, { kind: 'deleteWorkflow', key });
   return {};
 }
 

@@ -1,18 +1,19 @@
 /** What a parent asks of its children, and a child of its parent. */
-import type { DecidedRequest, IdPolicies } from '../commands.ts';
+import type { DecidedRequest, IdPolicies, OutboxMessage } from '../commands.ts';
 import { anyAnswer, linkTo, type OutboxKind, type OutboxTaskOf, requestId, to } from '../outbox/outbox-kind.ts';
 import { mergedPriority } from '../priority.ts';
 import { type Child, isRunning, type RunView } from '../state.ts';
+import type { Sender } from '../tasks.ts';
 import { idConflictPolicy, idReusePolicy, parentClosePolicy } from '../generated/enums.ts';
 import { finishStartChild } from './child-outcomes.ts';
 
 export const startChildOutbox: OutboxKind<'startChild'> = {
   message(run, task, newRunId) {
-    // A parent that has closed starts no child any more. But a child that it has started, with an answer that was lost, must hear of the close.
-    if (!isRunning(run)) return to(task.target, { kind: 'findChild', key: task.target, parent: linkTo(run, task.initiatedEventId) });
+    if (!isRunning(run)) return findStarted(run, task);
     const child = run.children.get(task.initiatedEventId);
     return child === undefined ? undefined : to(task.target, startChild(run, child, newRunId));
   },
+  lastMessage: findStarted,
   outcome(reply) {
     if (reply.kind === 'started' || reply.kind === 'childFound') return { kind: 'childStarted', runId: reply.runId };
     if (reply.kind !== 'rejected') return undefined;
@@ -31,37 +32,53 @@ export const startChildOutbox: OutboxKind<'startChild'> = {
 };
 
 export const scheduleChildFirstTaskOutbox: OutboxKind<'scheduleChildFirstTask'> = {
-  message: (_, { child }) => to(child, { kind: 'scheduleFirstWorkflowTask', key: child }),
+  message: scheduleFirstTask,
+  lastMessage: scheduleFirstTask,
   outcome: anyAnswer,
   tooLarge: undefined,
   finish: undefined,
 };
 
 export const closeChildOutbox: OutboxKind<'closeChild'> = {
-  message: (run, task) => to(task.child, closeChild(run, task)),
+  message: closeChild,
+  lastMessage: closeChild,
   outcome: anyAnswer,
   tooLarge: undefined,
   finish: undefined,
 };
 
 export const notifyParentOutbox: OutboxKind<'notifyParent'> = {
-  message(run, task) {
-    const { parent } = run.start;
-    if (parent === undefined) return undefined;
-    return to(parent, {
-      kind: 'recordChildClosed',
-      parent,
-      child: { workflowId: run.key.workflowId, runId: run.key.runId },
-      childFirstRunId: run.start.firstRunId,
-      childNamespace: run.namespace,
-      childWorkflowType: run.start.workflowType,
-      close: task.outcome,
-    });
-  },
+  message: notifyParent,
+  lastMessage: notifyParent,
   outcome: anyAnswer,
   tooLarge: undefined,
   finish: undefined,
 };
+
+/**
+ * A parent that has closed starts no child any more. But a child that it has started, with an answer that was lost, must hear of the close.
+ */
+function findStarted(parent: Sender, { target, initiatedEventId }: OutboxTaskOf<'startChild'>): OutboxMessage {
+  return to(target, { kind: 'findChild', key: target, parent: linkTo(parent, initiatedEventId) });
+}
+
+function scheduleFirstTask(_: Sender, { child }: OutboxTaskOf<'scheduleChildFirstTask'>): OutboxMessage {
+  return to(child, { kind: 'scheduleFirstWorkflowTask', key: child });
+}
+
+function notifyParent({ key, namespace, start }: Sender, { outcome }: OutboxTaskOf<'notifyParent'>): OutboxMessage | undefined {
+  const { parent, firstRunId, workflowType } = start;
+  if (parent === undefined) return undefined;
+  return to(parent, {
+    kind: 'recordChildClosed',
+    parent,
+    child: { workflowId: key.workflowId, runId: key.runId },
+    childFirstRunId: firstRunId,
+    childNamespace: namespace,
+    childWorkflowType: workflowType,
+    close: outcome,
+  });
+}
 
 function startChild(run: RunView, child: Child, newRunId: string): DecidedRequest {
   const a = child.attributes;
@@ -105,19 +122,19 @@ function reusePolicyOf(policy: number): IdPolicies['reusePolicy'] {
 }
 
 /** For the chain that the child has become, and only while it is still this parent's. */
-function closeChild(run: RunView, task: OutboxTaskOf<'closeChild'>): DecidedRequest {
+function closeChild(run: Sender, task: OutboxTaskOf<'closeChild'>): OutboxMessage {
   const key = { ...task.child, runId: '' };
   const childOf = linkTo(run, task.initiatedEventId);
   const common = { key, firstExecutionRunId: task.child.runId, identity: 'history-service', links: [], childOf };
   if (task.policy === parentClosePolicy.terminate) {
-    return { ...common, kind: 'terminateWorkflow', reason: 'by parent close policy', details: undefined };
+    return to(task.child, { ...common, kind: 'terminateWorkflow', reason: 'by parent close policy', details: undefined });
   }
-  return {
+  return to(task.child, {
     ...common,
     kind: 'requestCancelWorkflow',
     cause: '',
     requestId: requestId(run, task.initiatedEventId),
     // Nothing in the parent's history asked for it: upstream names the parent and no event.
     external: { initiatedEventId: 0, execution: { workflowId: run.key.workflowId, runId: run.key.runId } },
-  };
+  });
 }

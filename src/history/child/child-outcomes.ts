@@ -14,7 +14,7 @@ type StartChildTask = Extract<TransferTask, { readonly kind: 'startChild' }>;
 export function finishStartChild(run: RunDraft, task: StartChildTask, outcome: OutboxOutcome): void {
   const child = run.run.children.get(task.initiatedEventId);
   if (!isRunning(run.run)) {
-    if (outcome.kind === 'childStarted') followClosePolicy(run, task, outcome.runId);
+    if (outcome.kind === 'childStarted') followClosePolicy(run.draft, task, outcome.runId);
     return;
   }
   if (child === undefined || child.runId !== '') return;
@@ -49,12 +49,12 @@ export function finishStartChild(run: RunDraft, task: StartChildTask, outcome: O
  * The parent closed before it knew that this child had started: its close policy is applied now. A child that is left alone gets the
  * first workflow task that its parent would have let out.
  */
-function followClosePolicy(run: RunDraft, task: StartChildTask, runId: string): void {
-  const { initiatedEventId, parentClosePolicy: policy = parentClosePolicy.terminate } = task;
+export function followClosePolicy(draft: Draft, task: StartChildTask, runId: string): void {
+  const { key, sender, initiatedEventId, parentClosePolicy: policy = parentClosePolicy.terminate } = task;
   const child = { ...task.target, runId };
-  const common = { taskId: run.draft.nextTaskId(), key: run.run.key, version: 0, child };
-  if (policy === parentClosePolicy.abandon) run.addTask({ ...common, kind: 'scheduleChildFirstTask' });
-  else run.addTask({ ...common, kind: 'closeChild', initiatedEventId, policy });
+  const common = { taskId: draft.nextTaskId(), key, version: 0, child, ...(sender === undefined ? {} : { sender }) };
+  if (policy === parentClosePolicy.abandon) draft.addTask({ ...common, kind: 'scheduleChildFirstTask' });
+  else draft.addTask({ ...common, kind: 'closeChild', initiatedEventId, policy });
 }
 
 /** Did this parent's child start? See `FindChild`. */

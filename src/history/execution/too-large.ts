@@ -22,6 +22,7 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'signalWorkflow':
     case 'requestCancelWorkflow':
     case 'terminateWorkflow':
+    case 'deleteWorkflow':
     case 'findChild':
     case 'resetStickyTaskQueue':
     case 'queryWorkflow':

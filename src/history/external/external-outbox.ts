@@ -24,6 +24,7 @@ export const signalExternalOutbox: OutboxKind<'signalExternal'> = {
       childOf: request.childWorkflowOnly ? linkTo(run, task.initiatedEventId) : undefined,
     });
   },
+  lastMessage: undefined,
   outcome,
   // The protocol's nearest cause: a limit keeps the target from taking this signal.
   tooLarge: { kind: 'externalFailed', cause: 'signal-count-limit-exceeded' },
@@ -46,6 +47,7 @@ export const cancelExternalOutbox: OutboxKind<'cancelExternal'> = {
       childOf: request.childWorkflowOnly ? linkTo(run, task.initiatedEventId) : undefined,
     });
   },
+  lastMessage: undefined,
   outcome,
   tooLarge: undefined,
   finish: (run, task, result) => finishExternalCancel(run, task.initiatedEventId, result),

@@ -3,13 +3,15 @@ import type { DecidedRequest, OutboxMessage, OutboxOutcome, ParentLink } from '.
 import type { RunDraft } from '../draft.ts';
 import type { HistoryReply } from '../replies.ts';
 import type { RunView } from '../state.ts';
-import type { OutboxTask } from '../tasks.ts';
+import type { OutboxTask, Sender } from '../tasks.ts';
 
 export type OutboxTaskOf<Kind extends OutboxTask['kind']> = Extract<OutboxTask, { readonly kind: Kind }>;
 
 export type OutboxKind<Kind extends OutboxTask['kind']> = {
   /** undefined: there is nothing to ask (any more), the task is done. `newRunId`: for a child that may be made. */
   readonly message: (run: RunView, task: OutboxTaskOf<Kind>, newRunId: string) => OutboxMessage | undefined;
+  /** What its target must still hear when the run has been deleted. undefined: such a task ends with its run. */
+  readonly lastMessage: ((sender: Sender, task: OutboxTaskOf<Kind>) => OutboxMessage | undefined) | undefined;
   /** undefined: nothing is settled, ask again later. */
   readonly outcome: (reply: HistoryReply) => OutboxOutcome | undefined;
   /** The target cannot write what it is asked for. undefined: the protocol has no such answer. */
@@ -27,11 +29,11 @@ export function to(target: { readonly namespaceId: string; readonly workflowId: 
   return { targetNamespaceId: target.namespaceId, targetWorkflowId: target.workflowId, command };
 }
 
-export function requestId(run: RunView, initiatedEventId: number): string {
+export function requestId(run: Sender, initiatedEventId: number): string {
   return `${run.key.runId}:${initiatedEventId}:0`;
 }
 
-export function linkTo(run: RunView, initiatedEventId: number): ParentLink {
+export function linkTo(run: Sender, initiatedEventId: number): ParentLink {
   const { namespaceId, workflowId, runId } = run.key;
   const { root } = run.start;
   return {

@@ -6,13 +6,14 @@
  *
  * What is asked and what an answer means stands with each kind, in the room of its entity.
  */
+import { followClosePolicy } from '../child/child-outcomes.ts';
 import { closeChildOutbox, notifyParentOutbox, scheduleChildFirstTaskOutbox, startChildOutbox } from '../child/child-outbox.ts';
 import type { FinishOutboxTask, OutboxMessage, OutboxOutcome, RunOutboxTask } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { cancelExternalOutbox, signalExternalOutbox } from '../external/external-outbox.ts';
 import { findRun } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
-import { isRunning, type RunView } from '../state.ts';
+import { isRunning } from '../state.ts';
 import { isOutbox, type OutboxTask } from '../tasks.ts';
 import type { OutboxKind, OutboxTaskOf } from './outbox-kind.ts';
 
@@ -31,18 +32,18 @@ export function runOutboxTask(draft: Draft, { taskId, newRunId, tries }: RunOutb
   draft.restsOnState = false;
   const task = draft.shard.transfers.get(taskId);
   if (task === undefined || !isOutbox(task)) return;
-  const run = findRun(draft.shard, task.key);
-  const message = run === undefined ? undefined : messageOf(task.kind, run, task, newRunId);
-  draft.effects.push({ kind: 'deliver', taskId, message, tries });
+  draft.effects.push({ kind: 'deliver', taskId, message: messageOf(draft, task.kind, task, newRunId), tries });
 }
 
 function messageOf<Kind extends OutboxTask['kind']>(
+  { shard }: Draft,
   kind: Kind,
-  run: RunView,
   task: OutboxTaskOf<Kind>,
   newRunId: string,
 ): OutboxMessage | undefined {
-  return kinds[kind].message(run, task, newRunId);
+  if (task.sender !== undefined) return kinds[kind].lastMessage?.(task.sender, task);
+  const run = findRun(shard, task.key);
+  return run === undefined ? undefined : kinds[kind].message(run, task, newRunId);
 }
 
 /** What a target's answer means for the task; undefined: nothing is settled, ask again later. */
@@ -60,14 +61,29 @@ export function finishOutboxTask(draft: Draft, command: FinishOutboxTask): Histo
   const task = draft.shard.transfers.get(command.taskId);
   // Tasks for workers end with their start, or with what makes it pointless.
   if (task === undefined || !isOutbox(task)) return done;
+  if (task.sender !== undefined) return finishLastMessage(draft, task, command.outcome);
   const run = findRun(draft.shard, task.key);
   // Written for its own sake only if the run can still hear of it.
   const isHeard = run !== undefined && (isRunning(run) || command.outcome.kind === 'childStarted');
   if (isHeard && kinds[task.kind].finish !== undefined) {
     draft.finishTask(command.taskId);
     finish(task.kind, draft.open(run), task, command.outcome);
-  } else if (!draft.volatile.finished.has(command.taskId)) draft.stage({ kind: 'taskFinished', taskId: command.taskId });
+  } else finishSilently(draft, task);
   return done;
+}
+
+/** A record that is written for another reason takes it along. */
+function finishSilently(draft: Draft, { taskId }: OutboxTask): void {
+  if (!draft.volatile.finished.has(taskId)) draft.stage({ kind: 'taskFinished', taskId });
+}
+
+/** Its run is deleted and hears of nothing. But a child that had started is still to be treated by its parent's close policy. */
+function finishLastMessage(draft: Draft, task: OutboxTask, outcome: OutboxOutcome): HistoryReply {
+  if (task.kind === 'startChild' && outcome.kind === 'childStarted') {
+    draft.finishTask(task.taskId);
+    followClosePolicy(draft, task, outcome.runId);
+  } else finishSilently(draft, task);
+  return { kind: 'done' };
 }
 
 function finish<Kind extends OutboxTask['kind']>(kind: Kind, run: RunDraft, task: OutboxTaskOf<Kind>, outcome: OutboxOutcome): void {

@@ -75,11 +75,15 @@ export function answerQueries(draft: Draft, run: RunView, results: ReadonlyMap<s
   }
 }
 
-/** If no further workflow task follows, waiting queries are sent as direct queries. `run` is the run as it will be. */
-export function releaseQueries(draft: Draft, run: RunView): void {
+/**
+ * If no further workflow task follows, waiting queries are sent as direct queries. `run` is the run as it will be. `forgotten`: no worker
+ * could read its history.
+ */
+export function releaseQueries(draft: Draft, run: RunView, forgotten = false): void {
   for (const query of draft.waitingQueries(run.key.runId)) {
     draft.stage({ kind: 'waitEnded', askId: query.askId });
-    if (run.previousStartedEventId !== 0) draft.effects.push(directQuery(run, query));
+    if (forgotten) draft.effects.push({ kind: 'reply', askId: query.askId, reply: workflowNotFound(run.key) });
+    else if (run.previousStartedEventId !== 0) draft.effects.push(directQuery(run, query));
     else {
       const message = 'Workflow execution closed before WorkflowTaskStarted event';
       draft.effects.push({ kind: 'reply', askId: query.askId, reply: reject({ reason: 'workflow-not-ready', message }) });

@@ -12,6 +12,7 @@ import { commandKey } from '../command-key.ts';
 import type { HistoryCommand, ParentLink, RunKey } from '../commands.ts';
 import { beginsRun, type HistoryRecord } from '../record.ts';
 import { childStartKey, executionKey, type ShardView } from '../state.ts';
+import { isLastMessage } from '../tasks.ts';
 import type { LoadKey } from './residency.ts';
 
 /** undefined: nothing. */
@@ -28,6 +29,11 @@ export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
     case 'finishQueryDispatch':
       // Only stickiness is looked at, when the sticky queue has not answered.
       return command.outcome.kind === 'answered' ? undefined : runLacks(shard, command.query.key);
+    case 'runOutboxTask':
+    case 'finishOutboxTask': {
+      const task = shard.transfers.get(command.taskId);
+      return task === undefined || isLastMessage(task) ? undefined : runLacks(shard, task.key);
+    }
     default: {
       const key = commandKey(command, shard);
       return key === undefined ? undefined : runLacks(shard, key);
@@ -74,7 +80,7 @@ export function recordLacks(shard: ShardView, record: HistoryRecord): Lacks {
     lacking.set(key.runId, { kind: 'run', ...idsOf(key) });
   };
   for (const { runId } of record.runs) need({ namespaceId, workflowId, runId });
-  for (const { key } of record.tasks) need(key);
+  for (const task of record.tasks) if (!isLastMessage(task)) need(task.key);
   for (const taskId of record.finishedTaskIds) {
     const timer = shard.timers.get(taskId);
     // The run's row tells when its retention ends.

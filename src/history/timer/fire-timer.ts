@@ -63,7 +63,7 @@ function fireForRun(
       if (isStillNeeded(draft, run)) {
         const fireTimeMs = draft.nowMs + draft.limits.retentionRecheckMs;
         firing.addTask({ kind: 'retention', taskId: draft.nextTaskId(), fireTimeMs, key: run.key });
-      } else firing.addShardFact({ kind: 'runForgotten' });
+      } else firing.forget();
   }
 }
 

@@ -79,6 +79,7 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   describeWorkflow: plain(19, 'describeWorkflow', wire.writeOfRun, wire.readOfRun),
   getHistoryPosition: plain(20, 'getHistoryPosition', wire.writeGetHistoryPosition, wire.readGetHistoryPosition),
   readHistory: plain(21, 'readHistory', wire.writeReadHistory, wire.readReadHistory),
+  deleteWorkflow: plain(23, 'deleteWorkflow', wire.writeOfRun, wire.readOfRun),
   recordChildClosed: {
     field: 22,
     write: (w, request) => wire.writeRecordChildClosed(w, { ...request, close: closeToWire(request.close) }),

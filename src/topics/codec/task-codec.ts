@@ -5,7 +5,7 @@ import type { HistoryEvent } from '../../history/events.ts';
 import { parentClosePolicy, timeoutType } from '../../history/generated/enums.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';
 import type { HistoryRecord } from '../../history/record.ts';
-import type { ParentClosePolicy, TimerTask, TransferTask } from '../../history/tasks.ts';
+import { isLastMessage, type ParentClosePolicy, type Sender, type TimerTask, type TransferTask } from '../../history/tasks.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import * as journal from '../../wire/generated/journal/history.ts';
 
@@ -18,7 +18,7 @@ const noTransfer = journal.emptyTransferTask();
 export function toWireTransfer(task: TransferTask, record: TaskRecord): journal.TransferTask {
   const { taskId, version } = task;
   const { runId } = task.key;
-  const common = { ...noTransfer, taskId, version, runId: runId === record.runId ? '' : runId };
+  const common = { ...noTransfer, taskId, version, runId: runId === record.runId ? '' : runId, sender: senderToWire(task) };
   switch (task.kind) {
     case 'workflowTask':
     case 'activityTask': {
@@ -69,7 +69,7 @@ export function toWireTransfer(task: TransferTask, record: TaskRecord): journal.
 export function fromWireTransfer(wire: journal.TransferTask, record: TaskRecord): TransferTask {
   const { taskId, version, eventId, stamp, scheduleToStartTimeoutMs } = wire;
   const key = keyOf(wire.runId, record);
-  const common = { taskId, version, key };
+  const common = { taskId, version, key, ...senderFromWire(key, wire) };
   switch (wire.kind) {
     case transferKind.WORKFLOW_TASK:
     case transferKind.ACTIVITY_TASK: {
@@ -103,6 +103,22 @@ export function fromWireTransfer(wire: journal.TransferTask, record: TaskRecord)
     default:
       throw new LogError('corrupt', `transfer task ${taskId} has the unknown kind ${wire.kind}`);
   }
+}
+
+function senderToWire(task: TransferTask): journal.Sender | undefined {
+  if (!isLastMessage(task)) return undefined;
+  const { namespace, start } = task.sender;
+  const { workflowType, firstRunId, parent, root } = start;
+  return { namespace, workflowType, firstRunId, rootWorkflowId: root.workflowId, rootRunId: root.runId, parent };
+}
+
+/** Nearly every task has none, and then not the property either. */
+function senderFromWire(key: RunKey, { sender }: journal.TransferTask): { readonly sender?: Sender } {
+  if (sender === undefined) return {};
+  const { namespace, workflowType, firstRunId, rootWorkflowId, rootRunId, parent } = sender;
+  return {
+    sender: { key, namespace, start: { workflowType, firstRunId, parent, root: { workflowId: rootWorkflowId, runId: rootRunId } } },
+  };
 }
 
 /** Absent in records of programs that did not write it yet. */

@@ -226,6 +226,7 @@ const requests: ByKind<HistoryRequest> = {
     rejectCondition: enumValue,
     deadlineMs: moment,
   }),
+  deleteWorkflow: record({ kind: fc.constant('deleteWorkflow' as const), key: runKey }),
   describeWorkflow: record({ kind: fc.constant('describeWorkflow' as const), key: runKey }),
   getHistoryPosition: record({
     kind: fc.constant('getHistoryPosition' as const),
@@ -391,6 +392,7 @@ test('golden: the numbers of asks and answers', () => {
       "cancelActivityTask": 16,
       "completeActivityTask": 14,
       "completeWorkflowTask": 9,
+      "deleteWorkflow": 23,
       "describeWorkflow": 19,
       "failActivityTask": 15,
       "failWorkflowTask": 10,

@@ -1,8 +1,9 @@
 /** A run in which nothing has the value that it begins with, and a task of every kind: what the golden rows hold (state-codec.test.ts). */
+import type { ParentLink } from '../../../src/history/commands.ts';
 import type { HistoryEvent } from '../../../src/history/events.ts';
 import { Pending } from '../../../src/history/pending.ts';
 import type { Activity, AsideRun, Child, ExternalRequest, Run, UserTimer } from '../../../src/history/state.ts';
-import type { PendingTask } from '../../../src/history/tasks.ts';
+import type { PendingTask, Sender } from '../../../src/history/tasks.ts';
 import { bytes } from '../../history/shard-under-test.ts';
 
 const key = { namespaceId: 'ns-id', workflowId: 'wf', runId: 'run' };
@@ -265,6 +266,27 @@ const worker = { ...transfer, scheduledEventId: 13, stamp: 6, taskQueue, schedul
 const target = { namespaceId: 'other-ns-id', workflowId: 'other', runId: 'other-run' };
 const timerTask = { taskId: 102, key, fireTimeMs: timeMs + 60_000 };
 const attempt = { ...timerTask, scheduledEventId: 5, stamp: 5 };
+
+/** Of a run that is deleted. */
+const parent: ParentLink = {
+  namespaceId: 'parent-ns-id',
+  namespace: 'parent-ns',
+  workflowId: 'parent',
+  runId: 'parent-run',
+  initiatedEventId: 5,
+  rootWorkflowId: 'root',
+  rootRunId: 'root-run',
+};
+const start = { workflowType: 'Type', firstRunId: 'first-run', parent, root: { workflowId: 'root', runId: 'root-run' } };
+const sender: Sender = { key, namespace: 'ns', start };
+
+/** Those that came later. */
+export const lastMessages: readonly PendingTask[] = [
+  { kind: 'startChild', ...transfer, initiatedEventId: 7, target, parentClosePolicy: 2, sender },
+  { kind: 'scheduleChildFirstTask', ...transfer, child: target, sender: { ...sender, start: { ...start, parent: undefined } } },
+  { kind: 'notifyParent', ...transfer, outcome: { kind: 'terminated' }, sender },
+  { kind: 'closeChild', ...transfer, child: target, initiatedEventId: 7, policy: 3, sender },
+];
 
 /** Every kind, and each form that a kind has. */
 export const fullTasks: readonly PendingTask[] = [

@@ -23,7 +23,7 @@ import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import * as state from '../../../src/wire/generated/state/history.ts';
 import { Program, programStep } from '../../history/random-program.ts';
 import { bytes, key, scheduleActivity, ShardUnderTest, startChild } from '../../history/shard-under-test.ts';
-import { aside, fullActivity, fullRun, fullTasks, largeEvents, pendingOf } from './full-state.ts';
+import { aside, fullActivity, fullRun, fullTasks, largeEvents, lastMessages, pendingOf } from './full-state.ts';
 
 const corrupt = expect.objectContaining({ constructor: DatabaseError, code: 'corrupt' }) as unknown;
 
@@ -454,6 +454,12 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     const read = golden('state-v1-tasks').map(decodeTask);
     await expect(read.map((task) => `${canonicalText(task)}\n`).join('\n')).toMatchFileSnapshot('golden/state-v1-tasks.txt');
     expect(read.map((task) => stateCodec.encodeTask(task))).toEqual(golden('state-v1-tasks'));
+  });
+
+  test('tasks of deleted runs', () => {
+    const rows = golden('state-v1-last-messages');
+    expect(rows.map(decodeTask)).toEqual(lastMessages);
+    expect(lastMessages.map((task) => stateCodec.encodeTask(task))).toEqual(rows);
   });
 
   test('counters', () => {

@@ -1,0 +1,26 @@
+/**
+ * Deletes a run with its history, at once and in one record:
+ *
+ *     open ──terminated: its parent and its children are told──▶ closed ──forgotten──▶ nowhere
+ *                                       └ those messages stay behind, with what they say of the run (`Sender`)
+ *
+ * As in Temporal an open run is terminated first, for the reason that clients know.
+ */
+import type { DeleteWorkflow } from '../commands.ts';
+import type { Draft } from '../draft.ts';
+import { findRun, workflowNotFound } from '../reject.ts';
+import type { HistoryReply } from '../replies.ts';
+import { isRunning } from '../state.ts';
+import { terminateByServer } from './close.ts';
+
+export function deleteWorkflow(draft: Draft, command: DeleteWorkflow): HistoryReply {
+  const run = findRun(draft.shard, command.key);
+  if (run === undefined) return workflowNotFound(command.key);
+  const deleting = draft.open(run);
+  if (isRunning(run)) terminateByServer(deleting, 'Delete workflow execution');
+  // Its messages may have been what failed: they are tried again, for nobody can tell the shard to any more.
+  else if (draft.shard.aside.has(run.key.runId)) deleting.addShardFact({ kind: 'runTakenBack' });
+  deleting.finishTask(deleting.run.retentionTaskId);
+  deleting.forget();
+  return { kind: 'done' };
+}
