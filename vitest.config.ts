@@ -13,7 +13,7 @@ const fuzz = 'test/**/*.fuzz.test.ts';
 
 /**
  * Suites in which actors ask each other: once more with every ask as bytes, as if each actor lived in a process of its own. What befalls
- * brokers and topics is no matter of asks, and is left to the project `kafka`.
+ * brokers, topics and files is no matter of asks, and is left to the project `kafka`.
  */
 const asking = [
   'test/actors/**/*.test.ts',
@@ -29,6 +29,8 @@ const asking = [
 const notAsking = [
   'test/acceptance/{broker-gone,fresh-sessions,lost-topics,refused-start,topic-watch,validate-connect,visibility}.kafka.test.ts',
   'test/acceptance/{test-environment.sdk,two-servers.crash}.test.ts',
+  'test/acceptance/state-file.test.ts',
+  'test/acceptance/state-file.test.ts',
 ];
 const carrier = new URL('test/support/asks-through-codecs.ts', import.meta.url);
 /** What is drawn at random begins at one seed. */

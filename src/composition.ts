@@ -1,7 +1,8 @@
 /**
  * The composition root: the one file that knows every part.
  *
- *     open log ─▶ what it holds is looked at ─▶ router ─▶ cluster actor, history shards, matching hosts claim ─▶ frontend (the port opens last)
+ *     open log ─▶ what it and the database hold is looked at ─▶ router ─▶ cluster actor, history shards, matching hosts claim ─▶ frontend
+ *                                                                                                                          (the port opens last)
  *
  * Stopping goes the other way: the port answers NOT_SERVING, polls end empty or with the task that is just being started for them, every
  * actor commits what it accepted and lets go.
@@ -9,11 +10,13 @@
 import { randomUUID } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
 import { Census } from './actors/ownership/census.ts';
+import { CheckpointSchedule } from './actors/checkpoint/checkpoint-schedule.ts';
 import { ClusterHost } from './actors/cluster/cluster-host.ts';
 import { CommandBudget } from './actors/partition/command-budget.ts';
 import { HISTORY_CACHE_BYTES_MAX } from './actors/history/history-store.ts';
 import { ProcessVisibility } from './actors/history/process-visibility.ts';
 import { HistoryShard } from './actors/history/history-shard.ts';
+import type { HistoryCheckpointOptions } from './actors/history/history-memory.ts';
 import { MatchingHost } from './actors/matching/matching-host.ts';
 import { ReplayTurns } from './actors/ownership/replay-turns.ts';
 import { CLUSTER_ACTOR, Router } from './actors/asks/router.ts';
@@ -33,19 +36,28 @@ import { anotherServer } from './start/previous-owner.ts';
 import { checkFirstStart } from './start/whole-journals.ts';
 import { claimsOf, listenerAddresses } from './start/server-contact.ts';
 import { setUpCluster } from './start/set-up-cluster.ts';
+import type { ClusterDatabase } from './start/cluster-database.ts';
 import type { OpenLog } from './start/open-log.ts';
+import type { OpenState } from './start/open-state.ts';
 import { clusterTopic, historyTopic, matchingTopic } from './topics/catalogue.ts';
 import { clusterCodec } from './topics/codec/cluster-codec.ts';
 import { historyCodec } from './topics/codec/history-codec.ts';
 import { historyWire } from './topics/codec/history-wire.ts';
+import { stateCodec } from './topics/codec/state-codec.ts';
 import { matchingCodec } from './topics/codec/matching-codec.ts';
 
 /** Clients refuse servers that are not 1.x; this is the Temporal release whose behaviour we follow. */
 const SERVED_VERSION = '1.32.0';
 const STOP_GRACE_MS = 2_000;
 
-/** Serves on a log that is open; when that comes to nothing the log is closed again. */
-export async function compose(options: ServerOptions, opened: OpenLog, fatal: (error: Error) => void): Promise<RunningServer> {
+export type Opened = {
+  readonly log: OpenLog;
+  /** undefined: state lives in memory. */
+  readonly state: OpenState | undefined;
+};
+
+/** Serves on a log that is open; when that comes to nothing the log is closed again, and the database with it. */
+export async function compose(options: ServerOptions, opened: Opened, fatal: (error: Error) => void): Promise<RunningServer> {
   const { logger } = options;
   const owner = `${hostname()}:${options.port} pid ${process.pid}`;
   const layout: ClusterLayout = {
@@ -56,8 +68,9 @@ export async function compose(options: ServerOptions, opened: OpenLog, fatal: (e
   const instance = randomUUID();
   const machine = { name: hostname(), interfaces: networkInterfaces() };
   const claims = claimsOf({ instance, addresses: listenerAddresses(options.host, options.port, machine) });
-  const { log, name, prefix, topics, watch } = opened;
-  const known = await inspectBeforeClaiming({ log, topics, prefix, claims, options }).catch(async (error: unknown) => {
+  const { log, name, prefix, watch } = opened.log;
+  const { known, state } = await inspectBeforeClaiming({ ...opened, claims, options }).catch(async (error: unknown) => {
+    await opened.state?.database.close();
     await log.close();
     throw error;
   });
@@ -91,6 +104,7 @@ export async function compose(options: ServerOptions, opened: OpenLog, fatal: (e
   // Threads and rows of it begin when there is something to write, or somebody lists.
   const database = openSqlite({ filename: undefined });
   const visibility = new ProcessVisibility({ database, clock: systemClock, logger });
+  const checkpoints = opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state);
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
     const host = new HistoryShard({
@@ -102,6 +116,7 @@ export async function compose(options: ServerOptions, opened: OpenLog, fatal: (e
       limits,
       registry: cluster,
       visibility,
+      ...(checkpoints === undefined ? {} : { checkpoints }),
       cacheBytesMax: HISTORY_CACHE_BYTES_MAX / layout.historyShards,
       layout,
       router,
@@ -131,7 +146,7 @@ export async function compose(options: ServerOptions, opened: OpenLog, fatal: (e
   const release = async (): Promise<void> => {
     await Promise.all(actors.map((actor) => actor.drain()));
     router.close();
-    await database.close();
+    await Promise.all([database.close(), opened.state?.database.close()]);
     await log.close();
   };
   try {
@@ -141,6 +156,7 @@ export async function compose(options: ServerOptions, opened: OpenLog, fatal: (e
     await setUpCluster({ asker: router, clock: systemClock, cluster, options });
     const { identity } = cluster.view;
     assert(identity !== undefined, 'the cluster has its identity once it is set up');
+    if (known.identity === undefined) await state?.bind(identity.clusterId);
     const frontend = await startFrontend({
       host: options.host,
       port: options.port,
@@ -189,6 +205,10 @@ export async function compose(options: ServerOptions, opened: OpenLog, fatal: (e
     await release();
     throw error;
   }
+}
+
+function checkpointsIn({ database }: ClusterDatabase, { journalRetentionMs }: OpenState): HistoryCheckpointOptions {
+  return { database, stateWire: stateCodec, schedule: new CheckpointSchedule(), journalRetentionMs };
 }
 
 type Parts = {

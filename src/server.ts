@@ -7,12 +7,21 @@
 import type { KafkaOptions } from './config/kafka-options.ts';
 import type { BrokerProbe, RunningServer, ServerOptions } from './config/server-options.ts';
 import { logOpener } from './start/open-log.ts';
+import { openState } from './start/open-state.ts';
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const fatal = onceFatal(options);
   const open = await logOpener(options, fatal);
-  const [opened, { compose }] = await Promise.all([open(), import('./composition.ts')]);
-  return await compose(options, opened, fatal);
+  const opening = open();
+  const openingState = openState(options);
+  try {
+    const [log, state, { compose }] = await Promise.all([opening, openingState, import('./composition.ts')]);
+    return await compose(options, { log, state }, fatal);
+  } catch (error) {
+    // Its thread would keep the process alive.
+    await (await openingState)?.database.close();
+    throw error;
+  }
 }
 
 /** Whether the brokers let us in; changes nothing there. */

@@ -156,6 +156,8 @@ export type HistoryRange = {
 export interface Database {
   /** For people: `sqlite x.db-state`, `postgres host:5432/perdure`. */
   readonly name: string;
+  /** Whose it is: the id of a cluster; undefined: nobody's yet. */
+  cluster(): Promise<string | undefined>;
   /** Claims the database for this cluster, if it is nobody's: the id of whose it is then, ours or another's. */
   bind(clusterId: string): Promise<string>;
   restore(journal: JournalId): Promise<Restored>;

@@ -2,40 +2,62 @@
  * What is looked at before the first claim. A claim takes the partition from whoever serves it, so a start that will be refused must be
  * refused here, where it has changed nothing and harmed nobody.
  *
- *     topics there ─▶ identity ─▶ layout ─▶ journals whole ─▶ whoever claimed last is gone ─▶ claims
+ *     topics there ─▶ identity ─▶ layout ─▶ journals whole ─▶ whoever claimed last is gone ─▶ database ours, and not behind them ─▶ claims
  */
-import { clusterTopic, historyTopic, matchingTopic, type TopicSpec } from '../topics/catalogue.ts';
+import { clusterTopic, historyTopic, matchingTopic } from '../topics/catalogue.ts';
 import { readKnownCluster, type KnownCluster } from './known-cluster.ts';
 import { ignoredPartitions } from './layout.ts';
+import { ClusterDatabase, type CheckpointedJournal } from './cluster-database.ts';
 import { waitForPreviousOwner } from './previous-owner.ts';
 import { checkWholeJournals } from './whole-journals.ts';
 import type { ClaimCodec } from '../actors/ownership/claim.ts';
-import type { Log, PartitionId } from '../actors/log.ts';
+import type { PartitionId } from '../actors/log.ts';
 import type { ServerOptions } from '../config/server-options.ts';
+import type { OpenLog } from './open-log.ts';
+import type { OpenState } from './open-state.ts';
 
-export type LogToInspect = {
-  readonly log: Log;
-  /** As the log has them. */
-  readonly topics: readonly TopicSpec[];
-  readonly prefix: string;
+export type StartToInspect = {
+  readonly log: OpenLog;
+  /** undefined: there is no database. */
+  readonly state: OpenState | undefined;
   readonly claims: ClaimCodec;
   readonly options: Pick<ServerOptions, 'clusterName' | 'historyShards' | 'matchingPartitions' | 'logger'>;
 };
 
-/** Throws LogError with what is wrong and what mends it, or AnotherServerError. */
-export async function inspectBeforeClaiming({ log, topics, prefix, claims, options }: LogToInspect): Promise<KnownCluster> {
+export type Inspected = {
+  readonly known: KnownCluster;
+  /** Of `state`: found to be this cluster's, or looked at again when it answers. */
+  readonly state: ClusterDatabase | undefined;
+};
+
+/** Throws LogError or DatabaseError with what is wrong and what mends it, or AnotherServerError. */
+export async function inspectBeforeClaiming({ log: opened, state, claims, options }: StartToInspect): Promise<Inspected> {
+  const { log, topics, prefix } = opened;
   const known = await readKnownCluster(log, prefix, claims);
   for (const { topic, found, served } of ignoredPartitions({ prefix, identity: known.identity, configured: options, topics })) {
     options.logger.warn('partitions that somebody added are ignored: the cluster was made with fewer, for ever', { topic, found, served });
   }
-  const partitions = [
-    ...partitionsOf(historyTopic(prefix), options.historyShards),
-    ...partitionsOf(matchingTopic(prefix), options.matchingPartitions),
-  ];
+  const histories = partitionsOf(historyTopic(prefix), options.historyShards);
+  const partitions = [...histories, ...partitionsOf(matchingTopic(prefix), options.matchingPartitions)];
   await checkWholeJournals({ log, claims, known, partitions, clusterTopic: clusterTopic(prefix) });
   // Where nobody else can append, nobody else can serve.
   if (known.owner !== undefined && !log.exclusive) await waitForPreviousOwner(known.owner, prefix, options.logger);
-  return known;
+  return { known, state: state === undefined ? undefined : await inspectState(state, opened, known, histories) };
+}
+
+async function inspectState(
+  { database }: OpenState,
+  { log, name }: OpenLog,
+  { identity }: KnownCluster,
+  histories: readonly PartitionId[],
+): Promise<ClusterDatabase> {
+  const state = new ClusterDatabase({ database, logName: name, clusterId: identity?.clusterId });
+  const journals = histories.map((partition): CheckpointedJournal => {
+    return { journal: { kind: 'history', partition: partition.partition }, partition };
+  });
+  await state.checkOwner();
+  await state.checkJournals(log, journals);
+  return state;
 }
 
 function partitionsOf(topic: string, count: number): readonly PartitionId[] {

@@ -199,6 +199,7 @@ export const directions: readonly Direction[] = [
       'src/actors/',
       'src/cluster/',
       'src/topics/',
+      'src/database/sqlite/open-sqlite.ts',
       'src/wire/',
       'src/config/',
       'src/observability/',
@@ -210,7 +211,7 @@ export const directions: readonly Direction[] = [
   },
   {
     from: 'src/server.ts',
-    may: ['src/start/open-log.ts', 'src/topics/kafka/probe.ts', 'src/config/', 'src/composition.ts'],
+    may: ['src/start/open-log.ts', 'src/start/open-state.ts', 'src/topics/kafka/probe.ts', 'src/config/', 'src/composition.ts'],
     reason: 'the log opens while the other parts load: what is imported here is loaded before either',
     wayOut: 'import it in src/composition.ts',
   },

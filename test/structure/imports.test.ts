@@ -76,8 +76,7 @@ describe('what src exports', () => {
   const early = new Map([
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
     ['loadServiceMessages', 'the messages of the Matching and Admin services, which come later; a test holds their fields'],
-    ['stateCodec', 'the bytes of a checkpoint’s rows; the checkpointer is being built'],
-    ['stateCodecBesideHistory', 'the same, once checkpoints write rows of history too'],
+    ['stateCodecBesideHistory', 'rows of state beside rows of history; once a shard is restored with the events that they leave out'],
   ]);
 
   /** Whole rooms that nobody enters but tests, and why. */

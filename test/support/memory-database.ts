@@ -94,6 +94,11 @@ export class MemoryDatabase implements Database {
     this.#faults = faults;
   }
 
+  async cluster(): Promise<string | undefined> {
+    this.#checkOpen();
+    return this.#tables.clusterId;
+  }
+
   async bind(clusterId: string): Promise<string> {
     this.#checkOpen();
     this.#tables.clusterId ??= clusterId;

@@ -102,6 +102,12 @@ export class HistoryCheckpoints implements CheckpointedState {
   }
 }
 
+/** Why this program cannot read the rows of a checkpoint; undefined: it can. */
+export function newerSchema({ schema }: CheckpointPosition): string | undefined {
+  if (schema <= stateSchema) return undefined;
+  return `its checkpoint has state schema ${schema}, written by a newer version; this one reads up to ${stateSchema}: start that version`;
+}
+
 /** Rows of a page. */
 const PAGE_ROWS = 500;
 

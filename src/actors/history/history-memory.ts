@@ -12,7 +12,7 @@ import { assert } from '../../kernel/assert.ts';
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
 import type { HistoryCommand } from '../../history/commands.ts';
 import type { HistoryEffect } from '../../history/effects.ts';
-import { type StateWire, stateSchema } from '../../history/checkpoint/state-wire.ts';
+import type { StateWire } from '../../history/checkpoint/state-wire.ts';
 import { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryLimits } from '../../history/limits.ts';
 import type { HistoryRecord } from '../../history/record.ts';
@@ -23,7 +23,7 @@ import type { CheckpointSchedule } from '../checkpoint/checkpoint-schedule.ts';
 import { Checkpointer } from '../checkpoint/checkpointer.ts';
 import { JournalTrim, nextTrimPoints } from '../checkpoint/journal-trim.ts';
 import { type CheckpointPosition, type Database, DatabaseError, type JournalId, type Restored } from '../database.ts';
-import { HistoryCheckpoints, recordBytes, shardRows } from './history-checkpoints.ts';
+import { HistoryCheckpoints, newerSchema, recordBytes, shardRows } from './history-checkpoints.ts';
 import { HistoryShell } from './history-shell.ts';
 import { HistoryStore } from './history-store.ts';
 import { OwnCommands } from './own-commands.ts';
@@ -163,12 +163,11 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     assert(checkpoints !== undefined && this.checkpointer !== undefined, 'a memory is installed from its database');
     const { fence, position } = restored;
     if (position !== undefined) {
-      const { schema } = position;
-      if (schema > stateSchema) {
-        const message = `its checkpoint has state schema ${schema}, written by a newer version; this one reads up to ${stateSchema}: start that version`;
-        throw new DatabaseError('misconfigured', message);
-      }
+      const newer = newerSchema(position);
+      if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
       this.core.install(await shardRows(checkpoints.database, journalOf(shard), fence), position);
+      // Rows of List are in a database of their own, which was not there before this process.
+      this.visibility?.showAll();
     }
     this.checkpointer.installed(restored);
   }

@@ -6,7 +6,7 @@
  */
 import { DatabaseError } from '../../actors/database.ts';
 import { CheckpointWriter } from './checkpoint-writer.ts';
-import { Connections } from './connections.ts';
+import { Connections, type Session } from './connections.ts';
 import { migrate } from './migrate.ts';
 import { nameOf } from './postgres-name.ts';
 import { Reads } from './reads.ts';
@@ -86,15 +86,24 @@ export class PostgresDatabase implements Database {
     return { connections, done };
   }
 
+  cluster(): Promise<string | undefined> {
+    return this.#state.use((session) => this.#boundTo(session));
+  }
+
   async bind(clusterId: string): Promise<string> {
-    const table = `${quoted(this.#schema)}.perdure`;
     return await this.#state.use(async (session) => {
-      await session.query({ text: `INSERT INTO ${table} (name, value) VALUES ('cluster', $1) ON CONFLICT (name) DO NOTHING` }, [clusterId]);
-      const { rows } = await session.query<{ readonly value: string }>({ text: `SELECT value FROM ${table} WHERE name = 'cluster'` }, []);
-      const [owner] = rows;
+      const text = `INSERT INTO ${quoted(this.#schema)}.perdure (name, value) VALUES ('cluster', $1) ON CONFLICT (name) DO NOTHING`;
+      await session.query({ text }, [clusterId]);
+      const owner = await this.#boundTo(session);
       if (owner === undefined) throw new DatabaseError('corrupt', `${this.name} has lost whose it is while it was asked`);
-      return owner.value;
+      return owner;
     });
+  }
+
+  async #boundTo(session: Session): Promise<string | undefined> {
+    const text = `SELECT value FROM ${quoted(this.#schema)}.perdure WHERE name = 'cluster'`;
+    const { rows } = await session.query<{ readonly value: string }>({ text }, []);
+    return rows[0]?.value;
   }
 
   restore(journal: JournalId): Promise<Restored> {

@@ -49,10 +49,14 @@ export class SqliteDatabase implements Database {
     this.name = sqliteName(options);
   }
 
+  cluster(): Promise<string | undefined> {
+    return this.#inLane((connection) => boundTo(connection));
+  }
+
   bind(clusterId: string): Promise<string> {
     return this.#transaction((connection) => {
       connection.statement(bindSql).run(clusterId);
-      return String(connection.statement(clusterSql).get()?.['value']);
+      return String(boundTo(connection));
     });
   }
 
@@ -207,6 +211,11 @@ export class SqliteDatabase implements Database {
     this.#connection = undefined;
     connection?.close();
   }
+}
+
+function boundTo(connection: Connection): string | undefined {
+  const row = connection.statement(clusterSql).get();
+  return row === undefined ? undefined : String(row['value']);
 }
 
 class CommitFailure extends DatabaseError {

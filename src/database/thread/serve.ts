@@ -9,6 +9,7 @@ import type { Arguments, Method, Said, ThreadAnswer, ThreadRequest } from './mes
 
 /** Total over the port: a method that it gains does not compile before it stands here and in `thread-database.ts`. */
 const calls: { readonly [M in Method]: (database: Database, args: Arguments<M>) => ReturnType<Database[M]> } = {
+  cluster: (database, args) => database.cluster(...args),
   bind: (database, args) => database.bind(...args),
   restore: (database, args) => database.restore(...args),
   position: (database, args) => database.position(...args),

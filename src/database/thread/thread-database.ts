@@ -4,7 +4,7 @@
  *     caller ── pack ──▶ [ id, method, arguments ] ──▶ thread: serve(database)
  *            ◀── by id ── [ id, answer or failure ] ◀──
  *
- * The thread starts with the first call. Should it die, every open call ends, and a later one starts a new thread after a pause that grows as
+ * The thread starts with the first call, or at once if it is asked to. Should it die, every open call ends, and a later one starts a new thread after a pause that grows as
  * long as no thread answers. A write that was under way then may have been committed: it ends *unknown*.
  */
 import { Worker } from 'node:worker_threads';
@@ -23,6 +23,8 @@ export type ThreadDatabaseOptions = {
   readonly workerData: unknown;
   /** What the thread says for the log. */
   readonly heard?: (said: Said) => void;
+  /** Not with the first call: it loads while its owner is busy otherwise. */
+  readonly startsAtOnce?: boolean;
   /** Before a thread starts in the place of one that died; doubled each time until one answers, up to 32 times as long. Default 250. */
   readonly restartPauseMs?: number;
 };
@@ -34,6 +36,7 @@ export function threadDatabase(options: ThreadDatabaseOptions): Database {
   const channel = new Channel(options);
   return {
     name: options.name,
+    cluster: (...args) => channel.ask('cluster', args),
     bind: (...args) => channel.ask('bind', args),
     restore: (...args) => channel.ask('restore', args),
     position: (...args) => channel.ask('position', args),
@@ -73,6 +76,7 @@ class Channel {
 
   constructor(options: ThreadDatabaseOptions) {
     this.#options = options;
+    if (options.startsAtOnce === true) this.#thread = this.#start();
   }
 
   async ask<M extends Method>(method: M, args: Arguments<M>): Promise<Answer<M>> {

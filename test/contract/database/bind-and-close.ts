@@ -9,7 +9,9 @@ export function describeBindAndClose(open: () => Promise<DatabaseFixture>): void
       const fixture = await open();
       try {
         const other = (await fixture.again?.()) ?? fixture.database;
+        expect(await other.cluster()).toBeUndefined();
         expect(await fixture.database.bind('cluster-1')).toBe('cluster-1');
+        expect(await other.cluster()).toBe('cluster-1');
         expect(await fixture.database.bind('cluster-1')).toBe('cluster-1');
         expect(await other.bind('cluster-2')).toBe('cluster-1');
         expect(await fixture.database.bind('')).toBe('cluster-1');
@@ -67,6 +69,7 @@ const namespaceId = uuid();
 
 /** Every method but close itself. */
 const calls: Readonly<Record<Exclude<keyof Database, 'name' | 'close'>, (database: Database) => Promise<unknown>>> = {
+  cluster: (database) => database.cluster(),
   bind: (database) => database.bind('cluster-1'),
   restore: (database) => database.restore(journal),
   position: (database) => database.position(journal),

@@ -1,0 +1,102 @@
+/**
+ * The database of one cluster, and of no other: rows of another one would be folded together with journals that they know nothing of.
+ *
+ *     it is             the log knows its cluster       the log knows none: a first start
+ *     nobody's          bound to it                     restored from, and bound once the cluster has its identity
+ *     this cluster's    gone on with                    –
+ *     another's         refused                         refused: the log was lost, or is another one
+ *
+ * Looked at before the first claim, so that a start that is refused has changed nothing. A database that does not answer then is looked at
+ * again before a shard restores from it.
+ */
+import { LogError, partitionName } from '../actors/log.ts';
+import { DatabaseError, type CheckpointPosition, type Database, type JournalId } from '../actors/database.ts';
+import { missingBeginning, missingEnd } from '../actors/ownership/journal-start.ts';
+import { newerSchema } from '../actors/history/history-checkpoints.ts';
+import type { Log, PartitionId } from '../actors/log.ts';
+
+export type ClusterDatabaseOptions = {
+  readonly database: Database;
+  /** For people. */
+  readonly logName: string;
+  /** As the log knows it; undefined: a first start. */
+  readonly clusterId: string | undefined;
+};
+
+export type CheckpointedJournal = { readonly journal: JournalId; readonly partition: PartitionId };
+
+export class ClusterDatabase {
+  /** Restores nothing before it is known to be ours. */
+  readonly database: Database;
+  readonly #options: ClusterDatabaseOptions;
+  #isOurs = false;
+
+  constructor(options: ClusterDatabaseOptions) {
+    const { database } = options;
+    this.#options = options;
+    this.database = {
+      ...database,
+      restore: async (journal) => {
+        if (!this.#isOurs) await this.checkOwner();
+        return await database.restore(journal);
+      },
+    };
+  }
+
+  /** Throws DatabaseError: it is another's, or cannot be asked. */
+  async checkOwner(): Promise<void> {
+    const { database, clusterId } = this.#options;
+    const owner = await database.cluster();
+    if (owner === undefined && clusterId !== undefined) return await this.bind(clusterId);
+    if (owner !== clusterId) throw this.#anothers(owner);
+    this.#isOurs = true;
+  }
+
+  /** The cluster has its identity. */
+  async bind(clusterId: string): Promise<void> {
+    const owner = await this.#options.database.bind(clusterId);
+    if (owner !== clusterId) throw this.#anothers(owner, clusterId);
+    this.#isOurs = true;
+  }
+
+  /**
+   * Throws LogError with what is missing of a journal that must go on: the database was lost, or is from another time than the log. No journal
+   * is served then, though others may have all they need: they would go on from this database, and no other could be put in its place.
+   */
+  async checkJournals(log: Pick<Log, 'bounds'>, journals: readonly CheckpointedJournal[]): Promise<void> {
+    const troubles = await Promise.all(journals.map((each) => this.#troubleOf(log, each)));
+    const [first, ...others] = troubles.filter((each) => each !== undefined);
+    if (first === undefined) return;
+    const { database, logName } = this.#options;
+    const more = others.length === 0 ? '' : ` (and ${others.length} more likewise)`;
+    throw new LogError('corrupt', `${database.name} does not go with the journals in ${logName}: ${first}${more}`);
+  }
+
+  async #troubleOf(log: Pick<Log, 'bounds'>, { journal, partition }: CheckpointedJournal): Promise<string | undefined> {
+    for (let before: CheckpointPosition | undefined, isFirst = true; ; isFirst = false) {
+      const { position } = await this.#options.database.position(journal);
+      const bounds = await log.bounds(partition);
+      const newer = position === undefined ? undefined : newerSchema(position);
+      const trouble = newer ?? missingBeginning(bounds, position, true) ?? missingEnd(bounds, position);
+      if (trouble === undefined) return undefined;
+      // An owner that is just stopping may have written a checkpoint in between, and trimmed behind it.
+      if (!isFirst && before?.nextOffset === position?.nextOffset) return `${partitionName(partition)}: ${trouble}`;
+      before = position;
+    }
+  }
+
+  #anothers(owner = 'nobody', clusterId = this.#options.clusterId): DatabaseError {
+    const { database, logName } = this.#options;
+    const [who, wayOut] =
+      clusterId === undefined
+        ? [
+            `${logName} holds no cluster yet: the journals were lost, or another log was named`,
+            'Restore the journals that belong to this database; or, for a new cluster, name another database, or move this one away',
+          ]
+        : [
+            `the journals in ${logName} are those of cluster ${clusterId}`,
+            'Put back the database that belongs to these journals, or name another one: where a journal still begins at offset 0, it is made anew',
+          ];
+    return new DatabaseError('misconfigured', `${database.name} holds the state of cluster ${owner}, but ${who}. ${wayOut}`);
+  }
+}

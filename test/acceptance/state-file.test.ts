@@ -1,0 +1,253 @@
+/**
+ * A server whose log is in a file keeps its state in another one beside it: it goes on from there when it was killed, its log is trimmed, and
+ * two files that do not belong together are refused in words.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { describe, expect, test } from 'vitest';
+import { rowsOf } from '../support/listed-workflows.ts';
+import { memoryServer } from '../support/memory-server.ts';
+import { embeddedServer, withFolder } from '../support/servers.ts';
+import { EventType } from '../../src/wire/generated/lean/enums.ts';
+import type { RunningServer } from '../../src/config/server-options.ts';
+
+const workflows = 150;
+const waitMsMax = 30_000;
+
+test('after kill -9 everything is there, though the journal was trimmed; and once more', async () => {
+  await withFolder(async (folder) => {
+    const file = join(folder, 'x.db');
+    const server = await embeddedServer(file);
+    try {
+      await server.start();
+      const before = await withClient(server.address, async (client) => {
+        const handles = await Promise.all(ids(workflows).map((workflowId) => started(client, workflowId)));
+        await Promise.all(handles.map((handle, nth) => (nth % 3 === 0 ? handle.terminate() : handle.signal('paid', nth))));
+        return await seenIn(client);
+      });
+      await until(() => Number(stateRow(file, 'SELECT count(*) AS runs FROM runs WHERE status = 5')['runs']) === workflows / 3);
+      for (let restart = 1; restart <= 2; restart++) {
+        await server.kill9();
+        expect(trimmedRecords(file), 'what checkpoints hold has left the journal').toBeGreaterThan(workflows);
+        await server.start();
+        expect(await withClient(server.address, seenIn), `restart ${restart}`).toEqual(before);
+        await withClient(server.address, async (client) => {
+          await started(client, `later-${restart}`);
+          await client.workflow.getHandle('wf-1').signal('paid', restart);
+          expect(await rowsOf(client)).toHaveLength(workflows + restart);
+          await client.workflow.getHandle(`later-${restart}`).terminate();
+          before.rows = await rowsOf(client);
+          before.histories = await historiesIn(client);
+        });
+      }
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
+test('a log from before there was a database goes on, and is checkpointed', async () => {
+  await withFolder(async (folder) => {
+    const file = join(folder, 'x.db');
+    await logWithoutState(file);
+    const first = await serverOn(file);
+    const rows = await withClient(first.address, rowsOf);
+    expect(rows).toHaveLength(4);
+    await first.stop();
+    expect(trimmedRecords(file)).toBeGreaterThan(0);
+    expect(stateRow(file, 'SELECT count(*) AS runs FROM runs')).toEqual({ runs: 4 });
+
+    const again = await serverOn(file);
+    expect(await withClient(again.address, rowsOf)).toEqual(rows);
+    const events = await withClient(again.address, async (client) => await eventTypes(client.workflow.getHandle('order-3')));
+    const { WORKFLOW_EXECUTION_STARTED: begun, WORKFLOW_TASK_SCHEDULED: scheduled, WORKFLOW_EXECUTION_SIGNALED: signaled } = EventType;
+    expect(events).toEqual([begun, scheduled, signaled, signaled, signaled].map((type) => String(type)));
+    await again.stop();
+  });
+});
+
+describe('a start is refused', () => {
+  test('with the state of another cluster, which is named, and goes on with its own', async () => {
+    await withFolder(async (folder) => {
+      const [one, other] = [join(folder, 'one.db'), join(folder, 'other.db')];
+      await served(one);
+      await served(other);
+      const own = await readFile(`${other}-state`);
+      await copyFile(`${one}-state`, `${other}-state`);
+      const [mine, theirs] = [String(clusterOf(one)), await clusterInLogOf(other, own)];
+      await expect(serverOn(other)).rejects.toThrow(
+        `sqlite ${other}-state holds the state of cluster ${mine}, but the journals in ${other} are those of cluster ${theirs}. Put back`,
+      );
+      await writeFile(`${other}-state`, own);
+      await goesOn(other);
+    });
+  });
+
+  test('with a log that is empty, beside the state of a cluster', async () => {
+    await withFolder(async (folder) => {
+      const file = join(folder, 'x.db');
+      await served(file);
+      await rm(file);
+      await expect(serverOn(file)).rejects.toThrow(
+        `sqlite ${file}-state holds the state of cluster ${String(clusterOf(file))}, but ${file} holds no cluster yet: the journals were lost`,
+      );
+      await rm(`${file}-state`);
+      await goesOn(file, 0);
+    });
+  });
+
+  test('with a trimmed log whose state is gone, or older than the log begins', async () => {
+    await withFolder(async (folder) => {
+      const file = join(folder, 'x.db');
+      await served(file, 1);
+      const early = await readFile(`${file}-state`);
+      await withServer(file, (client) => client.workflow.getHandle('wf-0').signal('paid', 1));
+      // Trimmed behind that by the next start, for each does so once a minute.
+      await goesOn(file, 1);
+      const whole = await readFile(`${file}-state`);
+      await writeFile(`${file}-state`, early);
+      await expect(serverOn(file)).rejects.toThrow(
+        /sqlite .*-state does not go with the journals in .*: perdure\.history\/\d: the journal starts at offset \d+, but the checkpoint in the database ends at offset \d+: .* Restore a newer backup/,
+      );
+      await rm(`${file}-state`);
+      await expect(serverOn(file)).rejects.toThrow(
+        /the journal starts at \d+, not at 0, and the database holds no checkpoint of it.*Restore a backup of the database whose checkpoint reaches offset \d+/,
+      );
+      await writeFile(`${file}-state`, whole);
+      await goesOn(file, 1);
+    });
+  });
+
+  test('with a file that is damaged, of another kind, of a newer version, or none', async () => {
+    await withFolder(async (folder) => {
+      const file = join(folder, 'x.db');
+      const state = `${file}-state`;
+      await served(file);
+      const whole = await readFile(state);
+      await writeFile(state, Buffer.concat([whole.subarray(0, 4096), randomBytes(whole.length - 4096)]));
+      await expect(serverOn(file)).rejects.toThrow(`${state} is damaged`);
+      await writeFile(state, 'remember the milk\n'.repeat(1_000));
+      await expect(serverOn(file)).rejects.toThrow(`${state} is not the state of a Perdure server: it is no SQLite database`);
+      await copyFile(file, state);
+      await expect(serverOn(file)).rejects.toThrow(`${state} is not the state of a Perdure server, but a log of one`);
+      await writeFile(state, whole);
+      const database = new DatabaseSync(state);
+      database.exec(`UPDATE perdure SET value = '999' WHERE name = 'migration'`);
+      database.close();
+      await expect(serverOn(file)).rejects.toThrow(`${state} has schema migration 999, written by a newer version`);
+      await rm(state);
+      await mkdir(state);
+      await expect(serverOn(file)).rejects.toThrow(`${state} cannot be opened`);
+      await rm(state, { recursive: true });
+      await writeFile(state, whole);
+      await goesOn(file);
+    });
+  });
+});
+
+test('beside a file that is not ours, or that another server holds, nothing is made', async () => {
+  await withFolder(async (folder) => {
+    const file = join(folder, 'notes.txt');
+    await writeFile(file, 'remember the milk\n'.repeat(1_000));
+    await expect(serverOn(file)).rejects.toThrow(`${file} is not a log of Perdure`);
+    expect(existsSync(`${file}-state`)).toBe(false);
+  });
+});
+
+// ── Servers in this process ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+function serverOn(filename: string): Promise<RunningServer> {
+  return memoryServer({ log: { kind: 'embedded', filename, sqlitePragmas: [] }, historyShards: 4, matchingPartitions: 4 });
+}
+
+/** A server that stops afterwards, with a last checkpoint. */
+async function withServer(file: string, use: (client: Client) => Promise<void>): Promise<void> {
+  const server = await serverOn(file);
+  await withClient(server.address, use);
+  await server.stop();
+}
+
+function served(file: string, count = 2): Promise<void> {
+  return withServer(file, async (client) => void (await Promise.all(ids(count).map((id) => started(client, id)))));
+}
+
+function goesOn(file: string, count = 2): Promise<void> {
+  return withServer(file, async (client) => expect(await rowsOf(client)).toHaveLength(count));
+}
+
+// ── Clients ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function ids(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, nth) => `wf-${nth}`);
+}
+
+async function withClient<T>(address: string, use: (client: Client) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect({ address });
+  try {
+    return await use(new Client({ connection }));
+  } finally {
+    await connection.close();
+  }
+}
+
+function started(client: Client, workflowId: string): Promise<WorkflowHandle> {
+  return client.workflow.start('Order', { workflowId, taskQueue: 'orders', memo: { workflowId } });
+}
+
+async function seenIn(client: Client) {
+  return { rows: await rowsOf(client), histories: await historiesIn(client) };
+}
+
+async function historiesIn(client: Client): Promise<readonly string[]> {
+  const some = ids(workflows).filter((_, nth) => nth % 20 < 2);
+  return await Promise.all(some.map(async (id) => `${id} ${(await eventTypes(client.workflow.getHandle(id))).join()}`));
+}
+
+async function eventTypes(handle: WorkflowHandle): Promise<readonly string[]> {
+  const { events } = await handle.fetchHistory();
+  return (events ?? []).map(({ eventType }) => String(eventType));
+}
+
+// ── Files ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+function rowIn(file: string, sql: string) {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+  try {
+    return { ...database.prepare(sql).get() };
+  } finally {
+    database.close();
+  }
+}
+
+function stateRow(file: string, sql: string) {
+  return rowIn(`${file}-state`, sql);
+}
+
+function clusterOf(file: string): unknown {
+  return stateRow(file, `SELECT value FROM perdure WHERE name = 'cluster'`)['value'];
+}
+
+/** As its own database has it. */
+async function clusterInLogOf(file: string, ownState: Buffer): Promise<string> {
+  await writeFile(`${file}-own-state`, ownState);
+  return String(clusterOf(`${file}-own`));
+}
+
+function trimmedRecords(file: string): number {
+  return Number(rowIn(file, `SELECT sum(start) AS records FROM partitions WHERE topic = 'perdure.history'`)['records']);
+}
+
+async function logWithoutState(file: string): Promise<void> {
+  const database = new DatabaseSync(file);
+  database.exec(await readFile(new URL('../fixtures/log-without-state.sql', import.meta.url), 'utf8'));
+  database.close();
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (const endMs = Date.now() + waitMsMax; !isSo(); await pause(50)) if (Date.now() > endMs) throw new Error('it never came');
+}
