@@ -94,7 +94,7 @@ const workerThreads: Plugin = {
 
 /**
  * Where each line of a part comes from: the place of its file in `sources` and its line there, two numbers a line, zeros for glue. A source
- * map for whole lines: a stack needs no more, and reading it takes 3 ms where Node takes 130 ms and 15 MiB for a real map.
+ * map for whole lines: a stack needs no more, and reading it takes 6 ms and 1 MiB where Node takes 130 ms and 15 MiB for a real map.
  */
 function sourceLines({ code, map }: OutputChunk): { readonly sources: readonly string[]; readonly lines: readonly number[] } | undefined {
   // A part that only passes on what another one exports.
