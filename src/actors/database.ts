@@ -105,11 +105,17 @@ export type MatchingDelta = { readonly tasks: readonly MatchingTaskRow[]; readon
 
 export type Checkpoint = {
   readonly position: CheckpointPosition;
+  /**
+   * The next offset of the checkpoint that this one goes on from; 0: there was none. Where another one stands there (a backup was restored while
+   * its owner went on, with the very fence that it had then) nothing is written: changes make sense on that one alone. Absent: on whatever
+   * stands there.
+   */
+  readonly base?: number;
 } & ({ readonly kind: 'history'; readonly delta: HistoryDelta } | { readonly kind: 'matching'; readonly delta: MatchingDelta });
 
 export type WriteOutcome =
   | { readonly kind: 'written' }
-  /** Another has restored since, or the row is gone or further than we are: nothing was written. */
+  /** Another has restored since, or the row is gone, or not what we have left there, or further than we are: nothing was written. */
   | { readonly kind: 'fenced' }
   /** The connection was lost during COMMIT: `position` tells what became of it. */
   | { readonly kind: 'unknown'; readonly reason: string };
@@ -164,8 +170,8 @@ export interface Database {
   /** As it is now, with no new fence. A journal that was never restored: fence 0, no position. */
   position(journal: JournalId): Promise<Restored>;
   /**
-   * Writes if `fence` is still the journal's and neither the epoch nor the next offset that it has is beyond this position's. The same
-   * checkpoint may be written again. A visibility row that does not fit is left out; any other stops the write (`data`), and nothing is
+   * Writes if `fence` is still the journal's, neither the epoch nor the next offset that it has is beyond this position's, and its checkpoint is
+   * the one that this one goes on from. The same checkpoint may be written again. A visibility row that does not fit is left out; any other stops the write (`data`), and nothing is
    * written.
    */
   write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome>;

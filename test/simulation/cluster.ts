@@ -8,8 +8,7 @@ import { PartitionLoop } from '../../src/actors/partition/partition-loop.ts';
 import { ReplayTurns } from '../../src/actors/ownership/replay-turns.ts';
 import { Projection } from './projection.ts';
 import { SimDatabase, SimDisk, type DatabasePlan } from './sim-database.ts';
-import { SimLog } from './sim-log.ts';
-import { SimNode } from './sim-node.ts';
+import { SimServer } from './sim-server.ts';
 import type { AskFailure } from '../../src/actors/asks/asks.ts';
 import type { PartitionId } from '../../src/actors/log.ts';
 import type { PartitionMemory } from '../../src/actors/partition/partition-core.ts';
@@ -44,42 +43,23 @@ export function partitionId(partition: number): PartitionId {
   return { topic: 'sim.ledger', partition };
 }
 
-/** One process with its actors; a crash ends them, a restart makes new ones. */
-export class Server {
-  readonly node: SimNode;
+/** One process with its actors. */
+export class Server extends SimServer {
   readonly cluster: Cluster;
   loops: LedgerLoop[] = [];
   cores: LedgerCore[] = [];
   router: LedgerSwitchboard;
-  log: SimLog;
   database: SimDatabase | undefined;
-  readonly connections = new Set<() => void>();
 
   constructor(cluster: Cluster, name: string) {
+    super(cluster.world, cluster.broker, name);
     this.cluster = cluster;
-    this.node = new SimNode(cluster.world, name);
     this.router = ledgerSwitchboard(this.node.clock);
-    this.log = new SimLog(cluster.broker, this.node);
-    this.#boot();
+    this.boot();
   }
 
-  /** Whoever waits for an answer of this process loses the connection. */
-  crash(): void {
-    this.node.crash();
-    const lost = [...this.connections];
-    this.connections.clear();
-    for (const close of lost) close();
-  }
-
-  restart(): void {
-    this.node.restart();
-    this.router = ledgerSwitchboard(this.node.clock);
-    this.#boot();
-  }
-
-  /** The state as anyone outside sees it: a dead process owns nothing. */
-  state(partition: number): PartitionStatus['state'] | 'down' {
-    return this.node.up ? this.loop(partition).status().state : 'down';
+  get actors(): readonly LedgerLoop[] {
+    return this.loops;
   }
 
   loop(partition: number): LedgerLoop {
@@ -94,22 +74,10 @@ export class Server {
     return core;
   }
 
-  /** Takes the partition over, if it neither has it nor is about to. */
-  start(partition: number): void {
-    if (!this.node.up || this.node.paused) return;
-    const { state } = this.loop(partition).status();
-    if (state === 'unassigned' || state === 'released') this.loop(partition).start();
-  }
-
-  /** Its connections to the broker are new, or lead to another one. */
-  reconnect(): void {
-    this.log.reconnect();
-  }
-
-  #boot(): void {
+  protected boot(): void {
     const { cluster } = this;
     const { world, projections, partitions } = cluster;
-    this.log = new SimLog(cluster.broker, this.node);
+    this.router = ledgerSwitchboard(this.node.clock);
     const { log } = this;
     this.database = cluster.disk === undefined ? undefined : new SimDatabase(cluster.disk, this.node);
     const { database } = this;
@@ -330,7 +298,7 @@ export class Cluster {
 
 const certainlyNothing: ReadonlySet<Answer['kind']> = new Set(['notHere', 'busy', 'tooLarge', 'internal']);
 
-function listeningLogger(hear: (message: string) => void): Logger {
+export function listeningLogger(hear: (message: string) => void): Logger {
   const logger: Logger = { debug: hear, info: hear, warn: hear, error: hear, enabled: () => true, with: () => logger };
   return logger;
 }

@@ -1,6 +1,10 @@
 /** Promises of the history core that no fault of a log puts to the test: plain functions that throw, for the planted bugs as well. */
 import assert from 'node:assert/strict';
+import type { HistoryDelta } from '../../src/actors/database.ts';
+import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
+import type { StateWire } from '../../src/history/checkpoint/state-wire.ts';
 import { askOf } from '../../src/kernel/handled.ts';
+import { emptyDelta, positionAt, runRow, uuid } from '../contract/database/samples.ts';
 import { Checkpoints } from '../history/checkpointed-shard.ts';
 import { stateCodec } from '../../src/topics/codec/state-codec.ts';
 import {
@@ -19,8 +23,7 @@ import {
 
 /** A shard is cut, captured and written while it goes on, and comes back out of its rows. */
 export function rowsAreTheStateAtTheCut(): void {
-  const shard = new ShardUnderTest({}, stateCodec);
-  shard.checks = false;
+  const shard = unwatched(stateCodec);
   const checkpoints = new Checkpoints(shard);
   // A run that stays in the table while its successor has the workflow id, until its retention ends.
   shard.start({ retentionMs: 1000 });
@@ -45,9 +48,53 @@ export function rowsAreTheStateAtTheCut(): void {
   checkpoints.finish();
 }
 
+/** What has changed since its row was written stays, also while that is on its way. */
+export function unwrittenStaysInMemory(): void {
+  const shard = unwatched(stateCodec);
+  const checkpoints = new Checkpoints(shard);
+  const runId = shard.start();
+  checkpoints.finish();
+  shard.signal();
+  assert.equal(shard.core.evict(runId), false, 'its row is not what it is');
+  checkpoints.cut();
+  checkpoints.capture(Infinity);
+  assert.equal(shard.core.evict(runId), false, 'its row is on its way');
+  checkpoints.write('written');
+  assert.equal(shard.core.evict(runId), true);
+}
+
+/** A filter is built of the table's pages while workflows begin. */
+export function filterKnowsWhatBeginsMeanwhile(): void {
+  const shard = unwatched(stateCodec);
+  const { knownKeys } = shard.core;
+  knownKeys.rebuild(100, []);
+  shard.start({ key: { namespaceId, workflowId: 'meanwhile', runId: '' } });
+  knownKeys.rebuilt();
+  assert.equal(knownKeys.mayHave({ namespaceId, workflowId: 'meanwhile' }), true, 'a workflow is known that began meanwhile');
+  assert.equal(knownKeys.mayHave({ namespaceId, workflowId: 'never' }), false);
+}
+
+/** A workflow id is used again, and the older run is retired with the newer one written. */
+export async function pointerStaysWithItsRun(): Promise<void> {
+  const database = new SqliteDatabase({ filename: undefined });
+  const journal = { kind: 'history', partition: 0 } as const;
+  const { fence } = await database.restore(journal);
+  const execution = { namespaceId: uuid(), workflowId: 'wf' };
+  const [older, newer] = [runRow(execution), runRow(execution)];
+  const write = async (at: number, delta: Partial<HistoryDelta>): Promise<void> => {
+    const written = await database.write(journal, fence, { kind: 'history', position: positionAt(at), delta: { ...emptyDelta, ...delta } });
+    assert.equal(written.kind, 'written');
+  };
+  await write(1, { runs: [older], currentRuns: [older] });
+  await write(2, { runs: [newer], currentRuns: [newer], retiredRuns: [older] });
+  const { rows } = await database.load(journal, [{ kind: 'current', ...execution }]);
+  assert.equal(rows[0]?.currentRunId, newer.runId, 'the newer run keeps the workflow id');
+  await database.close();
+}
+
 /** Without the looks that a shard under test takes at every step: what is planted here must show in what users would notice. */
-function unwatched(): ShardUnderTest {
-  const shard = new ShardUnderTest();
+function unwatched(stateWire?: StateWire): ShardUnderTest {
+  const shard = new ShardUnderTest({}, stateWire);
   shard.checks = false;
   return shard;
 }

@@ -1,10 +1,12 @@
-/** `node test/simulation/one.ts <seed> [count] [hashes] [database]`: runs seeds and tells what happened in the first that fails. */
+/** `node test/simulation/one.ts <seed> [count] [hashes] [database] [history]`: runs seeds and tells what happened in the first that fails. */
+import { historyPlanOf, historyPlanWithoutDatabase, runHistorySeed } from './history/run-seed.ts';
 import { planOf, planWithDatabase, runSeed } from './run-seed.ts';
 
 const first = Number(process.argv[2] ?? 1);
 const count = Number(process.argv[3] ?? 1);
 const hashes = process.argv.includes('hashes');
-const plan = process.argv.includes('database') ? planWithDatabase : planOf;
+const hasDatabase = process.argv.includes('database');
+const run = process.argv.includes('history') ? runHistory : runLedger;
 const started = performance.now();
 let steps = 0;
 let answered = 0;
@@ -12,7 +14,7 @@ let failed = 0;
 const injected = new Map<string, number>();
 const reached = new Map<string, number>();
 for (let seed = first; seed < first + count; seed++) {
-  const outcome = await runSeed(seed, plan);
+  const outcome = await run(seed);
   if (hashes) console.log(`${seed} ${outcome.traceHash}`);
   steps += outcome.steps;
   answered += outcome.answered;
@@ -31,6 +33,15 @@ for (let seed = first; seed < first + count; seed++) {
 const seconds = (performance.now() - started) / 1000;
 console.log(`${count} seeds, ${(count / seconds).toFixed(0)} seeds/s, ${(steps / count).toFixed(0)} steps a seed`);
 console.log(`answered ${answered}, failed ${failed}; injected ${list(injected)}; seeds that reached ${list(reached)}`);
+
+async function runLedger(seed: number) {
+  return await runSeed(seed, hasDatabase ? planWithDatabase : planOf);
+}
+
+async function runHistory(seed: number) {
+  const outcome = await runHistorySeed(seed, hasDatabase ? historyPlanOf : historyPlanWithoutDatabase);
+  return { ...outcome, answered: outcome.told, failed: outcome.unanswered };
+}
 
 function list(counts: ReadonlyMap<string, number>): string {
   return [...counts].map(([name, times]) => `${name} ${times}`).join(', ');

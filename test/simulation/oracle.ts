@@ -43,19 +43,27 @@ export type RowsAtRest = {
 /** How often an entry was asked for, and how often its caller heard for certain that nothing came of it. */
 export type Tries = { asked: number; refused: number };
 
-export function entriesThatCount(records: readonly StoredRecord[]): Entry[] {
-  const entries: Entry[] = [];
-  let epoch = 0;
-  let next = 0;
-  for (const record of records) {
-    if (record.key === '@claim') {
-      if (record.epoch > epoch && record.epoch <= epoch + 1_000_000 && isClaim(record.value)) [epoch, next] = [record.epoch, 1];
-    } else if (epoch > 0 && record.epoch === epoch && record.sequence === next) {
-      entries.push({ id: record.workflowId, offset: record.offset, timeMs: record.timeMs });
-      next += 1;
+/** The rule of effective records, for one journal from its start. */
+export class CountingRule {
+  #epoch = 0;
+  #next = 0;
+
+  /** Of the next record. A claim counts for nothing but the rule itself. */
+  counts(record: StoredRecord): boolean {
+    const { key, epoch, sequence, value } = record;
+    if (key === '@claim') {
+      if (epoch > this.#epoch && epoch <= this.#epoch + 1_000_000 && isClaim(value)) [this.#epoch, this.#next] = [epoch, 1];
+      return false;
     }
+    if (this.#epoch === 0 || epoch !== this.#epoch || sequence !== this.#next) return false;
+    this.#next += 1;
+    return true;
   }
-  return entries;
+}
+
+export function entriesThatCount(records: readonly StoredRecord[]): Entry[] {
+  const rule = new CountingRule();
+  return records.filter((record) => rule.counts(record)).map(({ workflowId, offset, timeMs }) => ({ id: workflowId, offset, timeMs }));
 }
 
 function isClaim(value: Uint8Array): boolean {

@@ -12,7 +12,7 @@ afterAll(() => console.log(['planted bugs:', ...found].join('\n')));
 
 describe('planted bugs', () => {
   for (const { name, caughtBy } of plants) {
-    const where = caughtBy === 'scenarios' ? 'by a scenario' : `within ${seedsMax} ${caughtBy}`;
+    const where = caughtBy === 'scenarios' ? 'by a scenario' : `within ${seedsMax[caughtBy]} ${caughtBy}`;
     test(`${name}: caught ${where}`, { timeout: 300_000 }, async () => {
       const { stdout } = await promisify(execFile)(process.execPath, [program, name]);
       const finding: unknown = JSON.parse(stdout.trim().split('\n').at(-1) ?? 'null');

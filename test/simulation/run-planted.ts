@@ -4,6 +4,7 @@
  */
 import { registerHooks } from 'node:module';
 import { plants, seedsMax, stalePlant } from './plants.ts';
+import type { Violation } from './oracle.ts';
 
 const name = process.argv[2] ?? '';
 const firstSeed = Number(process.argv[3] ?? 1);
@@ -25,13 +26,22 @@ registerHooks({
 
 export type Finding = { readonly by: string; readonly invariant: string; readonly message: string; readonly seeds: number };
 
+type Runner = (seed: number) => Promise<{ readonly violation: Violation | undefined }>;
+
+async function runner(kind: keyof typeof seedsMax): Promise<Runner> {
+  if (kind === 'seeds of history shards') return (await import('./history/run-seed.ts')).runHistorySeed;
+  const { planOf, planWithDatabase, runSeed } = await import('./run-seed.ts');
+  const planned = kind === 'seeds' ? planOf : planWithDatabase;
+  return (seed) => runSeed(seed, planned);
+}
+
 /** What the random runs find, or the scenarios; undefined = the bug went unnoticed. */
 async function find(): Promise<Finding | undefined> {
-  if (plant?.caughtBy !== 'scenarios') {
-    const { planOf, planWithDatabase, runSeed } = await import('./run-seed.ts');
-    const planned = plant?.caughtBy === 'seeds' ? planOf : planWithDatabase;
-    for (let seed = firstSeed; seed < firstSeed + seedsMax; seed++) {
-      const { violation } = await runSeed(seed, planned);
+  if (plant !== undefined && plant.caughtBy !== 'scenarios') {
+    const run = await runner(plant.caughtBy);
+    const seeds = seedsMax[plant.caughtBy];
+    for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
+      const { violation } = await run(seed);
       if (violation === undefined) continue;
       return { by: `seed ${seed}`, invariant: violation.invariant, message: violation.message, seeds: seed - firstSeed + 1 };
     }

@@ -4,6 +4,7 @@
  */
 import { Cluster, partitionId } from './cluster.ts';
 import { forbidGlobals } from './forbid-globals.ts';
+import { Nemesis, nodeFaults, type NodeFault } from './nemesis.ts';
 import {
   check,
   checkJournal,
@@ -23,9 +24,6 @@ import { World } from './world.ts';
 import type { LedgerCommand } from '../actors/ledger.ts';
 import type { Answer, Server } from './cluster.ts';
 import type { LogFault, LogFaults } from './sim-log.ts';
-
-export const nodeFaults = ['pause', 'crash', 'takeover', 'brokerDown', 'clockJump', 'drain', 'reconnect', 'stranger'] as const;
-type NodeFault = (typeof nodeFaults)[number];
 
 /** Drawn from the seed and printed with a failure. */
 export type Plan = {
@@ -122,8 +120,7 @@ class Run {
   readonly #broker: SimBroker;
   readonly #cluster: Cluster;
   readonly #reached = new Set<string>();
-  readonly #nodeFaultCounts = new Map<string, number>();
-  #faulty = true;
+  readonly #nemesis: Nemesis;
   #lastId = 0;
   #busyClients = 0;
   #answered = 0;
@@ -147,8 +144,13 @@ class Run {
       this.#reached.add(status.state);
       if (status.state === 'failed')
         this.#broken(new Violation('I17 failed without cause', `${server.node.name}/${partition}: ${status.reason}`));
-      if (status.rival !== undefined && status.state === 'unassigned') this.#wasFenced(server, partition);
+      if (status.rival === undefined || status.state !== 'unassigned') return;
+      this.#reached.add('fenced');
+      this.#nemesis.wasFenced(server, partition);
     };
+    const { servers, disk } = this.#cluster;
+    const partitions = Array.from({ length: plan.partitions }, (_, partition) => partitionId(partition));
+    this.#nemesis = new Nemesis({ world: this.#world, broker: this.#broker, disk, servers, partitions, plan });
   }
 
   async run(): Promise<Outcome> {
@@ -163,7 +165,7 @@ class Run {
           : new Violation('I17 crash', error instanceof Error ? (error.stack ?? error.message) : String(error)),
       );
     }
-    const injected = new Map([...this.#broker.injected, ...this.#nodeFaultCounts, ...(this.#cluster.disk?.injected ?? [])]);
+    const injected = new Map([...this.#broker.injected, ...this.#nemesis.counts, ...(this.#cluster.disk?.injected ?? [])]);
     return {
       plan: this.#plan,
       traceHash: this.#world.traceHash,
@@ -184,10 +186,10 @@ class Run {
   // ── Faults ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #faults(): Promise<void> {
-    for (const server of this.#cluster.servers) this.#takeOver(server, this.#world.random.int(0, 300));
+    for (const server of this.#cluster.servers) this.#nemesis.takeOver(server, this.#world.random.int(0, 300));
     for (let client = 0; client < this.#plan.clients; client++) this.#think();
-    this.#nemesis();
-    this.#strikeDatabase();
+    this.#nemesis.strikeServers();
+    this.#nemesis.strikeDatabase();
     this.#project();
     await this.#world.run(this.#plan.faultMs, () => this.#violation !== undefined);
   }
@@ -198,114 +200,15 @@ class Run {
     this.#world.at(random.int(20, 300), () => {
       const write = random.pick(this.#cluster.projections).read(random.int(1, 40));
       this.#world.at(random.int(1, 400), write);
-      if (this.#faulty) this.#project();
+      if (this.#nemesis.faulty) this.#project();
     });
-  }
-
-  #takeOver(server: Server, delayMs: number): void {
-    for (let partition = 0; partition < this.#cluster.partitions; partition++) server.node.at(delayMs, () => server.start(partition));
-  }
-
-  /** A fenced process would exit; here a new one takes the partition over later, so that they go on contending. */
-  #wasFenced(server: Server, partition: number): void {
-    this.#reached.add('fenced');
-    if (!this.#faulty || !this.#world.random.chance(0.7)) return;
-    server.node.at(this.#world.random.int(20, 800), () => {
-      if (this.#faulty) server.start(partition);
-    });
-  }
-
-  #nemesis(): void {
-    const { random } = this.#world;
-    this.#world.at(random.int(1, this.#plan.nemesisMs * 2), () => {
-      if (!this.#faulty) return;
-      if (this.#plan.nodeFaults.length > 0) this.#strike(random.pick(this.#plan.nodeFaults), random.pick(this.#cluster.servers));
-      this.#nemesis();
-    });
-  }
-
-  /** It is away for a while; or the broker has forgotten how far it was trimmed. */
-  #strikeDatabase(): void {
-    const { disk, partitions } = this.#cluster;
-    if (disk === undefined) return;
-    const { random } = this.#world;
-    this.#world.at(random.int(1, this.#plan.nemesisMs * 3), () => {
-      if (!this.#faulty) return;
-      if (random.chance(0.5)) {
-        disk.downUntilMs = this.#world.nowMs + random.int(10, 400);
-        disk.count('databaseDown');
-      } else {
-        const id = partitionId(random.int(0, partitions - 1));
-        const start = this.#broker.start(id);
-        if (start > 0) disk.count('trimUndone');
-        this.#broker.startAt(id, random.int(0, start));
-      }
-      this.#strikeDatabase();
-    });
-  }
-
-  #strike(fault: NodeFault, server: Server): void {
-    const { random } = this.#world;
-    this.#nodeFaultCounts.set(fault, (this.#nodeFaultCounts.get(fault) ?? 0) + 1);
-    switch (fault) {
-      case 'pause':
-        server.node.pause();
-        this.#world.at(random.int(20, 1_200), () => server.node.resume());
-        return;
-      case 'crash':
-        if (!server.node.up) return;
-        server.crash();
-        this.#world.at(random.int(1, 400), () => this.#restart(server));
-        return;
-      case 'takeover':
-        return this.#takeOver(server, 0);
-      case 'brokerDown':
-        this.#broker.downUntilMs = this.#world.nowMs + random.int(10, 250);
-        return;
-      case 'drain':
-        for (const loop of server.node.up ? server.loops : []) void this.#drain(server, loop);
-        return;
-      case 'reconnect':
-        if (server.node.up && !server.node.paused) server.reconnect();
-        return;
-      case 'stranger':
-        return this.#writeAsStranger();
-      case 'clockJump':
-        server.node.wallOffsetMs = random.int(-5_000, 5_000);
-        return;
-    }
-  }
-
-  /** Somebody who is not Perdure writes into a journal: what no reader may take for a record or a claim. */
-  #writeAsStranger(): void {
-    const { random } = this.#world;
-    const partition = random.int(0, this.#cluster.partitions - 1);
-    const epoch = random.pick([0, 0, 1, 2, 3, 20, 2_000_000, 2 ** 53 - 1]);
-    const key = random.pick(['@claim', 'theirs']);
-    const record = { key, schema: 0, type: '', namespace: '', workflowId: 'theirs', runId: '', timeMs: 0, value: new Uint8Array([123]) };
-    // A stamp that could be the owner's next is forgery, and no slip.
-    const stamp = key === '@claim' ? { epoch, sequence: 0 } : { epoch: epoch > 1_000_000 ? epoch : 0, sequence: random.int(0, 9) };
-    this.#broker.append(partitionId(partition), [{ ...record, ...stamp }], 'a stranger');
-  }
-
-  /** Lets go as a clean shutdown does, then takes over again. */
-  async #drain(server: Server, loop: Server['loops'][number]): Promise<void> {
-    if (server.node.paused || loop.status().state !== 'active') return;
-    await loop.drain();
-    this.#takeOver(server, this.#world.random.int(0, 200));
-  }
-
-  #restart(server: Server): void {
-    if (server.node.up) return;
-    server.restart();
-    this.#takeOver(server, this.#world.random.int(0, 100));
   }
 
   // ── Clients ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #think(): void {
     this.#world.at(this.#world.random.int(1, 40), () => {
-      if (!this.#faulty) return;
+      if (!this.#nemesis.faulty) return;
       this.#busyClients += 1;
       const partition = this.#world.random.int(0, this.#cluster.partitions - 1);
       this.#attempt(partition, this.#command(), this.#choose(partition), 1);
@@ -334,10 +237,10 @@ class Run {
       const failed = answer === undefined || failures.has(answer.kind);
       if (failed) this.#failed += 1;
       else this.#answered += 1;
-      const again = failed && command.kind !== 'await' && (attempt < 8 || !this.#faulty);
+      const again = failed && command.kind !== 'await' && (attempt < 8 || !this.#nemesis.faulty);
       if (!again) {
         this.#busyClients -= 1;
-        if (this.#faulty) this.#think();
+        if (this.#nemesis.faulty) this.#think();
         return;
       }
       this.#world.at(random.int(1, 60), () => this.#attempt(partition, command, this.#choose(partition), attempt + 1));
@@ -364,18 +267,7 @@ class Run {
   // ── Calm: everything heals, all must come right ────────────────────────────────────────────────────────────────────────────
 
   async #calm(): Promise<void> {
-    this.#faulty = false;
-    for (const fault of Object.keys(this.#broker.faults.rates)) delete this.#broker.faults.rates[fault as LogFault];
-    this.#broker.downUntilMs = 0;
-    if (this.#cluster.disk !== undefined) {
-      this.#cluster.disk.downUntilMs = 0;
-      this.#cluster.disk.calm = true;
-    }
-    for (const server of this.#cluster.servers) {
-      server.node.resume();
-      if (!server.node.up) this.#restart(server);
-    }
-    this.#world.trace('calm');
+    this.#nemesis.calm();
     // Takeovers that had begun end, late batches land, idle owners look at the log.
     await this.#until(this.#cluster.disk === undefined ? 2_500 : 15_000, () => false);
     for (let partition = 0; partition < this.#cluster.partitions; partition++) await this.#comesRight(partition);

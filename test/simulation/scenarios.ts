@@ -13,6 +13,9 @@ import {
   putAsideWaits,
   refusedRecordKeepsWaits,
   rowsAreTheStateAtTheCut,
+  unwrittenStaysInMemory,
+  filterKnowsWhatBeginsMeanwhile,
+  pointerStaysWithItsRun,
 } from './history-scenarios.ts';
 import { Cluster, partitionId, simLimits } from './cluster.ts';
 import { checkJournal, checkMemory, checkObservations, checkRefusals, check, entriesThatCount, type Tries } from './oracle.ts';
@@ -226,6 +229,9 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'I7', name: 'a child whose start was answered into the void is no orphan', run: scenario(lostStartIsNoOrphan) },
   { rule: 'I7', name: 'a child that is deleted is heard of', run: scenario(deletedIsHeardOf) },
   { rule: 'I3', name: 'rows are the state at the cut, whatever happens until they are written', run: scenario(rowsAreTheStateAtTheCut) },
+  { rule: 'I3', name: 'what is not written stays in memory', run: scenario(unwrittenStaysInMemory) },
+  { rule: 'I1', name: 'a filter knows the workflow ids that begin while it is built', run: scenario(filterKnowsWhatBeginsMeanwhile) },
+  { rule: 'I1', name: 'a workflow id stays with its newest run when an older one is retired', run: pointerStaysWithItsRun },
 ];
 
 async function checkpointed(): Promise<Stage> {

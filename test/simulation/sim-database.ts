@@ -8,11 +8,11 @@
  *     commitLost       –                           a write: unknown
  *     answerLost       writes                      a write: unknown, after a timeout
  *     writeLate        writes, much later          a write: unknown, after a timeout, long before
+ *
+ * A backup is a copy of all that stood on the disk, and is put in its place while those who use it go on.
  */
-import { DatabaseError } from '../../src/actors/database.ts';
+import { type Database, DatabaseError, type JournalId } from '../../src/actors/database.ts';
 import { MemoryDatabase, MemoryTables } from '../support/memory-database.ts';
-import type { Database } from '../../src/actors/database.ts';
-import type { LedgerDatabase } from '../actors/ledger-checkpoints.ts';
 import type { SimNode } from './sim-node.ts';
 import type { World } from './world.ts';
 
@@ -28,6 +28,8 @@ export type DatabasePlan = {
   readonly trimShare: number;
   readonly delayMsMax: number;
   readonly lateMsMax: number;
+  /** Now and then it is copied, and such a copy put in its place. */
+  readonly backups?: boolean;
 };
 
 export class SimDisk {
@@ -35,8 +37,11 @@ export class SimDisk {
   readonly plan: DatabasePlan;
   readonly tables = new MemoryTables();
   readonly injected = new Map<string, number>();
+  #backups: MemoryTables[] = [];
   /** Nothing is answered until then. */
   downUntilMs = 0;
+  /** A checkpoint has been written; the next call waits for it. */
+  onWritten: (journal: JournalId) => Promise<void> = () => Promise.resolve();
   /** All is well from now on, and no more checkpoints are written. */
   calm = false;
 
@@ -59,6 +64,31 @@ export class SimDisk {
     return this.world.nowMs < this.downUntilMs;
   }
 
+  heal(): void {
+    this.downUntilMs = 0;
+    this.calm = true;
+  }
+
+  get takesBackups(): boolean {
+    return this.plan.backups === true;
+  }
+
+  backUp(): void {
+    this.#backups.push(this.tables.copy());
+    this.world.trace('database: a backup');
+  }
+
+  /** One that may still be used: of each journal `reaches` says whether it holds what follows on the offset where its checkpoint ends. */
+  restoreBackup(reaches: (partition: number, lastOffset: number) => boolean): void {
+    const usable = this.#backups.filter((tables) =>
+      [...tables.positions()].every(([{ partition }, position]) => reaches(partition, position.lastOffset)),
+    );
+    if (usable.length === 0) return;
+    this.tables.become(this.world.random.pick(usable));
+    this.count('backupRestored');
+    this.world.trace('database: a backup is restored');
+  }
+
   delayMs(): number {
     return this.world.random.int(1, this.plan.delayMsMax);
   }
@@ -67,7 +97,8 @@ export class SimDisk {
 const TIMEOUT_MS = 60;
 
 /** The connection of one process. */
-export class SimDatabase implements LedgerDatabase {
+export class SimDatabase implements Database {
+  readonly name = 'simulated';
   readonly #disk: SimDisk;
   readonly #node: SimNode;
   readonly #memory: MemoryDatabase;
@@ -86,13 +117,61 @@ export class SimDatabase implements LedgerDatabase {
     return this.#request((database) => database.position(...given));
   }
 
+  load(...given: Parameters<Database['load']>): ReturnType<Database['load']> {
+    return this.#request((database) => database.load(...given));
+  }
+
+  transferTasks(...given: Parameters<Database['transferTasks']>): ReturnType<Database['transferTasks']> {
+    return this.#request((database) => database.transferTasks(...given));
+  }
+
+  timers(...given: Parameters<Database['timers']>): ReturnType<Database['timers']> {
+    return this.#request((database) => database.timers(...given));
+  }
+
+  tasksAside(...given: Parameters<Database['tasksAside']>): ReturnType<Database['tasksAside']> {
+    return this.#request((database) => database.tasksAside(...given));
+  }
+
+  dueRuns(...given: Parameters<Database['dueRuns']>): ReturnType<Database['dueRuns']> {
+    return this.#request((database) => database.dueRuns(...given));
+  }
+
+  runs(...given: Parameters<Database['runs']>): ReturnType<Database['runs']> {
+    return this.#request((database) => database.runs(...given));
+  }
+
   matchingTasks(...given: Parameters<Database['matchingTasks']>): ReturnType<Database['matchingTasks']> {
     return this.#request((database) => database.matchingTasks(...given));
   }
 
+  history(...given: Parameters<Database['history']>): ReturnType<Database['history']> {
+    return this.#request((database) => database.history(...given));
+  }
+
+  list(...given: Parameters<Database['list']>): ReturnType<Database['list']> {
+    return this.#request((database) => database.list(...given));
+  }
+
+  count(...given: Parameters<Database['count']>): ReturnType<Database['count']> {
+    return this.#request((database) => database.count(...given));
+  }
+
+  bind(...given: Parameters<Database['bind']>): ReturnType<Database['bind']> {
+    return this.#request((database) => database.bind(...given));
+  }
+
+  cluster(): ReturnType<Database['cluster']> {
+    return this.#request((database) => database.cluster());
+  }
+
   write(...given: Parameters<Database['write']>): ReturnType<Database['write']> {
     const { world } = this.#node;
-    const write = (database: MemoryDatabase): ReturnType<Database['write']> => database.write(...given);
+    const write = async (database: MemoryDatabase): ReturnType<Database['write']> => {
+      const outcome = await database.write(...given);
+      if (outcome.kind === 'written') await this.#disk.onWritten(given[0]);
+      return outcome;
+    };
     const unknownAfter = (delayMs: number): ReturnType<Database['write']> =>
       this.#answered(delayMs, () => ({ kind: 'unknown', reason: 'simulated' }));
     if (this.#disk.hits('commitLost')) return unknownAfter(this.#disk.delayMs());
@@ -107,6 +186,21 @@ export class SimDatabase implements LedgerDatabase {
     return this.#request(write);
   }
 
+  /** Writing the same rows again changes nothing: so there is no unknown outcome. */
+  flush(...given: Parameters<Database['flush']>): ReturnType<Database['flush']> {
+    const flush = (database: MemoryDatabase): ReturnType<Database['flush']> => database.flush(...given);
+    const isAnswerLost = this.#disk.hits('answerLost');
+    if (!isAnswerLost && !this.#disk.hits('commitLost')) return this.#request(flush);
+    if (isAnswerLost) this.#arrives(this.#disk.delayMs(), flush);
+    return this.#answered(TIMEOUT_MS, () => {
+      throw new DatabaseError('unavailable', 'simulated: the connection was lost');
+    });
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** Whatever became of its sender. */
   #arrives(delayMs: number, call: (database: MemoryDatabase) => Promise<unknown>): void {
     const { world } = this.#node;
@@ -119,10 +213,14 @@ export class SimDatabase implements LedgerDatabase {
   #answered<T>(delayMs: number, answer: () => T): Promise<T> {
     const { world } = this.#node;
     const reply = this.#node.replyTo();
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       reply(delayMs, () => {
         world.promiseSettled();
-        resolve(answer());
+        try {
+          resolve(answer());
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)));
+        }
       });
     });
   }

@@ -62,15 +62,37 @@ export class MemoryTables {
   /** By namespace and run id. */
   readonly visibility = new Map<string, VisibilityRow>();
 
-  journal({ kind, partition }: JournalId): JournalTables {
-    const key = `${kind} ${partition}`;
-    const known = this.#journals.get(key) ?? new JournalTables();
+  journal(journal: JournalId): JournalTables {
+    const key = `${journal.kind} ${journal.partition}`;
+    const known = this.#journals.get(key) ?? new JournalTables(journal);
     this.#journals.set(key, known);
     return known;
+  }
+
+  /** Of the journals that have a checkpoint. */
+  *positions(): Generator<readonly [JournalId, CheckpointPosition], void> {
+    for (const { id, position } of this.#journals.values()) if (position !== undefined) yield [id, position];
+  }
+
+  /** As a backup is one. */
+  copy(): MemoryTables {
+    const copy = new MemoryTables();
+    copy.become(this);
+    return copy;
+  }
+
+  /** A backup takes the place of what stood here; whoever is connected stays connected. */
+  become(backup: MemoryTables): void {
+    this.clusterId = backup.clusterId;
+    this.visibility.clear();
+    for (const [key, row] of backup.visibility) this.visibility.set(key, row);
+    this.#journals.clear();
+    for (const [key, tables] of backup.#journals) this.#journals.set(key, tables.copy());
   }
 }
 
 class JournalTables {
+  readonly id: JournalId;
   fence: Fence = 0;
   position: CheckpointPosition | undefined;
   readonly runs = new Map<string, RunRow>();
@@ -81,6 +103,25 @@ class JournalTables {
   readonly transferTasks = new Map<number, TaskRow>();
   readonly timers = new Map<number, TimerRow>();
   readonly matchingTasks = new Map<number, MatchingTaskRow>();
+
+  constructor(id: JournalId) {
+    this.id = id;
+  }
+
+  /** Rows are never changed in place. */
+  copy(): JournalTables {
+    const copy = new JournalTables(this.id);
+    copy.fence = this.fence;
+    copy.position = this.position;
+    for (const [key, row] of this.runs) copy.runs.set(key, row);
+    for (const [key, row] of this.currentRuns) copy.currentRuns.set(key, row);
+    for (const [key, row] of this.childStarts) copy.childStarts.set(key, row);
+    for (const [key, row] of this.history) copy.history.set(key, row);
+    for (const [key, row] of this.transferTasks) copy.transferTasks.set(key, row);
+    for (const [key, row] of this.timers) copy.timers.set(key, row);
+    for (const [key, row] of this.matchingTasks) copy.matchingTasks.set(key, row);
+    return copy;
+  }
 }
 
 export class MemoryDatabase implements Database {
@@ -121,7 +162,7 @@ export class MemoryDatabase implements Database {
     const fault = await this.#writing(journal, 'write');
     if (fault === 'commit lost') return { kind: 'unknown', reason: 'the connection was lost before the commit' };
     const tables = this.#tables.journal(journal);
-    if (tables.fence !== fence || fence === 0 || isBehind(given.position, tables.position)) return { kind: 'fenced' };
+    if (tables.fence !== fence || fence === 0 || !goesOn(given, tables.position)) return { kind: 'fenced' };
     checkPosition(given.position);
     if (given.kind === 'history') this.#writeHistory(tables, given.delta);
     else writeMatching(tables, given.delta);
@@ -298,9 +339,11 @@ function writeMatching(tables: JournalTables, delta: MatchingDelta): void {
   for (const row of delta.tasks) tables.matchingTasks.set(row.taskId, row);
 }
 
-/** The guard: another owner, or an older one's, has written further than this. */
-function isBehind(position: CheckpointPosition, known: CheckpointPosition | undefined): boolean {
-  return known !== undefined && (known.epoch > position.epoch || known.nextOffset > position.nextOffset);
+/** The guard: nobody has written further than this, and what stands there is what this one goes on from, or this very one. */
+function goesOn({ position, base }: Checkpoint, known: CheckpointPosition | undefined): boolean {
+  if (known === undefined) return (base ?? 0) === 0;
+  if (known.epoch > position.epoch || known.nextOffset > position.nextOffset) return false;
+  return base === undefined || known.nextOffset === base || known.nextOffset === position.nextOffset;
 }
 
 function checkPosition(position: CheckpointPosition): void {

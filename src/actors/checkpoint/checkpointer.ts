@@ -126,6 +126,20 @@ export class Checkpointer implements ScheduledJournal {
     return this.#tail.records;
   }
 
+  /**
+   * Rows that must be there are not. True: what stands in the database is not what this memory has written there (another has restored since,
+   * or a backup was put in its place while it served), and it is fenced. Rejects with DatabaseError.
+   */
+  async isSuperseded(): Promise<boolean> {
+    const { database, journal } = this.#options;
+    const before = this.#before?.nextOffset;
+    const { fence, position } = await database.position(journal);
+    const written = [before, this.#before?.nextOffset, this.#cut?.isBeingWritten === true ? this.#cut.position!.offset + 1 : before];
+    if (fence === this.#fence && written.includes(position?.nextOffset)) return false;
+    this.#refusedForGood('fenced');
+    return true;
+  }
+
   /** A record has taken effect in memory. */
   accepted(): void {
     this.#accepted += 1;
@@ -295,7 +309,7 @@ export class Checkpointer implements ScheduledJournal {
   async #write(cut: Cut, position: RecordPosition): Promise<void> {
     const { state, limits, schedule } = this.#options;
     cut.isBeingWritten = true;
-    const checkpoint = state.checkpoint(position, this.#before);
+    const checkpoint = { ...state.checkpoint(position, this.#before), base: this.#before?.nextOffset ?? 0 };
     this.#reportLate();
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#attempt(checkpoint);

@@ -31,7 +31,7 @@ import { PageReads } from './page-reads.ts';
 import type { ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionMemory } from '../partition/partition-core.ts';
 import { QueryDispatch } from './query-dispatch.ts';
-import type { RecordPosition } from '../log.ts';
+import { LogError, type RecordPosition } from '../log.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import { type ClusterLayout, TransferQueue } from './transfer-queue.ts';
@@ -193,7 +193,9 @@ async function readEvents(
   runId: string,
 ): Promise<readonly Uint8Array[]> {
   const [stored] = await log.read({ topic, partition: shard - 1 }, offset, 1);
-  assert(stored?.offset === offset, `the journal no longer holds record ${offset}`);
+  // A broker that has just begun to lead may not show yet what it holds.
+  if (stored === undefined) throw new LogError('unavailable', `the journal does not show record ${offset} yet`);
+  assert(stored.offset === offset, `the journal no longer holds record ${offset}`);
   const record = codec.decode(stored.value, stored.schema);
   const change = record.runs.find((each) => each.runId === runId);
   return change?.events.map((event) => event.bytes) ?? [];

@@ -22,6 +22,7 @@ import type { HistoryReply } from '../../history/replies.ts';
 import { type AskFailure, internalError } from '../asks/asks.ts';
 import { HistoryMemory, type HistoryShardOptions, journalOf, type Registry } from './history-memory.ts';
 import { DatabaseError } from '../database.ts';
+import { EventsMissing } from './history-store.ts';
 import { LogError } from '../log.ts';
 import { PartitionActor } from '../partition/partition-actor.ts';
 import type { Endpoint } from '../asks/switchboard.ts';
@@ -81,14 +82,24 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
     const page = memory.store.page(key.runId, firstEventId, lastEventId, { eventsMax, bytesMax });
     if ('read' in page) {
       const { bytes } = page;
-      memory.pageReads.add(askId, { bytes, read: () => page.read().then(answer, (error: unknown) => this.#notRead(askId, key, error)) });
+      const read = async (): Promise<void> => {
+        try {
+          const events = await page.read();
+          const isKnown = events.length > 0 || !memory.core.has(key);
+          if (isKnown || (await memory.checkpointer?.isSuperseded()) !== true) answer(events);
+          else sink.fail(askId, { kind: 'unavailable', message: noHistoryNow });
+        } catch (error) {
+          await this.#notRead(askId, memory, key, error);
+        }
+      };
+      memory.pageReads.add(askId, { bytes, read });
     } else clock.soon(() => answer(page));
     return undefined;
   }
 
-  #notRead(askId: number, { namespaceId, workflowId, runId }: RunKey, error: unknown): void {
+  async #notRead(askId: number, memory: HistoryMemory, { namespaceId, workflowId, runId }: RunKey, error: unknown): Promise<void> {
     const { logger, sink } = this.#options;
-    if (isOutOfReach(error)) return sink.fail(askId, { kind: 'unavailable', message: noHistoryNow });
+    if (await isOutOfReach(error, memory)) return sink.fail(askId, { kind: 'unavailable', message: noHistoryNow });
     const problem = error instanceof Error ? error : new Error(String(error));
     logger.error('a history could not be read', { namespaceId, workflowId, runId, error: problem });
     sink.fail(askId, internalError(errorText(problem)));
@@ -103,7 +114,10 @@ function begins({ kind }: HistoryRequest): boolean {
   return kind === 'startWorkflow' || kind === 'signalWithStartWorkflow';
 }
 
-function isOutOfReach(error: unknown): boolean {
+async function isOutOfReach(error: unknown, memory: HistoryMemory): Promise<boolean> {
+  if (error instanceof EventsMissing && memory.checkpointer !== undefined) {
+    return await memory.checkpointer.isSuperseded().catch((problem: unknown) => isOutOfReach(problem, memory));
+  }
   if (error instanceof DatabaseError) return error.recoverable || error.code === 'closed';
   return error instanceof LogError && (error.recoverable || error.code === 'denied' || error.code === 'closed');
 }

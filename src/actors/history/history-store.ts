@@ -64,6 +64,15 @@ export type PageLimits = { readonly eventsMax: number; readonly bytesMax: number
 /** A page that the log, or the database, must be read for; `bytes`: what that takes in memory, roughly. */
 export type PageToRead = { readonly bytes: number; read(): Promise<readonly Uint8Array[]> };
 
+/** Events of a run that stand neither in the journal nor in the database, where they must. */
+export class EventsMissing extends Error {
+  override readonly name = 'EventsMissing';
+
+  constructor(runId: string, firstEventId: number) {
+    super(`events of run ${runId} from ${firstEventId} on are in neither journal nor database`);
+  }
+}
+
 /** Reads one journal record again and gives the event bytes that it holds of one run. */
 export type RereadEvents = (offset: number, runId: string) => Promise<readonly Uint8Array[]>;
 
@@ -273,7 +282,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     const beyond = batches.find((each) => each.firstEventId > eventId && (each.events !== undefined || !each.isStored));
     const inRows = Math.min(lastEventId, (beyond?.firstEventId ?? Infinity) - 1);
     const events = await this.#eventsInRows({ runId, branch: 0, firstEventId: eventId, lastEventId: inRows, bytesMax });
-    assert(events.length > 0 || !this.#runs.has(runId), `events of run ${runId} from ${eventId} on are in neither journal nor database`);
+    if (events.length === 0 && this.#runs.has(runId)) throw new EventsMissing(runId, eventId);
     return events;
   }
 

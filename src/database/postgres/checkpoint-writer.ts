@@ -17,7 +17,7 @@ import {
 } from './state-tables.ts';
 import { Upsert, type Step } from './upsert.ts';
 import { VisibilityWriter } from './visibility-writer.ts';
-import type { Checkpoint, CheckpointPosition, Fence, JournalId, RunId, WriteOutcome } from '../../actors/database.ts';
+import type { Checkpoint, Fence, JournalId, RunId, WriteOutcome } from '../../actors/database.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { VisibilityRow } from '../../visibility/row.ts';
 
@@ -39,7 +39,7 @@ export class CheckpointWriter {
 
   async write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome> {
     // Before anything is waited for: a row that no table takes is told at once, and what becomes of the delta is the caller's.
-    const guard = this.#guard(journal, fence, checkpoint.position);
+    const guard = this.#guard(journal, fence, checkpoint);
     const { changes, visibility, retirement } = this.#encoded(journal, checkpoint);
     return await this.#connections.use(async (session) => {
       await session.run(begin);
@@ -76,11 +76,19 @@ export class CheckpointWriter {
     );
   }
 
-  #guard({ kind, partition }: JournalId, fence: Fence, position: CheckpointPosition): Step {
+  #guard({ kind, partition }: JournalId, fence: Fence, { position, base }: Checkpoint): Step {
     const { epoch, sequence, nextOffset, lastOffset, timeMs, schema, counters, trimPoints } = position;
     const numbers = [epoch, sequence, nextOffset, lastOffset, timeMs, schema].map(wholeNumber);
     const points = trimPoints.map((point) => ({ timeMs: wholeNumber(point.timeMs), lastOffset: wholeNumber(point.lastOffset) }));
-    const values = [kind, partition, fence, ...numbers, Uint8Array.from(counters), JSON.stringify(points)];
+    const values = [
+      kind,
+      partition,
+      fence,
+      ...numbers,
+      Uint8Array.from(counters),
+      JSON.stringify(points),
+      base === undefined ? null : wholeNumber(base),
+    ];
     return { statement: this.#statements.guard, values };
   }
 
@@ -164,7 +172,8 @@ function statementsFor(at: string) {
 SET epoch = $4::bigint, sequence = $5::bigint, next_offset = $6::bigint, last_offset = $7::bigint, time_ms = $8::bigint,
   schema = $9::integer, counters = $10::bytea, trim_points = $11::jsonb
 WHERE kind = $1 AND partition = $2::integer AND fence = $3::bigint
-  AND (epoch IS NULL OR (epoch <= $4::bigint AND next_offset <= $6::bigint))`,
+  AND CASE WHEN epoch IS NULL THEN coalesce($12::bigint, 0) = 0
+    ELSE epoch <= $4::bigint AND next_offset <= $6::bigint AND next_offset IN ($6::bigint, coalesce($12::bigint, next_offset)) END`,
     },
     holdFence: {
       name: 'hold fence',

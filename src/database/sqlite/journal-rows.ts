@@ -1,7 +1,7 @@
 /** The row of a journal: its fence, and how far its rows go. */
 import { DatabaseError } from '../../actors/database.ts';
 import { bytesOf, optionalBytesOf, whole, wholeOf, type SqlRow } from './values.ts';
-import type { CheckpointPosition, Fence, JournalId, Restored, TrimPoint } from '../../actors/database.ts';
+import type { Checkpoint, CheckpointPosition, Fence, JournalId, Restored, TrimPoint } from '../../actors/database.ts';
 import type { Connection } from './connection.ts';
 
 /** Raises the fence and reads in one statement: it waits for a write that is under way, and none can come between. */
@@ -15,7 +15,8 @@ const fenceSql = 'SELECT fence FROM journals WHERE kind = ? AND partition = ?';
 
 const guardSql = `
   UPDATE journals SET epoch = ?, sequence = ?, next_offset = ?, last_offset = ?, time_ms = ?, schema = ?, counters = ?, trim_points = ?
-  WHERE kind = ? AND partition = ? AND fence = ? AND (counters IS NULL OR (epoch <= ? AND next_offset <= ?))`;
+  WHERE kind = ? AND partition = ? AND fence = ? AND CASE WHEN counters IS NULL THEN coalesce(?, 0) = 0
+    ELSE epoch <= ? AND next_offset <= ? AND next_offset IN (?, coalesce(?, next_offset)) END`;
 
 export function restoreJournal(connection: Connection, { kind, partition }: JournalId): Restored {
   const row = connection.statement(restoreSql).get(kind, whole(partition, 'partition'));
@@ -34,9 +35,15 @@ export function fenceOf(connection: Connection, { kind, partition }: JournalId):
   return row === undefined ? 0 : wholeOf(row, 'fence');
 }
 
-/** The guard of a write and its first statement. False: another has restored since, or the journal is further than this position. */
-export function moveJournal(connection: Connection, { kind, partition }: JournalId, fence: Fence, position: CheckpointPosition): boolean {
+/** The guard of a write and its first statement. False: another has restored since, or the rows are not those that this one goes on from. */
+export function moveJournal(
+  connection: Connection,
+  { kind, partition }: JournalId,
+  fence: Fence,
+  { position, base }: Pick<Checkpoint, 'position' | 'base'>,
+): boolean {
   const { epoch, nextOffset } = position;
+  const goesOnFrom = base === undefined ? null : whole(base, 'base');
   const { changes } = connection
     .statement(guardSql)
     .run(
@@ -51,8 +58,11 @@ export function moveJournal(connection: Connection, { kind, partition }: Journal
       kind,
       partition,
       fence,
+      goesOnFrom,
       epoch,
       nextOffset,
+      nextOffset,
+      goesOnFrom,
     );
   return changes === 1;
 }

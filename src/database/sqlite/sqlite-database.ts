@@ -71,7 +71,7 @@ export class SqliteDatabase implements Database {
   async write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome> {
     try {
       return await this.#transaction(async (connection) => {
-        if (!moveJournal(connection, journal, fence, checkpoint.position)) return { kind: 'fenced' };
+        if (!moveJournal(connection, journal, fence, checkpoint)) return { kind: 'fenced' };
         for (const _ of chunksOf(connection, journal, checkpoint)) await othersTurn(connection);
         return { kind: 'written' };
       });

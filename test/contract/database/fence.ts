@@ -89,6 +89,29 @@ export function describeFence(use: () => DatabaseUnderTest): void {
       expect((await owner.database.transferTasks(owner.journal, 0, 10)).rows.length).toBe(isWritten ? 2 : 1);
     });
 
+    test.each([
+      ['that one', { base: 100 }, 'written'],
+      ['one before it', { base: 99 }, 'fenced'],
+      ['one behind it', { base: 101 }, 'fenced'],
+      ['none', { base: 0 }, 'fenced'],
+      ['whatever stands there', {}, 'written'],
+    ] as const)('where a checkpoint stands, one that goes on from %s', async (_name, base, kind) => {
+      const owner = await use().freshOwner();
+      await owner.checkpoint({ position: positionAt(100), kind: 'history', delta: emptyDelta });
+      const delta = { ...emptyDelta, transferTasks: [taskRow(1)] };
+      const next = { position: positionAt(200), kind: 'history', delta, ...base } as const;
+      expect(await owner.checkpoint(next)).toEqual({ kind });
+      expect((await owner.database.transferTasks(owner.journal, 0, 10)).rows.length).toBe(kind === 'written' ? 1 : 0);
+      if (kind === 'written') expect(await owner.checkpoint(next), 'again').toEqual({ kind });
+    });
+
+    test('where none stands, one that goes on from another is refused', async () => {
+      const owner = await use().freshOwner();
+      const first = { position: positionAt(10), kind: 'history', delta: emptyDelta } as const;
+      expect(await owner.checkpoint({ ...first, base: 5 })).toEqual({ kind: 'fenced' });
+      expect(await owner.checkpoint({ ...first, base: 0 })).toEqual({ kind: 'written' });
+    });
+
     test('a checkpoint whose answer was lost is written again: nothing is twice', async () => {
       const owner = await use().freshOwner();
       const run = runRow({ namespaceId: owner.namespaceId });

@@ -1,0 +1,250 @@
+/**
+ * Processes with history shards, each in the production loop, over one simulated log and one simulated database. Tasks are handed to the
+ * workers of the simulation at once: matching is a stub that forgets nothing.
+ *
+ *     HistoryServer ─┬─ HistoryShard × shards ─┬─ SimLog ─────── SimBroker
+ *                    ├─ Router                 └─ SimDatabase ── SimDisk
+ *                    └─ asks to other shards: over the network, to whoever seems to own them
+ */
+import { defaultCheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
+import { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
+import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
+import { type Asker, type HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';
+import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
+import { defaultHistoryLimits } from '../../../src/history/limits.ts';
+import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
+import { historyWire } from '../../../src/topics/codec/history-wire.ts';
+import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import { jsonClaims } from '../../actors/ledger.ts';
+import { listeningLogger } from '../cluster.ts';
+import { SimDatabase, SimDisk, type DatabasePlan } from '../sim-database.ts';
+import { SimServer } from '../sim-server.ts';
+import type { Prng } from '../prng.ts';
+import type { SimBroker } from '../sim-log.ts';
+import type { World } from '../world.ts';
+import type { AskFailure } from '../../../src/actors/asks/asks.ts';
+import type { PartitionId } from '../../../src/actors/log.ts';
+import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
+import type { PartitionActor } from '../../../src/actors/partition/partition-actor.ts';
+import type { Clock } from '../../../src/actors/ports.ts';
+import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
+import type { HistoryCommand, HistoryRequest } from '../../../src/history/commands.ts';
+import type { HistoryEffect } from '../../../src/history/effects.ts';
+import type { HistoryRecord } from '../../../src/history/record.ts';
+import type { HistoryReply } from '../../../src/history/replies.ts';
+import type { AddActivityTask, AddWorkflowTask } from '../../../src/matching/commands.ts';
+import type { Logger } from '../../../src/observability/logger.ts';
+
+export type HistoryActor = PartitionActor<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect, HistoryMemory>;
+
+export type HistoryClusterOptions = {
+  readonly servers: number;
+  readonly shards: number;
+  readonly cacheBytesMax: number;
+  /** Of closed runs. */
+  readonly retentionMs: number;
+  /** Absent: there is none, and every takeover folds the journal from its start. */
+  readonly database?: DatabasePlan;
+  readonly recordsMax: number;
+  /** undefined: journals are never trimmed. */
+  readonly journalRetentionMs: number | undefined;
+};
+
+export function historyPartition(shard: number): PartitionId {
+  return { topic: 'sim.history', partition: shard - 1 };
+}
+
+/** 128 bits that look like a UUID: a database takes no others for ids of runs. */
+export function uuid(random: Prng): string {
+  const hex = (): string => random.u32().toString(16).padStart(8, '0');
+  const text = `${hex()}${hex()}${hex()}${hex()}`;
+  return `${text.slice(0, 8)}-${text.slice(8, 12)}-4${text.slice(13, 16)}-8${text.slice(17, 20)}-${text.slice(20)}`;
+}
+
+/** In the simulation nothing takes time, and whoever measures how long it has worked would go on for ever: each look costs a little. */
+function busyClock(clock: Clock): Clock {
+  const lookMs = 0.3;
+  let lastMs = 0;
+  return { ...clock, monoMs: () => (lastMs = Math.max(lastMs + lookMs, clock.monoMs())) };
+}
+
+export class HistoryServer extends SimServer {
+  readonly cluster: HistoryCluster;
+  shards: HistoryShard[] = [];
+  router: Router;
+  database: SimDatabase | undefined;
+
+  constructor(cluster: HistoryCluster, name: string) {
+    super(cluster.world, cluster.broker, name);
+    this.cluster = cluster;
+    this.router = new Router(this.node.clock);
+    this.boot();
+  }
+
+  get actors(): readonly HistoryActor[] {
+    return this.shards.map(({ actor }) => actor);
+  }
+
+  protected boot(): void {
+    const { options, disk } = this.cluster;
+    this.router = new Router(this.node.clock);
+    this.database = disk === undefined ? undefined : new SimDatabase(disk, this.node);
+    this.#seatMatching();
+    this.shards = [];
+    const schedule = new CheckpointSchedule({ recordsMax: options.recordsMax * 2, atOnceMax: 1 });
+    for (let shard = 1; shard <= options.shards; shard++) {
+      const actor = this.#shard(shard, schedule);
+      this.router.history.attach(shard, actor);
+      this.shards.push(actor);
+    }
+  }
+
+  #shard(shard: number, schedule: CheckpointSchedule): HistoryShard {
+    const { world, options, logger } = this.cluster;
+    const { database } = this;
+    const { recordsMax, journalRetentionMs } = options;
+    const limits = { ...checkpointLimits, recordsMax };
+    return new HistoryShard({
+      shard,
+      topic: historyPartition(shard).topic,
+      owner: this.node.name,
+      log: this.log,
+      codec: historyCodec,
+      claims: jsonClaims,
+      wire: historyWire,
+      limits: { ...defaultHistoryLimits, retentionMsDefault: options.retentionMs, retentionRecheckMs: 200 },
+      registry: { view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } },
+      cacheBytesMax: options.cacheBytesMax,
+      layout: { historyShards: options.shards, matchingPartitions: 1, taskQueuePartitions: 1 },
+      router: this.#asker(),
+      sink: this.router.history.sink(shard),
+      clock: busyClock(this.node.clock),
+      random: { nonce: () => uuid(world.random), fraction: () => world.random.fraction() },
+      logger,
+      onStatus: (status) => {
+        const { state, epoch, sequence, offset, reason } = status;
+        world.trace(`${this.node.name}/${shard} ${state} ${epoch}.${sequence}@${offset} ${reason}`);
+        this.cluster.onStatus(this, shard, status);
+      },
+      ...(database === undefined
+        ? {}
+        : {
+            checkpoints: {
+              database,
+              stateWire: stateCodec,
+              limits,
+              schedule,
+              ...(journalRetentionMs === undefined ? {} : { journalRetentionMs }),
+            },
+          }),
+    });
+  }
+
+  #seatMatching(): void {
+    const sink = this.router.matching.sink(0);
+    this.router.matching.attach(0, {
+      submit: (askId, request) => {
+        if (request.kind === 'addWorkflowTask' || request.kind === 'addActivityTask') this.cluster.onOffer(request);
+        this.node.clock.soon(() => void sink.answer(askId, { kind: 'done' }));
+        return undefined;
+      },
+      cancel: () => {},
+    });
+  }
+
+  /** Another shard may be owned elsewhere. */
+  #asker(): Asker {
+    const { router } = this;
+    return {
+      askHistory: (shard, request, deadlineMs, onReply) => {
+        const reply = this.node.replyTo();
+        const waitMs = Math.max(1, deadlineMs - this.node.clock.monoMs());
+        this.cluster.ask(shard, request, waitMs, (answer) => reply(this.cluster.broker.delayMs(), () => onReply(answer)));
+        return 0;
+      },
+      askMatching: (partition, request, deadlineMs, onReply) => router.askMatching(partition, request, deadlineMs, onReply),
+      askCluster: (request, deadlineMs, onReply) => router.askCluster(request, deadlineMs, onReply),
+      cancel: (askId) => router.cancel(askId),
+    };
+  }
+}
+
+/** Small, so that there is a checkpoint at every turn of a run. */
+const checkpointLimits = {
+  ...defaultCheckpointLimits,
+  idleMs: 100,
+  busyMs: 500,
+  captureSliceMs: 1,
+  retryDelayMs: 10,
+  retryDelayMsMax: 200,
+  refusedRetryDelayMs: 500,
+  finishMsMax: 300,
+};
+
+export class HistoryCluster {
+  readonly world: World;
+  readonly broker: SimBroker;
+  readonly options: HistoryClusterOptions;
+  readonly disk: SimDisk | undefined;
+  readonly servers: HistoryServer[];
+  said: (message: string) => void = () => {};
+  readonly logger: Logger = listeningLogger((message) => this.said(message));
+  onStatus: (server: HistoryServer, shard: number, status: PartitionStatus) => void = () => {};
+  onOffer: (request: AddWorkflowTask | AddActivityTask) => void = () => {};
+
+  constructor(world: World, broker: SimBroker, options: HistoryClusterOptions) {
+    this.world = world;
+    this.broker = broker;
+    this.options = options;
+    this.disk = options.database === undefined ? undefined : new SimDisk(world, options.database);
+    this.servers = Array.from({ length: options.servers }, (_, index) => new HistoryServer(this, `node${index}`));
+  }
+
+  owner(shard: number): HistoryServer | undefined {
+    return this.servers.find((server) => server.state(shard - 1) === 'active');
+  }
+
+  /** Over a network that delays, of whoever seems to own the shard. Answered once. */
+  ask<Request extends HistoryRequest>(
+    shard: number,
+    request: Request,
+    waitMs: number,
+    onAnswer: (answer: HistoryAnswer<Request>) => void,
+  ): void {
+    const { world } = this;
+    const server = this.#choose(shard);
+    let isOver = false;
+    const over = (answer: HistoryAnswer<Request>): void => {
+      if (isOver) return;
+      isOver = true;
+      server.connections.delete(lost);
+      patience.canceled = true;
+      onAnswer(answer);
+    };
+    const lost = (): void => over(unavailable('the connection is lost'));
+    // A process that is frozen answers nothing, not even that it is too late.
+    const patience = world.at(waitMs * 1.2, () => over(unavailable('no answer')));
+    if (!server.node.up) {
+      world.at(this.broker.delayMs(), () => over(unavailable('connection refused')));
+      return;
+    }
+    server.connections.add(lost);
+    server.node.at(this.broker.delayMs(), () => {
+      server.router.askHistory(shard, request, server.node.clock.monoMs() + waitMs, (answer) => {
+        world.trace(`${request.kind} of ${server.node.name}/${shard}: ${answer.kind}`);
+        over(answer);
+      });
+    });
+  }
+
+  /** Mostly one that believes it owns the shard, be it a zombie. */
+  #choose(shard: number): HistoryServer {
+    const { random } = this.world;
+    const believers = this.servers.filter((server) => server.state(shard - 1) === 'active');
+    return believers.length > 0 && random.chance(0.9) ? random.pick(believers) : random.pick(this.servers);
+  }
+}
+
+function unavailable(message: string): AskFailure {
+  return { kind: 'unavailable', message };
+}

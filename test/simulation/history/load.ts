@@ -1,0 +1,325 @@
+/**
+ * Clients and workers of a run. What is asked for is asked for again until there is a definite answer, so that in calm every workflow ends:
+ *
+ *     start ─▶ [workflow task] ─▶ activities, timers, a child ─▶ [workflow task] … until all are done and all signals there ─▶ completed,
+ *                                                                                                         or continued as new
+ *
+ * A worker knows nothing but the history that it reads, page by page.
+ */
+import { historyShardOf } from '../../../src/kernel/shard.ts';
+import { decodeEvent } from '../../../src/topics/codec/event-codec.ts';
+import { completion } from '../../history/completion.ts';
+import {
+  activityRef,
+  completeWorkflow,
+  continueAsNew,
+  scheduleActivity,
+  signalAttributes,
+  startAttributes,
+  startChild,
+  startTimer,
+  terminateWorkflow,
+} from '../../history/shard-under-test.ts';
+import { type HistoryCluster, uuid } from './cluster.ts';
+import type { Told } from './oracle.ts';
+import type { Prng } from '../prng.ts';
+import type { World } from '../world.ts';
+import type { HistoryAnswer } from '../../../src/actors/asks/router.ts';
+import type { HistoryRequest, RunKey, StartWorkflow } from '../../../src/history/commands.ts';
+import type { EventKind, HistoryEvent } from '../../../src/history/events.ts';
+import type { StartedActivityTask, StartedWorkflowTask } from '../../../src/history/replies.ts';
+import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
+import type { AddActivityTask, AddWorkflowTask } from '../../../src/matching/commands.ts';
+
+const namespaceId = '00000000-0000-4000-8000-0000000000aa';
+const queue = { name: 'queue', kind: 1, normalName: '' };
+const ASK_MS = 500;
+/** Few ids, so that they are used again and again. */
+const WORKFLOW_IDS = 12;
+
+const EMPTY_PAGES_MAX = 50;
+
+/** What a workflow does, as its input says. */
+type Program = {
+  readonly activities: number;
+  readonly timersMs: readonly number[];
+  readonly child: string;
+  readonly signals: number;
+  /** Runs that follow this one. */
+  readonly more: number;
+};
+
+/** Nothing is known of what became of it, or nothing came of it yet. */
+const undecided: ReadonlySet<string> = new Set(['unavailable', 'notHere', 'deadline', 'busy']);
+
+export class Load {
+  readonly told: Told[] = [];
+  readonly #cluster: HistoryCluster;
+  readonly #world: World;
+  readonly #random: Prng;
+  #isOver = false;
+  #asksOpen = 0;
+  #lastId = 0;
+  #unanswered = 0;
+  /** An answer that no correct server gives. */
+  onBug: (message: string) => void = () => {};
+
+  constructor(cluster: HistoryCluster) {
+    this.#cluster = cluster;
+    this.#world = cluster.world;
+    this.#random = cluster.world.random;
+    cluster.onOffer = (request) => this.#offered(request);
+  }
+
+  /** Somebody still waits for an answer. */
+  get isBusy(): boolean {
+    return this.#asksOpen > 0;
+  }
+
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  client(): void {
+    this.#world.at(this.#random.int(1, 60), () => {
+      if (this.#isOver) return;
+      this.#start(() => this.client());
+    });
+  }
+
+  /** No more starts, and workers die no more. */
+  calm(): void {
+    this.#isOver = true;
+  }
+
+  // ── Clients ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #start(done: () => void): void {
+    const program = this.#program();
+    const key = { namespaceId, workflowId: `wf-${this.#random.int(1, WORKFLOW_IDS)}`, runId: '' };
+    const requestId = this.#id('start');
+    const command: StartWorkflow = {
+      kind: 'startWorkflow',
+      key,
+      namespace: 'ns',
+      newRunId: uuid(this.#random),
+      requestId,
+      policies: { reusePolicy: 1, conflictPolicy: this.#random.pick([1, 1, 1, 3]) },
+      parent: undefined,
+      onConflict: undefined,
+      start: startAttributes({ input: encoded(program), taskTimeoutMs: 500 }),
+    };
+    this.#untilAnswered(this.#shardOf(key.workflowId), command, (answer) => {
+      if (answer.kind !== 'started') return done();
+      const { runId } = answer;
+      this.told.push({ kind: 'started', runId, requestId });
+      if (this.#random.chance(0.3)) this.#look({ ...key, runId });
+      this.#signal({ ...key, runId }, program.signals, () => {
+        if (this.#random.chance(0.1)) this.#terminate({ ...key, runId });
+        done();
+      });
+    });
+  }
+
+  #program(): Program {
+    const { int, pick, chance } = this.#draw;
+    return {
+      activities: int(0, 2),
+      timersMs: Array.from({ length: int(0, 2) }, () => pick([0, 30, 200, 800])),
+      child: chance(0.3) ? `child-${int(1, 4)}` : '',
+      signals: pick([0, 0, 1, 2]),
+      more: pick([0, 0, 0, 1, 2]),
+    };
+  }
+
+  get #draw(): Pick<Prng, 'int' | 'pick' | 'chance'> {
+    const random = this.#random;
+    return {
+      int: (low, high) => random.int(low, high),
+      pick: (choices) => random.pick(choices),
+      chance: (probability) => random.chance(probability),
+    };
+  }
+
+  #signal(key: RunKey, times: number, done: () => void): void {
+    if (times === 0) return done();
+    const requestId = this.#id('signal');
+    const signal = signalAttributes({ requestId });
+    this.#untilAnswered(this.#shardOf(key.workflowId), { kind: 'signalWorkflow', key, signal, childOf: undefined }, (answer) => {
+      if (answer.kind === 'signaled') this.told.push({ kind: 'signaled', runId: key.runId, requestId });
+      this.#signal(key, times - 1, done);
+    });
+  }
+
+  #terminate(key: RunKey): void {
+    this.#untilAnswered(this.#shardOf(key.workflowId), { ...terminateWorkflow(), key }, () => {});
+  }
+
+  #look(key: RunKey): void {
+    const position = { kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false } as const;
+    this.#world.at(this.#random.int(1, 400), () => {
+      this.#untilAnswered(this.#shardOf(key.workflowId), position, (answer) => {
+        if (answer.kind === 'historyPosition') this.#read(key, [], answer.lastEventId, () => {});
+      });
+    });
+  }
+
+  // ── Workers ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #offered({ kind, task }: AddWorkflowTask | AddActivityTask): void {
+    const { key, scheduledEventId, stamp, historyShard } = task;
+    const poll = { pollRequestId: this.#id('poll'), identity: 'worker' };
+    this.#world.at(this.#random.int(1, 40), () => {
+      if (kind === 'addWorkflowTask') {
+        const start = { kind: 'startWorkflowTask', key, scheduledEventId, stamp, taskQueue: queue, ...poll } as const;
+        this.#untilAnswered(historyShard, start, (answer) => {
+          if (answer.kind === 'workflowTask') this.#delivered(answer, poll.pollRequestId);
+        });
+      } else {
+        const start = { kind: 'startActivityTask', key, scheduledEventId, stamp, workerVersion: undefined, ...poll } as const;
+        this.#untilAnswered(historyShard, start, (answer) => {
+          if (answer.kind === 'activityTask') this.#delivered(answer, poll.pollRequestId);
+        });
+      }
+    });
+  }
+
+  #delivered(task: StartedWorkflowTask | StartedActivityTask, pollRequestId: string): void {
+    const { kind, key, scheduledEventId, attempt, startedTimeMs } = task;
+    // An attempt that was scheduled once more has the same numbers, and another time.
+    const name = `${kind} ${scheduledEventId} of ${key.runId}, attempt ${attempt} of ${startedTimeMs}`;
+    this.told.push({ kind: 'delivered', task: name, pollRequestId });
+    // Its worker dies, and the task must time out.
+    if (!this.#isOver && this.#random.chance(0.1)) return;
+    if (kind === 'workflowTask') this.#play(task);
+    else this.#endActivity(task);
+  }
+
+  #play(task: StartedWorkflowTask): void {
+    const { key, historyFirstEventId, historyLastEventId, firstPage, tailEvents } = task;
+    const page = historyFirstEventId === 1 && this.#random.chance(0.5) ? firstPage : undefined;
+    this.#read(key, page ?? [], historyLastEventId, (events) => {
+      const commands = this.#commands([...events, ...tailEvents].map(decodeEvent));
+      const ids = { newRunId: uuid(this.#random), pollRequestId: this.#id('poll'), returnNewWorkflowTask: this.#random.chance(0.5) };
+      this.#untilAnswered(this.#shardOf(key.workflowId), { ...completion(task, commands), ...ids }, (answer) => {
+        if (answer.kind !== 'workflowTaskCompleted') return;
+        this.told.push({ kind: 'workflowTaskCompleted', runId: key.runId, startedEventId: task.startedEventId });
+        if (answer.workflowTask !== undefined) this.#delivered(answer.workflowTask, ids.pollRequestId);
+      });
+    });
+  }
+
+  #commands(events: readonly HistoryEvent[]): readonly WorkflowCommand[] {
+    const [started] = events;
+    if (started?.type !== 'workflowExecutionStarted') throw new Error(`a history begins with ${started?.type}`);
+    const program = decoded(started.attributes.input);
+    const count = (...kinds: readonly EventKind[]): number => events.filter(({ type }) => kinds.includes(type)).length;
+    const { activities, timersMs, child, signals, more } = program;
+    if (count('workflowTaskCompleted') === 0 && (activities + timersMs.length > 0 || child !== '')) {
+      const retryPolicy = {
+        initialIntervalMs: 50,
+        backoffCoefficient: 1,
+        maximumIntervalMs: 50,
+        maximumAttempts: 0,
+        nonRetryableErrorTypes: [],
+      };
+      const simple: Program = { activities: 1, timersMs: [], child: '', signals: 0, more: 0 };
+      return [
+        ...Array.from({ length: activities }, (_, index) =>
+          scheduleActivity({ activityId: `a${index}`, startToCloseTimeoutMs: 400, retryPolicy }),
+        ),
+        ...timersMs.map((ms, index) => startTimer(`t${index}`, ms)),
+        ...(child === '' ? [] : [startChild({ workflowId: child, input: encoded(simple), parentClosePolicy: this.#random.int(0, 2) })]),
+      ];
+    }
+    const isDone =
+      count('activityTaskCompleted') >= activities &&
+      count('timerFired') >= timersMs.length &&
+      count('workflowExecutionSignaled') >= signals &&
+      (child === '' || count(...childEnds) > 0);
+    if (!isDone) return [];
+    return [more === 0 ? completeWorkflow() : continueAsNew({ input: encoded({ ...program, signals: 0, more: more - 1 }) })];
+  }
+
+  #endActivity(task: StartedActivityTask): void {
+    const { key, scheduledEventId, attempt } = task;
+    const result = `${scheduledEventId} attempt ${attempt}`;
+    const activity = activityRef(task);
+    const command = { kind: 'completeActivityTask', activity, result: new TextEncoder().encode(result), identity: 'worker' } as const;
+    this.#world.at(this.#random.pick([1, 20, 300, 600]), () => {
+      this.#untilAnswered(this.#shardOf(key.workflowId), command, (answer) => {
+        if (answer.kind === 'done') this.told.push({ kind: 'activityCompleted', runId: key.runId, scheduledEventId, result });
+      });
+    });
+  }
+
+  // ── Reading ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** `events`: those that are there already. */
+  #read(
+    key: RunKey,
+    events: readonly Uint8Array[],
+    lastEventId: number,
+    done: (events: readonly Uint8Array[]) => void,
+    emptyPages = 0,
+  ): void {
+    if (events.length >= lastEventId) {
+      this.told.push({ kind: 'read', runId: key.runId, events });
+      return done(events);
+    }
+    const size = { eventsMax: this.#random.pick([1, 3, 100]), bytesMax: this.#random.pick([200, 1_000_000]) };
+    const page = { kind: 'readHistory', key, firstEventId: events.length + 1, lastEventId, ...size } as const;
+    this.#untilAnswered(this.#shardOf(key.workflowId), page, (answer) => {
+      if (answer.kind !== 'historyPage') return;
+      const more = answer.events.length;
+      if (more > 0) return this.#read(key, [...events, ...answer.events], lastEventId, done, emptyPages);
+      // An owner of earlier times, who does not know yet that it is none, does not know of every run.
+      if (emptyPages === EMPTY_PAGES_MAX) this.told.push({ kind: 'read', runId: key.runId, events: [] });
+      else this.#world.at(this.#random.int(20, 100), () => this.#read(key, events, lastEventId, done, emptyPages + 1));
+    });
+  }
+
+  // ── Asking ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #untilAnswered<Request extends HistoryRequest>(shard: number, request: Request, done: (answer: HistoryAnswer<Request>) => void): void {
+    this.#asksOpen += 1;
+    this.#cluster.ask(shard, request, ASK_MS, (answer) => {
+      this.#asksOpen -= 1;
+      if (undecided.has(answer.kind)) {
+        this.#unanswered += 1;
+        this.#asksOpen += 1;
+        this.#world.at(this.#random.int(5, 60), () => {
+          this.#asksOpen -= 1;
+          this.#untilAnswered(shard, request, done);
+        });
+      } else if (answer.kind === 'internal') this.onBug(`${request.kind}: ${answer.message}`);
+      else done(answer);
+    });
+  }
+
+  #shardOf(workflowId: string): number {
+    return historyShardOf(namespaceId, workflowId, this.#cluster.options.shards);
+  }
+
+  #id(what: string): string {
+    this.#lastId += 1;
+    return `${what}-${this.#lastId}`;
+  }
+}
+
+const childEnds: readonly EventKind[] = [
+  'childWorkflowExecutionCompleted',
+  'childWorkflowExecutionFailed',
+  'childWorkflowExecutionTimedOut',
+  'childWorkflowExecutionCanceled',
+  'childWorkflowExecutionTerminated',
+  'startChildWorkflowExecutionFailed',
+];
+
+function encoded(program: Program): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(program));
+}
+
+function decoded(input: Uint8Array | undefined): Program {
+  return JSON.parse(new TextDecoder().decode(input)) as Program;
+}

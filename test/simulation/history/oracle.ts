@@ -1,0 +1,202 @@
+/**
+ * What must be true of a run of history shards, judged from the whole journals, trimmed or not, and from all that anyone was told.
+ *
+ *     journal, by the rule of effective records ── folded ──▶ what memories and rows must be, at each of its offsets
+ *                                               └─ events ──▶ what was acknowledged, and read
+ */
+import { canonicalText } from '../../../src/history/canonical.ts';
+import { evolve } from '../../../src/history/evolve.ts';
+import { HistoryCore } from '../../../src/history/history-core.ts';
+import { Shard } from '../../../src/history/shard.ts';
+import { isRunning } from '../../../src/history/state.ts';
+import { shardRows } from '../../../src/actors/history/history-checkpoints.ts';
+import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
+import { historyWire } from '../../../src/topics/codec/history-wire.ts';
+import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import { MemoryDatabase, type MemoryTables } from '../../support/memory-database.ts';
+import { check, CountingRule } from '../oracle.ts';
+import type { JournalId } from '../../../src/actors/database.ts';
+import type { StoredRecord } from '../../../src/actors/log.ts';
+import type { HistoryEvent } from '../../../src/history/events.ts';
+import type { HistoryRecord } from '../../../src/history/record.ts';
+
+/** What was acknowledged to clients and workers, and what they were given to read. */
+export type Told =
+  | { readonly kind: 'started'; readonly runId: string; readonly requestId: string }
+  | { readonly kind: 'signaled'; readonly runId: string; readonly requestId: string }
+  | { readonly kind: 'workflowTaskCompleted'; readonly runId: string; readonly startedEventId: number }
+  | { readonly kind: 'activityCompleted'; readonly runId: string; readonly scheduledEventId: number; readonly result: string }
+  /** `task`: one attempt of it. */
+  | { readonly kind: 'delivered'; readonly task: string; readonly pollRequestId: string }
+  /** From the first event on; none: the run is not known any more. */
+  | { readonly kind: 'read'; readonly runId: string; readonly events: readonly Uint8Array[] };
+
+export type RunInJournal = {
+  readonly requestId: string;
+  readonly events: readonly { readonly event: HistoryEvent; readonly bytes: Uint8Array }[];
+  readonly isForgotten: boolean;
+};
+
+/** One journal, folded as far as it is asked. */
+export class Journal {
+  readonly #records: readonly StoredRecord[];
+  #rule = new CountingRule();
+  #shard = new Shard();
+  #next = 0;
+
+  /** `records`: all that were ever appended; more may come. */
+  constructor(records: readonly StoredRecord[]) {
+    this.#records = records;
+  }
+
+  /** Up to that offset, with its record. */
+  folded(lastOffset = Infinity): Shard {
+    if (lastOffset < this.#next - 1) {
+      this.#rule = new CountingRule();
+      this.#shard = new Shard();
+      this.#next = 0;
+    }
+    for (; this.#next < this.#records.length && this.#next <= lastOffset; this.#next++) {
+      const record = this.#records[this.#next]!;
+      if (this.#rule.counts(record)) evolve(this.#shard, historyCodec.decode(record.value, record.schema), historyWire);
+    }
+    return this.#shard;
+  }
+
+  get hasOpenRuns(): boolean {
+    return [...this.folded().runs.values()].some(isRunning);
+  }
+
+  /** Each with its history, for people. */
+  openRuns(): readonly string[] {
+    const runs = this.checkedRuns();
+    return [...this.folded().runs.values()].filter(isRunning).map(({ key: { workflowId, runId } }) => {
+      const events = runs.get(runId)?.events.map(({ event }) => event.type) ?? [];
+      return `${workflowId} ${runId}: ${events.join(', ')}`;
+    });
+  }
+
+  /** Of the last record that counts; -1: none does. */
+  get lastOffset(): number {
+    return this.#effective().at(-1)?.offset ?? -1;
+  }
+
+  /** I2, I5, I9: events of each run count from 1, time never goes back, and no request starts or signals twice. */
+  checkedRuns(): ReadonlyMap<string, RunInJournal> {
+    const runs = new Map<string, { requestId: string; events: RunInJournal['events'][number][]; isForgotten: boolean }>();
+    /** Runs of a request that are not forgotten. */
+    const started = new Map<string, string>();
+    const signaled = new Set<string>();
+    let lastTimeMs = 0;
+    for (const { offset, record } of this.#effective()) {
+      check(record.timeMs >= lastTimeMs, 'I9 time goes back', () => `${record.timeMs} after ${lastTimeMs} at offset ${offset}`);
+      lastTimeMs = record.timeMs;
+      for (const { runId, events, facts } of record.runs) {
+        const run = runs.get(runId) ?? { requestId: '', events: [], isForgotten: false };
+        runs.set(runId, run);
+        for (const recorded of events) {
+          const { event } = recorded;
+          check(event.eventId === run.events.length + 1, 'I2 gap', () => `${runId}: event ${event.eventId} at offset ${offset}`);
+          run.events.push(recorded);
+          if (event.type !== 'workflowExecutionSignaled') continue;
+          const { requestId } = event.attributes;
+          check(!signaled.has(`${runId} ${requestId}`), 'I5 applied twice', () => `signal ${requestId} of ${runId}, at offset ${offset}`);
+          if (requestId !== '') signaled.add(`${runId} ${requestId}`);
+        }
+        for (const { fact } of facts) {
+          if (fact.kind === 'runForgotten') {
+            run.isForgotten = true;
+            started.delete(run.requestId);
+          }
+          if (fact.kind !== 'startRequest') continue;
+          run.requestId = fact.requestId;
+          const before = started.get(fact.requestId);
+          check(before === undefined, 'I1 started twice', () => `request ${fact.requestId} has ${before} and ${runId}`);
+          if (fact.requestId !== '') started.set(fact.requestId, runId);
+        }
+      }
+    }
+    return runs;
+  }
+
+  #effective(): { readonly offset: number; readonly record: HistoryRecord }[] {
+    const rule = new CountingRule();
+    return this.#records
+      .filter((stored) => rule.counts(stored))
+      .map(({ offset, value, schema }) => ({ offset, record: historyCodec.decode(value, schema) }));
+  }
+}
+
+/** I3: a memory is the journal, folded up to where it stands. */
+export function checkMemory(name: string, core: HistoryCore, journal: Journal, lastOffset: number): void {
+  const live = core.canonicalState();
+  const folded = canonicalText(journal.folded(lastOffset));
+  check(live === folded, 'I3 memory is not its journal', () => `${name} at offset ${lastOffset}: ${difference(live, folded)}`);
+}
+
+/** T12: the rows of a journal are the journal, folded up to the position of their checkpoint: runs, tasks and history. */
+export async function checkRows(tables: MemoryTables, id: JournalId, journal: Journal): Promise<void> {
+  const { position, fence, history } = tables.journal(id);
+  if (position === undefined) return;
+  const core = new HistoryCore({ wire: historyWire, stateWire: stateCodec });
+  core.install(await shardRows(new MemoryDatabase(tables), id, fence), position);
+  const folded = journal.folded(position.lastOffset);
+  const [rows, wanted] = [core.canonicalState(), canonicalText(folded)];
+  check(rows === wanted, 'T12 rows differ from their position', () => `at ${position.lastOffset}: ${difference(rows, wanted)}`);
+  for (const { key, nextEventId } of folded.runs.values()) {
+    const ends = [...history.values()].filter(({ runId }) => runId === key.runId).map(({ lastEventId }) => lastEventId);
+    const last = Math.max(0, ...ends);
+    check(last === nextEventId - 1, 'T12 events differ from their position', () => `${key.runId} has ${nextEventId - 1}, its rows ${last}`);
+  }
+}
+
+/** I5, I8, I13: what was acknowledged is there, no attempt was handed out twice, and what was read is what the journal holds. */
+export function checkTold(told: readonly Told[], runs: ReadonlyMap<string, RunInJournal>): void {
+  const polls = new Map<string, string>();
+  for (const each of told) {
+    if (each.kind === 'delivered') {
+      const { task, pollRequestId } = each;
+      const before = polls.get(task) ?? pollRequestId;
+      check(before === pollRequestId, 'I8 handed out twice', () => `${task}: to ${before} and ${pollRequestId}`);
+      polls.set(task, pollRequestId);
+      continue;
+    }
+    const run = runs.get(each.runId);
+    check(run !== undefined, 'I5 acknowledged and lost', () => JSON.stringify(each));
+    if (run === undefined) continue;
+    const isThere = wasTold(each, run);
+    check(isThere, each.kind === 'read' ? 'I13 read of what does not count' : 'I5 acknowledged and lost', () => describe(each));
+  }
+}
+
+function wasTold(told: Exclude<Told, { kind: 'delivered' }>, { requestId, events, isForgotten }: RunInJournal): boolean {
+  switch (told.kind) {
+    case 'started':
+      return requestId === told.requestId;
+    case 'signaled':
+      return events.some(({ event }) => event.type === 'workflowExecutionSignaled' && event.attributes.requestId === told.requestId);
+    case 'workflowTaskCompleted':
+      return events.some(({ event }) => event.type === 'workflowTaskCompleted' && event.attributes.startedEventId === told.startedEventId);
+    case 'activityCompleted':
+      return events.some(
+        ({ event }) =>
+          event.type === 'activityTaskCompleted' &&
+          event.attributes.scheduledEventId === told.scheduledEventId &&
+          Buffer.from(event.attributes.result ?? []).toString() === told.result,
+      );
+    case 'read':
+      if (told.events.length === 0) return isForgotten;
+      return told.events.every((bytes, index) => Buffer.compare(bytes, events[index]?.bytes ?? new Uint8Array()) === 0);
+  }
+}
+
+function describe(told: Told): string {
+  return told.kind === 'read' ? `${told.events.length} events of ${told.runId} are not those of the journal` : JSON.stringify(told);
+}
+
+function difference(one: string, other: string): string {
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at++;
+  const around = (text: string): string => text.slice(Math.max(0, at - 120), at + 120);
+  return `…${around(one)}… instead of …${around(other)}…`;
+}
