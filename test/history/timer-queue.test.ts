@@ -32,20 +32,29 @@ test('timers come by time, then by id; removed ones never', () => {
 
 test('what is due is found without looking at what is not', () => {
   fc.assert(
-    fc.property(fc.array(fc.nat(20)), fc.array(fc.nat(40)), fc.array(fc.nat(40)), fc.nat(20), (fireTimes, removed, again, nowMs) => {
-      const queue = new TimerQueue();
-      const tasks = new Map(fireTimes.map((fireTimeMs, taskId) => [taskId, timer(taskId, fireTimeMs)]));
-      for (const task of tasks.values()) queue.add(task);
-      for (const taskId of removed) queue.remove(taskId);
-      for (const taskId of again) {
-        const task = tasks.get(taskId);
-        if (task !== undefined && queue.get(taskId) === undefined) queue.add(task);
-      }
-      const due = [...queue.values()].filter(({ fireTimeMs }) => fireTimeMs <= nowMs);
-      expect([...(queue.due(nowMs, 1000) ?? [])].toSorted((a, b) => a.taskId - b.taskId)).toEqual(
-        due.toSorted((a, b) => a.taskId - b.taskId),
-      );
-    }),
+    fc.property(
+      fc.array(fc.nat(20)),
+      fc.array(fc.nat(40)),
+      fc.array(fc.nat(40)),
+      fc.array(fc.nat(40)),
+      fc.nat(20),
+      (fireTimes, removed, again, postponed, nowMs) => {
+        const queue = new TimerQueue();
+        const tasks = new Map(fireTimes.map((fireTimeMs, taskId) => [taskId, timer(taskId, fireTimeMs)]));
+        for (const task of tasks.values()) queue.add(task);
+        for (const taskId of removed) queue.remove(taskId);
+        for (const taskId of again) {
+          const task = tasks.get(taskId);
+          if (task !== undefined && queue.get(taskId) === undefined) queue.add(task);
+        }
+        for (const taskId of postponed) queue.postpone(taskId, 30);
+        if (postponed.length > 10) queue.next();
+        const due = [...queue.values()].filter(({ fireTimeMs }) => fireTimeMs <= nowMs);
+        expect([...(queue.due(nowMs, 1000) ?? [])].toSorted((a, b) => a.taskId - b.taskId)).toEqual(
+          due.toSorted((a, b) => a.taskId - b.taskId),
+        );
+      },
+    ),
   );
   const queue = new TimerQueue();
   for (let taskId = 1; taskId <= 1000; taskId++) queue.add(timer(taskId, taskId));

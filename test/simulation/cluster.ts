@@ -17,6 +17,7 @@ import type { Prefetch } from '../../src/actors/partition/prefetch.ts';
 import type { Logger } from '../../src/observability/logger.ts';
 import type { PartitionLimits } from '../../src/actors/partition/partition-limits.ts';
 import type { PartitionStatus } from '../../src/actors/ownership/partition-owner.ts';
+import { ledgerPrefetch } from '../actors/ledger-prefetch.ts';
 import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply, LedgerSwitchboard } from '../actors/ledger.ts';
 import type { MemoryLog, Observation, Tries } from './oracle.ts';
 import type { SimBroker } from './sim-log.ts';
@@ -28,6 +29,7 @@ export type Answer = LedgerReply | AskFailure;
 
 export const simLimits: PartitionLimits = {
   mailboxCommandsMax: 50,
+  parkedAsksMax: 25,
   turnCommandsMax: 8,
   openBytesMax: 4_000,
   openRecordsMax: 12,
@@ -98,7 +100,6 @@ export class Server extends SimServer {
         clock: this.node.clock,
         random: this.node.random,
         logger: cluster.logger,
-        ...(cluster.coldShare === 0 ? {} : { prefetch: this.#prefetch() }),
         witness: () => projections[partition]?.position,
         onStatus: (status) => {
           world.trace(
@@ -118,17 +119,19 @@ export class Server extends SimServer {
   #prefetch(): Prefetch<LedgerCommand> {
     const { world, coldShare } = this.cluster;
     const loaded = new Set<string>();
-    return {
-      keyOf: (command) => (command.kind === 'add' ? `k${command.id.length}` : 'reads'),
-      resident: (key) => loaded.delete(key) || !world.random.chance(coldShare),
-      load: (key, done) => {
+    const keyOf = (command: LedgerCommand): string => (command.kind === 'add' ? `k${command.id.length}` : 'reads');
+    return ledgerPrefetch({
+      keyOf,
+      lacks: (command) => !loaded.delete(keyOf(command)) && world.random.chance(coldShare),
+      load: (key, _command, done) => {
         this.cluster.said('a command waited for its state');
         this.node.at(world.random.int(1, 60), () => {
+          if (this.cluster.loadsFail && world.random.chance(0.1)) return done({ kind: 'away', message: 'its state cannot be read' });
           loaded.add(key);
           done();
         });
       },
-    };
+    });
   }
 
   #memory(
@@ -141,7 +144,7 @@ export class Server extends SimServer {
     const core = new LedgerCore();
     this.cores[partition] = core;
     let isDropped = false;
-    const ledger = ledgerMemory(
+    const base = ledgerMemory(
       answer,
       (event) => {
         if (event.kind === 'committed') memory.commits.push({ id: event.id, offset: event.offset });
@@ -150,6 +153,7 @@ export class Server extends SimServer {
       },
       core,
     );
+    const ledger = this.cluster.coldShare === 0 ? base : { ...base, prefetch: this.#prefetch() };
     if (this.database === undefined) return ledger;
     const checkpoints = new LedgerCheckpoints(this.database, ledgerJournal(partition), core);
     return {
@@ -215,6 +219,8 @@ export class Cluster {
   readonly disk: SimDisk | undefined;
   /** Share of commands whose state must be loaded first. */
   readonly coldShare: number;
+  /** Some loads come to nothing. */
+  loadsFail = true;
   /** What the actors wrote into their logs, by message: what a run came by. */
   said: (message: string) => void = () => {};
   readonly logger: Logger = listeningLogger((message) => this.said(message));

@@ -268,6 +268,7 @@ class Run {
 
   async #calm(): Promise<void> {
     this.#nemesis.calm();
+    this.#cluster.loadsFail = false;
     // Takeovers that had begun end, late batches land, idle owners look at the log.
     await this.#until(this.#cluster.disk === undefined ? 2_500 : 15_000, () => false);
     for (let partition = 0; partition < this.#cluster.partitions; partition++) await this.#comesRight(partition);

@@ -23,8 +23,10 @@ import type { CheckpointSchedule } from '../checkpoint/checkpoint-schedule.ts';
 import { Checkpointer } from '../checkpoint/checkpointer.ts';
 import { JournalTrim, nextTrimPoints } from '../checkpoint/journal-trim.ts';
 import { type CheckpointPosition, type Database, DatabaseError, type JournalId, type Restored } from '../database.ts';
+import { ColdLoads } from './cold-loads.ts';
 import { HistoryCheckpoints, newerSchema, recordBytes, shardRows } from './history-checkpoints.ts';
 import { HistoryShell } from './history-shell.ts';
+import { HistoryReadAhead } from './read-ahead.ts';
 import { HistoryStore } from './history-store.ts';
 import { OwnCommands } from './own-commands.ts';
 import { PageReads } from './page-reads.ts';
@@ -78,6 +80,9 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
   readonly visibility: VisibilityRows | undefined;
   /** undefined: there is no database. */
   readonly checkpointer: Checkpointer | undefined;
+  /** Likewise: what is not in memory is nowhere. */
+  readonly prefetch?: ColdLoads;
+  readonly readAhead?: HistoryReadAhead;
   readonly #options: HistoryShardOptions;
   readonly #tenure: Tenure<HistoryCommand>;
 
@@ -138,8 +143,21 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
             onFenced: () => tenure.fenced(),
           });
     this.checkpointer = checkpointer;
+    if (checkpoints !== undefined && checkpointer !== undefined) {
+      const table = { core, journal, database: checkpoints.database, fence: () => checkpointer.fence };
+      this.readAhead = new HistoryReadAhead(table);
+      this.prefetch = new ColdLoads({
+        ...table,
+        own: { waits: (command) => own.waits(command), notLoaded: (command, reason) => this.shell.notLoaded(command, reason) },
+        clock,
+        logger: logger.with({ 'shard-id': shard }),
+        onInstalled: () => own.armTimer(),
+        onFenced: () => tenure.fenced(),
+      });
+    }
     const { store, pageReads } = this;
-    this.shell = new HistoryShell({ store, pageReads, own, transfers, queries, visibility, flusher, checkpointer, sink });
+    const coldLoads = this.prefetch;
+    this.shell = new HistoryShell({ store, pageReads, own, transfers, queries, visibility, flusher, checkpointer, coldLoads, sink });
     this.subscribers = [
       this.store,
       transfers,

@@ -6,6 +6,7 @@ import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../history/replies.ts';
 import { NOBODY } from '../asks/asks.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
+import type { ColdLoads } from './cold-loads.ts';
 import { type HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
 import type { OwnCommands } from './own-commands.ts';
 import type { PageReads } from './page-reads.ts';
@@ -26,6 +27,8 @@ export type HistoryShellParts = {
   readonly visibility: VisibilityRows | undefined;
   /** undefined: there is no database. */
   readonly checkpointer: Checkpointer | undefined;
+  /** Likewise. */
+  readonly coldLoads: ColdLoads | undefined;
   readonly flusher: VisibilityFlusher | undefined;
   readonly sink: ReplySink<HistoryReply>;
 };
@@ -67,8 +70,16 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
     else if (command.kind === 'startWorkflowTask' || command.kind === 'startActivityTask') this.#own.startUndecided(command, reason);
   }
 
+  /** One of the shard's own, whose workflow is out of reach. */
+  notLoaded(command: HistoryCommand, reason: string): void {
+    if (command.kind === 'finishQueryDispatch') this.#parts.sink.fail(command.query.askId, { kind: 'unavailable', message: reason });
+    else if (command.kind === 'runOutboxTask') this.#parts.transfers.notLoaded(command, reason);
+    else this.#own.notLoaded(command);
+  }
+
   deactivated(): void {
     this.#parts.pageReads.clear();
+    this.#parts.coldLoads?.close();
     this.#own.close();
     this.#checkpointer?.stop();
     this.#parts.flusher?.close();

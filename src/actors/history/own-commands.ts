@@ -7,6 +7,9 @@
  *                                    ▲               │
  *                                  pause ◀───────────┴─ cannot be decided ── the fifth time ─▶ putAside, and the shard goes on
  *
+ * One whose workflow is not in memory waits until it is loaded; the timers behind it fire meanwhile. When it cannot be loaded it is tried again
+ * after a pause, for ever: that is the database's trouble, and says nothing about the workflow.
+ *
  * Put aside is the run that the command is about: a record takes its timers and tasks out of the queues
  * (history/execution/put-aside.ts). What is about no run is tried again for ever, at the longest pause.
  */
@@ -28,6 +31,8 @@ export type OwnCommandsOptions = {
 
 /** Lazy completions that no record took along are journaled after this pause. */
 const FLUSH_DELAY_MS = 1_000;
+/** A timer whose workflow is being loaded stays out of the way for longer than that may take. */
+const LOADING_MS = 10_000;
 /** Until its run is put aside, a timer that cannot be decided stays out of the way. */
 const PUT_ASIDE_GRACE_MS = 60_000;
 
@@ -36,6 +41,7 @@ export class OwnCommands {
   readonly #tenure: Tenure<HistoryCommand>;
   readonly #random: Random;
   readonly #attempts: FailedAttempts;
+  readonly #loads: FailedAttempts;
   readonly #alarm: WallAlarm;
   /** A flush is to come, or waits to be decided. */
   #flushing = false;
@@ -45,6 +51,7 @@ export class OwnCommands {
     this.#tenure = tenure;
     this.#random = random;
     this.#attempts = new FailedAttempts(clock);
+    this.#loads = new FailedAttempts(clock);
     this.#alarm = new WallAlarm(
       clock,
       () => tenure.nowMs(),
@@ -100,13 +107,10 @@ export class OwnCommands {
   undecided(command: HistoryCommand, reason: string): void {
     const key = command.kind === 'putAside' ? undefined : this.#core.keyOf(command);
     const taskId = 'taskId' in command ? command.taskId : 0;
-    const name = `${command.kind} ${taskId === 0 ? (key?.runId ?? '') : taskId}`;
-    const pauseMs = this.#attempts.pauseMs(name, key === undefined ? Infinity : FAILURES_MAX);
+    const pauseMs = this.#attempts.pauseMs(nameOf(command, key), key === undefined ? Infinity : FAILURES_MAX);
     // A timer's next attempt is made by the alarm, and those that are due meanwhile are not kept waiting.
-    if (command.kind === 'fireTimer') {
-      this.#core.postponeTimer(taskId, this.#tenure.nowMs() + (pauseMs ?? PUT_ASIDE_GRACE_MS));
-      this.armTimer();
-    } else if (pauseMs !== undefined) this.#tenure.after(pauseMs, () => this.submit(command));
+    if (command.kind === 'fireTimer') this.#postpone(taskId, pauseMs ?? PUT_ASIDE_GRACE_MS);
+    else if (pauseMs !== undefined) this.#tenure.after(pauseMs, () => this.submit(command));
     if (pauseMs === undefined && key !== undefined) this.putAside(key, command.kind, taskId, reason);
   }
 
@@ -116,4 +120,27 @@ export class OwnCommands {
     const name = `${command.kind} ${key?.runId} ${command.scheduledEventId}`;
     if (key !== undefined && this.#attempts.pauseMs(name) === undefined) this.putAside(key, command.kind, 0, reason);
   }
+
+  // ── What is not in memory ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Its workflow is being loaded. */
+  waits(command: HistoryCommand): void {
+    if (command.kind === 'fireTimer') this.#postpone(command.taskId, LOADING_MS);
+  }
+
+  notLoaded(command: HistoryCommand): void {
+    const pauseMs = this.#loads.pauseMs(nameOf(command, this.#core.keyOf(command)), Infinity) ?? PUT_ASIDE_GRACE_MS;
+    if (command.kind === 'fireTimer') this.#postpone(command.taskId, pauseMs);
+    else this.#tenure.after(pauseMs, () => this.submit(command));
+  }
+
+  #postpone(taskId: number, delayMs: number): void {
+    this.#core.postponeTimer(taskId, this.#tenure.nowMs() + delayMs);
+    this.armTimer();
+  }
+}
+
+/** What is attempted, whichever attempt it is. */
+function nameOf(command: HistoryCommand, key: RunKey | undefined): string {
+  return `${command.kind} ${'taskId' in command && command.taskId !== 0 ? command.taskId : (key?.runId ?? '')}`;
 }

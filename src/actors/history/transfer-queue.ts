@@ -238,6 +238,12 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     if (task !== undefined) this.#hopeless(task, failedOnceMore(tries), reason);
   }
 
+  /** Its run is out of reach, which is no fault of the task. */
+  notLoaded({ taskId, tries }: RunOutboxTask, reason: string): void {
+    const task = this.#options.shard.pendingTask(taskId);
+    if (task !== undefined) this.#retry(task, tries, reason);
+  }
+
   #deliver(task: OutboxTask, outgoing: OutboxMessage | undefined, tries: Tries): void {
     const { router, layout, shard } = this.#options;
     if (outgoing === undefined) return shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome: { kind: 'done' } });

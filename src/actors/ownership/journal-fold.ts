@@ -25,6 +25,8 @@ export type FoldTrouble =
   | { readonly kind: 'vanished'; readonly found: string }
   /** The log starts behind where the fold stands or would begin. Another may have written a checkpoint since, and trimmed behind it. */
   | { readonly kind: 'trimmed'; readonly found: string }
+  /** Another has restored the checkpoint since: what the rows say is not what the journal goes on from here. */
+  | { readonly kind: 'fenced'; readonly found: string }
   /** Somebody must look at it. */
   | { readonly kind: 'unreadable'; readonly reason: string; readonly error: unknown };
 
@@ -41,6 +43,8 @@ export type JournalFoldOptions = {
   readonly retries: Retries;
   /** Where there is a database, a journal may begin behind 0. */
   readonly hasDatabase: boolean;
+  /** Before records of one read are applied: what they need is brought in. */
+  readonly ahead: (records: readonly StoredRecord[]) => Promise<'fenced' | undefined> | undefined;
   /** Throws what cannot be applied. */
   readonly apply: (record: StoredRecord) => void;
 };
@@ -128,6 +132,8 @@ export class JournalFold {
     const { claims, position, progress, turns, retries } = this.#options;
     const { term } = retries;
     await turns.slice();
+    const lacking = await this.#readAhead(records);
+    if (term !== retries.term || lacking !== undefined) return lacking;
     for (const record of records) {
       if (turns.over()) {
         progress.tick();
@@ -146,6 +152,26 @@ export class JournalFold {
       progress.folded(record);
     }
     progress.tick();
+    return undefined;
+  }
+
+  async #readAhead(records: readonly StoredRecord[]): Promise<FoldTrouble | undefined> {
+    const { retries, ahead, turns } = this.#options;
+    let loading = ahead(records);
+    if (loading === undefined) return undefined;
+    let loaded: 'fenced' | undefined;
+    try {
+      loaded = await retries.persist(async () => {
+        const attempt = loading ?? ahead(records);
+        loading = undefined;
+        return await attempt;
+      });
+    } catch (error) {
+      const reason = `what records from offset ${records[0]?.offset} on change cannot be loaded: ${errorText(error)}`;
+      return { kind: 'unreadable', reason, error };
+    }
+    if (loaded === 'fenced') return { kind: 'fenced', found: 'another process has restored the checkpoint of this partition' };
+    await turns.slice();
     return undefined;
   }
 

@@ -131,8 +131,12 @@ export class PartitionOwner implements BatchSource {
     const apply = (record: StoredRecord): void => memory.fold(record);
     const { checkpoints } = options;
     const hasDatabase = checkpoints !== undefined;
-    const journal = new JournalFold({ partition, log, claims, position, notices, progress, turns, retries, hasDatabase, apply });
     const restoration = new Restoration({ checkpoints, retries, onReasonChanged: () => this.#statusChanged() });
+    const ahead = (records: readonly StoredRecord[]): Promise<'fenced' | undefined> | undefined => {
+      const loading = memory.ahead(records);
+      return loading === undefined ? undefined : restoration.reading(loading);
+    };
+    const journal = new JournalFold({ partition, log, claims, position, notices, progress, turns, retries, hasDatabase, ahead, apply });
     this.#restoration = restoration;
     this.silence = new LogSilence({
       clock,
@@ -408,7 +412,9 @@ export class PartitionOwner implements BatchSource {
   /** What is wrong with the log, or with the database that a takeover waits for, as far as they have said; '' otherwise. */
   get #whyLogWaits(): string {
     const { log, partition } = this.#options;
-    if (this.#life.state === 'restoring' && this.#restoration.reason !== '') return this.#restoration.reason;
+    const { state } = this.#life;
+    const isTakingOver = state === 'restoring' || state === 'replaying' || state === 'claiming';
+    if (isTakingOver && this.#restoration.reason !== '') return this.#restoration.reason;
     return this.#trouble.reason === '' ? (log.trouble?.(partition) ?? '') : this.#trouble.reason;
   }
 

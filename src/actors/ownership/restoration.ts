@@ -78,6 +78,18 @@ export class Restoration {
     return mayPass;
   }
 
+  /** Rows that the fold needs. Whoever tries again says so as well. */
+  async reading<Rows>(rows: Promise<Rows>): Promise<Rows> {
+    try {
+      const read = await rows;
+      this.over();
+      return read;
+    } catch (error) {
+      this.failed(error);
+      throw error;
+    }
+  }
+
   /** All that was needed of the database is there, or nobody waits for it any more. */
   over(): void {
     this.#tell('');

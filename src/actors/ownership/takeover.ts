@@ -73,8 +73,7 @@ export class Takeover {
       const trouble = (await journal.to(landed === undefined ? end : landed.offset + 1)) ?? journal.complete();
       if (term !== retries.term) return undefined;
       if (trouble === undefined) break;
-      if (trouble.kind !== 'trimmed' || !this.#options.restoration.usesCheckpoints) return this.#notFolded(trouble);
-      // Whoever restored behind us wrote a checkpoint, and trimmed behind it.
+      if (!this.#isOvertaken(trouble)) return this.#notFolded(trouble);
       this.#dropMemory(trouble.found);
       await retries.backOff(attempt);
     }
@@ -145,9 +144,14 @@ export class Takeover {
     const { term } = retries;
     const trouble = await this.#options.journal.to(landed.offset + 1);
     if (term !== retries.term || trouble === undefined) return;
-    if (trouble.kind !== 'trimmed' || !this.#options.restoration.usesCheckpoints) return this.#notFolded(trouble);
+    if (!this.#isOvertaken(trouble)) return this.#notFolded(trouble);
     this.#dropMemory(trouble.found);
     await this.#replay(landed);
+  }
+
+  /** Whoever restored behind us has what is to be loaded, or wrote a checkpoint and trimmed behind it: it is begun anew. */
+  #isOvertaken(trouble: FoldTrouble): trouble is Extract<FoldTrouble, { readonly kind: 'trimmed' | 'fenced' }> {
+    return trouble.kind === 'fenced' || (trouble.kind === 'trimmed' && this.#options.restoration.usesCheckpoints);
   }
 
   #notFolded(trouble: FoldTrouble): undefined {

@@ -2,6 +2,7 @@
 import type { CommandIds, Handled } from '../../kernel/handled.ts';
 import type { Restored } from '../database.ts';
 import type { LogRecord, RecordPosition } from '../log.ts';
+import type { Prefetch } from './prefetch.ts';
 
 /** The owner of the partition stamps it. */
 export type EncodedRecord = Omit<LogRecord, 'epoch' | 'sequence'>;
@@ -76,7 +77,20 @@ export type PartitionMemory<Command, Reply, Record, Effect> = {
    * restored after a while. For an actor that has checkpoints.
    */
   install?(restored: Restored): Promise<void>;
+  /** What commands need may not be in memory; absent: all state is. */
+  readonly prefetch?: Prefetch<Command>;
+  /** Likewise what records change, in a fold. */
+  readonly readAhead?: ReadAhead<Record>;
 };
+
+/** Folding never waits: what records change is brought in before. */
+export interface ReadAhead<Record> {
+  /**
+   * These come next, or some of them. undefined: nothing is lacking. `fenced`: another has restored since, and what it has written is not what
+   * these records go on from. Rejects with DatabaseError; what is asked again then begins anew.
+   */
+  load(records: Iterable<Record>): Promise<'fenced' | undefined> | undefined;
+}
 
 /** How many bytes a command counts for, and which commands are refused last. */
 export type CommandScale<Command> = {

@@ -4,6 +4,8 @@ import type { OwnerLimits } from '../ownership/partition-owner.ts';
 export type PartitionLimits = OwnerLimits & {
   /** Commands that wait to be decided; asks beyond it are refused as busy. */
   readonly mailboxCommandsMax: number;
+  /** Of them those that wait for state that is not in memory; asks beyond it are refused as busy, and what is in memory is decided as ever. */
+  readonly parkedAsksMax: number;
   /** Commands decided in one go before I/O gets a turn. */
   readonly turnCommandsMax: number;
   /** Decided but not sent; past it commands stay in the mailbox. */
@@ -17,6 +19,7 @@ export type PartitionLimits = OwnerLimits & {
 
 export const defaultPartitionLimits: PartitionLimits = {
   mailboxCommandsMax: 10_000,
+  parkedAsksMax: 5_000,
   turnCommandsMax: 256,
   openBytesMax: 24 * 1024 * 1024,
   openRecordsMax: 20_000,

@@ -24,8 +24,9 @@ import { CommitWindow } from './commit-window.ts';
 import { BudgetShare, CommandBudget } from './command-budget.ts';
 import { type CommandMail, type Mail, Mailbox } from './mailbox.ts';
 import { defaultPartitionLimits, type PartitionLimits } from './partition-limits.ts';
+import { isClaim } from '../ownership/effective.ts';
 import { PartitionOwner } from '../ownership/partition-owner.ts';
-import { Parking } from './prefetch.ts';
+import { type LoadTrouble, Parking } from './prefetch.ts';
 import { Tenure } from './tenure.ts';
 import type { Handled } from '../../kernel/handled.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -35,14 +36,11 @@ import type { StoredRecord } from '../log.ts';
 import type { CommandScale, EncodedRecord, PartitionCore, PartitionMemory, PartitionShell, RecordCodec } from './partition-core.ts';
 import type { OwnedMemory } from '../ownership/ownership.ts';
 import type { PartitionOwnerOptions, PartitionStatus } from '../ownership/partition-owner.ts';
-import type { Prefetch } from './prefetch.ts';
 
 export type PartitionLoopOptions<Command, Reply, Record, Effect> = Omit<PartitionOwnerOptions, 'limits'> & {
   readonly codec: RecordCodec<Record>;
   readonly create: (tenure: Tenure<Command>) => PartitionMemory<Command, Reply, Record, Effect>;
   readonly asks: AskSink;
-  /** For tests alone until executions are evicted: today all state is in memory. */
-  readonly prefetch?: Prefetch<Command>;
   readonly limits?: Partial<PartitionLimits>;
   /** Shared by all actors of the process; absent: one of its own. */
   readonly budget?: CommandBudget;
@@ -54,7 +52,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   readonly #limits: PartitionLimits;
   readonly #logger: Logger;
   readonly #mailbox = new Mailbox<Command>();
-  readonly #parking: Parking<Command>;
+  #parking: Parking<Command>;
   readonly #owner: PartitionOwner;
   readonly #runMailbox = (): void => this.#run();
 
@@ -62,6 +60,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #tenure: Tenure<Command> | undefined;
   #window: CommitWindow<Reply, Record, Effect>;
   #runScheduled = false;
+  /** What was read ahead and is folded next. */
+  readonly #decoded = new Map<StoredRecord, Record>();
   readonly #budget: CommandBudget;
   /** What waits here, decided or not. */
   readonly #share: BudgetShare;
@@ -71,9 +71,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#limits = { ...defaultPartitionLimits, ...options.limits };
     this.#logger = options.logger.with({ topic: options.partition.topic, partition: options.partition.partition });
     this.#owner = new PartitionOwner({ ...options, limits: this.#limits, logger: this.#logger }, this.#owned());
-    this.#parking = new Parking(options.prefetch, () => {
-      if (this.#owner.serving) this.#run();
-    });
+    this.#parking = this.#newParking(undefined);
     this.#budget = options.budget ?? new CommandBudget();
     this.#share = new BudgetShare(this.#budget);
     this.#window = new CommitWindow(this.#owner.barrier, this.#share);
@@ -111,7 +109,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   /** Undefined: there is room for it, and it is taken. */
   #admit(bytes: number, finishesWork: boolean): AskFailure | undefined {
     if (this.#owner.silence.message !== '') return this.notHere(this.#owner.silence.message);
-    if (this.#waiting >= this.#limits.mailboxCommandsMax) {
+    if (this.#mailbox.length + this.#parking.asks >= this.#limits.mailboxCommandsMax) {
       return { kind: 'busy', message: `${this.#owner.name()} has ${this.#limits.mailboxCommandsMax} commands waiting` };
     }
     if (this.#share.admit(bytes, finishesWork)) return undefined;
@@ -154,6 +152,15 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   }
 
   // ── Commands ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #newParking(memory: PartitionMemory<Command, Reply, Record, Effect> | undefined): Parking<Command> {
+    return new Parking({
+      prefetch: memory?.prefetch,
+      asksMax: this.#limits.parkedAsksMax,
+      onLoaded: () => this.#runSoon(),
+      onTrouble: (mails, trouble) => this.#notLoaded(mails, trouble),
+    });
+  }
 
   #runSoon(): void {
     if (this.#runScheduled || !this.#owner.serving) return;
@@ -235,6 +242,29 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       return this.#undecided(mail, error);
     }
     this.#apply(mail, handled, encoded);
+  }
+
+  /** Nothing has happened. The actor's own are heard in the end. */
+  #notLoaded(mails: readonly CommandMail<Command>[], trouble: LoadTrouble): void {
+    for (const mail of mails) {
+      this.#weighOut(mail);
+      if (mail.askId === NOBODY) this.#memory?.prefetch?.ownNotLoaded(mail.command, trouble.message);
+      else this.#options.asks.fail(mail.askId, this.#failureOf(trouble));
+    }
+    this.#runSoon();
+  }
+
+  #failureOf({ kind, message }: LoadTrouble): AskFailure {
+    switch (kind) {
+      case 'away':
+        return this.notHere(message);
+      case 'damaged':
+        return internalError(message);
+      case 'full':
+        return { kind: 'busy', message };
+      default:
+        return unreachable(kind);
+    }
   }
 
   #encode(handled: Handled<Record, Reply, Effect>): EncodedRecord | undefined {
@@ -364,6 +394,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     return {
       create: () => this.#create(),
       install: (restored) => this.#install(restored),
+      ahead: (records) => this.#ahead(records),
       fold: (record) => this.#fold(record),
       activated: (epoch) => this.#activated(epoch),
       drop: (message) => this.#drop(message),
@@ -381,6 +412,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #create(): void {
     this.#tenure = new Tenure(this, this.#options.clock);
     this.#memory = this.#options.create(this.#tenure);
+    this.#parking = this.#newParking(this.#memory);
   }
 
   async #install(restored: Restored): Promise<void> {
@@ -389,14 +421,31 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     await memory.install(restored);
   }
 
+  /** What does not count is among them, and what cannot be read may not count: whoever folds it will tell. */
+  #ahead(records: readonly StoredRecord[]): Promise<'fenced' | undefined> | undefined {
+    const { readAhead } = this.#whole;
+    this.#decoded.clear();
+    if (readAhead === undefined) return undefined;
+    for (const record of records) {
+      if (isClaim(record)) continue;
+      try {
+        this.#decoded.set(record, this.#options.codec.decode(record.value, record.schema));
+      } catch {
+        continue;
+      }
+    }
+    return readAhead.load(this.#decoded.values());
+  }
+
   #fold(record: StoredRecord): void {
     const { core, subscribers } = this.#whole;
-    const decoded = this.#options.codec.decode(record.value, record.schema);
+    const decoded = this.#decoded.get(record) ?? this.#options.codec.decode(record.value, record.schema);
     core.evolve(decoded);
     for (const subscriber of subscribers) subscriber.committed(decoded, record, true);
   }
 
   #activated(epoch: number): void {
+    this.#decoded.clear();
     this.#tenure?.begin();
     this.#shell.activated(epoch);
   }
@@ -406,7 +455,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     const undecided = this.#takeUndecided();
     this.#memory = undefined;
     this.#mailbox.clear();
-    this.#parking.clear();
+    this.#parking = this.#newParking(undefined);
     this.#window = new CommitWindow(this.#owner.barrier, this.#share);
     this.#share.giveBackAll();
     this.#owner.silence.close();

@@ -2,39 +2,65 @@
  * The step before a decision: the state that a command needs must be in memory, because deciding never waits.
  *
  *     mailbox ─▶ in memory? ──────────────────────────────▶ decide
- *                    └ no ─▶ parked by key ─▶ loaded ─▶ all of that key, in order, as soon as commands are decided
+ *                    └ no ─▶ parked by key ─┬─▶ loaded ─▶ all of that key, in order, as soon as commands are decided
+ *                                           └─▶ cannot be loaded ─▶ all of that key: whoever asked is told, nothing has happened
  *
- * Commands of other keys overtake; those of one key never do.
- *
- * No actor of the server brings a `Prefetch` yet: all state is in memory. It is how executions that were evicted will come back.
+ * Commands of other keys overtake; those of one key never do. What was loaded is looked at once more: a command may lack more than could be
+ * told before, and the next one of its key something else.
  */
 import { NOBODY } from '../asks/asks.ts';
 import type { CommandMail } from './mailbox.ts';
 
 export interface Prefetch<Command> {
-  /** The execution that a command is about. */
-  keyOf(command: Command): string;
-  resident(key: string): boolean;
-  /** `done` is called once, later, when the key is resident; it must not leave memory before `done` has returned. */
-  load(key: string, done: () => void): void;
+  /** It needs something that is not in memory. Called for each command: cheap. */
+  lacks(command: Command): boolean;
+  /** The execution that a command is about, if it is about one. */
+  keyOf(command: Command): string | undefined;
+  /**
+   * Brings in what the command lacks. `done` is called once, later, and never within this call; what it brought must not leave memory before the
+   * callbacks that `Clock.soon` runs next have returned.
+   */
+  load(key: string, command: Command, done: (trouble?: LoadTrouble) => void): void;
+  /** One of the actor's own waits. */
+  ownWaits(command: Command): void;
+  /** One of the actor's own has not happened: it is tried again later, however often that takes. */
+  ownNotLoaded(command: Command, reason: string): void;
 }
+
+export type LoadTrouble = {
+  /**
+   * away:    trying again later may help
+   * damaged: what is there cannot be read
+   * full:    too many wait already
+   */
+  readonly kind: 'away' | 'damaged' | 'full';
+  readonly message: string;
+};
 
 /** Where a command waits; `mail` is undefined once it was taken out. */
 type Place<Command> = { mail: CommandMail<Command> | undefined };
 
+export type ParkingOptions<Command> = {
+  /** undefined: all state is in memory. */
+  readonly prefetch: Prefetch<Command> | undefined;
+  /** Commands that somebody waits for; past it those that would have to wait fail. */
+  readonly asksMax: number;
+  /** There is something for `takeLoaded`, which may have to wait. */
+  readonly onLoaded: () => void;
+  /** They are done with: nothing has happened. */
+  readonly onTrouble: (mails: readonly CommandMail<Command>[], trouble: LoadTrouble) => void;
+};
+
 export class Parking<Command> {
-  readonly #prefetch: Prefetch<Command> | undefined;
-  readonly #onLoaded: () => void;
+  readonly #options: ParkingOptions<Command>;
   readonly #parked = new Map<string, Place<Command>[]>();
   readonly #byAsk = new Map<number, Place<Command>>();
   /** Whose state is in memory by now, in the order in which it came. */
   #loaded: Place<Command>[] = [];
   #count = 0;
 
-  /** `onLoaded`: there is something for `takeLoaded`, which may have to wait. */
-  constructor(prefetch: Prefetch<Command> | undefined, onLoaded: () => void) {
-    this.#prefetch = prefetch;
-    this.#onLoaded = onLoaded;
+  constructor(options: ParkingOptions<Command>) {
+    this.#options = options;
   }
 
   /** How many commands are here. */
@@ -42,33 +68,46 @@ export class Parking<Command> {
     return this.#count;
   }
 
+  /** How many of them somebody waits for. */
+  get asks(): number {
+    return this.#byAsk.size;
+  }
+
   get hasLoaded(): boolean {
     return this.#loaded.length > 0;
   }
 
-  /** True when the command waits for its state. */
+  /** True when the command waits for its state, or is done with. */
   park(mail: CommandMail<Command>): boolean {
-    const prefetch = this.#prefetch;
+    const { prefetch } = this.#options;
     if (prefetch === undefined) return false;
-    const key = prefetch.keyOf(mail.command);
-    const waiting = this.#parked.get(key);
-    if (waiting === undefined && prefetch.resident(key)) return false;
-    const place: Place<Command> = { mail };
-    this.#count += 1;
-    if (mail.askId !== NOBODY) this.#byAsk.set(mail.askId, place);
-    if (waiting !== undefined) {
-      waiting.push(place);
+    const { command } = mail;
+    const waiting = this.#parked.size === 0 ? undefined : this.#parked.get(prefetch.keyOf(command) ?? '');
+    if (waiting === undefined && !prefetch.lacks(command)) return false;
+    if (mail.askId !== NOBODY && this.#byAsk.size >= this.#options.asksMax) {
+      this.#options.onTrouble([mail], { kind: 'full', message: `${this.#byAsk.size} commands wait for workflows that are not in memory` });
       return true;
     }
+    const place: Place<Command> = { mail };
+    this.#count += 1;
+    if (mail.askId === NOBODY) prefetch.ownWaits(command);
+    else this.#byAsk.set(mail.askId, place);
+    if (waiting === undefined) this.#load(prefetch, place, command);
+    else waiting.push(place);
+    return true;
+  }
+
+  #load(prefetch: Prefetch<Command>, place: Place<Command>, command: Command): void {
+    const key = prefetch.keyOf(command) ?? '';
     const places = [place];
     this.#parked.set(key, places);
-    prefetch.load(key, () => {
+    prefetch.load(key, command, (trouble) => {
       if (this.#parked.get(key) !== places) return;
       this.#parked.delete(key);
-      this.#loaded.push(...places);
-      this.#onLoaded();
+      if (trouble !== undefined) return this.#options.onTrouble(this.#takeOut(places), trouble);
+      for (const each of places) this.#loaded.push(each);
+      this.#options.onLoaded();
     });
-    return true;
   }
 
   /** The commands whose state is in memory: those of one key in order. */
@@ -76,6 +115,10 @@ export class Parking<Command> {
     if (this.#loaded.length === 0) return [];
     const places = this.#loaded;
     this.#loaded = [];
+    return this.#takeOut(places);
+  }
+
+  #takeOut(places: readonly Place<Command>[]): readonly CommandMail<Command>[] {
     const mails: CommandMail<Command>[] = [];
     for (const { mail } of places) {
       if (mail === undefined) continue;
@@ -107,12 +150,5 @@ export class Parking<Command> {
     this.#byAsk.clear();
     this.#count -= taken.length;
     return taken;
-  }
-
-  clear(): void {
-    this.#parked.clear();
-    this.#byAsk.clear();
-    this.#loaded = [];
-    this.#count = 0;
   }
 }

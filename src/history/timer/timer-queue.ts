@@ -67,12 +67,16 @@ export class TimerQueue {
 
   /** All that are due, in no order; undefined: to find them takes more than `visitsMax` looks. */
   due(nowMs: number, visitsMax: number): ReadonlySet<TimerTask> | undefined {
-    if (this.#postponed.size > 0) return undefined;
-    // One that was removed and added again has two entries.
+    if (this.#postponed.size > visitsMax) return undefined;
+    // One that was removed and added again has two entries; so has one that was postponed, or the later one alone.
     const due = new Set<TimerTask>();
+    for (const taskId of this.#postponed.keys()) {
+      const task = this.#tasks.get(taskId);
+      if (task !== undefined && task.fireTimeMs <= nowMs) due.add(task);
+    }
     // Below an entry that is not due, none is.
     const unvisited = [0];
-    for (let visits = 0, at = unvisited.pop(); at !== undefined; at = unvisited.pop()) {
+    for (let visits = this.#postponed.size, at = unvisited.pop(); at !== undefined; at = unvisited.pop()) {
       const entry = this.#heap[at];
       if (entry === undefined || entry.fireTimeMs > nowMs) continue;
       if (++visits > visitsMax) return undefined;

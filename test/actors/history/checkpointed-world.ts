@@ -15,7 +15,7 @@ import type { TransferTask } from '../../../src/history/tasks.ts';
 import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
 import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
 import { CheckpointSchedule, type CheckpointScheduleLimits } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
-import { type Database, DatabaseError, type JournalId } from '../../../src/actors/database.ts';
+import { type Database, DatabaseError, type JournalId, type LoadKey } from '../../../src/actors/database.ts';
 import { shardRows } from '../../../src/actors/history/history-checkpoints.ts';
 import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
@@ -28,7 +28,7 @@ import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { turns } from '../../support/event-loop.ts';
 import { HandClock } from '../../support/hand-clock.ts';
-import { MemoryDatabase, MemoryTables, type WriteFault } from '../../support/memory-database.ts';
+import { type DatabaseFaults, MemoryDatabase, MemoryTables, type WriteFault } from '../../support/memory-database.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
 import { completion } from '../../history/completion.ts';
 import { activityRef, signalAttributes, startAttributes } from '../../history/shard-under-test.ts';
@@ -64,7 +64,14 @@ export class World {
   readonly #options: WorldOptions;
   /** What befalls writes from now on; `hangs` until it is mended. */
   fault: WriteFault | 'hangs' | 'data' | undefined;
+  /** What befalls loads from now on; `hangs` until it is mended, `slow` for some turns of the event loop. */
+  loadFault: 'hangs' | 'fails' | 'slow' | undefined;
+  /** Keys of each load that was asked for. */
+  readonly loads: number[] = [];
+  /** How many runs have left memory. */
+  evicted = 0;
   #mended: (() => void)[] = [];
+  #loadsMended: (() => void)[] = [];
   shard: HistoryShard;
   #router: Router;
   writes = 0;
@@ -95,6 +102,8 @@ export class World {
     // An owner that does not know yet may restore once more, and the new one then again, after a pause.
     for (let tries = 0; this.shard.actor.status().state !== 'active'; tries++) {
       assert(tries < 1_000, `it serves in the end, and is ${JSON.stringify(this.shard.actor.status())}: ${this.lines.join()}`);
+      // A takeover waits for its database.
+      if (tries === 10) this.#mendLoads();
       // It was fenced, has claimed once more, and has won: it is not as dead as it seemed.
       if (this.shard.actor.status().state === 'unassigned') return await this.takeOver();
       await (tries < 20 ? turns() : this.pass(100));
@@ -145,6 +154,26 @@ export class World {
   mend(): void {
     this.fault = undefined;
     for (const mended of this.#mended.splice(0)) mended();
+    this.#mendLoads();
+  }
+
+  /** Its row is no longer what was written. */
+  damage(workflowId: string): void {
+    const { runs } = this.tables.journal(journal);
+    for (const row of runs.values()) {
+      if (row.workflowId === workflowId)
+        runs.set(row.runId, { ...row, state: row.state.map((byte, at) => (at === row.state.length - 1 ? byte ^ 1 : byte)) });
+    }
+  }
+
+  /** Another process raises the fence, and goes no further. */
+  async restoreElsewhere(): Promise<void> {
+    await new MemoryDatabase(this.tables).restore(journal);
+  }
+
+  #mendLoads(): void {
+    this.loadFault = undefined;
+    for (const mended of this.#loadsMended.splice(0)) mended();
   }
 
   /** Nothing comes any more by itself. */
@@ -178,8 +207,42 @@ export class World {
 
   // ── What must be true ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Memory is what the journal says, from its first record on. */
+  /** Memory over its rows is what the journal says, from its first record on. What was not in memory leaves it again. */
   checkMemory(): void {
+    const { core } = this.memory;
+    const resident = new Set(core.runIds());
+    this.#loadAll();
+    this.#checkWhole();
+    for (const runId of [...core.runIds()]) if (!resident.has(runId)) core.evict(runId);
+  }
+
+  #loadAll(): void {
+    const { core } = this.memory;
+    const { runs, currentRuns, childStarts } = this.tables.journal(journal);
+    const keys = [...runs.values()].flatMap(({ namespaceId: id, workflowId, runId }): readonly LoadKey[] => [
+      { kind: 'run', namespaceId: id, workflowId, runId },
+      { kind: 'current', namespaceId: id, workflowId },
+    ]);
+    const loaded = keys.map((key) => {
+      assert(key.kind !== 'childStart');
+      const currentRunId = currentRuns.get(`${key.namespaceId}\0${key.workflowId}`);
+      const run = runs.get(key.kind === 'run' ? key.runId : (currentRunId ?? ''));
+      return { key, currentRunId, run };
+    });
+    const starts = [...childStarts.values()].map(({ parentRunId, initiatedEventId, runId }) => ({
+      key: { kind: 'childStart' as const, parentRunId, initiatedEventId },
+      currentRunId: runId,
+      run: undefined,
+    }));
+    assert(core.installLoaded([...loaded, ...starts], core.beginLoad()));
+  }
+
+  /** Whatever may leave memory leaves it. */
+  evict(): void {
+    for (const runId of [...this.memory.core.runIds()]) if (this.memory.core.evict(runId)) this.evicted++;
+  }
+
+  #checkWhole(): void {
     assert.equal(this.memory.core.canonicalState(), canonicalText(this.folded()), 'memory is the journal, folded from 0');
   }
 
@@ -298,7 +361,7 @@ export class World {
   #connect(): Database {
     return (
       this.#options.database?.() ??
-      new MemoryDatabase(this.tables, {
+      new CountingDatabase(this.loads, this.tables, {
         onWrite: async (_journal, what) => {
           if (what !== 'write') return undefined;
           this.writes += 1;
@@ -307,6 +370,12 @@ export class World {
           if (fault !== 'hangs') return fault;
           await new Promise<void>((resolve) => this.#mended.push(resolve));
           return undefined;
+        },
+        onRead: async (_journal, what) => {
+          if (what !== 'load') return;
+          if (this.loadFault === 'fails') throw new DatabaseError('unavailable', 'connection refused');
+          if (this.loadFault === 'hangs') await new Promise<void>((resolve) => this.#loadsMended.push(resolve));
+          if (this.loadFault === 'slow') await turns(3);
         },
       })
     );
@@ -350,6 +419,20 @@ export class World {
     });
     router.history.attach(1, shard);
     return shard;
+  }
+}
+
+class CountingDatabase extends MemoryDatabase {
+  readonly #loads: number[];
+
+  constructor(loads: number[], tables: MemoryTables, faults: DatabaseFaults) {
+    super(tables, faults);
+    this.#loads = loads;
+  }
+
+  override load(of: JournalId, keys: readonly LoadKey[]): ReturnType<Database['load']> {
+    this.#loads.push(keys.length);
+    return super.load(of, keys);
   }
 }
 

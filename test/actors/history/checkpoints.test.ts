@@ -29,6 +29,14 @@ const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('time' as const), ms: fc.constantFrom(100, 1_500, 5_000) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('break' as const), fault }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('mend' as const) }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('evict' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('breakLoads' as const),
+      fault: fc.constantFrom('fails' as const, 'hangs' as const, 'slow' as const),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('takeOver' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('trim' as const) }) },
@@ -61,6 +69,11 @@ async function run(world: World, given: Step): Promise<void> {
     case 'break':
       world.fault = given.fault;
       return undefined;
+    case 'evict':
+      return world.evict();
+    case 'breakLoads':
+      world.loadFault = given.fault;
+      return undefined;
     case 'mend':
       return world.mend();
     case 'takeOver':
@@ -74,8 +87,9 @@ async function run(world: World, given: Step): Promise<void> {
   }
 }
 
-test('whatever happens to the server and its database, a restart is what was before, and histories are whole', async () => {
+test('whatever happens to the server and its database, and whatever leaves memory, a restart is what was before, and histories are whole', async () => {
   let restored = 0;
+  let evicted = 0;
   let writes = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -83,11 +97,13 @@ test('whatever happens to the server and its database, a restart is what was bef
       fc.constantFrom(1, 3, 20),
       fc.constantFrom(0, 2_000, 1_000_000),
       fc.constantFrom({}, { journalRetentionMs: 0 }, { journalRetentionMs: 10_000 }),
-      async (steps, recordsMax, cacheBytesMax, trim) => {
+      fc.boolean(),
+      async (steps, recordsMax, cacheBytesMax, trim, evictsAlways) => {
         const world = new World({ limits: { recordsMax, finishMsMax: 200 }, cacheBytesMax, ...trim });
         await world.start();
         for (const each of steps) {
           await run(world, each);
+          if (evictsAlways) world.evict();
           await world.checkRows();
           if (world.position !== undefined && (each.do === 'takeOver' || each.do === 'restart')) restored++;
         }
@@ -99,15 +115,18 @@ test('whatever happens to the server and its database, a restart is what was bef
         await world.trim();
         await world.takeOver();
         world.checkMemory();
+        world.evict();
         await world.checkHistories();
         await world.drain();
         writes += world.writes;
+        evicted += world.evicted;
       },
     ),
     { numRuns: 40, endOnFailure: true },
   );
   expect(restored).toBeGreaterThan(40);
   expect(writes).toBeGreaterThan(400);
+  expect(evicted).toBeGreaterThan(150);
 }, 240_000);
 
 test('while a database hangs workflows go on and people are told; when it answers, all of it is written', async () => {

@@ -7,6 +7,7 @@ import { silentLogger } from '../../../src/observability/logger.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { jsonClaims, type LedgerCommand, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from '../ledger.ts';
+import { ledgerPrefetch } from '../ledger-prefetch.ts';
 import { MemoryLog } from '../memory-log.ts';
 import { turns } from '../../support/event-loop.ts';
 
@@ -34,28 +35,28 @@ test.each(seeds)('whatever becomes of commands, each is answered, and nothing of
   const sink = router.sink(0);
   const warm = new Set<string>();
   const cold = new Map<string, () => void>();
-  const prefetch = {
-    keyOf: (command: LedgerCommand): string => ('id' in command ? command.id : ''),
-    resident: (key: string): boolean => !key.startsWith('cold') || warm.has(key),
-    load: (key: string, done: () => void): void => void cold.set(key, done),
-  };
+  const prefetch = ledgerPrefetch({
+    lacks: (command) => 'id' in command && command.id.startsWith('cold') && !warm.has(command.id),
+    load: (key, _command, done) => void cold.set(key, done),
+  });
   const loop = new PartitionLoop({
     partition,
     log,
     codec: ledgerCodec,
     claims: jsonClaims,
     owner: 'budget',
-    create: () =>
-      ledgerMemory(
+    create: () => {
+      const memory = ledgerMemory(
         (askId, reply) => sink.answer(askId, reply),
         () => {},
-      ),
+      );
+      return { ...memory, prefetch };
+    },
     asks: sink,
     scale: ledgerScale,
     clock,
     random: systemRandom,
     logger: silentLogger,
-    prefetch,
     limits: { openRecordsMax: 3, turnCommandsMax: 4, mailboxCommandsMax: 20, recordBytesMax: 80_000 },
     budget,
   });

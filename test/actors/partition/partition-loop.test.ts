@@ -9,6 +9,7 @@ import { createLogger, silentLogger } from '../../../src/observability/logger.ts
 import { FAR_AWAY_MS } from '../far-away.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { jsonClaims, LedgerCore, ledgerCodec, ledgerMemory, ledgerScale, ledgerSwitchboard } from '../ledger.ts';
+import { ledgerPrefetch } from '../ledger-prefetch.ts';
 import { MemoryLog } from '../memory-log.ts';
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { ClaimCodec } from '../../../src/actors/ownership/claim.ts';
@@ -17,7 +18,7 @@ import type { Clock } from '../../../src/actors/ports.ts';
 import type { PartitionLimits } from '../../../src/actors/partition/partition-limits.ts';
 import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
 import type { Logger } from '../../../src/observability/logger.ts';
-import type { Prefetch } from '../../../src/actors/partition/prefetch.ts';
+import type { LoadTrouble, Prefetch } from '../../../src/actors/partition/prefetch.ts';
 import type { LedgerCommand, LedgerEffect, LedgerEvent, LedgerRecord, LedgerReply } from '../ledger.ts';
 import { turns, until } from '../../support/event-loop.ts';
 
@@ -55,11 +56,12 @@ class Bench {
       owner: options.owner ?? 'bench',
       create: () => {
         this.core = new LedgerCore();
-        return ledgerMemory(
+        const memory = ledgerMemory(
           (askId, reply) => sink.answer(askId, reply),
           (event) => this.events.push(event),
           this.core,
         );
+        return options.prefetch === undefined ? memory : { ...memory, prefetch: options.prefetch };
       },
       asks: sink,
       scale: ledgerScale,
@@ -67,7 +69,6 @@ class Bench {
       random: systemRandom,
       logger: options.logger ?? silentLogger,
       onStatus: (status) => this.statuses.push(status),
-      ...(options.prefetch === undefined ? {} : { prefetch: options.prefetch }),
       ...(options.limits === undefined ? {} : { limits: options.limits }),
       ...(options.budget === undefined ? {} : { budget: options.budget }),
     });
@@ -298,11 +299,11 @@ describe('a partition on an exclusive log', () => {
 
   test('a command whose state cannot be named fails alone', async () => {
     const budget = new CommandBudget();
-    const keyOf = (command: LedgerCommand): string => {
+    const lacks = (command: LedgerCommand): boolean => {
       if ('id' in command && command.id === 'odd') throw new RangeError('planted');
-      return '';
+      return false;
     };
-    const bench = await new Bench(new MemoryLog(), { budget, prefetch: { keyOf, resident: () => true, load: () => {} } }).start();
+    const bench = await new Bench(new MemoryLog(), { budget, prefetch: ledgerPrefetch({ lacks }) }).start();
     const asked = ['a', 'odd', 'b'].map((id) => bench.ask({ kind: 'add', id }));
     expect((await Promise.all(asked)).map(({ kind }) => kind)).toEqual(['added', 'internal', 'added']);
     expect(bench.loop.status().state).toBe('active');
@@ -582,11 +583,7 @@ describe('a log that does not answer', () => {
 
   test('what is dropped with its memory no longer counts', async () => {
     const budget = new CommandBudget();
-    const prefetch: Prefetch<LedgerCommand> = {
-      keyOf: (command) => ('id' in command ? command.id : ''),
-      resident: (key) => key !== 'cold',
-      load: () => {},
-    };
+    const prefetch = ledgerPrefetch({ lacks: (command) => 'id' in command && command.id === 'cold' });
     const bench = await new Bench(new MemoryLog(), { budget, prefetch, limits: { openRecordsMax: 1 } }).start();
     const cold = bench.ask({ kind: 'add', id: 'cold', size: 256 * kib });
     await turns(2);
@@ -703,11 +700,12 @@ describe('prefetch', () => {
   test('a command of a cold key waits for it; order per key is kept, other keys overtake', async () => {
     const loads: { readonly key: string; readonly done: () => void }[] = [];
     const hot = new Set(['b']);
-    const prefetch: Prefetch<LedgerCommand> = {
-      keyOf: (command) => (command.kind === 'add' ? (command.id[0] ?? '') : ''),
-      resident: (key) => key === '' || hot.has(key),
-      load: (key, done) => loads.push({ key, done }),
-    };
+    const keyOf = (command: LedgerCommand): string => (command.kind === 'add' ? (command.id[0] ?? '') : '');
+    const prefetch = ledgerPrefetch({
+      keyOf,
+      lacks: (command) => command.kind === 'add' && !hot.has(keyOf(command)),
+      load: (key, _command, done) => loads.push({ key, done }),
+    });
     const bench = await new Bench(new MemoryLog(), { prefetch }).start();
     const order: string[] = [];
     const add = (id: string): Promise<void> => bench.ask({ kind: 'add', id }).then(() => void order.push(id));
@@ -722,10 +720,45 @@ describe('prefetch', () => {
     expect(order).toEqual(['b1', 'a1', 'a2', 'a3']);
   });
 
+  test('when its state cannot be loaded, all of its key end, in their order, and nothing has happened; the actor’s own are given back', async () => {
+    const loads: ((trouble?: LoadTrouble) => void)[] = [];
+    const own: string[] = [];
+    const prefetch = ledgerPrefetch({
+      keyOf: () => 'k',
+      lacks: (command) => 'id' in command && command.id !== 'hot',
+      load: (_key, _command, done) => loads.push(done),
+      ownWaits: () => own.push('waits'),
+      ownNotLoaded: (_command, reason) => own.push(reason),
+    });
+    const bench = await new Bench(new MemoryLog(), { prefetch }).start();
+    const first = bench.ask({ kind: 'add', id: 'first' });
+    await until(() => loads.length === 1);
+    bench.loop.submit(NOBODY, { kind: 'add', id: 'own' });
+    const hot = bench.ask({ kind: 'add', id: 'hot' });
+    await turns(2);
+    const drained = bench.loop.drain();
+    loads[0]?.({ kind: 'away', message: 'connection refused' });
+    expect(await Promise.all([first, hot])).toMatchObject([
+      { kind: 'notHere', message: 'connection refused' },
+      { kind: 'notHere', message: 'connection refused' },
+    ]);
+    await drained;
+    expect(own).toEqual(['waits', 'connection refused']);
+    expect(bench.core.entries).toEqual([]);
+  });
+
+  test('no more than so many wait for their state; the others go on', async () => {
+    const prefetch = ledgerPrefetch({ lacks: (command) => 'id' in command && command.id.startsWith('cold') });
+    const bench = await new Bench(new MemoryLog(), { prefetch, limits: { parkedAsksMax: 2 } }).start();
+    const [, , refused, hot] = ['cold 1', 'cold 2', 'cold 3', 'hot'].map((id) => bench.ask({ kind: 'add', id }));
+    expect(await refused).toMatchObject({ kind: 'busy' });
+    expect(await hot).toEqual({ kind: 'added', place: 0 });
+  });
+
   test('a command whose state was loaded while an append was in doubt is decided when that is settled', async () => {
     const loads: (() => void)[] = [];
     let hot = true;
-    const prefetch: Prefetch<LedgerCommand> = { keyOf: () => 'k', resident: () => hot, load: (_key, done) => loads.push(done) };
+    const prefetch = ledgerPrefetch({ keyOf: () => 'k', lacks: () => !hot, load: (_key, _command, done) => loads.push(done) });
     const log = new MemoryLog();
     const bench = await new Bench(log, { prefetch }).start();
     log.unknown = true;
@@ -744,7 +777,7 @@ describe('prefetch', () => {
   test('what is loaded while an append is in doubt comes before what arrived since', async () => {
     const loads: (() => void)[] = [];
     let hot = true;
-    const prefetch: Prefetch<LedgerCommand> = { keyOf: () => 'k', resident: () => hot, load: (_key, done) => loads.push(done) };
+    const prefetch = ledgerPrefetch({ keyOf: () => 'k', lacks: () => !hot, load: (_key, _command, done) => loads.push(done) });
     const log = new MemoryLog();
     const bench = await new Bench(log, { prefetch }).start();
     log.unknown = true;
@@ -767,11 +800,10 @@ describe('prefetch', () => {
   test('what waits for its state leaves at once when it is given up, although nothing is decided meanwhile', async () => {
     const budget = new CommandBudget();
     const loads: string[] = [];
-    const prefetch: Prefetch<LedgerCommand> = {
-      keyOf: (command) => ('id' in command ? command.id : ''),
-      resident: (key) => key !== 'cold',
+    const prefetch = ledgerPrefetch({
+      lacks: (command) => 'id' in command && command.id === 'cold',
       load: (key) => loads.push(key),
-    };
+    });
     const bench = await new Bench(new MemoryLog(), { budget, prefetch, limits: { openRecordsMax: 1 } }).start();
     const cold = bench.router.ask(0, { kind: 'add', id: 'cold', size: large }, FAR_AWAY_MS, () => {});
     await until(() => loads.length === 1);
@@ -788,7 +820,7 @@ describe('prefetch', () => {
     const clock = new HandClock();
     const loads: (() => void)[] = [];
     let hot = true;
-    const prefetch: Prefetch<LedgerCommand> = { keyOf: () => 'k', resident: () => hot, load: (_key, done) => loads.push(done) };
+    const prefetch = ledgerPrefetch({ keyOf: () => 'k', lacks: () => !hot, load: (_key, _command, done) => loads.push(done) });
     const log = new MemoryLog();
     const bench = await new Bench(log, { budget, clock, prefetch }).start();
     log.unknown = true;

@@ -1,0 +1,64 @@
+/**
+ * Brings in the runs that records of a fold change, before they are applied: folding never waits.
+ *
+ *     a read of the log ─▶ records ─▶ what they change and do not begin, and memory has not ─▶ loaded, 200 at a time ─▶ all are applied
+ *
+ * What is loaded is as new as memory: rows are the journal folded up to the checkpoint, nobody else writes them under our fence, and what has
+ * left memory since has a row that is what it was.
+ */
+import { assert } from '../../kernel/assert.ts';
+import type { HistoryCore } from '../../history/history-core.ts';
+import { beginsRun, type HistoryRecord } from '../../history/record.ts';
+import type { Database, Fence, JournalId, LoadKey } from '../database.ts';
+import type { ReadAhead } from '../partition/partition-core.ts';
+
+export type HistoryReadAheadOptions = {
+  readonly core: HistoryCore;
+  readonly journal: JournalId;
+  readonly database: Pick<Database, 'load'>;
+  readonly fence: () => Fence;
+};
+
+/** Of one load. */
+const KEYS_MAX = 200;
+
+export class HistoryReadAhead implements ReadAhead<HistoryRecord> {
+  readonly #options: HistoryReadAheadOptions;
+
+  constructor(options: HistoryReadAheadOptions) {
+    this.#options = options;
+  }
+
+  load(records: Iterable<HistoryRecord>): Promise<'fenced' | undefined> | undefined {
+    const { core } = this.#options;
+    const lacking = new Map<string, LoadKey>();
+    const begun = new Set<string>();
+    for (const record of records) {
+      for (const key of core.recordLacks(record) ?? []) {
+        assert(key.kind === 'run', 'records change runs');
+        if (!begun.has(key.runId)) lacking.set(key.runId, key);
+      }
+      for (const change of record.runs) if (beginsRun(change)) begun.add(change.runId);
+    }
+    return lacking.size === 0 ? undefined : this.#load([...lacking.values()]);
+  }
+
+  async #load(keys: readonly LoadKey[]): Promise<'fenced' | undefined> {
+    for (let from = 0; from < keys.length; from += KEYS_MAX) {
+      if ((await this.#loadSome(keys.slice(from, from + KEYS_MAX))) === 'fenced') return 'fenced';
+    }
+    return undefined;
+  }
+
+  /** Once more, as often as a checkpoint has deleted runs meanwhile: what was read may be of one of them. */
+  async #loadSome(keys: readonly LoadKey[]): Promise<'fenced' | undefined> {
+    const { core, journal, database, fence } = this.#options;
+    for (;;) {
+      const begunAt = core.beginLoad();
+      const found = await database.load(journal, keys);
+      if (found.fence !== fence()) return 'fenced';
+      const loaded = found.rows.map((row, at) => ({ ...row, key: keys[at]! }));
+      if (core.installLoaded(loaded, begunAt)) return undefined;
+    }
+  }
+}
