@@ -101,8 +101,8 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   });
   router.cluster.attach(CLUSTER_ACTOR, cluster.actor);
 
-  // Threads and rows of it begin when there is something to write, or somebody lists.
-  const database = openSqlite({ filename: undefined });
+  // Rows of List stand beside state; where there is none, in memory: that thread begins when there is something to write, or somebody lists.
+  const database = state?.database ?? openSqlite({ filename: undefined });
   const visibility = new ProcessVisibility({ database, clock: systemClock, logger });
   const checkpoints = opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state);
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
@@ -146,7 +146,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const release = async (): Promise<void> => {
     await Promise.all(actors.map((actor) => actor.drain()));
     router.close();
-    await Promise.all([database.close(), opened.state?.database.close()]);
+    await database.close();
     await log.close();
   };
   try {

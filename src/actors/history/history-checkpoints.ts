@@ -2,7 +2,8 @@
  * A history shard's state as rows of its database: what a checkpoint is made of, and what a memory is made of again.
  *
  *     HistoryCore   runs, pointers, starts of children, tasks ── cut at a record ──────────┐
- *     HistoryStore  events, as their records are committed ── up to that record ───────────┴─▶ one delta
+ *     HistoryStore  events, as their records are committed ── up to that record ───────────┤
+ *     VisibilityRows  what List shows and no flush has written ── at least so far ─────────┴─▶ one delta
  */
 import { assert } from '../../kernel/assert.ts';
 import type { RunRow, ShardCheckpoint, ShardRows, TimerRow } from '../../history/checkpoint/rows.ts';
@@ -25,6 +26,8 @@ import {
 } from '../database.ts';
 import type { RecordPosition } from '../log.ts';
 import type { HistoryStore } from './history-store.ts';
+import type { VisibilityRow } from '../../visibility/row.ts';
+import type { VisibilityRows } from './visibility-rows.ts';
 
 /** What a record costs beside its events: its part of a checkpoint's rows, roughly. */
 const RECORD_BYTES = 256;
@@ -36,17 +39,28 @@ export function recordBytes({ runs }: HistoryRecord): number {
   return bytes;
 }
 
+export type HistoryCheckpointsOptions = {
+  readonly core: HistoryCore;
+  readonly store: HistoryStore;
+  /** undefined: nobody lists. */
+  readonly visibility: VisibilityRows | undefined;
+  readonly trimPointsAfter: (before: CheckpointPosition | undefined) => readonly TrimPoint[];
+};
+
 export class HistoryCheckpoints implements CheckpointedState {
   readonly #core: HistoryCore;
   readonly #store: HistoryStore;
+  readonly #visibility: VisibilityRows | undefined;
   readonly #trimPointsAfter: (before: CheckpointPosition | undefined) => readonly TrimPoint[];
   #captured: ShardCheckpoint | undefined;
-  #packing: Generator<readonly HistoryRow[], void> | undefined;
+  #collecting: Generator<void, void> | undefined;
   #history: HistoryRow[] = [];
+  #shown: VisibilityRow[] = [];
 
-  constructor(core: HistoryCore, store: HistoryStore, trimPointsAfter: (before: CheckpointPosition | undefined) => readonly TrimPoint[]) {
+  constructor({ core, store, visibility, trimPointsAfter }: HistoryCheckpointsOptions) {
     this.#core = core;
     this.#store = store;
+    this.#visibility = visibility;
     this.#trimPointsAfter = trimPointsAfter;
   }
 
@@ -60,17 +74,26 @@ export class HistoryCheckpoints implements CheckpointedState {
 
   cutCommitted(): void {
     this.#store.cut();
-    this.#packing = this.#store.rowsOfCut();
+    this.#collecting = this.#collect();
   }
 
   capture(goOn: () => boolean): boolean {
     this.#captured ??= this.#core.capture(goOn);
     if (this.#captured === undefined) return false;
-    for (let next = this.#packing?.next(); next?.done === false; next = this.#packing?.next()) {
-      this.#history.push(...next.value);
-      if (!goOn()) return false;
-    }
+    for (let next = this.#collecting?.next(); next?.done === false; next = this.#collecting?.next()) if (!goOn()) return false;
     return true;
+  }
+
+  /** What commits have brought, with a pause where one is allowed. */
+  *#collect(): Generator<void, void> {
+    for (const rows of this.#store.rowsOfCut()) {
+      this.#history.push(...rows);
+      yield;
+    }
+    for (const row of this.#visibility?.rowsOfCheckpoint() ?? []) {
+      this.#shown.push(row);
+      yield;
+    }
   }
 
   checkpoint({ epoch, sequence, offset }: RecordPosition, before: CheckpointPosition | undefined): Checkpoint {
@@ -80,13 +103,14 @@ export class HistoryCheckpoints implements CheckpointedState {
     return {
       kind: 'history',
       position: { epoch, sequence, nextOffset: offset + 1, lastOffset: offset, timeMs, schema: stateSchema, counters, trimPoints },
-      delta: { ...delta, history: this.#history, visibility: [] },
+      delta: { ...delta, history: this.#history, visibility: this.#shown },
     };
   }
 
   durable(): void {
     this.#core.durable();
     this.#store.stored();
+    this.#visibility?.stored();
     this.#letGo();
   }
 
@@ -97,8 +121,9 @@ export class HistoryCheckpoints implements CheckpointedState {
 
   #letGo(): void {
     this.#captured = undefined;
-    this.#packing = undefined;
+    this.#collecting = undefined;
     this.#history = [];
+    this.#shown = [];
   }
 }
 

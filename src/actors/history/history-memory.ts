@@ -21,6 +21,7 @@ import type { Logger } from '../../observability/logger.ts';
 import { type CheckpointLimits, defaultCheckpointLimits } from '../checkpoint/checkpoint-limits.ts';
 import type { CheckpointSchedule } from '../checkpoint/checkpoint-schedule.ts';
 import { Checkpointer } from '../checkpoint/checkpointer.ts';
+import { inOneLane } from '../checkpoint/one-lane.ts';
 import { JournalTrim, nextTrimPoints } from '../checkpoint/journal-trim.ts';
 import { type CheckpointPosition, type Database, DatabaseError, type JournalId, type Restored } from '../database.ts';
 import { ColdLoads } from './cold-loads.ts';
@@ -33,6 +34,7 @@ import { PageReads } from './page-reads.ts';
 import type { ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionMemory } from '../partition/partition-core.ts';
 import { QueryDispatch } from './query-dispatch.ts';
+import { DurableRows } from './rows-table.ts';
 import { LogError, type RecordPosition } from '../log.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
@@ -49,7 +51,7 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly cacheBytesMax: number;
   readonly layout: ClusterLayout;
   readonly router: Asker;
-  /** Where rows for List are written; absent: nowhere, none are made. */
+  /** Where rows for List are written: with checkpoints, into the same database. Absent: nowhere, none are made. */
   readonly visibility?: ProcessVisibility;
   /** State is written to a database, and taken from there; absent: it lives in memory and in the journal. */
   readonly checkpoints?: HistoryCheckpointOptions;
@@ -125,16 +127,19 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       (offset, runId) => readEvents(options, offset, runId),
       checkpoints === undefined ? undefined : (range) => checkpoints.database.history(journal, range),
     );
-    const flusher = visibility === undefined ? undefined : options.visibility?.flusher(journal, visibility);
+    const lane = checkpoints === undefined ? undefined : inOneLane(checkpoints.database);
     const checkpointer =
-      checkpoints === undefined
+      checkpoints === undefined || lane === undefined
         ? undefined
         : new Checkpointer({
             journal,
-            database: checkpoints.database,
-            state: new HistoryCheckpoints(core, this.store, (before) =>
-              nextTrimPoints(before, clock.wallMs(), checkpoints.journalRetentionMs ?? 0),
-            ),
+            database: { write: lane.write, position: (of) => checkpoints.database.position(of) },
+            state: new HistoryCheckpoints({
+              core,
+              store: this.store,
+              visibility,
+              trimPointsAfter: (before) => nextTrimPoints(before, clock.wallMs(), checkpoints.journalRetentionMs ?? 0),
+            }),
             clock,
             logger: logger.with({ 'shard-id': shard }),
             limits: { ...defaultCheckpointLimits, ...checkpoints.limits },
@@ -155,6 +160,11 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
         onFenced: () => tenure.fenced(),
       });
     }
+    const durable =
+      checkpointer === undefined || lane === undefined
+        ? undefined
+        : new DurableRows({ journal, database: lane, checkpointer, onFenced: () => tenure.fenced() });
+    const flusher = visibility === undefined ? undefined : options.visibility?.flusher(journal, visibility, durable);
     const { store, pageReads } = this;
     const coldLoads = this.prefetch;
     this.shell = new HistoryShell({ store, pageReads, own, transfers, queries, visibility, flusher, checkpointer, coldLoads, sink });
@@ -184,8 +194,6 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       const newer = newerSchema(position);
       if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
       this.core.install(await shardRows(checkpoints.database, journalOf(shard), fence), position);
-      // Rows of List are in a database of their own, which was not there before this process.
-      this.visibility?.showAll();
     }
     this.checkpointer.installed(restored);
   }

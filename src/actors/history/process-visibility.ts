@@ -7,14 +7,16 @@
  * So a List shows a start, an upsert, a close or a deletion that was answered before it. After a start rows of all runs are written first:
  * a list that lacks half of them would look like one that has them all, so until then whoever asks waits, and is told after 5 s.
  *
- * The database may be one in memory that dies with its thread, at any moment and without a word. Its fences die with it: that is how it is
- * noticed, and the shards write everything again.
+ * Rows stand beside the state of their shards, where that is in a database: then they outlive this process, and what was written is there.
+ * Else the database may be one in memory that dies with its thread, at any moment and without a word. Its fences die with it: that is how it
+ * is noticed, and the shards write everything again.
  */
 import { DatabaseError } from '../database.ts';
 import type { VisibilityCount, VisibilityList, VisibilityPage } from '../../visibility/row.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Database, JournalId } from '../database.ts';
 import type { Clock } from '../ports.ts';
+import { OwnRows, type RowsTable } from './rows-table.ts';
 import { VisibilityFlusher } from './visibility-flusher.ts';
 import type { VisibilityRows } from './visibility-rows.ts';
 
@@ -33,22 +35,33 @@ const FILL_WAIT_MS = 5_000;
 export class ProcessVisibility {
   readonly #options: ProcessVisibilityOptions;
   readonly #flushers = new Set<VisibilityFlusher>();
+  /** Of those whose rows are this process's alone. */
+  readonly #ownRows = new Map<VisibilityFlusher, OwnRows>();
 
   constructor(options: ProcessVisibilityOptions) {
     this.#options = options;
   }
 
-  /** For a new memory of that shard. */
-  flusher(journal: JournalId, rows: VisibilityRows): VisibilityFlusher {
-    const { database, clock, logger } = this.#options;
+  /** For a new memory of that shard. `durable`: its rows stand beside its state, in this database; absent: they are this process's alone. */
+  flusher(journal: JournalId, rows: VisibilityRows, durable?: RowsTable): VisibilityFlusher {
+    if (durable !== undefined) return this.#flusherOf(durable, journal, rows);
+    const own = new OwnRows({ journal, database: this.#options.database, onLost: () => this.#lost() });
+    const flusher = this.#flusherOf(own, journal, rows);
+    this.#ownRows.set(flusher, own);
+    return flusher;
+  }
+
+  #flusherOf(table: RowsTable, { partition }: JournalId, rows: VisibilityRows): VisibilityFlusher {
+    const { clock, logger } = this.#options;
     const flusher = new VisibilityFlusher({
       rows,
-      journal,
-      database,
+      table,
       clock,
-      logger: logger.with({ 'shard-id': journal.partition + 1 }),
-      onLost: () => this.#lost(),
-      onClosed: () => void this.#flushers.delete(flusher),
+      logger: logger.with({ 'shard-id': partition + 1 }),
+      onClosed: () => {
+        this.#flushers.delete(flusher);
+        this.#ownRows.delete(flusher);
+      },
     });
     this.#flushers.add(flusher);
     return flusher;
@@ -70,14 +83,16 @@ export class ProcessVisibility {
   async #readOnce<Rows>(read: () => Promise<Rows>): Promise<Rows | undefined> {
     await this.#fill();
     await this.#flush();
-    // Any that has written: when one of them finds its fence gone, all are told.
-    const witness = this.#serving.find(({ fence }) => fence !== undefined);
-    const fence = witness?.fence;
-    if (witness === undefined || fence === undefined) return await read();
+    const witness = this.#witness;
+    if (witness === undefined) return await read();
     // Behind one another in one lane: what was listed is of the database that is looked at then.
-    const [rows, found] = await Promise.all([read(), this.#options.database.position(witness.journal)]);
-    if (found.fence >= fence) return rows;
-    if (witness.fence === fence) this.#lost();
+    const [rows, isThere] = await Promise.all([read(), witness.isThere()]);
+    return isThere ? rows : undefined;
+  }
+
+  /** Any that has written: when one of them finds its fence gone, all are told. */
+  get #witness(): OwnRows | undefined {
+    for (const [flusher, rows] of this.#ownRows) if (flusher.isActive && rows.isOpen) return rows;
     return undefined;
   }
 
@@ -117,7 +132,10 @@ export class ProcessVisibility {
 
   #lost(): void {
     this.#options.logger.warn('the database of List lost its rows: they are written again');
-    for (const flusher of this.#flushers) flusher.fillAgain();
+    for (const [flusher, rows] of this.#ownRows) {
+      rows.forget();
+      flusher.fillAgain();
+    }
   }
 }
 

@@ -4,8 +4,8 @@
  *     committed ─▶ VisibilityRows ── 50 ms later, or 1 s where many come, so that a start and its close are one row ──▶ Database.flush
  *     List ──────▶ flushed() ─────── at once, and List waits ─────────────────────────────────────────────────────────▶
  *
- * Under the shard's fence: it is raised before the first row, so nobody who held the shard before writes behind us. What cannot be written
- * stays in `VisibilityRows`, the latest of each run alone, and is tried again; nobody but List notices.
+ * Under a fence (rows-table.ts), so nobody who held the shard before writes behind us. What cannot be written stays in `VisibilityRows`, the
+ * latest of each run alone, and is tried again; nobody but List notices.
  *
  * Nothing is written while a journal is read at a start, unless very many rows come together: the start goes first.
  */
@@ -15,19 +15,16 @@ import { NowAndThen } from '../now-and-then.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { CommitSubscriber } from '../partition/partition-core.ts';
-import type { Database, Fence, JournalId } from '../database.ts';
+import type { RowsTable } from './rows-table.ts';
 import type { RecordPosition } from '../log.ts';
 import type { Clock, Timer } from '../ports.ts';
 import type { VisibilityBatch, VisibilityRows } from './visibility-rows.ts';
 
 export type VisibilityFlusherOptions = {
   readonly rows: VisibilityRows;
-  readonly journal: JournalId;
-  readonly database: Pick<Database, 'restore' | 'flush'>;
+  readonly table: RowsTable;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The database knows no fence of ours any more: what it held is lost. */
-  readonly onLost: () => void;
   readonly onClosed: () => void;
 };
 
@@ -42,33 +39,30 @@ const BATCH = { rowsMax: 50, bytesMax: 1024 * 1024 };
 const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MS_MAX = 10_000;
 const WARN_INTERVAL_MS = 10_000;
+/** Without a pause between them. */
 const FENCED_AT_ONCE_MAX = 3;
 
-/** How many rows, and how many retired runs, have been written since the first. */
-type Mark = { readonly rows: number; readonly retired: number };
 type Waiter = { readonly isOver: () => boolean; readonly resolve: () => void };
 
 export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
   readonly #options: VisibilityFlusherOptions;
   readonly #rows: VisibilityRows;
   readonly #warnings: NowAndThen;
-  #written: Mark = { rows: 0, retired: 0 };
-  #underWay: Mark = { rows: 0, retired: 0 };
-  /** Written without a pause up to here. */
-  #goal: Mark = { rows: 0, retired: 0 };
-  /** Up to here the database lacks what it had to have from the beginning. */
-  #filledAt: Mark = { rows: Infinity, retired: Infinity };
+  /** Written without a pause up to this mark. */
+  #goal = 0;
+  /** Up to this mark the database may lack what it had to have from the beginning; undefined: that is not known yet. */
+  #filledAt: number | undefined;
   readonly #waiters = new Set<Waiter>();
-  #fence: Fence | undefined;
   #timer: Timer | undefined;
   #isActive = false;
   #isRunning = false;
   #isClosed = false;
   #isBusy = false;
-  #hasWritten = false;
   #ranAtMs = -Infinity;
   /** One after the other. */
   #failures = 0;
+  /** In this run. */
+  #fencings = 0;
 
   constructor(options: VisibilityFlusherOptions) {
     this.#options = options;
@@ -76,45 +70,41 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
     this.#warnings = new NowAndThen(options.clock, WARN_INTERVAL_MS);
   }
 
-  get journal(): JournalId {
-    return this.#options.journal;
-  }
-
   get isActive(): boolean {
     return this.#isActive && !this.#isClosed;
   }
 
-  /** undefined: nothing was written yet. */
-  get fence(): Fence | undefined {
-    return this.#fence;
-  }
-
-  /** The database has rows of all runs; newer changes may be on their way. Before its first row it may have to be opened, which takes its time. */
+  /**
+   * The database has rows of all runs; newer changes may be on their way. What was in the journal behind the last checkpoint, or in all of it,
+   * is among them. A database may have to be opened first, which takes its time.
+   */
   get isFilled(): boolean {
-    return !this.#rows.showsAll && this.#isWritten(this.#filledAt) && (this.#hasWritten || !this.#isWaiting);
+    const { rows, table } = this.#options;
+    if (rows.showsAll || this.#filledAt === undefined) return false;
+    return rows.isWritten(this.#filledAt) && (table.isOpen || rows.waiting === 0);
   }
 
   /** Called for each record, behind VisibilityRows: cheap. */
   committed(_record: HistoryRecord, _position: RecordPosition, replayed: boolean): void {
     if (this.#timer !== undefined || this.#isRunning || !this.#isWaiting) return;
     if (!replayed) this.#arm(this.#isBusy ? BUSY_DELAY_MS : DELAY_MS);
-    else if (this.#rows.waitingRows >= REPLAYED_ROWS_MAX && this.#failures === 0) this.#runNow();
+    else if (this.#rows.waiting >= REPLAYED_ROWS_MAX && this.#failures === 0) this.#runNow();
   }
 
   /** The journal is read, and ours. */
   activated(): void {
     this.#isActive = true;
-    this.#filledAt = this.#mark();
+    this.#filledAt = this.#rows.mark;
     if (this.#isWaiting) this.#arm(BUSY_DELAY_MS);
   }
 
   /** What waits now is written, or could not be. */
   flushed(): Promise<void> {
-    const mark = this.#mark();
-    if (this.#isWritten(mark)) return Promise.resolve();
+    const { mark } = this.#rows;
+    if (this.#rows.isWritten(mark)) return Promise.resolve();
     this.#runNow();
     // A run that fails ends as well: the database itself says what is wrong with it.
-    return this.#until(() => this.#isWritten(mark) || !this.#isRunning);
+    return this.#until(() => this.#rows.isWritten(mark) || !this.#isRunning);
   }
 
   /** The database has rows of all runs, or they could not be written: `isFilled` tells. */
@@ -126,14 +116,14 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
 
   /** The database is another one than it was, and empty. */
   fillAgain(): void {
-    this.#fence = undefined;
-    this.#filledAt = { rows: Infinity, retired: Infinity };
+    this.#filledAt = undefined;
     this.#rows.showAll();
     this.#arm(this.#failures === 0 ? 0 : this.#backOffMs());
   }
 
   /** This memory is dropped: whoever takes over finds in the journal what was not written. */
   close(): void {
+    if (this.#isClosed) return;
     this.#isClosed = true;
     this.#timer?.cancel();
     this.#tellWaiters();
@@ -143,7 +133,7 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
   // ── When ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   get #isWaiting(): boolean {
-    return this.#rows.waitingRows > 0 || this.#rows.waitingRetired > 0 || this.#rows.showsAll;
+    return this.#rows.waiting > 0 || this.#rows.showsAll;
   }
 
   #arm(delayMs: number): void {
@@ -153,32 +143,20 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
   }
 
   #runNow(): void {
-    this.#goal = this.#mark();
+    this.#goal = this.#rows.mark;
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#isRunning || this.#isClosed) return;
     this.#measure();
     this.#isRunning = true;
+    this.#fencings = 0;
     void this.#run();
   }
 
   #measure(): void {
     const nowMs = this.#options.clock.monoMs();
-    this.#isBusy = this.#rows.waitingRows * 1_000 > BUSY_ROWS_PER_S * (nowMs - this.#ranAtMs);
+    this.#isBusy = this.#rows.waiting * 1_000 > BUSY_ROWS_PER_S * (nowMs - this.#ranAtMs);
     this.#ranAtMs = nowMs;
-  }
-
-  /** What waits now comes before all that comes later. */
-  #mark(): Mark {
-    const { waitingRows, waitingRetired } = this.#rows;
-    return {
-      rows: this.#written.rows + this.#underWay.rows + waitingRows,
-      retired: this.#written.retired + this.#underWay.retired + waitingRetired,
-    };
-  }
-
-  #isWritten(mark: Mark): boolean {
-    return this.#written.rows >= mark.rows && this.#written.retired >= mark.retired;
   }
 
   #until(isOver: () => boolean): Promise<void> {
@@ -200,7 +178,7 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
 
   async #run(): Promise<void> {
     let goesOn = true;
-    while (goesOn && this.#isWaiting && (this.#rows.showsAll || !this.#isWritten(this.#goal))) {
+    while (goesOn && this.#isWaiting && (this.#rows.showsAll || !this.#rows.isWritten(this.#goal))) {
       goesOn = await this.#writeBatch();
       if (this.#isClosed) return;
       this.#tellWaiters();
@@ -214,50 +192,40 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
   /** False: it could not be written, and waits again. */
   async #writeBatch(): Promise<boolean> {
     try {
-      const fence = await this.#heldFence();
+      const outcome = await this.#flush(this.#take());
       if (this.#isClosed) return false;
-      const batch = this.#take();
-      const outcome = await this.#flush(fence, batch);
-      if (this.#isClosed) return false;
-      if (outcome === 'fenced') return this.#fenced(fence);
-      this.#wrote();
-      return true;
+      if (outcome === 'flushed') this.#wrote();
+      else this.#fenced(outcome);
+      return outcome === 'flushed' || (outcome === 'fenced' && this.#fencings <= FENCED_AT_ONCE_MAX);
     } catch (error) {
       if (!this.#isClosed) this.#failed(error);
       return false;
     }
   }
 
-  async #heldFence(): Promise<Fence> {
-    const { database, journal } = this.#options;
-    this.#fence ??= (await database.restore(journal)).fence;
-    return this.#fence;
-  }
-
   #take(): VisibilityBatch {
     const { showsAll } = this.#rows;
     const batch = this.#rows.take(BATCH);
-    this.#underWay = { rows: batch.rows.length, retired: batch.retired.length };
-    if (showsAll && !this.#rows.showsAll) this.#filledAt = this.#mark();
+    if (showsAll && !this.#rows.showsAll) this.#filledAt = this.#rows.mark;
     return batch;
   }
 
-  async #flush(fence: Fence, { rows, retired }: VisibilityBatch): Promise<'flushed' | 'fenced'> {
-    const { database, journal } = this.#options;
+  async #flush({ rows, retired }: VisibilityBatch): ReturnType<RowsTable['flush']> {
     try {
-      return await database.flush(journal, fence, rows, retired);
+      return await this.#options.table.flush(rows, retired);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      return await this.#flushOneByOne(fence, { rows, retired });
+      return await this.#flushOneByOne({ rows, retired });
     }
   }
 
   /** One row must not keep the others from being shown. */
-  async #flushOneByOne(fence: Fence, { rows, retired }: VisibilityBatch): Promise<'flushed' | 'fenced'> {
-    const { database, journal, logger } = this.#options;
+  async #flushOneByOne({ rows, retired }: VisibilityBatch): ReturnType<RowsTable['flush']> {
+    const { table, logger } = this.#options;
     for (const row of rows) {
       try {
-        if ((await database.flush(journal, fence, [row], [])) === 'fenced') return 'fenced';
+        const outcome = await table.flush([row], []);
+        if (outcome !== 'flushed') return outcome;
       } catch (error) {
         if (!isRefusal(error)) throw error;
         const { namespaceId, workflowId, runId } = row;
@@ -269,39 +237,29 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
         });
       }
     }
-    return await database.flush(journal, fence, [], retired);
+    return await table.flush([], retired);
   }
 
   #wrote(): void {
-    const { rows, retired } = this.#underWay;
-    this.#written = { rows: this.#written.rows + rows, retired: this.#written.retired + retired };
-    this.#underWay = { rows: 0, retired: 0 };
-    this.#hasWritten = true;
     this.#rows.written();
     if (this.#failures > 0) this.#options.logger.info('rows of List are written again', { failures: this.#failures });
     this.#failures = 0;
   }
 
-  #giveBack(): void {
-    this.#underWay = { rows: 0, retired: 0 };
-    this.#rows.giveBack();
-  }
-
   /** Once more at once, for somebody may wait; whoever fences us again and again is not met without pauses. */
-  #fenced(fence: Fence): boolean {
-    this.#giveBack();
+  #fenced(outcome: 'fenced' | 'over'): void {
+    this.#rows.giveBack();
     this.#failures += 1;
-    // Else that is known by now.
-    if (fence === this.#fence) this.#options.onLost();
-    return this.#failures <= FENCED_AT_ONCE_MAX;
+    this.#fencings += 1;
+    if (outcome === 'over') this.close();
   }
 
   #failed(error: unknown): void {
-    this.#giveBack();
+    this.#rows.giveBack();
     this.#failures += 1;
     if (!this.#warnings.now()) return;
     const problem = error instanceof Error ? error : String(error);
-    this.#options.logger.warn('rows of List cannot be written, and wait', { error: problem, rows: this.#rows.waitingRows });
+    this.#options.logger.warn('rows of List cannot be written, and wait', { error: problem, rows: this.#rows.waiting });
   }
 
   #backOffMs(): number {

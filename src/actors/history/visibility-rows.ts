@@ -2,12 +2,17 @@
  * Rows for List and Count, from the record that changes what they show to whoever writes them.
  *
  *     accept ─▶ noted: a summary of the run as this record leaves it        ┐ before the commit: never given away
- *     commit ─▶ waiting: the latest of each run                             ┘
+ *     commit ─▶ waiting: the latest of each run, in the order of commits    ┘
  *     take   ─▶ a batch of rows ─▶ written, or given back
+ *     checkpoint ─▶ rows of all that waits or is under way ─▶ stored, or not: what was not written otherwise waits until then
  *
  * Memory is ahead of the log: at the commit a run may be further than its record. So its summary is taken when the record is accepted,
  * which is a handful of references, and released when it is committed. What a row holds of attributes is decoded when it is taken, after
  * all that has come together: a workflow that starts and closes within a flush is decoded once.
+ *
+ * A checkpoint has the rows of all records up to its own, because the journal may be trimmed behind it, and a restart does not meet them
+ * again. It may have newer ones, which are committed as well. A run that has retired is no business of its rows: whoever retires runs deletes
+ * what is shown of them.
  *
  * Should whoever keeps the rows have lost them, those of all runs are given once more (`showAll`), each built when it is taken.
  *
@@ -18,6 +23,7 @@ import type { RunKey } from '../../history/commands.ts';
 import { changesSummary, type RunSummary } from '../../history/execution/summary.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryRecord } from '../../history/record.ts';
+import { LinkedList, type Linked } from '../../kernel/linked-list.ts';
 import type { SearchAttributeWire } from '../../kernel/search-attributes.ts';
 import type { VisibilityRow } from '../../visibility/row.ts';
 import { Fifo } from '../partition/fifo.ts';
@@ -39,20 +45,35 @@ export type VisibilityBatch = {
   readonly retired: readonly RunKey[];
 };
 
-/** `rowsMax`: of retired runs as well. `bytesMax`: of memo and search attributes; at least one row is given, however large. */
+/** `rowsMax`: retired runs count as well. `bytesMax`: of memo and search attributes; at least one row is given, however large. */
 export type BatchLimits = { readonly rowsMax: number; readonly bytesMax: number };
 
 type Noted = { readonly record: HistoryRecord; readonly summary: RunSummary };
-type Taken = { readonly runs: Map<string, RunSummary>; readonly retired: ReadonlyMap<string, RunKey> };
+
+/** What is shown of a run has changed: at least once, since it was last taken. */
+type Change = Linked<Change> & {
+  /** Of the first of those changes: they are counted as they are committed. */
+  readonly number: number;
+  readonly key: RunKey;
+  /** The latest; undefined: the run has retired, its row is to go. */
+  summary: RunSummary | undefined;
+  /** Written, or not to be written any more. */
+  isOver: boolean;
+};
 
 export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   readonly #options: VisibilityRowsOptions;
   /** In the order of their records, which are not committed. */
   readonly #noted = new Fifo<Noted>();
-  /** By run id. */
-  readonly #runs = new Map<string, RunSummary>();
-  readonly #retired = new Map<string, RunKey>();
-  #taken: Taken | undefined;
+  /** By number. */
+  readonly #queue = new LinkedList<Change>();
+  /** Those of the queue, by run id. */
+  readonly #waiting = new Map<string, Change>();
+  /** Before all of the queue. */
+  #taken: readonly Change[] | undefined;
+  #last = 0;
+  /** In the checkpoint that is being made or written, by run id. */
+  #captured = new Map<string, RunSummary>();
   /** Ids of runs that are to be given once more. */
   #all: Iterator<string> | undefined;
 
@@ -60,13 +81,19 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     this.#options = options;
   }
 
-  /** Rows that wait for somebody to take them; of `showAll`, none. */
-  get waitingRows(): number {
-    return this.#runs.size;
+  /** Rows and retired runs that wait for somebody to take them; of `showAll`, none. */
+  get waiting(): number {
+    return this.#queue.size;
   }
 
-  get waitingRetired(): number {
-    return this.#retired.size;
+  /** All that is committed by now; for `isWritten`. */
+  get mark(): number {
+    return this.#last;
+  }
+
+  isWritten(mark: number): boolean {
+    const first = this.#taken?.[0] ?? this.#queue.first;
+    return first === undefined || first.number > mark;
   }
 
   /** Not all runs were given since `showAll`. */
@@ -93,7 +120,7 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     if (replayed) this.accepted(record);
     for (let head = this.#noted.peek(); head?.record === record; head = this.#noted.peek()) {
       const { summary } = this.#noted.shift();
-      this.#runs.set(summary.key.runId, summary);
+      this.#change(summary);
     }
     const { namespaceId, workflowId } = record;
     for (const { runId, facts } of record.runs) {
@@ -104,72 +131,144 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   /** The next batch. One at a time: `written` or `giveBack` says what has become of it. */
   take({ rowsMax, bytesMax }: BatchLimits): VisibilityBatch {
     assert(this.#taken === undefined, 'one batch of visibility rows is under way at a time');
+    const taken: Change[] = [];
+    let bytes = 0;
+    for (let { first } = this.#queue; first !== undefined && taken.length < rowsMax; { first } = this.#queue) {
+      bytes += attributeBytes(first.summary);
+      if (taken.length > 0 && bytes > bytesMax) break;
+      this.#unqueue(first);
+      taken.push(first);
+    }
+    if (this.#queue.size === 0) this.#takeOfAll(taken, rowsMax, bytesMax - bytes);
+    this.#taken = taken;
     const { shard, registry, wire } = this.#options;
     const { view } = registry;
-    const runs = new Map<string, RunSummary>();
-    let bytes = 0;
-    for (const [runId, summary] of this.#runs) {
-      bytes += attributeBytes(summary);
-      if (runs.size > 0 && (runs.size >= rowsMax || bytes > bytesMax)) break;
-      this.#runs.delete(runId);
-      runs.set(runId, summary);
+    const rows: VisibilityRow[] = [];
+    const retired: RunKey[] = [];
+    for (const { key, summary } of taken) {
+      if (summary === undefined) retired.push(key);
+      else rows.push(visibilityRow(summary, shard, view, wire));
     }
-    if (this.#runs.size === 0) this.#takeOfAll(runs, rowsMax, bytesMax - bytes);
-    const rows = Array.from(runs.values(), (summary) => visibilityRow(summary, shard, view, wire));
-    const retired = new Map<string, RunKey>();
-    for (const [runId, key] of this.#retired) {
-      if (retired.size >= rowsMax) break;
-      this.#retired.delete(runId);
-      retired.set(runId, key);
-    }
-    this.#taken = { runs, retired };
-    return { rows, retired: [...retired.values()] };
+    return { rows, retired };
   }
 
   written(): void {
+    for (const change of this.#taken ?? []) change.isOver = true;
     this.#taken = undefined;
   }
 
-  /** It was not written: what is newer stays, and what has retired meanwhile is gone. */
+  /** It was not written: what is newer counts, and what has retired meanwhile is gone. */
   giveBack(): void {
-    if (this.#taken === undefined) return;
-    const { runs, retired } = this.#taken;
+    const taken = this.#taken ?? [];
     this.#taken = undefined;
-    // Behind those that wait: there may be a million of them while a database is away, and their map is not built anew for this.
-    for (const [runId, summary] of runs) if (!this.#runs.has(runId)) this.#runs.set(runId, summary);
-    for (const [runId, key] of retired) this.#retired.set(runId, key);
+    for (const change of taken.toReversed()) {
+      const newer = this.#waiting.get(change.key.runId);
+      if (newer !== undefined && newer.summary === undefined) change.isOver = true;
+      if (change.isOver) continue;
+      if (newer !== undefined) {
+        change.summary = newer.summary;
+        this.#unqueue(newer);
+      }
+      this.#queue.unshift(change);
+      this.#waiting.set(change.key.runId, change);
+    }
+  }
+
+  // ── Checkpoints ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** One after the other, with pauses between them if need be, the rows of all that is committed when this begins and not written when its turn comes. */
+  *rowsOfCheckpoint(): Generator<VisibilityRow, void> {
+    const { shard, registry, wire } = this.#options;
+    this.#captured = new Map();
+    for (const change of this.#unwritten()) {
+      const { key, isOver } = change;
+      const { summary } = this.#waiting.get(key.runId) ?? change;
+      if (isOver || summary === undefined || this.#captured.get(key.runId) === summary) continue;
+      this.#captured.set(key.runId, summary);
+      yield visibilityRow(summary, shard, registry.view, wire);
+    }
+  }
+
+  /** The checkpoint is in the database for good. */
+  stored(): void {
+    for (const change of this.#unwritten()) {
+      const { key, summary } = change;
+      if (summary === undefined || this.#captured.get(key.runId) !== summary) continue;
+      if (change.linked) this.#unqueue(change);
+      change.isOver = true;
+    }
+    this.#captured.clear();
+  }
+
+  #unwritten(): readonly Change[] {
+    const changes = [...(this.#taken ?? [])];
+    for (let change = this.#queue.first; change !== undefined; change = change.next) changes.push(change);
+    return changes;
+  }
+
+  // ── Changes ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** What waits keeps its place: a run that changes without end is written nevertheless. */
+  #change(summary: RunSummary): void {
+    const waiting = this.#waiting.get(summary.key.runId);
+    if (waiting === undefined) this.#enqueue(summary.key, summary);
+    else waiting.summary = summary;
+  }
+
+  #retire(key: RunKey): void {
+    const waiting = this.#waiting.get(key.runId);
+    if (waiting !== undefined) this.#drop(waiting);
+    this.#enqueue(key, undefined);
+  }
+
+  #enqueue(key: RunKey, summary: RunSummary | undefined): void {
+    const change = this.#counted(key, summary);
+    this.#queue.push(change);
+    this.#waiting.set(key.runId, change);
+  }
+
+  #counted(key: RunKey, summary: RunSummary | undefined): Change {
+    this.#last += 1;
+    return { number: this.#last, key, summary, isOver: false, prev: undefined, next: undefined, linked: false };
+  }
+
+  #unqueue(change: Change): void {
+    this.#queue.remove(change);
+    this.#waiting.delete(change.key.runId);
+  }
+
+  #drop(change: Change): void {
+    this.#unqueue(change);
+    change.isOver = true;
   }
 
   /**
    * A run whose change is not committed comes with its commit: its row is of no use to anybody before. What changes without being shown (the
    * length of an open run's history) may be ahead of the log, in `version` alone.
    */
-  #takeOfAll(runs: Map<string, RunSummary>, rowsMax: number, bytesMax: number): void {
+  #takeOfAll(taken: Change[], rowsMax: number, bytesMax: number): void {
+    if (this.#all === undefined) return;
     const { core } = this.#options;
-    const ahead = this.#all === undefined ? undefined : this.#notedRuns();
-    for (let bytes = 0; this.#all !== undefined && runs.size < rowsMax && bytes < bytesMax;) {
+    const others = this.#notedRuns();
+    for (const { key } of taken) others.add(key.runId);
+    for (let bytes = 0; taken.length < rowsMax && bytes < bytesMax;) {
       const { value: runId, done } = this.#all.next();
-      if (done === true) this.#all = undefined;
-      else {
-        const summary = ahead?.has(runId) === true || runs.has(runId) ? undefined : core.summaryOf(runId);
-        if (summary === undefined) continue;
-        bytes += attributeBytes(summary);
-        runs.set(runId, summary);
+      if (done === true) {
+        this.#all = undefined;
+        return;
       }
+      const summary = others.has(runId) ? undefined : core.summaryOf(runId);
+      if (summary === undefined) continue;
+      bytes += attributeBytes(summary);
+      taken.push(this.#counted(summary.key, summary));
     }
   }
 
-  #notedRuns(): ReadonlySet<string> {
+  #notedRuns(): Set<string> {
     return new Set(Array.from({ length: this.#noted.length }, (_, index) => this.#noted.at(index)?.summary.key.runId ?? ''));
-  }
-
-  #retire(key: RunKey): void {
-    this.#runs.delete(key.runId);
-    this.#taken?.runs.delete(key.runId);
-    this.#retired.set(key.runId, key);
   }
 }
 
-function attributeBytes({ memo, searchAttributes }: RunSummary): number {
-  return (memo?.length ?? 0) + (searchAttributes?.length ?? 0);
+function attributeBytes(summary: RunSummary | undefined): number {
+  return (summary?.memo?.length ?? 0) + (summary?.searchAttributes?.length ?? 0);
 }

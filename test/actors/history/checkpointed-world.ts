@@ -6,7 +6,8 @@
  */
 import assert from 'node:assert/strict';
 import { canonicalText } from '../../../src/history/canonical.ts';
-import type { HistoryRequest, StartWorkflow } from '../../../src/history/commands.ts';
+import type { HistoryRequest, RunKey, StartWorkflow } from '../../../src/history/commands.ts';
+import { type RunSummary, summaryOf } from '../../../src/history/execution/summary.ts';
 import { evolve } from '../../../src/history/evolve.ts';
 import { HistoryCore } from '../../../src/history/history-core.ts';
 import { defaultHistoryLimits } from '../../../src/history/limits.ts';
@@ -19,9 +20,11 @@ import { type Database, DatabaseError, type JournalId, type LoadKey } from '../.
 import { shardRows } from '../../../src/actors/history/history-checkpoints.ts';
 import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
+import { ProcessVisibility } from '../../../src/actors/history/process-visibility.ts';
 import { type HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';
 import { systemClock } from '../../../src/actors/system-ports.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
+import type { VisibilityPage } from '../../../src/visibility/row.ts';
 import { createLogger } from '../../../src/observability/logger.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
@@ -62,8 +65,10 @@ export class World {
   /** What is said to people, warnings too. */
   readonly lines: string[] = [];
   readonly #options: WorldOptions;
-  /** What befalls writes from now on; `hangs` until it is mended. */
+  /** What befalls checkpoints from now on; `hangs` until it is mended. */
   fault: WriteFault | 'hangs' | 'data' | undefined;
+  /** Likewise what is flushed between them. */
+  flushFault: WriteFault | 'hangs' | undefined;
   /** What befalls loads from now on; `hangs` until it is mended, `slow` for some turns of the event loop. */
   loadFault: 'hangs' | 'fails' | 'slow' | undefined;
   /** Keys of each load that was asked for. */
@@ -73,6 +78,8 @@ export class World {
   #mended: (() => void)[] = [];
   #loadsMended: (() => void)[] = [];
   shard: HistoryShard;
+  visibility: ProcessVisibility;
+  flushes = 0;
   #router: Router;
   writes = 0;
 
@@ -80,7 +87,7 @@ export class World {
     this.#options = options;
     this.schedule = new CheckpointSchedule(options.scheduleLimits);
     this.#router = new Router(systemClock);
-    this.shard = this.#open();
+    [this.shard, this.visibility] = this.#open();
   }
 
   get memory(): HistoryMemory {
@@ -111,6 +118,14 @@ export class World {
     await this.quiet();
   }
 
+  /** Again, by the same process. */
+  async served(): Promise<void> {
+    for (let tries = 0; this.shard.actor.status().state !== 'active'; tries++) {
+      assert(tries < 1_000, `it serves again, and is ${JSON.stringify(this.shard.actor.status())}`);
+      await this.pass(100);
+    }
+  }
+
   /**
    * Another process takes over, while this one is frozen or only slow: it does not know yet, and still holds its connection to the database.
    * What it had sent to the log may have landed.
@@ -118,7 +133,7 @@ export class World {
   async takeOver(): Promise<void> {
     this.#router.close();
     this.#router = new Router(systemClock);
-    this.shard = this.#open();
+    [this.shard, this.visibility] = this.#open();
     await this.start();
   }
 
@@ -126,7 +141,7 @@ export class World {
     await this.drain();
     this.#router.close();
     this.#router = new Router(systemClock);
-    this.shard = this.#open();
+    [this.shard, this.visibility] = this.#open();
     await this.start();
   }
 
@@ -153,6 +168,7 @@ export class World {
 
   mend(): void {
     this.fault = undefined;
+    this.flushFault = undefined;
     for (const mended of this.#mended.splice(0)) mended();
     this.#mendLoads();
   }
@@ -262,6 +278,25 @@ export class World {
     );
   }
 
+  /** A List shows every run as the journal says, and no other. */
+  async checkList(): Promise<void> {
+    const expected = [...this.folded().runs.values()].map((run) => shown(summaryOf(run)));
+    assert.deepEqual((await this.listed()).map(shown).toSorted(), expected.toSorted(), 'a List shows what the journal says');
+  }
+
+  /** Rejects as a List does. */
+  async listed(): Promise<VisibilityPage['rows']> {
+    let answer: Promise<VisibilityPage> | undefined;
+    const asked = this.visibility.list({ namespaceId, condition: undefined, after: undefined, max: 10_000 });
+    const settled = (): void => void (answer = asked);
+    asked.then(settled, settled);
+    for (let waited = 0; answer === undefined; waited++) {
+      assert(waited < 1_000, 'a List is answered in the end');
+      await this.pass(10, 10);
+    }
+    return (await answer).rows;
+  }
+
   /** Every run's history is served whole, event for event, in pages. */
   async checkHistories(eventsMax = 3): Promise<void> {
     const events = new Map<string, Uint8Array[]>();
@@ -363,9 +398,9 @@ export class World {
       this.#options.database?.() ??
       new CountingDatabase(this.loads, this.tables, {
         onWrite: async (_journal, what) => {
-          if (what !== 'write') return undefined;
-          this.writes += 1;
-          const { fault } = this;
+          if (what === 'write') this.writes += 1;
+          else this.flushes += 1;
+          const fault = what === 'write' ? this.fault : this.flushFault;
           if (fault === 'data') throw new DatabaseError('data', 'as the test wants it');
           if (fault !== 'hangs') return fault;
           await new Promise<void>((resolve) => this.#mended.push(resolve));
@@ -381,7 +416,10 @@ export class World {
     );
   }
 
-  #open(): HistoryShard {
+  #open(): [HistoryShard, ProcessVisibility] {
+    const database = this.#connect();
+    const logger = createLogger({ level: 'warn', format: 'text', write: (line) => void this.lines.push(line), nowMs: () => 0 });
+    const visibility = new ProcessVisibility({ database, clock: this.clock, logger });
     const router = this.#router;
     const matching = router.matching.sink(0);
     router.matching.attach(0, {
@@ -407,10 +445,11 @@ export class World {
       sink: router.history.sink(1),
       clock: this.clock,
       random: this.random,
-      logger: createLogger({ level: 'warn', format: 'text', write: (line) => void this.lines.push(line), nowMs: () => 0 }),
+      logger,
+      visibility,
       onStatus: () => {},
       checkpoints: {
-        database: this.#connect(),
+        database,
         stateWire: stateCodec,
         schedule: this.schedule,
         ...(this.#options.journalRetentionMs === undefined ? {} : { journalRetentionMs: this.#options.journalRetentionMs }),
@@ -418,7 +457,7 @@ export class World {
       },
     });
     router.history.attach(1, shard);
-    return shard;
+    return [shard, visibility];
   }
 }
 
@@ -434,6 +473,14 @@ class CountingDatabase extends MemoryDatabase {
     this.#loads.push(keys.length);
     return super.load(of, keys);
   }
+}
+
+type Shown = Pick<RunSummary, 'status' | 'closeTimeMs'> & { readonly historyLength: number | undefined };
+
+function shown(run: Shown & ({ readonly key: RunKey } | RunKey)): string {
+  const { workflowId, runId } = 'key' in run ? run.key : run;
+  const { status, closeTimeMs, historyLength } = run;
+  return `${workflowId} ${runId} ${status} ${closeTimeMs === undefined ? 'open' : `${closeTimeMs} ${historyLength}`}`;
 }
 
 function hex(bytes: Uint8Array): string {

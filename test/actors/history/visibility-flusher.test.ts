@@ -289,6 +289,37 @@ test('a database that has lost its rows is filled again, and no List shows less'
   });
 });
 
+test('a database that was away and comes back empty is filled by the first List', async () => {
+  const bench = new Bench().activated();
+  bench.start('a');
+  bench.commit();
+  expect(await bench.listed()).toEqual(['a 1']);
+  bench.fault = 'fails';
+  bench.start('b');
+  bench.commit();
+  for (let failed = 1; failed <= 4; failed++) {
+    bench.clock.advance(1_000);
+    await turns(5);
+  }
+  bench.tables = new MemoryTables();
+  bench.fault = undefined;
+  expect(await bench.listed()).toEqual(['a 1', 'b 1']);
+});
+
+test('a run that retires before its row was written keeps no List waiting', async () => {
+  const bench = new Bench();
+  bench.start('a');
+  bench.close('a');
+  bench.commit();
+  bench.fault = 'fails';
+  bench.activated();
+  await bench.listed().catch(() => {});
+  bench.retire();
+  bench.commit();
+  bench.fault = undefined;
+  expect(await bench.listed()).toEqual([]);
+});
+
 test('after a start a List waits until rows of all runs are written, and is told so when that takes long', async () => {
   const bench = new Bench();
   for (let nth = 0; nth < 300; nth++) bench.start(`wf-${nth}`);
@@ -368,6 +399,7 @@ const step = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('fault' as const), fault: fc.constantFrom(undefined, 'fails', 'commit lost', 'answer lost') }),
   },
   { weight: 1, arbitrary: fc.constant({ do: 'lose' as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'refold' as const }) },
   { weight: 1, arbitrary: fc.constant({ do: 'list' as const }) },
 );
 
@@ -387,6 +419,7 @@ test('whatever fails and is lost on the way, in the end a List shows every run a
         else if (each.do === 'turns') await turns(each.count);
         else if (each.do === 'fault') bench.fault = each.fault;
         else if (each.do === 'lose') bench.tables = new MemoryTables();
+        else if (each.do === 'refold') bench.refold();
         else if (each.do === 'list') void bench.listed().catch(() => {});
       }
       bench.commit();

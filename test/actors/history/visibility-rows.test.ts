@@ -32,10 +32,6 @@ const view = { namespaceById: (id: string) => (id === namespaceId ? registered :
 
 const start = { epoch: 1, sequence: 1, offset: 0 };
 
-function waiting({ rows }: ListedShard): number {
-  return rows.waitingRows + rows.waitingRetired;
-}
-
 class ListedShard extends ShardUnderTest {
   readonly rows = new VisibilityRows({ shard: 3, core: this.core, registry: { view }, wire: historyWire });
   /** Accepted, not committed. */
@@ -239,7 +235,7 @@ test('what is given away is what the committed history tells: batch after batch,
       };
       const compare = (): void => {
         settle('written');
-        while (waiting(shard) > 0) table.write(shard.takeAll());
+        while (shard.rows.waiting > 0) table.write(shard.takeAll());
         expect(table.readable()).toEqual(oracle.rows());
         for (const [runId, { version }] of table.rows) expect(version).toBeLessThanOrEqual(oracle.transitions(runId));
       };
@@ -296,7 +292,7 @@ test('a run that starts and closes between two batches is one row; what a list d
   shard.fireNextTimer();
   const task = shard.pollWorkflowTask();
   shard.commitAll();
-  expect(waiting(shard)).toBe(0);
+  expect(shard.rows.waiting).toBe(0);
   shard.complete(task, [completeWorkflow()]);
   shard.start();
   shard.commitAll();
@@ -334,7 +330,7 @@ test('a batch that was not written is given again, but for what is newer or has 
     ]),
   );
   expect(retired).toEqual([{ namespaceId, workflowId: 'retires', runId: retires }]);
-  expect(waiting(shard)).toBe(0);
+  expect(shard.rows.waiting).toBe(0);
 });
 
 test('a batch holds as many bytes of memo and attributes as it may, and one row at least', () => {
