@@ -104,7 +104,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   // Rows of List stand beside state; where there is none, in memory: that thread begins when there is something to write, or somebody lists.
   const database = state?.database ?? openSqlite({ filename: undefined });
   const visibility = new ProcessVisibility({ database, clock: systemClock, logger });
-  const checkpoints = opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state);
+  const checkpoints = opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state, options);
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
     const host = new HistoryShard({
@@ -117,7 +117,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       registry: cluster,
       visibility,
       ...(checkpoints === undefined ? {} : { checkpoints }),
-      cacheBytesMax: HISTORY_CACHE_BYTES_MAX / layout.historyShards,
+      cacheBytesMax: (options.stateLimits?.historyCacheBytesMax ?? HISTORY_CACHE_BYTES_MAX) / layout.historyShards,
       layout,
       router,
       sink: router.history.sink(shard),
@@ -207,8 +207,14 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   }
 }
 
-function checkpointsIn({ database }: ClusterDatabase, { journalRetentionMs }: OpenState): HistoryCheckpointOptions {
-  return { database, stateWire: stateCodec, schedule: new CheckpointSchedule(), journalRetentionMs };
+function checkpointsIn(
+  { database }: ClusterDatabase,
+  { journalRetentionMs }: OpenState,
+  { stateLimits }: ServerOptions,
+): HistoryCheckpointOptions {
+  const recordsMax = stateLimits?.checkpointRecordsMax;
+  const limits = recordsMax === undefined ? {} : { limits: { recordsMax } };
+  return { database, stateWire: stateCodec, schedule: new CheckpointSchedule(), journalRetentionMs, ...limits };
 }
 
 type Parts = {

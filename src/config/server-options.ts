@@ -31,6 +31,8 @@ export type ServerOptions = {
   readonly clusterName: string;
   /** How often the topics on Kafka are compared with what they should be; a minute unless a test is in a hurry. */
   readonly topicWatchIntervalMs?: number;
+  /** Smaller than the defaults, for tests. */
+  readonly stateLimits?: StateLimits;
   readonly logger: Logger;
   /** A start in which nothing moves for so long fails; from half of it on it goes on without partitions that wait, if it can. */
   readonly startMsMax: number;
@@ -38,6 +40,13 @@ export type ServerOptions = {
   readonly onProgress?: () => void;
   /** The server serves no more: it failed, or AnotherServerError. The caller says so and exits. */
   readonly onFatal: (error: Error) => void;
+};
+
+export type StateLimits = {
+  /** Of one journal, between two checkpoints. */
+  readonly checkpointRecordsMax?: number;
+  /** Of histories in memory, all shards together. */
+  readonly historyCacheBytesMax?: number;
 };
 
 export type RunningServer = {

@@ -89,6 +89,8 @@ export class Draft {
 
   /** A new run with its Started event. */
   begin(key: RunKey, namespace: string, attributes: WorkflowExecutionStartedAttributes, meta: EventMeta): RunDraft {
+    // Told here, it fails a command that is delivered once more; told by `evolve`, its partition.
+    assert(!this.shard.runs.has(key.runId), `run ${key.runId} has begun before`);
     const started = makeEvent(1, 'workflowExecutionStarted', attributes, meta, this.nowMs);
     const opened = new RunDraft(this, runFromStarted(key, namespace, started));
     this.runs.push(opened);

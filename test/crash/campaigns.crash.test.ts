@@ -2,9 +2,9 @@ import { describe, expect, inject, test } from 'vitest';
 import type { CampaignReport } from './crash-rounds.ts';
 import { asksAreCarried } from '../support/asks-are-carried.ts';
 import { seed } from '../support/seed.ts';
-import { fileCampaign, kafkaCampaign, zombieCampaign } from './crash-rounds.ts';
+import { fileCampaign, kafkaCampaign, stateCampaign, zombieCampaign } from './crash-rounds.ts';
 
-const rounds = asksAreCarried ? { file: 5, kafka: 5, zombie: 0 } : { file: 10, kafka: 10, zombie: 12 };
+const rounds = asksAreCarried ? { file: 5, state: 0, kafka: 5, zombie: 0 } : { file: 10, state: 10, kafka: 10, zombie: 12 };
 const MINUTES = 60_000;
 
 describe('servers die under load and lose nothing', () => {
@@ -20,8 +20,17 @@ describe('servers die under load and lose nothing', () => {
     judge(await kafkaCampaign({ rounds: rounds.kafka, seed, brokers }));
   });
 
-  // About epochs and appends, and the longest of the three: as bytes it adds nothing to the two above.
+  // As bytes what follows adds nothing to the two above.
   if (asksAreCarried) return;
+
+  test(
+    `kill -9, with a checkpoint every 50 records and no history in memory (${rounds.state} rounds)`,
+    { timeout: 5 * MINUTES },
+    async () => {
+      judge(await stateCampaign({ rounds: rounds.state, seed }));
+    },
+  );
+
   onKafka(`a frozen owner wakes up after its successor began (${rounds.zombie} rounds)`, { timeout: 8 * MINUTES }, async () => {
     judge(await zombieCampaign({ rounds: rounds.zombie, seed, brokers }));
   });

@@ -2,17 +2,25 @@
  * Crash campaigns: load runs through all rounds, servers die or freeze under it, at the end every history is judged by the checker.
  *
  *   file, kafka   kill -9 at a random moment, start again on the same data
+ *   state         the same on a file, with a checkpoint every 50 records, the journal trimmed behind it, and no history kept in memory
  *   zombie        SIGSTOP one owner, start a second one on the same topics (its claims fence the first), SIGCONT: the first must exit with 3
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { check, type Violation } from './checker.ts';
 import { CrashLoad } from './crash-load.ts';
+import type { Database } from '../../src/actors/database.ts';
+import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { embeddedServer, kafkaServers, withFolder } from '../support/servers.ts';
 
+export type Campaign = 'file' | 'state' | 'kafka' | 'zombie';
+
+/** Every round has tens of checkpoints, and what is read of histories comes from the database or the journal. */
+const smallState = { stateLimits: { checkpointRecordsMax: 50, historyCacheBytesMax: 0 } };
+
 export type CampaignReport = {
-  readonly campaign: 'file' | 'kafka' | 'zombie';
+  readonly campaign: Campaign;
   readonly seed: number;
   readonly rounds: number;
   readonly workflows: number;
@@ -31,6 +39,26 @@ export async function fileCampaign(options: CampaignOptions): Promise<CampaignRe
   });
 }
 
+export async function stateCampaign(options: CampaignOptions): Promise<CampaignReport> {
+  return withFolder(async (folder) => {
+    const filename = join(folder, 'perdure.db');
+    const report = await killRounds('state', options, await embeddedServer(filename, [], smallState));
+    const database = new SqliteDatabase({ filename: `${filename}-state` });
+    try {
+      return { ...report, violations: [...report.violations, ...(await checkWritten(database))] };
+    } finally {
+      await database.close();
+    }
+  });
+}
+
+/** A run whose state was never written proves nothing of it. */
+async function checkWritten(database: Pick<Database, 'position'>): Promise<readonly Violation[]> {
+  const { position } = await database.position({ kind: 'history', partition: 0 });
+  const records = position?.lastOffset ?? 0;
+  return records > 100 ? [] : [{ invariant: 'quiet', message: `the database has the first ${records} records of a shard, no more` }];
+}
+
 export async function kafkaCampaign(options: CampaignOptions & { readonly brokers: readonly string[] }): Promise<CampaignReport> {
   return withFolder(async (folder) => {
     const [server] = await kafkaServers(folder, options.brokers, `crash-${options.seed}-${Date.now()}`, 1);
@@ -38,7 +66,7 @@ export async function kafkaCampaign(options: CampaignOptions & { readonly broker
   });
 }
 
-async function killRounds(campaign: 'file' | 'kafka', options: CampaignOptions, server: ServerProcess): Promise<CampaignReport> {
+async function killRounds(campaign: Campaign, options: CampaignOptions, server: ServerProcess): Promise<CampaignReport> {
   const random = mulberry32(options.seed);
   await server.start();
   const load = startLoad([server], random);

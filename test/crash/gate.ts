@@ -1,5 +1,5 @@
-import { type CampaignReport, fileCampaign, kafkaCampaign, zombieCampaign } from './crash-rounds.ts';
-import { type Campaign, type GateArguments, gateUsage, readGateArguments } from './gate-arguments.ts';
+import { type Campaign, type CampaignReport, fileCampaign, kafkaCampaign, stateCampaign, zombieCampaign } from './crash-rounds.ts';
+import { type GateArguments, gateUsage, readGateArguments } from './gate-arguments.ts';
 import { startKafka } from '../kafka/broker.ts';
 
 const read = readGateArguments(process.argv.slice(2));
@@ -17,7 +17,7 @@ switch (read.kind) {
 
 /** One line of JSON per campaign. True when no invariant was violated. */
 async function runGate({ campaigns, seed, rounds }: GateArguments): Promise<boolean> {
-  const kafka = campaigns.some((name) => name !== 'file') ? await startKafka() : undefined;
+  const kafka = campaigns.some((name) => name !== 'file' && name !== 'state') ? await startKafka() : undefined;
   if (kafka !== undefined && kafka.brokers === undefined) throw new Error(`the gate needs Kafka: ${kafka.reason}`);
   let violations = 0;
   try {
@@ -41,6 +41,8 @@ function campaign(
   switch (name) {
     case 'file':
       return fileCampaign(options);
+    case 'state':
+      return stateCampaign(options);
     case 'kafka':
       return kafkaCampaign({ ...options, brokers });
     case 'zombie':

@@ -404,3 +404,14 @@ test('a closed run is forgotten when its retention is over, and its id is free a
   });
   expect(shard.ask(shard.startCommand({ policies: { reusePolicy: 3, conflictPolicy: 1 } }))).toMatchObject({ started: true });
 });
+
+test('a start with the run id of a run that was, delivered once more, fails alone: nothing is begun twice', () => {
+  const shard = new ShardUnderTest();
+  const policies = { reusePolicy: 1, conflictPolicy: 3 } as const;
+  const first = shard.startCommand({ policies });
+  shard.ask(first);
+  shard.start({ policies });
+  const before = shard.core.canonicalState();
+  expect(() => shard.decide(first)).toThrow('has begun before');
+  expect(shard.core.canonicalState()).toBe(before);
+});

@@ -3,16 +3,22 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { HiddenOptions } from './perdure-with.ts';
 import { freePort, ServerProcess } from './server-process.ts';
 
-const watchfulPerdure = fileURLToPath(new URL('watchful-perdure.ts', import.meta.url));
+const perdureWith = fileURLToPath(new URL('perdure-with.ts', import.meta.url));
+
+/** The program to run; undefined: `perdure` as it is. */
+function programWith(hidden: HiddenOptions): readonly string[] | undefined {
+  return Object.keys(hidden).length === 0 ? undefined : [process.execPath, perdureWith, JSON.stringify(hidden)];
+}
 
 /** `perdure server start-dev`; without a file it keeps its journals in memory. `flags` follow the others. */
-export async function embeddedServer(database?: string, flags: readonly string[] = []): Promise<ServerProcess> {
+export async function embeddedServer(database?: string, flags: readonly string[] = [], hidden: HiddenOptions = {}): Promise<ServerProcess> {
   const port = await freePort();
   const where = database === undefined ? [] : ['--db-filename', database];
   const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--headless', '--log-level', 'error'];
-  return new ServerProcess(port, [...args, ...where, ...flags]);
+  return new ServerProcess(port, [...args, ...where, ...flags], programWith(hidden));
 }
 
 /** `perdure server start --config`, `count` of them on the same topics. The config files go into `folder`. */
@@ -34,8 +40,7 @@ export type KafkaServerSettings = {
   /** As it stands in the file. */
   readonly sasl?: string;
   readonly logLevel?: 'info' | 'error';
-  /** How often it looks at its topics, for a test that does not wait for the minute. */
-  readonly topicWatchIntervalMs?: number;
+  readonly hidden?: HiddenOptions;
 };
 
 /** The port may be given, for a server with other settings at an address that clients know. */
@@ -44,9 +49,7 @@ export async function kafkaServer(folder: string, settings: KafkaServerSettings,
   const config = join(folder, `server-${grpcPort}.yaml`);
   await writeFile(config, kafkaServerConfig(grpcPort, settings));
   const args = ['server', 'start', '--config', config, '--allow-no-auth'];
-  const { topicWatchIntervalMs: intervalMs } = settings;
-  if (intervalMs === undefined) return new ServerProcess(grpcPort, args);
-  return new ServerProcess(grpcPort, args, [process.execPath, watchfulPerdure, String(intervalMs)]);
+  return new ServerProcess(grpcPort, args, programWith(settings.hidden ?? {}));
 }
 
 function kafkaServerConfig(port: number, { brokers, topicPrefix, replicationFactor, sasl, logLevel }: KafkaServerSettings): string {

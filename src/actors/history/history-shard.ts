@@ -115,7 +115,9 @@ function begins({ kind }: HistoryRequest): boolean {
 }
 
 async function isOutOfReach(error: unknown, memory: HistoryMemory): Promise<boolean> {
-  if (error instanceof EventsMissing && memory.checkpointer !== undefined) {
+  const isMissing = error instanceof EventsMissing || (error instanceof LogError && error.code === 'out-of-range');
+  // Whoever restored behind us has trimmed the journal behind a later checkpoint.
+  if (isMissing && memory.checkpointer !== undefined) {
     return await memory.checkpointer.isSuperseded().catch((problem: unknown) => isOutOfReach(problem, memory));
   }
   if (error instanceof DatabaseError) return error.recoverable || error.code === 'closed';

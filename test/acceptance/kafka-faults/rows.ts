@@ -12,7 +12,7 @@ const historyPartitions = 4;
 const outageSaid = /partitions wait for Kafka/;
 const outageOver = /Kafka serves all partitions again/;
 /** Instead of a minute. */
-const hurried = { topicWatchIntervalMs: 500 };
+const hurried = { hidden: { topicWatchIntervalMs: 500 } };
 
 // ── Brokers that stop, die and freeze ────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -98,17 +98,19 @@ export class Load {
     const program = this.#program();
     const key = { namespaceId, workflowId: `wf-${this.#random.int(1, WORKFLOW_IDS)}`, runId: '' };
     const requestId = this.#id('start');
-    const command: StartWorkflow = {
+    // Each call brings a run id of its own, and the policies of the first one.
+    const policies = { reusePolicy: 1, conflictPolicy: this.#random.pick([1, 1, 1, 3] as const) } as const;
+    const command = (): StartWorkflow => ({
       kind: 'startWorkflow',
       key,
       namespace: 'ns',
       newRunId: uuid(this.#random),
       requestId,
-      policies: { reusePolicy: 1, conflictPolicy: this.#random.pick([1, 1, 1, 3]) },
+      policies,
       parent: undefined,
       onConflict: undefined,
       start: startAttributes({ input: encoded(program), taskTimeoutMs: 500 }),
-    };
+    });
     this.#untilAnswered(this.#shardOf(key.workflowId), command, (answer) => {
       if (answer.kind !== 'started') return done();
       const { runId } = answer;
@@ -281,8 +283,14 @@ export class Load {
 
   // ── Asking ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #untilAnswered<Request extends HistoryRequest>(shard: number, request: Request, done: (answer: HistoryAnswer<Request>) => void): void {
+  /** `given`: what is asked; or what makes it, where it is another one each time. */
+  #untilAnswered<Request extends HistoryRequest>(
+    shard: number,
+    given: Request | (() => Request),
+    done: (answer: HistoryAnswer<Request>) => void,
+  ): void {
     this.#asksOpen += 1;
+    const request = typeof given === 'function' ? given() : given;
     this.#cluster.ask(shard, request, ASK_MS, (answer) => {
       this.#asksOpen -= 1;
       if (undecided.has(answer.kind)) {
@@ -290,7 +298,7 @@ export class Load {
         this.#asksOpen += 1;
         this.#world.at(this.#random.int(5, 60), () => {
           this.#asksOpen -= 1;
-          this.#untilAnswered(shard, request, done);
+          this.#untilAnswered(shard, given, done);
         });
       } else if (answer.kind === 'internal') this.onBug(`${request.kind}: ${answer.message}`);
       else done(answer);

@@ -31,6 +31,8 @@ export type Told =
   /** From the first event on; none: the run is not known any more. */
   | { readonly kind: 'read'; readonly runId: string; readonly events: readonly Uint8Array[] };
 
+type Begun = Extract<HistoryEvent, { type: 'workflowExecutionStarted' }>['attributes'];
+
 export type RunInJournal = {
   readonly requestId: string;
   readonly events: readonly { readonly event: HistoryEvent; readonly bytes: Uint8Array }[];
@@ -87,17 +89,22 @@ export class Journal {
     /** Runs of a request that are not forgotten. */
     const started = new Map<string, string>();
     const signaled = new Set<string>();
+    /** Of each workflow id, the first run of its newest chain: a start that comes again is known to that one, and to none before it. */
+    const newestChain = new Map<string, string>();
     let lastTimeMs = 0;
     for (const { offset, record } of this.#effective()) {
       check(record.timeMs >= lastTimeMs, 'I9 time goes back', () => `${record.timeMs} after ${lastTimeMs} at offset ${offset}`);
       lastTimeMs = record.timeMs;
+      const { workflowId } = record;
       for (const { runId, events, facts } of record.runs) {
         const run = runs.get(runId) ?? { requestId: '', events: [], isForgotten: false };
         runs.set(runId, run);
+        let begun: Begun | undefined;
         for (const recorded of events) {
           const { event } = recorded;
           check(event.eventId === run.events.length + 1, 'I2 gap', () => `${runId}: event ${event.eventId} at offset ${offset}`);
           run.events.push(recorded);
+          if (event.type === 'workflowExecutionStarted') begun = event.attributes;
           if (event.type !== 'workflowExecutionSignaled') continue;
           const { requestId } = event.attributes;
           check(!signaled.has(`${runId} ${requestId}`), 'I5 applied twice', () => `signal ${requestId} of ${runId}, at offset ${offset}`);
@@ -108,12 +115,14 @@ export class Journal {
             run.isForgotten = true;
             started.delete(run.requestId);
           }
-          if (fact.kind !== 'startRequest') continue;
+          if (fact.kind !== 'startRequest' || fact.requestId === '') continue;
           run.requestId = fact.requestId;
           const before = started.get(fact.requestId);
-          check(before === undefined, 'I1 started twice', () => `request ${fact.requestId} has ${before} and ${runId}`);
-          if (fact.requestId !== '') started.set(fact.requestId, runId);
+          const mayBegin = before === undefined || (begun?.parentWorkflowExecution === undefined && before !== newestChain.get(workflowId));
+          check(mayBegin, 'I1 started twice', () => `request ${fact.requestId} has ${before} and ${runId}`);
+          started.set(fact.requestId, runId);
         }
+        if (begun !== undefined) newestChain.set(workflowId, begun.firstExecutionRunId);
       }
     }
     return runs;

@@ -1,0 +1,22 @@
+/**
+ * `perdure`, but with options that no flag and no file sets, for a test that is in a hurry or wants things small:
+ *
+ *     node perdure-with.ts '{"topicWatchIntervalMs":500}' server start …
+ */
+import { runCli } from '../../src/cli/run.ts';
+import type { ServerOptions } from '../../src/config/server-options.ts';
+
+export type HiddenOptions = Pick<ServerOptions, 'topicWatchIntervalMs' | 'stateLimits'>;
+
+const [given = '{}', ...line] = process.argv.slice(2);
+const hidden = JSON.parse(given) as HiddenOptions;
+const code = await runCli(line, {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  env: process.env,
+  loadServer: async () => {
+    const { startServer, tryBrokers } = await import('../../src/server.ts');
+    return { startServer: (options) => startServer({ ...options, ...hidden }), tryBrokers };
+  },
+});
+process.exit(code);
