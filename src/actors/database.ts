@@ -190,7 +190,10 @@ export interface Database {
   dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>>;
   /** All runs in the order of their ids, from behind `afterRunId` ('' = from the first): for the filter of keys, and to build anew what is derived. */
   runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>>;
+  /** Of one queue, by task id, from behind `afterTaskId`. */
   matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>>;
+  /** Of all queues, by task id, from behind `afterTaskId`. */
+  allMatchingTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>>;
   /** Rows that hold any of the events, in order. */
   history(journal: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]>;
   /** Rows of any shard. Neither asks for a fence. */

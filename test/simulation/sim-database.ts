@@ -145,6 +145,10 @@ export class SimDatabase implements Database {
     return this.#request((database) => database.matchingTasks(...given));
   }
 
+  allMatchingTasks(...given: Parameters<Database['allMatchingTasks']>): ReturnType<Database['allMatchingTasks']> {
+    return this.#request((database) => database.allMatchingTasks(...given));
+  }
+
   history(...given: Parameters<Database['history']>): ReturnType<Database['history']> {
     return this.#request((database) => database.history(...given));
   }

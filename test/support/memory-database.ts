@@ -54,6 +54,7 @@ export type ReadName =
   | 'dueRuns'
   | 'runs'
   | 'matchingTasks'
+  | 'allMatchingTasks'
   | 'history';
 
 export class MemoryTables {
@@ -235,6 +236,12 @@ export class MemoryDatabase implements Database {
   async matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>> {
     const tables = await this.#read(journal, 'matchingTasks');
     const behind = byTaskId(tables.matchingTasks.values()).filter((row) => row.queue === queue && row.taskId > afterTaskId);
+    return fenced(tables, behind.slice(0, max));
+  }
+
+  async allMatchingTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>> {
+    const tables = await this.#read(journal, 'allMatchingTasks');
+    const behind = byTaskId(tables.matchingTasks.values()).filter(({ taskId }) => taskId > afterTaskId);
     return fenced(tables, behind.slice(0, max));
   }
 

@@ -150,6 +150,10 @@ export class PostgresDatabase implements Database {
     return this.#reads.matchingTasks(journal, queue, afterTaskId, max);
   }
 
+  allMatchingTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>> {
+    return this.#reads.allMatchingTasks(journal, afterTaskId, max);
+  }
+
   history(journal: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]> {
     return this.#reads.history(journal, range);
   }

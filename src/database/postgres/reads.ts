@@ -96,6 +96,14 @@ export class Reads {
     }));
   }
 
+  async allMatchingTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>> {
+    return await this.#fenced(this.#statements.allMatchingTasks, journal, [bounded(afterTaskId), max], (row: MatchingTuple) => ({
+      taskId: row.task_id,
+      queue: textOf(row.queue),
+      task: row.task,
+    }));
+  }
+
   async history({ partition }: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]> {
     const { runId, branch, firstEventId, lastEventId, bytesMax } = range;
     if (!isUuid(runId)) return [];
@@ -191,6 +199,11 @@ RETURNING ${journalColumns}`,
   WHERE partition = $2 AND queue = $3::bytea AND task_id > $4::bigint ORDER BY task_id LIMIT $5::bigint`,
       'ORDER BY r.task_id',
     ),
+    allMatchingTasks: fenced(
+      `SELECT true AS is_row, task_id, queue, task FROM ${at}.matching_tasks
+  WHERE partition = $2 AND task_id > $3::bigint ORDER BY task_id LIMIT $4::bigint`,
+      'ORDER BY r.task_id',
+    ),
     history: { text: historyText(at) },
   };
 }
@@ -271,6 +284,7 @@ function runOf(row: RunTuple, workflowId: string): RunRow {
 
 type TaskTuple = { readonly task_id: number; readonly task: Uint8Array; readonly aside: boolean };
 type TimerTuple = TaskTuple & { readonly fire_ms: number | null };
+type MatchingTuple = { readonly task_id: number; readonly queue: Uint8Array; readonly task: Uint8Array };
 type HistoryTuple = { readonly first_event_id: number; readonly last_event_id: number; readonly events: Uint8Array };
 
 function taskOf({ task_id: taskId, task, aside }: TaskTuple): TaskRow {

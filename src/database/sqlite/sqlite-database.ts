@@ -14,7 +14,7 @@ import { Connection, databaseFailure } from './connection.ts';
 import { writeHistoryDelta, writeMatchingDelta, writeVisibilityRows } from './delta.ts';
 import { fenceOf, moveJournal, readJournal, restoreJournal } from './journal-rows.ts';
 import { sqliteName, type SqliteOptions } from './options.ts';
-import { dueRuns, history, load, matchingTasks, runs, tasksAside, timers, transferTasks } from './state-reads.ts';
+import { allMatchingTasks, dueRuns, history, load, matchingTasks, runs, tasksAside, timers, transferTasks } from './state-reads.ts';
 import { countRows, listRows } from './visibility-queries.ts';
 import type {
   Checkpoint,
@@ -119,6 +119,10 @@ export class SqliteDatabase implements Database {
 
   matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number) {
     return this.#window(journal, (connection) => matchingTasks(connection, journal.partition, queue, afterTaskId, max));
+  }
+
+  allMatchingTasks(journal: JournalId, afterTaskId: number, max: number) {
+    return this.#window(journal, (connection) => allMatchingTasks(connection, journal.partition, afterTaskId, max));
   }
 
   list(query: VisibilityList) {

@@ -45,6 +45,7 @@ const timersSql = `
   SELECT * FROM timers WHERE partition = ? AND aside = 0 AND (fire_ms, task_id) > (?, ?) AND fire_ms <= ? ORDER BY fire_ms, task_id LIMIT ?`;
 const timersAsideSql = 'SELECT * FROM timers WHERE partition = ? AND aside = 1 ORDER BY task_id';
 const matchingTasksSql = 'SELECT * FROM matching_tasks WHERE partition = ? AND queue = ? AND task_id > ? ORDER BY task_id LIMIT ?';
+const allMatchingTasksSql = 'SELECT * FROM matching_tasks WHERE partition = ? AND task_id > ? ORDER BY task_id LIMIT ?';
 
 export function transferTasks(connection: Connection, partition: number, afterTaskId: number, max: number): readonly TaskRow[] {
   return connection.statement(transferTasksSql).all(partition, afterTaskId, max).map(taskOf);
@@ -74,6 +75,11 @@ export function matchingTasks(
 ): readonly MatchingTaskRow[] {
   const rows = connection.statement(matchingTasksSql).all(partition, nameBytes(queue), afterTaskId, max);
   return rows.map((row) => ({ taskId: wholeOf(row, 'task_id'), queue, task: bytesOf(row, 'task') }));
+}
+
+export function allMatchingTasks(connection: Connection, partition: number, afterTaskId: number, max: number): readonly MatchingTaskRow[] {
+  const rows = connection.statement(allMatchingTasksSql).all(partition, afterTaskId, max);
+  return rows.map((row) => ({ taskId: wholeOf(row, 'task_id'), queue: nameText(bytesOf(row, 'queue')), task: bytesOf(row, 'task') }));
 }
 
 const dueRunsSql = `

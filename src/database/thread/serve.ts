@@ -22,6 +22,7 @@ const calls: { readonly [M in Method]: (database: Database, args: Arguments<M>) 
   dueRuns: (database, args) => database.dueRuns(...args),
   runs: (database, args) => database.runs(...args),
   matchingTasks: (database, args) => database.matchingTasks(...args),
+  allMatchingTasks: (database, args) => database.allMatchingTasks(...args),
   history: (database, args) => database.history(...args),
   list: (database, args) => database.list(...args),
   count: (database, args) => database.count(...args),

@@ -49,6 +49,7 @@ export function threadDatabase(options: ThreadDatabaseOptions): Database {
     dueRuns: (...args) => channel.ask('dueRuns', args),
     runs: (...args) => channel.ask('runs', args),
     matchingTasks: (...args) => channel.ask('matchingTasks', args),
+    allMatchingTasks: (...args) => channel.ask('allMatchingTasks', args),
     history: (...args) => channel.ask('history', args),
     list: (...args) => channel.ask('list', args),
     count: (...args) => channel.ask('count', args),

@@ -82,6 +82,7 @@ const calls: Readonly<Record<Exclude<keyof Database, 'name' | 'close'>, (databas
   dueRuns: (database) => database.dueRuns(journal, 1, 1),
   runs: (database) => database.runs(journal, '', 1),
   matchingTasks: (database) => database.matchingTasks(journal, 'q', 0, 1),
+  allMatchingTasks: (database) => database.allMatchingTasks(journal, 0, 1),
   history: (database) => database.history(journal, { runId: uuid(), branch: 0, firstEventId: 1, lastEventId: 1, bytesMax: 1 }),
   list: (database) => database.list({ namespaceId, condition: undefined, after: undefined, max: 1 }),
   count: (database) => database.count({ namespaceId, condition: undefined, byStatus: false }),

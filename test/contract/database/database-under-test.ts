@@ -98,7 +98,7 @@ export class Owner {
   }
 
   /** All rows of the journal that can be found without their keys, and the listed rows of `namespaceId`. */
-  async everything(runIds: readonly string[] = [], queues: readonly string[] = []): Promise<Everything> {
+  async everything(runIds: readonly string[] = []): Promise<Everything> {
     const { database, journal } = this;
     const aside = await database.tasksAside(journal);
     const history = await Promise.all(
@@ -106,7 +106,6 @@ export class Owner {
         database.history(journal, { runId, branch: 0, firstEventId: 1, lastEventId: Number.MAX_SAFE_INTEGER, bytesMax: 2 ** 30 }),
       ),
     );
-    const matching = await Promise.all(queues.map((queue) => database.matchingTasks(journal, queue, -1, 10_000)));
     return {
       position: await database.position(journal),
       runs: (await database.runs(journal, '', 100_000)).rows,
@@ -116,7 +115,7 @@ export class Owner {
       transferTasksAside: aside.rows.transferTasks,
       timersAside: aside.rows.timers,
       history: history.flat(),
-      matching: matching.flatMap(({ rows }) => rows),
+      matching: (await database.allMatchingTasks(journal, -1, 100_000)).rows,
       listed: await this.listed(),
     };
   }

@@ -154,6 +154,7 @@ export function describeFence(use: () => DatabaseUnderTest): void {
       const successor = await Owner.restore(use().other, journal);
       expect(new Set(await fences())).toEqual(new Set([successor.fence]));
       expect((await database.matchingTasks(matching.journal, 'q', 0, 1)).fence).toBe(matching.fence);
+      expect((await database.allMatchingTasks(matching.journal, 0, 1)).fence).toBe(matching.fence);
     });
   });
 }

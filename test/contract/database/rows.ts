@@ -110,9 +110,9 @@ export function describeRows(use: () => DatabaseUnderTest): void {
         expect(comparable(found), queue).toEqual(comparable([matchingRow(10 + i, queue), matchingRow(30 + i, queue)]));
       }
       await owner.matchingWritten({ tasks: [{ ...matchingRow(30, 'orders'), task: bytesOf('new') }], goneTasks: [10, 11, 9999] });
-      expect(comparable((await owner.everything([], ['orders', 'Orders'])).matching)).toEqual(
-        comparable([{ ...matchingRow(30, 'orders'), task: bytesOf('new') }, matchingRow(31, 'Orders')]),
-      );
+      const { matching } = await owner.everything();
+      const left = [...rows.filter(({ taskId }) => ![10, 11, 30].includes(taskId)), { ...matchingRow(30, 'orders'), task: bytesOf('new') }];
+      expect(comparable(matching)).toEqual(comparable(left.toSorted((one, other) => one.taskId - other.taskId)));
     });
 
     test('a retired run goes with its history, its visibility and the start that made it', async () => {

@@ -112,6 +112,24 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
       expect(pages.map(({ taskId }) => taskId)).toEqual([1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
       expect((await owner.database.matchingTasks(owner.journal, 'neither', -1, 3)).rows).toEqual([]);
     });
+
+    test('matching tasks of all queues by id, page by page, each with its queue', async () => {
+      const owner = await use().freshOwner('matching');
+      const ids = Array.from({ length: 20 }, (_, i) => (i * 7) % 20);
+      const queues = ['orders', 'with\0NUL', 'größe/注文 🛒'];
+      const rows = ids.map((id) => matchingRow(id, queues[id % queues.length] ?? ''));
+      await owner.matchingWritten({ tasks: rows });
+      for (const max of [1, 3, 20, 21]) {
+        const pages = await allPages<MatchingTaskRow>(async (last) => {
+          const page = await owner.database.allMatchingTasks(owner.journal, last?.taskId ?? -1, max);
+          expect(page.rows.length).toBeLessThanOrEqual(max);
+          return page.rows;
+        });
+        expect(comparable(pages)).toEqual(comparable(rows.toSorted((one, other) => one.taskId - other.taskId)));
+      }
+      const neighbour = await use().freshOwner('matching');
+      expect(await neighbour.database.allMatchingTasks(neighbour.journal, -1, 3)).toEqual({ fence: neighbour.fence, rows: [] });
+    });
   });
 }
 
