@@ -45,6 +45,7 @@ import { historyCodec } from './topics/codec/history-codec.ts';
 import { historyWire } from './topics/codec/history-wire.ts';
 import { stateCodec } from './topics/codec/state-codec.ts';
 import { matchingCodec } from './topics/codec/matching-codec.ts';
+import { matchingStateCodec } from './topics/codec/matching-state-codec.ts';
 
 /** Clients refuse servers that are not 1.x; this is the Temporal release whose behaviour we follow. */
 const SERVED_VERSION = '1.32.0';
@@ -134,6 +135,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       topic: matchingTopic(prefix),
       codec: matchingCodec,
       matchingPartitions: layout.matchingPartitions,
+      ...(checkpoints === undefined ? {} : { checkpoints: { ...checkpoints, stateWire: matchingStateCodec } }),
       router,
       sink: router.matching.sink(partition),
       onStatus: census.register(matchingTopic(prefix), partition),

@@ -1,10 +1,10 @@
 /** The durable state of a matching host: the stored tasks of its queues, as the fold of its journal. Changed by `evolve` alone. */
 import { assert } from '../kernel/assert.ts';
 import { taskIdentity, type MatchingTask } from './tasks.ts';
-import type { MatchingRecord } from './records.ts';
+import type { MatchingRecord, SpilledTask } from './records.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
 
-export type StoredTask = { readonly id: number; readonly task: MatchingTask; readonly storedAtMs: number };
+export type StoredTask = { readonly id: number; readonly queue: StoredQueue; readonly task: MatchingTask; readonly storedAtMs: number };
 
 export type StoredQueue = {
   readonly key: string;
@@ -15,26 +15,41 @@ export type StoredQueue = {
   readonly ids: Map<string, number>;
 };
 
+/** Whoever notes what changes, for a checkpoint. */
+export interface ChangeNotes {
+  taskStored(stored: StoredTask): void;
+  taskRemoved(id: number): void;
+}
+
 export class Backlog {
   /** The highest id ever given. */
   lastId = 0;
+  /** Of the last record. */
+  timeMs = 0;
   readonly queues = new Map<string, StoredQueue>();
-  readonly #queueOf = new Map<number, StoredQueue>();
+  readonly #tasks = new Map<number, StoredTask>();
+  /** undefined: there are no checkpoints. */
+  notes: ChangeNotes | undefined = undefined;
 
   get size(): number {
-    return this.#queueOf.size;
+    return this.#tasks.size;
   }
 
   evolve(record: MatchingRecord): void {
-    for (const { id, queue, task } of record.spilled) {
-      assert(id > this.lastId, `stored task ids rise: ${id} after ${this.lastId}`);
-      this.lastId = id;
-      const stored = this.#storedQueue(queue);
-      stored.tasks.set(id, { id, task, storedAtMs: record.timeMs });
-      stored.ids.set(taskIdentity(task), id);
-      this.#queueOf.set(id, stored);
+    this.timeMs = record.timeMs;
+    for (const spilled of record.spilled) {
+      assert(spilled.id > this.lastId, `stored task ids rise: ${spilled.id} after ${this.lastId}`);
+      this.lastId = spilled.id;
+      const stored = this.#store(spilled, record.timeMs);
+      this.notes?.taskStored(stored);
     }
     for (const id of record.removed) this.#remove(id);
+  }
+
+  /** Out of a row, behind those with lower ids. */
+  installTask(spilled: SpilledTask, storedAtMs: number): StoredTask {
+    this.lastId = spilled.id;
+    return this.#store(spilled, storedAtMs);
   }
 
   /** Of the latest copy of this task that is stored. */
@@ -45,7 +60,17 @@ export class Backlog {
   /** Equal for equal states, whatever way led there. */
   canonical(): string {
     const queues = [...this.queues.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1));
-    return JSON.stringify([this.lastId, queues.map((stored) => [stored.key, [...stored.tasks]])]);
+    const tasksOf = ({ tasks }: StoredQueue) => Array.from(tasks.values(), ({ id, task, storedAtMs }) => ({ id, task, storedAtMs }));
+    return JSON.stringify([this.lastId, this.timeMs, queues.map((stored) => [stored.key, tasksOf(stored)])]);
+  }
+
+  #store({ id, queue, task }: SpilledTask, storedAtMs: number): StoredTask {
+    const storedQueue = this.#storedQueue(queue);
+    const stored: StoredTask = { id, queue: storedQueue, task, storedAtMs };
+    storedQueue.tasks.set(id, stored);
+    storedQueue.ids.set(taskIdentity(task), id);
+    this.#tasks.set(id, stored);
+    return stored;
   }
 
   #storedQueue(queue: TaskQueuePartition): StoredQueue {
@@ -58,16 +83,17 @@ export class Backlog {
     return stored;
   }
 
-  /** A removal of what an earlier, trimmed part of the journal stored removes nothing. */
+  /** A removal of what is not stored removes nothing: a task is removed twice when an owner goes before it has seen its own removal. */
   #remove(id: number): void {
-    const stored = this.#queueOf.get(id);
+    const stored = this.#tasks.get(id);
     if (stored === undefined) return;
-    this.#queueOf.delete(id);
-    const removed = stored.tasks.get(id);
-    stored.tasks.delete(id);
-    const identity = removed === undefined ? '' : taskIdentity(removed.task);
+    const { queue, task } = stored;
+    this.#tasks.delete(id);
+    queue.tasks.delete(id);
+    const identity = taskIdentity(task);
     // A later copy may be stored.
-    if (stored.ids.get(identity) === id) stored.ids.delete(identity);
-    if (stored.tasks.size === 0) this.queues.delete(stored.key);
+    if (queue.ids.get(identity) === id) queue.ids.delete(identity);
+    if (queue.tasks.size === 0) this.queues.delete(queue.key);
+    this.notes?.taskRemoved(id);
   }
 }

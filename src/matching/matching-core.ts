@@ -22,8 +22,12 @@
  *                        └────▶ offers ─▶ starts, forwarding, rate-limit, removals ─▶ host-parts: decision, deadlines, limits
  *     queue-table ─────────────▲
  */
-import { unreachable } from '../kernel/assert.ts';
+import { assert, unreachable } from '../kernel/assert.ts';
 import { Backlog } from './backlog.ts';
+import type { BacklogWire } from './checkpoint/backlog-wire.ts';
+import { Changes } from './checkpoint/changes.ts';
+import { installCounters, installTasks } from './checkpoint/install.ts';
+import type { BacklogCheckpoint, BacklogCounters, TaskRow } from './checkpoint/rows.ts';
 import type {
   AddActivityTask,
   AddWorkflowTask,
@@ -55,11 +59,22 @@ import { Starts } from './starts.ts';
 const done: Done = { kind: 'done' };
 const stickyUnavailable: StickyUnavailable = { kind: 'stickyUnavailable' };
 
+export type MatchingCoreOptions = {
+  /** Correlations count on from it: an answer that was meant for an earlier memory of the partition must meet none of this one's. */
+  readonly firstCorrelation: number;
+  readonly limits?: Partial<MatchingLimits>;
+  /** For rows of a database. Absent: there is none, nothing is noted for checkpoints. */
+  readonly backlogWire?: BacklogWire;
+};
+
 export class MatchingCore<T> {
   readonly #parts: HostParts<T>;
   readonly #decision = new Decision<T>();
   readonly #deadlines = new DeadlineHeap<DueNode>();
   readonly #backlog = new Backlog();
+  readonly #wire: BacklogWire | undefined;
+  /** What checkpoints must write. undefined: there are none. */
+  #changes: Changes | undefined;
   readonly #removals: Removals;
   readonly #starts: Starts<T>;
   readonly #offers: Offers<T>;
@@ -68,11 +83,12 @@ export class MatchingCore<T> {
   readonly #startAnswers: StartAnswers<T>;
   readonly #queues: QueueTable<T>;
 
-  /** Correlations count on from the first: an answer that was meant for an earlier memory of the partition must meet none of this one's. */
-  constructor(options: { readonly firstCorrelation: number; readonly limits?: Partial<MatchingLimits> }) {
+  constructor(options: MatchingCoreOptions) {
     const limits = { ...matchingLimits, ...options.limits };
     const parts: HostParts<T> = { decision: this.#decision, deadlines: this.#deadlines, limits };
     const backlog = this.#backlog;
+    this.#wire = options.backlogWire;
+    if (options.backlogWire !== undefined) backlog.notes = this.#changes = new Changes(backlog, options.backlogWire);
     const removals = new Removals(limits);
     const rateLimit = new RateLimit(parts);
     const forwarding = new Forwarding(parts, options.firstCorrelation);
@@ -134,6 +150,52 @@ export class MatchingCore<T> {
     let polls = 0;
     for (const queue of this.#queues.values()) polls += queue.polls.size;
     return { queues: this.#queues.size, polls, storedTasks: this.#backlog.size, startsUnderWay: this.#starts.size };
+  }
+
+  // ── Checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Some rows of a checkpoint, by task id, before the first record; behind the last of them its counters. */
+  install(rows: Iterable<TaskRow>): void {
+    installTasks(this.#backlog, rows, this.#rowsWire);
+  }
+
+  installed(counters: BacklogCounters): void {
+    installCounters(this.#backlog, counters, this.#rowsWire);
+  }
+
+  /** As the backlog is now, so the rows of the next checkpoint will be. */
+  cut(): void {
+    this.#noted.cut();
+  }
+
+  /** undefined: some of the cut is not encoded yet. */
+  capture(goOn: () => boolean): BacklogCheckpoint | undefined {
+    return this.#noted.capture(goOn);
+  }
+
+  /** The database has the checkpoint for good. */
+  durable(): void {
+    this.#noted.durable();
+  }
+
+  /** There will be no further checkpoint: nothing is noted for one. */
+  abandonCheckpoints(): void {
+    this.#backlog.notes = this.#changes = undefined;
+  }
+
+  /** Stored tasks, and removals of them, that are in no checkpoint yet. */
+  get unwritten(): number {
+    return this.#changes?.size ?? 0;
+  }
+
+  get #noted(): Changes {
+    assert(this.#changes !== undefined, 'a core without a database, or whose checkpoints have ended, has none');
+    return this.#changes;
+  }
+
+  get #rowsWire(): BacklogWire {
+    assert(this.#wire !== undefined, 'a core without a database has no rows');
+    return this.#wire;
   }
 
   // ── Commands ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────

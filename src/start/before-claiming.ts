@@ -10,6 +10,8 @@ import { ignoredPartitions } from './layout.ts';
 import { ClusterDatabase, type CheckpointedJournal } from './cluster-database.ts';
 import { waitForPreviousOwner } from './previous-owner.ts';
 import { checkWholeJournals } from './whole-journals.ts';
+import { newerState } from '../actors/history/history-checkpoints.ts';
+import { newerBacklog } from '../actors/matching/matching-checkpoints.ts';
 import type { ClaimCodec } from '../actors/ownership/claim.ts';
 import type { PartitionId } from '../actors/log.ts';
 import type { ServerOptions } from '../config/server-options.ts';
@@ -38,26 +40,38 @@ export async function inspectBeforeClaiming({ log: opened, state, claims, option
     options.logger.warn('partitions that somebody added are ignored: the cluster was made with fewer, for ever', { topic, found, served });
   }
   const histories = partitionsOf(historyTopic(prefix), options.historyShards);
-  const partitions = [...histories, ...partitionsOf(matchingTopic(prefix), options.matchingPartitions)];
+  const backlogs = partitionsOf(matchingTopic(prefix), options.matchingPartitions);
+  const partitions = [...histories, ...backlogs];
   await checkWholeJournals({ log, claims, known, partitions, clusterTopic: clusterTopic(prefix) });
   // Where nobody else can append, nobody else can serve.
   if (known.owner !== undefined && !log.exclusive) await waitForPreviousOwner(known.owner, prefix, options.logger);
-  return { known, state: state === undefined ? undefined : await inspectState(state, opened, known, histories) };
+  return {
+    known,
+    state:
+      state === undefined
+        ? undefined
+        : await inspectState(state, opened, known, [...histories.map(historyJournal), ...backlogs.map(matchingJournal)]),
+  };
 }
 
 async function inspectState(
   { database }: OpenState,
   { log, name }: OpenLog,
   { identity }: KnownCluster,
-  histories: readonly PartitionId[],
+  journals: readonly CheckpointedJournal[],
 ): Promise<ClusterDatabase> {
   const state = new ClusterDatabase({ database, logName: name, clusterId: identity?.clusterId });
-  const journals = histories.map((partition): CheckpointedJournal => {
-    return { journal: { kind: 'history', partition: partition.partition }, partition };
-  });
   await state.checkOwner();
   await state.checkJournals(log, journals);
   return state;
+}
+
+function historyJournal(partition: PartitionId): CheckpointedJournal {
+  return { journal: { kind: 'history', partition: partition.partition }, partition, newer: newerState };
+}
+
+function matchingJournal(partition: PartitionId): CheckpointedJournal {
+  return { journal: { kind: 'matching', partition: partition.partition }, partition, newer: newerBacklog };
 }
 
 function partitionsOf(topic: string, count: number): readonly PartitionId[] {

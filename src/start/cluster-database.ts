@@ -12,7 +12,6 @@
 import { LogError, partitionName } from '../actors/log.ts';
 import { DatabaseError, type CheckpointPosition, type Database, type JournalId } from '../actors/database.ts';
 import { missingBeginning, missingEnd } from '../actors/ownership/journal-start.ts';
-import { newerSchema } from '../actors/history/history-checkpoints.ts';
 import type { Log, PartitionId } from '../actors/log.ts';
 
 export type ClusterDatabaseOptions = {
@@ -23,7 +22,12 @@ export type ClusterDatabaseOptions = {
   readonly clusterId: string | undefined;
 };
 
-export type CheckpointedJournal = { readonly journal: JournalId; readonly partition: PartitionId };
+export type CheckpointedJournal = {
+  readonly journal: JournalId;
+  readonly partition: PartitionId;
+  /** Why this program cannot read the rows of its checkpoint; undefined: it can. */
+  readonly newer: (position: CheckpointPosition) => string | undefined;
+};
 
 export class ClusterDatabase {
   /** Restores nothing before it is known to be ours. */
@@ -72,12 +76,12 @@ export class ClusterDatabase {
     throw new LogError('corrupt', `${database.name} does not go with the journals in ${logName}: ${first}${more}`);
   }
 
-  async #troubleOf(log: Pick<Log, 'bounds'>, { journal, partition }: CheckpointedJournal): Promise<string | undefined> {
+  async #troubleOf(log: Pick<Log, 'bounds'>, { journal, partition, newer }: CheckpointedJournal): Promise<string | undefined> {
     for (let before: CheckpointPosition | undefined, isFirst = true; ; isFirst = false) {
       const { position } = await this.#options.database.position(journal);
       const bounds = await log.bounds(partition);
-      const newer = position === undefined ? undefined : newerSchema(position);
-      const trouble = newer ?? missingBeginning(bounds, position, true) ?? missingEnd(bounds, position);
+      const unreadable = position === undefined ? undefined : newer(position);
+      const trouble = unreadable ?? missingBeginning(bounds, position, true) ?? missingEnd(bounds, position);
       if (trouble === undefined) return undefined;
       // An owner that is just stopping may have written a checkpoint in between, and trimmed behind it.
       if (!isFirst && before?.nextOffset === position?.nextOffset) return `${partitionName(partition)}: ${trouble}`;

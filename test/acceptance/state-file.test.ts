@@ -51,6 +51,27 @@ test('after kill -9 everything is there, though the journal was trimmed; and onc
   });
 });
 
+test('after kill -9 tasks that wait for a worker reach one, though their journals were trimmed', async () => {
+  await withFolder(async (folder) => {
+    const file = join(folder, 'x.db');
+    const server = await embeddedServer(file);
+    try {
+      const waiting = ids(30);
+      await server.start();
+      await withClient(server.address, async (client) => await Promise.all(waiting.map((workflowId) => started(client, workflowId))));
+      await until(() => Number(stateRow(file, 'SELECT count(*) AS tasks FROM matching_tasks')['tasks']) === waiting.length);
+      await server.kill9();
+      // Each journal but for its last record, which the first checkpoint leaves as a witness.
+      expect(trimmedRecords(file, 'perdure.matching')).toBeGreaterThan(0);
+      await server.start();
+      const polled = await withClient(server.address, async (client) => await tasksOf(client, waiting.length));
+      expect(polled.toSorted()).toEqual(waiting.toSorted());
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
 test('a log from before there was a database goes on, and is checkpointed', async () => {
   await withFolder(async (folder) => {
     const file = join(folder, 'x.db');
@@ -199,6 +220,17 @@ function started(client: Client, workflowId: string): Promise<WorkflowHandle> {
   return client.workflow.start('Order', { workflowId, taskQueue: 'orders', memo: { workflowId } });
 }
 
+/** Workflow ids of so many workflow tasks. */
+async function tasksOf({ connection, workflowService }: Client, count: number): Promise<readonly string[]> {
+  const found: string[] = [];
+  while (found.length < count) {
+    const request = { namespace: 'default', taskQueue: { name: 'orders' }, identity: 'worker' };
+    const { workflowExecution } = await connection.withDeadline(Date.now() + 10_000, () => workflowService.pollWorkflowTaskQueue(request));
+    found.push(workflowExecution?.workflowId ?? 'none came');
+  }
+  return found;
+}
+
 async function seenIn(client: Client) {
   return { rows: await rowsOf(client), histories: await historiesIn(client) };
 }
@@ -238,8 +270,8 @@ async function clusterInLogOf(file: string, ownState: Buffer): Promise<string> {
   return String(clusterOf(`${file}-own`));
 }
 
-function trimmedRecords(file: string): number {
-  return Number(rowIn(file, `SELECT sum(start) AS records FROM partitions WHERE topic = 'perdure.history'`)['records']);
+function trimmedRecords(file: string, topic = 'perdure.history'): number {
+  return Number(rowIn(file, `SELECT sum(start) AS records FROM partitions WHERE topic = '${topic}'`)['records']);
 }
 
 async function logWithoutState(file: string): Promise<void> {

@@ -10,6 +10,7 @@ import type {
 } from '../../src/matching/commands.ts';
 import type { MatchingTask } from '../../src/matching/tasks.ts';
 import type { ForwardPoll, ForwardTask, MatchingEffect, StartTask, WithdrawActivityStart } from '../../src/matching/effects.ts';
+import type { BacklogWire } from '../../src/matching/checkpoint/backlog-wire.ts';
 import type { MatchingLimits } from '../../src/matching/limits.ts';
 import { MatchingCore } from '../../src/matching/matching-core.ts';
 import type { MatchingRecord } from '../../src/matching/records.ts';
@@ -98,9 +99,9 @@ export class Host {
   effects: MatchingEffect<Started>[] = [];
   #asks = 0;
 
-  constructor(limits: Partial<MatchingLimits> = {}) {
+  constructor(limits: Partial<MatchingLimits> = {}, backlogWire?: BacklogWire) {
     this.#limits = limits;
-    this.core = new MatchingCore<Started>({ firstCorrelation: 0, limits });
+    this.core = new MatchingCore<Started>({ firstCorrelation: 0, limits, ...(backlogWire === undefined ? {} : { backlogWire }) });
   }
 
   /** Answers the ask's id. */

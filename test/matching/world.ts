@@ -15,6 +15,8 @@ import { MatchingCore } from '../../src/matching/matching-core.ts';
 import type { MatchingRecord } from '../../src/matching/records.ts';
 import type { MatchingReply } from '../../src/matching/replies.ts';
 import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
+import { matchingStateCodec } from '../../src/topics/codec/matching-state-codec.ts';
+import { CheckpointedBacklog, Table, type WriteFault } from './checkpointed-backlog.ts';
 import { activities, add, poll, task, type Started } from './fixtures.ts';
 
 type Reply = MatchingReply<Started> | { readonly kind: 'unavailable' };
@@ -36,6 +38,9 @@ type Held = { readonly record: MatchingRecord | undefined; readonly effects: rea
 type SimulatedHost = {
   core: MatchingCore<Started>;
   journal: MatchingRecord[];
+  /** Of its database. */
+  table: Table;
+  checkpoints: CheckpointedBacklog;
   held: Held[];
   asks: Map<number, (reply: Reply) => void>;
   /** Of the shell: forwarded polls by correlation. */
@@ -44,6 +49,8 @@ type SimulatedHost = {
 };
 
 /** No answer, before or after history recorded the start; or a shard that is not served. */
+export type { WriteFault };
+
 export type StartFault = 'unavailable before' | 'unavailable after' | 'refused';
 
 export class World {
@@ -52,6 +59,8 @@ export class World {
   readonly polls: WorkerPoll[] = [];
   readonly hosts: SimulatedHost[] = [];
   readonly #channels = new Map<string, (() => void)[]>();
+  /** Of all restarts. */
+  restoredRows = 0;
   #asks = 0;
   #requests = 0;
 
@@ -59,7 +68,7 @@ export class World {
 
   constructor(partitions: number, forwardedPollsMax: number) {
     this.#forwardedPollsMax = forwardedPollsMax;
-    for (let i = 0; i < partitions; i++) this.hosts.push(this.#newHost());
+    for (let i = 0; i < partitions; i++) this.hosts.push(this.#newHost([], new Table()));
   }
 
   get undelivered(): readonly HistoryTask[] {
@@ -127,13 +136,31 @@ export class World {
     }
   }
 
-  /** A crash and a new owner: what was not committed is gone, everyone who asked learns that he will get no answer. */
+  cut(partition: number): void {
+    const { checkpoints, journal, held } = this.#host(partition);
+    checkpoints.cut(journal.length + held.filter(({ record }) => record !== undefined).length);
+  }
+
+  capture(partition: number, tasksMax: number): void {
+    this.#host(partition).checkpoints.capture(tasksMax);
+  }
+
+  write(partition: number, fault: WriteFault | undefined): void {
+    const { checkpoints, journal } = this.#host(partition);
+    checkpoints.write(journal, fault);
+  }
+
+  /**
+   * A crash and a new owner, who begins at the last checkpoint: what was not committed is gone, everyone who asked learns that he will get no
+   * answer.
+   */
   restart(partition: number): void {
     const old = this.#host(partition);
     for (const { host, askId } of old.forwarded.values()) this.#cancel(host, askId);
-    const fresh = this.#newHost();
-    for (const record of old.journal) fresh.core.evolve(record);
-    fresh.journal = old.journal;
+    const fresh = this.#newHost(old.journal, old.table);
+    fresh.table.installInto(fresh.core);
+    this.restoredRows += fresh.table.rows.size;
+    for (const record of old.journal.slice(fresh.table.records)) fresh.core.evolve(record);
     fresh.generation = old.generation + 1;
     this.hosts[partition] = fresh;
     for (const onReply of old.asks.values()) onReply({ kind: 'unavailable' });
@@ -187,14 +214,24 @@ export class World {
     }
   }
 
-  #newHost(): SimulatedHost {
+  #newHost(journal: MatchingRecord[], table: Table): SimulatedHost {
     // The real shell gives each memory correlations of its own as well.
     const core = new MatchingCore<Started>({
       firstCorrelation: ++this.#asks * 1_000_000,
       // A new owner's backlog comes into memory one task at a time, with everything else in between.
       limits: { forwardedPollsMax: this.#forwardedPollsMax, storedTasksPerTurnMax: 1 },
+      backlogWire: matchingStateCodec,
     });
-    return { core, journal: [], held: [], asks: new Map(), forwarded: new Map(), generation: 0 };
+    return {
+      core,
+      journal,
+      table,
+      checkpoints: new CheckpointedBacklog(core, table),
+      held: [],
+      asks: new Map(),
+      forwarded: new Map(),
+      generation: 0,
+    };
   }
 
   #host(partition: number): SimulatedHost {

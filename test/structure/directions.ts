@@ -92,7 +92,7 @@ export const directions: readonly Direction[] = [
   },
   {
     from: 'src/actors/matching/',
-    may: ['src/actors/matching/', ...underShells, 'src/matching/', ...vocabularyOfHistory],
+    may: ['src/actors/matching/', 'src/actors/checkpoint/', ...underShells, 'src/matching/', ...vocabularyOfHistory],
     mayTypes: ['src/history/'],
     ...shell,
   },

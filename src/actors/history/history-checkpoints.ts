@@ -11,11 +11,11 @@ import { stateSchema } from '../../history/checkpoint/state-wire.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { CheckpointedState } from '../checkpoint/checkpointer.ts';
+import { newerSchema, PAGE_ROWS, pages, under } from '../checkpoint/fenced-rows.ts';
 import {
   type Checkpoint,
   type CheckpointPosition,
   type Database,
-  DatabaseError,
   type Fence,
   type Fenced,
   type HistoryRow,
@@ -128,20 +128,16 @@ export class HistoryCheckpoints implements CheckpointedState {
 }
 
 /** Why this program cannot read the rows of a checkpoint; undefined: it can. */
-export function newerSchema({ schema }: CheckpointPosition): string | undefined {
-  if (schema <= stateSchema) return undefined;
-  return `its checkpoint has state schema ${schema}, written by a newer version; this one reads up to ${stateSchema}: start that version`;
+export function newerState(position: CheckpointPosition): string | undefined {
+  return newerSchema(position, stateSchema);
 }
-
-/** Rows of a page. */
-const PAGE_ROWS = 500;
 
 /** No run has this id: a load of it gives the current run of its workflow id, by name alone. */
 const NO_RUN = '';
 
 /** All rows of a shard, as they are under this fence. Rejects with DatabaseError; `unavailable`, too, when another has restored meanwhile. */
 export async function shardRows(database: Database, journal: JournalId, fence: Fence): Promise<ShardRows> {
-  const runs = await pages<RunRow>(fence, (last) => database.runs(journal, last?.runId ?? '', PAGE_ROWS));
+  const runs = await allRows<RunRow>(fence, (last) => database.runs(journal, last?.runId ?? '', PAGE_ROWS));
   const currentRuns: RunId[] = [];
   const executions = new Map(runs.map(({ namespaceId, workflowId }) => [`${namespaceId} ${workflowId}`, { namespaceId, workflowId }]));
   const keys = [...executions.values()];
@@ -153,10 +149,10 @@ export async function shardRows(database: Database, journal: JournalId, fence: F
       currentRuns.push({ namespaceId: key.namespaceId, workflowId: key.workflowId, runId: currentRunId });
     }
   }
-  const transferTasks = await pages(fence, (last: { readonly taskId: number } | undefined) =>
+  const transferTasks = await allRows(fence, (last: { readonly taskId: number } | undefined) =>
     database.transferTasks(journal, last?.taskId ?? -1, PAGE_ROWS),
   );
-  const timers = await pages<TimerRow>(fence, (last) =>
+  const timers = await allRows<TimerRow>(fence, (last) =>
     database.timers(journal, {
       afterFireTimeMs: last?.fireTimeMs ?? Number.MIN_SAFE_INTEGER,
       afterTaskId: last?.taskId ?? -1,
@@ -173,17 +169,8 @@ export async function shardRows(database: Database, journal: JournalId, fence: F
   };
 }
 
-async function pages<Row>(fence: Fence, read: (last: Row | undefined) => Promise<Fenced<readonly Row[]>>): Promise<Row[]> {
+async function allRows<Row>(fence: Fence, read: (last: Row | undefined) => Promise<Fenced<readonly Row[]>>): Promise<Row[]> {
   const rows: Row[] = [];
-  for (;;) {
-    const page = await under(fence, read(rows.at(-1)));
-    for (const row of page) rows.push(row);
-    if (page.length < PAGE_ROWS) return rows;
-  }
-}
-
-async function under<Rows>(fence: Fence, read: Promise<Fenced<Rows>>): Promise<Rows> {
-  const { fence: found, rows } = await read;
-  if (found !== fence) throw new DatabaseError('unavailable', 'another has restored this checkpoint since');
+  for await (const page of pages(fence, read)) for (const row of page) rows.push(row);
   return rows;
 }

@@ -25,7 +25,7 @@ import { inOneLane } from '../checkpoint/one-lane.ts';
 import { JournalTrim, nextTrimPoints } from '../checkpoint/journal-trim.ts';
 import { type CheckpointPosition, type Database, DatabaseError, type JournalId, type Restored } from '../database.ts';
 import { ColdLoads } from './cold-loads.ts';
-import { HistoryCheckpoints, newerSchema, recordBytes, shardRows } from './history-checkpoints.ts';
+import { HistoryCheckpoints, newerState, recordBytes, shardRows } from './history-checkpoints.ts';
 import { HistoryShell } from './history-shell.ts';
 import { HistoryReadAhead } from './read-ahead.ts';
 import { HistoryStore } from './history-store.ts';
@@ -191,7 +191,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     assert(checkpoints !== undefined && this.checkpointer !== undefined, 'a memory is installed from its database');
     const { fence, position } = restored;
     if (position !== undefined) {
-      const newer = newerSchema(position);
+      const newer = newerState(position);
       if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
       this.core.install(await shardRows(checkpoints.database, journalOf(shard), fence), position);
     }

@@ -1,14 +1,20 @@
 /**
  * A matching host: the actor around MatchingCore, owner of one partition of the matching topic.
  *
- *     router ─▶ PartitionActor ▶ MatchingCore ─▶ record ─▶ committed ─▶ MatchingShell     answers, asks of history and of parents
- *                   ▲                                                      │
- *                   └────── tick, taskStartAnswered, forwarded…Answered ◀──┘
+ *     router ─▶ PartitionActor ▶ MatchingCore ─▶ record ─▶ committed ─┬─▶ MatchingShell   answers, asks of history and of parents
+ *                   ▲                                                  │     │
+ *                   │                                                  └─▶ Checkpointer    rows of a database, from which it is made again
+ *                   └────── tick, taskStartAnswered, forwarded…Answered ◀────┘
  */
+import { assert } from '../../kernel/assert.ts';
 import type { CommandIds } from '../../kernel/handled.ts';
 import { commandBytes } from '../../matching/command-bytes.ts';
 import { MatchingCore } from '../../matching/matching-core.ts';
 import type { MatchingRecord } from '../../matching/records.ts';
+import type { Checkpointer } from '../checkpoint/checkpointer.ts';
+import { checkpointerOf } from '../checkpoint/partition-checkpoints.ts';
+import type { JournalId, Restored } from '../database.ts';
+import { installBacklog, MatchingCheckpoints, type MatchingCheckpointOptions, recordBytes } from './matching-checkpoints.ts';
 import { MatchingShell, type HostCommand, type HostEffect, type HostHandled, type HostReply } from './matching-shell.ts';
 import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionCore, PartitionMemory } from '../partition/partition-core.ts';
@@ -22,6 +28,8 @@ export type MatchingHostOptions = ActorOptions<HostReply, MatchingRecord> & {
   /** Partitions of the matching topic. */
   readonly matchingPartitions: number;
   readonly router: Asker;
+  /** The backlog is written to a database, and taken from there; absent: it lives in memory and in the journal. */
+  readonly checkpoints?: MatchingCheckpointOptions;
 };
 
 /** Each memory counts its correlations from a start of its own. */
@@ -32,16 +40,22 @@ export class MatchingHost {
   #memories = 0;
 
   constructor(options: MatchingHostOptions) {
+    const { checkpoints, partition } = options;
     this.actor = new PartitionActor<HostCommand, HostReply, MatchingRecord, HostEffect, MatchingMemory>(options, {
       partition: options.partition,
       logFields: { 'matching-partition': options.partition },
       create: (tenure) => {
-        const core = new MatchingCore<StartedTask>({ firstCorrelation: this.#memories++ * CORRELATIONS_PER_MEMORY });
+        const core = new MatchingCore<StartedTask>({
+          firstCorrelation: this.#memories++ * CORRELATIONS_PER_MEMORY,
+          ...(checkpoints === undefined ? {} : { backlogWire: checkpoints.stateWire }),
+        });
         return new MatchingMemory(options, core, tenure);
       },
       scale: { bytesOf: commandBytes, finishesWork: (command) => command.kind === 'answerQuery' || command.kind === 'shutdownWorker' },
       // What was started or dropped is journaled, so that the next owner does not offer it again.
       lastCommand: { kind: 'flushRemovals' },
+      ...(checkpoints === undefined ? {} : { checkpoints: { restore: () => checkpoints.database.restore(journalOf(partition)) } }),
+      drained: async (memory) => await memory.checkpointer?.finish(),
     });
   }
 
@@ -51,19 +65,53 @@ export class MatchingHost {
   }
 
   counts(): ReturnType<MatchingCore<StartedTask>['counts']> | undefined {
-    return this.actor.memory?.core.counts();
+    return this.actor.memory?.matching.counts();
   }
 }
 
-/** One memory of the host, from replay to the loss of ownership. The backlog is all in it: nothing is built from its records beside the core. */
+function journalOf(partition: number): JournalId {
+  return { kind: 'matching', partition };
+}
+
+/** One memory of the host, from replay to the loss of ownership. Nothing but checkpoints is built from its records beside the core. */
 class MatchingMemory implements PartitionMemory<HostCommand, HostReply, MatchingRecord, HostEffect> {
+  readonly matching: MatchingCore<StartedTask>;
   readonly core: WallClockCore;
   readonly shell: MatchingShell;
-  readonly subscribers: readonly CommitSubscriber<MatchingRecord>[] = [];
+  readonly subscribers: readonly CommitSubscriber<MatchingRecord>[];
+  /** undefined: there is no database. */
+  readonly checkpointer: Checkpointer | undefined;
+  readonly #options: MatchingHostOptions;
 
   constructor(options: MatchingHostOptions, matching: MatchingCore<StartedTask>, tenure: Tenure<HostCommand>) {
+    const { checkpoints, partition, logger } = options;
+    const checkpointer =
+      checkpoints === undefined
+        ? undefined
+        : checkpointerOf({
+            ...options,
+            checkpoints,
+            logger: logger.with({ 'matching-partition': partition }),
+            journal: journalOf(partition),
+            state: (trimPointsAfter) => new MatchingCheckpoints(matching, trimPointsAfter),
+            onFenced: () => tenure.fenced(),
+          });
+    this.#options = options;
+    this.matching = matching;
+    this.checkpointer = checkpointer;
     this.core = new WallClockCore(matching, options.clock);
-    this.shell = new MatchingShell({ ...options, core: matching, tenure });
+    this.shell = new MatchingShell({ ...options, core: matching, tenure, checkpointer });
+    this.subscribers =
+      checkpointer === undefined
+        ? []
+        : [{ committed: (record, position, replayed) => checkpointer.committed(recordBytes(record), position, replayed) }];
+  }
+
+  async install(restored: Restored): Promise<void> {
+    const { checkpoints, partition } = this.#options;
+    assert(checkpoints !== undefined && this.checkpointer !== undefined, 'a memory is installed from its database');
+    await installBacklog(this.matching, checkpoints.database, journalOf(partition), restored);
+    this.checkpointer.installed(restored);
   }
 }
 
@@ -104,9 +152,5 @@ class WallClockCore implements PartitionCore<HostCommand, HostReply, MatchingRec
 
   cancel(askId: number): HostHandled {
     return this.#core.cancel(askId, this.#clock.wallMs());
-  }
-
-  counts(): ReturnType<MatchingCore<StartedTask>['counts']> {
-    return this.#core.counts();
   }
 }

@@ -23,6 +23,7 @@ import type { MatchingReply } from '../../matching/replies.ts';
 import { matchingPartitionOf } from '../../matching/task-queue.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { isAskFailure, NOBODY, internalError } from '../asks/asks.ts';
+import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import type { PartitionShell } from '../partition/partition-core.ts';
 import type { Clock } from '../ports.ts';
 import type { Asker, HistoryAnswer, MatchingAnswer, StartedTask } from '../asks/router.ts';
@@ -46,6 +47,8 @@ export type MatchingShellOptions = {
   readonly matchingPartitions: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** undefined: there is no database. */
+  readonly checkpointer: Checkpointer | undefined;
 };
 
 /** Shards answer in milliseconds; past this the start is asked again for the same poll. */
@@ -78,7 +81,8 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
     this.#tenure.submit({ kind: 'activate' });
   }
 
-  accepted(): void {
+  accepted(_command: HostCommand | undefined, record: MatchingRecord | undefined): void {
+    if (record !== undefined) this.#options.checkpointer?.accepted();
     this.#arm();
   }
 
@@ -91,6 +95,7 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
     this.#alarm.set(Infinity);
     for (const askId of this.#forwardedPolls.values()) this.#options.router.cancel(askId);
     this.#forwardedPolls.clear();
+    this.#options.checkpointer?.stop();
   }
 
   answer(askId: number, reply: HostReply): void {

@@ -6,6 +6,7 @@
  *
  * So the cut costs nothing, nobody waits for all of it, and a command pays for its own run at most.
  */
+import { collected } from '../../kernel/collected.ts';
 import type { RunView, ShardView } from '../state.ts';
 import { isTimer, type PendingTask } from '../tasks.ts';
 import type { ChangeSet } from './change-set.ts';
@@ -123,16 +124,4 @@ export class Cut {
     const delta = { runs, currentRuns, childStarts, transferTasks, timers, goneTransferTasks, goneTimers, retiredRuns };
     return { delta, counters: this.#wire.encodeCounters({ taskIdLast: this.#taskIdLast }), timeMs: this.#timeMs };
   }
-}
-
-/** Of what costs nothing to encode, so many count as one. */
-const collectedTogether = 100;
-
-function* collected<Item>(items: Iterable<Item>): Generator<undefined, Item[]> {
-  const all: Item[] = [];
-  for (const item of items) {
-    all.push(item);
-    if (all.length % collectedTogether === 0) yield;
-  }
-  return all;
 }

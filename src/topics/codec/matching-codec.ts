@@ -12,7 +12,7 @@ export const matchingCodec: RecordCodec<MatchingRecord> = {
   encode(record: MatchingRecord): EncodedRecord {
     const first = record.spilled[0];
     const { timeMs } = record;
-    const value = encodeBacklogChanged({ timeMs, spilled: record.spilled.map(toWire), removed: record.removed });
+    const value = encodeBacklogChanged({ timeMs, spilled: record.spilled.map(spilledToWire), removed: record.removed });
     if (first === undefined) {
       return { key: '@backlog', schema, type: 'TasksRemoved', namespace: '', workflowId: '', runId: '', timeMs, value };
     }
@@ -24,11 +24,11 @@ export const matchingCodec: RecordCodec<MatchingRecord> = {
   decode(value: Uint8Array, recordSchema: number): MatchingRecord {
     if (recordSchema !== schema) throw new LogError('corrupt', `matching records have schema ${schema}, found ${recordSchema}`);
     const { timeMs, spilled, removed } = decodeBacklogChanged(value, ownLimits);
-    return { kind: 'backlogChanged', timeMs, spilled: spilled.map(fromWire), removed };
+    return { kind: 'backlogChanged', timeMs, spilled: spilled.map(spilledFromWire), removed };
   },
 };
 
-function toWire({ id, queue, task }: SpilledTask): WireSpilledTask {
+export function spilledToWire({ id, queue, task }: SpilledTask): WireSpilledTask {
   const { namespaceId, name, partition } = queue;
   const { key, historyShard, scheduledEventId, stamp, expiryTimeMs, taskId } = task;
   return {
@@ -38,7 +38,7 @@ function toWire({ id, queue, task }: SpilledTask): WireSpilledTask {
   };
 }
 
-function fromWire({ id, queue, task }: WireSpilledTask): SpilledTask {
+export function spilledFromWire({ id, queue, task }: WireSpilledTask): SpilledTask {
   if (queue === undefined || task === undefined)
     throw new LogError('corrupt', `stored task ${id} has no ${queue === undefined ? 'queue' : 'task'}`);
   if (queue.taskType !== TaskQueueType.WORKFLOW && queue.taskType !== TaskQueueType.ACTIVITY) {

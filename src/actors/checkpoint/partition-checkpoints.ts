@@ -1,0 +1,54 @@
+/** The checkpoints of one memory of a partition, and the trim of its journal behind them. */
+import type { Logger } from '../../observability/logger.ts';
+import type { CheckpointPosition, Database, JournalId, TrimPoint } from '../database.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../ports.ts';
+import { type CheckpointLimits, defaultCheckpointLimits } from './checkpoint-limits.ts';
+import type { CheckpointSchedule } from './checkpoint-schedule.ts';
+import { type CheckpointedState, Checkpointer } from './checkpointer.ts';
+import { JournalTrim, nextTrimPoints } from './journal-trim.ts';
+
+/** Where they are written, and when. */
+export type CheckpointOptions = {
+  readonly database: Database;
+  readonly limits?: Partial<CheckpointLimits>;
+  /** Of all journals of this process. */
+  readonly schedule: CheckpointSchedule;
+  /** The journal keeps what is younger, though checkpoints have it; absent: it is never trimmed. */
+  readonly journalRetentionMs?: number;
+};
+
+export type PartitionCheckpointsOptions = {
+  readonly checkpoints: CheckpointOptions;
+  readonly log: Pick<Log, 'truncate'>;
+  readonly topic: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly journal: JournalId;
+  /** The memory, given what its checkpoints say of earlier ones. */
+  readonly state: (trimPointsAfter: TrimPointsAfter) => CheckpointedState;
+  readonly onFenced: () => void;
+};
+
+/** What the next checkpoint remembers of how far the journal may be trimmed. */
+export type TrimPointsAfter = (before: CheckpointPosition | undefined) => readonly TrimPoint[];
+
+export function checkpointerOf(options: PartitionCheckpointsOptions): Checkpointer {
+  const { log, topic, journal, clock, logger, onFenced } = options;
+  const { database, limits, schedule, journalRetentionMs } = options.checkpoints;
+  const trim =
+    journalRetentionMs === undefined
+      ? undefined
+      : new JournalTrim({ log, partition: { topic, partition: journal.partition }, clock, logger, journalRetentionMs });
+  return new Checkpointer({
+    journal,
+    database,
+    state: options.state((before) => nextTrimPoints(before, clock.wallMs(), journalRetentionMs ?? 0)),
+    clock,
+    logger,
+    limits: { ...defaultCheckpointLimits, ...limits },
+    schedule,
+    onDurable: (position) => trim?.durable(position),
+    onFenced,
+  });
+}

@@ -1,0 +1,100 @@
+/** The backlog of a matching host as rows of its database: what a checkpoint is made of, and what a memory is made of again. */
+import { assert } from '../../kernel/assert.ts';
+import { type BacklogWire, backlogSchema } from '../../matching/checkpoint/backlog-wire.ts';
+import type { BacklogCheckpoint } from '../../matching/checkpoint/rows.ts';
+import type { MatchingCore } from '../../matching/matching-core.ts';
+import type { MatchingRecord } from '../../matching/records.ts';
+import type { CheckpointedState } from '../checkpoint/checkpointer.ts';
+import { newerSchema, PAGE_ROWS, pages } from '../checkpoint/fenced-rows.ts';
+import type { CheckpointOptions, TrimPointsAfter } from '../checkpoint/partition-checkpoints.ts';
+import {
+  type Checkpoint,
+  type CheckpointPosition,
+  type Database,
+  DatabaseError,
+  type JournalId,
+  type MatchingTaskRow,
+  type Restored,
+} from '../database.ts';
+import type { RecordPosition } from '../log.ts';
+
+export type MatchingCheckpointOptions = CheckpointOptions & { readonly stateWire: BacklogWire };
+
+/** What a task takes in a row, and in memory until it is written, roughly. */
+const TASK_BYTES = 256;
+const REMOVAL_BYTES = 16;
+
+/** Of what a record brings to a checkpoint, roughly. */
+export function recordBytes({ spilled, removed }: MatchingRecord): number {
+  return spilled.length * TASK_BYTES + removed.length * REMOVAL_BYTES;
+}
+
+type CheckpointedCore = Pick<MatchingCore<never>, 'cut' | 'capture' | 'durable' | 'abandonCheckpoints' | 'unwritten'>;
+
+export class MatchingCheckpoints implements CheckpointedState {
+  readonly #core: CheckpointedCore;
+  readonly #trimPointsAfter: TrimPointsAfter;
+  #captured: BacklogCheckpoint | undefined;
+
+  constructor(core: CheckpointedCore, trimPointsAfter: TrimPointsAfter) {
+    this.#core = core;
+    this.#trimPointsAfter = trimPointsAfter;
+  }
+
+  get unwrittenBytes(): number {
+    return this.#core.unwritten * TASK_BYTES;
+  }
+
+  cut(): void {
+    this.#core.cut();
+  }
+
+  /** Nothing is collected from commits: all that a row holds is in the backlog. */
+  cutCommitted(): void {}
+
+  capture(goOn: () => boolean): boolean {
+    this.#captured ??= this.#core.capture(goOn);
+    return this.#captured !== undefined;
+  }
+
+  checkpoint({ epoch, sequence, offset }: RecordPosition, before: CheckpointPosition | undefined): Checkpoint {
+    assert(this.#captured !== undefined, 'a checkpoint is captured before it is written');
+    const { delta, counters, timeMs } = this.#captured;
+    const trimPoints = this.#trimPointsAfter(before);
+    return {
+      kind: 'matching',
+      position: { epoch, sequence, nextOffset: offset + 1, lastOffset: offset, timeMs, schema: backlogSchema, counters, trimPoints },
+      delta,
+    };
+  }
+
+  durable(): void {
+    this.#core.durable();
+    this.#captured = undefined;
+  }
+
+  abandon(): void {
+    this.#core.abandonCheckpoints();
+    this.#captured = undefined;
+  }
+}
+
+/** Why this program cannot read the rows of a checkpoint; undefined: it can. */
+export function newerBacklog(position: CheckpointPosition): string | undefined {
+  return newerSchema(position, backlogSchema);
+}
+
+/** All rows of a host, as they are under its fence, into its empty core. Rejects with DatabaseError. */
+export async function installBacklog(
+  core: Pick<MatchingCore<never>, 'install' | 'installed'>,
+  database: Pick<Database, 'allMatchingTasks'>,
+  journal: JournalId,
+  { fence, position }: Restored,
+): Promise<void> {
+  if (position === undefined) return;
+  const newer = newerBacklog(position);
+  if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
+  const read = (last: MatchingTaskRow | undefined) => database.allMatchingTasks(journal, last?.taskId ?? 0, PAGE_ROWS);
+  for await (const page of pages(fence, read)) core.install(page);
+  core.installed(position);
+}

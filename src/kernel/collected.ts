@@ -1,0 +1,13 @@
+/** Long lists, made in steps that somebody else may stop between. */
+
+/** Of what costs nothing to take, so many are one step. */
+const itemsTogether = 100;
+
+export function* collected<Item>(items: Iterable<Item>): Generator<undefined, Item[]> {
+  const all: Item[] = [];
+  for (const item of items) {
+    all.push(item);
+    if (all.length % itemsTogether === 0) yield;
+  }
+  return all;
+}

@@ -1,0 +1,30 @@
+/**
+ * A backlog out of the rows that checkpoints have written, page by page: a page is a moment's work, and what is not served yet may wait
+ * between two of them.
+ */
+import { assert } from '../../kernel/assert.ts';
+import type { Backlog } from '../backlog.ts';
+import type { BacklogWire } from './backlog-wire.ts';
+import type { BacklogCounters, TaskRow } from './rows.ts';
+
+/** Some of the rows, into a backlog that has all those with lower ids and no record. */
+export function installTasks(backlog: Backlog, rows: Iterable<TaskRow>, wire: BacklogWire): void {
+  for (const { taskId, queue, task } of rows) {
+    const { spilled, storedAtMs } = wire.decodeTask(task);
+    assert(spilled.id === taskId, `the row of stored task ${taskId} holds task ${spilled.id}`);
+    assert(taskId > backlog.lastId, `rows come by task id: ${taskId} after ${backlog.lastId}`);
+    const stored = backlog.installTask(spilled, storedAtMs);
+    assert(
+      stored.queue.key === queue,
+      `the row of stored task ${taskId} stands at queue ${queue}, and the task in it at ${stored.queue.key}`,
+    );
+  }
+}
+
+/** Behind the last row: the backlog equals the one that was folded up to where the rows go. */
+export function installCounters(backlog: Backlog, { counters, timeMs }: BacklogCounters, wire: BacklogWire): void {
+  const { lastId } = wire.decodeCounters(counters);
+  assert(lastId >= backlog.lastId, `the last stored task was ${lastId}, and there is a row of task ${backlog.lastId}`);
+  backlog.lastId = lastId;
+  backlog.timeMs = timeMs;
+}

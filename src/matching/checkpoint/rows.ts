@@ -1,0 +1,21 @@
+/** A matching host's state as rows of a database: what a checkpoint writes, and what a takeover reads. The same shapes as in the database port. */
+
+export type TaskRow = {
+  /** The stored task's id. */
+  readonly taskId: number;
+  /** The key of its task-queue partition. */
+  readonly queue: string;
+  readonly task: Uint8Array;
+};
+
+/** What changed between two cuts. What is named among the gone may never have been written, and stands among the rows never. */
+export type BacklogDelta = { readonly tasks: readonly TaskRow[]; readonly goneTasks: readonly number[] };
+
+/** What is one for all rows, as of the cut. */
+export type BacklogCounters = {
+  readonly counters: Uint8Array;
+  /** Of the last record. */
+  readonly timeMs: number;
+};
+
+export type BacklogCheckpoint = BacklogCounters & { readonly delta: BacklogDelta };

@@ -1,0 +1,153 @@
+/** One matching host that is killed and started again, over one log and one database; a history shard and a worker act on it. */
+import assert from 'node:assert/strict';
+import type { Router } from '../../../src/actors/asks/router.ts';
+import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
+import type { Database, JournalId, MatchingTaskRow } from '../../../src/actors/database.ts';
+import { MatchingHost } from '../../../src/actors/matching/matching-host.ts';
+import { systemClock } from '../../../src/actors/system-ports.ts';
+import type { HistoryRequest } from '../../../src/history/commands.ts';
+import type { HistoryReply } from '../../../src/history/replies.ts';
+import { MatchingCore } from '../../../src/matching/matching-core.ts';
+import type { TaskQueuePartition } from '../../../src/matching/task-queue.ts';
+import { matchingCodec } from '../../../src/topics/codec/matching-codec.ts';
+import { matchingStateCodec } from '../../../src/topics/codec/matching-state-codec.ts';
+import { activities, add, poll, task, workflows } from '../../matching/fixtures.ts';
+import { turns } from '../../support/event-loop.ts';
+import { CheckpointedPartition } from '../checkpointed-partition.ts';
+import { FAR_AWAY_MS } from '../far-away.ts';
+import { jsonClaims } from '../ledger.ts';
+
+const topic = 'test.matching';
+const journal: JournalId = { kind: 'matching', partition: 0 };
+
+export const QUEUES = 3;
+
+function queueOf(queue: number): TaskQueuePartition {
+  return { ...(queue % 2 === 0 ? activities : workflows), name: `orders-${queue}` };
+}
+
+export type HostOptions = {
+  readonly limits?: Partial<CheckpointLimits>;
+  readonly journalRetentionMs?: number;
+};
+
+export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
+  readonly #options: HostOptions;
+  /** Tasks that history need not offer again, by name. */
+  readonly taken = new Set<string>();
+  /** Tasks whose start history has recorded. */
+  readonly started = new Set<string>();
+  #polls = 0;
+
+  constructor(options: HostOptions = {}) {
+    super({ topic, journal });
+    this.#options = options;
+  }
+
+  get matching(): MatchingCore<unknown> {
+    const { memory } = this.host.actor;
+    assert(memory !== undefined, 'it was started');
+    return memory.matching;
+  }
+
+  get unwrittenBytes(): number {
+    return this.host.actor.memory?.checkpointer?.unwrittenBytes ?? 0;
+  }
+
+  get rows(): Map<number, MatchingTaskRow> {
+    return this.tables.journal(journal).matchingTasks;
+  }
+
+  // ── History and a worker ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Whether it is answered or not: the host may be killed before. */
+  async add(name: string, queue = 0): Promise<void> {
+    this.router.askMatching(0, add(task(name), { queue: queueOf(queue) }), FAR_AWAY_MS, (answer) => {
+      if (answer.kind === 'done') this.taken.add(name);
+    });
+    await turns(4);
+  }
+
+  /** A worker takes what is in the queue. */
+  async work(queue = 0): Promise<void> {
+    const request = poll(`p${this.#polls++}`, { queue: queueOf(queue), deadlineMs: this.clock.wallMs() + 50 });
+    this.router.askMatching(0, request, FAR_AWAY_MS, () => {});
+    await turns(6);
+  }
+
+  // ── What must be true ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Memory is what the journal says, from its first record on. */
+  checkMemory(): void {
+    assert.equal(this.matching.canonicalState(), this.folded().canonicalState(), 'memory is the journal, folded from 0');
+  }
+
+  /** The rows are what the journal says up to their position. */
+  checkRows(): void {
+    const { position } = this.tables.journal(journal);
+    if (position === undefined) return;
+    const core = new MatchingCore<never>({ firstCorrelation: 0, backlogWire: matchingStateCodec });
+    core.install([...this.rows.values()].toSorted((one, other) => one.taskId - other.taskId));
+    core.installed(position);
+    assert.equal(
+      core.canonicalState(),
+      this.folded(position.lastOffset).canonicalState(),
+      'rows are the journal, folded up to their position',
+    );
+  }
+
+  /** Whatever the host took is started in the end. */
+  async checkNothingLost(): Promise<void> {
+    for (let tries = 0; tries < 500 && this.host.counts()?.storedTasks !== 0; tries++) {
+      await this.work(tries % QUEUES);
+      await this.pass(500);
+    }
+    const lost = [...this.taken].filter((name) => !this.started.has(name));
+    assert.deepEqual(lost, [], 'every task that the host took was started');
+  }
+
+  folded(lastOffset = Infinity): MatchingCore<never> {
+    const core = new MatchingCore<never>({ firstCorrelation: 0 });
+    for (const { offset, value, schema } of this.records()) if (offset <= lastOffset) core.evolve(matchingCodec.decode(value, schema));
+    return core;
+  }
+
+  // ── What it stands on ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  protected open(router: Router, database: Database): MatchingHost {
+    const history = router.history.sink(1);
+    router.history.attach(1, {
+      submit: (askId, command) => {
+        const reply = this.#startOf(command);
+        systemClock.soon(() => history.answer(askId, reply));
+        return undefined;
+      },
+      cancel: () => {},
+    });
+    const host = new MatchingHost({
+      partition: 0,
+      topic,
+      owner: 'test',
+      log: this.log,
+      codec: matchingCodec,
+      claims: jsonClaims,
+      matchingPartitions: 1,
+      router,
+      sink: router.matching.sink(0),
+      clock: this.clock,
+      random: this.random,
+      logger: this.logger,
+      onStatus: () => {},
+      checkpoints: { database, stateWire: matchingStateCodec, schedule: this.schedule, ...this.#options },
+    });
+    router.matching.attach(0, host.actor);
+    return host;
+  }
+
+  /** A task is started once, for one poll. What the worker is given does not matter here. */
+  #startOf(command: HistoryRequest): HistoryReply {
+    if (command.kind !== 'startActivityTask' && command.kind !== 'startWorkflowTask') return { kind: 'done' };
+    this.started.add(command.key.workflowId);
+    return { kind: 'rejected', rejection: { reason: 'task-not-found', message: 'a worker has it' } };
+  }
+}

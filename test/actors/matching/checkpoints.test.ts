@@ -1,0 +1,215 @@
+/** A matching host in its real loop, over a database: what is written, what is made of it again, and what befalls a database. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { CheckpointedHost, QUEUES } from './checkpointed-host.ts';
+
+const queue = fc.nat(QUEUES - 1);
+const fault = fc.constantFrom('fails' as const, 'commit lost' as const, 'answer lost' as const, 'hangs' as const, 'data' as const);
+const step = fc.oneof(
+  { weight: 14, arbitrary: fc.record({ do: fc.constant('add' as const), queue }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('work' as const), queue }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('time' as const), ms: fc.constantFrom(100, 1_500, 5_000) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('break' as const), fault }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('mend' as const) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('takeOver' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('trim' as const) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+async function run(host: CheckpointedHost, given: Step, nth: number): Promise<void> {
+  switch (given.do) {
+    case 'add':
+      return await host.add(`task-${nth}`, given.queue);
+    case 'work':
+      return await host.work(given.queue);
+    case 'time':
+      return await host.pass(given.ms);
+    case 'break':
+      host.fault = given.fault;
+      return undefined;
+    case 'mend':
+      return host.mend();
+    case 'takeOver':
+      await host.takeOver();
+      return host.checkMemory();
+    case 'restart':
+      await host.drainAndStart();
+      return host.checkMemory();
+    case 'trim':
+      return await host.trim();
+  }
+}
+
+test('whatever happens to the server and its database, a restart is what was before, and no task is lost', async () => {
+  let restoredRows = 0;
+  let writes = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 30, maxLength: 100, size: 'max' }),
+      fc.constantFrom(1, 3, 20),
+      fc.constantFrom({}, { journalRetentionMs: 0 }, { journalRetentionMs: 10_000 }),
+      async (steps, recordsMax, trim) => {
+        const host = new CheckpointedHost({ limits: { recordsMax, finishMsMax: 200 }, ...trim });
+        await host.start();
+        for (const [nth, each] of steps.entries()) {
+          await run(host, each, nth);
+          host.checkRows();
+          if (each.do === 'takeOver' || each.do === 'restart') restoredRows += host.rows.size;
+        }
+        host.mend();
+        await host.checkpointed();
+        host.checkMemory();
+        host.checkRows();
+        await host.trim();
+        await host.takeOver();
+        host.checkMemory();
+        await host.checkNothingLost();
+        await host.drain();
+        host.checkRows();
+        expect(host.rows.size, 'nothing is left').toBe(0);
+        writes += host.writes;
+      },
+    ),
+    { numRuns: 40, endOnFailure: true },
+  );
+  expect(restoredRows).toBeGreaterThan(40);
+  expect(writes).toBeGreaterThan(300);
+}, 240_000);
+
+test('while a database hangs tasks are stored and given out; when it answers, all of it is written', async () => {
+  const host = new CheckpointedHost({ limits: { recordsMax: 5 } });
+  await host.start();
+  host.fault = 'hangs';
+  for (let count = 0; count < 20; count++) {
+    await host.add(`task-${count}`, count % 2);
+    await host.pass(1_000);
+  }
+  await host.work(1);
+  expect(host.started.size).toBe(10);
+  expect(host.position, 'nothing is written').toBeUndefined();
+  expect(host.unwrittenBytes).toBeGreaterThan(20 * 100);
+  expect(host.lines.filter((line) => line.includes('still not written')).length).toBe(1);
+  host.mend();
+  await host.pass(2_000);
+  await host.checkpointed();
+  expect(host.unwrittenBytes).toBe(0);
+  expect(host.rows.size).toBe(10);
+  host.checkRows();
+});
+
+test('a task that comes and goes within a moment costs the database no row', async () => {
+  const host = new CheckpointedHost();
+  await host.start();
+  for (let count = 0; count < 10; count++) {
+    await host.add(`task-${count}`);
+    await host.work();
+  }
+  // The last removals are journaled with the server's last command.
+  await host.drain();
+  expect(host.writes).toBe(1);
+  expect(host.isAllWritten).toBe(true);
+  expect(host.rows.size).toBe(0);
+  await host.takeOver();
+  host.checkMemory();
+  expect(host.matching.counts().storedTasks).toBe(0);
+});
+
+test('a database that is away when the host is taken over is waited for, at whichever read', async () => {
+  const host = new CheckpointedHost();
+  await host.start();
+  for (let count = 0; count < 5; count++) await host.add(`task-${count}`, count % QUEUES);
+  await host.checkpointed();
+  await host.trim();
+  for (const read of ['restore', 'allMatchingTasks'] as const) {
+    host.away = [read];
+    host.anotherProcess();
+    host.host.actor.start();
+    await host.pass(3_000);
+    expect(host.host.actor.status().state, read).not.toBe('active');
+    expect(JSON.stringify(host.host.actor.status())).toContain('its checkpoint cannot be read');
+    host.away = [];
+    await host.serving();
+    host.checkMemory();
+  }
+  await host.checkNothingLost();
+  expect(host.started.size).toBe(5);
+});
+
+test('an owner whose fence was taken writes nothing any more, and folds again or goes', async () => {
+  const host = new CheckpointedHost();
+  await host.start();
+  await host.add('before');
+  await host.checkpointed();
+  const old = host.host;
+  host.anotherProcess();
+  await host.start();
+  await host.add('after');
+  await host.checkpointed();
+  const { position, fence } = host;
+  // It does not know yet, and drains: what it wrote then would stand over the rows of its successor.
+  await Promise.all([old.actor.drain(), host.pass(10_000)]);
+  expect(host.position).toEqual(position);
+  expect(host.fence).toBe(fence);
+  host.checkRows();
+  host.checkMemory();
+  expect(host.rows.size).toBe(2);
+});
+
+test('a backlog of several pages comes back whole', async () => {
+  const host = new CheckpointedHost();
+  await host.start();
+  for (let count = 0; count < 1_200; count += 100) {
+    const adds = Array.from({ length: 100 }, (_, nth) => host.add(`task-${count + nth}`, nth % QUEUES));
+    await Promise.all(adds);
+  }
+  await host.checkpointed();
+  await host.trim();
+  await host.takeOver();
+  host.checkMemory();
+  expect(host.matching.counts().storedTasks).toBe(1_200);
+  await host.checkNothingLost();
+  expect(host.started.size).toBe(1_200);
+});
+
+test('the journal is trimmed behind a checkpoint, to the last record that it has; a restart begins there', async () => {
+  const host = new CheckpointedHost({ journalRetentionMs: 0 });
+  await host.start();
+  await host.add('first');
+  await host.checkpointed();
+  expect(host.journalStart).toBe(host.position?.lastOffset);
+  await host.pass(60_000);
+  for (let count = 0; count < 5; count++) await host.add(`task-${count}`);
+  await host.checkpointed();
+  expect(host.journalStart).toBe(host.position?.lastOffset);
+  await host.takeOver();
+  expect(host.matching.counts().storedTasks).toBe(6);
+  await host.checkNothingLost();
+});
+
+test.each<[string, (host: CheckpointedHost) => void, string]>([
+  [
+    'a row that a disk has changed',
+    ({ rows }) => rows.set(1, { ...rows.get(1)!, task: Uint8Array.of(1, 2, 3, 4, 5, 6) }),
+    'its checksum does not fit',
+  ],
+  [
+    'rows of a newer version',
+    ({ tables }) => {
+      const journal = tables.journal({ kind: 'matching', partition: 0 });
+      if (journal.position !== undefined) journal.position = { ...journal.position, schema: 2 };
+    },
+    'start that version',
+  ],
+])('%s: the partition fails, and says so', async (_what, spoil, said) => {
+  const host = new CheckpointedHost();
+  await host.start();
+  await host.add('task');
+  await host.checkpointed();
+  spoil(host);
+  host.anotherProcess();
+  host.host.actor.start();
+  await host.pass(1_000);
+  expect(host.host.actor.status()).toMatchObject({ state: 'failed' });
+  expect(JSON.stringify(host.host.actor.status())).toContain(said);
+});
