@@ -21,6 +21,7 @@ const COMMAND_BYTES = 4096;
 export class ClusterHost {
   readonly actor: PartitionActor<ClusterCommand, ClusterReply, ClusterRecord, never, Memory>;
   #view = new ClusterState();
+  #isFolded = false;
 
   constructor(options: ActorOptions<ClusterReply, ClusterRecord>) {
     this.actor = new PartitionActor(options, {
@@ -36,13 +37,21 @@ export class ClusterHost {
     return this.#view;
   }
 
+  /** `view` is the whole journal as it was once, or later. */
+  get isFolded(): boolean {
+    return this.#isFolded;
+  }
+
   #create(sink: ReplySink<ClusterReply>): Memory {
     const filling = new ClusterState();
     return {
       core: new ClusterCore(),
       shell: {
         // Until the journal is folded whole, the earlier view is the better one.
-        activated: () => void (this.#view = filling),
+        activated: () => {
+          this.#view = filling;
+          this.#isFolded = true;
+        },
         deactivated: () => {},
         accepted: () => {},
         // It has no commands of its own.

@@ -79,7 +79,7 @@ export class HistoryCheckpoints implements CheckpointedState {
 
   capture(goOn: () => boolean): boolean {
     this.#captured ??= this.#core.capture(goOn);
-    if (this.#captured === undefined) return false;
+    if (this.#captured === undefined || this.#visibility?.canBeMade === false) return false;
     for (let next = this.#collecting?.next(); next?.done === false; next = this.#collecting?.next()) if (!goOn()) return false;
     return true;
   }

@@ -69,6 +69,8 @@ export type HistoryCheckpointOptions = {
 
 /** What this process has folded of the cluster's journal. */
 export type Registry = {
+  /** False: nothing is folded yet, at a start; `view` is empty. */
+  readonly isFolded: boolean;
   /** Another object from time to time: ask anew, do not keep it. */
   readonly view: Pick<ClusterSnapshot, 'position' | 'namespaceById' | 'systemSearchAttributes'>;
 };

@@ -88,7 +88,7 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
   committed(_record: HistoryRecord, _position: RecordPosition, replayed: boolean): void {
     if (this.#timer !== undefined || this.#isRunning || !this.#isWaiting) return;
     if (!replayed) this.#arm(this.#isBusy ? BUSY_DELAY_MS : DELAY_MS);
-    else if (this.#rows.waiting >= REPLAYED_ROWS_MAX && this.#failures === 0) this.#runNow();
+    else if (this.#rows.waiting >= REPLAYED_ROWS_MAX && this.#failures === 0 && this.#rows.canBeMade) this.#runNow();
   }
 
   /** The journal is read, and ours. */
@@ -147,6 +147,7 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#isRunning || this.#isClosed) return;
+    if (!this.#rows.canBeMade) return this.#arm(DELAY_MS);
     this.#measure();
     this.#isRunning = true;
     this.#fencings = 0;

@@ -35,7 +35,7 @@ export type VisibilityRowsOptions = {
   readonly shard: number;
   readonly core: Pick<HistoryCore, 'summaryOf' | 'runIds'>;
   /** Asked anew for each batch. */
-  readonly registry: { readonly view: AttributeRegistry };
+  readonly registry: { readonly isFolded: boolean; readonly view: AttributeRegistry };
   readonly wire: SearchAttributeWire;
 };
 
@@ -74,6 +74,8 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   #last = 0;
   /** In the checkpoint that is being made or written, by run id. */
   #captured = new Map<string, RunSummary>();
+  /** Of those, what has retired since: such a row comes back with the checkpoint, and goes once more. */
+  #retiredSince: RunKey[] = [];
   /** Ids of runs that are to be given once more. */
   #all: Iterator<string> | undefined;
 
@@ -84,6 +86,11 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   /** Rows and retired runs that wait for somebody to take them; of `showAll`, none. */
   get waiting(): number {
     return this.#queue.size;
+  }
+
+  /** Else nobody knows yet which attributes there are: a row that is made now would lack them. */
+  get canBeMade(): boolean {
+    return this.#options.registry.isFolded;
   }
 
   /** All that is committed by now; for `isWritten`. */
@@ -180,6 +187,7 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   *rowsOfCheckpoint(): Generator<VisibilityRow, void> {
     const { shard, registry, wire } = this.#options;
     this.#captured = new Map();
+    this.#retiredSince = [];
     for (const change of this.#unwritten()) {
       const { key, isOver } = change;
       const { summary } = this.#waiting.get(key.runId) ?? change;
@@ -198,6 +206,7 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
       change.isOver = true;
     }
     this.#captured.clear();
+    for (const key of this.#retiredSince.splice(0)) if (!this.#waiting.has(key.runId)) this.#enqueue(key, undefined);
   }
 
   #unwritten(): readonly Change[] {
@@ -218,6 +227,7 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   #retire(key: RunKey): void {
     const waiting = this.#waiting.get(key.runId);
     if (waiting !== undefined) this.#drop(waiting);
+    if (this.#captured.has(key.runId)) this.#retiredSince.push(key);
     this.#enqueue(key, undefined);
   }
 

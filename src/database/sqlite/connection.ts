@@ -1,7 +1,8 @@
 /**
  * One connection to the file, or to memory: opened, found to be ours, and brought to the present schema.
  *
- * A commit is on the disk when it returns (`synchronous = FULL`): the journal is trimmed on its word. Should a commit fail, nobody knows what
+ * A commit is on the disk when it returns (`synchronous = FULL`): the journal is trimmed on its word. One that nothing rests on by itself
+ * (`isDurable: false`) goes there with the next that is, which syncs all of the write-ahead log before it. Should a commit fail, nobody knows what
  * it left in the file's write-ahead log, or whether the disk has it: the connection is given up, and the next one moves that log into the
  * file, synced once more, before anything rests on it.
  */
@@ -21,9 +22,12 @@ const pageBytes = 8_192;
 export class Connection {
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #isInMemory: boolean;
+  #isDurable = true;
 
   /** `mustSync`: a commit failed before. Throws DatabaseError. */
   constructor(options: SqliteOptions, { mustSync }: { readonly mustSync: boolean }) {
+    this.#isInMemory = options.filename === undefined;
     let db: DatabaseSync | undefined;
     try {
       db = new DatabaseSync(options.filename ?? ':memory:', { timeout: options.lockTimeoutMs ?? defaultLockTimeoutMs });
@@ -54,7 +58,9 @@ export class Connection {
   }
 
   /** Takes the lock for writing. */
-  begin(): void {
+  begin({ isDurable }: { readonly isDurable: boolean } = { isDurable: true }): void {
+    if (isDurable !== this.#isDurable && !this.#isInMemory) this.#db.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
+    this.#isDurable = isDurable;
     this.statement('BEGIN IMMEDIATE').run();
   }
 

@@ -34,6 +34,8 @@ import type { VisibilityCount, VisibilityList, VisibilityRow } from '../../visib
 const bindSql = `INSERT OR IGNORE INTO perdure (name, value) VALUES ('cluster', ?)`;
 const clusterSql = `SELECT value FROM perdure WHERE name = 'cluster'`;
 
+const notDurable = { isDurable: false };
+
 export class SqliteDatabase implements Database {
   readonly name: string;
   readonly #options: SqliteOptions;
@@ -86,7 +88,7 @@ export class SqliteDatabase implements Database {
       if (fence === 0 || fenceOf(connection, journal) !== fence) return 'fenced';
       for (const _ of writeVisibilityRows(connection, rows, retired)) await othersTurn(connection);
       return 'flushed';
-    });
+    }, notDurable);
   }
 
   load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>> {
@@ -144,9 +146,9 @@ export class SqliteDatabase implements Database {
     return this.#inLane((connection) => fenced(connection, journal, () => read(connection)));
   }
 
-  #transaction<Result>(work: (connection: Connection) => Result | Promise<Result>): Promise<Result> {
+  #transaction<Result>(work: (connection: Connection) => Result | Promise<Result>, how = { isDurable: true }): Promise<Result> {
     return this.#inLane(async (connection) => {
-      connection.begin();
+      connection.begin(how);
       let result: Result;
       try {
         result = await work(connection);

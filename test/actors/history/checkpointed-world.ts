@@ -18,7 +18,7 @@ import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint
 import { CheckpointSchedule, type CheckpointScheduleLimits } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
 import { type Database, DatabaseError, type JournalId, type LoadKey } from '../../../src/actors/database.ts';
 import { shardRows } from '../../../src/actors/history/history-checkpoints.ts';
-import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
+import type { HistoryMemory, Registry } from '../../../src/actors/history/history-memory.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import { ProcessVisibility } from '../../../src/actors/history/process-visibility.ts';
 import { type HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';
@@ -80,6 +80,7 @@ export class World {
   shard: HistoryShard;
   visibility: ProcessVisibility;
   flushes = 0;
+  registry: Registry = { isFolded: true, view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } };
   #router: Router;
   writes = 0;
 
@@ -438,7 +439,7 @@ export class World {
       claims: jsonClaims,
       wire: historyWire,
       limits: { ...defaultHistoryLimits, retentionMsDefault: 3_000, retentionRecheckMs: 1_000 },
-      registry: { view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } },
+      registry: this.registry,
       cacheBytesMax: this.#options.cacheBytesMax ?? 1_000_000,
       layout,
       router,

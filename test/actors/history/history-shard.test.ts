@@ -59,7 +59,10 @@ class Bench {
   readonly asked: { readonly askId: number; readonly command: HistoryRequest }[] = [];
   readonly answer: (askId: number, reply: HistoryReply) => void;
   /** What this process has folded of it; it has no namespaces. */
-  readonly registry: { view: Registry['view'] } = { view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } };
+  readonly registry: Registry & { view: Registry['view'] } = {
+    isFolded: true,
+    view: { position: 0, namespaceById: () => undefined, systemSearchAttributes },
+  };
   /** What matching answers to a query; undefined: it is silent. */
   onQuery: (query: DispatchQuery) => QueryAnswer | StickyUnavailable | MatchingRejected | undefined = () => ({ kind: 'stickyUnavailable' });
 

@@ -75,6 +75,7 @@ class Process {
       wire: historyWire,
       limits: defaultHistoryLimits,
       registry: {
+        isFolded: true,
         view: { position: 0, namespaceById: () => ({ ...namespace('ns'), retentionMs: this.retentionMs }), systemSearchAttributes },
       },
       cacheBytesMax: 1024 * 1024,

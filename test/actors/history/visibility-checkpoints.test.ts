@@ -1,7 +1,8 @@
 /** Rows of List beside the state of their shard: one fence for both, and no row is lost with the journal behind a checkpoint. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { completeWorkflow, continueAsNew, terminateWorkflow } from '../../history/shard-under-test.ts';
+import { namespace } from '../../grpc/stub-ports.ts';
+import { completeWorkflow, continueAsNew, fields, startAttributes, terminateWorkflow } from '../../history/shard-under-test.ts';
 import { MemoryDatabase } from '../../support/memory-database.ts';
 import { World } from './checkpointed-world.ts';
 
@@ -118,6 +119,37 @@ test('a row that was on its way for long does not come back behind the checkpoin
   await world.takeOver();
   world.mend();
   expect(await world.listed()).toEqual([]);
+});
+
+test('while nobody knows which attributes there are, no row is written without them', async () => {
+  const world = new World({ limits: { recordsMax: 1 } });
+  const unknown = world.registry.view;
+  const registered = {
+    ...namespace('ns'),
+    searchAttributeTypes: new Map([['CustomKeywordField', 2]]),
+    searchAttributeSlots: new Map([['CustomKeywordField', 'Keyword03']]),
+  };
+  const registry = { isFolded: true, view: { ...unknown, namespaceById: () => registered } };
+  world.registry = registry;
+  await world.takeOver();
+  world.fault = 'fails';
+  const start = startAttributes({ searchAttributes: fields({ CustomKeywordField: '"red"' }) });
+  await world.try({ ...world.startCommand('wf', 3_600_000), start });
+  const slots = (): unknown => [...world.tables.visibility.values()].map((row) => row.slots);
+  await world.listed();
+  expect(slots()).toEqual([new Map([['Keyword03', 'red']])]);
+
+  const folding = { isFolded: false, view: unknown };
+  world.registry = folding;
+  world.mend();
+  await world.takeOver();
+  await world.pass(5_000);
+  expect(slots()).toEqual([new Map([['Keyword03', 'red']])]);
+  Object.assign(folding, registry);
+  await terminate(world, 'wf');
+  await world.checkpointed();
+  await world.checkList();
+  expect(slots()).toEqual([new Map([['Keyword03', 'red']])]);
 });
 
 const fault = fc.constantFrom('fails' as const, 'commit lost' as const, 'answer lost' as const, 'hangs' as const);

@@ -105,7 +105,7 @@ class Bench {
   }
 
   #memory(): [VisibilityRows, VisibilityFlusher] {
-    const rows = new VisibilityRows({ shard: 1, core: this.shard.core, registry: { view }, wire: historyWire });
+    const rows = new VisibilityRows({ shard: 1, core: this.shard.core, registry: { isFolded: true, view }, wire: historyWire });
     return [rows, this.visibility.flusher({ kind: 'history', partition: 0 }, rows)];
   }
 
@@ -349,7 +349,7 @@ test('while a journal is read nothing is written, but for what would grow too la
   const summary = bench.shard.core.summaryOf(run?.runId ?? '');
   if (record === undefined || run === undefined || summary === undefined) throw new Error('it has started');
   const core = { summaryOf: (runId: string) => ({ ...summary, key: { ...summary.key, runId } }), runIds: () => new Set<string>().values() };
-  const rows = new VisibilityRows({ shard: 1, core, registry: { view }, wire: historyWire });
+  const rows = new VisibilityRows({ shard: 1, core, registry: { isFolded: true, view }, wire: historyWire });
   const flusher = bench.visibility.flusher({ kind: 'history', partition: 1 }, rows);
   const replay = (): void => {
     const another = { ...record, runs: [{ ...run, runId: uuid() }] };

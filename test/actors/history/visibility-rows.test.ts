@@ -33,7 +33,7 @@ const view = { namespaceById: (id: string) => (id === namespaceId ? registered :
 const start = { epoch: 1, sequence: 1, offset: 0 };
 
 class ListedShard extends ShardUnderTest {
-  readonly rows = new VisibilityRows({ shard: 3, core: this.core, registry: { view }, wire: historyWire });
+  readonly rows = new VisibilityRows({ shard: 3, core: this.core, registry: { isFolded: true, view }, wire: historyWire });
   /** Accepted, not committed. */
   readonly ahead: HistoryRecord[] = [];
 
@@ -251,7 +251,7 @@ test('what is given away is what the committed history tells: batch after batch,
       compare();
 
       const core = new HistoryCore({ wire: historyWire, limits });
-      const rows = new VisibilityRows({ shard: 3, core, registry: { view }, wire: historyWire });
+      const rows = new VisibilityRows({ shard: 3, core, registry: { isFolded: true, view }, wire: historyWire });
       const rebuilt = new Table();
       for (const record of journal) {
         const { value, schema } = historyCodec.encode(record);
@@ -264,6 +264,98 @@ test('what is given away is what the committed history tells: batch after batch,
     }),
     { numRuns: 150 },
   );
+});
+
+const checkpointStep = fc.record({
+  run: programStep,
+  commits: fc.constantFrom(0, 1, 2, 5, 100),
+  batch: fc.constantFrom('none', 'take', 'written', 'failed'),
+  checkpoint: fc.constantFrom('none', 'begin', 'go on', 'go on', 'stored', 'given up'),
+  rows: fc.nat(3),
+});
+
+test('a checkpoint has what was committed before it and is in no batch that was written, whatever is taken and given back meanwhile', () => {
+  fc.assert(
+    fc.property(fc.array(checkpointStep, { maxLength: 60, size: 'max' }), (steps) => {
+      const shard = new ListedShard(limits);
+      shard.checks = false;
+      const program = new Program(shard);
+      const oracle = new Oracle();
+      const table = new Table();
+      let underWay: VisibilityBatch | undefined;
+      let checkpoint: { rows: Generator<VisibilityRow, void>; captured: VisibilityRow[]; before: ReadonlyMap<string, unknown> } | undefined;
+      const changed = new Set<string>();
+      const show = (rows: readonly VisibilityRow[]): void => {
+        for (const row of rows) if ((table.rows.get(row.runId)?.version ?? 0) <= row.version) table.rows.set(row.runId, row);
+      };
+      const settle = (isWritten: boolean): void => {
+        if (underWay !== undefined && isWritten) {
+          show(underWay.rows);
+          for (const { runId } of underWay.retired) table.rows.delete(runId);
+          shard.rows.written();
+        } else shard.rows.giveBack();
+        underWay = undefined;
+      };
+      const commit = (count: number): void => {
+        for (let nth = 0; nth < count && shard.ahead.length > 0; nth++) {
+          const record = shard.commitNext();
+          if (record === undefined) return;
+          oracle.add(record);
+          for (const { runId } of record.runs) changed.add(runId);
+        }
+      };
+      const stored = ({ rows, captured, before }: NonNullable<typeof checkpoint>): void => {
+        captured.push(...rows);
+        // A crash behind the checkpoint: what no later record tells again is there.
+        show(captured);
+        const shown = table.readable();
+        for (const [runId, row] of before) if (!changed.has(runId)) expect(shown.get(runId)).toEqual(row);
+        shard.rows.stored();
+      };
+      for (const each of steps) {
+        program.run(each.run);
+        commit(each.commits);
+        if (each.batch === 'take' && underWay === undefined) underWay = shard.rows.take({ rowsMax: each.rows + 1, bytesMax: 1_000 });
+        else if (each.batch === 'written' || each.batch === 'failed') settle(each.batch === 'written');
+        if (checkpoint === undefined) {
+          if (each.checkpoint !== 'begin') continue;
+          checkpoint = { rows: shard.rows.rowsOfCheckpoint(), captured: [], before: oracle.rows() };
+          changed.clear();
+        } else if (each.checkpoint === 'stored' || each.checkpoint === 'given up') {
+          if (each.checkpoint === 'stored') stored(checkpoint);
+          checkpoint = undefined;
+        }
+        for (let next = 0; checkpoint !== undefined && next < each.rows; next++) {
+          const { value, done } = checkpoint.rows.next();
+          if (done !== true) checkpoint.captured.push(value);
+        }
+      }
+      if (underWay !== undefined) settle(true);
+      commit(Infinity);
+      while (shard.rows.waiting > 0) {
+        underWay = shard.rows.take({ rowsMax: 2, bytesMax: Infinity });
+        settle(true);
+      }
+      expect(table.readable()).toEqual(oracle.rows());
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('a row that comes back with a checkpoint behind its run’s retirement goes once more', () => {
+  const shard = new ListedShard({ retentionMsDefault: 1_000 });
+  const runId = shard.start();
+  shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+  shard.commitAll();
+  expect([...shard.rows.rowsOfCheckpoint()].map((row) => row.runId)).toEqual([runId]);
+  shard.advance(1_000);
+  shard.fireDueTimers();
+  shard.commitAll();
+  expect(shard.takeAll().retired).toMatchObject([{ runId }]);
+  shard.rows.stored();
+  expect(shard.takeAll()).toMatchObject({ rows: [], retired: [{ runId }] });
+  shard.rows.stored();
+  expect(shard.rows.waiting).toBe(0);
 });
 
 test('nothing is given away of a record that is not committed, however far memory is', () => {

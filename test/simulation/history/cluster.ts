@@ -113,7 +113,7 @@ export class HistoryServer extends SimServer {
       claims: jsonClaims,
       wire: historyWire,
       limits: { ...defaultHistoryLimits, retentionMsDefault: options.retentionMs, retentionRecheckMs: 200 },
-      registry: { view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } },
+      registry: { isFolded: true, view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } },
       cacheBytesMax: options.cacheBytesMax,
       layout: { historyShards: options.shards, matchingPartitions: 1, taskQueuePartitions: 1 },
       router: this.#asker(),
