@@ -308,8 +308,9 @@ export class HistoryCore {
     }
     const { volatile } = draft;
     for (const run of draft.runs) keepWithinLimits(run);
-    for (const { run, events, forgotten } of draft.runs) {
-      if (events.length > 0) answerWaiters(draft, run);
+    for (const each of draft.runs) {
+      const { run, events, forgotten } = each;
+      if (events.length > 0) answerWaiters(draft, each);
       if (!isRunning(run) && volatile.queries.size > 0) releaseQueries(draft, run, forgotten);
       const { runId } = run.key;
       const isReal = run.workflowTask !== undefined || !isRunning(run);

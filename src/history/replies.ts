@@ -114,7 +114,10 @@ export type HistoryPosition = {
   readonly firstEventId: number;
   readonly lastEventId: number;
   readonly closed: boolean;
-  /** Transient tail for a worker whose cache missed; empty otherwise. */
+  /**
+   * Of an open run: transient tail for a worker whose cache missed. Of a closed one: it is deleted with this answer, and these events, up to its
+   * last, are to be read nowhere else. Else empty.
+   */
   readonly tailEvents: readonly Uint8Array[];
 };
 

@@ -69,6 +69,26 @@ test('it is found nowhere, its id is free, and so it is in the next process of t
   await again.server.stop();
 });
 
+test('who waits for its result, or follows its history, hears that it was terminated', async () => {
+  const { server, client } = await opened();
+  const handle = client.workflow.getHandle('order', await start(client));
+  const result = handle.result().catch((error: unknown) => error);
+  const { workflowService } = client.connection;
+  const history = { namespace: 'default', execution: { workflowId: 'order' }, waitNewEvent: true };
+  const { nextPageToken } = await workflowService.getWorkflowExecutionHistory(history);
+  const following = workflowService.getWorkflowExecutionHistory({ ...history, nextPageToken });
+  // One connection, one shard: what was asked before a question that is answered has reached the shard, and waits there.
+  await handle.describe();
+  await handle.describe();
+  await deleted(client, 'order');
+  const message = 'Delete workflow execution';
+  expect(await result).toMatchObject({ name: 'WorkflowFailedError', cause: { name: 'TerminatedFailure', message } });
+  const { history: rest, nextPageToken: end } = await following;
+  expect(end).toHaveLength(0);
+  expect(rest?.events).toMatchObject([{ workflowExecutionTerminatedEventAttributes: { reason: message, identity: 'history-service' } }]);
+  await server.stop();
+});
+
 test('by its run id, an old run goes and the newer one stays', async () => {
   const { server, client } = await opened();
   const old = await start(client);

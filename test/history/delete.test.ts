@@ -130,6 +130,35 @@ test('a query that waits for a workflow task is answered: the workflow is gone',
   expect(shard.effects).toMatchObject([{ kind: 'reply', askId, reply: { kind: 'rejected', rejection: { reason: 'workflow-not-found' } } }]);
 });
 
+test.each([
+  ['the next event', { waitBeyondEventId: 5, waitForClose: false }],
+  ['the end', { waitBeyondEventId: -1, waitForClose: true }],
+])('who waits for %s hears of it, and gets what nobody can read any more', (_, wait) => {
+  const shard = new ShardUnderTest();
+  const runId = shard.start();
+  shard.complete(shard.pollWorkflowTask());
+  shard.signal();
+  shard.pollWorkflowTask();
+  const lastEventId = shard.events(runId).length;
+  const waitBeyondEventId = wait.waitBeyondEventId < 0 ? -1 : lastEventId;
+  expect(shard.ask({ kind: 'getHistoryPosition', key, ...wait, waitBeyondEventId })).toBeUndefined();
+  const askId = shard.lastAskId;
+  shard.effects.length = 0;
+  shard.expectDone(deleteWorkflow());
+  const tailEvents = shard.records.at(-1)?.runs[0]?.events.map((event) => event.bytes);
+  expect(shard.history(runId).slice(lastEventId)).toEqual(['workflowTaskFailed', 'workflowExecutionTerminated']);
+  expect(tailEvents).toHaveLength(2);
+  const reply = {
+    kind: 'historyPosition',
+    key: { ...key, runId },
+    firstEventId: 1,
+    lastEventId: lastEventId + 2,
+    closed: true,
+    tailEvents,
+  };
+  expect(shard.effects).toEqual([{ kind: 'reply', askId, reply }]);
+});
+
 describe('a parent', () => {
   function withChild(parentClosePolicy = 1): ShardUnderTest {
     const shard = new ShardUnderTest();

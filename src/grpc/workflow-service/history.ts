@@ -79,6 +79,7 @@ async function forwards(
   if (reading.nextEventId > reading.lastEventId && reading.open && wait) {
     const position = await waitBeyond(context, call, reading.key, reading.lastEventId, false);
     if (position === 'ended' || position.lastEventId <= reading.lastEventId) return answer(noEvents, waitingToken(context, reading));
+    if (isDeleted(position)) return answer(position.tailEvents, noToken);
     reading = { ...reading, lastEventId: position.lastEventId, open: !position.closed };
   }
   const page = await eventPage(context, call, {
@@ -121,12 +122,18 @@ async function closeEvent(context: HandlerContext, call: Call, asked: RunKey, wa
     if (waited === 'ended' || !waited.closed) {
       return answer(noEvents, waitingToken(context, { key, nextEventId: 1, lastEventId: 0, open: true, tailEvents: noEvents }));
     }
+    if (isDeleted(waited)) return answer(waited.tailEvents.slice(-1), noToken);
     position = waited;
   }
   // An open run has no last event yet.
   if (position?.closed !== true) return answer(noEvents, noToken);
   const last = position.lastEventId;
   return answer(await storedEvents(context, call, key, last, last, 1), noToken);
+}
+
+/** While somebody waited for its end: the position brings what was left to read. */
+function isDeleted({ closed, tailEvents }: HistoryPosition): boolean {
+  return closed && tailEvents.length > 0;
 }
 
 function positionNow(context: HandlerContext, call: Call, key: RunKey): Promise<HistoryPosition> {

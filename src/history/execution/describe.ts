@@ -1,6 +1,7 @@
 /** Reads: a run's description, and where its history stands. */
 import type { DescribeWorkflow, GetHistoryPosition } from '../commands.ts';
-import type { Draft } from '../draft.ts';
+import type { Draft, RunDraft } from '../draft.ts';
+import type { RecordedEvent } from '../events.ts';
 import { findRun, workflowNotFound } from '../reject.ts';
 import type { Description, HistoryPosition, HistoryReply, PendingActivityDescription, PendingChildDescription } from '../replies.ts';
 import { type Activity, type AsideRun, type Child, isRunning, type RunView } from '../state.ts';
@@ -142,13 +143,19 @@ function positionOf(draft: Draft, run: RunView): HistoryPosition {
   };
 }
 
-/** `run` as it will be once the record is evolved. */
-export function answerWaiters(draft: Draft, run: RunView): void {
+/** The run as it will be once the record is evolved. */
+export function answerWaiters(draft: Draft, { run, events, forgotten }: RunDraft): void {
   const waiting = draft.volatile.waiters.get(run.key.runId);
   if (waiting === undefined) return;
   for (const waiter of waiting.values()) {
     if (!isOver(run, waiter)) continue;
     draft.stage({ kind: 'waitEnded', askId: waiter.askId });
-    draft.effects.push({ kind: 'reply', askId: waiter.askId, reply: positionOf(draft, run) });
+    draft.effects.push({ kind: 'reply', askId: waiter.askId, reply: forgotten ? lastPosition(run, events) : positionOf(draft, run) });
   }
+}
+
+/** Whoever waits for the end hears of it, though nothing of the run can be read any more. */
+function lastPosition(run: RunView, events: readonly RecordedEvent[]): HistoryPosition {
+  const tailEvents = events.map(({ bytes }) => bytes);
+  return { kind: 'historyPosition', key: run.key, firstEventId: 1, lastEventId: run.nextEventId - 1, closed: true, tailEvents };
 }
