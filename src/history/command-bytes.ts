@@ -5,6 +5,7 @@ import type { WorkflowCommand } from './workflow-commands.ts';
 
 /** Objects, ids, numbers. */
 const overheadBytes = 1024;
+const runKeyBytes = 200;
 const workflowCommandOverheadBytes = 256;
 
 export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | QueryWorkflow): number {
@@ -44,6 +45,8 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
       const result = outcome.kind === 'answered' ? size(outcome.result.answer) + size(outcome.result.failure) : 0;
       return overheadBytes + query.query.length + result;
     }
+    case 'retireRuns':
+      return overheadBytes + command.runs.length * runKeyBytes;
     case 'recordChildClosed': {
       const { close } = command;
       if (close.kind === 'completed') return overheadBytes + size(close.result);

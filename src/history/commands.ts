@@ -426,6 +426,12 @@ export type Deliver = {
 /** Completions of transfer tasks that no other record has carried yet. No reply. */
 export type FlushFinishedTasks = { readonly kind: 'flushFinishedTasks' };
 
+/**
+ * Closed runs that a database shows as due: their retention was over when it was asked. Those that are in memory have timers; the others are
+ * retired unread. No reply.
+ */
+export type RetireRuns = { readonly kind: 'retireRuns'; readonly runs: readonly RunKey[] };
+
 /** One of the shard's own commands for this run cannot be decided: the run is put aside. No reply. */
 export type PutAside = {
   readonly kind: 'putAside';
@@ -464,7 +470,14 @@ export type DecidedRequest =
 export type HistoryRequest = DecidedRequest | CompleteWorkflowTask | QueryWorkflow | ReadHistory;
 
 /** What only the shard itself commands. */
-export type OwnHistoryCommand = FireTimer | RunOutboxTask | FinishOutboxTask | FinishQueryDispatch | FlushFinishedTasks | PutAside;
+export type OwnHistoryCommand =
+  | FireTimer
+  | RunOutboxTask
+  | FinishOutboxTask
+  | FinishQueryDispatch
+  | FlushFinishedTasks
+  | RetireRuns
+  | PutAside;
 
 /** What the core decides. */
 export type HistoryCommand = DecidedRequest | ResolvedCompletion | TimedQuery | OwnHistoryCommand;

@@ -17,7 +17,7 @@ import { runFromStarted } from './execution/evolve-execution.ts';
 import { evolveRecorded, rememberTask } from './evolve.ts';
 import { evolveFact, type RunFact, type ShardFact } from './evolve-fact.ts';
 import type { HistoryLimits } from './limits.ts';
-import { type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from './record.ts';
+import { type HistoryRecord, type PlacedFact, recordSchema, recordSchemaRetiring, type RunChange } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import { forkRun, isRunning, type Run, type RunView, type ShardView, type WorkflowTask } from './state.ts';
 import type { Task } from './tasks.ts';
@@ -66,6 +66,8 @@ export class Draft {
   #tasks: (Task | undefined)[] = [];
   #tasksDropped = 0;
   readonly #finished = new Set<number>();
+  /** Made with the first, as the changes are. */
+  #retired: RunKey[] | undefined;
   #taskIdLast: number;
 
   constructor(parts: ShardParts, nowMs: number, askId: number) {
@@ -106,6 +108,7 @@ export class Draft {
     this.#tasks = [];
     this.#tasksDropped = 0;
     this.#finished.clear();
+    this.#retired = undefined;
     this.#taskIdLast = this.shard.taskIdLast;
   }
 
@@ -148,7 +151,14 @@ export class Draft {
     }
   }
 
+  /** A closed run whose retention is over, in memory or not: it goes with its retention timer. */
+  retire(key: RunKey): void {
+    this.#retired ??= [];
+    this.#retired.push(key);
+  }
+
   get isEmpty(): boolean {
+    if (this.#retired !== undefined) return false;
     if (this.#tasks.length > this.#tasksDropped || this.#finished.size > 0) return false;
     for (const run of this.runs) if (run.changed) return false;
     return true;
@@ -156,16 +166,18 @@ export class Draft {
 
   toRecord(): HistoryRecord {
     const first = this.runs[0];
-    assert(first !== undefined || this.#finished.size > 0, 'a record is about a run, or about finished tasks');
+    const retiredRuns = this.#retired;
+    const isAbout = first !== undefined || this.#finished.size > 0 || retiredRuns !== undefined;
+    assert(isAbout, 'a record is about a run, or about finished tasks or retired runs');
     const runs: RunChange[] = [];
     for (const run of this.runs) if (run.changed) runs.push(run.toChange());
     const tasks = this.#tasks.filter(isKept);
     // Tasks of a run that is deleted come without it.
     const key = first?.run.key ?? tasks[0]?.key;
     return {
-      schema: recordSchema,
+      schema: retiredRuns === undefined ? recordSchema : recordSchemaRetiring,
       timeMs: this.nowMs,
-      type: recordType(runs),
+      type: retiredRuns === undefined ? recordType(runs) : 'RunsRetired',
       namespaceId: key?.namespaceId ?? '',
       namespace: first?.run.namespace ?? '',
       workflowId: key?.workflowId ?? '',
@@ -173,6 +185,7 @@ export class Draft {
       runs,
       tasks,
       finishedTaskIds: [...this.#finished],
+      ...(retiredRuns === undefined ? {} : { retiredRuns }),
     };
   }
 }

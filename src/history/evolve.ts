@@ -31,6 +31,7 @@ export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): 
   for (const task of record.tasks) addTask(shard, pendingTask(record, task));
   for (const taskId of record.finishedTaskIds) shard.finishTask(taskId);
   if (forgotten !== undefined) for (const run of forgotten) shard.forget(run);
+  if (record.retiredRuns !== undefined) shard.retire(record.retiredRuns);
 }
 
 /** Answers the run if it is to be forgotten. */

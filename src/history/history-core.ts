@@ -32,6 +32,7 @@ import { defaultHistoryLimits, type HistoryLimits } from './limits.ts';
 import { keepWithinLimits } from './execution/keep-within-limits.ts';
 import { finishOutboxTask, runOutboxTask } from './outbox/outbox.ts';
 import { putAside } from './execution/put-aside.ts';
+import { retireRuns } from './execution/retire.ts';
 import { type RunSummary, summaryOf } from './execution/summary.ts';
 import { finishQueryDispatch } from './query/direct-query.ts';
 import { queryWorkflow, releaseQueries } from './query/query.ts';
@@ -192,6 +193,11 @@ export class HistoryCore {
   get #keepsAll(): boolean {
     const { residency } = this.#shard;
     return residency === undefined || residency.allHere;
+  }
+
+  /** Of a run that a database shows: it is not in memory, and has not ended for good. */
+  isCold(key: RunKey): boolean {
+    return this.#shard.isRunCold(key);
   }
 
   /** A load begins: what `installLoaded` wants to know of it. */
@@ -387,6 +393,8 @@ function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined
       return finishOutboxTask(draft, command);
     case 'recordChildClosed':
       return recordChildClosed(draft, command);
+    case 'retireRuns':
+      return retireRuns(draft, command);
     case 'putAside':
       return putAside(draft, command);
     case 'flushFinishedTasks':

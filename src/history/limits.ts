@@ -56,6 +56,8 @@ export type HistoryLimits = {
   readonly retentionMsDefault: number;
   /** A closed run that others have to hear of first is looked at again after this. */
   readonly retentionRecheckMs: number;
+  /** In one record. */
+  readonly runsRetiredTogetherMax: number;
 };
 
 const kib = 1024;
@@ -103,4 +105,5 @@ export const defaultHistoryLimits: HistoryLimits = {
   finishedTasksPerRecordMax: 10_000,
   retentionMsDefault: 72 * 60 * minute,
   retentionRecheckMs: 60 * minute,
+  runsRetiredTogetherMax: 500,
 };

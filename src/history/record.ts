@@ -2,13 +2,14 @@
  * What one accepted command wrote. Events are history, encoded once; facts are what history does not show; tasks are explicit, with
  * their ids, and never derived again. `evolve` of records in log order is the whole truth about a shard.
  */
-import type { StickyAttributes } from './commands.ts';
+import type { RunKey, StickyAttributes } from './commands.ts';
 import type { HistoryEvent, RecordedEvent } from './events.ts';
 import type { TaskQueue } from './generated/public-api.ts';
 import type { Task } from './tasks.ts';
 
-/** v1: first form. */
+/** v1: first form. v2: with `retiredRuns`. What retires no runs is written as v1. */
 export const recordSchema = 1;
+export const recordSchemaRetiring = 2;
 
 export type HistoryRecord = {
   readonly schema: number;
@@ -23,6 +24,11 @@ export type HistoryRecord = {
   readonly runs: readonly RunChange[];
   readonly tasks: readonly Task[];
   readonly finishedTaskIds: readonly number[];
+  /**
+   * Closed runs whose retention is over, of any workflow ids: nothing of them stays, nor their retention timers. The same whether they are in
+   * memory or not. Absent: none.
+   */
+  readonly retiredRuns?: readonly RunKey[];
 };
 
 /** All of one workflow id: the unit of a decision is a workflow id with its runs. */
@@ -94,5 +100,5 @@ export type Fact =
   | { readonly kind: 'runPutAside'; readonly failedCommand: string; readonly taskId: number; readonly reason: string }
   /** They wait in the queues again. */
   | { readonly kind: 'runTakenBack' }
-  /** Retention is over: nothing of the run stays. */
+  /** It is deleted, or, as was written before there were `retiredRuns`, its retention is over: nothing of the run stays. */
   | { readonly kind: 'runForgotten' };

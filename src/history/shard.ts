@@ -100,6 +100,23 @@ export class Shard implements ShardView {
     if (startKey !== undefined && this.#childStarts.get(startKey) === task.key.runId) this.#childStarts.delete(startKey);
   }
 
+  /** Their retention is over. Those that are not in memory have no tasks, and need not be loaded. */
+  retire(keys: readonly RunKey[]): void {
+    const cold = new Set<string>();
+    for (const key of keys) {
+      const run = this.change(key.runId);
+      if (run === undefined) {
+        cold.add(key.runId);
+        this.#changes?.runRetired(key);
+      } else {
+        this.finishTask(run.retentionTaskId);
+        this.forget(run);
+      }
+    }
+    // The start of a child may have been asked for, and its run not.
+    if (cold.size > 0) for (const [startKey, runId] of this.#childStarts) if (cold.has(runId)) this.#childStarts.delete(startKey);
+  }
+
   #forgetTasksAside(runId: string): void {
     this.#undelivered.delete(runId);
     for (const task of this.#tasksAside.values()) {
@@ -123,7 +140,7 @@ export class Shard implements ShardView {
   finishTask(taskId: number): void {
     const task = this.#timers.get(taskId) ?? this.#transfers.get(taskId) ?? this.#tasksAside.get(taskId);
     if (task === undefined) return;
-    // Its run's row tells when retention ends.
+    // Its run is in memory; the run's row tells when retention ends.
     if (task.kind === 'retention') this.change(task.key.runId);
     this.#changes?.taskGone(task);
     this.#takeFromQueue(task);
@@ -222,6 +239,8 @@ export class Shard implements ShardView {
     if (this.#residency === undefined || this.#changes?.isUnwritten(runId) !== false || this.#aside.has(runId)) return false;
     this.#residency.somethingLeaves();
     this.takeOut(run);
+    // Its row tells when its retention ends.
+    this.#timers.remove(run.retentionTaskId);
     return true;
   }
 

@@ -83,6 +83,12 @@ export class Table {
     return [...this.#transferTasks.keys(), ...this.#timers.keys()];
   }
 
+  /** As a database answers: by (end, run id). */
+  dueRuns(untilMs: number): readonly RunRow[] {
+    const due = [...this.#runs.values()].filter(({ forgetMs }) => forgetMs !== undefined && forgetMs <= untilMs);
+    return due.toSorted((a, b) => (a.forgetMs ?? 0) - (b.forgetMs ?? 0) || (a.runId < b.runId ? -1 : 1));
+  }
+
   get size(): { readonly [Name in 'runs' | 'currentRuns' | 'childStarts' | 'transferTasks' | 'timers']: number } {
     return {
       runs: this.#runs.size,

@@ -13,7 +13,7 @@ import { recordSchema } from '../../src/history/record.ts';
 import type { Task } from '../../src/history/tasks.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import { asideAndBack, everything, everyOtherEvent } from './golden-programs.ts';
+import { asideAndBack, deletions, everything, everyOtherEvent } from './golden-programs.ts';
 import { namespaceId } from './shard-under-test.ts';
 
 /** Facts that came later stand in files of their own: what was written once stays as it is. */
@@ -126,7 +126,7 @@ test('neither the golden files nor their programs leave anything out', () => {
   };
   for (const records of [
     goldenRecords().map((value) => historyCodec.decode(value, 1)),
-    [everything(), asideAndBack(), everyOtherEvent()].flatMap((program) => program.records),
+    [everything(), asideAndBack(), everyOtherEvent(), deletions()].flatMap((program) => program.records),
   ]) {
     const seenFacts = new Set(records.flatMap(({ runs }) => runs.flatMap((change) => change.facts.map(({ fact }) => fact.kind))));
     const seenTasks = new Set(records.flatMap((record) => record.tasks.map(({ kind }) => kind)));
@@ -140,6 +140,33 @@ test('neither the golden files nor their programs leave anything out', () => {
 test('a record of another schema, or one that makes no sense, is refused', () => {
   const [first] = goldenRecords();
   if (first === undefined) throw new Error('the golden file is empty');
-  expect(() => historyCodec.decode(first, 2)).toThrow('history records have schema 1, found 2');
+  expect(() => historyCodec.decode(first, 3)).toThrow('history records have schema 1 or 2, found 3');
   expect(() => historyCodec.decode(first.subarray(0, first.length - 3), 1)).toThrow();
+});
+
+test('schema 2 is still read, and means what it meant: runs of any workflow ids are retired', () => {
+  const [first = '', ...rest] = readFileSync(new URL('golden/history-journal-v2-retired.hex', import.meta.url), 'utf8')
+    .trimEnd()
+    .split('\n');
+  const value = Uint8Array.from(Buffer.from(first, 'hex'));
+  expect(rest).toEqual([]);
+  const record = historyCodec.decode(value, 2);
+  expect(record).toEqual({
+    schema: 2,
+    timeMs: 1_700_000_003_000,
+    type: 'RunsRetired',
+    namespaceId: '',
+    namespace: '',
+    workflowId: '',
+    runId: '',
+    runs: [],
+    tasks: [],
+    finishedTaskIds: [],
+    retiredRuns: ['one', 'other'].map((workflowId, nth) => ({
+      namespaceId,
+      workflowId,
+      runId: `00000000-0000-4000-8000-00000000000${nth + 1}`,
+    })),
+  });
+  expect(historyCodec.encode(record)).toMatchObject({ schema: 2, value });
 });

@@ -232,7 +232,8 @@ test('random programs: a record changes only the runs that it names or brings ta
       for (const record of program.shard.records) {
         evolve(shard, record, historyWire);
         const after = new Map([...shard.runs].map(([runId, run]) => [runId, canonicalText(run)]));
-        const named = new Set([...record.runs.map(({ runId }) => runId), ...record.tasks.map((task) => task.key.runId)]);
+        const retired = record.retiredRuns?.map(({ runId }) => runId) ?? [];
+        const named = new Set([...record.runs.map(({ runId }) => runId), ...record.tasks.map((task) => task.key.runId), ...retired]);
         for (const [runId, text] of before) if (!named.has(runId)) expect(after.get(runId), `${record.type} changes ${runId}`).toBe(text);
         before = after;
       }

@@ -41,6 +41,7 @@ import type {
 } from '../../src/history/replies.ts';
 import { outboxOutcome } from '../../src/history/outbox/outbox.ts';
 import type { TransferTask } from '../../src/history/tasks.ts';
+import type { NextTimer } from '../../src/history/timer/timer-queue.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { completion } from './completion.ts';
@@ -339,11 +340,15 @@ export class ShardUnderTest {
   /** Fires every timer that is due. */
   fireDueTimers(): void {
     for (let fired = 0; fired < 1000; fired++) {
-      const next = this.core.nextTimer();
+      const next = this.nextTimer();
       if (next === undefined || next.fireTimeMs > this.nowMs) return;
       this.ask({ kind: 'fireTimer', taskId: next.taskId, jitter: 0.5 });
     }
     throw new Error('timers fire without end');
+  }
+
+  nextTimer(): NextTimer | undefined {
+    return this.core.nextTimer();
   }
 
   /** Lets time pass up to the next timer, and fires it. */

@@ -33,8 +33,8 @@ import type { VisibilityRows } from './visibility-rows.ts';
 const RECORD_BYTES = 256;
 
 /** Of events and what else it brings, roughly. Called for each record: cheap. */
-export function recordBytes({ runs }: HistoryRecord): number {
-  let bytes = RECORD_BYTES;
+export function recordBytes({ runs, retiredRuns }: HistoryRecord): number {
+  let bytes = RECORD_BYTES * (1 + (retiredRuns?.length ?? 0));
   for (const { events } of runs) for (const event of events) bytes += event.bytes.length;
   return bytes;
 }

@@ -125,6 +125,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
       }
       for (const { fact } of facts) if (fact.kind === 'runForgotten') this.forget(runId);
     }
+    if (record.retiredRuns !== undefined) for (const { runId } of record.retiredRuns) this.forget(runId);
   }
 
   append(runId: string, firstEventId: number, events: readonly Uint8Array[], offset: number): void {

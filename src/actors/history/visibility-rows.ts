@@ -129,7 +129,8 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
       const { summary } = this.#noted.shift();
       this.#change(summary);
     }
-    const { namespaceId, workflowId } = record;
+    const { namespaceId, workflowId, retiredRuns } = record;
+    if (retiredRuns !== undefined) for (const key of retiredRuns) this.#retire(key);
     for (const { runId, facts } of record.runs) {
       for (const { fact } of facts) if (fact.kind === 'runForgotten') this.#retire({ namespaceId, workflowId, runId });
     }

@@ -42,10 +42,14 @@ export class ChangeSet {
    */
   runForgotten({ key, start: { parent } }: RunView): void {
     this.runs.delete(key.runId);
-    this.retired.set(key.runId, key);
+    this.runRetired(key);
     if (parent === undefined) return;
     const startKey = childStartKey(parent);
     if (this.childStarts.get(startKey)?.runId === key.runId) this.childStarts.delete(startKey);
+  }
+
+  runRetired(key: RunKey): void {
+    this.retired.set(key.runId, key);
   }
 
   taskWaits(task: PendingTask): void {

@@ -7,6 +7,7 @@
  * One cut at a time. With no database there is none of this.
  */
 import { assert } from '../../kernel/assert.ts';
+import type { RunKey } from '../commands.ts';
 import type { RunView, ShardView } from '../state.ts';
 import type { PendingTask } from '../tasks.ts';
 import { ChangeSet } from './change-set.ts';
@@ -40,6 +41,11 @@ export class Changes {
   /** It was had for change before. */
   runForgotten(run: RunView): void {
     this.#since.runForgotten(run);
+  }
+
+  /** It was not in memory. */
+  runRetired(key: RunKey): void {
+    this.#since.runRetired(key);
   }
 
   taskWaits(task: PendingTask): void {

@@ -70,7 +70,7 @@ function idsOf({ namespaceId, workflowId, runId }: RunKey): RunKey {
   return { namespaceId, workflowId, runId };
 }
 
-/** The runs that a record changes, or brings tasks of, and does not begin. */
+/** The runs that a record changes, or brings tasks of, and does not begin. Those that it retires are not needed. */
 export function recordLacks(shard: ShardView, record: HistoryRecord): Lacks {
   const { namespaceId, workflowId } = record;
   let lacking: Map<string, LoadKey> | undefined;
@@ -81,10 +81,5 @@ export function recordLacks(shard: ShardView, record: HistoryRecord): Lacks {
   };
   for (const { runId } of record.runs) need({ namespaceId, workflowId, runId });
   for (const task of record.tasks) if (!isLastMessage(task)) need(task.key);
-  for (const taskId of record.finishedTaskIds) {
-    const timer = shard.timers.get(taskId);
-    // The run's row tells when its retention ends.
-    if (timer?.kind === 'retention') need(timer.key);
-  }
   return lacking === undefined ? undefined : [...lacking.values()];
 }

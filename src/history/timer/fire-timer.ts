@@ -2,6 +2,7 @@
 import { unreachable } from '../../kernel/assert.ts';
 import { fireActivityRetry, fireActivityTimeout } from '../activity/activity-close.ts';
 import { decideClose } from '../execution/close.ts';
+import { fireRetention } from '../execution/retire.ts';
 import type { FireTimer } from '../commands.ts';
 import type { Draft } from '../draft.ts';
 import { fireWorkflowTaskTimeout } from '../workflow-task/fail-workflow-task.ts';
@@ -29,13 +30,15 @@ export function fireTimer(draft: Draft, command: FireTimer): HistoryReply {
     case 'userTimer':
     case 'firstWorkflowTask':
     case 'runTimeout':
-    case 'executionTimeout':
-    case 'retention': {
+    case 'executionTimeout': {
       draft.finishTask(task.taskId);
       const run = findRun(draft.shard, task.key);
       if (run !== undefined) fireForRun(draft, run, task);
       return done;
     }
+    case 'retention':
+      fireRetention(draft, task);
+      return done;
     default:
       return unreachable(task);
   }
@@ -44,7 +47,7 @@ export function fireTimer(draft: Draft, command: FireTimer): HistoryReply {
 function fireForRun(
   draft: Draft,
   run: RunView,
-  task: Extract<TimerTask, { readonly kind: 'userTimer' | 'firstWorkflowTask' | 'runTimeout' | 'executionTimeout' | 'retention' }>,
+  task: Extract<TimerTask, { readonly kind: 'userTimer' | 'firstWorkflowTask' | 'runTimeout' | 'executionTimeout' }>,
 ): void {
   const firing = draft.open(run);
   switch (task.kind) {
@@ -58,21 +61,7 @@ function fireForRun(
     case 'executionTimeout':
       if (!isRunning(run)) return;
       decideClose(firing, { kind: 'timedOut' });
-      return;
-    case 'retention':
-      if (isStillNeeded(draft, run)) {
-        const fireTimeMs = draft.nowMs + draft.limits.retentionRecheckMs;
-        firing.addTask({ kind: 'retention', taskId: draft.nextTaskId(), fireTimeMs, key: run.key });
-      } else firing.forget();
   }
-}
-
-/**
- * True: the run's parent or a child has not heard of its end, because that one's shard has been out of reach. Were the run forgotten now,
- * its parent would wait for ever, or its child go on for ever. A run that was put aside waits for a person, but not beyond its retention.
- */
-function isStillNeeded(draft: Draft, run: RunView): boolean {
-  return draft.shard.undelivered.has(run.key.runId) && !draft.shard.aside.has(run.key.runId);
 }
 
 /** All that are due, by time and then by start; of very many the first, with the rest to follow by their own tasks. */

@@ -13,7 +13,7 @@ import type { TimerTask } from '../tasks.ts';
 export type NextTimer = { readonly fireTimeMs: number; readonly taskId: number };
 
 /** `next` drops heap entries that no longer count: nothing that anyone could see. */
-export type TimerView = Pick<TimerQueue, 'size' | 'get' | 'values' | 'next' | 'due'>;
+export type TimerView = Pick<TimerQueue, 'size' | 'get' | 'values' | 'next' | 'due' | 'firstDue'>;
 
 const heapEntriesKept = 1024;
 
@@ -85,6 +85,31 @@ export class TimerQueue {
       unvisited.push(2 * at + 1, 2 * at + 2);
     }
     return due;
+  }
+
+  /** The first that are due, in their order. `max` is a few hundred: the search among what may come next is linear. */
+  firstDue(nowMs: number, max: number): readonly TimerTask[] {
+    const due: TimerTask[] = [];
+    const next = [0];
+    for (let visits = 0; next.length > 0 && due.length < max && visits < 4 * max; visits++) {
+      let first = 0;
+      for (let index = 1; index < next.length; index++) if (this.#comesBefore(next[index], next[first])) first = index;
+      const at = next[first] ?? 0;
+      const entry = this.#heap[at];
+      if (entry === undefined || entry.fireTimeMs > nowMs) return due;
+      next[first] = 2 * at + 1;
+      next.push(2 * at + 2);
+      const task = this.#counts(entry) ? this.#tasks.get(entry.taskId) : undefined;
+      // One that was removed and added again has two entries, one behind the other.
+      if (task !== undefined && task !== due.at(-1)) due.push(task);
+    }
+    return due;
+  }
+
+  /** What is not there comes last. */
+  #comesBefore(one = 0, other = 0): boolean {
+    const [a, b] = [this.#heap[one], this.#heap[other]];
+    return a !== undefined && (b === undefined || byFireTime(a, b) < 0);
   }
 
   #counts({ fireTimeMs, taskId }: NextTimer): boolean {

@@ -1,8 +1,15 @@
-/** Records of `<prefix>.history` as bytes. Schema 1: `perdure.journal.v1.HistoryRecord`. */
+/** Records of `<prefix>.history` as bytes. Schemas 1 and 2: `perdure.journal.v1.HistoryRecord`. */
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';
-import { type Fact, type HistoryRecord, type PlacedFact, recordSchema, type RunChange } from '../../history/record.ts';
+import {
+  type Fact,
+  type HistoryRecord,
+  type PlacedFact,
+  recordSchema,
+  recordSchemaRetiring,
+  type RunChange,
+} from '../../history/record.ts';
 import { isTimer, type Task } from '../../history/tasks.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import * as journal from '../../wire/generated/journal/history.ts';
@@ -30,18 +37,22 @@ export const historyCodec: RecordCodec<HistoryRecord> = {
       transferTasks,
       timerTasks,
       finishedTaskIds: record.finishedTaskIds,
+      retiredRuns: record.retiredRuns ?? [],
     });
     const key = workflowId === '' ? '@tasks' : `${namespace}/${workflowId}`;
     return { key, schema, type, namespace, workflowId, runId, timeMs, value };
   },
 
   decode(value, schema): HistoryRecord {
-    if (schema !== recordSchema) throw new LogError('corrupt', `history records have schema ${recordSchema}, found ${schema}`);
+    if (schema !== recordSchema && schema !== recordSchemaRetiring) {
+      throw new LogError('corrupt', `history records have schema ${recordSchema} or ${recordSchemaRetiring}, found ${schema}`);
+    }
     const wire = journal.decodeHistoryRecord(value, ownLimits);
-    const { timeMs, type, namespaceId, namespace, workflowId, runId, finishedTaskIds } = wire;
+    const { timeMs, type, namespaceId, namespace, workflowId, runId, finishedTaskIds, retiredRuns } = wire;
     const runs = wire.runs.map((change) => fromWireRun(change, runId));
     const tasks: Task[] = [];
-    const record = { schema, timeMs, type, namespaceId, namespace, workflowId, runId, runs, tasks, finishedTaskIds };
+    const retiring = retiredRuns.length === 0 ? {} : { retiredRuns };
+    const record = { schema, timeMs, type, namespaceId, namespace, workflowId, runId, runs, tasks, finishedTaskIds, ...retiring };
     for (const task of wire.transferTasks) tasks.push(fromWireTransfer(task, record));
     for (const task of wire.timerTasks) tasks.push(fromWireTimer(task, record));
     return record;

@@ -81,6 +81,7 @@ class Oracle {
       if (events.some(({ event }) => event.type in closedAs)) run.transitionsAtClose = run.transitions;
       if (facts.some(({ fact }) => fact.kind === 'runForgotten')) this.#runs.delete(runId);
     }
+    for (const { runId } of record.retiredRuns ?? []) this.#runs.delete(runId);
   }
 
   transitions(runId: string): number {

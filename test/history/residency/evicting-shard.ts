@@ -9,12 +9,13 @@
  */
 import assert from 'node:assert/strict';
 import { canonicalText } from '../../../src/history/canonical.ts';
-import type { HistoryCommand } from '../../../src/history/commands.ts';
+import type { HistoryCommand, RunKey } from '../../../src/history/commands.ts';
 import type { HandledHistory, HistoryCore } from '../../../src/history/history-core.ts';
 import type { HistoryLimits } from '../../../src/history/limits.ts';
 import type { HistoryRecord } from '../../../src/history/record.ts';
 import type { HistoryReply } from '../../../src/history/replies.ts';
 import type { Lacks } from '../../../src/history/residency/lacks.ts';
+import type { NextTimer } from '../../../src/history/timer/timer-queue.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { Checkpoints, installed, type Table } from '../checkpointed-shard.ts';
@@ -50,8 +51,28 @@ export class EvictingShard extends HeardShard {
 
   override decide(command: HistoryCommand): HandledHistory {
     this.#move(this.#moves[this.#moved++ % this.#moves.length] ?? 'nothing');
+    // What has left memory has left with the end of its retention, which the other shard sees.
+    if (command.kind === 'fireTimer') this.loadDue();
     this.load(command);
     return super.decide(command);
+  }
+
+  override nextTimer(): NextTimer | undefined {
+    this.loadDue();
+    return super.nextTimer();
+  }
+
+  /** Closed runs that are due and not in memory. */
+  dueCold(nowMs: number): readonly RunKey[] {
+    const keys = this.checkpoints.table
+      .dueRuns(nowMs)
+      .map(({ namespaceId: id, workflowId, runId }) => ({ namespaceId: id, workflowId, runId }));
+    return keys.filter((key) => this.core.isCold(key));
+  }
+
+  loadDue(): void {
+    const keys = this.dueCold(this.nowMs).map((key) => ({ kind: 'run' as const, ...key }));
+    if (keys.length > 0) assert(this.core.installLoaded(this.checkpoints.table.load(keys), this.core.beginLoad()));
   }
 
   load(command: HistoryCommand): void {
@@ -127,6 +148,8 @@ export class TwoShards {
   readonly whole: HeardShard;
   readonly evicting: EvictingShard;
   readonly #programs: readonly [Program, Program];
+  /** How many runs were retired unread. */
+  retired = 0;
 
   constructor(moves: readonly Move[], limits: Partial<HistoryLimits> = {}) {
     this.whole = new HeardShard(limits);
@@ -138,12 +161,25 @@ export class TwoShards {
   run(step: ProgramStep): void {
     const { whole, evicting } = this;
     const [recordsBefore, heardBefore] = [whole.records.length, whole.heard.length];
+    if (step.do === 'time') this.#retire(step.ms);
     this.#programs[0].run(step);
     if (step.do === 'speculative')
       evicting.load({ kind: 'describeWorkflow', key: { namespaceId, workflowId: workflowIdOf(step.id), runId: '' } });
     this.#programs[1].run(step);
     assert.deepEqual(evicting.heard.slice(heardBefore), whole.heard.slice(heardBefore), `${step.do}: what callers hear`);
     assert.deepEqual(bytesOf(evicting.records.slice(recordsBefore)), bytesOf(whole.records.slice(recordsBefore)), `${step.do}: records`);
+  }
+
+  /** Time passes: first the table is asked what is due by then. */
+  #retire(ms: number): void {
+    const { whole, evicting } = this;
+    const runs = evicting.dueCold(evicting.nowMs + ms);
+    if (runs.length === 0) return;
+    for (const shard of [whole, evicting]) {
+      shard.advance(ms);
+      shard.expectDone({ kind: 'retireRuns', runs });
+    }
+    this.retired += runs.length;
   }
 
   finish(): void {

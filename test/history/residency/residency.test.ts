@@ -38,6 +38,7 @@ const limits = { retentionMsDefault: 3000, retentionRecheckMs: 1000 };
 test('random programs: whatever leaves memory between two commands, records and answers are the same', () => {
   let evicted = 0;
   let loaded = 0;
+  let retired = 0;
   fc.assert(
     fc.property(
       fewerKinds(fc.array(programStep, { minLength: 30, maxLength: 120, size: 'max' })),
@@ -47,12 +48,14 @@ test('random programs: whatever leaves memory between two commands, records and 
         for (const step of steps) shards.run(step);
         shards.finish();
         evicted += shards.evicting.evicted;
+        retired += shards.retired;
         loaded += shards.evicting.loaded;
       },
     ),
     { numRuns: 100 },
   );
   expect(Math.min(evicted, loaded)).toBeGreaterThan(1000);
+  expect(retired).toBeGreaterThan(20);
 }, 240_000);
 
 test('keys and answers are those of the database port', () => {
@@ -169,16 +172,21 @@ test('folding a record onto what is cold stops', () => {
   expect(other.core.recordLacks(record)).toEqual([{ kind: 'run', namespaceId, workflowId: 'wf', runId: shard.runIds()[0] }]);
 });
 
-test('the end of a retention alone is folded onto the run whose row tells it', () => {
+test('a record that retires runs is folded onto what is cold', () => {
   const shard = new EvictingShard(limits);
   const runId = shard.start();
   shard.ask(terminateWorkflow());
   cold(shard);
-  const [first] = shard.records;
-  if (first === undefined) throw new Error('nothing was recorded');
-  const finishedTaskIds = [shard.core.nextTimer()?.taskId ?? 0];
-  const record = { ...first, type: 'TasksFinished', workflowId: '', runs: [], tasks: [], finishedTaskIds };
-  expect(shard.core.recordLacks(record)).toEqual([{ kind: 'run', namespaceId, workflowId: 'wf', runId }]);
+  shard.advance(limits.retentionMsDefault);
+  shard.expectDone({ kind: 'retireRuns', runs: [{ ...key, runId }] });
+  const [record] = shard.records.slice(-1);
+  const folding = new EvictingShard(limits);
+  for (const each of shard.records.slice(0, -1)) folding.evolve(each);
+  cold(folding);
+  expect(folding.core.recordLacks(record!)).toBeUndefined();
+  folding.evolve(record!);
+  folding.writeAll();
+  expect(folding.checkpoints.table.size).toMatchObject({ runs: 0, currentRuns: 0 });
 });
 
 describe('a run stays in memory', () => {

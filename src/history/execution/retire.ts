@@ -1,0 +1,54 @@
+/**
+ * The end of closed runs: when retention is over nothing of them stays.
+ *
+ *     in memory      retention timer ─▶ fireTimer ──┐
+ *     in the table   its rows that are due ─▶ retireRuns ──┴─▶ one record for all that are due, whoever's they are
+ *
+ * A run that leaves memory takes its retention timer along: closed runs are the most numerous, and their rows say when they are due.
+ */
+import type { RetireRuns, RunKey } from '../commands.ts';
+import type { Draft } from '../draft.ts';
+import { findRun } from '../reject.ts';
+import type { HistoryReply } from '../replies.ts';
+import type { TimerTask } from '../tasks.ts';
+
+type RetentionTask = Extract<TimerTask, { readonly kind: 'retention' }>;
+
+/** With it go others whose time is over. */
+export function fireRetention(draft: Draft, fired: RetentionTask): void {
+  const { shard, limits, nowMs } = draft;
+  const run = findRun(shard, fired.key);
+  if (run === undefined) return draft.finishTask(fired.taskId);
+  if (isStillNeeded(draft, run.key)) {
+    draft.finishTask(fired.taskId);
+    const fireTimeMs = nowMs + limits.retentionRecheckMs;
+    return draft.open(run).addTask({ kind: 'retention', taskId: draft.nextTaskId(), fireTimeMs, key: run.key });
+  }
+  draft.retire(run.key);
+  for (const task of shard.timers.firstDue(nowMs, limits.runsRetiredTogetherMax)) {
+    if (task.kind === 'retention' && task.taskId !== fired.taskId && isOver(draft, task.key)) draft.retire(task.key);
+  }
+}
+
+export function retireRuns(draft: Draft, { runs }: RetireRuns): HistoryReply {
+  for (const key of runs) if (isOver(draft, key)) draft.retire(key);
+  return { kind: 'done' };
+}
+
+/** What is in memory may have changed since somebody looked; of a run that is not in memory, its row tells the truth. */
+function isOver(draft: Draft, key: RunKey): boolean {
+  const { shard, nowMs } = draft;
+  if (isStillNeeded(draft, key)) return false;
+  const run = shard.runs.get(key.runId);
+  if (run === undefined) return shard.isRunCold(key);
+  const timer = shard.timers.get(run.retentionTaskId);
+  return timer !== undefined && timer.fireTimeMs <= nowMs;
+}
+
+/**
+ * True: the run's parent or a child has not heard of its end, because that one's shard has been out of reach. Were the run forgotten now,
+ * its parent would wait for ever, or its child go on for ever. A run that was put aside waits for a person, but not beyond its retention.
+ */
+function isStillNeeded({ shard }: Draft, { runId }: RunKey): boolean {
+  return shard.undelivered.has(runId) && !shard.aside.has(runId);
+}
