@@ -182,15 +182,16 @@ export class HistoryCore {
 
   /** What must be loaded before the command is decided; ask again when that is installed. undefined: nothing. */
   lacks(command: HistoryCommand): Lacks {
-    return this.#keepsAll ? undefined : commandLacks(this.#shard, command);
+    return this.keepsAll ? undefined : commandLacks(this.#shard, command);
   }
 
   /** Likewise before the record is evolved. */
   recordLacks(record: HistoryRecord): Lacks {
-    return this.#keepsAll ? undefined : recordLacks(this.#shard, record);
+    return this.keepsAll ? undefined : recordLacks(this.#shard, record);
   }
 
-  get #keepsAll(): boolean {
+  /** Nothing has left memory. */
+  get keepsAll(): boolean {
     const { residency } = this.#shard;
     return residency === undefined || residency.allHere;
   }

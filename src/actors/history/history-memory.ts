@@ -31,6 +31,7 @@ import { HistoryReadAhead } from './read-ahead.ts';
 import { HistoryStore } from './history-store.ts';
 import { OwnCommands } from './own-commands.ts';
 import { PageReads } from './page-reads.ts';
+import { Retirement } from './retirement.ts';
 import type { ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionMemory } from '../partition/partition-core.ts';
 import { QueryDispatch } from './query-dispatch.ts';
@@ -150,6 +151,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
             onFenced: () => tenure.fenced(),
           });
     this.checkpointer = checkpointer;
+    let retirement: Retirement | undefined;
     if (checkpoints !== undefined && checkpointer !== undefined) {
       const table = { core, journal, database: checkpoints.database, fence: () => checkpointer.fence };
       this.readAhead = new HistoryReadAhead(table);
@@ -161,6 +163,12 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
         onInstalled: () => own.armTimer(),
         onFenced: () => tenure.fenced(),
       });
+      retirement = new Retirement({
+        ...table,
+        tenure,
+        submit: (command) => void own.submit(command),
+        logger: logger.with({ 'shard-id': shard }),
+      });
     }
     const durable =
       checkpointer === undefined || lane === undefined
@@ -169,7 +177,19 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     const flusher = visibility === undefined ? undefined : options.visibility?.flusher(journal, visibility, durable);
     const { store, pageReads } = this;
     const coldLoads = this.prefetch;
-    this.shell = new HistoryShell({ store, pageReads, own, transfers, queries, visibility, flusher, checkpointer, coldLoads, sink });
+    this.shell = new HistoryShell({
+      store,
+      pageReads,
+      own,
+      transfers,
+      queries,
+      visibility,
+      flusher,
+      checkpointer,
+      coldLoads,
+      retirement,
+      sink,
+    });
     this.subscribers = [
       this.store,
       transfers,

@@ -9,6 +9,7 @@ import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import type { ColdLoads } from './cold-loads.ts';
 import { type HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
 import type { OwnCommands } from './own-commands.ts';
+import type { Retirement } from './retirement.ts';
 import type { PageReads } from './page-reads.ts';
 import type { PartitionShell } from '../partition/partition-core.ts';
 import type { QueryDispatch } from './query-dispatch.ts';
@@ -29,6 +30,7 @@ export type HistoryShellParts = {
   readonly checkpointer: Checkpointer | undefined;
   /** Likewise. */
   readonly coldLoads: ColdLoads | undefined;
+  readonly retirement: Retirement | undefined;
   readonly flusher: VisibilityFlusher | undefined;
   readonly sink: ReplySink<HistoryReply>;
 };
@@ -53,6 +55,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
     this.#parts.transfers.runPending();
     this.#own.armTimer();
     this.#parts.flusher?.activated();
+    this.#parts.retirement?.activated();
   }
 
   accepted(command: HistoryCommand | undefined, record: HistoryRecord | undefined): void {

@@ -408,7 +408,7 @@ export class World {
           return undefined;
         },
         onRead: async (_journal, what) => {
-          if (what !== 'load') return;
+          if (what !== 'load' && what !== 'dueRuns') return;
           if (this.loadFault === 'fails') throw new DatabaseError('unavailable', 'connection refused');
           if (this.loadFault === 'hangs') await new Promise<void>((resolve) => this.#loadsMended.push(resolve));
           if (this.loadFault === 'slow') await turns(3);

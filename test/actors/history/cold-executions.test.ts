@@ -58,9 +58,11 @@ describe('a cold workflow', () => {
     await world.work(0, [completeWorkflow()]);
     await world.checkpointed();
     world.evict();
-    await world.pass(10_000);
+    const loads = world.loads.length;
+    await world.pass(31_000, 1_000);
     await world.checkpointed();
     expect(world.folded().runs.size).toBe(0);
+    expect(world.loads.length, 'unread').toBe(loads);
     await world.checkRows();
     expect(await world.ask(describeCommand(world, 'wf'))).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
   });
@@ -93,6 +95,25 @@ test('commands of one workflow keep their order while it is loaded', async () =>
 });
 
 describe('while the database is away', () => {
+  test('closed workflows are not looked for in vain for ever: they go when it is back', async () => {
+    const world = await coldWorld(['wf', 'other']);
+    for (const workflowId of ['wf', 'other']) {
+      await world.signal(workflowId);
+      await world.work(0, [completeWorkflow()]);
+    }
+    await world.checkpointed();
+    world.evict();
+    world.loadFault = 'fails';
+    await world.pass(61_000, 1_000);
+    expect(world.folded().runs.size).toBe(2);
+    world.mend();
+    await world.pass(31_000, 1_000);
+    await world.checkpointed();
+    expect(world.folded().runs.size).toBe(0);
+    await world.checkRows();
+    world.checkMemory();
+  });
+
   test('cold workflows say so, the others and new ones go on; nothing is put aside, and all go on afterwards', async () => {
     const world = await coldWorld(['cold', 'cold too'], 30_000);
     await world.startWorkflow('hot');

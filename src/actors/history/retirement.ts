@@ -1,0 +1,75 @@
+/**
+ * Retires closed runs that are not in memory: those that are have timers (history/execution/retire.ts).
+ *
+ *     now and then ─▶ what the table shows as due ─▶ what of that is cold ─▶ retireRuns ─▶ a record ─▶ the next checkpoint deletes their rows
+ *           ▲                        └ a full page ─ soon ─┐
+ *           └──────────────────────────────────────────────┘
+ *
+ * What is retired and still has its row is shown again, and passed over: so no more are retired than checkpoints delete.
+ *
+ * A run whose messages to other shards are not answered stays in the table. Each try of such a message brings it into memory, and there its timer
+ * looks after it.
+ */
+import { DatabaseError, type Database, type Fence, type JournalId } from '../database.ts';
+import { errorText } from '../../kernel/error-text.ts';
+import type { HistoryCommand, RetireRuns } from '../../history/commands.ts';
+import type { HistoryCore } from '../../history/history-core.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { Tenure } from '../partition/tenure.ts';
+
+export type RetirementOptions = {
+  readonly core: Pick<HistoryCore, 'isCold' | 'keepsAll' | 'beginLoad'>;
+  readonly journal: JournalId;
+  readonly database: Pick<Database, 'dueRuns'>;
+  /** Under which this memory was restored. */
+  readonly fence: () => Fence;
+  readonly tenure: Pick<Tenure<HistoryCommand>, 'active' | 'after' | 'nowMs' | 'fenced'>;
+  readonly submit: (command: RetireRuns) => void;
+  readonly logger: Logger;
+};
+
+/** Retention is hours long at the least. */
+const LOOK_INTERVAL_MS = 30_000;
+const LOOK_AGAIN_MS = 1_000;
+/** In one record. */
+const RUNS_MAX = 500;
+
+export class Retirement {
+  readonly #options: RetirementOptions;
+
+  constructor(options: RetirementOptions) {
+    this.#options = options;
+  }
+
+  activated(): void {
+    this.#lookAfter(LOOK_INTERVAL_MS);
+  }
+
+  #lookAfter(delayMs: number): void {
+    this.#options.tenure.after(delayMs, () => void this.#look().then((nextMs) => this.#lookAfter(nextMs)));
+  }
+
+  /** Never rejects. Answers when to look again. */
+  async #look(): Promise<number> {
+    const { core, database, journal, fence, tenure, submit, logger } = this.#options;
+    if (core.keepsAll) return LOOK_INTERVAL_MS;
+    const begunAt = core.beginLoad();
+    try {
+      const due = await database.dueRuns(journal, tenure.nowMs(), RUNS_MAX);
+      if (!tenure.active) return LOOK_INTERVAL_MS;
+      if (due.fence !== fence()) tenure.fenced();
+      // Rows were deleted since, which it may have read.
+      else if (core.beginLoad() !== begunAt) return LOOK_AGAIN_MS;
+      else {
+        const runs = due.rows.filter((key) => core.isCold(key));
+        if (runs.length > 0)
+          submit({ kind: 'retireRuns', runs: runs.map(({ namespaceId, workflowId, runId }) => ({ namespaceId, workflowId, runId })) });
+      }
+      return due.rows.length < RUNS_MAX ? LOOK_INTERVAL_MS : LOOK_AGAIN_MS;
+    } catch (error) {
+      const problem = error instanceof DatabaseError ? errorText(error) : error instanceof Error ? error : new Error(String(error));
+      if (tenure.active) logger.warn('closed workflows whose retention is over cannot be looked for: tried again', { error: problem });
+      return LOOK_INTERVAL_MS;
+    }
+  }
+}
