@@ -91,6 +91,12 @@ export class Journal {
     const signaled = new Set<string>();
     /** Of each workflow id, the first run of its newest chain: a start that comes again is known to that one, and to none before it. */
     const newestChain = new Map<string, string>();
+    const forget = (runId: string): void => {
+      const run = runs.get(runId);
+      if (run === undefined) return;
+      run.isForgotten = true;
+      started.delete(run.requestId);
+    };
     let lastTimeMs = 0;
     for (const { offset, record } of this.#effective()) {
       check(record.timeMs >= lastTimeMs, 'I9 time goes back', () => `${record.timeMs} after ${lastTimeMs} at offset ${offset}`);
@@ -111,10 +117,7 @@ export class Journal {
           if (requestId !== '') signaled.add(`${runId} ${requestId}`);
         }
         for (const { fact } of facts) {
-          if (fact.kind === 'runForgotten') {
-            run.isForgotten = true;
-            started.delete(run.requestId);
-          }
+          if (fact.kind === 'runForgotten') forget(runId);
           if (fact.kind !== 'startRequest' || fact.requestId === '') continue;
           run.requestId = fact.requestId;
           const before = started.get(fact.requestId);
@@ -124,6 +127,7 @@ export class Journal {
         }
         if (begun !== undefined) newestChain.set(workflowId, begun.firstExecutionRunId);
       }
+      for (const { runId } of record.retiredRuns ?? []) forget(runId);
     }
     return runs;
   }
