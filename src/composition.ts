@@ -16,7 +16,7 @@ import { CommandBudget } from './actors/partition/command-budget.ts';
 import { HISTORY_CACHE_BYTES_MAX } from './actors/history/history-store.ts';
 import { ProcessVisibility } from './actors/history/process-visibility.ts';
 import { HistoryShard } from './actors/history/history-shard.ts';
-import type { HistoryCheckpointOptions } from './actors/history/history-memory.ts';
+import type { CheckpointOptions } from './actors/checkpoint/partition-checkpoints.ts';
 import { MatchingHost } from './actors/matching/matching-host.ts';
 import { ReplayTurns } from './actors/ownership/replay-turns.ts';
 import { CLUSTER_ACTOR, Router } from './actors/asks/router.ts';
@@ -117,7 +117,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       limits,
       registry: cluster,
       visibility,
-      ...(checkpoints === undefined ? {} : { checkpoints }),
+      ...(checkpoints === undefined ? {} : { checkpoints: { ...checkpoints, stateWire: stateCodec } }),
       cacheBytesMax: (options.stateLimits?.historyCacheBytesMax ?? HISTORY_CACHE_BYTES_MAX) / layout.historyShards,
       layout,
       router,
@@ -213,10 +213,10 @@ function checkpointsIn(
   { database }: ClusterDatabase,
   { journalRetentionMs }: OpenState,
   { stateLimits }: ServerOptions,
-): HistoryCheckpointOptions {
+): CheckpointOptions {
   const recordsMax = stateLimits?.checkpointRecordsMax;
   const limits = recordsMax === undefined ? {} : { limits: { recordsMax } };
-  return { database, stateWire: stateCodec, schedule: new CheckpointSchedule(), journalRetentionMs, ...limits };
+  return { database, schedule: new CheckpointSchedule(), journalRetentionMs, ...limits };
 }
 
 type Parts = {

@@ -19,7 +19,7 @@ export type CheckpointOptions = {
 };
 
 export type PartitionCheckpointsOptions = {
-  readonly checkpoints: CheckpointOptions;
+  readonly checkpoints: Omit<CheckpointOptions, 'database'> & { readonly database: Pick<Database, 'write' | 'position'> };
   readonly log: Pick<Log, 'truncate'>;
   readonly topic: string;
   readonly clock: Clock;

@@ -12,6 +12,7 @@ import type { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { CheckpointedState } from '../checkpoint/checkpointer.ts';
 import { newerSchema, PAGE_ROWS, pages, under } from '../checkpoint/fenced-rows.ts';
+import type { TrimPointsAfter } from '../checkpoint/partition-checkpoints.ts';
 import {
   type Checkpoint,
   type CheckpointPosition,
@@ -22,7 +23,6 @@ import {
   type JournalId,
   type LoadKey,
   type RunId,
-  type TrimPoint,
 } from '../database.ts';
 import type { RecordPosition } from '../log.ts';
 import type { HistoryStore } from './history-store.ts';
@@ -44,14 +44,14 @@ export type HistoryCheckpointsOptions = {
   readonly store: HistoryStore;
   /** undefined: nobody lists. */
   readonly visibility: VisibilityRows | undefined;
-  readonly trimPointsAfter: (before: CheckpointPosition | undefined) => readonly TrimPoint[];
+  readonly trimPointsAfter: TrimPointsAfter;
 };
 
 export class HistoryCheckpoints implements CheckpointedState {
   readonly #core: HistoryCore;
   readonly #store: HistoryStore;
   readonly #visibility: VisibilityRows | undefined;
-  readonly #trimPointsAfter: (before: CheckpointPosition | undefined) => readonly TrimPoint[];
+  readonly #trimPointsAfter: TrimPointsAfter;
   #captured: ShardCheckpoint | undefined;
   #collecting: Generator<void, void> | undefined;
   #history: HistoryRow[] = [];

@@ -18,12 +18,10 @@ import type { HistoryLimits } from '../../history/limits.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply, HistoryWire } from '../../history/replies.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { type CheckpointLimits, defaultCheckpointLimits } from '../checkpoint/checkpoint-limits.ts';
-import type { CheckpointSchedule } from '../checkpoint/checkpoint-schedule.ts';
-import { Checkpointer } from '../checkpoint/checkpointer.ts';
+import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import { inOneLane } from '../checkpoint/one-lane.ts';
-import { JournalTrim, nextTrimPoints } from '../checkpoint/journal-trim.ts';
-import { type CheckpointPosition, type Database, DatabaseError, type JournalId, type Restored } from '../database.ts';
+import { type CheckpointOptions, checkpointerOf } from '../checkpoint/partition-checkpoints.ts';
+import { DatabaseError, type JournalId, type Restored } from '../database.ts';
 import { ColdLoads } from './cold-loads.ts';
 import { HistoryCheckpoints, newerState, recordBytes, shardRows } from './history-checkpoints.ts';
 import { HistoryShell } from './history-shell.ts';
@@ -58,15 +56,7 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly checkpoints?: HistoryCheckpointOptions;
 };
 
-export type HistoryCheckpointOptions = {
-  readonly database: Database;
-  readonly stateWire: StateWire;
-  readonly limits?: Partial<CheckpointLimits>;
-  /** Of all journals of this process. */
-  readonly schedule: CheckpointSchedule;
-  /** The journal keeps what is younger, though checkpoints have it; absent: it is never trimmed. */
-  readonly journalRetentionMs?: number;
-};
+type HistoryCheckpointOptions = CheckpointOptions & { readonly stateWire: StateWire };
 
 /** What this process has folded of the cluster's journal. */
 export type Registry = {
@@ -134,20 +124,12 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     const checkpointer =
       checkpoints === undefined || lane === undefined
         ? undefined
-        : new Checkpointer({
-            journal,
-            database: { write: lane.write, position: (of) => checkpoints.database.position(of) },
-            state: new HistoryCheckpoints({
-              core,
-              store: this.store,
-              visibility,
-              trimPointsAfter: (before) => nextTrimPoints(before, clock.wallMs(), checkpoints.journalRetentionMs ?? 0),
-            }),
-            clock,
+        : checkpointerOf({
+            ...options,
+            checkpoints: { ...checkpoints, database: { write: lane.write, position: (of) => checkpoints.database.position(of) } },
             logger: logger.with({ 'shard-id': shard }),
-            limits: { ...defaultCheckpointLimits, ...checkpoints.limits },
-            schedule: checkpoints.schedule,
-            ...(checkpoints.journalRetentionMs === undefined ? {} : { onDurable: trimmed(options, checkpoints.journalRetentionMs) }),
+            journal,
+            state: (trimPointsAfter) => new HistoryCheckpoints({ core, store: this.store, visibility, trimPointsAfter }),
             onFenced: () => tenure.fenced(),
           });
     this.checkpointer = checkpointer;
@@ -224,11 +206,6 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
   get active(): boolean {
     return this.#tenure.active;
   }
-}
-
-function trimmed({ log, topic, shard, clock, logger }: HistoryShardOptions, journalRetentionMs: number): (at: CheckpointPosition) => void {
-  const trim = new JournalTrim({ log, partition: { topic, partition: shard - 1 }, clock, logger, journalRetentionMs });
-  return (position) => trim.durable(position);
 }
 
 export function journalOf(shard: number): JournalId {
