@@ -18,6 +18,17 @@ perdure:
     brokers: [kafka-1:9092, kafka-2:9092, kafka-3:9092]
 \`\`\`
 
+with PostgreSQL, where state is kept so that a start is short and topics are trimmed,
+
+\`\`\`yaml
+perdure:
+  kafka:
+    brokers: [kafka-1:9092, kafka-2:9092, kafka-3:9092]
+  postgres:
+    host: db-1
+    password: "\${POSTGRES_PASSWORD}"
+\`\`\`
+
 or, for one server without Kafka,
 
 \`\`\`yaml
@@ -32,7 +43,7 @@ persistence:
 | command | |
 |---|---|
 | \`perdure config validate FILE\` | every problem with its line; exit code 0 or 2 |
-| \`perdure config validate FILE --connect\` | the same, then tries every broker and the login; exit code 1 when one fails |
+| \`perdure config validate FILE --connect\` | the same, then tries every broker and the login, and PostgreSQL; exit code 1 when one fails |
 | \`perdure config print FILE\` | what the file adds up to, secrets masked |
 | \`perdure config schema\` | the JSON Schema of this page, for editors |
 

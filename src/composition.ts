@@ -175,7 +175,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
           clusterName: identity.clusterName,
           historyShards: layout.historyShards,
           persistenceStore: options.log.kind,
-          visibilityStore: 'sqlite',
+          visibilityStore: options.log.kind === 'kafka' && state !== undefined ? 'postgres' : 'sqlite',
         },
         asker: router,
         visibility,
@@ -187,6 +187,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         },
         tokenKey: () => identity.tokenKey,
         condition: census,
+        shards: () => shards.map((shard) => shard.report()),
       },
     });
     const endPolls = (): void => {
@@ -200,7 +201,14 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       bytes: census.bytesRead,
     };
     census.serving();
-    const endWatch = watch((concerns) => census.concerned(concerns));
+    const endWatch = watch(
+      (concerns) => census.concerned(concerns),
+      // The cluster's journal is never trimmed.
+      ({ topic, partition }) => {
+        if (topic === historyTopic(prefix)) return shards[partition]?.journalStartMax ?? 0;
+        return topic === matchingTopic(prefix) ? (hosts[partition]?.journalStartMax ?? 0) : 0;
+      },
+    );
     return running({ host: options.host, frontend, census, started, endWatch, endPolls, release });
   } catch (error) {
     census.stopping();

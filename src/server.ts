@@ -5,7 +5,8 @@
  * nothing that is not needed to open the log. The parts are put together in composition.ts.
  */
 import type { KafkaOptions } from './config/kafka-options.ts';
-import type { BrokerProbe, RunningServer, ServerOptions } from './config/server-options.ts';
+import type { PostgresOptions } from './config/postgres-options.ts';
+import type { BrokerProbe, PostgresProbe, RunningServer, ServerOptions } from './config/server-options.ts';
 import { logOpener } from './start/open-log.ts';
 import { openState } from './start/open-state.ts';
 
@@ -28,6 +29,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 export async function tryBrokers(kafka: KafkaOptions): Promise<readonly BrokerProbe[]> {
   const { probeBrokers } = await import('./topics/kafka/probe.ts');
   return await probeBrokers(kafka);
+}
+
+/** Whether PostgreSQL lets us in, and has our tables; changes nothing there. */
+export async function tryPostgres(postgres: PostgresOptions): Promise<PostgresProbe> {
+  const { probePostgres } = await import('./database/postgres/probe.ts');
+  return await probePostgres(postgres);
 }
 
 function onceFatal(options: ServerOptions): (error: Error) => void {

@@ -53,7 +53,9 @@ const config: Command = {
       summary: 'Check a server file: every problem with its line, exit code 0 or 2.',
       details: ['Unknown keys are errors here, even where a server would only warn.'],
       args: [fileArgument],
-      flags: [{ name: 'connect', help: 'Try every broker and the login too; exit code 1 when one fails' }],
+      flags: [
+        { name: 'connect', help: 'Try every broker and the login too, and PostgreSQL where it is named; exit code 1 when one fails' },
+      ],
       examples: [
         { what: 'Check a file', line: 'perdure config validate server.yaml' },
         { what: 'And whether Kafka lets us in', line: 'perdure config validate --connect server.yaml' },
@@ -77,6 +79,33 @@ const config: Command = {
   ],
 };
 
+const admin: Command = {
+  name: 'admin',
+  summary: 'Look into a running server.',
+  examples: [{ what: 'What is kept of each history shard', line: 'perdure admin state' }],
+  subcommands: [
+    {
+      name: 'state',
+      summary: 'Show each history shard of a running server: its journal, its last checkpoint, what is not written. Changes nothing.',
+      flags: [
+        {
+          name: 'address',
+          value: 'HOST:PORT',
+          help: 'gRPC port of the server',
+          defaultText: '127.0.0.1:7233',
+          env: 'TEMPORAL_ADDRESS',
+        },
+        { name: 'output', short: 'o', value: 'FORMAT', help: 'text or json', defaultText: 'text' },
+      ],
+      examples: [
+        { what: 'As a table', line: 'perdure admin state' },
+        { what: 'For a script', line: 'perdure admin state --address db-3:7233 -o json' },
+      ],
+      run: async (invocation) => (await import('./admin/state.ts')).runState(invocation),
+    },
+  ],
+};
+
 const version: Command = {
   name: 'version',
   summary: 'Print the version of Perdure, of the Temporal API it speaks, and of Node.',
@@ -96,6 +125,6 @@ export const rootCommand: Command = {
     { what: 'A development server on localhost:7233', line: 'perdure server start-dev' },
     { what: 'Help for one command', line: 'perdure server start-dev --help' },
   ],
-  subcommands: [server, config, version],
+  subcommands: [server, config, admin, version],
   elsewhere: new Map(temporalCommands.map((word) => [word, `The Temporal CLI does that, against this server too: temporal ${word} …`])),
 };

@@ -1,5 +1,6 @@
 import type { KafkaOptions } from '../config/kafka-options.ts';
-import type { BrokerProbe, RunningServer, ServerOptions } from '../config/server-options.ts';
+import type { PostgresOptions } from '../config/postgres-options.ts';
+import type { BrokerProbe, PostgresProbe, RunningServer, ServerOptions } from '../config/server-options.ts';
 
 /** What a command may touch of its process; tests hand in their own. */
 export type Io = {
@@ -13,4 +14,5 @@ export type Io = {
 export type ServerModule = {
   readonly startServer: (options: ServerOptions) => Promise<RunningServer>;
   readonly tryBrokers: (kafka: KafkaOptions) => Promise<readonly BrokerProbe[]>;
+  readonly tryPostgres: (postgres: PostgresOptions) => Promise<PostgresProbe>;
 };

@@ -9,6 +9,9 @@ export const defaults = {
   clusterName: 'active',
   topicPrefix: 'perdure',
   replicationFactorMax: 3,
+  /** How old a backup of PostgreSQL may be. */
+  journalRetention: '24h',
+  postgres: { port: 5432, database: 'perdure', user: 'perdure', pool: 4, timeoutMs: 10_000 },
   datastore: 'default',
   onKafka: { historyShards: 16, matchingPartitions: 16, taskQueuePartitions: 4 },
   embedded: { historyShards: 4, matchingPartitions: 4, taskQueuePartitions: 1 },

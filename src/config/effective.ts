@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { formatDurationMs } from './duration.ts';
 import { isLimit } from './limits.ts';
 import type { KafkaOptions } from './kafka-options.ts';
+import type { StateOptions } from './server-options.ts';
 import type { FileSettings, ServerSettings } from './settings.ts';
 
 const masked = '***';
@@ -26,7 +27,7 @@ export function effectiveConfig(server: ServerSettings, file?: Omit<FileSettings
 function perdureKeys({ log, dynamicConfig }: ServerSettings): object {
   const limits = Object.fromEntries([...dynamicConfig].filter(([key]) => isLimit(key)));
   const perdure = {
-    ...(log.kind === 'kafka' ? { kafka: effectiveKafka(log.kafka) } : {}),
+    ...(log.kind === 'kafka' ? { kafka: effectiveKafka(log.kafka), ...effectiveState(log.state) } : {}),
     ...(Object.keys(limits).length > 0 ? { dynamicConfig: limits } : {}),
   };
   return Object.keys(perdure).length > 0 ? { perdure } : {};
@@ -73,6 +74,16 @@ function effectiveKafka(kafka: KafkaOptions): object {
     replicationFactor: kafka.replicationFactor,
     ...(kafka.tls === undefined ? {} : { tls: effectiveTls(kafka.tls) }),
     ...(kafka.sasl === undefined ? {} : { sasl: { ...kafka.sasl, password: masked } }),
+  };
+}
+
+function effectiveState(state: StateOptions | undefined): object {
+  if (state === undefined) return {};
+  const { host, port, database, user, password, tls, connectionsMax: pool, migrate } = state.postgres;
+  const secrets = { ...(password === undefined ? {} : { password: masked }), ...(tls === undefined ? {} : { tls: effectiveTls(tls) }) };
+  return {
+    postgres: { host, port, database, user, ...secrets, pool, migrate },
+    journalRetention: formatDurationMs(state.journalRetentionMs),
   };
 }
 

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDurationMs } from './duration.ts';
+import { isHostPort } from './host-port.ts';
 
 /**
  * Building blocks of the server file's schema. Each says in its own words what it expects. A value from the environment is always
@@ -93,14 +94,6 @@ export const hostPort = () => {
   const what = 'host:port, IPv6 in brackets';
   return z.string({ error: expected(what) }).refine(isHostPort, { error: expected(what) });
 };
-
-export function isHostPort(value: string): boolean {
-  const match = /^(?:\[([^\]]+)\]|([^:\s[\]]+)):(\d{1,5})$/.exec(value);
-  if (match === null) return false;
-  const [, ipv6, , portText] = match;
-  const number = Number(portText);
-  return number >= 1 && number <= 65535 && (ipv6 === undefined || isIP(ipv6) === 6);
-}
 
 /** A group that holds a secret: where something else stands in its place, that may be the secret. */
 export const secretGroup = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>

@@ -86,18 +86,28 @@ const datastore = group({
   faultInjection: unused(),
 });
 
-const kafkaTls = group({
-  enabled: key(flag(), 'false switches TLS off and keeps the other keys.', { default: true }),
-  caFile: key(text('a file name'), 'PEM file with the certificates of the authorities that signed the brokers’ certificates.', {
-    defaultText: 'the authorities that Node trusts',
-  }),
-  certFile: key(text('a file name'), 'PEM file with the client certificate, for brokers that ask for one. Goes together with keyFile.'),
-  keyFile: key(text('a file name'), 'PEM file with the private key of certFile.'),
-  serverName: key(text('a host name'), 'Name that the brokers’ certificates must have.', { defaultText: 'the host of each broker' }),
-  disableHostVerification: key(flag(), 'true accepts any certificate: anybody between this server and Kafka can read and change all.', {
-    default: false,
-  }),
-});
+type TlsWords = { readonly theirs: string; readonly who: string; readonly host: string; readonly where: string };
+
+const clientTls = ({ theirs, who, host, where }: TlsWords) =>
+  group({
+    enabled: key(flag(), 'false switches TLS off and keeps the other keys.', { default: true }),
+    caFile: key(text('a file name'), `PEM file with the certificates of the authorities that signed ${theirs}.`, {
+      defaultText: 'the authorities that Node trusts',
+    }),
+    certFile: key(text('a file name'), `PEM file with the client certificate, for ${who} that ask for one. Goes together with keyFile.`),
+    keyFile: key(text('a file name'), 'PEM file with the private key of certFile.'),
+    serverName: key(text('a host name'), `Name that ${theirs} must have.`, { defaultText: host }),
+    disableHostVerification: key(
+      flag(),
+      `true accepts any certificate: anybody between this server and ${where} can read and change all.`,
+      {
+        default: false,
+      },
+    ),
+  });
+
+const kafkaTls = clientTls({ theirs: 'the brokers’ certificates', who: 'brokers', host: 'the host of each broker', where: 'Kafka' });
+const postgresTls = clientTls({ theirs: 'its certificate', who: 'servers', host: 'its host', where: 'PostgreSQL' });
 
 const kafkaSasl = secretGroup({
   mechanism: requiredKey(
@@ -123,6 +133,29 @@ const kafka = group({
   }),
   tls: key(groupOrFlag(kafkaTls), 'TLS towards Kafka: true, or a group of keys.', { defaultText: 'no TLS' }),
   sasl: key(kafkaSasl, 'Login at the brokers.', { defaultText: 'no login' }),
+});
+
+const postgres = secretGroup({
+  url: key(
+    secret(),
+    'In place of host, port, database, user and tls: postgres://user@host:port/database, with ?sslmode=disable, require or verify-full.',
+  ),
+  host: key(text('a host name'), 'Name or address of the server, or the folder of its socket.'),
+  port: key(whole(1, 65535), 'Its port.', { default: defaults.postgres.port }),
+  database: key(
+    text('the name of a database'),
+    'Exists already, with the encoding UTF8; the tables are made in a schema that is called as topicPrefix.',
+    {
+      default: defaults.postgres.database,
+    },
+  ),
+  user: key(text('the name of a role'), 'Role of PostgreSQL. It makes the schema, or owns it.', { default: defaults.postgres.user }),
+  password: key(secret(), 'Its password. Better from the environment: "${POSTGRES_PASSWORD}".'),
+  tls: key(groupOrFlag(postgresTls), 'TLS towards PostgreSQL: true, or a group of keys.', { defaultText: 'no TLS' }),
+  pool: key(whole(1, 100), 'Connections for checkpoints and loads. List and Count have two more.', { default: defaults.postgres.pool }),
+  migrate: key(flag(), 'false: missing tables, and those of an older version, are an error that shows the statements.', {
+    defaultText: 'true, unless --no-auto-migrate',
+  }),
 });
 
 const global = group({
@@ -233,7 +266,15 @@ export const fileSchema = group({
     group({
       kafka: key(kafka, 'The Kafka cluster that holds the journals.'),
       dynamicConfig: key(limits, 'Limits, by the names of Temporal’s dynamic configuration. They can be lowered, not raised.'),
-      postgres: refused('PostgreSQL as a store is not supported yet; the journals hold everything'),
+      postgres: key(
+        postgres,
+        'PostgreSQL for what the journals on Kafka add up to. Without it state lives in memory, and the topics keep everything.',
+      ),
+      journalRetention: key(
+        durationBetween('0s', '8760h'),
+        'With perdure.postgres: records of journals that are younger stay on Kafka, though PostgreSQL has them. So old a backup of it may be.',
+        { default: defaults.journalRetention },
+      ),
       health: refused('a health port of its own is not available yet; GET /health answers on the gRPC port'),
     }),
     'What only Perdure has.',

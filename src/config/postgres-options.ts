@@ -16,6 +16,6 @@ export type PostgresOptions = {
   readonly connectionsMax: number;
   /** Of one statement, and of one attempt to connect. */
   readonly timeoutMs: number;
-  /** False: missing tables are an error, and somebody with the rights runs the statements that `perdure` prints. */
+  /** False: missing tables are an error, and somebody with the rights runs the statements that it shows. */
   readonly migrate: boolean;
 };

@@ -1,5 +1,6 @@
 import type { Logger } from '../observability/logger.ts';
 import type { KafkaOptions } from './kafka-options.ts';
+import type { PostgresOptions } from './postgres-options.ts';
 
 /** Where the journals live. */
 export type LogOptions =
@@ -9,7 +10,19 @@ export type LogOptions =
       readonly filename: string | undefined;
       readonly sqlitePragmas: readonly (readonly [name: string, value: string])[];
     }
-  | { readonly kind: 'kafka'; readonly kafka: KafkaOptions };
+  | {
+      readonly kind: 'kafka';
+      readonly kafka: KafkaOptions;
+      /** undefined: in memory; the topics are never trimmed. */
+      readonly state?: StateOptions | undefined;
+    };
+
+/** Where what journals on Kafka add up to is kept. */
+export type StateOptions = {
+  readonly postgres: PostgresOptions;
+  /** Journals keep what is younger: how old a copy of the database may be that is restored. */
+  readonly journalRetentionMs: number;
+};
 
 /** Everything that the composition root needs to know: what the command line and the server file add up to. */
 export type ServerOptions = {
@@ -68,6 +81,11 @@ export type StartSummary = {
   readonly records: number;
   readonly bytes: number;
 };
+
+/** What the PostgreSQL of the server file said when it was tried. */
+export type PostgresProbe =
+  | { readonly database: string; readonly answer: 'ok' }
+  | { readonly database: string; readonly answer: 'failed'; readonly reason: string };
 
 /** What a broker of the server file said when it was tried. */
 export type BrokerProbe =

@@ -3,11 +3,12 @@ import type { LogFormat, LogLevel } from '../observability/logger.ts';
 import { defaults } from './defaults.ts';
 import { parseDurationMs } from './duration.ts';
 import type { FileConfig } from './file-schema.ts';
-import { readKafkaTls } from './kafka-tls.ts';
+import { postgresOptions } from './postgres-settings.ts';
+import { readTlsFiles } from './tls-files.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import type { Problem, Report } from './problem.ts';
 import type { Locate } from './read-file.ts';
-import type { LogOptions, ServerOptions } from './server-options.ts';
+import type { LogOptions, ServerOptions, StateOptions } from './server-options.ts';
 
 /** What the composition root needs, without what only a running process has. */
 export type ServerSettings = Omit<ServerOptions, 'logger' | 'startMsMax' | 'onFatal'>;
@@ -101,13 +102,39 @@ function journals(config: FileConfig, options: SettingsOptions, report: Report):
       const path = ['persistence', 'datastores', store, 'sql'];
       report(path, 'not used: perdure.kafka.brokers is set, and the journals on Kafka hold everything', 'warning');
     }
-    return { kind: 'kafka', kafka: kafkaOptions(kafka, kafka.brokers, options, report) };
+    const withKafka = kafkaOptions(kafka, kafka.brokers, options, report);
+    return { kind: 'kafka', kafka: withKafka, state: stateBesideKafka(config, withKafka, options, report) };
+  }
+  if (config.perdure?.postgres !== undefined) {
+    report(
+      ['perdure', 'postgres'],
+      'goes with journals on Kafka (perdure.kafka.brokers); a log in a file has its state in a file beside it',
+    );
   }
   if (kafka !== undefined) report(['perdure', 'kafka', 'brokers'], 'no brokers are named; write brokers: [host:port], or leave kafka out');
   else if (datastore?.sql !== undefined) return embeddedLog(datastore.sql, ['persistence', 'datastores', store, 'sql'], options, report);
   else if (unsupported.length === 0)
     report([], 'no log: set perdure.kafka.brokers, or persistence.datastores.default.sql with pluginName: sqlite and databaseName');
   return undefined;
+}
+
+/** undefined: the topics hold everything, and state lives in memory. */
+function stateBesideKafka(
+  { perdure }: FileConfig,
+  { topicPrefix }: KafkaOptions,
+  { folder, autoCreateTopics: mayMigrate }: SettingsOptions,
+  report: Report,
+): StateOptions | undefined {
+  const { postgres, journalRetention } = perdure ?? {};
+  if (postgres === undefined) {
+    if (journalRetention !== undefined)
+      report(['perdure', 'journalRetention'], 'means nothing without perdure.postgres: the topics keep everything', 'warning');
+    return undefined;
+  }
+  return {
+    postgres: postgresOptions(postgres, { folder, topicPrefix, mayMigrate }, report),
+    journalRetentionMs: parseDurationMs(journalRetention ?? defaults.journalRetention) ?? 0,
+  };
 }
 
 type SqlConfig = NonNullable<NonNullable<NonNullable<NonNullable<FileConfig['persistence']>['datastores']>[string]>['sql']>;
@@ -122,7 +149,10 @@ function embeddedLog(sql: SqlConfig, path: readonly string[], options: SettingsO
       return undefined;
     case 'postgres12':
     case 'postgres12_pgx':
-      report([...path, 'pluginName'], 'PostgreSQL as a store is not supported yet; set perdure.kafka.brokers, or use sqlite');
+      report(
+        [...path, 'pluginName'],
+        'PostgreSQL holds no journals; set perdure.kafka.brokers, with perdure.postgres for what they add up to, or use sqlite',
+      );
       return undefined;
     default:
       report(
@@ -140,7 +170,7 @@ function kafkaOptions(kafka: KafkaConfig, brokers: readonly string[], options: S
     brokers,
     topicPrefix: kafka.topicPrefix ?? defaults.topicPrefix,
     replicationFactor: kafka.replicationFactor ?? Math.min(defaults.replicationFactorMax, brokers.length),
-    tls: readKafkaTls(kafka.tls, options.folder, report),
+    tls: readTlsFiles(kafka.tls, { path: ['perdure', 'kafka', 'tls'], folder: options.folder }, report),
     sasl: kafka.sasl,
     autoCreateTopics: options.autoCreateTopics,
   };

@@ -39,6 +39,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     services: [workflowServiceName, operatorServiceName, ...adminServiceNames],
     admitting: options.serving ?? true,
     condition: ports.condition,
+    shards: ports.shards,
   });
   const server = await startGrpcServer({
     host: options.host,
@@ -49,6 +50,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     limits: options.limits ?? defaultTransportLimits,
     logger: ports.logger,
     health: () => health.report(),
+    state: () => health.stateReport(),
     instance: options.instance ?? '',
   });
   return {

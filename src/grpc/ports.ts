@@ -2,6 +2,7 @@
  * What the frontend needs of the rest of the server. Its handlers translate: a request becomes a command for one actor, a reply becomes
  * an answer. They keep no state, know no partition and never touch a log.
  */
+import type { ShardReport } from '../actors/history/shard-report.ts';
 import type { ServerCondition } from '../actors/ownership/census.ts';
 import type { Database } from '../actors/database.ts';
 import type { Clock } from '../actors/ports.ts';
@@ -21,6 +22,8 @@ export interface FrontendPorts {
   readonly server: ServerInfo;
   /** What of this server is not served, for health. */
   readonly condition: ServerCondition;
+  /** History shards, and what is kept of them. */
+  readonly shards: () => readonly ShardReport[];
   /** The same as the shards have. */
   readonly limits: HistoryLimits;
 

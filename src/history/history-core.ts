@@ -171,6 +171,10 @@ export class HistoryCore {
     return this.#shard.runs.keys();
   }
 
+  get runsInMemory(): number {
+    return this.#shard.runs.size;
+  }
+
   /** In memory. */
   has({ namespaceId, workflowId, runId }: RunKey): boolean {
     const execution = executionKey(namespaceId, workflowId);
@@ -190,7 +194,7 @@ export class HistoryCore {
     return this.keepsAll ? undefined : recordLacks(this.#shard, record);
   }
 
-  /** Nothing has left memory. */
+  /** Nothing has left memory, or stayed in the table. */
   get keepsAll(): boolean {
     const { residency } = this.#shard;
     return residency === undefined || residency.allHere;

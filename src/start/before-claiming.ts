@@ -4,6 +4,7 @@
  *
  *     topics there ─▶ identity ─▶ layout ─▶ journals whole ─▶ whoever claimed last is gone ─▶ database ours, and not behind them ─▶ claims
  */
+import { DatabaseError } from '../actors/database.ts';
 import { clusterTopic, historyTopic, matchingTopic } from '../topics/catalogue.ts';
 import { readKnownCluster, type KnownCluster } from './known-cluster.ts';
 import { ignoredPartitions } from './layout.ts';
@@ -15,6 +16,7 @@ import { newerBacklog } from '../actors/matching/matching-checkpoints.ts';
 import type { ClaimCodec } from '../actors/ownership/claim.ts';
 import type { PartitionId } from '../actors/log.ts';
 import type { ServerOptions } from '../config/server-options.ts';
+import type { Logger } from '../observability/logger.ts';
 import type { OpenLog } from './open-log.ts';
 import type { OpenState } from './open-state.ts';
 
@@ -45,24 +47,25 @@ export async function inspectBeforeClaiming({ log: opened, state, claims, option
   await checkWholeJournals({ log, claims, known, partitions, clusterTopic: clusterTopic(prefix) });
   // Where nobody else can append, nobody else can serve.
   if (known.owner !== undefined && !log.exclusive) await waitForPreviousOwner(known.owner, prefix, options.logger);
-  return {
-    known,
-    state:
-      state === undefined
-        ? undefined
-        : await inspectState(state, opened, known, [...histories.map(historyJournal), ...backlogs.map(matchingJournal)]),
-  };
+  const journals = [...histories.map(historyJournal), ...backlogs.map(matchingJournal)];
+  return { known, state: state === undefined ? undefined : await inspectState(state, opened, known, journals, options.logger) };
 }
 
 async function inspectState(
-  { database }: OpenState,
+  { database, mayComeBack }: OpenState,
   { log, name }: OpenLog,
   { identity }: KnownCluster,
   journals: readonly CheckpointedJournal[],
+  logger: Logger,
 ): Promise<ClusterDatabase> {
   const state = new ClusterDatabase({ database, logName: name, clusterId: identity?.clusterId });
-  await state.checkOwner();
-  await state.checkJournals(log, journals);
+  try {
+    await state.checkOwner();
+    await state.checkJournals(log, journals);
+  } catch (error) {
+    if (!mayComeBack || !(error instanceof DatabaseError) || !error.recoverable) throw error;
+    logger.warn('the database does not answer: no workflow is served until it does', { reason: error.message });
+  }
   return state;
 }
 

@@ -3,7 +3,7 @@ import { LogError } from '../actors/log.ts';
 import { AnotherServerError } from '../config/another-server.ts';
 import { topicCatalogue, type TopicSpec } from '../topics/catalogue.ts';
 import type { Concern } from '../actors/ownership/census.ts';
-import type { Log } from '../actors/log.ts';
+import type { Log, PartitionId } from '../actors/log.ts';
 import type { KafkaOptions } from '../config/kafka-options.ts';
 import type { LogOptions, ServerOptions } from '../config/server-options.ts';
 import type * as embeddedLog from '../topics/embedded/embedded-log.ts';
@@ -17,8 +17,8 @@ export type OpenLog = {
   readonly prefix: string;
   /** With the partitions that they have. */
   readonly topics: readonly TopicSpec[];
-  /** Looks now and then whether the log is as it should be; answers a function that ends that. */
-  readonly watch: (onLook: (concerns: readonly Concern[]) => void) => () => void;
+  /** Looks now and then whether the log is as it should be; answers a function that ends that. `startMax`: where a journal may begin. */
+  readonly watch: (onLook: (concerns: readonly Concern[]) => void, startMax: (partition: PartitionId) => number) => () => void;
 };
 
 type OpenKafkaLog = (typeof kafkaLog)['openKafkaLog'];
@@ -48,8 +48,8 @@ async function openKafka(openKafkaLog: OpenKafkaLog, kafka: KafkaOptions, option
   const topics = catalogueOf(prefix, options);
   const log = await openKafkaLog({ kafka, topics, logger });
   const { watchTopics } = await import('../topics/kafka/topic-watch.ts');
-  const watch: OpenLog['watch'] = (onLook) =>
-    watchTopics({ kafka, topics, logger, onLook, ...(intervalMs === undefined ? {} : { intervalMs }) });
+  const watch: OpenLog['watch'] = (onLook, startMax) =>
+    watchTopics({ kafka, topics, logger, onLook, startMax, ...(intervalMs === undefined ? {} : { intervalMs }) });
   return { log, name: `kafka ${kafka.brokers.join(',')}`, prefix, topics: log.topics, watch };
 }
 

@@ -3,9 +3,9 @@
  *
  *     log in x.db      x.db-state     a file of its own: a checkpoint inside the log's file would hold up its appends
  *     log in memory    none           there is nothing to restart from
- *     log on Kafka     none yet
+ *     log on Kafka     PostgreSQL, if the server file names one
  *
- * Its thread starts at once and loads while the log is opened. It looks at the file with the first call, and none comes before the log is
+ * Its thread starts at once and loads while the log is opened. It looks at the database with the first call, and none comes before the log is
  * known to be ours: beside somebody else's file nothing is made.
  */
 import type { Database } from '../actors/database.ts';
@@ -15,10 +15,26 @@ export type OpenState = {
   readonly database: Database;
   /** The journals keep what is younger, though checkpoints have it. */
   readonly journalRetentionMs: number;
+  /** Others run it, so a start may wait for it. What is wrong with a file needs a person. */
+  readonly mayComeBack: boolean;
 };
 
-export async function openState({ log }: Pick<ServerOptions, 'log'>): Promise<OpenState | undefined> {
-  if (log.kind === 'kafka' || log.filename === undefined) return undefined;
+const threadAtOnce = { startsAtOnce: true } as const;
+
+export async function openState({ log, logger }: Pick<ServerOptions, 'log' | 'logger'>): Promise<OpenState | undefined> {
+  if (log.kind === 'kafka') {
+    if (log.state === undefined) {
+      logger.info(
+        'state lives in memory: the topics keep everything, and are read at each start; perdure.postgres keeps state beside them',
+      );
+      return undefined;
+    }
+    const { openPostgres } = await import('../database/postgres/open-postgres.ts');
+    const { postgres, journalRetentionMs } = log.state;
+    return { database: openPostgres(postgres, logger, threadAtOnce), journalRetentionMs, mayComeBack: true };
+  }
+  if (log.filename === undefined) return undefined;
   const { openSqlite } = await import('../database/sqlite/open-sqlite.ts');
-  return { database: openSqlite({ filename: `${log.filename}-state` }, { startsAtOnce: true }), journalRetentionMs: 0 };
+  const database = openSqlite({ filename: `${log.filename}-state` }, threadAtOnce);
+  return { database, journalRetentionMs: 0, mayComeBack: false };
 }

@@ -8,11 +8,12 @@ import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
 import { rowsOf } from '../support/listed-workflows.ts';
 import { memoryServer } from '../support/memory-server.ts';
 import { embeddedServer, withFolder } from '../support/servers.ts';
+import { withClient } from '../support/with-client.ts';
 import { EventType } from '../../src/wire/generated/lean/enums.ts';
 import type { RunningServer } from '../../src/config/server-options.ts';
 
@@ -205,15 +206,6 @@ function goesOn(file: string, count = 2): Promise<void> {
 
 function ids(count: number): readonly string[] {
   return Array.from({ length: count }, (_, nth) => `wf-${nth}`);
-}
-
-async function withClient<T>(address: string, use: (client: Client) => Promise<T>): Promise<T> {
-  const connection = await Connection.connect({ address });
-  try {
-    return await use(new Client({ connection }));
-  } finally {
-    await connection.close();
-  }
 }
 
 function started(client: Client, workflowId: string): Promise<WorkflowHandle> {

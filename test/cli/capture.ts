@@ -18,6 +18,7 @@ export async function run(line: readonly string[], env: Readonly<Record<string, 
         throw new Error('the test wants no server');
       },
       tryBrokers: async () => [],
+      tryPostgres: async () => ({ database: 'postgres', answer: 'ok' }),
     }),
   });
   return { code, out, err, started };

@@ -53,6 +53,10 @@ process.exit(
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
     env: process.env,
-    loadServer: async () => ({ startServer, tryBrokers: async () => [] }),
+    loadServer: async () => ({
+      startServer,
+      tryBrokers: async () => [],
+      tryPostgres: async () => ({ database: 'postgres', answer: 'ok' }),
+    }),
   }),
 );

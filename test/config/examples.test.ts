@@ -7,7 +7,10 @@ import { settingsOf } from '../../src/config/settings.ts';
 const folder = new URL('../../examples/config/', import.meta.url);
 
 test.each(readdirSync(folder))('examples/config/%s has no problem, not even a warning', (name) => {
-  const read = readConfigFile(readFileSync(new URL(name, folder), 'utf8'), { env: { KAFKA_PASSWORD: 'x' }, strict: true });
+  const read = readConfigFile(readFileSync(new URL(name, folder), 'utf8'), {
+    env: { KAFKA_PASSWORD: 'x', POSTGRES_PASSWORD: 'x' },
+    strict: true,
+  });
   expect(read.problems).toEqual([]);
   if (read.config === undefined) throw new Error('no problem, and no config');
   expect(settingsOf(read.config, { autoCreateTopics: true, locate: read.locate, folder: '/etc/perdure' }).problems).toEqual([]);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatDurationMs, parseDurationMs } from '../../src/config/duration.ts';
 import { substitute } from '../../src/config/environment.ts';
-import { isHostPort } from '../../src/config/fields.ts';
+import { isHostPort } from '../../src/config/host-port.ts';
 import { searchAttributeType } from '../../src/config/search-attributes.ts';
 import { editDistance, suggest } from '../../src/config/suggest.ts';
 

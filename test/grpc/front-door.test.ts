@@ -134,6 +134,21 @@ test('what wants a person and stops nobody stands in GET /health, which stays 20
   expect([answer.status, await answer.json()]).toEqual([200, { status: 'SERVING', runsPutAside: 2 }]);
 });
 
+test('what a database does not take stands in GET /health, which stays 200; GET /health/state has each shard', async () => {
+  const trouble = (seconds: number) => ({ reason: 'postgres db:5432/perdure cannot be reached', seconds });
+  const shard = (nth: number, seconds: number) => ({
+    ...{ shard: nth, state: 'active', reason: '', offset: 9, executions: { hot: 1, cold: 0 } },
+    checkpoint: { offset: 7, ageSeconds: 60, tailRecords: 1, tailBytes: 300, unwrittenBytes: 500, trouble: trouble(seconds) },
+  });
+  const shards = [shard(1, 20), shard(2, 40)];
+  const { address } = await bench({ shards: () => shards });
+  const answer = await fetch(`http://${address}/health`);
+  const longest = { shard: 2, ...trouble(40), unwrittenBytes: 500 };
+  expect([answer.status, await answer.json()]).toEqual([200, { status: 'SERVING', checkpointsWaiting: { shards: 2, longest } }]);
+  const page = await fetch(`http://${address}/health/state`);
+  expect([page.status, await page.json()]).toEqual([200, { status: 'SERVING', shards }]);
+});
+
 describe('grpc.health.v1', () => {
   test.each([
     '',

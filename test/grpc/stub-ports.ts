@@ -92,6 +92,7 @@ export class StubServer {
         persistenceStore: 'embedded',
         visibilityStore: 'memory',
       },
+      shards: () => [],
       condition: { unserved: () => [], concerns: () => [], runsPutAside: () => 0, watch: () => () => {} },
       asker,
       visibility: {

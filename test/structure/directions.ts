@@ -200,6 +200,7 @@ export const directions: readonly Direction[] = [
       'src/cluster/',
       'src/topics/',
       'src/database/sqlite/open-sqlite.ts',
+      'src/database/postgres/open-postgres.ts',
       'src/wire/',
       'src/config/',
       'src/observability/',
@@ -211,7 +212,14 @@ export const directions: readonly Direction[] = [
   },
   {
     from: 'src/server.ts',
-    may: ['src/start/open-log.ts', 'src/start/open-state.ts', 'src/topics/kafka/probe.ts', 'src/config/', 'src/composition.ts'],
+    may: [
+      'src/start/open-log.ts',
+      'src/start/open-state.ts',
+      'src/database/postgres/probe.ts',
+      'src/topics/kafka/probe.ts',
+      'src/config/',
+      'src/composition.ts',
+    ],
     reason: 'the log opens while the other parts load: what is imported here is loaded before either',
     wayOut: 'import it in src/composition.ts',
   },

@@ -82,7 +82,6 @@ describe('what src exports', () => {
   /** Whole rooms that nobody enters but tests, and why. */
   const earlyRooms = new Map([
     ['src/peers/', 'asks as bytes; links between processes come later, until then the tests send asks through them'],
-    ['src/database/postgres/', 'PostgreSQL behind the database port; the server opens it once it writes checkpoints'],
   ]);
   const isEarly = (file: string): boolean => [...earlyRooms.keys()].some((room) => file.startsWith(room));
 

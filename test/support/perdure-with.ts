@@ -15,8 +15,8 @@ const code = await runCli(line, {
   err: (text) => void process.stderr.write(text),
   env: process.env,
   loadServer: async () => {
-    const { startServer, tryBrokers } = await import('../../src/server.ts');
-    return { startServer: (options) => startServer({ ...options, ...hidden }), tryBrokers };
+    const { startServer, ...tries } = await import('../../src/server.ts');
+    return { startServer: (options) => startServer({ ...options, ...hidden }), ...tries };
   },
 });
 process.exit(code);

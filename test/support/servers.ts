@@ -41,6 +41,10 @@ export type KafkaServerSettings = {
   readonly sasl?: string;
   readonly logLevel?: 'info' | 'error';
   readonly hidden?: HiddenOptions;
+  /** More lines of `perdure`, as they stand in the file. */
+  readonly perdure?: readonly string[];
+  /** Of a start that does not move; half of it is how long it waits. */
+  readonly maxJoinDuration?: string;
 };
 
 /** The port may be given, for a server with other settings at an address that clients know. */
@@ -52,9 +56,11 @@ export async function kafkaServer(folder: string, settings: KafkaServerSettings,
   return new ServerProcess(grpcPort, args, programWith(settings.hidden ?? {}));
 }
 
-function kafkaServerConfig(port: number, { brokers, topicPrefix, replicationFactor, sasl, logLevel }: KafkaServerSettings): string {
+function kafkaServerConfig(port: number, settings: KafkaServerSettings): string {
+  const { brokers, topicPrefix, replicationFactor, sasl, logLevel, perdure, maxJoinDuration } = settings;
   return [
     `log: { level: ${logLevel ?? 'error'}, format: json }`,
+    `global: { membership: { maxJoinDuration: ${maxJoinDuration ?? '30s'} } }`,
     'persistence: { numHistoryShards: 4 }',
     `services: { frontend: { rpc: { grpcPort: ${port}, bindOnIP: 127.0.0.1 } } }`,
     'perdure:',
@@ -63,6 +69,7 @@ function kafkaServerConfig(port: number, { brokers, topicPrefix, replicationFact
     `    topicPrefix: "${topicPrefix}"`,
     `    replicationFactor: ${replicationFactor ?? 1}`,
     ...(sasl === undefined ? [] : [`    sasl: ${sasl}`]),
+    ...(perdure ?? []).map((line) => `  ${line}`),
     '',
   ].join('\n');
 }

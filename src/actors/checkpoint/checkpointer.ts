@@ -90,7 +90,7 @@ export class Checkpointer implements ScheduledJournal {
   #slice: Timer | undefined;
   #pause: { readonly timer: Timer; readonly over: () => void } | undefined;
   #late: Timer | undefined;
-  #troubleMs: number | undefined;
+  #trouble: { readonly sinceMs: number; readonly reason: string } | undefined;
   #whenSettled: (() => void)[] = [];
 
   constructor(options: CheckpointerOptions) {
@@ -138,6 +138,16 @@ export class Checkpointer implements ScheduledJournal {
     if (fence === this.#fence && written.includes(position?.nextOffset)) return false;
     this.#refusedForGood('fenced');
     return true;
+  }
+
+  /** Of those records, roughly. */
+  get tailBytes(): number {
+    return this.#tail.bytes;
+  }
+
+  /** Why nothing is written, and since when (monotonic); undefined: all goes well. */
+  get trouble(): { readonly sinceMs: number; readonly reason: string } | undefined {
+    return this.#trouble;
   }
 
   /** A record has taken effect in memory. */
@@ -299,6 +309,7 @@ export class Checkpointer implements ScheduledJournal {
   /** A bug of ours. The partition serves on, and the journal keeps what is not written. */
   #cannotCapture(error: unknown): void {
     const problem = error instanceof Error ? error : new Error(String(error));
+    this.#inTrouble(`state cannot be encoded: ${problem.message}`);
     this.#options.logger.error('state cannot be written: no more checkpoints until the next takeover', { error: problem });
     this.#end();
   }
@@ -333,7 +344,7 @@ export class Checkpointer implements ScheduledJournal {
         case 'fenced':
           return outcome.kind;
         case 'unknown':
-          this.#trouble(outcome.reason);
+          this.#waits(outcome.reason);
           return await this.#whatBecameOf(checkpoint);
         default:
           return unreachable(outcome);
@@ -356,11 +367,12 @@ export class Checkpointer implements ScheduledJournal {
     if (error instanceof DatabaseError) {
       if (error.code === 'closed') return 'closed';
       if (error.recoverable) {
-        this.#trouble(errorText(error));
+        this.#waits(errorText(error));
         return { again: 'soon' };
       }
     }
     const problem = error instanceof Error ? error : new Error(String(error));
+    this.#inTrouble(problem.message);
     this.#options.logger.error('a checkpoint is refused: it is tried again, and the journal keeps what is not written', { error: problem });
     return { again: 'later' };
   }
@@ -372,9 +384,8 @@ export class Checkpointer implements ScheduledJournal {
     this.#before = checkpoint.position;
     this.#options.state.durable();
     this.#options.onDurable?.(checkpoint.position);
-    if (this.#troubleMs !== undefined)
-      this.#options.logger.info('checkpoints are written again', { offset: checkpoint.position.lastOffset });
-    this.#troubleMs = undefined;
+    if (this.#trouble !== undefined) this.#options.logger.info('checkpoints are written again', { offset: checkpoint.position.lastOffset });
+    this.#trouble = undefined;
     this.#settle();
     this.#options.schedule.ended(this);
     this.#cutInTime();
@@ -388,17 +399,23 @@ export class Checkpointer implements ScheduledJournal {
 
   // ── What is said, and the end ──────────────────────────────────────────────────────────────────────────────────────────────
 
-  #trouble(reason: string): void {
-    if (this.#troubleMs !== undefined) return;
-    this.#troubleMs = this.#options.clock.monoMs();
-    this.#options.logger.warn('checkpoints wait for the database; workflows go on', { reason, unwrittenBytes: this.unwrittenBytes });
+  #waits(reason: string): void {
+    const isNew = this.#trouble === undefined;
+    this.#inTrouble(reason);
+    if (isNew)
+      this.#options.logger.warn('checkpoints wait for the database; workflows go on', { reason, unwrittenBytes: this.unwrittenBytes });
+  }
+
+  /** The latest reason, since the first. */
+  #inTrouble(reason: string, sinceMs = this.#options.clock.monoMs()): void {
+    this.#trouble = { sinceMs: this.#trouble?.sinceMs ?? sinceMs, reason };
   }
 
   /** A database that answers nothing is in trouble as well. */
   #reportLate(sinceMs = this.#options.clock.monoMs()): void {
     const { clock, limits, logger } = this.#options;
     this.#late = clock.after(limits.reportEveryMs, () => {
-      this.#troubleMs ??= sinceMs;
+      this.#inTrouble(this.#trouble?.reason ?? 'the database does not answer', sinceMs);
       const seconds = Math.round((clock.monoMs() - sinceMs) / 1000);
       logger.warn('a checkpoint is still not written; workflows go on', { seconds, unwrittenBytes: this.unwrittenBytes });
       this.#reportLate(sinceMs);

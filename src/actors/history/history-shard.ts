@@ -20,16 +20,19 @@ import type { HistoryEffect } from '../../history/effects.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply } from '../../history/replies.ts';
 import { type AskFailure, internalError } from '../asks/asks.ts';
+import { JournalStart } from '../checkpoint/journal-start.ts';
 import { HistoryMemory, type HistoryShardOptions, journalOf, type Registry } from './history-memory.ts';
 import { DatabaseError } from '../database.ts';
 import { EventsMissing } from './history-store.ts';
 import { LogError } from '../log.ts';
 import { PartitionActor } from '../partition/partition-actor.ts';
 import type { Endpoint } from '../asks/switchboard.ts';
+import { shardReport, type ShardReport } from './shard-report.ts';
 
 export class HistoryShard implements Endpoint<HistoryRequest> {
   readonly actor: PartitionActor<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect, HistoryMemory>;
   readonly #options: HistoryShardOptions;
+  readonly #journalStart = new JournalStart();
 
   constructor(options: HistoryShardOptions) {
     this.#options = options;
@@ -47,6 +50,15 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   /** Workflows whose timers and tasks wait aside, because the shard cannot decide what they need: each wants a person. */
   get runsAside(): number {
     return this.actor.memory?.core.runsAside ?? 0;
+  }
+
+  report(): ShardReport {
+    const { shard, clock } = this.#options;
+    return shardReport(shard, this.actor.status(), this.actor.memory, clock);
+  }
+
+  get journalStartMax(): number {
+    return this.#options.checkpoints === undefined ? 0 : this.#journalStart.max(this.actor.memory?.checkpointer);
   }
 
   submit(askId: number, request: HistoryRequest): AskFailure | undefined {

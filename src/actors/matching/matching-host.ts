@@ -12,6 +12,7 @@ import { commandBytes } from '../../matching/command-bytes.ts';
 import { MatchingCore } from '../../matching/matching-core.ts';
 import type { MatchingRecord } from '../../matching/records.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
+import { JournalStart } from '../checkpoint/journal-start.ts';
 import { checkpointerOf } from '../checkpoint/partition-checkpoints.ts';
 import type { JournalId, Restored } from '../database.ts';
 import { installBacklog, MatchingCheckpoints, type MatchingCheckpointOptions, recordBytes } from './matching-checkpoints.ts';
@@ -37,10 +38,13 @@ const CORRELATIONS_PER_MEMORY = 2 ** 40;
 
 export class MatchingHost {
   readonly actor: PartitionActor<HostCommand, HostReply, MatchingRecord, HostEffect, MatchingMemory>;
+  readonly #hasCheckpoints: boolean;
+  readonly #journalStart = new JournalStart();
   #memories = 0;
 
   constructor(options: MatchingHostOptions) {
     const { checkpoints, partition } = options;
+    this.#hasCheckpoints = checkpoints !== undefined;
     this.actor = new PartitionActor<HostCommand, HostReply, MatchingRecord, HostEffect, MatchingMemory>(options, {
       partition: options.partition,
       logFields: { 'matching-partition': options.partition },
@@ -62,6 +66,10 @@ export class MatchingHost {
   /** Open polls end: empty, or with the task that is being started for them. */
   endPolls(): void {
     this.actor.submitOwn({ kind: 'endPolls' });
+  }
+
+  get journalStartMax(): number {
+    return this.#hasCheckpoints ? this.#journalStart.max(this.actor.memory?.checkpointer) : 0;
   }
 
   counts(): ReturnType<MatchingCore<StartedTask>['counts']> | undefined {

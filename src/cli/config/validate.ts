@@ -1,4 +1,5 @@
 import type { KafkaOptions } from '../../config/kafka-options.ts';
+import type { PostgresOptions } from '../../config/postgres-options.ts';
 import type { BrokerProbe } from '../../config/server-options.ts';
 import type { Invocation } from '../command.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
@@ -13,19 +14,30 @@ export async function runValidate({ flags, args, io }: Invocation): Promise<Exit
   io.out(`${file}: ok\n`);
   if (flags.switched('connect') !== true) return exitCodes.done;
   const { log } = read.settings.server;
-  if (log.kind === 'kafka') return await connect(log.kafka, io);
+  if (log.kind === 'kafka') {
+    const answers = [await connect(log.kafka, io), log.state === undefined || (await connectPostgres(log.state.postgres, io))];
+    return answers.every(Boolean) ? exitCodes.done : exitCodes.failed;
+  }
   io.out('no brokers to connect to: the journals live in the embedded log\n');
   return exitCodes.done;
 }
 
-async function connect(kafka: KafkaOptions, io: Io): Promise<ExitCode> {
+async function connectPostgres(postgres: PostgresOptions, io: Io): Promise<boolean> {
+  const { tryPostgres } = await io.loadServer();
+  const probe = await tryPostgres(postgres);
+  if (probe.answer === 'ok') io.out(`${probe.database}: ok\n`);
+  else io.err(`${probe.reason}\n`);
+  return probe.answer === 'ok';
+}
+
+async function connect(kafka: KafkaOptions, io: Io): Promise<boolean> {
   const { tryBrokers } = await io.loadServer();
   const probes = await tryBrokers(kafka);
   for (const probe of probes) {
     if (probe.answer === 'ok') io.out(`${described(probe)}\n`);
     else io.err(`${described(probe)}\n`);
   }
-  return probes.every(({ answer }) => answer === 'ok') ? exitCodes.done : exitCodes.failed;
+  return probes.every(({ answer }) => answer === 'ok');
 }
 
 function described(probe: BrokerProbe): string {

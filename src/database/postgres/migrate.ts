@@ -5,7 +5,7 @@ import { quoted } from './schema-name.ts';
 import { inTransaction, type Connections, type Session } from './connections.ts';
 
 /** What somebody with the rights runs where the server itself may not: everything behind `reached` (0 = a new database). */
-export function migrationStatements(schema: string, reached = 0): readonly string[] {
+function migrationStatements(schema: string, reached = 0): readonly string[] {
   const at = quoted(schema);
   const first = [
     `CREATE SCHEMA IF NOT EXISTS ${at}`,
@@ -31,12 +31,7 @@ export type MigrateOptions = {
 export async function migrate(connections: Connections, options: MigrateOptions): Promise<void> {
   const { schema } = options;
   await connections.use(async (session) => {
-    await checkServer(session, options);
-    if ((await reachedBy(session, options)) === newestMigration) return;
-    if (!options.migrate) {
-      const words = `its tables (schema ${schema}) are missing or older than this program, and perdure.postgres.migrate is false: let somebody run the printed statements`;
-      throw new DatabaseError('misconfigured', `${options.name}: ${words}`);
-    }
+    if ((await reachedMigration(session, options)) === newestMigration) return;
     await inTransaction(session, async () => {
       // Others that start now wait here, and then find the work done.
       await session.query({ text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))' }, [`perdure ${schema}`]);
@@ -47,6 +42,18 @@ export async function migrate(connections: Connections, options: MigrateOptions)
       for (const statement of statements) if (!(exists && statement.startsWith('CREATE SCHEMA'))) await session.run(statement);
     });
   });
+}
+
+/** How far its tables are: 0, there are none. Throws what this program cannot start on. */
+export async function reachedMigration(session: Session, options: MigrateOptions): Promise<number> {
+  const { schema, name } = options;
+  await checkServer(session, options);
+  const reached = await reachedBy(session, options);
+  if (reached === newestMigration || options.migrate) return reached;
+  const words =
+    `its tables (schema ${schema}) are ${reached === 0 ? 'missing' : 'older than this program'}, and making them is switched off ` +
+    '(perdure.postgres.migrate: false, or --no-auto-migrate). In one transaction, let somebody with the rights run';
+  throw new DatabaseError('misconfigured', `${name}: ${words}\n\n${migrationStatements(schema, reached).join(';\n')};`);
 }
 
 const versionMin = 130_000;

@@ -5,6 +5,7 @@ import {
 } from '../../wire/generated/lean/health.ts';
 import { requestLimits } from '../../wire/wire-limits.ts';
 import type { ServerCondition } from '../../actors/ownership/census.ts';
+import type { ShardReport } from '../../actors/history/shard-report.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { unary } from '../method.ts';
@@ -24,10 +25,17 @@ const partitionsListedMax = 100;
 export class Health {
   readonly #services: ReadonlySet<string>;
   readonly #condition: ServerCondition;
+  readonly #shards: () => readonly ShardReport[];
   readonly #watchers = new Set<() => void>();
   #admitting: boolean;
 
-  constructor(options: { readonly services: readonly string[]; readonly admitting: boolean; readonly condition: ServerCondition }) {
+  constructor(options: {
+    readonly services: readonly string[];
+    readonly admitting: boolean;
+    readonly condition: ServerCondition;
+    readonly shards: () => readonly ShardReport[];
+  }) {
+    this.#shards = options.shards;
     this.#services = new Set(['', ...options.services]);
     this.#admitting = options.admitting;
     this.#condition = options.condition;
@@ -53,7 +61,23 @@ export class Health {
       ...(unserved.length === 0 ? {} : { partitionsNotServed: unserved.length, partitions: unserved.slice(0, partitionsListedMax) }),
       ...(concerns.length === 0 ? {} : { concerns }),
       ...(runsPutAside === 0 ? {} : { runsPutAside }),
+      ...this.#checkpointsWaiting(),
     };
+  }
+
+  /** Each shard, and what is kept of it. */
+  stateReport(): HealthReport {
+    return { status: this.report().status, shards: this.#shards() };
+  }
+
+  /** Everything is served still, and memory grows. */
+  #checkpointsWaiting(): { readonly checkpointsWaiting?: object } {
+    const waiting = this.#shards().flatMap(({ shard, checkpoint }) => {
+      const { trouble, unwrittenBytes } = checkpoint ?? {};
+      return trouble === undefined ? [] : [{ shard, ...trouble, unwrittenBytes }];
+    });
+    const [first] = waiting.toSorted((a, b) => b.seconds - a.seconds);
+    return first === undefined ? {} : { checkpointsWaiting: { shards: waiting.length, longest: first } };
   }
 
   statusOf(service: string): number {

@@ -17,6 +17,8 @@ export type GrpcServerOptions = {
   readonly logger: Logger;
   /** What `GET /health` says. */
   readonly health: () => HealthReport;
+  /** Of `GET /health/state`; absent: there is no such page. */
+  readonly state?: () => HealthReport;
   /** Which process answers, as its claims name it. */
   readonly instance: string;
 };
@@ -47,6 +49,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   });
   const plain = new PlainHttp({
     health: options.health,
+    state: options.state,
     instance: options.instance,
     timeoutMs: limits.plainRequestTimeoutMs,
     connectionsMax: limits.plainConnectionsMax,

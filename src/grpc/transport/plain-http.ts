@@ -8,23 +8,29 @@ const { createServer } = process.getBuiltinModule('node:http');
 /** The body of `GET /health`: 200 when `status` is SERVING, otherwise 503. */
 export type HealthReport = { readonly status: 'SERVING' | 'NOT_SERVING' } & Readonly<Record<string, unknown>>;
 
-/** What load balancers and people with curl ask the gRPC port: `GET /health` and `GET /health/live`. */
+/** What load balancers and people with curl ask the gRPC port: `GET /health`, `/health/live` and `/health/state`. */
 export class PlainHttp {
   readonly #server: Server;
   readonly #sockets: NewestSockets;
-  readonly #health: () => HealthReport;
+  readonly #pages: ReadonlyMap<string, () => HealthReport>;
   readonly #instance: string;
   readonly #timeoutMs: number;
 
   /** `timeoutMs`: how long a socket may stay open, whatever it does meanwhile. */
   constructor(options: {
     readonly health: () => HealthReport;
+    readonly state?: (() => HealthReport) | undefined;
     readonly instance: string;
     readonly timeoutMs: number;
     readonly connectionsMax: number;
   }) {
     this.#sockets = new NewestSockets(options.connectionsMax);
-    this.#health = options.health;
+    const { health, state } = options;
+    this.#pages = new Map([
+      ['/health', health],
+      ['/health/live', () => live],
+      ...(state === undefined ? [] : [['/health/state', state] as const]),
+    ]);
     this.#instance = options.instance;
     this.#timeoutMs = options.timeoutMs;
     this.#server = createServer({ maxHeaderSize: 8 * 1024, keepAlive: false }, (request, response) => this.#answer(request, response));
@@ -47,13 +53,14 @@ export class PlainHttp {
   #answer(request: IncomingMessage, response: ServerResponse): void {
     request.resume();
     response.setHeader('connection', 'close');
-    const path = (request.url ?? '').split('?', 1)[0];
-    if (path !== '/health' && path !== '/health/live') {
+    const [path = ''] = (request.url ?? '').split('?', 1);
+    const page = this.#pages.get(path);
+    if (page === undefined) {
       response.writeHead(404).end();
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.writeHead(405, { allow: 'GET, HEAD' }).end();
     } else {
-      const report = path === '/health/live' ? live : this.#health();
+      const report = page();
       const body = JSON.stringify(report);
       response.writeHead(report.status === 'SERVING' ? 200 : 503, {
         'content-type': 'application/json',

@@ -4,7 +4,7 @@
  * start would find that it is gone.
  *
  *     a setting differs          warning: mend it now, nothing is lost yet
- *     a journal's start moved    lost: this server still has in memory what was there, its next start will not
+ *     a journal's start moved    beyond what a checkpoint holds: lost. This server still has in memory what was there, its next start will not
  *     a topic is missing         warning, and lost at the next look: rights that are being changed hide topics for a moment
  */
 import { LogError } from '../../actors/log.ts';
@@ -13,6 +13,7 @@ import { describeWrong, findWrongSettings, mendingCommands } from './topic-setti
 import { errorMessage } from '../../kernel/error-text.ts';
 import type { Admin } from 'kafkajs';
 import type { Concern } from '../../actors/ownership/census.ts';
+import type { PartitionId } from '../../actors/log.ts';
 import type { TopicSpec } from '../catalogue.ts';
 
 export type TopicWatchOptions = AdminOptions & {
@@ -20,6 +21,8 @@ export type TopicWatchOptions = AdminOptions & {
   readonly topics: readonly TopicSpec[];
   /** What there is to worry about after each look; empty when all is well. */
   readonly onLook: (concerns: readonly Concern[]) => void;
+  /** Where a journal may begin: what stands before that is in the database. */
+  readonly startMax: (partition: PartitionId) => number;
   readonly intervalMs?: number;
 };
 
@@ -85,23 +88,23 @@ class TopicWatch {
       concerns.push({ subject: topic, severity: 'warning', message, mend: mendingCommands(list, kafka).join('\n') });
     }
     for (const topic of there) {
-      const cut = await cutPartitions(admin, topic);
+      const cut = await this.#cutPartitions(admin, topic);
       if (cut.length > 0) concerns.push(cutTopic(topic, cut, wrong.has(topic.name)));
     }
     return concerns;
   }
+
+  async #cutPartitions(admin: Admin, { name, partitions }: TopicSpec): Promise<readonly CutPartition[]> {
+    const offsets = await admin.fetchTopicOffsets(name);
+    // Asked afterwards: our own trim goes on meanwhile, and never beyond it.
+    return offsets
+      .map(({ partition, low }) => ({ partition, start: Number(low) }))
+      .filter(({ partition, start }) => partition < partitions && start > this.#options.startMax({ topic: name, partition }))
+      .toSorted((a, b) => a.partition - b.partition);
+  }
 }
 
 type CutPartition = { readonly partition: number; readonly start: number };
-
-/** Until there are checkpoints every journal is needed from its beginning. */
-async function cutPartitions(admin: Admin, { name, partitions }: TopicSpec): Promise<readonly CutPartition[]> {
-  const offsets = await admin.fetchTopicOffsets(name);
-  return offsets
-    .map(({ partition, low }) => ({ partition, start: Number(low) }))
-    .filter(({ partition, start }) => partition < partitions && start > 0)
-    .toSorted((a, b) => a.partition - b.partition);
-}
 
 function missingTopic({ name, purpose }: TopicSpec, again: boolean): Concern {
   return {

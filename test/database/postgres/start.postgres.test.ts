@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { migrationStatements } from '../../../src/database/postgres/migrate.ts';
 import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
 import { failureOf, historyCheckpoint, openedPostgres } from './support.ts';
 import type { PostgresOptions } from '../../../src/config/postgres-options.ts';
@@ -44,7 +43,8 @@ describe.skipIf('missing' in inject('postgres'))('a start on PostgreSQL', () => 
     const refused = await failureOf(opens(options));
     expect(refused.code).toBe('misconfigured');
     expect(refused.message).toContain('perdure.postgres.migrate');
-    await server.run(`${migrationStatements(options.topicPrefix).join(';\n')};`);
+    const [, statements = ''] = refused.message.split('\n\n');
+    await server.run(statements);
     await opens(options);
   });
 

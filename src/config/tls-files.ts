@@ -1,4 +1,4 @@
-/** The files of `perdure.kafka.tls`: read and looked into when the configuration is loaded, so that a wrong one is found before a start. */
+/** The files of a `tls` group, towards Kafka or PostgreSQL: read and looked into when the configuration is loaded, so that a wrong one is found before a start. */
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -11,9 +11,10 @@ type TlsConfig = NonNullable<NonNullable<NonNullable<FileConfig['perdure']>['kaf
 
 type Pem<Content> = { readonly text: string; readonly content: Content };
 
-const path = ['perdure', 'kafka', 'tls'];
+/** `path`: of the group. `folder`: file names count from it. */
+export type TlsGroup = { readonly path: readonly string[]; readonly folder: string };
 
-export function readKafkaTls(tls: TlsConfig | undefined, folder: string, report: Report): KafkaTls | undefined {
+export function readTlsFiles(tls: TlsConfig | undefined, { path, folder }: TlsGroup, report: Report): KafkaTls | undefined {
   if (tls === undefined || tls.enabled === false) return undefined;
   if ((tls.certFile === undefined) !== (tls.keyFile === undefined)) report(path, 'certFile and keyFile go together');
   const read = <Content>(name: 'caFile' | 'certFile' | 'keyFile', parse: (text: string) => Content): Pem<Content> | undefined => {

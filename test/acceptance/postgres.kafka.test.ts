@@ -1,0 +1,117 @@
+/**
+ * A server whose journals are on Kafka and whose state is in PostgreSQL: it goes on from there when it was killed, topics are trimmed behind its
+ * checkpoints, a PostgreSQL that is away is waited for, and one that will never do is refused.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { canStartPostgres, startPostgres } from '../postgres/postgres.ts';
+import { skipAloud } from '../sdk/skip-aloud.ts';
+import { healthPageOf } from '../support/health-page.ts';
+import { idsOf, rowsOf } from '../support/listed-workflows.ts';
+import { kafkaServer, withFolder, type KafkaServerSettings } from '../support/servers.ts';
+import { withClient } from '../support/with-client.ts';
+import { kafkaClient, setTopic, withAdmin } from './kafka-admin.ts';
+import type { LocalPostgres } from '../postgres/local-postgres.ts';
+
+const kafka = inject('kafka');
+const missing = 'missing' in kafka ? kafka.missing : await canStartPostgres();
+if ('missing' in kafka || missing !== undefined) skipAloud('Kafka with PostgreSQL', missing ?? '');
+else onKafkaAndPostgres(kafka.brokers);
+
+const workflows = 40;
+const wait = { timeout: 60_000, interval: 100 };
+
+function onKafkaAndPostgres(brokers: readonly string[]): void {
+  describe('Kafka with PostgreSQL', () => {
+    let postgres: LocalPostgres;
+    beforeAll(async () => {
+      postgres = await startPostgres();
+    });
+    afterAll(() => postgres?.stop());
+
+    const settings = (topicPrefix: string, more: Partial<KafkaServerSettings> = {}, database = 'postgres'): KafkaServerSettings => ({
+      brokers,
+      topicPrefix,
+      perdure: [`postgres: { url: "postgres://perdure@127.0.0.1:${postgres.port}/${database}" }`, 'journalRetention: 0s'],
+      ...more,
+    });
+
+    test('a server that is killed goes on from its checkpoints, and the topics that it trims are whole', async () => {
+      const prefix = `state-${randomUUID()}`;
+      const client = kafkaClient(brokers);
+      await withFolder(async (folder) => {
+        const server = await kafkaServer(folder, settings(prefix, { hidden: { topicWatchIntervalMs: 300 } }));
+        try {
+          await server.start();
+          const before = await withClient(server.address, async ({ workflow }) => {
+            const ids = Array.from({ length: workflows }, (_, nth) => `wf-${nth}`);
+            const handles = await Promise.all(ids.map((workflowId) => workflow.start('Order', { workflowId, taskQueue: 'q' })));
+            await Promise.all(handles.map((handle, nth) => (nth % 2 === 0 ? handle.terminate() : handle.signal('paid'))));
+          }).then(() => withClient(server.address, rowsOf));
+          const written = `SELECT count(*)::int AS runs FROM "${prefix}".runs WHERE status = 5`;
+          await expect.poll(async () => (await postgres.run(written))[0]?.['runs'], wait).toBe(workflows / 2);
+          await server.kill9();
+          await server.start();
+          expect(await withClient(server.address, rowsOf)).toEqual(before);
+          await withClient(server.address, async ({ workflow }) => {
+            await workflow.getHandle('wf-1').signal('paid');
+            const { events } = await workflow.getHandle('wf-1').fetchHistory();
+            expect(events?.map(({ eventId }) => Number(eventId))).toEqual([1, 2, 3, 4]);
+          });
+          await withAdmin(client, async (admin) => {
+            const trimmed = async (): Promise<number> => {
+              const offsets = await admin.fetchTopicOffsets(`${prefix}.history`);
+              return offsets.reduce((sum, { low }) => sum + Number(low), 0);
+            };
+            await expect.poll(trimmed, wait).toBeGreaterThan(workflows);
+            // A look that sees this has seen the beginnings, too.
+            await setTopic(admin, `${prefix}.matching`, new Map([['retention.bytes', '1000000']]));
+          });
+          await expect.poll(async () => (await healthPageOf(server.address))[1].concerns?.length, wait).toBe(1);
+          const [status, page] = await healthPageOf(server.address);
+          expect([status, page.concerns?.[0]?.severity]).toEqual([200, 'warning']);
+        } finally {
+          await server.stop();
+        }
+      });
+    });
+
+    test('PostgreSQL is away at a start: health says so, and its workflows are served once it is back', async () => {
+      const prefix = `away-${randomUUID()}`;
+      await withFolder(async (folder) => {
+        const server = await kafkaServer(folder, settings(prefix, { maxJoinDuration: '10s' }));
+        try {
+          await server.start();
+          await withClient(server.address, ({ workflow }) => workflow.start('Order', { workflowId: 'wf', taskQueue: 'q' }));
+          await server.stop();
+          await postgres.shutDown();
+          await server.start();
+          await expect.poll(async () => (await healthPageOf(server.address))[1].partitionsNotServed, wait).toBeGreaterThanOrEqual(4);
+          const [status, { partitions }] = await healthPageOf(server.address);
+          expect(status).toBe(503);
+          expect(partitions?.[0]).toMatchObject({
+            state: 'restoring',
+            reason: expect.stringContaining(`postgres 127.0.0.1:${postgres.port}`),
+          });
+          await postgres.restart();
+          await expect.poll(async () => (await healthPageOf(server.address))[0], wait).toBe(200);
+          expect(await withClient(server.address, (client) => idsOf(client, ''))).toEqual(['wf']);
+        } finally {
+          await server.stop();
+        }
+      });
+    });
+
+    test('a database that is not there, and tables that it may not make, are refused with what to do', async () => {
+      const prefix = `refused-${randomUUID()}`;
+      await withFolder(async (folder) => {
+        const nowhere = await kafkaServer(folder, settings(prefix, {}, 'nowhere'));
+        await expect(nowhere.start()).rejects.toThrow('CREATE DATABASE \\"nowhere\\"');
+        const { perdure = [] } = settings(prefix);
+        const [url = '', ...others] = perdure;
+        const mayNot = await kafkaServer(folder, settings(prefix, { perdure: [url.replace(' }', ', migrate: false }'), ...others] }));
+        await expect(mayNot.start()).rejects.toThrow(`CREATE TABLE \\"${prefix}\\".perdure`);
+      });
+    });
+  });
+}
