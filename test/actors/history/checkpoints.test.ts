@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import {
   completeWorkflow,
   continueAsNew,
+  deleteWorkflow,
   scheduleActivity,
   startChild,
   startTimer,
@@ -17,6 +18,7 @@ const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('start' as const), id: fc.nat(2) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('signal' as const), id: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('terminate' as const), id: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), id: fc.nat(2) }) },
   {
     weight: 12,
     arbitrary: fc.record({
@@ -59,6 +61,8 @@ async function run(world: World, given: Step): Promise<void> {
       const { key, ...command } = terminateWorkflow();
       return await world.try({ ...command, key: { ...key, ...world.execution(ids[given.id] ?? 'wf') } });
     }
+    case 'delete':
+      return await world.try(deleteWorkflow({ ...world.execution(ids[given.id] ?? 'wf'), runId: '' }));
     case 'work': {
       const closing = { complete: [completeWorkflow()], continue: [continueAsNew()] };
       const last = given.close === undefined ? [] : closing[given.close];
