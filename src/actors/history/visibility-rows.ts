@@ -170,9 +170,8 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     const taken = this.#taken ?? [];
     this.#taken = undefined;
     for (const change of taken.toReversed()) {
-      const newer = this.#waiting.get(change.key.runId);
-      if (newer !== undefined && newer.summary === undefined) change.isOver = true;
       if (change.isOver) continue;
+      const newer = this.#waiting.get(change.key.runId);
       if (newer !== undefined) {
         change.summary = newer.summary;
         this.#unqueue(newer);

@@ -302,7 +302,7 @@ test('a checkpoint has what was committed before it and is in no batch that was 
           const record = shard.commitNext();
           if (record === undefined) return;
           oracle.add(record);
-          for (const { runId } of record.runs) changed.add(runId);
+          for (const { runId } of [...record.runs, ...(record.retiredRuns ?? [])]) changed.add(runId);
         }
       };
       const stored = ({ rows, captured, before }: NonNullable<typeof checkpoint>): void => {
@@ -341,6 +341,25 @@ test('a checkpoint has what was committed before it and is in no batch that was 
     }),
     { numRuns: 100 },
   );
+});
+
+test('a batch that a checkpoint has written is not given back; of what has retired meanwhile a checkpoint has no row', () => {
+  const shard = new ListedShard({ retentionMsDefault: 1_000 });
+  shard.start();
+  shard.commitAll();
+  expect(shard.rows.take({ rowsMax: 10, bytesMax: 0 }).rows).toHaveLength(1);
+  expect([...shard.rows.rowsOfCheckpoint()]).toHaveLength(1);
+  shard.rows.stored();
+  shard.rows.giveBack();
+  expect(shard.rows.waiting).toBe(0);
+
+  shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+  shard.commitAll();
+  expect(shard.rows.take({ rowsMax: 10, bytesMax: 0 }).rows).toHaveLength(1);
+  shard.advance(1_000);
+  shard.fireDueTimers();
+  shard.commitAll();
+  expect([...shard.rows.rowsOfCheckpoint()]).toEqual([]);
 });
 
 test('a row that comes back with a checkpoint behind its run’s retirement goes once more', () => {
