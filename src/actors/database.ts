@@ -189,7 +189,9 @@ export interface Database {
   tasksAside(journal: JournalId): Promise<Fenced<{ readonly transferTasks: readonly TaskRow[]; readonly timers: readonly TimerRow[] }>>;
   /** Closed runs whose retention ended by `untilMs`, by (end, run id). */
   dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>>;
-  /** All runs in the order of their ids, from behind `afterRunId` ('' = from the first): for the filter of keys, and to build anew what is derived. */
+  /** Which runs there are, in the order of their ids, from behind `afterRunId` ('' = from the first): for the filter of keys. */
+  runIds(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunId[]>>;
+  /** The same with their state: to build anew what is derived. */
   runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>>;
   /** Of one queue, by task id, from behind `afterTaskId`. */
   matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>>;

@@ -175,6 +175,16 @@ export class HistoryCore {
     return this.#shard.runs.size;
   }
 
+  /** Of all runs in memory, likewise. */
+  *runKeys(): Generator<RunKey, void> {
+    for (const { key } of this.#shard.runs.values()) yield key;
+  }
+
+  /** The runs whose tasks wait aside, in memory or not. */
+  runsOfTasksAside(): readonly RunKey[] {
+    return [...new Map(Array.from(this.#shard.tasksAside.values(), ({ key }) => [key.runId, key])).values()];
+  }
+
   /** In memory. */
   has({ namespaceId, workflowId, runId }: RunKey): boolean {
     const execution = executionKey(namespaceId, workflowId);

@@ -73,6 +73,7 @@ export class Shard implements ShardView {
   forget(run: Run): void {
     const { key } = run;
     this.#changes?.runForgotten(run);
+    this.#residency?.keys.deleted();
     this.takeOut(run);
     if (this.#aside.delete(key.runId)) this.#forgetTasksAside(key.runId);
     else if (this.#undelivered.has(key.runId)) this.#leaveMessages(run);

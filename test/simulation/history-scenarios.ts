@@ -67,7 +67,7 @@ export function unwrittenStaysInMemory(): void {
 export function filterKnowsWhatBeginsMeanwhile(): void {
   const shard = unwatched(stateCodec);
   const { knownKeys } = shard.core;
-  knownKeys.rebuild(100, []);
+  knownKeys.rebuild();
   shard.start({ key: { namespaceId, workflowId: 'meanwhile', runId: '' } });
   knownKeys.rebuilt();
   assert.equal(knownKeys.mayHave({ namespaceId, workflowId: 'meanwhile' }), true, 'a workflow is known that began meanwhile');

@@ -590,7 +590,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'lets workflow ids slip that begin while the filter of keys is built',
     file: 'src/history/residency/known-keys.ts',
-    search: 'this.#next?.add(namespaceId, workflowId);',
+    search: 'this.#next?.add(hash);',
     replace: '',
     caughtBy: 'scenarios',
   },

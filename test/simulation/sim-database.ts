@@ -137,6 +137,10 @@ export class SimDatabase implements Database {
     return this.#request((database) => database.dueRuns(...given));
   }
 
+  runIds(...given: Parameters<Database['runIds']>): ReturnType<Database['runIds']> {
+    return this.#request((database) => database.runIds(...given));
+  }
+
   runs(...given: Parameters<Database['runs']>): ReturnType<Database['runs']> {
     return this.#request((database) => database.runs(...given));
   }

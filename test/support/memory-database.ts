@@ -52,6 +52,7 @@ export type ReadName =
   | 'timers'
   | 'tasksAside'
   | 'dueRuns'
+  | 'runIds'
   | 'runs'
   | 'matchingTasks'
   | 'allMatchingTasks'
@@ -225,6 +226,15 @@ export class MemoryDatabase implements Database {
       )
       .sort((one, other) => one.forgetMs - other.forgetMs);
     return fenced(tables, due.slice(0, max));
+  }
+
+  async runIds(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunId[]>> {
+    const tables = await this.#read(journal, 'runIds');
+    const behind = byRunId(tables.runs.values()).filter(({ runId }) => runId > afterRunId);
+    return fenced(
+      tables,
+      behind.slice(0, max).map(({ namespaceId, workflowId, runId }) => ({ namespaceId, workflowId, runId })),
+    );
   }
 
   async runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>> {

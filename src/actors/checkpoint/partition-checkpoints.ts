@@ -27,6 +27,8 @@ export type PartitionCheckpointsOptions = {
   readonly journal: JournalId;
   /** The memory, given what its checkpoints say of earlier ones. */
   readonly state: (trimPointsAfter: TrimPointsAfter) => CheckpointedState;
+  /** What was written may leave memory. */
+  readonly onDurable?: () => void;
   readonly onFenced: () => void;
 };
 
@@ -34,7 +36,7 @@ export type PartitionCheckpointsOptions = {
 export type TrimPointsAfter = (before: CheckpointPosition | undefined) => readonly TrimPoint[];
 
 export function checkpointerOf(options: PartitionCheckpointsOptions): Checkpointer {
-  const { log, topic, journal, clock, logger, onFenced } = options;
+  const { log, topic, journal, clock, logger, onDurable, onFenced } = options;
   const { database, limits, schedule, journalRetentionMs } = options.checkpoints;
   const trim =
     journalRetentionMs === undefined
@@ -48,7 +50,10 @@ export function checkpointerOf(options: PartitionCheckpointsOptions): Checkpoint
     logger,
     limits: { ...defaultCheckpointLimits, ...limits },
     schedule,
-    onDurable: (position) => trim?.durable(position),
+    onDurable: (position) => {
+      trim?.durable(position);
+      onDurable?.();
+    },
     onFenced,
   });
 }

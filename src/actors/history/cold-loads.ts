@@ -33,6 +33,8 @@ export type ColdLoadsOptions = {
   readonly database: Pick<Database, 'load'>;
   /** Under which this memory was restored. */
   readonly fence: () => Fence;
+  /** What the database holds is not what this memory has left there. Rejects with DatabaseError. */
+  readonly isSuperseded: () => Promise<boolean>;
   readonly own: OwnCommandsInWaiting;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -168,14 +170,16 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
 
   /** Never rejects. */
   async #send(load: Load): Promise<void> {
-    const { database, journal, fence } = this.#options;
+    const { database, journal, fence, isSuperseded } = this.#options;
     try {
       const found = await database.load(
         journal,
         load.parts.flatMap(({ keys }) => keys),
       );
+      // A backup that was put in place under us bears the fence that we had then.
+      const isOurs = found.fence === fence() && !(await isSuperseded());
       if (this.#isClosed) return;
-      if (found.fence === fence()) this.#install(load, found.rows, 0, 0);
+      if (isOurs) this.#install(load, found.rows, 0, 0);
       else this.#fenced(load);
     } catch (error) {
       if (!this.#isClosed) this.#failed(load, error);

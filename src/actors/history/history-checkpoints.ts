@@ -6,7 +6,7 @@
  *     VisibilityRows  what List shows and no flush has written ── at least so far ─────────┴─▶ one delta
  */
 import { assert } from '../../kernel/assert.ts';
-import type { RunRow, ShardCheckpoint, ShardRows, TimerRow } from '../../history/checkpoint/rows.ts';
+import type { ShardCheckpoint, ShardRows, TimerRow } from '../../history/checkpoint/rows.ts';
 import { stateSchema } from '../../history/checkpoint/state-wire.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryRecord } from '../../history/record.ts';
@@ -21,8 +21,6 @@ import {
   type Fenced,
   type HistoryRow,
   type JournalId,
-  type LoadKey,
-  type RunId,
 } from '../database.ts';
 import type { RecordPosition } from '../log.ts';
 import type { HistoryStore } from './history-store.ts';
@@ -132,23 +130,15 @@ export function newerState(position: CheckpointPosition): string | undefined {
   return newerSchema(position, stateSchema);
 }
 
-/** No run has this id: a load of it gives the current run of its workflow id, by name alone. */
-const NO_RUN = '';
-
-/** All rows of a shard, as they are under this fence. Rejects with DatabaseError; `unavailable`, too, when another has restored meanwhile. */
-export async function shardRows(database: Database, journal: JournalId, fence: Fence): Promise<ShardRows> {
-  const runs = await allRows<RunRow>(fence, (last) => database.runs(journal, last?.runId ?? '', PAGE_ROWS));
-  const currentRuns: RunId[] = [];
-  const executions = new Map(runs.map(({ namespaceId, workflowId }) => [`${namespaceId} ${workflowId}`, { namespaceId, workflowId }]));
-  const keys = [...executions.values()];
-  for (let from = 0; from < keys.length; from += PAGE_ROWS) {
-    const page = keys.slice(from, from + PAGE_ROWS).map((key): LoadKey & RunId => ({ kind: 'run', ...key, runId: NO_RUN }));
-    for (const [index, { currentRunId }] of (await under(fence, database.load(journal, page))).entries()) {
-      const key = page[index];
-      if (key === undefined || currentRunId === undefined) continue;
-      currentRuns.push({ namespaceId: key.namespaceId, workflowId: key.workflowId, runId: currentRunId });
-    }
-  }
+/**
+ * The tasks of a shard, as they are under this fence; its runs are loaded when they are needed. Rejects with DatabaseError; `unavailable`, too, when
+ * another has restored meanwhile.
+ */
+export async function shardTasks(
+  database: Database,
+  journal: JournalId,
+  fence: Fence,
+): Promise<Pick<ShardRows, 'transferTasks' | 'timers'>> {
   const transferTasks = await allRows(fence, (last: { readonly taskId: number } | undefined) =>
     database.transferTasks(journal, last?.taskId ?? -1, PAGE_ROWS),
   );
@@ -162,8 +152,6 @@ export async function shardRows(database: Database, journal: JournalId, fence: F
   );
   const aside = await under(fence, database.tasksAside(journal));
   return {
-    runs,
-    currentRuns,
     transferTasks: [...transferTasks, ...aside.transferTasks].sort((one, other) => one.taskId - other.taskId),
     timers: [...timers, ...aside.timers],
   };

@@ -23,8 +23,9 @@ import { inOneLane } from '../checkpoint/one-lane.ts';
 import { type CheckpointOptions, checkpointerOf } from '../checkpoint/partition-checkpoints.ts';
 import { DatabaseError, type JournalId, type Restored } from '../database.ts';
 import { ColdLoads } from './cold-loads.ts';
-import { HistoryCheckpoints, newerState, recordBytes, shardRows } from './history-checkpoints.ts';
+import { HistoryCheckpoints, newerState, recordBytes, shardTasks } from './history-checkpoints.ts';
 import { HistoryShell } from './history-shell.ts';
+import { KeyFilterBuild } from './key-filter-build.ts';
 import { HistoryReadAhead } from './read-ahead.ts';
 import { HistoryStore } from './history-store.ts';
 import { OwnCommands } from './own-commands.ts';
@@ -78,6 +79,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
   /** Likewise: what is not in memory is nowhere. */
   readonly prefetch?: ColdLoads;
   readonly readAhead?: HistoryReadAhead;
+  readonly #keyFilter: KeyFilterBuild | undefined;
   readonly #options: HistoryShardOptions;
   readonly #tenure: Tenure<HistoryCommand>;
 
@@ -130,20 +132,25 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
             logger: logger.with({ 'shard-id': shard }),
             journal,
             state: (trimPointsAfter) => new HistoryCheckpoints({ core, store: this.store, visibility, trimPointsAfter }),
+            onDurable: () => {
+              if (tenure.active) this.#keyFilter?.start();
+            },
             onFenced: () => tenure.fenced(),
           });
     this.checkpointer = checkpointer;
     let retirement: Retirement | undefined;
     if (checkpoints !== undefined && checkpointer !== undefined) {
-      const table = { core, journal, database: checkpoints.database, fence: () => checkpointer.fence };
+      const { database } = checkpoints;
+      const isSuperseded = (): Promise<boolean> => checkpointer.isSuperseded();
+      const table = { core, journal, database, fence: () => checkpointer.fence, isSuperseded };
+      const told = { clock, logger: logger.with({ 'shard-id': shard }), onFenced: () => tenure.fenced() };
       this.readAhead = new HistoryReadAhead(table);
+      this.#keyFilter = new KeyFilterBuild({ ...table, ...told });
       this.prefetch = new ColdLoads({
         ...table,
+        ...told,
         own: { waits: (command) => own.waits(command), notLoaded: (command, reason) => this.shell.notLoaded(command, reason) },
-        clock,
-        logger: logger.with({ 'shard-id': shard }),
         onInstalled: () => own.armTimer(),
-        onFenced: () => tenure.fenced(),
       });
       retirement = new Retirement({
         ...table,
@@ -158,7 +165,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
         : new DurableRows({ journal, database: lane, checkpointer, onFenced: () => tenure.fenced() });
     const flusher = visibility === undefined ? undefined : options.visibility?.flusher(journal, visibility, durable);
     const { store, pageReads } = this;
-    const coldLoads = this.prefetch;
+    const [coldLoads, keyFilter] = [this.prefetch, this.#keyFilter];
     this.shell = new HistoryShell({
       store,
       pageReads,
@@ -170,6 +177,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       checkpointer,
       coldLoads,
       retirement,
+      keyFilter,
       sink,
     });
     this.subscribers = [
@@ -197,9 +205,15 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     if (position !== undefined) {
       const newer = newerState(position);
       if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
-      this.core.install(await shardRows(checkpoints.database, journalOf(shard), fence), position);
+      const tasks = await shardTasks(checkpoints.database, journalOf(shard), fence);
+      this.core.install({ runs: [], currentRuns: [], ...tasks }, position);
+      this.core.leaveRestInTable();
     }
     this.checkpointer.installed(restored);
+    // How many are put aside is told to people, and they are few.
+    if ((await this.readAhead?.loadRuns(this.core.runsOfTasksAside())) === 'fenced') {
+      throw new DatabaseError('unavailable', 'another has restored this checkpoint since');
+    }
   }
 
   /** All of the journal is here, and it is ours. */

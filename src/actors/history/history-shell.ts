@@ -8,6 +8,7 @@ import { NOBODY } from '../asks/asks.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import type { ColdLoads } from './cold-loads.ts';
 import { type HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
+import type { KeyFilterBuild } from './key-filter-build.ts';
 import type { OwnCommands } from './own-commands.ts';
 import type { Retirement } from './retirement.ts';
 import type { PageReads } from './page-reads.ts';
@@ -31,6 +32,7 @@ export type HistoryShellParts = {
   /** Likewise. */
   readonly coldLoads: ColdLoads | undefined;
   readonly retirement: Retirement | undefined;
+  readonly keyFilter: KeyFilterBuild | undefined;
   readonly flusher: VisibilityFlusher | undefined;
   readonly sink: ReplySink<HistoryReply>;
 };
@@ -56,6 +58,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
     this.#own.armTimer();
     this.#parts.flusher?.activated();
     this.#parts.retirement?.activated();
+    this.#parts.keyFilter?.start();
   }
 
   accepted(command: HistoryCommand | undefined, record: HistoryRecord | undefined): void {
@@ -83,6 +86,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
   deactivated(): void {
     this.#parts.pageReads.clear();
     this.#parts.coldLoads?.close();
+    this.#parts.keyFilter?.close();
     this.#own.close();
     this.#checkpointer?.stop();
     this.#parts.flusher?.close();

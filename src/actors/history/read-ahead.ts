@@ -8,7 +8,8 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
-import { beginsRun, type HistoryRecord } from '../../history/record.ts';
+import type { RunKey } from '../../history/commands.ts';
+import type { HistoryRecord } from '../../history/record.ts';
 import type { Database, Fence, JournalId, LoadKey } from '../database.ts';
 import type { ReadAhead } from '../partition/partition-core.ts';
 
@@ -17,6 +18,8 @@ export type HistoryReadAheadOptions = {
   readonly journal: JournalId;
   readonly database: Pick<Database, 'load'>;
   readonly fence: () => Fence;
+  /** What the database holds is not what this memory has left there. Rejects with DatabaseError. */
+  readonly isSuperseded: () => Promise<boolean>;
 };
 
 /** Of one load. */
@@ -29,18 +32,22 @@ export class HistoryReadAhead implements ReadAhead<HistoryRecord> {
     this.#options = options;
   }
 
+  /** Also of runs that begin among these records: the one that begins may not count, or was folded before and is read once more as the last one. */
   load(records: Iterable<HistoryRecord>): Promise<'fenced' | undefined> | undefined {
     const { core } = this.#options;
     const lacking = new Map<string, LoadKey>();
-    const begun = new Set<string>();
     for (const record of records) {
       for (const key of core.recordLacks(record) ?? []) {
         assert(key.kind === 'run', 'records change runs');
-        if (!begun.has(key.runId)) lacking.set(key.runId, key);
+        lacking.set(key.runId, key);
       }
-      for (const change of record.runs) if (beginsRun(change)) begun.add(change.runId);
     }
     return lacking.size === 0 ? undefined : this.#load([...lacking.values()]);
+  }
+
+  /** Those that are not in memory. */
+  async loadRuns(keys: readonly RunKey[]): Promise<'fenced' | undefined> {
+    return await this.#load(keys.map((key): LoadKey => ({ kind: 'run', ...key })));
   }
 
   async #load(keys: readonly LoadKey[]): Promise<'fenced' | undefined> {
@@ -52,11 +59,11 @@ export class HistoryReadAhead implements ReadAhead<HistoryRecord> {
 
   /** Once more, as often as a checkpoint has deleted runs meanwhile: what was read may be of one of them. */
   async #loadSome(keys: readonly LoadKey[]): Promise<'fenced' | undefined> {
-    const { core, journal, database, fence } = this.#options;
+    const { core, journal, database, fence, isSuperseded } = this.#options;
     for (;;) {
       const begunAt = core.beginLoad();
       const found = await database.load(journal, keys);
-      if (found.fence !== fence()) return 'fenced';
+      if (found.fence !== fence() || (await isSuperseded())) return 'fenced';
       const loaded = found.rows.map((row, at) => ({ ...row, key: keys[at]! }));
       if (core.installLoaded(loaded, begunAt)) return undefined;
     }

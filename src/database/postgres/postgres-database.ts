@@ -142,6 +142,10 @@ export class PostgresDatabase implements Database {
     return this.#reads.dueRuns(journal, untilMs, max);
   }
 
+  runIds(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunId[]>> {
+    return this.#reads.runIds(journal, afterRunId, max);
+  }
+
   runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>> {
     return this.#reads.runs(journal, afterRunId, max);
   }

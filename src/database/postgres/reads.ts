@@ -82,6 +82,15 @@ export class Reads {
     }));
   }
 
+  async runIds(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunId[]>> {
+    const after = isUuid(afterRunId) ? afterRunId : null;
+    return await this.#fenced(this.#statements.runIds, journal, [after, max], (row: RunTuple) => ({
+      namespaceId: row.namespace_id,
+      workflowId: textOf(row.workflow_id),
+      runId: row.run_id,
+    }));
+  }
+
   async runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>> {
     const after = isUuid(afterRunId) ? afterRunId : null;
     return await this.#fenced(this.#statements.runs, journal, [after, max], (row: RunTuple) => runOf(row, textOf(row.workflow_id)));
@@ -188,6 +197,11 @@ RETURNING ${journalColumns}`,
       `SELECT true AS is_row, run_id, namespace_id, workflow_id, forget_ms FROM ${at}.runs
   WHERE partition = $2 AND forget_ms <= $3::bigint ORDER BY forget_ms, run_id LIMIT $4::bigint`,
       'ORDER BY r.forget_ms, r.run_id',
+    ),
+    runIds: fenced(
+      `SELECT true AS is_row, run_id, namespace_id, workflow_id FROM ${at}.runs
+  WHERE partition = $2 AND run_id > coalesce($3::uuid, '00000000-0000-0000-0000-000000000000') ORDER BY run_id LIMIT $4::bigint`,
+      'ORDER BY r.run_id',
     ),
     runs: fenced(
       `SELECT true AS is_row, run_id, namespace_id, workflow_id, status, forget_ms, state FROM ${at}.runs

@@ -14,7 +14,7 @@ import { Connection, databaseFailure } from './connection.ts';
 import { writeHistoryDelta, writeMatchingDelta, writeVisibilityRows } from './delta.ts';
 import { fenceOf, moveJournal, readJournal, restoreJournal } from './journal-rows.ts';
 import { sqliteName, type SqliteOptions } from './options.ts';
-import { allMatchingTasks, dueRuns, history, load, matchingTasks, runs, tasksAside, timers, transferTasks } from './state-reads.ts';
+import { allMatchingTasks, dueRuns, history, load, matchingTasks, runIds, runs, tasksAside, timers, transferTasks } from './state-reads.ts';
 import { countRows, listRows } from './visibility-queries.ts';
 import type {
   Checkpoint,
@@ -113,6 +113,10 @@ export class SqliteDatabase implements Database {
 
   dueRuns(journal: JournalId, untilMs: number, max: number) {
     return this.#window(journal, (connection) => dueRuns(connection, journal.partition, untilMs, max));
+  }
+
+  runIds(journal: JournalId, afterRunId: string, max: number) {
+    return this.#window(journal, (connection) => runIds(connection, journal.partition, afterRunId, max));
   }
 
   runs(journal: JournalId, afterRunId: string, max: number) {

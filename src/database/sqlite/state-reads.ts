@@ -85,6 +85,8 @@ export function allMatchingTasks(connection: Connection, partition: number, afte
 const dueRunsSql = `
   SELECT run_id, namespace_id, workflow_id, forget_ms FROM runs
   WHERE partition = ? AND forget_ms IS NOT NULL AND forget_ms <= ? ORDER BY forget_ms, run_id LIMIT ?`;
+const runIdsSql = `
+  SELECT run_id, namespace_id, workflow_id FROM runs WHERE partition = ? AND run_id > ? ORDER BY run_id LIMIT ?`;
 const runsSql = 'SELECT * FROM runs WHERE partition = ? AND run_id > ? ORDER BY run_id LIMIT ?';
 
 export function dueRuns(
@@ -95,6 +97,10 @@ export function dueRuns(
 ): readonly (RunId & { readonly forgetMs: number })[] {
   const rows = connection.statement(dueRunsSql).all(partition, untilMs, max);
   return rows.map((row) => ({ ...runIdOf(row), forgetMs: wholeOf(row, 'forget_ms') }));
+}
+
+export function runIds(connection: Connection, partition: number, afterRunId: string, max: number): readonly RunId[] {
+  return connection.statement(runIdsSql).all(partition, keyBytes(afterRunId), max).map(runIdOf);
 }
 
 export function runs(connection: Connection, partition: number, afterRunId: string, max: number): readonly RunRow[] {

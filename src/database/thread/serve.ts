@@ -20,6 +20,7 @@ const calls: { readonly [M in Method]: (database: Database, args: Arguments<M>) 
   timers: (database, args) => database.timers(...args),
   tasksAside: (database, args) => database.tasksAside(...args),
   dueRuns: (database, args) => database.dueRuns(...args),
+  runIds: (database, args) => database.runIds(...args),
   runs: (database, args) => database.runs(...args),
   matchingTasks: (database, args) => database.matchingTasks(...args),
   allMatchingTasks: (database, args) => database.allMatchingTasks(...args),

@@ -47,6 +47,7 @@ export function threadDatabase(options: ThreadDatabaseOptions): Database {
     timers: (...args) => channel.ask('timers', args),
     tasksAside: (...args) => channel.ask('tasksAside', args),
     dueRuns: (...args) => channel.ask('dueRuns', args),
+    runIds: (...args) => channel.ask('runIds', args),
     runs: (...args) => channel.ask('runs', args),
     matchingTasks: (...args) => channel.ask('matchingTasks', args),
     allMatchingTasks: (...args) => channel.ask('allMatchingTasks', args),

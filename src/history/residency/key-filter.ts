@@ -5,28 +5,31 @@
  *
  *     8 bits of each key, 12 bits of room for it: 3 of 1,000 unknown keys are taken for known ones
  *
- * Nothing can be taken out. One that is crowded, or mostly of keys that were deleted, is built anew.
+ * Nothing can be taken out.
  */
 import { fingerprint32 } from '../../kernel/fingerprint.ts';
 
 const roomBits = 12;
 const bitsOfKey = 8;
 
+/** Of a key, for any filter. */
+export type KeyHash = { readonly at: number; readonly step: number };
+
 export class KeyFilter {
+  readonly keysMax: number;
   readonly #words: Uint32Array;
   readonly #bits: number;
-  readonly #keysMax: number;
   #keys = 0;
 
   constructor(keysMax: number) {
-    this.#keysMax = keysMax;
+    this.keysMax = keysMax;
     this.#words = new Uint32Array(Math.ceil((keysMax * roomBits) / 32));
     this.#bits = this.#words.length * 32;
   }
 
   /** More keys than it has room for: it still knows them all, and takes more and more unknown ones for known. */
   get isCrowded(): boolean {
-    return this.#keys > this.#keysMax;
+    return this.#keys > this.keysMax;
   }
 
   /** How many were added; one that was likely there already does not count. */
@@ -34,8 +37,8 @@ export class KeyFilter {
     return this.#keys;
   }
 
-  add(namespaceId: string, workflowId: string): void {
-    let { at, step } = hashOf(namespaceId, workflowId);
+  add(hash: KeyHash): void {
+    let { at, step } = hash;
     let isNew = false;
     for (let bit = 0; bit < bitsOfKey; bit++) {
       const place = at % this.#bits;
@@ -52,8 +55,8 @@ export class KeyFilter {
   }
 
   /** False: it was never added. */
-  mayHave(namespaceId: string, workflowId: string): boolean {
-    let { at, step } = hashOf(namespaceId, workflowId);
+  mayHave(hash: KeyHash): boolean {
+    let { at, step } = hash;
     for (let bit = 0; bit < bitsOfKey; bit++) {
       const place = at % this.#bits;
       if (((this.#words[place >>> 5] ?? 0) & (1 << (place & 31))) === 0) return false;
@@ -68,6 +71,6 @@ export class KeyFilter {
  * Two hashes, and not the one that chooses the shard: of that, all keys of a shard have the same remainder. An odd step, so that it is
  * never 0.
  */
-function hashOf(namespaceId: string, workflowId: string): { readonly at: number; readonly step: number } {
+export function hashOfKey(namespaceId: string, workflowId: string): KeyHash {
   return { at: fingerprint32(`${namespaceId}/${workflowId}`), step: (fingerprint32(`${workflowId}/${namespaceId}`) | 1) >>> 0 };
 }

@@ -1,55 +1,85 @@
 /**
- * The filter of a shard's keys, from the first one on and while it is built anew:
+ * The filter of a shard's keys: those of the table, and those that have begun since. It grows by parts, each twice as large as the one before,
+ * and is built anew where most of what it knows was deleted, or where a restart has left the keys in the table:
  *
- *     rebuild(n) ─ what is in memory ─ pages of the table … ─▶ rebuilt(): takes the place of the one before
- *                       └ keys that begin meanwhile go into both
+ *     rebuild() ─ what is in memory ─ pages of the table … ─▶ rebuilt(): takes the place of the one before
+ *                      └ keys that begin meanwhile go into both
  *
  * A key that is in the table at the end and in no page was begun behind the pages, or was in memory when they began.
  */
 import { assert } from '../../kernel/assert.ts';
-import { KeyFilter } from './key-filter.ts';
+import { hashOfKey, KeyFilter, type KeyHash } from './key-filter.ts';
 
 type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
 
 /** 96 KiB for a shard: before that there is nothing to rebuild. */
 const keysAtFirst = 65_536;
 
+class Parts {
+  readonly #parts: KeyFilter[] = [];
+  #last = new KeyFilter(keysAtFirst);
+
+  get size(): number {
+    return this.#parts.reduce((sum, { size }) => sum + size, this.#last.size);
+  }
+
+  add(hash: KeyHash): void {
+    if (this.#parts.some((part) => part.mayHave(hash))) return;
+    this.#last.add(hash);
+    if (!this.#last.isCrowded) return;
+    this.#parts.push(this.#last);
+    this.#last = new KeyFilter(2 * this.#last.keysMax);
+  }
+
+  mayHave(hash: KeyHash): boolean {
+    return this.#last.mayHave(hash) || this.#parts.some((part) => part.mayHave(hash));
+  }
+}
+
 export class KnownKeys {
   /** undefined: a restart has left the keys in the table, and no filter of them is built yet. */
-  #filter: KeyFilter | undefined = new KeyFilter(keysAtFirst);
-  #next: KeyFilter | undefined;
+  #filter: Parts | undefined = new Parts();
+  #next: Parts | undefined;
+  #deleted = 0;
 
-  /** One with more room should take its place. */
-  get isCrowded(): boolean {
-    return this.#filter?.isCrowded === true;
+  /** It should be built anew: a third of what it knows, or more, is there no longer, or nothing is known. */
+  get isStale(): boolean {
+    return this.#filter === undefined || (this.#deleted > keysAtFirst && this.#deleted > this.#filter.size / 3);
   }
 
   /** A key begins, or is found in the table. */
   add({ namespaceId, workflowId }: ExecutionId): void {
-    this.#filter?.add(namespaceId, workflowId);
-    this.#next?.add(namespaceId, workflowId);
+    const hash = hashOfKey(namespaceId, workflowId);
+    this.#filter?.add(hash);
+    this.#next?.add(hash);
   }
 
   /** False: the shard has never had such a workflow id. */
   mayHave({ namespaceId, workflowId }: ExecutionId): boolean {
-    return this.#filter === undefined || this.#filter.mayHave(namespaceId, workflowId);
+    return this.#filter === undefined || this.#filter.mayHave(hashOfKey(namespaceId, workflowId));
   }
 
-  /** Any workflow id may be in the table, until a filter is built. */
+  /** A run ends for good; its key may have others. */
+  deleted(): void {
+    this.#deleted += 1;
+  }
+
+  /** Any workflow id may be in the table, until a filter is built. What begins from now on will be in it. */
   unknown(): void {
     this.#filter = undefined;
+    this.rebuild();
   }
 
-  /** With room for that many. `inMemory`: the table may not have them yet. */
-  rebuild(keysMax: number, inMemory: Iterable<ExecutionId>): void {
-    this.#next = new KeyFilter(Math.max(keysMax, keysAtFirst));
-    this.addWritten(inMemory);
+  /** Keys that are in memory now, and may not be in the table yet, are to be added as well. */
+  rebuild(): void {
+    this.#next = new Parts();
+    this.#deleted = 0;
   }
 
-  /** A page of the table, read after `rebuild`. */
-  addWritten(ids: Iterable<ExecutionId>): void {
+  /** A page of the table, read after `rebuild`, or some of what is in memory. */
+  addKnown(ids: Iterable<ExecutionId>): void {
     assert(this.#next !== undefined, 'a filter is being built');
-    for (const { namespaceId, workflowId } of ids) this.#next.add(namespaceId, workflowId);
+    for (const { namespaceId, workflowId } of ids) this.#next.add(hashOfKey(namespaceId, workflowId));
   }
 
   /** All pages were read. */

@@ -17,7 +17,6 @@ import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts'
 import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
 import { CheckpointSchedule, type CheckpointScheduleLimits } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
 import { type Database, DatabaseError, type JournalId, type LoadKey } from '../../../src/actors/database.ts';
-import { shardRows } from '../../../src/actors/history/history-checkpoints.ts';
 import type { HistoryMemory, Registry } from '../../../src/actors/history/history-memory.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import { ProcessVisibility } from '../../../src/actors/history/process-visibility.ts';
@@ -32,6 +31,7 @@ import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { turns } from '../../support/event-loop.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { type DatabaseFaults, MemoryDatabase, MemoryTables, type WriteFault } from '../../support/memory-database.ts';
+import { loadAll, shardRows } from '../../support/shard-rows.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
 import { completion } from '../../history/completion.ts';
 import { activityRef, signalAttributes, startAttributes } from '../../history/shard-under-test.ts';
@@ -228,30 +228,9 @@ export class World {
   checkMemory(): void {
     const { core } = this.memory;
     const resident = new Set(core.runIds());
-    this.#loadAll();
+    assert(loadAll(core, this.tables, journal));
     this.#checkWhole();
     for (const runId of [...core.runIds()]) if (!resident.has(runId)) core.evict(runId);
-  }
-
-  #loadAll(): void {
-    const { core } = this.memory;
-    const { runs, currentRuns, childStarts } = this.tables.journal(journal);
-    const keys = [...runs.values()].flatMap(({ namespaceId: id, workflowId, runId }): readonly LoadKey[] => [
-      { kind: 'run', namespaceId: id, workflowId, runId },
-      { kind: 'current', namespaceId: id, workflowId },
-    ]);
-    const loaded = keys.map((key) => {
-      assert(key.kind !== 'childStart');
-      const currentRunId = currentRuns.get(`${key.namespaceId}\0${key.workflowId}`);
-      const run = runs.get(key.kind === 'run' ? key.runId : (currentRunId ?? ''));
-      return { key, currentRunId, run };
-    });
-    const starts = [...childStarts.values()].map(({ parentRunId, initiatedEventId, runId }) => ({
-      key: { kind: 'childStart' as const, parentRunId, initiatedEventId },
-      currentRunId: runId,
-      run: undefined,
-    }));
-    assert(core.installLoaded([...loaded, ...starts], core.beginLoad()));
   }
 
   /** Whatever may leave memory leaves it. */
@@ -264,14 +243,11 @@ export class World {
   }
 
   /** The rows are what the journal says up to their position. */
-  async checkRows(): Promise<void> {
-    const { position, fence } = this.tables.journal(journal);
+  checkRows(): void {
+    const { position } = this.tables.journal(journal);
     if (position === undefined) return;
     const core = new HistoryCore({ wire: historyWire, stateWire: stateCodec });
-    const rows = await shardRows(new MemoryDatabase(this.tables), journal, fence);
-    // Another was written while it was read, page by page.
-    if (this.position !== position) return await this.checkRows();
-    core.install(rows, position);
+    core.install(shardRows(this.tables, journal), position);
     assert.equal(
       core.canonicalState(),
       canonicalText(this.folded(position.lastOffset)),

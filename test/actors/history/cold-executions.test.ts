@@ -63,7 +63,7 @@ describe('a cold workflow', () => {
     await world.checkpointed();
     expect(world.folded().runs.size).toBe(0);
     expect(world.loads.length, 'unread').toBe(loads);
-    await world.checkRows();
+    world.checkRows();
     expect(await world.ask(describeCommand(world, 'wf'))).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
   });
 });
@@ -110,7 +110,7 @@ describe('while the database is away', () => {
     await world.pass(31_000, 1_000);
     await world.checkpointed();
     expect(world.folded().runs.size).toBe(0);
-    await world.checkRows();
+    world.checkRows();
     world.checkMemory();
   });
 

@@ -80,6 +80,7 @@ const calls: Readonly<Record<Exclude<keyof Database, 'name' | 'close'>, (databas
   timers: (database) => database.timers(journal, { afterFireTimeMs: 0, afterTaskId: 0, untilMs: 1, max: 1 }),
   tasksAside: (database) => database.tasksAside(journal),
   dueRuns: (database) => database.dueRuns(journal, 1, 1),
+  runIds: (database) => database.runIds(journal, '', 1),
   runs: (database) => database.runs(journal, '', 1),
   matchingTasks: (database) => database.matchingTasks(journal, 'q', 0, 1),
   allMatchingTasks: (database) => database.allMatchingTasks(journal, 0, 1),

@@ -148,6 +148,7 @@ export function describeFence(use: () => DatabaseUnderTest): void {
         (await database.timers(journal, { afterFireTimeMs: 0, afterTaskId: 0, untilMs: 1, max: 1 })).fence,
         (await database.tasksAside(journal)).fence,
         (await database.dueRuns(journal, 1, 1)).fence,
+        (await database.runIds(journal, '', 1)).fence,
         (await database.runs(journal, '', 1)).fence,
       ];
       expect(new Set(await fences())).toEqual(new Set([owner.fence]));

@@ -97,6 +97,8 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
           return rows;
         });
         expect(pages.map(({ runId }) => runId)).toEqual(runs.map(({ runId }) => runId));
+        const ids = await allPages<RunId>(async (last) => (await owner.database.runIds(owner.journal, last?.runId ?? '', max)).rows);
+        expect(ids).toEqual(runs.map(({ namespaceId, workflowId, runId }) => ({ namespaceId, workflowId, runId })));
       }
     });
 

@@ -1,14 +1,14 @@
 /** The filter of keys: never a wrong "no", and few wrong "maybe". */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { KeyFilter } from '../../../src/history/residency/key-filter.ts';
+import { hashOfKey, KeyFilter } from '../../../src/history/residency/key-filter.ts';
 import { KnownKeys } from '../../../src/history/residency/known-keys.ts';
 import { fingerprint32 } from '../../../src/kernel/fingerprint.ts';
 
 const namespaceId = '6f1c0c52-3b1e-4f1e-9d5a-000000000001';
 
 function falsePositives(filter: KeyFilter, keys: readonly string[]): number {
-  return keys.filter((workflowId) => filter.mayHave(namespaceId, workflowId)).length / keys.length;
+  return keys.filter((workflowId) => filter.mayHave(hashOfKey(namespaceId, workflowId))).length / keys.length;
 }
 
 describe('a filter', () => {
@@ -17,8 +17,8 @@ describe('a filter', () => {
     fc.assert(
       fc.property(fc.array(key, { minLength: 1, maxLength: 300 }), fc.integer({ min: 1, max: 100 }), (keys, keysMax) => {
         const filter = new KeyFilter(keysMax);
-        for (const [namespace, workflowId] of keys) filter.add(namespace, workflowId);
-        expect(keys.filter(([namespace, workflowId]) => !filter.mayHave(namespace, workflowId))).toEqual([]);
+        for (const [namespace, workflowId] of keys) filter.add(hashOfKey(namespace, workflowId));
+        expect(keys.filter(([namespace, workflowId]) => !filter.mayHave(hashOfKey(namespace, workflowId)))).toEqual([]);
       }),
     );
   });
@@ -32,7 +32,7 @@ describe('a filter', () => {
     ];
     for (const style of styles) {
       const filter = new KeyFilter(50_000);
-      for (let n = 0; n < 50_000; n++) filter.add(namespaceId, style(n));
+      for (let n = 0; n < 50_000; n++) filter.add(hashOfKey(namespaceId, style(n)));
       expect(filter.isCrowded).toBe(false);
       const unknown = Array.from({ length: 20_000 }, (_, n) => style(1_000_000 + n));
       expect(falsePositives(filter, unknown), style(7)).toBeLessThan(0.006);
@@ -46,22 +46,22 @@ describe('a filter', () => {
       return keys;
     };
     const filter = new KeyFilter(10_000);
-    for (const workflowId of ofShard(0, 10_000)) filter.add(namespaceId, workflowId);
+    for (const workflowId of ofShard(0, 10_000)) filter.add(hashOfKey(namespaceId, workflowId));
     expect(falsePositives(filter, ofShard(1_000_000, 10_000))).toBeLessThan(0.006);
   });
 
   test('keeps namespaces apart', () => {
     const filter = new KeyFilter(1000);
-    for (let n = 0; n < 1000; n++) filter.add(namespaceId, `wf-${n}`);
-    const elsewhere = Array.from({ length: 1000 }, (_, n) => filter.mayHave('another namespace', `wf-${n}`));
+    for (let n = 0; n < 1000; n++) filter.add(hashOfKey(namespaceId, `wf-${n}`));
+    const elsewhere = Array.from({ length: 1000 }, (_, n) => filter.mayHave(hashOfKey('another namespace', `wf-${n}`)));
     expect(elsewhere.filter(Boolean).length).toBeLessThan(20);
   });
 
   test('says when it has more keys than room; a key that is added twice counts once', () => {
     const filter = new KeyFilter(100);
-    for (let round = 0; round < 5; round++) for (let n = 0; n < 100; n++) filter.add(namespaceId, `wf-${n}`);
+    for (let round = 0; round < 5; round++) for (let n = 0; n < 100; n++) filter.add(hashOfKey(namespaceId, `wf-${n}`));
     expect([filter.size <= 100, filter.isCrowded]).toEqual([true, false]);
-    for (let n = 0; n < 200; n++) filter.add(namespaceId, `more-${n}`);
+    for (let n = 0; n < 200; n++) filter.add(hashOfKey(namespaceId, `more-${n}`));
     expect(filter.isCrowded).toBe(true);
   });
 });
@@ -73,8 +73,9 @@ describe('a filter that is built anew', () => {
     const keys = new KnownKeys();
     keys.add(id('deleted'));
     keys.add(id('in memory'));
-    keys.rebuild(1000, [id('in memory')]);
-    keys.addWritten([id('written')]);
+    keys.rebuild();
+    keys.addKnown([id('in memory')]);
+    keys.addKnown([id('written')]);
     keys.add(id('begun'));
     expect([keys.mayHave(id('begun')), keys.mayHave(id('deleted')), keys.mayHave(id('written'))]).toEqual([true, true, false]);
     keys.rebuilt();
@@ -86,21 +87,29 @@ describe('a filter that is built anew', () => {
     const keys = new KnownKeys();
     keys.unknown();
     expect(keys.mayHave(id('never'))).toBe(true);
-    keys.rebuild(1000, []);
     keys.add(id('begun'));
     keys.rebuilt();
     expect([keys.mayHave(id('never')), keys.mayHave(id('begun'))]).toEqual([false, true]);
   });
 
-  test('has room for what its owner counted', () => {
+  test('should be when a third of what it knew is gone', () => {
     const keys = new KnownKeys();
-    for (let n = 0; n < 70_000; n++) keys.add(id(`wf-${n}`));
-    expect(keys.isCrowded).toBe(true);
-    keys.rebuild(
-      140_000,
-      Array.from({ length: 70_000 }, (_, n) => id(`wf-${n}`)),
-    );
-    keys.rebuilt();
-    expect(keys.isCrowded).toBe(false);
+    for (let n = 0; n < 200_000; n++) keys.add(id(`wf-${n}`));
+    for (let n = 0; n < 65_000; n++) keys.deleted();
+    expect(keys.isStale).toBe(false);
+    for (let n = 0; n < 10_000; n++) keys.deleted();
+    expect(keys.isStale).toBe(true);
   });
+});
+
+test('however many keys there are, all are known, and few that never were', () => {
+  const keys = new KnownKeys();
+  for (let n = 0; n < 300_000; n++) keys.add({ namespaceId, workflowId: `wf-${n}` });
+  const known = (from: number): number => {
+    let count = 0;
+    for (let n = from; n < from + 20_000; n++) if (keys.mayHave({ namespaceId, workflowId: `wf-${n}` })) count++;
+    return count;
+  };
+  expect([known(0), known(280_000)]).toEqual([20_000, 20_000]);
+  expect(known(1_000_000) / 20_000).toBeLessThan(0.015);
 });

@@ -97,6 +97,20 @@ export class HistoryServer extends SimServer {
       this.router.history.attach(shard, actor);
       this.shards.push(actor);
     }
+    if (disk !== undefined) this.#evictNowAndThen();
+  }
+
+  /** As if memory were small: whatever may leave it leaves it. */
+  #evictNowAndThen(): void {
+    const { random } = this.cluster.world;
+    this.node.at(random.int(1, 200), () => {
+      for (const { actor } of this.shards) {
+        const { memory } = actor;
+        if (memory?.active !== true) continue;
+        for (const runId of [...memory.core.runIds()]) if (memory.core.evict(runId)) this.cluster.said('a run left memory');
+      }
+      this.#evictNowAndThen();
+    });
   }
 
   #shard(shard: number, schedule: CheckpointSchedule): HistoryShard {

@@ -6,14 +6,15 @@
  */
 import { canonicalText } from '../../../src/history/canonical.ts';
 import { evolve } from '../../../src/history/evolve.ts';
+import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
 import { HistoryCore } from '../../../src/history/history-core.ts';
 import { Shard } from '../../../src/history/shard.ts';
 import { isRunning } from '../../../src/history/state.ts';
-import { shardRows } from '../../../src/actors/history/history-checkpoints.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
-import { MemoryDatabase, type MemoryTables } from '../../support/memory-database.ts';
+import { loadAll, shardRows } from '../../support/shard-rows.ts';
+import type { MemoryTables } from '../../support/memory-database.ts';
 import { check, CountingRule } from '../oracle.ts';
 import type { JournalId } from '../../../src/actors/database.ts';
 import type { StoredRecord } from '../../../src/actors/log.ts';
@@ -140,19 +141,35 @@ export class Journal {
   }
 }
 
-/** I3: a memory is the journal, folded up to where it stands. */
-export function checkMemory(name: string, core: HistoryCore, journal: Journal, lastOffset: number): void {
+/**
+ * I3: a memory over its rows is the journal, folded up to where it stands. What was not in memory leaves it again. Where the rows are no
+ * longer its own, which it need not know yet, nothing can be told.
+ */
+export function checkMemory(
+  name: string,
+  { core, checkpointer }: Pick<HistoryMemory, 'core' | 'checkpointer'>,
+  rows: { readonly tables: MemoryTables; readonly id: JournalId } | undefined,
+  journal: Journal,
+  lastOffset: number,
+): void {
+  const resident = new Set(core.runIds());
+  if (rows !== undefined && checkpointer !== undefined) {
+    const { fence, position } = rows.tables.journal(rows.id);
+    if (fence !== checkpointer.fence || position?.nextOffset !== checkpointer.written?.nextOffset) return;
+    loadAll(core, rows.tables, rows.id);
+  }
   const live = core.canonicalState();
+  for (const runId of [...core.runIds()]) if (!resident.has(runId)) core.evict(runId);
   const folded = canonicalText(journal.folded(lastOffset));
   check(live === folded, 'I3 memory is not its journal', () => `${name} at offset ${lastOffset}: ${difference(live, folded)}`);
 }
 
 /** T12: the rows of a journal are the journal, folded up to the position of their checkpoint: runs, tasks and history. */
 export async function checkRows(tables: MemoryTables, id: JournalId, journal: Journal): Promise<void> {
-  const { position, fence, history } = tables.journal(id);
+  const { position, history } = tables.journal(id);
   if (position === undefined) return;
   const core = new HistoryCore({ wire: historyWire, stateWire: stateCodec });
-  core.install(await shardRows(new MemoryDatabase(tables), id, fence), position);
+  core.install(shardRows(tables, id), position);
   const folded = journal.folded(position.lastOffset);
   const [rows, wanted] = [core.canonicalState(), canonicalText(folded)];
   check(rows === wanted, 'T12 rows differ from their position', () => `at ${position.lastOffset}: ${difference(rows, wanted)}`);

@@ -146,10 +146,12 @@ class HistoryRun {
   }
 
   #checkMemory(server: HistoryServer, shard: number, offset: number): void {
-    const core = server.shards[shard - 1]?.actor.memory?.core;
-    if (core === undefined) return;
+    const memory = server.shards[shard - 1]?.actor.memory;
+    if (memory === undefined) return;
+    const { disk } = this.#cluster;
+    const rows = disk === undefined ? undefined : { tables: disk.tables, id: journalOf(shard) };
     try {
-      checkMemory(`${server.node.name}/${shard}`, core, this.#journal(shard), offset - 1);
+      checkMemory(`${server.node.name}/${shard}`, memory, rows, this.#journal(shard), offset - 1);
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
       this.#broken(error);

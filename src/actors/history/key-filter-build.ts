@@ -1,0 +1,120 @@
+/**
+ * Builds the filter of a shard's workflow ids: after a restart, which leaves them in the database, and when most of them were deleted.
+ *
+ *     in memory, some at a time ─▶ pages of the table, one after another ─▶ the filter counts        until then every miss asks the database
+ *
+ * In the background, beside what the shard does. What begins meanwhile is in it as well.
+ */
+import { backOffMs } from '../../kernel/back-off.ts';
+import { errorText } from '../../kernel/error-text.ts';
+import type { HistoryCore } from '../../history/history-core.ts';
+import type { RunKey } from '../../history/commands.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { DatabaseError, type Database, type Fence, type JournalId } from '../database.ts';
+import type { Clock, Timer } from '../ports.ts';
+
+export type KeyFilterBuildOptions = {
+  readonly core: HistoryCore;
+  readonly journal: JournalId;
+  readonly database: Pick<Database, 'runIds'>;
+  readonly fence: () => Fence;
+  /** What the database holds is not what this memory has left there. Rejects with DatabaseError. */
+  readonly isSuperseded: () => Promise<boolean>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onFenced: () => void;
+};
+
+/** Of one page, and of one turn of the event loop: about two milliseconds. */
+const KEYS_AT_ONCE = 2_000;
+const RETRY_DELAY_MS = 200;
+const RETRY_DELAY_MS_MAX = 10_000;
+
+export class KeyFilterBuild {
+  readonly #options: KeyFilterBuildOptions;
+  #isRunning = false;
+  #isClosed = false;
+  #failures = 0;
+  #pause: Timer | undefined;
+
+  constructor(options: KeyFilterBuildOptions) {
+    this.#options = options;
+  }
+
+  /** If there is need of it, and none is under way. */
+  start(): void {
+    const { core } = this.#options;
+    if (this.#isRunning || this.#isClosed || this.#pause !== undefined || !core.knownKeys.isStale) return;
+    this.#isRunning = true;
+    core.knownKeys.rebuild();
+    void this.#build();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#pause?.cancel();
+  }
+
+  /** Never rejects. */
+  async #build(): Promise<void> {
+    const { core, isSuperseded } = this.#options;
+    try {
+      await this.#addResident();
+      const isWhole = (await this.#addTable()) && !(await isSuperseded());
+      this.#isRunning = false;
+      if (this.#isClosed || !isWhole) return;
+      core.knownKeys.rebuilt();
+      this.#failures = 0;
+    } catch (error) {
+      this.#isRunning = false;
+      if (!this.#isClosed) this.#failed(error);
+    }
+  }
+
+  async #addResident(): Promise<void> {
+    const { core } = this.#options;
+    let some: RunKey[] = [];
+    // What leaves memory while this goes on stands in the table, which is read behind it.
+    for (const key of core.runKeys()) {
+      some.push(key);
+      if (some.length < KEYS_AT_ONCE) continue;
+      core.knownKeys.addKnown(some);
+      some = [];
+      await this.#turn();
+      if (this.#isClosed) return;
+    }
+    core.knownKeys.addKnown(some);
+  }
+
+  /** False: not to the end. */
+  async #addTable(): Promise<boolean> {
+    const { core, journal, database, fence, onFenced } = this.#options;
+    for (let after = ''; ;) {
+      const found = await database.runIds(journal, after, KEYS_AT_ONCE);
+      if (this.#isClosed) return false;
+      if (found.fence !== fence()) {
+        onFenced();
+        return false;
+      }
+      core.knownKeys.addKnown(found.rows);
+      after = found.rows.at(-1)?.runId ?? after;
+      if (found.rows.length < KEYS_AT_ONCE) return true;
+    }
+  }
+
+  async #turn(): Promise<void> {
+    await new Promise<void>((resolve) => void this.#options.clock.after(0, resolve));
+  }
+
+  #failed(error: unknown): void {
+    const { clock, logger } = this.#options;
+    this.#failures += 1;
+    if (!(error instanceof DatabaseError && error.recoverable)) {
+      logger.warn('the filter of workflow ids cannot be built: unknown ones are looked for in the database', { reason: errorText(error) });
+    }
+    this.#pause = clock.after(backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => {
+      this.#pause = undefined;
+      this.start();
+    });
+  }
+}

@@ -1,0 +1,36 @@
+/** All rows that a database in memory holds of a history shard: as what it is made of again, and as answers to loads. */
+import type { JournalId } from '../../src/actors/database.ts';
+import type { ShardRows } from '../../src/history/checkpoint/rows.ts';
+import type { HistoryCore } from '../../src/history/history-core.ts';
+import type { Loaded } from '../../src/history/residency/install-loaded.ts';
+import type { MemoryTables } from './memory-database.ts';
+
+export function shardRows(tables: MemoryTables, journal: JournalId): ShardRows {
+  const { runs, currentRuns, transferTasks, timers } = tables.journal(journal);
+  return {
+    runs: runs.values(),
+    currentRuns: [...currentRuns].map(([execution, runId]) => {
+      const [namespaceId = '', workflowId = ''] = execution.split('\0');
+      return { namespaceId, workflowId, runId };
+    }),
+    transferTasks: [...transferTasks.values()].toSorted((one, other) => one.taskId - other.taskId),
+    timers: timers.values(),
+  };
+}
+
+/** Whatever is not in memory comes there. False: it cannot be now, for runs were deleted meanwhile. */
+export function loadAll(core: HistoryCore, tables: MemoryTables, journal: JournalId): boolean {
+  const { runs, currentRuns, childStarts } = tables.journal(journal);
+  const loaded: Loaded[] = [];
+  for (const run of runs.values()) {
+    const { namespaceId, workflowId, runId } = run;
+    const currentRunId = currentRuns.get(`${namespaceId}\0${workflowId}`);
+    const current = currentRunId === undefined ? undefined : runs.get(currentRunId);
+    loaded.push({ key: { kind: 'run', namespaceId, workflowId, runId }, currentRunId, run });
+    loaded.push({ key: { kind: 'current', namespaceId, workflowId }, currentRunId, run: current });
+  }
+  for (const { parentRunId, initiatedEventId, runId } of childStarts.values()) {
+    loaded.push({ key: { kind: 'childStart', parentRunId, initiatedEventId }, currentRunId: runId, run: undefined });
+  }
+  return core.installLoaded(loaded, core.beginLoad());
+}
