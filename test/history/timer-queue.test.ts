@@ -62,6 +62,42 @@ test('what is due is found without looking at what is not', () => {
   expect(queue.due(4, 3), 'more are due than one wants to look at').toBeUndefined();
 });
 
+test('the first that are due are found in their order', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.nat(20), { maxLength: 60 }),
+      fc.array(fc.nat(60)),
+      fc.array(fc.nat(60)),
+      fc.nat(20),
+      fc.integer({ min: 1, max: 30 }),
+      (fireTimes, removed, again, nowMs, max) => {
+        const queue = new TimerQueue();
+        const tasks = new Map(fireTimes.map((fireTimeMs, taskId) => [taskId, timer(taskId, fireTimeMs)]));
+        for (const task of tasks.values()) queue.add(task);
+        for (const taskId of removed) queue.remove(taskId);
+        for (const taskId of again) {
+          const task = tasks.get(taskId);
+          if (task !== undefined && queue.get(taskId) === undefined) queue.add(task);
+        }
+        const due = [...queue.values()].filter(({ fireTimeMs }) => fireTimeMs <= nowMs);
+        const inOrder = due.toSorted((a, b) => a.fireTimeMs - b.fireTimeMs || a.taskId - b.taskId);
+        // What is left of removed ones counts as looked at: those are found that so many looks find.
+        const found = queue.firstDue(nowMs, max);
+        expect(found).toEqual(inOrder.slice(0, found.length));
+        if (removed.length === 0) expect(found).toHaveLength(Math.min(max, due.length));
+      },
+    ),
+  );
+});
+
+test('one that is postponed is not among those that are due, until it is', () => {
+  const queue = new TimerQueue();
+  for (const taskId of [1, 2, 3]) queue.add(timer(taskId, taskId));
+  queue.postpone(2, 10);
+  expect(queue.firstDue(5, 9).map(({ taskId }) => taskId)).toEqual([1, 3]);
+  expect(queue.firstDue(10, 9).map(({ taskId }) => taskId)).toEqual([1, 3, 2]);
+});
+
 test('what is left of removed timers does not pile up', () => {
   const queue = new TimerQueue();
   for (let taskId = 1; taskId <= 10_000; taskId++) queue.add(timer(taskId, 1_000_000 - taskId));

@@ -12,7 +12,7 @@ export type Plant = {
 };
 
 /** Of each kind of random run. */
-export const seedsMax = { seeds: 4_000, 'seeds with a database': 4_000, 'seeds of history shards': 200 } as const;
+export const seedsMax = { seeds: 4_000, 'seeds with a database': 4_000, 'seeds of history shards': 400 } as const;
 
 const LOOP = 'src/actors/partition/partition-loop.ts';
 const TAKEOVER = 'src/actors/ownership/takeover.ts';

@@ -84,6 +84,16 @@ describe('history store', () => {
     expect(await eventsOf(store.page('run', 1, 2, noLimits))).toEqual([]);
   });
 
+  test('so does one that is retired with others', async () => {
+    const store = new HistoryStore(1_000, neverRead);
+    for (const runId of ['kept', 'one', 'other']) store.append(runId, 1, [event(1)], 0);
+    const cacheBytes = store.cacheBytes;
+    const retiredRuns = ['one', 'other'].map((runId) => ({ namespaceId: 'ns-id', workflowId: runId, runId }));
+    store.committed(historyRecord({ retiredRuns }), at(1));
+    expect(store.cacheBytes).toBe(cacheBytes / 3);
+    for (const { runId } of retiredRuns) expect(await eventsOf(store.page(runId, 1, 1, noLimits))).toEqual([]);
+  });
+
   test('a gap in the event ids is a bug', () => {
     const store = new HistoryStore(1_000, neverRead);
     store.append('run', 1, [event(1)], 0);

@@ -13,6 +13,7 @@ import {
   activityRef,
   completeWorkflow,
   continueAsNew,
+  deleteWorkflow,
   scheduleActivity,
   signalAttributes,
   startAttributes,
@@ -118,6 +119,7 @@ export class Load {
       if (this.#random.chance(0.3)) this.#look({ ...key, runId });
       this.#signal({ ...key, runId }, program.signals, () => {
         if (this.#random.chance(0.1)) this.#terminate({ ...key, runId });
+        if (this.#random.chance(0.1)) this.#delete({ ...key, runId });
         done();
       });
     });
@@ -155,6 +157,13 @@ export class Load {
 
   #terminate(key: RunKey): void {
     this.#untilAnswered(this.#shardOf(key.workflowId), { ...terminateWorkflow(), key }, () => {});
+  }
+
+  /** Asked again after an answer that was lost, it may be gone already. */
+  #delete(key: RunKey): void {
+    this.#untilAnswered(this.#shardOf(key.workflowId), deleteWorkflow(key), (answer) => {
+      if (answer.kind === 'done') this.told.push({ kind: 'deleted', runId: key.runId });
+    });
   }
 
   #look(key: RunKey): void {

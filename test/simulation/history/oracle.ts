@@ -29,6 +29,7 @@ export type Told =
   | { readonly kind: 'activityCompleted'; readonly runId: string; readonly scheduledEventId: number; readonly result: string }
   /** `task`: one attempt of it. */
   | { readonly kind: 'delivered'; readonly task: string; readonly pollRequestId: string }
+  | { readonly kind: 'deleted'; readonly runId: string }
   /** From the first event on; none: the run is not known any more. */
   | { readonly kind: 'read'; readonly runId: string; readonly events: readonly Uint8Array[] };
 
@@ -214,6 +215,8 @@ function wasTold(told: Exclude<Told, { kind: 'delivered' }>, { requestId, events
           event.attributes.scheduledEventId === told.scheduledEventId &&
           Buffer.from(event.attributes.result ?? []).toString() === told.result,
       );
+    case 'deleted':
+      return isForgotten;
     case 'read':
       if (told.events.length === 0) return isForgotten;
       return told.events.every((bytes, index) => Buffer.compare(bytes, events[index]?.bytes ?? new Uint8Array()) === 0);
