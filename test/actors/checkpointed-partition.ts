@@ -45,8 +45,8 @@ export abstract class CheckpointedPartition<Host extends Hosted> {
   readonly #database: (() => Database) | undefined;
   /** What befalls writes from now on; `hangs` until it is mended. */
   fault: WriteFault | 'hangs' | 'data' | undefined;
-  /** Reads that fail from now on. */
-  away: readonly ReadName[] = [];
+  /** Before each read from now on; it fails with what this throws. */
+  onRead: (what: ReadName) => void = () => {};
   #mended: (() => void)[] = [];
   #router = new Router(systemClock);
   #host: Host | undefined;
@@ -76,6 +76,11 @@ export abstract class CheckpointedPartition<Host extends Hosted> {
 
   get fence(): number {
     return this.tables.journal(this.#journal).fence;
+  }
+
+  /** Another process restores, and goes no further. */
+  raiseFence(): void {
+    this.tables.journal(this.#journal).fence += 1;
   }
 
   async start(): Promise<void> {
@@ -177,7 +182,7 @@ export abstract class CheckpointedPartition<Host extends Hosted> {
       this.#database?.() ??
       new MemoryDatabase(this.tables, {
         onRead: async (_journal, what) => {
-          if (this.away.includes(what)) throw new DatabaseError('unavailable', 'as the test wants it');
+          this.onRead(what);
         },
         onWrite: async (_journal, what) => {
           if (what !== 'write') return undefined;

@@ -1,6 +1,7 @@
 /** A matching host in its real loop, over a database: what is written, what is made of it again, and what befalls a database. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { DatabaseError } from '../../../src/actors/database.ts';
 import { CheckpointedHost, QUEUES } from './checkpointed-host.ts';
 
 const queue = fc.nat(QUEUES - 1);
@@ -122,13 +123,15 @@ test('a database that is away when the host is taken over is waited for, at whic
   await host.checkpointed();
   await host.trim();
   for (const read of ['restore', 'allMatchingTasks'] as const) {
-    host.away = [read];
+    host.onRead = (what) => {
+      if (what === read) throw new DatabaseError('unavailable', 'connection refused');
+    };
     host.anotherProcess();
     host.host.actor.start();
     await host.pass(3_000);
     expect(host.host.actor.status().state, read).not.toBe('active');
     expect(JSON.stringify(host.host.actor.status())).toContain('its checkpoint cannot be read');
-    host.away = [];
+    host.onRead = () => {};
     await host.serving();
     host.checkMemory();
   }
@@ -156,7 +159,7 @@ test('an owner whose fence was taken writes nothing any more, and folds again or
   expect(host.rows.size).toBe(2);
 });
 
-test('a backlog of several pages comes back whole', async () => {
+test('a backlog of several pages comes back whole, though another restores between two of them', async () => {
   const host = new CheckpointedHost();
   await host.start();
   for (let count = 0; count < 1_200; count += 100) {
@@ -165,7 +168,14 @@ test('a backlog of several pages comes back whole', async () => {
   }
   await host.checkpointed();
   await host.trim();
+  let pages = 0;
+  host.onRead = (what) => {
+    if (what === 'allMatchingTasks' && ++pages === 2) host.raiseFence();
+  };
+  const { fence } = host;
   await host.takeOver();
+  expect(pages, 'begun anew').toBe(2 + 3);
+  expect(host.fence).toBe(fence + 3);
   host.checkMemory();
   expect(host.matching.counts().storedTasks).toBe(1_200);
   await host.checkNothingLost();
