@@ -21,7 +21,10 @@ import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } f
 /** Whose rows: one partition of one journal; `partition` from 0. */
 export type JournalId = { readonly kind: 'history' | 'matching'; readonly partition: number };
 
-/** Grows with each `restore` of a journal; 0 = never restored. */
+/**
+ * Grows with each `restore` of a journal, to the milliseconds since 1970 at least: where a backup takes the place of a database, the next fence
+ * is still one that nobody has had. 0 = never restored.
+ */
 export type Fence = number;
 
 /** How far a journal's rows go: to the record `lastOffset` and what does not count up to `nextOffset`. */

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import type { HistoryDelta } from '../../src/actors/database.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
+import { VisibilityRows } from '../../src/actors/history/visibility-rows.ts';
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import type { StateWire } from '../../src/history/checkpoint/state-wire.ts';
 import { askOf } from '../../src/kernel/handled.ts';
 import { emptyDelta, positionAt, runRow, uuid } from '../contract/database/samples.ts';
@@ -61,6 +63,45 @@ export function unwrittenStaysInMemory(): void {
   assert.equal(shard.core.evict(runId), false, 'its row is on its way');
   checkpoints.write('written');
   assert.equal(shard.core.evict(runId), true);
+}
+
+/** What was read before runs were deleted may be one of them. */
+export function deletedRunsStayDeleted(): void {
+  const shard = unwatched(stateCodec);
+  const checkpoints = new Checkpoints(shard);
+  shard.start({ retentionMs: 1000 });
+  shard.ask(terminateWorkflow());
+  writeAll(checkpoints);
+  const begunAt = shard.core.beginLoad();
+  const loaded = checkpoints.table.load(checkpoints.table.keys);
+  shard.advance(1000);
+  shard.fireDueTimers();
+  writeAll(checkpoints);
+  assert.equal(shard.core.installLoaded(loaded, begunAt), false, 'it has to be read again');
+}
+
+function writeAll(checkpoints: Checkpoints): void {
+  checkpoints.cut();
+  checkpoints.capture(Infinity);
+  checkpoints.write('written');
+}
+
+/** A start whose append is under way, while memory has the end of that run already. */
+export function rowsAreNotAheadOfTheLog(): void {
+  const shard = unwatched();
+  const view = { namespaceById: () => undefined, systemSearchAttributes: new Map<string, number>() };
+  const rows = new VisibilityRows({ shard: 1, core: shard.core, registry: { isFolded: true, view }, wire: historyWire });
+  shard.start();
+  for (const record of shard.records) rows.accepted(record);
+  shard.ask(terminateWorkflow());
+  for (const record of shard.records.slice(1)) rows.accepted(record);
+  const shown = shard.records.map((record, offset) => {
+    rows.committed(record, { epoch: 1, sequence: offset + 1, offset }, false);
+    const batch = rows.take({ rowsMax: 10, bytesMax: 1_000_000 });
+    rows.written();
+    return batch.rows.map(({ status }) => status).join();
+  });
+  assert.deepEqual(shown, ['1', '5'], 'running, and terminated when that is committed');
 }
 
 /** A filter is built of the table's pages while workflows begin. */

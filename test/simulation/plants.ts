@@ -447,7 +447,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'restores without raising the fence',
     file: 'test/support/memory-database.ts',
-    search: 'tables.fence += 1;',
+    search: 'tables.fence = this.#tables.nextFence(tables.fence);',
     replace: 'tables.fence = 1;',
     caughtBy: 'seeds with a database',
   },
@@ -586,6 +586,21 @@ export const plants: readonly Plant[] = [
     search: 'shard.timeMs = timeMs;',
     replace: '',
     caughtBy: 'seeds of history shards',
+  },
+  {
+    name: 'builds a row of List when it is committed, from a memory that is further',
+    file: 'src/actors/history/visibility-rows.ts',
+    search: 'const { summary } = this.#noted.shift();\n',
+    replace:
+      'const noted = this.#noted.shift().summary;\n' + '      const summary = this.#options.core.summaryOf(noted.key.runId) ?? noted;\n',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'installs a load though runs were deleted since it began',
+    file: 'src/history/history-core.ts',
+    search: 'if (this.#changes.retirements !== begunAt) return false;',
+    replace: '',
+    caughtBy: 'scenarios',
   },
   {
     name: 'lets workflow ids slip that begin while the filter of keys is built',

@@ -14,7 +14,9 @@ import {
   refusedRecordKeepsWaits,
   rowsAreTheStateAtTheCut,
   unwrittenStaysInMemory,
+  deletedRunsStayDeleted,
   filterKnowsWhatBeginsMeanwhile,
+  rowsAreNotAheadOfTheLog,
   pointerStaysWithItsRun,
 } from './history-scenarios.ts';
 import { Cluster, partitionId, simLimits } from './cluster.ts';
@@ -230,6 +232,8 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'I7', name: 'a child that is deleted is heard of', run: scenario(deletedIsHeardOf) },
   { rule: 'I3', name: 'rows are the state at the cut, whatever happens until they are written', run: scenario(rowsAreTheStateAtTheCut) },
   { rule: 'I3', name: 'what is not written stays in memory', run: scenario(unwrittenStaysInMemory) },
+  { rule: 'I3', name: 'runs that were deleted while they were loaded stay deleted', run: scenario(deletedRunsStayDeleted) },
+  { rule: 'I10', name: 'List is not ahead of the log', run: scenario(rowsAreNotAheadOfTheLog) },
   { rule: 'I1', name: 'a filter knows the workflow ids that begin while it is built', run: scenario(filterKnowsWhatBeginsMeanwhile) },
   { rule: 'I1', name: 'a workflow id stays with its newest run when an older one is retired', run: pointerStaysWithItsRun },
 ];

@@ -42,6 +42,7 @@ export class SimDisk {
   downUntilMs = 0;
   /** A checkpoint has been written; the next call waits for it. */
   onWritten: (journal: JournalId) => Promise<void> = () => Promise.resolve();
+  onFlushed: () => void = () => {};
   /** All is well from now on, and no more checkpoints are written. */
   calm = false;
 
@@ -196,7 +197,11 @@ export class SimDatabase implements Database {
 
   /** Writing the same rows again changes nothing: so there is no unknown outcome. */
   flush(...given: Parameters<Database['flush']>): ReturnType<Database['flush']> {
-    const flush = (database: MemoryDatabase): ReturnType<Database['flush']> => database.flush(...given);
+    const flush = async (database: MemoryDatabase): ReturnType<Database['flush']> => {
+      const outcome = await database.flush(...given);
+      if (outcome === 'flushed') this.#disk.onFlushed();
+      return outcome;
+    };
     const isAnswerLost = this.#disk.hits('answerLost');
     if (!isAnswerLost && !this.#disk.hits('commitLost')) return this.#request(flush);
     if (isAnswerLost) this.#arrives(this.#disk.delayMs(), flush);

@@ -64,6 +64,14 @@ export class MemoryTables {
   /** By namespace and run id. */
   readonly visibility = new Map<string, VisibilityRow>();
 
+  /** As of the clock: none is given out again after a backup was restored. */
+  #lastFence = 0;
+
+  nextFence(fence: Fence): Fence {
+    this.#lastFence = Math.max(fence, this.#lastFence) + 1;
+    return this.#lastFence;
+  }
+
   journal(journal: JournalId): JournalTables {
     const key = `${journal.kind} ${journal.partition}`;
     const known = this.#journals.get(key) ?? new JournalTables(journal);
@@ -150,7 +158,7 @@ export class MemoryDatabase implements Database {
 
   async restore(journal: JournalId): Promise<Restored> {
     const tables = await this.#read(journal, 'restore');
-    tables.fence += 1;
+    tables.fence = this.#tables.nextFence(tables.fence);
     return { fence: tables.fence, position: copied(tables.position) };
   }
 

@@ -170,8 +170,8 @@ LEFT JOIN (${rows}) r ON true ${order}`,
   });
   return {
     restore: {
-      text: `INSERT INTO ${at}.journals AS j (kind, partition, fence) VALUES ($1, $2, 1)
-ON CONFLICT (kind, partition) DO UPDATE SET fence = j.fence + 1
+      text: `INSERT INTO ${at}.journals AS j (kind, partition, fence) VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+ON CONFLICT (kind, partition) DO UPDATE SET fence = greatest(j.fence + 1, excluded.fence)
 RETURNING ${journalColumns}`,
     },
     position: { text: `SELECT ${journalColumns} FROM ${at}.journals WHERE kind = $1 AND partition = $2` },

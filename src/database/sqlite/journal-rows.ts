@@ -5,10 +5,11 @@ import type { Checkpoint, CheckpointPosition, Fence, JournalId, Restored, TrimPo
 import type { Connection } from './connection.ts';
 
 /** Raises the fence and reads in one statement: it waits for a write that is under way, and none can come between. */
+const nowMs = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 const restoreSql = `
   INSERT INTO journals (kind, partition, fence, epoch, sequence, next_offset, last_offset, time_ms, schema, counters, trim_points)
-  VALUES (?, ?, 1, 0, 0, 0, -1, 0, 0, NULL, x'')
-  ON CONFLICT (kind, partition) DO UPDATE SET fence = fence + 1 RETURNING *`;
+  VALUES (?, ?, ${nowMs}, 0, 0, 0, -1, 0, 0, NULL, x'')
+  ON CONFLICT (kind, partition) DO UPDATE SET fence = max(fence + 1, excluded.fence) RETURNING *`;
 
 const selectSql = 'SELECT * FROM journals WHERE kind = ? AND partition = ?';
 const fenceSql = 'SELECT fence FROM journals WHERE kind = ? AND partition = ?';

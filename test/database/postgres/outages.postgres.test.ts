@@ -147,7 +147,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     await client.query(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${options.timeoutMs}`);
     await client.query(`UPDATE "${schema}".journals SET next_offset = 0`);
     const restored = await database.restore(journal).catch(() => database.restore(journal));
-    expect(restored.fence).toBe(fence + 1);
+    expect(restored.fence).toBeGreaterThan(fence);
     await client.end().catch(() => {});
   });
 

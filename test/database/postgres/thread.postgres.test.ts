@@ -43,7 +43,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL in a thread', () =>
     const database = openPostgres(options, capturingLogger().logger);
     expect((await failureOf(database.restore(journal))).message).toContain('is it running');
     await server.restart();
-    expect((await database.restore(journal)).fence).toBe(1);
+    expect((await database.restore(journal)).fence).toBeGreaterThan(0);
     await database.close();
   });
 });

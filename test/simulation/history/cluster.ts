@@ -8,6 +8,7 @@
  */
 import { defaultCheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
 import { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
+import { ProcessVisibility } from '../../../src/actors/history/process-visibility.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import { type Asker, type HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
@@ -91,9 +92,12 @@ export class HistoryServer extends SimServer {
     this.database = disk === undefined ? undefined : new SimDatabase(disk, this.node);
     this.#seatMatching();
     this.shards = [];
+    const { logger } = this.cluster;
+    const visibility =
+      this.database === undefined ? undefined : new ProcessVisibility({ database: this.database, clock: this.node.clock, logger });
     const schedule = new CheckpointSchedule({ recordsMax: options.recordsMax * 2, atOnceMax: 1 });
     for (let shard = 1; shard <= options.shards; shard++) {
-      const actor = this.#shard(shard, schedule);
+      const actor = this.#shard(shard, schedule, visibility);
       this.router.history.attach(shard, actor);
       this.shards.push(actor);
     }
@@ -113,7 +117,7 @@ export class HistoryServer extends SimServer {
     });
   }
 
-  #shard(shard: number, schedule: CheckpointSchedule): HistoryShard {
+  #shard(shard: number, schedule: CheckpointSchedule, visibility: ProcessVisibility | undefined): HistoryShard {
     const { world, options, logger } = this.cluster;
     const { database } = this;
     const { recordsMax, journalRetentionMs } = options;
@@ -140,6 +144,7 @@ export class HistoryServer extends SimServer {
         world.trace(`${this.node.name}/${shard} ${state} ${epoch}.${sequence}@${offset} ${reason}`);
         this.cluster.onStatus(this, shard, status);
       },
+      ...(visibility === undefined ? {} : { visibility }),
       ...(database === undefined
         ? {}
         : {

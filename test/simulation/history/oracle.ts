@@ -47,6 +47,8 @@ export class Journal {
   #rule = new CountingRule();
   #shard = new Shard();
   #next = 0;
+  /** Of all runs that were folded at some time. */
+  readonly runIds = new Set<string>();
 
   /** `records`: all that were ever appended; more may come. */
   constructor(records: readonly StoredRecord[]) {
@@ -62,7 +64,10 @@ export class Journal {
     }
     for (; this.#next < this.#records.length && this.#next <= lastOffset; this.#next++) {
       const record = this.#records[this.#next]!;
-      if (this.#rule.counts(record)) evolve(this.#shard, historyCodec.decode(record.value, record.schema), historyWire);
+      if (!this.#rule.counts(record)) continue;
+      const decoded = historyCodec.decode(record.value, record.schema);
+      evolve(this.#shard, decoded, historyWire);
+      for (const { runId } of decoded.runs) this.runIds.add(runId);
     }
     return this.#shard;
   }
@@ -178,6 +183,31 @@ export async function checkRows(tables: MemoryTables, id: JournalId, journal: Jo
     const ends = [...history.values()].filter(({ runId }) => runId === key.runId).map(({ lastEventId }) => lastEventId);
     const last = Math.max(0, ...ends);
     check(last === nextEventId - 1, 'T12 events differ from their position', () => `${key.runId} has ${nextEventId - 1}, its rows ${last}`);
+  }
+}
+
+/** What List would show at any time: nothing that the journals do not hold yet. */
+export function checkNotAhead({ visibility }: MemoryTables, journals: readonly Journal[]): void {
+  const runs = new Map(journals.flatMap((journal) => [...journal.folded().runs]));
+  for (const { workflowId, runId, status } of visibility.values()) {
+    const isKnown = journals.some((journal) => journal.runIds.has(runId));
+    check(isKnown, 'T12 List is ahead of the log', () => `${workflowId} ${runId} is listed, and not begun`);
+    const run = runs.get(runId);
+    const mayBe = run === undefined || !isRunning(run) || status === run.status;
+    check(mayBe, 'T12 List is ahead of the log', () => `${workflowId} ${runId} is listed as ${status}, and open`);
+  }
+}
+
+/** What List would show in the end: every run that is not forgotten, as it ended, and no other. */
+export function checkListed({ visibility }: MemoryTables, journals: readonly Journal[]): void {
+  const runs = new Map(journals.flatMap((journal) => [...journal.folded().runs]));
+  const rows = new Map([...visibility.values()].map((row) => [row.runId, row]));
+  for (const { key, status } of runs.values()) {
+    const listed = rows.get(key.runId)?.status;
+    check(listed === status, 'T12 rows of List differ', () => `${key.workflowId} ${key.runId} is ${status}, and listed as ${listed}`);
+  }
+  for (const { workflowId, runId } of rows.values()) {
+    check(runs.has(runId), 'T12 rows of List differ', () => `${workflowId} ${runId} is listed, and forgotten`);
   }
 }
 

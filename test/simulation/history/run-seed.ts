@@ -8,10 +8,11 @@ import { check, Violation } from '../oracle.ts';
 import { Prng } from '../prng.ts';
 import { planWithDatabase, type Plan } from '../run-seed.ts';
 import { SimBroker } from '../sim-log.ts';
+import type { SimDisk } from '../sim-database.ts';
 import { World } from '../world.ts';
 import { HistoryCluster, historyPartition, type HistoryClusterOptions, type HistoryServer } from './cluster.ts';
 import { Load } from './load.ts';
-import { checkMemory, checkRows, checkTold, Journal, type RunInJournal } from './oracle.ts';
+import { checkListed, checkMemory, checkNotAhead, checkRows, checkTold, Journal, type RunInJournal } from './oracle.ts';
 import { journalOf } from '../../../src/actors/history/history-memory.ts';
 import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
 import type { JournalId } from '../../../src/actors/database.ts';
@@ -37,6 +38,7 @@ const CALM_MS_MAX = 60_000;
 /** Of the checkpoints of a run so many are compared with the journal at once; later ones now and then, and the last. */
 const CHECKED_AT_FIRST = 12;
 const CHECKED_ONE_IN = 8;
+const CHECKED_FLUSH_IN = 2;
 /** Of the journal, where backups are restored: they are younger. */
 const BACKUP_RETENTION_MS = 60_000;
 
@@ -83,6 +85,7 @@ class HistoryRun {
   /** Servers whose memory of a shard was folded, and has not served yet: by name. */
   readonly #folded = new Set<string>();
   #checkpoints = 0;
+  #flushes = 0;
   #violation: Violation | undefined;
 
   constructor(plan: HistoryPlan) {
@@ -99,7 +102,9 @@ class HistoryRun {
     this.#nemesis = new Nemesis({ world: this.#world, broker: this.#broker, disk, servers, partitions, plan });
     this.#cluster.said = (message) => void this.#reached.add(message);
     this.#cluster.onStatus = (server, shard, status) => this.#status(server, shard, status);
-    if (disk !== undefined) disk.onWritten = (id) => this.#written(id);
+    if (disk === undefined) return;
+    disk.onWritten = (id) => this.#written(id);
+    disk.onFlushed = () => this.#flushed(disk);
   }
 
   async run(): Promise<HistoryOutcome> {
@@ -150,18 +155,28 @@ class HistoryRun {
     if (memory === undefined) return;
     const { disk } = this.#cluster;
     const rows = disk === undefined ? undefined : { tables: disk.tables, id: journalOf(shard) };
-    try {
-      checkMemory(`${server.node.name}/${shard}`, memory, rows, this.#journal(shard), offset - 1);
-    } catch (error) {
-      if (!(error instanceof Violation)) throw error;
-      this.#broken(error);
-    }
+    this.#checked(() => checkMemory(`${server.node.name}/${shard}`, memory, rows, this.#journal(shard), offset - 1));
   }
 
   async #written(id: JournalId): Promise<void> {
     this.#checkpoints += 1;
     if (this.#checkpoints > CHECKED_AT_FIRST && this.#checkpoints % CHECKED_ONE_IN > 0) return;
     await this.#checkRows(id);
+  }
+
+  #flushed({ tables }: SimDisk): void {
+    this.#flushes += 1;
+    if (this.#flushes % CHECKED_FLUSH_IN > 0) return;
+    this.#checked(() => checkNotAhead(tables, this.#journals));
+  }
+
+  #checked(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error;
+      this.#broken(error);
+    }
   }
 
   async #checkRows(id: JournalId): Promise<void> {
@@ -243,6 +258,7 @@ class HistoryRun {
       await this.#checkRows(journalOf(shard));
     }
     checkTold(this.#load.told, runs);
+    if (this.#cluster.disk !== undefined) checkListed(this.#cluster.disk.tables, this.#journals);
     this.#world.trace(`${runs.size} runs, ${this.#load.told.length} answers`);
   }
 
