@@ -92,6 +92,23 @@ export const childScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'a child is deleted by somebody else',
+    async run(stage) {
+      const workflowId = `${stage.id}-child`;
+      const run = await stage.start(runChild, [{ workflowId, mode: 'wait' }]);
+      await run.until('WorkflowTaskCompleted', 2);
+      await stage.service.deleteWorkflowExecution({ namespace: stage.namespace, workflowExecution: { workflowId } });
+      expect(await run.handle.result()).toBe('ChildWorkflowFailure < TerminatedFailure');
+      expect((await run.history()).types).toEqual([
+        ...childRuns,
+        'ChildWorkflowExecutionTerminated',
+        ...workflowTask,
+        'WorkflowExecutionCompleted',
+      ]);
+      await expect(stage.observe(workflowId)).rejects.toThrow('workflow not found');
+    },
+  },
+  {
     name: 'a child times out',
     async run(stage) {
       const workflowId = `${stage.id}-child`;
