@@ -3,7 +3,11 @@
  * checkpoints, a PostgreSQL that is away is waited for, and one that will never do is refused.
  */
 import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { Child } from '../cli/child.ts';
 import { canStartPostgres, startPostgres } from '../postgres/postgres.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
 import { healthPageOf } from '../support/health-page.ts';
@@ -18,6 +22,7 @@ const missing = 'missing' in kafka ? kafka.missing : await canStartPostgres();
 if ('missing' in kafka || missing !== undefined) skipAloud('Kafka with PostgreSQL', missing ?? '');
 else onKafkaAndPostgres(kafka.brokers);
 
+const bin = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
 const workflows = 40;
 const wait = { timeout: 60_000, interval: 100 };
 
@@ -99,6 +104,29 @@ function onKafkaAndPostgres(brokers: readonly string[]): void {
         } finally {
           await server.stop();
         }
+      });
+    });
+
+    test('config validate --connect tries it, and changes nothing there', async () => {
+      const prefix = `tried-${randomUUID()}`;
+      await withFolder(async (folder) => {
+        const validate = async (database: string) => {
+          const file = join(folder, 'server.yaml');
+          const postgresKeys = `{host: 127.0.0.1, port: ${postgres.port}, user: perdure, database: ${database}}`;
+          await writeFile(
+            file,
+            `perdure: {kafka: {brokers: ${JSON.stringify(brokers)}, topicPrefix: ${prefix}}, postgres: ${postgresKeys}}\n`,
+          );
+          const child = new Child(bin, ['config', 'validate', '--connect', file]);
+          return { ...(await child.exit), out: child.out, err: child.err };
+        };
+        const address = `postgres 127.0.0.1:${postgres.port}`;
+        expect(await validate('postgres')).toMatchObject({ code: 0, err: '', out: expect.stringContaining(`${address}/postgres: ok\n`) });
+        expect(await postgres.run(`SELECT 1 FROM pg_namespace WHERE nspname = '${prefix}'`)).toEqual([]);
+        expect(await validate('nowhere')).toMatchObject({
+          code: 1,
+          err: expect.stringContaining(`${address}/nowhere has no such database`),
+        });
       });
     });
 

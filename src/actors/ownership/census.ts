@@ -124,9 +124,9 @@ export class Census implements ServerCondition {
     return this.#settled.promise;
   }
 
-  /** Records of all journals, without the claims of this start. */
+  /** Of all journals, without the claims of this start. */
   get recordsRead(): number {
-    return this.#entries.reduce((sum, { status }) => sum + Math.max(0, (status?.offset ?? 0) - 1), 0);
+    return this.#entries.reduce((sum, { status }) => sum + Math.max(0, (status?.replayed.records ?? 0) - 1), 0);
   }
 
   get bytesRead(): number {
