@@ -15,6 +15,7 @@ import { missingBeginning, missingEnd } from '../actors/ownership/journal-start.
 import type { Log, PartitionId } from '../actors/log.ts';
 
 export type ClusterDatabaseOptions = {
+  /** Its methods are its own: those of a class would be missing in what is made of it. */
   readonly database: Database;
   /** For people. */
   readonly logName: string;

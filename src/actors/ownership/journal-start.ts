@@ -30,7 +30,10 @@ export function missingBeginning(
       `Restore a backup of the database whose checkpoint reaches offset ${start}; is it the right database?`
     );
   }
-  return `${isCut}: were segments deleted (retention.ms, retention.bytes), or records (DeleteRecords)?`;
+  return (
+    `${isCut}: were segments deleted (retention.ms, retention.bytes), or records (DeleteRecords)? If it was trimmed behind checkpoints, the ` +
+    'database that has them must be named again (perdure.postgres)'
+  );
 }
 
 /** The checkpoint knows of records that the log does not reach (T5). */

@@ -1,0 +1,57 @@
+/** Whose database it is, looked at again where it did not answer before the first claim. Files of servers: test/acceptance/state-file.test.ts. */
+import { expect, onTestFinished, test } from 'vitest';
+import { DatabaseError, type Database, type JournalId } from '../../src/actors/database.ts';
+import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
+import { ClusterDatabase } from '../../src/start/cluster-database.ts';
+
+const journal: JournalId = { kind: 'history', partition: 0 };
+
+function inMemory(): Database {
+  const database = openSqlite({ filename: undefined });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+function away(): Promise<never> {
+  return Promise.reject(new DatabaseError('unavailable', 'nobody listens'));
+}
+
+test('one that does not answer is ours to restore from only when it has said so', async () => {
+  const tables = inMemory();
+  let cluster: () => Promise<string | undefined> = away;
+  const database = { ...tables, cluster: () => cluster() };
+  const state = new ClusterDatabase({ database, logName: 'kafka a:1', clusterId: 'mine' });
+  await expect(state.checkOwner()).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(state.database.restore(journal)).rejects.toMatchObject({ code: 'unavailable', message: 'nobody listens' });
+  cluster = () => tables.cluster();
+  const { fence } = await state.database.restore(journal);
+  expect((await tables.position(journal)).fence).toBe(fence);
+  expect(await tables.cluster()).toBe('mine');
+});
+
+test('one that turns out to be another cluster’s is left as it is', async () => {
+  const tables = inMemory();
+  await tables.bind('theirs');
+  const state = new ClusterDatabase({ database: tables, logName: 'kafka a:1', clusterId: 'mine' });
+  await expect(state.database.restore(journal)).rejects.toMatchObject({
+    code: 'misconfigured',
+    message: expect.stringMatching(
+      /^sqlite in memory holds the state of cluster theirs, but the journals in kafka a:1 are those of cluster mine\. /,
+    ),
+  });
+  expect(await tables.position(journal)).toEqual({ fence: 0, position: undefined });
+});
+
+test('a first start that was killed before its cluster had an identity leaves it to the next', async () => {
+  const tables = inMemory();
+  const killed = new ClusterDatabase({ database: tables, logName: 'kafka a:1', clusterId: undefined });
+  await killed.checkOwner();
+  await killed.database.restore(journal);
+  const next = new ClusterDatabase({ database: tables, logName: 'kafka a:1', clusterId: undefined });
+  await next.checkOwner();
+  await next.bind('mine');
+  const late = new ClusterDatabase({ database: tables, logName: 'kafka b:1', clusterId: undefined });
+  await expect(late.checkOwner()).rejects.toThrow(
+    'sqlite in memory holds the state of cluster mine, but kafka b:1 holds no cluster yet: the journals were lost, or another log was named',
+  );
+});
