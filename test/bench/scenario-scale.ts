@@ -122,7 +122,8 @@ async function wakeSome(
     const running: Promise<void>[] = [];
     for (const [index, number] of numbers.entries()) {
       const dueMs = begin + (index * 1000) / wakesPerSecond;
-      if (dueMs > performance.now()) await delay(dueMs - performance.now());
+      const aheadMs = dueMs - performance.now();
+      if (aheadMs > 0) await delay(aheadMs);
       running.push(wake(number, dueMs));
     }
     await Promise.race([Promise.all(running), worker.failed]);
