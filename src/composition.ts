@@ -15,6 +15,7 @@ import { ClusterHost } from './actors/cluster/cluster-host.ts';
 import { CommandBudget } from './actors/partition/command-budget.ts';
 import { HISTORY_CACHE_BYTES_MAX } from './actors/history/history-store.ts';
 import { ProcessVisibility } from './actors/history/process-visibility.ts';
+import { HotState } from './actors/history/hot-state.ts';
 import { HistoryShard } from './actors/history/history-shard.ts';
 import type { CheckpointOptions } from './actors/checkpoint/partition-checkpoints.ts';
 import { MatchingHost } from './actors/matching/matching-host.ts';
@@ -106,6 +107,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const database = state?.database ?? openSqlite({ filename: undefined });
   const visibility = new ProcessVisibility({ database, clock: systemClock, logger });
   const checkpoints = opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state, options);
+  const hotState = new HotState(systemClock, options.stateLimits?.hotStateBytesMax);
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
     const host = new HistoryShard({
@@ -117,7 +119,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       limits,
       registry: cluster,
       visibility,
-      ...(checkpoints === undefined ? {} : { checkpoints: { ...checkpoints, stateWire: stateCodec } }),
+      ...(checkpoints === undefined ? {} : { checkpoints: { ...checkpoints, stateWire: stateCodec, hotState } }),
       cacheBytesMax: (options.stateLimits?.historyCacheBytesMax ?? HISTORY_CACHE_BYTES_MAX) / layout.historyShards,
       layout,
       router,

@@ -60,6 +60,8 @@ export type StateLimits = {
   readonly checkpointRecordsMax?: number;
   /** Of histories in memory, all shards together. */
   readonly historyCacheBytesMax?: number;
+  /** Workflows in memory, of all shards: what is past it leaves memory for the database, which has it. */
+  readonly hotStateBytesMax?: number;
 };
 
 export type RunningServer = {

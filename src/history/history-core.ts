@@ -245,6 +245,26 @@ export class HistoryCore {
     return this.#shard.evict(run);
   }
 
+  /** What the runs in memory take there, roughly. */
+  get hotBytes(): number {
+    return this.#shard.residency?.hot.bytes ?? 0;
+  }
+
+  /** When the run was used that is next to leave; Infinity: there is none. */
+  get oldestHotMs(): number {
+    return this.#shard.residency?.hot.oldestMs ?? Infinity;
+  }
+
+  /** The least recently used leave, closed ones first, as far as they may, up to that many bytes. Answers how many bytes left. */
+  makeRoom(bytes: number, looksMax: number, isNeeded: (key: RunKey) => boolean): number {
+    const before = this.hotBytes;
+    this.#shard.residency?.hot.makeRoom(bytes, looksMax, (runId) => {
+      const run = this.#shard.runs.get(runId);
+      return run !== undefined && !isNeeded(run.key) && this.evict(runId);
+    });
+    return before - this.hotBytes;
+  }
+
   /** Which workflow ids there may be in memory or in the table. */
   get knownKeys(): KnownKeys {
     const { residency } = this.#shard;

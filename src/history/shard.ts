@@ -11,7 +11,7 @@ import { Changes } from './checkpoint/changes.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import type { RunKey } from './commands.ts';
 import { childStartName, currentName, type ExecutionId, Residency, runName, type StartedBy } from './residency/residency.ts';
-import { type AsideRun, childStartKey, executionKey, type Run, type RunView, type ShardView } from './state.ts';
+import { type AsideRun, childStartKey, executionKey, isRunning, type Run, type RunView, type ShardView } from './state.ts';
 import { isOutbox, isTimer, type PendingTask, type PendingTransfer } from './tasks.ts';
 import { TimerQueue, type TimerView } from './timer/timer-queue.ts';
 
@@ -40,8 +40,9 @@ export class Shard implements ShardView {
   /** `stateWire`: of the checkpoints; undefined: nothing is written anywhere, nothing is noted, and all of the shard stays in memory. */
   constructor(stateWire?: StateWire) {
     if (stateWire === undefined) return;
-    this.#changes = new Changes(this, stateWire);
-    this.#residency = new Residency();
+    const residency = new Residency();
+    this.#residency = residency;
+    this.#changes = new Changes(this, stateWire, (run, bytes) => residency.hot.sized(run.key.runId, bytes, !isRunning(run)));
   }
 
   get changes(): Changes | undefined {
@@ -56,7 +57,9 @@ export class Shard implements ShardView {
 
   change(runId: string): Run | undefined {
     const run = this.#runs.get(runId);
-    if (run !== undefined) this.#changes?.runChanges(run);
+    if (run === undefined) return undefined;
+    this.#changes?.runChanges(run);
+    this.#residency?.hot.used(runId, this.timeMs);
     return run;
   }
 
@@ -207,6 +210,7 @@ export class Shard implements ShardView {
 
   installRun(run: Run): void {
     this.#runs.set(run.key.runId, run);
+    this.#residency?.hot.add(run.key.runId, this.timeMs);
   }
 
   installCurrentRun(run: RunView): void {
@@ -249,6 +253,7 @@ export class Shard implements ShardView {
   takeOut({ key, start: { parent, firstRunId } }: RunView): void {
     const run = this.#runs.get(key.runId);
     this.#runs.delete(key.runId);
+    this.#residency?.hot.left(key.runId);
     if (parent !== undefined && firstRunId === key.runId) this.#childStarts.delete(childStartKey(parent));
     const execution = executionKey(key.namespaceId, key.workflowId);
     if (this.#currentRuns.get(execution) !== run) return;

@@ -24,7 +24,7 @@ describe('servers die under load and lose nothing', () => {
   if (asksAreCarried) return;
 
   test(
-    `kill -9, with a checkpoint every 50 records and no history in memory (${rounds.state} rounds)`,
+    `kill -9, with a checkpoint every 50 records and nothing in memory that is written (${rounds.state} rounds)`,
     { timeout: 5 * MINUTES },
     async () => {
       judge(await stateCampaign({ rounds: rounds.state, seed }));

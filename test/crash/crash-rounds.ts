@@ -17,7 +17,7 @@ import { embeddedServer, kafkaServers, withFolder } from '../support/servers.ts'
 export type Campaign = 'file' | 'state' | 'kafka' | 'zombie';
 
 /** Every round has tens of checkpoints, and what is read of histories comes from the database or the journal. */
-const smallState = { stateLimits: { checkpointRecordsMax: 50, historyCacheBytesMax: 0 } };
+const smallState = { stateLimits: { checkpointRecordsMax: 50, historyCacheBytesMax: 0, hotStateBytesMax: 0 } };
 
 export type CampaignReport = {
   readonly campaign: Campaign;

@@ -10,12 +10,13 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
-import type { HistoryCommand } from '../../history/commands.ts';
+import type { HistoryCommand, RunKey } from '../../history/commands.ts';
 import type { HistoryEffect } from '../../history/effects.ts';
 import type { StateWire } from '../../history/checkpoint/state-wire.ts';
 import { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryLimits } from '../../history/limits.ts';
 import type { HistoryRecord } from '../../history/record.ts';
+import { executionKey } from '../../history/state.ts';
 import type { HistoryReply, HistoryWire } from '../../history/replies.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
@@ -25,6 +26,7 @@ import { DatabaseError, type JournalId, type Restored } from '../database.ts';
 import { ColdLoads } from './cold-loads.ts';
 import { HistoryCheckpoints, newerState, recordBytes, shardTasks } from './history-checkpoints.ts';
 import { HistoryShell } from './history-shell.ts';
+import { type HotShard, HotState } from './hot-state.ts';
 import { KeyFilterBuild } from './key-filter-build.ts';
 import { HistoryReadAhead } from './read-ahead.ts';
 import { HistoryStore } from './history-store.ts';
@@ -57,7 +59,14 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly checkpoints?: HistoryCheckpointOptions;
 };
 
-type HistoryCheckpointOptions = CheckpointOptions & { readonly stateWire: StateWire };
+/** In a fold, before each read that brings so many records at the most. */
+const FOLD_LOOKS_MAX = 2_000;
+
+type HistoryCheckpointOptions = CheckpointOptions & {
+  readonly stateWire: StateWire;
+  /** Of all shards of this process; absent: one of its own, with the default limit. */
+  readonly hotState?: HotState;
+};
 
 /** What this process has folded of the cluster's journal. */
 export type Registry = {
@@ -80,6 +89,8 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
   readonly prefetch?: ColdLoads;
   readonly readAhead?: HistoryReadAhead;
   readonly #keyFilter: KeyFilterBuild | undefined;
+  readonly #hotState: HotState | undefined;
+  readonly #hotShard: HotShard;
   readonly #options: HistoryShardOptions;
   readonly #tenure: Tenure<HistoryCommand>;
 
@@ -116,6 +127,16 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     this.#tenure = tenure;
     this.core = core;
     this.visibility = visibility;
+    // In a fold what is loaded must stay until it is applied: there room is made between two reads.
+    this.#hotShard = {
+      get hotBytes() {
+        return core.hotBytes;
+      },
+      get oldestMs() {
+        return core.oldestHotMs;
+      },
+      makeRoom: (bytes, looksMax) => (tenure.active ? core.makeRoom(bytes, looksMax, (key) => this.#isWanted(key)) : 0),
+    };
     const journal = journalOf(shard);
     this.store = new HistoryStore(
       options.cacheBytesMax,
@@ -134,6 +155,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
             state: (trimPointsAfter) => new HistoryCheckpoints({ core, store: this.store, visibility, trimPointsAfter }),
             onDurable: () => {
               if (tenure.active) this.#keyFilter?.start();
+              this.#hotState?.look();
             },
             onFenced: () => tenure.fenced(),
           });
@@ -144,13 +166,21 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       const isSuperseded = (): Promise<boolean> => checkpointer.isSuperseded();
       const table = { core, journal, database, fence: () => checkpointer.fence, isSuperseded };
       const told = { clock, logger: logger.with({ 'shard-id': shard }), onFenced: () => tenure.fenced() };
-      this.readAhead = new HistoryReadAhead(table);
+      const hotState = checkpoints.hotState ?? new HotState(clock);
+      this.#hotState = hotState;
+      this.readAhead = new HistoryReadAhead({
+        ...table,
+        makeRoom: () => void core.makeRoom(hotState.excessBytes, FOLD_LOOKS_MAX, () => false),
+      });
       this.#keyFilter = new KeyFilterBuild({ ...table, ...told });
       this.prefetch = new ColdLoads({
         ...table,
         ...told,
         own: { waits: (command) => own.waits(command), notLoaded: (command, reason) => this.shell.notLoaded(command, reason) },
-        onInstalled: () => own.armTimer(),
+        onInstalled: () => {
+          own.armTimer();
+          hotState.look();
+        },
       });
       retirement = new Retirement({
         ...table,
@@ -178,6 +208,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       coldLoads,
       retirement,
       keyFilter,
+      leaveHotState: () => this.#hotState?.leave(this.#hotShard),
       sink,
     });
     this.subscribers = [
@@ -210,10 +241,15 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       this.core.leaveRestInTable();
     }
     this.checkpointer.installed(restored);
+    this.#hotState?.join(this.#hotShard);
     // How many are put aside is told to people, and they are few.
     if ((await this.readAhead?.loadRuns(this.core.runsOfTasksAside())) === 'fenced') {
       throw new DatabaseError('unavailable', 'another has restored this checkpoint since');
     }
+  }
+
+  #isWanted({ namespaceId, workflowId }: RunKey): boolean {
+    return this.prefetch?.isWanted(executionKey(namespaceId, workflowId)) === true;
   }
 
   /** All of the journal is here, and it is ours. */

@@ -33,6 +33,7 @@ export type HistoryShellParts = {
   readonly coldLoads: ColdLoads | undefined;
   readonly retirement: Retirement | undefined;
   readonly keyFilter: KeyFilterBuild | undefined;
+  readonly leaveHotState: () => void;
   readonly flusher: VisibilityFlusher | undefined;
   readonly sink: ReplySink<HistoryReply>;
 };
@@ -87,6 +88,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
     this.#parts.pageReads.clear();
     this.#parts.coldLoads?.close();
     this.#parts.keyFilter?.close();
+    this.#parts.leaveHotState();
     this.#own.close();
     this.#checkpointer?.stop();
     this.#parts.flusher?.close();

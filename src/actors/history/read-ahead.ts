@@ -20,6 +20,8 @@ export type HistoryReadAheadOptions = {
   readonly fence: () => Fence;
   /** What the database holds is not what this memory has left there. Rejects with DatabaseError. */
   readonly isSuperseded: () => Promise<boolean>;
+  /** All that was read before is applied: what is written may leave memory. */
+  readonly makeRoom: () => void;
 };
 
 /** Of one load. */
@@ -34,7 +36,8 @@ export class HistoryReadAhead implements ReadAhead<HistoryRecord> {
 
   /** Also of runs that begin among these records: the one that begins may not count, or was folded before and is read once more as the last one. */
   load(records: Iterable<HistoryRecord>): Promise<'fenced' | undefined> | undefined {
-    const { core } = this.#options;
+    const { core, makeRoom } = this.#options;
+    makeRoom();
     const lacking = new Map<string, LoadKey>();
     for (const record of records) {
       for (const key of core.recordLacks(record) ?? []) {

@@ -18,13 +18,16 @@ import type { StateWire } from './state-wire.ts';
 export class Changes {
   readonly #shard: ShardView;
   readonly #wire: StateWire;
+  readonly #onEncoded: (run: RunView, bytes: number) => void;
   #since = new ChangeSet(0);
   #cut: Cut | undefined;
   #retirements = 0;
 
-  constructor(shard: ShardView, wire: StateWire) {
+  /** `onEncoded`: with the bytes of its state. */
+  constructor(shard: ShardView, wire: StateWire, onEncoded: (run: RunView, bytes: number) => void) {
     this.#shard = shard;
     this.#wire = wire;
+    this.#onEncoded = onEncoded;
   }
 
   // ── What `Shard` tells, each before it is done ─────────────────────────────────────────────────────────────────────────────
@@ -69,7 +72,7 @@ export class Changes {
 
   cut(): void {
     assert(this.#cut === undefined, 'one cut at a time');
-    this.#cut = new Cut(this.#shard, this.#since, this.#wire);
+    this.#cut = new Cut(this.#shard, this.#since, this.#wire, this.#onEncoded);
     this.#since = new ChangeSet(this.#shard.taskIdLast);
   }
 

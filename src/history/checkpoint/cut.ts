@@ -16,6 +16,7 @@ import type { StateWire } from './state-wire.ts';
 export class Cut {
   readonly #shard: ShardView;
   readonly #wire: StateWire;
+  readonly #onEncoded: (run: RunView, bytes: number) => void;
   readonly #changes: ChangeSet;
   readonly #taskIdLast: number;
   readonly #timeMs: number;
@@ -25,9 +26,10 @@ export class Cut {
   #checkpoint: ShardCheckpoint | undefined;
   #problem: { readonly error: unknown } | undefined;
 
-  constructor(shard: ShardView, changes: ChangeSet, wire: StateWire) {
+  constructor(shard: ShardView, changes: ChangeSet, wire: StateWire, onEncoded: (run: RunView, bytes: number) => void) {
     this.#shard = shard;
     this.#wire = wire;
+    this.#onEncoded = onEncoded;
     this.#changes = changes;
     this.#taskIdLast = shard.taskIdLast;
     this.#timeMs = shard.timeMs;
@@ -90,6 +92,7 @@ export class Cut {
     const { aside, timers } = this.#shard;
     const state = this.#wire.encodeRun(run, aside.get(runId));
     const forgetMs = timers.get(run.retentionTaskId)?.fireTimeMs;
+    this.#onEncoded(run, state.length);
     this.#rows.set(runId, { namespaceId, workflowId, runId, status: run.status, state, forgetMs });
   }
 

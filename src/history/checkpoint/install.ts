@@ -1,7 +1,7 @@
 /** A shard out of the rows that checkpoints have written. */
 import { assert } from '../../kernel/assert.ts';
 import type { Shard } from '../shard.ts';
-import { childStartKey } from '../state.ts';
+import { childStartKey, isRunning } from '../state.ts';
 import type { RunRow, ShardCounters, ShardRows, TaskRow } from './rows.ts';
 import type { StateWire } from './state-wire.ts';
 
@@ -28,6 +28,7 @@ export function installRun(shard: Shard, row: RunRow, wire: StateWire): void {
   const { run, aside } = wire.decodeRun(row.state);
   assert(run.key.runId === row.runId, `the row of run ${row.runId} holds run ${run.key.runId}`);
   shard.installRun(run);
+  shard.residency?.hot.sized(row.runId, row.state.length, !isRunning(run));
   const { parent, firstRunId } = run.start;
   if (parent !== undefined && firstRunId === row.runId) shard.installChildStart(childStartKey(parent), row.runId);
   if (aside !== undefined) shard.installAside(row.runId, aside);

@@ -12,6 +12,7 @@
  */
 import type { RunKey } from '../commands.ts';
 import { childStartKey, executionKey } from '../state.ts';
+import { HotRuns } from './hot-runs.ts';
 import { KnownKeys } from './known-keys.ts';
 
 export type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
@@ -33,6 +34,7 @@ const absentMax = 10_000;
 
 export class Residency {
   readonly keys = new KnownKeys();
+  readonly hot = new HotRuns();
   #allHere = true;
   readonly #absent = new Set<string>();
 

@@ -18,6 +18,7 @@ import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint
 import { CheckpointSchedule, type CheckpointScheduleLimits } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
 import { type Database, DatabaseError, type JournalId, type LoadKey } from '../../../src/actors/database.ts';
 import type { HistoryMemory, Registry } from '../../../src/actors/history/history-memory.ts';
+import { HotState } from '../../../src/actors/history/hot-state.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import { ProcessVisibility } from '../../../src/actors/history/process-visibility.ts';
 import { type HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';
@@ -51,6 +52,7 @@ export type WorldOptions = {
   readonly limits?: Partial<CheckpointLimits>;
   readonly scheduleLimits?: Partial<CheckpointScheduleLimits>;
   readonly cacheBytesMax?: number;
+  readonly hotStateBytesMax?: number;
   readonly journalRetentionMs?: number;
   /** Of the database, where it is not the twin. */
   readonly database?: () => Database;
@@ -427,6 +429,7 @@ export class World {
       onStatus: () => {},
       checkpoints: {
         database,
+        hotState: new HotState(this.clock, this.#options.hotStateBytesMax),
         stateWire: stateCodec,
         schedule: this.schedule,
         ...(this.#options.journalRetentionMs === undefined ? {} : { journalRetentionMs: this.#options.journalRetentionMs }),

@@ -102,8 +102,9 @@ test('whatever happens to the server and its database, and whatever leaves memor
       fc.constantFrom(0, 2_000, 1_000_000),
       fc.constantFrom({}, { journalRetentionMs: 0 }, { journalRetentionMs: 10_000 }),
       fc.boolean(),
-      async (steps, recordsMax, cacheBytesMax, trim, evictsAlways) => {
-        const world = new World({ limits: { recordsMax, finishMsMax: 200 }, cacheBytesMax, ...trim });
+      fc.constantFrom({}, { hotStateBytesMax: 0 }, { hotStateBytesMax: 10_000 }),
+      async (steps, recordsMax, cacheBytesMax, trim, evictsAlways, hot) => {
+        const world = new World({ limits: { recordsMax, finishMsMax: 200 }, cacheBytesMax, ...trim, ...hot });
         await world.start();
         for (const each of steps) {
           await run(world, each);

@@ -197,3 +197,27 @@ test('what was read after another had restored counts for nothing: the shard res
   expect(await world.ask(describeCommand(world, 'wf'))).toMatchObject({ kind: 'description' });
   world.checkMemory();
 });
+
+test('past its limit the least recently used leave, once they are written; closed ones first', async () => {
+  const world = new World({ hotStateBytesMax: 40_000 });
+  await world.start();
+  const inMemory = (): readonly string[] => [...world.memory.core.runKeys()].map(({ workflowId }) => workflowId);
+  for (const id of ['old', 'closed', 'closed too']) await world.startWorkflow(id);
+  for (let round = 0; round < 2; round++) await world.work(1, [completeWorkflow()]);
+  await world.checkpointed();
+  expect(inMemory()).toEqual(['old', 'closed', 'closed too']);
+  for (let n = 0; inMemory().includes('closed'); n++) {
+    await world.startWorkflow(`wf-${n}`);
+    await world.checkpointed();
+    await turns(4);
+  }
+  expect(inMemory()).toContain('old');
+  for (let n = 0; n < 20; n++) await world.startWorkflow(`more-${n}`);
+  await world.checkpointed();
+  await turns(8);
+  expect(world.memory.core.hotBytes).toBeLessThan(40_000);
+  expect(inMemory()).not.toContain('old');
+  expect(inMemory()).toContain('more-19');
+  world.checkMemory();
+  expect(await world.ask(describeCommand(world, 'old'))).toMatchObject({ kind: 'description', status: 1 });
+});
