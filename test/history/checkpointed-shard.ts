@@ -169,6 +169,8 @@ export class Checkpoints {
   /** Lives on what was written at some time, and on the records behind it. */
   #restarted: { readonly core: HistoryCore; readonly table: Table; records: number } | undefined;
   #recordsAtCut = 0;
+  /** Of the table's rows. */
+  recordsInTable = 0;
   /** How many were written. */
   count = 0;
 
@@ -215,6 +217,7 @@ export class Checkpoints {
     assert.equal(checkpoint, this.#checkpoint, 'what is tried again is the same');
     if (outcome === 'failed') return this.checkWindow();
     this.table.write(checkpoint, this.#order);
+    this.recordsInTable = this.#recordsAtCut;
     const core = installed(this.table, this.#wire);
     assert.equal(core.canonicalState(), this.#atCut, 'the rows are the state at the cut');
     if (outcome === 'lost') return this.checkWindow();
@@ -224,6 +227,12 @@ export class Checkpoints {
     this.checkWindow();
     // What came back goes on by itself, and writes in its turn.
     this.#restarted ??= { core, table: this.table.copy(), records: this.#recordsAtCut };
+  }
+
+  /** The shard has new memory. */
+  crashed(): void {
+    this.#state = 'none';
+    this.#checkpoint = undefined;
   }
 
   /** A window of tasks, read from the table now, brings nothing to life that has ended. */

@@ -56,7 +56,7 @@ const searchAttributeTypes: ReadonlyMap<string, number> = new Map([
 ]);
 
 export class ShardUnderTest {
-  readonly core: HistoryCore;
+  core: HistoryCore;
   readonly #replica: HistoryCore;
   readonly records: HistoryRecord[] = [];
   readonly effects: HistoryEffect[] = [];

@@ -10,22 +10,49 @@
 import assert from 'node:assert/strict';
 import { canonicalText } from '../../../src/history/canonical.ts';
 import type { HistoryCommand, RunKey } from '../../../src/history/commands.ts';
-import type { HandledHistory, HistoryCore } from '../../../src/history/history-core.ts';
+import type { StateWire } from '../../../src/history/checkpoint/state-wire.ts';
+import { type HandledHistory, HistoryCore } from '../../../src/history/history-core.ts';
 import type { HistoryLimits } from '../../../src/history/limits.ts';
 import type { HistoryRecord } from '../../../src/history/record.ts';
 import type { HistoryReply } from '../../../src/history/replies.ts';
+import type { Loaded } from '../../../src/history/residency/install-loaded.ts';
 import type { Lacks } from '../../../src/history/residency/lacks.ts';
+import { executionKey } from '../../../src/history/state.ts';
 import type { NextTimer } from '../../../src/history/timer/timer-queue.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
+import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { Checkpoints, installed, type Table } from '../checkpointed-shard.ts';
 import { Program, type ProgramStep } from '../random-program.ts';
 import { namespaceId, ShardUnderTest } from '../shard-under-test.ts';
 
-export type Move = 'nothing' | 'cut' | 'capture' | 'write' | 'lose' | 'evict' | 'evictOne' | 'loadAnyway' | 'writeAndEvict';
+export type Move =
+  | 'beginLoad'
+  | 'endLoad'
+  | 'nothing'
+  | 'cut'
+  | 'capture'
+  | 'write'
+  | 'lose'
+  | 'evict'
+  | 'evictOne'
+  | 'loadAnyway'
+  | 'writeAndEvict';
 
 class HeardShard extends ShardUnderTest {
   readonly heard: string[] = [];
+  protected readonly limits: Partial<HistoryLimits>;
+
+  constructor(limits: Partial<HistoryLimits> = {}, stateWire?: StateWire) {
+    super(limits, stateWire);
+    this.limits = limits;
+  }
+
+  /** What is not in its journal is lost. */
+  crash(): void {
+    this.core = new HistoryCore({ wire: historyWire, limits: this.limits });
+    for (const record of this.records) this.core.evolve(record);
+  }
 
   override ask(command: HistoryCommand): HistoryReply | undefined {
     const reply = super.ask(command);
@@ -41,6 +68,8 @@ export class EvictingShard extends HeardShard {
   /** How many runs have left memory, and how many keys were loaded. */
   evicted = 0;
   loaded = 0;
+  /** Asked of the table, and on its way; with the executions whose commands did not wait for it. */
+  #underWay: { readonly rows: readonly Loaded[]; readonly begunAt: number; readonly gaveUp: Set<string> } | undefined;
 
   constructor(limits: Partial<HistoryLimits> = {}, moves: readonly Move[] = ['nothing']) {
     super(limits, stateCodec);
@@ -53,8 +82,30 @@ export class EvictingShard extends HeardShard {
     this.#move(this.#moves[this.#moved++ % this.#moves.length] ?? 'nothing');
     // What has left memory has left with the end of its retention, which the other shard sees.
     if (command.kind === 'fireTimer') this.loadDue();
+    const key = this.core.keyOf(command);
+    if (key !== undefined) this.#underWay?.gaveUp.add(executionKey(key.namespaceId, key.workflowId));
     this.load(command);
     return super.decide(command);
+  }
+
+  /** Memory is made again of the table's tasks and the records behind it, with what those change; only sometimes the keys are known. */
+  override crash(): void {
+    const { checkpoints } = this;
+    const { table } = checkpoints;
+    this.#underWay = undefined;
+    this.core = new HistoryCore({ wire: historyWire, limits: this.limits, stateWire: stateCodec });
+    if (table.counters !== undefined) {
+      this.core.install({ ...table.rows, runs: [], currentRuns: [] }, table.counters);
+      this.core.leaveRestInTable();
+    }
+    for (const record of this.records.slice(table.counters === undefined ? 0 : checkpoints.recordsInTable)) {
+      loadWhatLacks(this.core, table, () => this.core.recordLacks(record));
+      this.core.evolve(record);
+    }
+    checkpoints.crashed();
+    if (table.counters === undefined || this.#moved % 2 === 0) return;
+    this.core.knownKeys.addKnown(table.keys.flatMap((key) => (key.kind === 'run' ? [key] : [])));
+    this.core.knownKeys.rebuilt();
   }
 
   override nextTimer(): NextTimer | undefined {
@@ -102,6 +153,17 @@ export class EvictingShard extends HeardShard {
     assert(this.core.installLoaded(table.load(table.keys), this.core.beginLoad()));
   }
 
+  /** False: runs were deleted meanwhile, and it would be asked for again. */
+  #endLoad(): void {
+    const load = this.#underWay;
+    this.#underWay = undefined;
+    if (load === undefined) return;
+    const waited = load.rows.filter(
+      ({ key }) => key.kind !== 'childStart' && !load.gaveUp.has(executionKey(key.namespaceId, key.workflowId)),
+    );
+    this.core.installLoaded(waited, load.begunAt);
+  }
+
   #move(move: Move): void {
     const { checkpoints } = this;
     switch (move) {
@@ -124,6 +186,14 @@ export class EvictingShard extends HeardShard {
         if (this.core.evict(runIds[this.#moved % runIds.length] ?? '')) this.evicted++;
         return;
       }
+      case 'beginLoad': {
+        const { table } = this.checkpoints;
+        const keys = table.keys.filter(({ kind }) => kind !== 'childStart');
+        this.#underWay = { rows: table.load(keys), begunAt: this.core.beginLoad(), gaveUp: new Set() };
+        return;
+      }
+      case 'endLoad':
+        return this.#endLoad();
       case 'loadAnyway':
         return this.loadAll();
       case 'writeAndEvict':
@@ -180,6 +250,17 @@ export class TwoShards {
       shard.expectDone({ kind: 'retireRuns', runs });
     }
     this.retired += runs.length;
+  }
+
+  /** Both servers die. What comes back is the same, over its rows. */
+  crash(): void {
+    const { whole, evicting } = this;
+    whole.crash();
+    evicting.crash();
+    const resident = new Set(evicting.core.runIds());
+    evicting.loadAll();
+    assert.equal(evicting.core.canonicalState(), whole.core.canonicalState(), 'what comes back is what was there');
+    for (const runId of [...evicting.core.runIds()]) if (!resident.has(runId)) evicting.core.evict(runId);
   }
 
   finish(): void {

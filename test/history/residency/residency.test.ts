@@ -30,12 +30,14 @@ const move = fc.constantFrom<Move[]>(
   'evict',
   'evictOne',
   'loadAnyway',
+  'beginLoad',
+  'endLoad',
   'writeAndEvict',
 );
 /** Closed runs go within a program. */
 const limits = { retentionMsDefault: 3000, retentionRecheckMs: 1000 };
 
-test('random programs: whatever leaves memory between two commands, records and answers are the same', () => {
+test('random programs: whatever leaves memory between two commands, whatever is on its way there, and however often a server dies, records and answers are the same', () => {
   let evicted = 0;
   let loaded = 0;
   let retired = 0;
@@ -43,9 +45,13 @@ test('random programs: whatever leaves memory between two commands, records and 
     fc.property(
       fewerKinds(fc.array(programStep, { minLength: 30, maxLength: 120, size: 'max' })),
       fc.oneof(fc.constant<Move[]>(['writeAndEvict']), fc.array(move, { minLength: 1, maxLength: 60 })),
-      (steps, moves) => {
+      fc.constantFrom(Infinity, 5, 17),
+      (steps, moves, crashEvery) => {
         const shards = new TwoShards(moves, limits);
-        for (const step of steps) shards.run(step);
+        for (const [at, step] of steps.entries()) {
+          shards.run(step);
+          if ((at + 1) % crashEvery === 0) shards.crash();
+        }
         shards.finish();
         evicted += shards.evicting.evicted;
         retired += shards.retired;
