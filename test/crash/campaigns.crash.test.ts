@@ -2,12 +2,15 @@ import { describe, expect, inject, test } from 'vitest';
 import type { CampaignReport } from './crash-rounds.ts';
 import { asksAreCarried } from '../support/asks-are-carried.ts';
 import { seed } from '../support/seed.ts';
-import { fileCampaign, kafkaCampaign, stateCampaign, zombieCampaign } from './crash-rounds.ts';
+import { fileCampaign, kafkaCampaign, postgresCampaign, postgresZombieCampaign, stateCampaign, zombieCampaign } from './crash-rounds.ts';
+import { canStartPostgres } from '../postgres/postgres.ts';
 
-const rounds = asksAreCarried ? { file: 5, state: 0, kafka: 5, zombie: 0 } : { file: 10, state: 10, kafka: 10, zombie: 12 };
+const rounds = asksAreCarried
+  ? { file: 5, state: 0, kafka: 5, postgres: 0, zombie: 0, postgresZombie: 0 }
+  : { file: 10, state: 10, kafka: 10, postgres: 9, zombie: 12, postgresZombie: 6 };
 const MINUTES = 60_000;
 
-describe('servers die under load and lose nothing', () => {
+describe('servers die under load and lose nothing', async () => {
   test(`kill -9, journals in a file (${rounds.file} rounds)`, { timeout: 5 * MINUTES }, async () => {
     judge(await fileCampaign({ rounds: rounds.file, seed }));
   });
@@ -28,6 +31,22 @@ describe('servers die under load and lose nothing', () => {
     { timeout: 5 * MINUTES },
     async () => {
       judge(await stateCampaign({ rounds: rounds.state, seed }));
+    },
+  );
+
+  const noPostgres = await canStartPostgres();
+  if (noPostgres !== undefined) console.warn(`SKIPPED: crash rounds with PostgreSQL: ${noPostgres}`);
+  const onPostgres = noPostgres === undefined ? onKafka : test.skip;
+
+  onPostgres(`the server, PostgreSQL or both die, state beside Kafka (${rounds.postgres} rounds)`, { timeout: 5 * MINUTES }, async () => {
+    judge(await postgresCampaign({ rounds: rounds.postgres, seed, brokers }));
+  });
+
+  onPostgres(
+    `a frozen owner wakes up with its connections to PostgreSQL (${rounds.postgresZombie} rounds)`,
+    { timeout: 5 * MINUTES },
+    async () => {
+      judge(await postgresZombieCampaign({ rounds: rounds.postgresZombie, seed, brokers }));
     },
   );
 

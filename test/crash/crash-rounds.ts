@@ -3,7 +3,9 @@
  *
  *   file, kafka   kill -9 at a random moment, start again on the same data
  *   state         the same on a file, with a checkpoint every 50 records, the journal trimmed behind it, and no history kept in memory
+ *   postgres      kill -9 of the server, of PostgreSQL, or of both, with journals on Kafka and small checkpoints in PostgreSQL
  *   zombie        SIGSTOP one owner, start a second one on the same topics (its claims fence the first), SIGCONT: the first must exit with 3
+ *   postgresZombie  the same with small checkpoints in PostgreSQL, to which the first still has its connections
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,10 +13,12 @@ import { check, type Violation } from './checker.ts';
 import { CrashLoad } from './crash-load.ts';
 import type { Database } from '../../src/actors/database.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
+import type { LocalPostgres } from '../postgres/local-postgres.ts';
+import { startPostgres } from '../postgres/postgres.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { embeddedServer, kafkaServers, withFolder } from '../support/servers.ts';
 
-export type Campaign = 'file' | 'state' | 'kafka' | 'zombie';
+export type Campaign = 'file' | 'state' | 'kafka' | 'postgres' | 'zombie' | 'postgresZombie';
 
 /** Every round has tens of checkpoints, and what is read of histories comes from the database or the journal. */
 const smallState = { stateLimits: { checkpointRecordsMax: 50, historyCacheBytesMax: 0, hotStateBytesMax: 0 } };
@@ -55,7 +59,10 @@ export async function stateCampaign(options: CampaignOptions): Promise<CampaignR
 /** A run whose state was never written proves nothing of it. */
 async function checkWritten(database: Pick<Database, 'position'>): Promise<readonly Violation[]> {
   const { position } = await database.position({ kind: 'history', partition: 0 });
-  const records = position?.lastOffset ?? 0;
+  return quiet(position?.lastOffset ?? 0);
+}
+
+function quiet(records: number): readonly Violation[] {
   return records > 100 ? [] : [{ invariant: 'quiet', message: `the database has the first ${records} records of a shard, no more` }];
 }
 
@@ -66,16 +73,24 @@ export async function kafkaCampaign(options: CampaignOptions & { readonly broker
   });
 }
 
-async function killRounds(campaign: Campaign, options: CampaignOptions, server: ServerProcess): Promise<CampaignReport> {
+/** `strike`: what dies, and comes back. */
+async function killRounds(
+  campaign: Campaign,
+  options: CampaignOptions,
+  server: ServerProcess,
+  strike = async (random: () => number): Promise<void> => {
+    await server.kill9();
+    await delay(random() * 300);
+    await server.start();
+  },
+): Promise<CampaignReport> {
   const random = mulberry32(options.seed);
   await server.start();
   const load = startLoad([server], random);
   try {
     for (let round = 0; round < options.rounds; round++) {
       await delay(200 + random() * 1_300);
-      await server.kill9();
-      await delay(random() * 300);
-      await server.start();
+      await strike(random);
     }
     return await report(campaign, options, load);
   } finally {
@@ -83,32 +98,77 @@ async function killRounds(campaign: Campaign, options: CampaignOptions, server: 
   }
 }
 
+export async function postgresCampaign(options: CampaignOptions & { readonly brokers: readonly string[] }): Promise<CampaignReport> {
+  return withPostgres(options, 'crash', 1, async (postgres, [server]) => {
+    let round = 0;
+    return killRounds('postgres', options, server!, async (random) => {
+      // Each kind often enough, however few the rounds are.
+      const victim = victims[round++ % victims.length];
+      if (victim !== 'server') await postgres.kill9();
+      if (victim !== 'postgres') await server!.kill9();
+      await delay(random() * 300);
+      if (victim !== 'server') await postgres.restart();
+      if (victim !== 'postgres') await server!.start();
+    });
+  });
+}
+
+const victims = ['server', 'postgres', 'both'] as const;
+
+export async function postgresZombieCampaign(options: CampaignOptions & { readonly brokers: readonly string[] }): Promise<CampaignReport> {
+  return withPostgres(options, 'zombie', 2, (_postgres, servers) => zombieRounds('postgresZombie', options, servers));
+}
+
+/** Servers that write small checkpoints into a PostgreSQL of their own; in the end there must be some. */
+async function withPostgres(
+  { brokers, seed }: CampaignOptions & { readonly brokers: readonly string[] },
+  name: string,
+  count: number,
+  run: (postgres: LocalPostgres, servers: readonly ServerProcess[]) => Promise<CampaignReport>,
+): Promise<CampaignReport> {
+  const postgres = await startPostgres();
+  try {
+    return await withFolder(async (folder) => {
+      const prefix = `${name}-postgres-${seed}-${Date.now()}`;
+      const perdure = [`postgres: { url: "postgres://perdure@127.0.0.1:${postgres.port}/postgres" }`, 'journalRetention: 0s'];
+      const report = await run(postgres, await kafkaServers(folder, brokers, prefix, count, { hidden: smallState, perdure }));
+      const [row] = await postgres.run(`SELECT max(last_offset)::int AS records FROM "${prefix}".journals WHERE kind = 'history'`);
+      return { ...report, violations: [...report.violations, ...quiet(Number(row?.['records'] ?? 0))] };
+    });
+  } finally {
+    await postgres.stop();
+  }
+}
+
 export async function zombieCampaign(options: CampaignOptions & { readonly brokers: readonly string[] }): Promise<CampaignReport> {
   return withFolder(async (folder) => {
-    const random = mulberry32(options.seed);
-    const servers = await kafkaServers(folder, options.brokers, `zombie-${options.seed}-${Date.now()}`, 2);
-    await servers[0]!.start();
-    const load = startLoad(servers, random);
-    const violations: Violation[] = [];
-    try {
-      for (let round = 0; round < options.rounds; round++) {
-        const zombie = servers[round % 2]!;
-        await delay(100 + random() * 700);
-        zombie.pause();
-        await servers[(round + 1) % 2]!.start();
-        await delay(random() * 500);
-        zombie.resume();
-        const code = await zombie.exitCode(15_000);
-        if (code !== 3)
-          violations.push({ invariant: 'I10', message: `round ${round}: the fenced process did not exit with 3 but ${code ?? 'runs on'}` });
-        if (code === undefined) await zombie.kill9();
-      }
-      const judged = await report('zombie', options, load);
-      return { ...judged, violations: [...violations, ...judged.violations] };
-    } finally {
-      for (const server of servers) await server.stop();
-    }
+    return zombieRounds('zombie', options, await kafkaServers(folder, options.brokers, `zombie-${options.seed}-${Date.now()}`, 2));
   });
+}
+
+async function zombieRounds(campaign: Campaign, options: CampaignOptions, servers: readonly ServerProcess[]): Promise<CampaignReport> {
+  const random = mulberry32(options.seed);
+  await servers[0]!.start();
+  const load = startLoad(servers, random);
+  const violations: Violation[] = [];
+  try {
+    for (let round = 0; round < options.rounds; round++) {
+      const zombie = servers[round % 2]!;
+      await delay(100 + random() * 700);
+      zombie.pause();
+      await servers[(round + 1) % 2]!.start();
+      await delay(random() * 500);
+      zombie.resume();
+      const code = await zombie.exitCode(15_000);
+      if (code !== 3)
+        violations.push({ invariant: 'I10', message: `round ${round}: the fenced process did not exit with 3 but ${code ?? 'runs on'}` });
+      if (code === undefined) await zombie.kill9();
+    }
+    const judged = await report(campaign, options, load);
+    return { ...judged, violations: [...violations, ...judged.violations] };
+  } finally {
+    for (const server of servers) await server.stop();
+  }
 }
 
 function startLoad(servers: readonly ServerProcess[], random: () => number): CrashLoad {

@@ -4,13 +4,15 @@ import type { Campaign } from './crash-rounds.ts';
 
 export const gateUsage = `The crash gate before a release: servers die and freeze under load, the checker judges every call.
 
-  npm run gate                                  all campaigns: file 50 rounds, state 50, kafka 50, zombie 200
+  npm run gate                                  all campaigns: file, state, kafka, postgres and postgresZombie 50 rounds, zombie 200
   npm run gate -- file kafka --rounds 10        these two, shorter
 
   file      kill -9 at a random moment, start again on the same file
   state     the same with a checkpoint every 50 records, and no history kept in memory
   kafka     as file, with the journals on a real broker
+  postgres  the server, PostgreSQL or both are killed, with journals on Kafka and small checkpoints
   zombie    an owner is frozen while another takes over, then wakes up
+  postgresZombie   the same with small checkpoints in PostgreSQL
 
   --seed N      the same seed makes the same moments; default: a random one, which is printed
   --rounds N    of each campaign
@@ -18,8 +20,8 @@ export const gateUsage = `The crash gate before a release: servers die and freez
 
 Prints one line of JSON per campaign and exits with 1 when an invariant was violated.`;
 
-const campaignNames = ['file', 'state', 'kafka', 'zombie'] as const;
-const roundsDefault: Readonly<Record<Campaign, number>> = { file: 50, state: 50, kafka: 50, zombie: 200 };
+const campaignNames = ['file', 'state', 'kafka', 'postgres', 'zombie', 'postgresZombie'] as const;
+const roundsDefault: Readonly<Record<Campaign, number>> = { file: 50, state: 50, kafka: 50, postgres: 50, zombie: 200, postgresZombie: 50 };
 
 export type GateArguments = {
   readonly campaigns: readonly Campaign[];
@@ -54,7 +56,10 @@ export function readGateArguments(line: readonly string[]): GateRequest {
       kind: 'run',
       campaigns: campaignNames.filter((name) => positionals.length === 0 || positionals.includes(name)),
       seed: Number(values.seed ?? Math.floor(Math.random() * 1_000_000_000)),
-      rounds: rounds === undefined ? roundsDefault : { file: rounds, state: rounds, kafka: rounds, zombie: rounds },
+      rounds:
+        rounds === undefined
+          ? roundsDefault
+          : { file: rounds, state: rounds, kafka: rounds, postgres: rounds, zombie: rounds, postgresZombie: rounds },
     };
   } catch (error) {
     return { kind: 'wrong', message: error instanceof Error ? error.message : String(error) };

@@ -1,4 +1,13 @@
-import { type Campaign, type CampaignReport, fileCampaign, kafkaCampaign, stateCampaign, zombieCampaign } from './crash-rounds.ts';
+import {
+  type Campaign,
+  type CampaignReport,
+  fileCampaign,
+  kafkaCampaign,
+  postgresCampaign,
+  postgresZombieCampaign,
+  stateCampaign,
+  zombieCampaign,
+} from './crash-rounds.ts';
 import { type GateArguments, gateUsage, readGateArguments } from './gate-arguments.ts';
 import { startKafka } from '../kafka/broker.ts';
 
@@ -45,6 +54,10 @@ function campaign(
       return stateCampaign(options);
     case 'kafka':
       return kafkaCampaign({ ...options, brokers });
+    case 'postgres':
+      return postgresCampaign({ ...options, brokers });
+    case 'postgresZombie':
+      return postgresZombieCampaign({ ...options, brokers });
     case 'zombie':
       return zombieCampaign({ ...options, brokers });
   }

@@ -27,9 +27,10 @@ export async function kafkaServers(
   brokers: readonly string[],
   topicPrefix: string,
   count: number,
+  more: Partial<KafkaServerSettings> = {},
 ): Promise<readonly ServerProcess[]> {
   const servers: ServerProcess[] = [];
-  for (let i = 0; i < count; i++) servers.push(await kafkaServer(folder, { brokers, topicPrefix }));
+  for (let i = 0; i < count; i++) servers.push(await kafkaServer(folder, { ...more, brokers, topicPrefix }));
   return servers;
 }
 
