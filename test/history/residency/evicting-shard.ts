@@ -16,6 +16,7 @@ import type { HistoryLimits } from '../../../src/history/limits.ts';
 import type { HistoryRecord } from '../../../src/history/record.ts';
 import type { HistoryReply } from '../../../src/history/replies.ts';
 import type { Loaded } from '../../../src/history/residency/install-loaded.ts';
+import type { LoadKey } from '../../../src/history/residency/residency.ts';
 import type { Lacks } from '../../../src/history/residency/lacks.ts';
 import { executionKey } from '../../../src/history/state.ts';
 import type { NextTimer } from '../../../src/history/timer/timer-queue.ts';
@@ -153,6 +154,14 @@ export class EvictingShard extends HeardShard {
     assert(this.core.installLoaded(table.load(table.keys), this.core.beginLoad()));
   }
 
+  #isCold(key: Exclude<LoadKey, { readonly kind: 'childStart' }>): boolean {
+    const { namespaceId: id, workflowId } = key;
+    return (
+      this.core.lacks({ kind: 'describeWorkflow', key: { namespaceId: id, workflowId, runId: key.kind === 'run' ? key.runId : '' } }) !==
+      undefined
+    );
+  }
+
   /** False: runs were deleted meanwhile, and it would be asked for again. */
   #endLoad(): void {
     const load = this.#underWay;
@@ -188,7 +197,8 @@ export class EvictingShard extends HeardShard {
       }
       case 'beginLoad': {
         const { table } = this.checkpoints;
-        const keys = table.keys.filter(({ kind }) => kind !== 'childStart');
+        // Only what is cold is asked for: of the others the table may have old rows.
+        const keys = table.keys.filter((key) => key.kind !== 'childStart' && this.#isCold(key));
         this.#underWay = { rows: table.load(keys), begunAt: this.core.beginLoad(), gaveUp: new Set() };
         return;
       }
