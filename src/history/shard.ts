@@ -24,6 +24,8 @@ export class Shard implements ShardView {
   readonly currentRuns: ReadonlyMap<string, RunView> = this.#currentRuns;
   readonly #childStarts = new Map<string, string>();
   readonly childStarts: ReadonlyMap<string, string> = this.#childStarts;
+  /** By the same keys: the task of a deleted run that keeps the start, whatever becomes of the run that it has made. */
+  readonly #startsKept = new Map<string, number>();
   readonly #transfers = new Map<number, PendingTransfer>();
   readonly transfers: ReadonlyMap<number, PendingTransfer> = this.#transfers;
   readonly #undelivered = new Map<string, number>();
@@ -95,13 +97,21 @@ export class Shard implements ShardView {
 
   /** Until its parent has heard of its end, the child that was deleted is the one that the parent's start has made. */
   #keepChildStart(task: PendingTask): void {
-    const startKey = startOfDeleted(task);
-    if (startKey !== undefined) this.#childStarts.set(startKey, task.key.runId);
+    const start = startOfDeleted(task);
+    if (start === undefined) return;
+    this.#startsKept.set(start.startKey, task.taskId);
+    this.#childStarts.set(start.startKey, start.firstRunId);
   }
 
-  #dropChildStart(task: PendingTask): void {
-    const startKey = startOfDeleted(task);
-    if (startKey !== undefined && this.#childStarts.get(startKey) === task.key.runId) this.#childStarts.delete(startKey);
+  #giveUpChildStart(task: PendingTask): void {
+    const start = startOfDeleted(task);
+    if (start === undefined || !this.#startsKept.delete(start.startKey)) return;
+    if (!this.#runs.has(start.firstRunId)) this.#childStarts.delete(start.startKey);
+  }
+
+  /** The run that was made leaves. */
+  #dropChildStart(startKey: string): void {
+    if (!this.#startsKept.has(startKey)) this.#childStarts.delete(startKey);
   }
 
   /** Their retention is over. Those that are not in memory have no tasks, and need not be loaded. */
@@ -112,13 +122,14 @@ export class Shard implements ShardView {
       if (run === undefined) {
         cold.add(key.runId);
         this.#changes?.runRetired(key);
+        this.#residency?.keys.deleted();
       } else {
         this.finishTask(run.retentionTaskId);
         this.forget(run);
       }
     }
     // The start of a child may have been asked for, and its run not.
-    if (cold.size > 0) for (const [startKey, runId] of this.#childStarts) if (cold.has(runId)) this.#childStarts.delete(startKey);
+    if (cold.size > 0) for (const [startKey, runId] of this.#childStarts) if (cold.has(runId)) this.#dropChildStart(startKey);
   }
 
   #forgetTasksAside(runId: string): void {
@@ -151,7 +162,7 @@ export class Shard implements ShardView {
     this.#tasksAside.delete(taskId);
     if (!isOutbox(task)) return;
     this.#countUndelivered(task.key.runId, -1);
-    this.#dropChildStart(task);
+    this.#giveUpChildStart(task);
   }
 
   #waitsAside(task: PendingTask): boolean {
@@ -254,7 +265,7 @@ export class Shard implements ShardView {
     const run = this.#runs.get(key.runId);
     this.#runs.delete(key.runId);
     this.#residency?.hot.left(key.runId);
-    if (parent !== undefined && firstRunId === key.runId) this.#childStarts.delete(childStartKey(parent));
+    if (parent !== undefined && firstRunId === key.runId) this.#dropChildStart(childStartKey(parent));
     const execution = executionKey(key.namespaceId, key.workflowId);
     if (this.#currentRuns.get(execution) !== run) return;
     this.#currentRuns.delete(execution);
@@ -294,9 +305,9 @@ export class Shard implements ShardView {
   }
 }
 
-/** `childStartKey` of a deleted child whose parent has not heard of its end. A later run of its chain was made by no parent. */
-function startOfDeleted(task: PendingTask): string | undefined {
+/** Of a deleted child whose parent has not heard of its end: which start has made the chain that it was the last run of. */
+function startOfDeleted(task: PendingTask): { readonly startKey: string; readonly firstRunId: string } | undefined {
   if (task.kind !== 'notifyParent' || task.sender === undefined) return undefined;
   const { parent, firstRunId } = task.sender.start;
-  return parent === undefined || firstRunId !== task.key.runId ? undefined : childStartKey(parent);
+  return parent === undefined ? undefined : { startKey: childStartKey(parent), firstRunId };
 }

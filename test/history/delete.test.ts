@@ -11,6 +11,7 @@ import {
   refOf,
   scheduleActivity,
   ShardUnderTest,
+  signalAttributes,
   startChild,
   startTimer,
 } from './shard-under-test.ts';
@@ -197,6 +198,27 @@ describe('a parent', () => {
     shard.pumpOutbox();
     expect(isThere(shard, childKey)).toBe(false);
     expect(shard.lastEvent('childWorkflowExecutionTerminated').attributes).toMatchObject({ workflowExecution: { runId: made } });
+  });
+
+  test.each([
+    ['its first run first', (first: RunKey) => [first, childKey]],
+    ['its last run first', (first: RunKey) => [childKey, first]],
+  ])('that asks again for the child that continued as new and was deleted meanwhile, %s, gets no second one', (_, order) => {
+    const shard = withChild();
+    const start = shard.pendingTask('startChild');
+    shard.carryInVain(start);
+    const first = shard.describe(childKey).key;
+    const signal = signalAttributes({ requestId: shard.newRequestId() });
+    expect(shard.ask({ kind: 'signalWorkflow', key: childKey, signal, childOf: undefined })).toMatchObject({ kind: 'signaled' });
+    shard.complete(pollChild(shard), [continueAsNew()]);
+    for (const run of order(first)) shard.expectDone(deleteWorkflow(run));
+    shard.carryInVain(start);
+    expect(isThere(shard, childKey)).toBe(false);
+    shard.pumpOutbox();
+    expect(isThere(shard, childKey)).toBe(false);
+    expect(shard.lastEvent('childWorkflowExecutionStarted').attributes).toMatchObject({ workflowExecution: { runId: first.runId } });
+    expect(shard.history().at(-1)).toBe('childWorkflowExecutionTerminated');
+    expect(shard.core.canonicalState()).not.toContain(first.runId);
   });
 
   test.each([

@@ -41,6 +41,8 @@ export class KnownKeys {
   #filter: Parts | undefined = new Parts();
   #next: Parts | undefined;
   #deleted = 0;
+  /** Of them before what is being built: not in it. */
+  #deletedBefore = 0;
 
   /** It should be built anew: a third of what it knows, or more, is there no longer, or nothing is known. */
   get isStale(): boolean {
@@ -73,7 +75,7 @@ export class KnownKeys {
   /** Keys that are in memory now, and may not be in the table yet, are to be added as well. */
   rebuild(): void {
     this.#next = new Parts();
-    this.#deleted = 0;
+    this.#deletedBefore = this.#deleted;
   }
 
   /** A page of the table, read after `rebuild`, or some of what is in memory. */
@@ -87,5 +89,7 @@ export class KnownKeys {
     assert(this.#next !== undefined, 'a filter is being built');
     this.#filter = this.#next;
     this.#next = undefined;
+    this.#deleted -= this.#deletedBefore;
+    this.#deletedBefore = 0;
   }
 }

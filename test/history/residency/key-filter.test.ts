@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hashOfKey, KeyFilter } from '../../../src/history/residency/key-filter.ts';
 import { KnownKeys } from '../../../src/history/residency/known-keys.ts';
+import { Shard } from '../../../src/history/shard.ts';
+import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { fingerprint32 } from '../../../src/kernel/fingerprint.ts';
 
 const namespaceId = '6f1c0c52-3b1e-4f1e-9d5a-000000000001';
@@ -99,6 +101,24 @@ describe('a filter that is built anew', () => {
     expect(keys.isStale).toBe(false);
     for (let n = 0; n < 10_000; n++) keys.deleted();
     expect(keys.isStale).toBe(true);
+  });
+
+  test('still should be when a build has come to nothing, and no more once one has come to its end', () => {
+    const keys = new KnownKeys();
+    for (let n = 0; n < 70_000; n++) keys.deleted();
+    keys.rebuild();
+    expect(keys.isStale).toBe(true);
+    keys.rebuild();
+    keys.deleted();
+    keys.rebuilt();
+    expect(keys.isStale).toBe(false);
+  });
+
+  test('should be when runs that are not in memory were retired', () => {
+    const shard = new Shard(stateCodec);
+    const keys = Array.from({ length: 70_000 }, (_, n) => ({ ...id(`wf-${n}`), runId: `run-${n}` }));
+    shard.retire(keys);
+    expect(shard.residency?.keys.isStale).toBe(true);
   });
 });
 
