@@ -215,6 +215,11 @@ export class HistoryCore {
     return this.#shard.isRunCold(key);
   }
 
+  /** How many runs have gone whose rows, if they have any, the next checkpoints delete. */
+  get retiredWithRows(): number {
+    return this.#changes.retiredCount;
+  }
+
   /** A load begins: what `installLoaded` wants to know of it. */
   beginLoad(): number {
     return this.#changes.retirements;

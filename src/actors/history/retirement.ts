@@ -5,7 +5,7 @@
  *           ▲                        └ a full page ─ soon ─┐
  *           └──────────────────────────────────────────────┘
  *
- * What is retired and still has its row is shown again, and passed over: so no more are retired than checkpoints delete.
+ * What is retired and still has its row is shown again, and passed over; past some thousands of those, checkpoints have to delete them first.
  *
  * A run whose messages to other shards are not answered stays in the table. Each try of such a message brings it into memory, and there its timer
  * looks after it.
@@ -18,7 +18,7 @@ import type { Logger } from '../../observability/logger.ts';
 import type { Tenure } from '../partition/tenure.ts';
 
 export type RetirementOptions = {
-  readonly core: Pick<HistoryCore, 'isCold' | 'keepsAll' | 'beginLoad'>;
+  readonly core: Pick<HistoryCore, 'isCold' | 'keepsAll' | 'beginLoad' | 'retiredWithRows'>;
   readonly journal: JournalId;
   readonly database: Pick<Database, 'dueRuns'>;
   /** Under which this memory was restored. */
@@ -33,6 +33,8 @@ const LOOK_INTERVAL_MS = 30_000;
 const LOOK_AGAIN_MS = 1_000;
 /** In one record. */
 const RUNS_MAX = 500;
+/** So many that have gone already are passed over: a checkpoint under load may take ten seconds to delete their rows. */
+const PASSED_OVER_MAX = 5_000;
 
 export class Retirement {
   readonly #options: RetirementOptions;
@@ -54,18 +56,19 @@ export class Retirement {
     const { core, database, journal, fence, tenure, submit, logger } = this.#options;
     if (core.keepsAll) return LOOK_INTERVAL_MS;
     const begunAt = core.beginLoad();
+    const rowsMax = RUNS_MAX + Math.min(core.retiredWithRows, PASSED_OVER_MAX);
     try {
-      const due = await database.dueRuns(journal, tenure.nowMs(), RUNS_MAX);
+      const due = await database.dueRuns(journal, tenure.nowMs(), rowsMax);
       if (!tenure.active) return LOOK_INTERVAL_MS;
       if (due.fence !== fence()) tenure.fenced();
       // Rows were deleted since, which it may have read.
       else if (core.beginLoad() !== begunAt) return LOOK_AGAIN_MS;
       else {
-        const runs = due.rows.filter((key) => core.isCold(key));
+        const runs = due.rows.filter((key) => core.isCold(key)).slice(0, RUNS_MAX);
         if (runs.length > 0)
           submit({ kind: 'retireRuns', runs: runs.map(({ namespaceId, workflowId, runId }) => ({ namespaceId, workflowId, runId })) });
       }
-      return due.rows.length < RUNS_MAX ? LOOK_INTERVAL_MS : LOOK_AGAIN_MS;
+      return due.rows.length < rowsMax ? LOOK_INTERVAL_MS : LOOK_AGAIN_MS;
     } catch (error) {
       const problem = error instanceof DatabaseError ? errorText(error) : error instanceof Error ? error : new Error(String(error));
       if (tenure.active) logger.warn('closed workflows whose retention is over cannot be looked for: tried again', { error: problem });

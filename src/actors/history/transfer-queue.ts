@@ -19,7 +19,7 @@ import type { DecidedRequest, Deliver, OutboxMessage, OutboxOutcome, OwnHistoryC
 import { outboxOutcome, outboxTooLarge } from '../../history/outbox/outbox.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply } from '../../history/replies.ts';
-import { isTimer, type TransferTask } from '../../history/tasks.ts';
+import { isLastMessage, isTimer, type TransferTask } from '../../history/tasks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type AskFailure, isAskFailure } from '../asks/asks.ts';
 import { backOffMs } from '../../kernel/back-off.ts';
@@ -149,9 +149,11 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     this.#hopeless(task, failedOnceMore(tries), `${problem.name}: ${problem.message}`);
   }
 
-  /** Trying again will hardly help: the task is tried some more times and then put aside. */
+  /** Trying again will hardly help: the task is tried some more times and then put aside, if it has a run that can be: others are tried for ever. */
   #hopeless(task: TransferTask, tries: Tries, reason: string): void {
-    if (tries.failures >= FAILURES_MAX) this.#options.shard.putAside(task, reason);
+    const pending = this.#options.shard.pendingTask(task.taskId);
+    const hasRun = pending !== undefined && !isLastMessage(pending);
+    if (hasRun && tries.failures >= FAILURES_MAX) this.#options.shard.putAside(task, reason);
     else this.#retry(task, tries, reason);
   }
 

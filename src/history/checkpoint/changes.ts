@@ -83,7 +83,7 @@ export class Changes {
 
   durable(): void {
     assert(this.#cut?.captured === true, 'what is durable was captured');
-    if (this.#cut.retires) this.#retirements++;
+    if (this.#cut.retiredCount > 0) this.#retirements++;
     this.#cut = undefined;
   }
 
@@ -100,6 +100,11 @@ export class Changes {
   /** Its row, if it has one, is to be deleted. */
   isRetired(runId: string): boolean {
     return this.#since.retired.has(runId) || this.#cut?.isRetired(runId) === true;
+  }
+
+  /** How many those are. */
+  get retiredCount(): number {
+    return this.#since.retired.size + (this.#cut?.retiredCount ?? 0);
   }
 
   /** The workflow id's pointer in the table is not the newest one. By `executionKey`. */

@@ -48,8 +48,8 @@ export class Cut {
     return this.#changes.runs.has(runId);
   }
 
-  get retires(): boolean {
-    return this.#changes.retired.size > 0;
+  get retiredCount(): number {
+    return this.#changes.retired.size;
   }
 
   isRetired(runId: string): boolean {

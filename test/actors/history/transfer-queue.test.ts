@@ -91,15 +91,21 @@ class Bench {
   }
 
   notifyParent(taskId: number): void {
-    const task: TransferTask = {
-      kind: 'notifyParent',
-      taskId,
-      version: 0,
-      key: { namespaceId: 'ns', workflowId: `wf-${taskId}`, runId: 'run' },
-    };
+    const task = notifyParentTask(taskId);
     this.#pending.set(taskId, task);
     this.queue.run(task);
   }
+
+  /** The run of its task. */
+  delete(taskId: number): void {
+    const task = notifyParentTask(taskId);
+    const start = { workflowType: 'Type', firstRunId: 'run', parent: undefined, root: { workflowId: 'wf', runId: 'run' } };
+    this.#pending.set(taskId, { ...task, sender: { key: task.key, namespace: 'ns', start } });
+  }
+}
+
+function notifyParentTask(taskId: number): Extract<TransferTask, { readonly kind: 'notifyParent' }> {
+  return { kind: 'notifyParent', taskId, version: 0, key: { namespaceId: 'ns', workflowId: `wf-${taskId}`, runId: 'run' } };
 }
 
 function activityTask(taskId: number): TransferTask {
@@ -220,6 +226,18 @@ test.each([
   bench.deliveryAnswer = answer;
   bench.clock.advance(60_000);
   expect(bench.aside).toEqual([`notifyParent 1: ${answer.message}`]);
+});
+
+test('a message of a run that is deleted meanwhile is tried for ever: nothing is left that could be put aside', () => {
+  const bench = new Bench();
+  bench.deliveryAnswer = { kind: 'internal', message: 'a bug of the target' };
+  bench.notifyParent(1);
+  bench.delete(1);
+  bench.clock.advance(600_000);
+  expect(bench.aside).toEqual([]);
+  const before = bench.asks;
+  bench.clock.advance(60_000);
+  expect(bench.asks).toBeGreaterThan(before);
 });
 
 test('a failure after a long time without its target is the first one', () => {
