@@ -610,6 +610,20 @@ export const plants: readonly Plant[] = [
     caughtBy: 'scenarios',
   },
   {
+    name: 'folds onto rows that another owner has written further',
+    file: 'src/actors/history/read-ahead.ts',
+    search: "if (found.fence !== fence() || (await isSuperseded())) return 'fenced';",
+    replace: '',
+    caughtBy: 'seeds of history shards',
+  },
+  {
+    name: 'folds a record onto a run that is not in memory',
+    file: 'src/actors/history/read-ahead.ts',
+    search: 'return lacking.size === 0 ? undefined : this.#load([...lacking.values()]);',
+    replace: 'return undefined;',
+    caughtBy: 'seeds of history shards',
+  },
+  {
     name: 'takes a run that is not written out of memory',
     file: 'src/history/shard.ts',
     search: 'this.#changes?.isUnwritten(runId) !== false || ',
