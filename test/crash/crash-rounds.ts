@@ -20,7 +20,7 @@ import { embeddedServer, kafkaServers, withFolder } from '../support/servers.ts'
 
 export type Campaign = 'file' | 'state' | 'kafka' | 'postgres' | 'zombie' | 'postgresZombie';
 
-/** Every round has tens of checkpoints, and what is read of histories comes from the database or the journal. */
+/** Every round has tens of checkpoints, and what is written is not in memory: workflows are loaded, and histories are read from rows or the journal. */
 const smallState = { stateLimits: { checkpointRecordsMax: 50, historyCacheBytesMax: 0, hotStateBytesMax: 0 } };
 
 export type CampaignReport = {
