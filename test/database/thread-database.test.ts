@@ -14,6 +14,18 @@ const checkpoint = (offset: number): Checkpoint => ({
   delta: { ...emptyDelta, transferTasks: [taskRow(offset)] },
 });
 
+const runA = '11111111-0000-4000-8000-000000000000';
+
+/** Far more than is copied at a stretch. */
+function largeCheckpoint() {
+  const transferTasks = Array.from({ length: 10_000 }, (_, index) => taskRow(index));
+  const history = [1, 2, 3].map((id) => ({
+    ...{ runId: runA, branch: 0, firstEventId: id, lastEventId: id },
+    events: new Uint8Array(1024 * 1024).fill(id),
+  }));
+  return { kind: 'history', position: positionAt(7), delta: { ...emptyDelta, transferTasks, history } } as const;
+}
+
 let database: Database | undefined;
 afterEach(() => database?.close());
 
@@ -86,6 +98,41 @@ describe('a database in a thread', () => {
     await closing;
     await under.close();
     await expect(under.bind('c')).rejects.toMatchObject({ code: 'closed', message: 'a database is closed' });
+  });
+
+  test('a large checkpoint goes in parts: others are answered before the last of it is sent, and all of it is written', async () => {
+    const under = served();
+    const { fence } = await under.restore(journal);
+    const large = largeCheckpoint();
+    const write = under.write(journal, fence, large);
+    expect((await under.position(journal)).position, 'nothing is written yet').toBeUndefined();
+    expect(await write).toEqual({ kind: 'written' });
+    const { rows } = await under.transferTasks(journal, -1, 1_000_000);
+    expect(rows).toEqual(large.delta.transferTasks);
+    const events = { runId: runA, branch: 0, firstEventId: 1, lastEventId: 3, bytesMax: 1e9 };
+    expect(await under.history(journal, events)).toEqual(large.delta.history);
+    expect(await under.position(journal)).toEqual({ fence, position: large.position });
+  });
+
+  test('its thread ends while a large checkpoint is sent: nothing of it was written, and it is written by the next thread', async () => {
+    const under = served();
+    const { fence } = await under.restore(journal);
+    const [write] = await Promise.allSettled([under.write(journal, fence, largeCheckpoint()), under.bind('die')]);
+    expect(write).toMatchObject({
+      status: 'rejected',
+      reason: { code: 'unavailable', message: expect.stringContaining('out of memory, say') },
+    });
+    const again = await under.restore(journal);
+    expect(await under.write(journal, again.fence, largeCheckpoint())).toEqual({ kind: 'written' });
+  });
+
+  test('close while a large checkpoint is sent: it is written first', async () => {
+    const under = served();
+    const { fence } = await under.restore(journal);
+    const write = under.write(journal, fence, largeCheckpoint());
+    const closing = under.close();
+    expect(await write).toEqual({ kind: 'written' });
+    await closing;
   });
 
   test('close before any call starts no thread, and after a death waits for none', async () => {

@@ -1,5 +1,6 @@
 /** What the event loop and a database's thread say to each other. Answers carry the number of their request; they come in any order. */
-import type { Database, DatabaseErrorCode } from '../../actors/database.ts';
+import type { Database, DatabaseErrorCode, Fence, JournalId } from '../../actors/database.ts';
+import type { Rows, WithoutRows } from './parcels.ts';
 
 /** Every method of the port can be asked for. */
 export type Method = Exclude<keyof Database, 'name'>;
@@ -7,6 +8,13 @@ export type Arguments<M extends Method> = Parameters<Database[M]>;
 export type Answer<M extends Method> = Awaited<ReturnType<Database[M]>>;
 
 export type ThreadRequest<M extends Method> = { readonly id: number; readonly method: M; readonly args: Arguments<M> };
+
+export type ThreadMessage =
+  | ({ readonly kind: 'call' } & ThreadRequest<Method>)
+  /** Of the write with that number, which is to come. */
+  | { readonly kind: 'rows'; readonly id: number; readonly rows: Rows }
+  /** Behind its rows. */
+  | { readonly kind: 'write'; readonly id: number; readonly journal: JournalId; readonly fence: Fence; readonly checkpoint: WithoutRows };
 
 /** A line for the log, with plain fields. */
 export type Said = {

@@ -1,11 +1,12 @@
 /** In the thread: answers what the event loop asks of a database, until it is closed. */
 import { parentPort, type MessagePort } from 'node:worker_threads';
 import { DatabaseError } from '../../actors/database.ts';
-import { assert } from '../../kernel/assert.ts';
+import { assert, unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { pack } from './pack.ts';
+import { Parcels } from './parcels.ts';
 import type { Database } from '../../actors/database.ts';
-import type { Arguments, Method, Said, ThreadAnswer, ThreadRequest } from './messages.ts';
+import type { Arguments, Method, Said, ThreadAnswer, ThreadMessage, ThreadRequest } from './messages.ts';
 
 /** Total over the port: a method that it gains does not compile before it stands here and in `thread-database.ts`. */
 const calls: { readonly [M in Method]: (database: Database, args: Arguments<M>) => ReturnType<Database[M]> } = {
@@ -33,14 +34,28 @@ const calls: { readonly [M in Method]: (database: Database, args: Arguments<M>) 
 export function serve(database: Database): void {
   assert(parentPort !== null, 'a database is served in a worker thread');
   const port = parentPort;
-  port.on('message', (request: ThreadRequest<Method>) => void serveOne(port, database, request));
+  const parcels = new Parcels();
+  port.on('message', (message: ThreadMessage) => {
+    switch (message.kind) {
+      case 'call':
+        return void serveOne(port, database, message);
+      case 'rows':
+        return parcels.add(message.id, message.rows);
+      case 'write': {
+        const { id, journal, fence, checkpoint } = message;
+        return void serveOne(port, database, { id, method: 'write', args: [journal, fence, parcels.checkpoint(id, checkpoint)] });
+      }
+      default:
+        return unreachable(message);
+    }
+  });
 }
 
 async function serveOne<M extends Method>(port: MessagePort, database: Database, { id, method, args }: ThreadRequest<M>): Promise<void> {
   const { value, transfer } = pack(await answered(id, () => calls[method](database, args)));
   port.postMessage(value, transfer);
-  // Nothing listens any more, so the thread ends.
-  if (method === 'close') port.close();
+  // What ended before it is answered in the same turn. Then nothing listens any more, and the thread ends.
+  if (method === 'close') setImmediate(() => port.close());
 }
 
 async function answered(id: number, call: () => ReturnType<Database[Method]>): Promise<ThreadAnswer> {

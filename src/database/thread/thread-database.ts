@@ -3,6 +3,7 @@
  *
  *     caller ── pack ──▶ [ id, method, arguments ] ──▶ thread: serve(database)
  *            ◀── by id ── [ id, answer or failure ] ◀──
+ *     a large write ── [ rows ] [ rows ] … [ write ] ──▶   in slices of the event loop (parcels.ts)
  *
  * The thread starts with the first call, or at once if it is asked to. Should it die, every open call ends, and a later one starts a new thread after a pause that grows as
  * long as no thread answers. A write that was under way then may have been committed: it ends *unknown*.
@@ -11,8 +12,9 @@ import { Worker } from 'node:worker_threads';
 import { DatabaseError } from '../../actors/database.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { pack } from './pack.ts';
-import type { Database } from '../../actors/database.ts';
-import type { Answer, Arguments, Method, Said, ThreadAnswer, ThreadRequest } from './messages.ts';
+import { isSmall, parcelsOf } from './parcels.ts';
+import type { Checkpoint, Database } from '../../actors/database.ts';
+import type { Answer, Arguments, Method, Said, ThreadAnswer, ThreadMessage } from './messages.ts';
 
 export type ThreadDatabaseOptions = {
   /** For people: `sqlite x.db-state`. */
@@ -31,6 +33,8 @@ export type ThreadDatabaseOptions = {
 
 const defaultRestartPauseMs = 250;
 const pauseDoublingsMax = 5;
+/** Parcels are sent for so long at a time, a quarter of the event loop's time at most. */
+const sendSliceMs = 2;
 
 export function threadDatabase(options: ThreadDatabaseOptions): Database {
   const channel = new Channel(options);
@@ -40,7 +44,7 @@ export function threadDatabase(options: ThreadDatabaseOptions): Database {
     bind: (...args) => channel.ask('bind', args),
     restore: (...args) => channel.ask('restore', args),
     position: (...args) => channel.ask('position', args),
-    write: (...args) => channel.ask('write', args),
+    write: (...args) => channel.write(args),
     flush: (...args) => channel.ask('flush', args),
     load: (...args) => channel.ask('load', args),
     transferTasks: (...args) => channel.ask('transferTasks', args),
@@ -73,6 +77,8 @@ class Channel {
   #lastId = 0;
   /** Threads that died without an answer, one after the other. */
   #failedStarts = 0;
+  /** Rows that are on their way. */
+  readonly #sending = new Set<Promise<void>>();
   #death: { readonly reason: string; readonly startAgainMs: number } | undefined;
   #closing: Promise<void> | undefined;
 
@@ -86,6 +92,24 @@ class Channel {
     return await this.#post(this.#running(), method, args);
   }
 
+  /** Rows that are many go ahead, with pauses; nothing is written before the last of them is there. */
+  async write(args: Arguments<'write'>): Promise<Answer<'write'>> {
+    const [journal, fence, checkpoint] = args;
+    if (isSmall(checkpoint)) return await this.ask('write', args);
+    if (this.#closing !== undefined) throw this.#closed();
+    const thread = this.#running();
+    const id = ++this.#lastId;
+    const sent = this.#sendRows(thread, id, checkpoint);
+    this.#sending.add(sent);
+    try {
+      await sent;
+    } finally {
+      this.#sending.delete(sent);
+    }
+    const { delta: _, ...head } = checkpoint;
+    return await this.#open(thread, 'write', { kind: 'write', id, journal, fence, checkpoint: head });
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -93,6 +117,7 @@ class Channel {
 
   /** What is under way ends first: the database sees to that. */
   async #close(): Promise<void> {
+    await Promise.allSettled(this.#sending);
     const thread = this.#thread;
     if (thread === undefined) return;
     const exited = new Promise((resolve) => thread.worker.once('exit', resolve));
@@ -106,13 +131,27 @@ class Channel {
   }
 
   #post<M extends Method>(thread: Thread, method: M, args: Arguments<M>): Promise<Answer<M>> {
-    const id = ++this.#lastId;
-    const request: ThreadRequest<M> = { id, method, args };
-    const { value, transfer } = pack(request);
+    return this.#open(thread, method, { kind: 'call', id: ++this.#lastId, method, args });
+  }
+
+  #open<M extends Method>(thread: Thread, method: M, message: ThreadMessage): Promise<Answer<M>> {
     return new Promise((resolve, reject) => {
-      thread.worker.postMessage(value, transfer);
-      thread.open.set(id, { method, resolve: (answer) => resolve(answer as Answer<M>), reject });
+      send(thread, message);
+      thread.open.set(message.id, { method, resolve: (answer) => resolve(answer as Answer<M>), reject });
     });
+  }
+
+  /** Throws DatabaseError when the thread ends: it wrote none of them. */
+  async #sendRows(thread: Thread, id: number, { delta }: Checkpoint): Promise<void> {
+    let sliceEndMs = performance.now() + sendSliceMs;
+    for (const rows of parcelsOf(delta)) {
+      if (performance.now() >= sliceEndMs) {
+        await new Promise((resolve) => void setTimeout(resolve, 3 * sendSliceMs));
+        sliceEndMs = performance.now() + sendSliceMs;
+      }
+      if (this.#thread !== thread) throw this.#unavailable(thread.reason);
+      send(thread, { kind: 'rows', id, rows });
+    }
   }
 
   #running(): Thread {
@@ -167,4 +206,9 @@ class Channel {
   #closed(): DatabaseError {
     return new DatabaseError('closed', `${this.#options.name} is closed`);
   }
+}
+
+function send({ worker }: Thread, message: ThreadMessage): void {
+  const { value, transfer } = pack(message);
+  worker.postMessage(value, transfer);
 }
