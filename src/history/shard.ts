@@ -30,6 +30,8 @@ export class Shard implements ShardView {
   readonly transfers: ReadonlyMap<number, PendingTransfer> = this.#transfers;
   readonly #undelivered = new Map<string, number>();
   readonly undelivered: ReadonlyMap<string, number> = this.#undelivered;
+  /** Of the same runs, which tasks those are: to find them takes no look at all that wait. */
+  readonly #undeliveredIds = new Map<string, Set<number>>();
   readonly #timers = new TimerQueue();
   readonly timers: TimerView = this.#timers;
   readonly #aside = new Map<string, AsideRun>();
@@ -87,8 +89,9 @@ export class Shard implements ShardView {
   /** What other shards have not heard of the run yet, they still hear. */
   #leaveMessages({ key, namespace, start: { workflowType, firstRunId, parent, root } }: Run): void {
     const sender = { key, namespace, start: { workflowType, firstRunId, parent, root } };
-    for (const task of this.#transfers.values()) {
-      if (task.key.runId !== key.runId || !isOutbox(task)) continue;
+    for (const taskId of this.#undeliveredIds.get(key.runId) ?? []) {
+      const task = this.#transfers.get(taskId);
+      if (task === undefined || !isOutbox(task)) continue;
       const message = { ...task, sender };
       this.#wait(message);
       this.#keepChildStart(message);
@@ -133,7 +136,7 @@ export class Shard implements ShardView {
   }
 
   #forgetTasksAside(runId: string): void {
-    this.#undelivered.delete(runId);
+    this.#noneUndelivered(runId);
     for (const task of this.#tasksAside.values()) {
       if (task.key.runId !== runId) continue;
       this.#changes?.taskGone(task);
@@ -148,7 +151,7 @@ export class Shard implements ShardView {
     this.taskIdLast = Math.max(this.taskIdLast, task.taskId);
     if (this.#waitsAside(task)) this.#waitAside(task);
     else this.#wait(task);
-    if (isOutbox(task)) this.#countUndelivered(task.key.runId, +1);
+    if (isOutbox(task)) this.#undeliveredYet(task);
   }
 
   /** By its id alone, whatever it is and whoever's. */
@@ -161,7 +164,7 @@ export class Shard implements ShardView {
     this.#takeFromQueue(task);
     this.#tasksAside.delete(taskId);
     if (!isOutbox(task)) return;
-    this.#countUndelivered(task.key.runId, -1);
+    this.#delivered(task);
     this.#giveUpChildStart(task);
   }
 
@@ -185,10 +188,23 @@ export class Shard implements ShardView {
     else this.#transfers.delete(task.taskId);
   }
 
-  #countUndelivered(runId: string, change: 1 | -1): void {
-    const count = (this.#undelivered.get(runId) ?? 0) + change;
-    if (count === 0) this.#undelivered.delete(runId);
-    else this.#undelivered.set(runId, count);
+  #undeliveredYet({ taskId, key: { runId } }: PendingTask): void {
+    const ids = this.#undeliveredIds.get(runId);
+    if (ids === undefined) this.#undeliveredIds.set(runId, new Set([taskId]));
+    else ids.add(taskId);
+    this.#undelivered.set(runId, ids?.size ?? 1);
+  }
+
+  #delivered({ taskId, key: { runId } }: PendingTask): void {
+    const ids = this.#undeliveredIds.get(runId);
+    if (ids?.delete(taskId) !== true) return;
+    if (ids.size === 0) this.#noneUndelivered(runId);
+    else this.#undelivered.set(runId, ids.size);
+  }
+
+  #noneUndelivered(runId: string): void {
+    this.#undelivered.delete(runId);
+    this.#undeliveredIds.delete(runId);
   }
 
   /** It cannot be decided now. Memory only. */
@@ -241,7 +257,7 @@ export class Shard implements ShardView {
     else if (isTimer(task)) this.#timers.add(task);
     else this.#transfers.set(task.taskId, task);
     if (!isOutbox(task)) return;
-    this.#countUndelivered(task.key.runId, +1);
+    this.#undeliveredYet(task);
     this.#keepChildStart(task);
   }
 
