@@ -1,6 +1,13 @@
 /** Promises of the history core that no fault of a log puts to the test: plain functions that throw, for the planted bugs as well. */
 import assert from 'node:assert/strict';
+import { defaultCheckpointLimits } from '../../src/actors/checkpoint/checkpoint-limits.ts';
+import { CheckpointSchedule } from '../../src/actors/checkpoint/checkpoint-schedule.ts';
+import { Checkpointer } from '../../src/actors/checkpoint/checkpointer.ts';
 import type { HistoryDelta } from '../../src/actors/database.ts';
+import { silentLogger } from '../../src/observability/logger.ts';
+import { turns } from '../support/event-loop.ts';
+import { HandClock } from '../support/hand-clock.ts';
+import { MemoryDatabase, MemoryTables } from '../support/memory-database.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import { VisibilityRows } from '../../src/actors/history/visibility-rows.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
@@ -102,6 +109,48 @@ export function rowsAreNotAheadOfTheLog(): void {
     return batch.rows.map(({ status }) => status).join();
   });
   assert.deepEqual(shown, ['1', '5'], 'running, and terminated when that is committed');
+}
+
+/** A backup takes the place of a database whose owner goes on, with the very fence that it had then. */
+export async function nothingIsWrittenUponABackup(): Promise<void> {
+  const tables = new MemoryTables();
+  const database = new MemoryDatabase(tables);
+  const journal = { kind: 'history', partition: 0 } as const;
+  let fenced = 0;
+  const checkpointer = new Checkpointer({
+    journal,
+    database,
+    state: {
+      cut: () => {},
+      cutCommitted: () => {},
+      capture: () => true,
+      checkpoint: ({ epoch, sequence, offset }) => {
+        const position = positionAt(offset + 1, { epoch, sequence, lastOffset: offset });
+        return { kind: 'history', position, delta: emptyDelta };
+      },
+      durable: () => {},
+      abandon: () => {},
+      unwrittenBytes: 0,
+    },
+    clock: new HandClock(),
+    logger: silentLogger,
+    limits: { ...defaultCheckpointLimits, recordsMax: 1 },
+    schedule: new CheckpointSchedule(),
+    onFenced: () => void (fenced += 1),
+  });
+  checkpointer.installed(await database.restore(journal));
+  const write = async (offset: number): Promise<number | undefined> => {
+    checkpointer.accepted();
+    checkpointer.committed(1, { epoch: 1, sequence: offset + 1, offset }, false);
+    await turns();
+    return tables.journal(journal).position?.lastOffset;
+  };
+  assert.equal(await write(0), 0);
+  const backup = tables.copy();
+  assert.equal(await write(1), 1);
+  tables.become(backup);
+  assert.equal(await write(2), 0, 'changes since the second checkpoint make no sense upon the first');
+  assert.equal(fenced, 1);
 }
 
 /** A filter is built of the table's pages while workflows begin. */

@@ -554,7 +554,7 @@ export const plants: readonly Plant[] = [
     file: CHECKPOINTER,
     search: ', base: this.#before?.nextOffset ?? 0 };',
     replace: ' };',
-    caughtBy: 'seeds of history shards',
+    caughtBy: 'scenarios',
   },
   {
     name: 'cuts events when it cuts state, committed or not',

@@ -16,6 +16,7 @@ import {
   unwrittenStaysInMemory,
   deletedRunsStayDeleted,
   filterKnowsWhatBeginsMeanwhile,
+  nothingIsWrittenUponABackup,
   rowsAreNotAheadOfTheLog,
   pointerStaysWithItsRun,
 } from './history-scenarios.ts';
@@ -233,6 +234,7 @@ export const scenarios: readonly Scenario[] = [
   { rule: 'I3', name: 'rows are the state at the cut, whatever happens until they are written', run: scenario(rowsAreTheStateAtTheCut) },
   { rule: 'I3', name: 'what is not written stays in memory', run: scenario(unwrittenStaysInMemory) },
   { rule: 'I3', name: 'runs that were deleted while they were loaded stay deleted', run: scenario(deletedRunsStayDeleted) },
+  { rule: 'T12', name: 'nothing is written upon a backup that was put in place', run: nothingIsWrittenUponABackup },
   { rule: 'I10', name: 'List is not ahead of the log', run: scenario(rowsAreNotAheadOfTheLog) },
   { rule: 'I1', name: 'a filter knows the workflow ids that begin while it is built', run: scenario(filterKnowsWhatBeginsMeanwhile) },
   { rule: 'I1', name: 'a workflow id stays with its newest run when an older one is retired', run: pointerStaysWithItsRun },
