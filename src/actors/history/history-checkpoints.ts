@@ -84,8 +84,8 @@ export class HistoryCheckpoints implements CheckpointedState {
 
   /** What commits have brought, with a pause where one is allowed. */
   *#collect(): Generator<void, void> {
-    for (const rows of this.#store.rowsOfCut()) {
-      this.#history.push(...rows);
+    for (const row of this.#store.rowsOfCut()) {
+      if (row !== undefined) this.#history.push(row);
       yield;
     }
     for (const row of this.#visibility?.rowsOfCheckpoint() ?? []) {

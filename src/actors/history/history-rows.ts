@@ -5,25 +5,38 @@
  */
 import { DatabaseError, type HistoryRow } from '../database.ts';
 
-/** A row is read whole: larger ones are begun anew. A single event may be larger. */
+/** A row is written and read whole: larger ones are begun anew. A single event may be larger. */
 const ROW_BYTES_MAX = 4 * 1024 * 1024;
+const ROW_EVENTS_MAX = 10_000;
 
 /** 2^28 bytes: more than any event may have. */
 const LENGTH_BYTES_MAX = 4;
 
-/** Of one run, without a gap. */
-export function packRows(runId: string, firstEventId: number, events: readonly Uint8Array[]): readonly HistoryRow[] {
-  const rows: HistoryRow[] = [];
-  for (let from = 0; from < events.length;) {
-    let until = from;
-    let bytes = 0;
-    do bytes += sizeOf(events[until++]!);
-    while (until < events.length && bytes + sizeOf(events[until]!) <= ROW_BYTES_MAX);
-    const ids = { firstEventId: firstEventId + from, lastEventId: firstEventId + until - 1 };
-    rows.push({ runId, branch: 0, ...ids, events: packed(events.slice(from, until), bytes) });
-    from = until;
+/** So many events are looked at in a moment. */
+const PAUSE_EVENTS = 500;
+
+/** Of one run, without a gap. undefined: there may be a pause, for a run may have brought a hundred thousand of them. */
+export function* packRows(runId: string, firstEventId: number, events: Iterable<Uint8Array>): Generator<HistoryRow | undefined, void> {
+  let row: Uint8Array[] = [];
+  let bytes = 0;
+  let from = firstEventId;
+  for (const event of events) {
+    const size = sizeOf(event);
+    if (row.length >= ROW_EVENTS_MAX || (row.length > 0 && bytes + size > ROW_BYTES_MAX)) {
+      yield rowOf(runId, from, row, bytes);
+      from += row.length;
+      row = [];
+      bytes = 0;
+    }
+    row.push(event);
+    bytes += size;
+    if (row.length % PAUSE_EVENTS === 0) yield undefined;
   }
-  return rows;
+  if (row.length > 0) yield rowOf(runId, from, row, bytes);
+}
+
+function rowOf(runId: string, firstEventId: number, events: readonly Uint8Array[], length: number): HistoryRow {
+  return { runId, branch: 0, firstEventId, lastEventId: firstEventId + events.length - 1, events: packed(events, length) };
 }
 
 /** Events of a row, from the first. */

@@ -180,12 +180,11 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     this.#unwrittenBytes = 0;
   }
 
-  /** The rows of the cut, run by run. */
-  *rowsOfCut(): Generator<readonly HistoryRow[], void> {
+  /** The rows of the cut, run by run. undefined: there may be a pause. */
+  *rowsOfCut(): Generator<HistoryRow | undefined, void> {
     for (const [runId, batches] of this.#beingWritten) {
-      const events = batches.flatMap(({ events: packed }) => eventsOf(packed));
       const [first] = batches;
-      if (first !== undefined) yield packRows(runId, first.batch.firstEventId, events);
+      if (first !== undefined) yield* packRows(runId, first.batch.firstEventId, eventsIn(batches));
     }
   }
 
@@ -369,6 +368,10 @@ function cutPage(batches: readonly EventBatch[], firstEventId: number, lastEvent
     }
   }
   return events;
+}
+
+function* eventsIn(batches: Iterable<{ readonly events: PackedEvents }>): Generator<Uint8Array, void> {
+  for (const { events } of batches) yield* eventsOf(events);
 }
 
 function eventsOf({ bytes, ends }: PackedEvents): Uint8Array[] {

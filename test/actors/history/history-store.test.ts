@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { unpackRow } from '../../../src/actors/history/history-rows.ts';
 import { HistoryStore, type PageToRead } from '../../../src/actors/history/history-store.ts';
 import type { RecordPosition } from '../../../src/actors/log.ts';
 import { LinkedList } from '../../../src/kernel/linked-list.ts';
@@ -92,6 +93,19 @@ describe('history store', () => {
     store.committed(historyRecord({ retiredRuns }), at(1));
     expect(store.cacheBytes).toBe(cacheBytes / 3);
     for (const { runId } of retiredRuns) expect(await eventsOf(store.page(runId, 1, 1, noLimits))).toEqual([]);
+  });
+
+  test('the events of a run that has brought very many become rows with pauses between, and none is lost', () => {
+    const count = 25_000;
+    const store = new HistoryStore(1_000, neverRead, () => Promise.resolve([]));
+    for (let id = 1; id <= count; id++) store.append('run', id, [event(id % 251)], id);
+    store.cut();
+    const steps = [...store.rowsOfCut()];
+    const rows = steps.filter((row) => row !== undefined);
+    expect(steps.length - rows.length).toBeGreaterThanOrEqual(count / 500);
+    expect(rows.map(({ firstEventId }) => firstEventId)).toEqual([1, ...rows.slice(0, -1).map(({ lastEventId }) => lastEventId + 1)]);
+    const numbers = Array.from({ length: count }, (_, index) => (index + 1) % 251);
+    expect(ids(rows.flatMap(unpackRow))).toEqual(numbers);
   });
 
   test('a gap in the event ids is a bug', () => {
