@@ -38,7 +38,7 @@ export class JournalTrim {
   durable(position: CheckpointPosition): void {
     const { log, partition, clock, logger, journalRetentionMs } = this.#options;
     if (clock.monoMs() - this.#lastMs < TRIM_EVERY_MS) return;
-    const offset = trimOffset(position, clock.wallMs() - journalRetentionMs);
+    const offset = trimOffset(position, clock.wallMs(), journalRetentionMs);
     if (offset <= this.#trimmedTo) return;
     this.#lastMs = clock.monoMs();
     log.truncate(partition, offset).then(
@@ -48,8 +48,13 @@ export class JournalTrim {
   }
 }
 
-/** Records below it may go: those that a checkpoint of that age had. */
-export function trimOffset({ timeMs, lastOffset, trimPoints }: CheckpointPosition, untilMs: number): number {
+/**
+ * Records below it may go: those that a checkpoint of that age had. Without a retention no clock is asked: a journal's time may be ahead of it for
+ * long, after a clock that was set back.
+ */
+export function trimOffset({ timeMs, lastOffset, trimPoints }: CheckpointPosition, nowMs: number, journalRetentionMs: number): number {
+  if (journalRetentionMs === 0) return lastOffset;
+  const untilMs = nowMs - journalRetentionMs;
   const ends = [...trimPoints, { timeMs, lastOffset }];
   return ends.findLast((end) => end.timeMs <= untilMs)?.lastOffset ?? 0;
 }

@@ -24,7 +24,7 @@ test('nothing younger than the retention goes, and most of what is older does, a
   for (let count = 0; count * everyMs < 7 * day; count++) {
     at = position(count * 10, count * everyMs, at, day);
     expect(at.trimPoints.length).toBeLessThanOrEqual(64);
-    const offset = trimOffset(at, at.timeMs - day);
+    const offset = trimOffset(at, at.timeMs, day);
     const youngestGone = (offset / 10) * everyMs;
     expect(youngestGone).toBeLessThanOrEqual(Math.max(0, at.timeMs - day));
     if (at.timeMs > 2 * day) expect(youngestGone, 'an hour is the most that stays too long').toBeGreaterThan(at.timeMs - day - 3_600_000);
@@ -34,5 +34,6 @@ test('nothing younger than the retention goes, and most of what is older does, a
 test('where the database alone is trusted, the journal is trimmed to its last checkpoint', () => {
   const at = position(70, 5_000, position(50, 4_000, undefined, 0), 0);
   expect(at.trimPoints).toEqual([]);
-  expect(trimOffset(at, 5_000)).toBe(70);
+  expect(trimOffset(at, 5_000, 0)).toBe(70);
+  expect(trimOffset(at, 5_000 - 365 * day, 0), 'whatever the clock says that was a year ahead').toBe(70);
 });
