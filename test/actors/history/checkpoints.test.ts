@@ -131,7 +131,7 @@ test('whatever happens to the server and its database, and whatever leaves memor
   );
   expect(restored).toBeGreaterThan(40);
   expect(writes).toBeGreaterThan(300);
-  expect(evicted).toBeGreaterThan(150);
+  expect(evicted).toBeGreaterThan(60);
 }, 240_000);
 
 test('while a database hangs workflows go on and people are told; when it answers, all of it is written', async () => {
