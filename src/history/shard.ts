@@ -290,8 +290,8 @@ export class Shard implements ShardView {
   // ── What is in neither, and what is in the table alone ─────────────────────────────────────────────────────────────────────
 
   isRunCold(key: RunKey): boolean {
-    if (this.#keepsAll || this.#runs.has(key.runId) || !this.#mayBeKnown(key)) return false;
-    return !this.isRetired(key.runId) && this.#residency?.isAbsent(runName(key)) === false;
+    if (this.#keepsAll || this.#runs.has(key.runId) || this.isRetired(key.runId)) return false;
+    return this.#mayBeKnown(key) && this.#residency?.isAbsent(runName(key)) === false;
   }
 
   /** A pointer that is not written yet and not here either named a run that is retired. */

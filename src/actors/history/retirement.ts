@@ -12,7 +12,7 @@
  */
 import { DatabaseError, type Database, type Fence, type JournalId } from '../database.ts';
 import { errorText } from '../../kernel/error-text.ts';
-import type { HistoryCommand, RetireRuns } from '../../history/commands.ts';
+import type { HistoryCommand, RetireRuns, RunKey } from '../../history/commands.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Tenure } from '../partition/tenure.ts';
@@ -64,9 +64,8 @@ export class Retirement {
       // Rows were deleted since, which it may have read.
       else if (core.beginLoad() !== begunAt) return LOOK_AGAIN_MS;
       else {
-        const runs = due.rows.filter((key) => core.isCold(key)).slice(0, RUNS_MAX);
-        if (runs.length > 0)
-          submit({ kind: 'retireRuns', runs: runs.map(({ namespaceId, workflowId, runId }) => ({ namespaceId, workflowId, runId })) });
+        const runs = this.#firstCold(due.rows);
+        if (runs.length > 0) submit({ kind: 'retireRuns', runs });
       }
       return due.rows.length < rowsMax ? LOOK_INTERVAL_MS : LOOK_AGAIN_MS;
     } catch (error) {
@@ -74,5 +73,16 @@ export class Retirement {
       if (tenure.active) logger.warn('closed workflows whose retention is over cannot be looked for: tried again', { error: problem });
       return LOOK_INTERVAL_MS;
     }
+  }
+
+  #firstCold(due: Iterable<RunKey>): readonly RunKey[] {
+    const { core } = this.#options;
+    const runs: RunKey[] = [];
+    for (const key of due) {
+      if (runs.length === RUNS_MAX) break;
+      const { namespaceId, workflowId, runId } = key;
+      if (core.isCold(key)) runs.push({ namespaceId, workflowId, runId });
+    }
+    return runs;
   }
 }
