@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -249,3 +249,18 @@ function linesOf(child: ChildProcess): { readonly all: () => readonly string[]; 
 }
 
 const hashOf = (filename: string): string => createHash('sha1').update(readFileSync(filename)).digest('hex');
+
+test('a file that is moved away while it is used: nothing is written or listed, no new one is made, and it goes on where it is put back', async () => {
+  const filename = fresh();
+  const database = open(filename);
+  const { fence } = await database.restore(journalUnderTest);
+  const checkpoint = { kind: 'history', position: positionAt(1), delta: emptyDelta } as const;
+  await rename(filename, `${filename}-aside`);
+  const said = { code: 'unavailable', message: expect.stringContaining('put it back') };
+  await expect(database.write(journalUnderTest, fence, checkpoint)).rejects.toMatchObject(said);
+  await expect(database.list({ namespaceId: '', condition: undefined, after: undefined, max: 1 })).rejects.toMatchObject(said);
+  expect(existsSync(filename)).toBe(false);
+  await rename(`${filename}-aside`, filename);
+  expect(await database.write(journalUnderTest, fence, checkpoint)).toEqual({ kind: 'written' });
+  expect(await database.list({ namespaceId: '', condition: undefined, after: undefined, max: 1 })).toEqual({ rows: [] });
+});

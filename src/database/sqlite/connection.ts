@@ -6,6 +6,7 @@
  * it left in the file's write-ahead log, or whether the disk has it: the connection is given up, and the next one moves that log into the
  * file, synced once more, before anything rests on it.
  */
+import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { DatabaseError, type DatabaseErrorCode } from '../../actors/database.ts';
 import { AssertionError } from '../../kernel/assert.ts';
@@ -22,17 +23,23 @@ const pageBytes = 8_192;
 export class Connection {
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
-  readonly #isInMemory: boolean;
+  readonly #filename: string | undefined;
+  /** Which file it was when it was opened. */
+  readonly #file: string | undefined;
   #isDurable = true;
 
   /** `mustSync`: a commit failed before. Throws DatabaseError. */
   constructor(options: SqliteOptions, { mustSync }: { readonly mustSync: boolean }) {
-    this.#isInMemory = options.filename === undefined;
+    const { filename } = options;
+    this.#filename = filename;
     let db: DatabaseSync | undefined;
     try {
-      db = new DatabaseSync(options.filename ?? ':memory:', { timeout: options.lockTimeoutMs ?? defaultLockTimeoutMs });
+      // Whoever only reads would else make a new one, and list what is in it: nothing.
+      if (options.readsOnly === true && filename !== undefined && !existsSync(filename)) throw gone(filename);
+      db = new DatabaseSync(filename ?? ':memory:', { timeout: options.lockTimeoutMs ?? defaultLockTimeoutMs });
       prepare(db, options, mustSync);
       this.#db = db;
+      this.#file = filename === undefined ? undefined : fileAt(filename);
     } catch (error) {
       db?.close();
       throw databaseFailure(error, options);
@@ -57,9 +64,11 @@ export class Connection {
     return this.#db.prepare(sql);
   }
 
-  /** Takes the lock for writing. */
+  /** Takes the lock for writing. Throws DatabaseError when the file was taken away: what a commit wrote would be in none that has a name. */
   begin({ isDurable }: { readonly isDurable: boolean } = { isDurable: true }): void {
-    if (isDurable !== this.#isDurable && !this.#isInMemory) this.#db.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
+    if (this.#filename !== undefined && fileAt(this.#filename) !== this.#file) throw gone(this.#filename);
+    if (isDurable !== this.#isDurable && this.#filename !== undefined)
+      this.#db.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
     this.#isDurable = isDurable;
     this.statement('BEGIN IMMEDIATE').run();
   }
@@ -87,6 +96,16 @@ export class Connection {
   close(): void {
     this.#db.close();
   }
+}
+
+/** undefined: there is none. */
+function fileAt(filename: string): string | undefined {
+  const found = statSync(filename, { throwIfNoEntry: false });
+  return found === undefined ? undefined : `${found.dev}:${found.ino}`;
+}
+
+function gone(filename: string): DatabaseError {
+  return new DatabaseError('unavailable', `${filename} was deleted, moved or replaced while this server uses it: put it back`);
 }
 
 const codes: Readonly<Record<SqliteFailure['kind'], DatabaseErrorCode>> = {
