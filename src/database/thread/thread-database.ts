@@ -145,7 +145,8 @@ class Channel {
   async #sendRows(thread: Thread, id: number, { delta }: Checkpoint): Promise<void> {
     let sliceEndMs = performance.now() + sendSliceMs;
     for (const rows of parcelsOf(delta)) {
-      if (performance.now() >= sliceEndMs) {
+      // Whoever stops waits for it, and serves nobody.
+      if (performance.now() >= sliceEndMs && this.#closing === undefined) {
         await new Promise((resolve) => void setTimeout(resolve, 3 * sendSliceMs));
         sliceEndMs = performance.now() + sendSliceMs;
       }
