@@ -30,7 +30,6 @@ const notAsking = [
   'test/acceptance/{broker-gone,fresh-sessions,lost-topics,postgres,refused-start,topic-watch,validate-connect,visibility}.kafka.test.ts',
   'test/acceptance/{test-environment.sdk,two-servers.crash}.test.ts',
   'test/acceptance/state-file.test.ts',
-  'test/acceptance/state-file.test.ts',
 ];
 const carrier = new URL('test/support/asks-through-codecs.ts', import.meta.url);
 /** What is drawn at random begins at one seed. */
