@@ -118,10 +118,10 @@ describe('a database in a thread', () => {
     const under = served();
     const { fence } = await under.restore(journal);
     const [write] = await Promise.allSettled([under.write(journal, fence, largeCheckpoint()), under.bind('die')]);
-    expect(write).toMatchObject({
-      status: 'rejected',
-      reason: { code: 'unavailable', message: expect.stringContaining('out of memory, say') },
-    });
+    // A thread that takes its time to die may have had all of it sent: then nobody knows.
+    if (write.status === 'fulfilled')
+      expect(write.value).toMatchObject({ kind: 'unknown', reason: expect.stringContaining('out of memory, say') });
+    else expect(write.reason).toMatchObject({ code: 'unavailable', message: expect.stringContaining('out of memory, say') });
     const again = await under.restore(journal);
     expect(await under.write(journal, again.fence, largeCheckpoint())).toEqual({ kind: 'written' });
   });
