@@ -48,7 +48,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
 
     await server.restart();
     const { fence: next, position } = await database.restore(journal);
-    expect(next).toBe(fence + 1);
+    expect(next).toBeGreaterThan(fence);
     expect([written, written + 1]).toContain(position?.nextOffset);
     expect((await database.runs(journal, '', 100_000)).rows.length).toBe((position?.nextOffset ?? 0) * 200);
   });
