@@ -2,7 +2,7 @@
  * List and Count, of what the shards of this process have committed.
  *
  *     list ─▶ flush what waits, all who ask together ─▶ database ─▶ is it still the database that we filled? ─▶ page
- *               200 ms at most, then without it                        no: it is filled again, and asked again
+ *                 1 s at most, then without it                        no: it is filled again, and asked again
  *
  * So a List shows a start, an upsert, a close or a deletion that was answered before it. After a start rows of all runs are written first:
  * a list that lacks half of them would look like one that has them all, so until then whoever asks waits, and is told after 5 s.
@@ -26,8 +26,11 @@ export type ProcessVisibilityOptions = {
   readonly logger: Logger;
 };
 
-/** How long a List waits for changes that are on their way. */
-const FLUSH_WAIT_MS = 200;
+/**
+ * How long a List waits for changes that are on their way, behind a checkpoint perhaps. Where they cannot be written it does not wait; a
+ * machine that is merely busy took more than 200 ms now and then, and a start that was answered was not shown.
+ */
+const FLUSH_WAIT_MS = 1_000;
 /** How long it waits for rows of all runs. */
 const FILL_WAIT_MS = 5_000;
 

@@ -76,12 +76,12 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
 
   /**
    * The database has rows of all runs; newer changes may be on their way. What was in the journal behind the last checkpoint, or in all of it,
-   * is among them. A database may have to be opened first, which takes its time.
+   * is among them. A database may have to be opened first, which takes its time: what is under way to it then is not there yet.
    */
   get isFilled(): boolean {
     const { rows, table } = this.#options;
     if (rows.showsAll || this.#filledAt === undefined) return false;
-    return rows.isWritten(this.#filledAt) && (table.isOpen || rows.waiting === 0);
+    return rows.isWritten(this.#filledAt) && (table.isOpen || rows.isWritten(rows.mark));
   }
 
   /** Called for each record, behind VisibilityRows: cheap. */

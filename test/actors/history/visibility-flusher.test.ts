@@ -27,6 +27,8 @@ class Bench {
   flushes: (readonly string[])[] = [];
   /** Of flushes; undefined: none is held up. */
   gate: Promise<void> | undefined;
+  /** Likewise, of the first call, with which the database opens. */
+  opening: Promise<void> | undefined;
   readonly visibility: ProcessVisibility;
   shard = new ShardUnderTest({ retentionMsDefault: 1_000 });
   rows: VisibilityRows;
@@ -118,9 +120,12 @@ class Bench {
       if (rows.some(({ runId }) => runId === this.refusedRunId)) throw new DatabaseError('data', 'refused');
       return await now().flush(journal, fence, rows, retired);
     };
-    return new Proxy(new MemoryDatabase(), {
-      get: (_, name) => (name === 'flush' ? flush : Reflect.get(now(), name).bind(now())),
-    });
+    const restore: Database['restore'] = async (journal) => {
+      await this.opening;
+      return await now().restore(journal);
+    };
+    const held: Partial<Database> = { flush, restore };
+    return new Proxy(new MemoryDatabase(), { get: (_, name) => Reflect.get(held, name) ?? Reflect.get(now(), name).bind(now()) });
   }
 }
 
@@ -207,7 +212,22 @@ test('a List that asks while rows are being written waits for those that came be
   expect(await listed).toEqual(['a 1', 'b 1']);
 });
 
-test('a database that hangs while it writes keeps a List for 200 ms, no longer', async () => {
+test('the first List waits for a database that is only being opened, however long its rows are under way', async () => {
+  const bench = new Bench().activated();
+  const opening = Promise.withResolvers<void>();
+  bench.opening = opening.promise;
+  bench.start('a');
+  bench.commit();
+  bench.clock.advance(50);
+  const listed = bench.listed();
+  await turns(5);
+  bench.clock.advance(1_000);
+  await turns(5);
+  opening.resolve();
+  expect(await listed).toEqual(['a 1']);
+});
+
+test('a database that hangs while it writes keeps a List for a second, no longer', async () => {
   const bench = new Bench().activated();
   bench.start('a');
   bench.commit();
@@ -218,7 +238,7 @@ test('a database that hangs while it writes keeps a List for 200 ms, no longer',
   let listed: readonly string[] | undefined;
   void bench.listed().then((rows) => (listed = rows));
   await turns(5);
-  bench.clock.advance(199);
+  bench.clock.advance(999);
   await turns(5);
   expect(listed).toBeUndefined();
   bench.clock.advance(1);
