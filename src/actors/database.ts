@@ -174,8 +174,8 @@ export interface Database {
   position(journal: JournalId): Promise<Restored>;
   /**
    * Writes if `fence` is still the journal's, neither the epoch nor the next offset that it has is beyond this position's, and its checkpoint is
-   * the one that this one goes on from. The same checkpoint may be written again. A visibility row that does not fit is left out; any other stops the write (`data`), and nothing is
-   * written.
+   * the one that this one goes on from. The same checkpoint may be written again. A visibility row that does not fit is left out; any other
+   * stops the write (`data`), and nothing is written.
    */
   write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome>;
   /**

@@ -124,10 +124,7 @@ export async function nothingIsWrittenUponABackup(): Promise<void> {
       cut: () => {},
       cutCommitted: () => {},
       capture: () => true,
-      checkpoint: ({ epoch, sequence, offset }) => {
-        const position = positionAt(offset + 1, { epoch, sequence, lastOffset: offset });
-        return { kind: 'history', position, delta: emptyDelta };
-      },
+      captured: () => ({ ...positionAt(0), kind: 'history', delta: emptyDelta }),
       durable: () => {},
       abandon: () => {},
       unwrittenBytes: 0,
@@ -136,6 +133,7 @@ export async function nothingIsWrittenUponABackup(): Promise<void> {
     logger: silentLogger,
     limits: { ...defaultCheckpointLimits, recordsMax: 1 },
     schedule: new CheckpointSchedule(),
+    journalRetentionMs: 0,
     onFenced: () => void (fenced += 1),
   });
   checkpointer.installed(await database.restore(journal));

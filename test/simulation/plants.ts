@@ -532,7 +532,7 @@ export const plants: readonly Plant[] = [
     name: 'trims the journal before the checkpoint is durable',
     file: CHECKPOINTER,
     search: 'cut.isBeingWritten = true;\n',
-    replace: 'cut.isBeingWritten = true; this.#options.onDurable?.(state.checkpoint(position, this.#before).position);\n',
+    replace: 'cut.isBeingWritten = true; this.#options.onDurable?.(this.#checkpointAt(position).position);\n',
     caughtBy: 'seeds of history shards',
   },
   {

@@ -20,6 +20,7 @@ import type { Restored } from '../database.ts';
 import type { RecordPosition } from '../log.ts';
 import type { Clock, Timer } from '../ports.ts';
 import type { CheckpointLimits } from './checkpoint-limits.ts';
+import { nextTrimPoints } from './journal-trim.ts';
 import type { CheckpointSchedule, ScheduledJournal } from './checkpoint-schedule.ts';
 
 /** The memory whose checkpoints are written. */
@@ -31,7 +32,7 @@ export interface CheckpointedState {
   /** Encodes some, and more while `goOn` says so. True: all there is; some of it comes with `cutCommitted`. Throws what cannot be encoded. */
   capture(goOn: () => boolean): boolean;
   /** All of it, the same whenever it is asked. */
-  checkpoint(committed: RecordPosition, before: CheckpointPosition | undefined): Checkpoint;
+  captured(): CapturedState;
   /** The database has it for good: the next cut may come. */
   durable(): void;
   /** There will be no checkpoint any more: nothing is kept for one. */
@@ -39,6 +40,13 @@ export interface CheckpointedState {
   /** What is in memory, roughly, because it is not written. */
   readonly unwrittenBytes: number;
 }
+
+/** The rows of a cut, and what its position says of them. */
+export type CapturedState = Pick<CheckpointPosition, 'schema' | 'counters' | 'timeMs'> &
+  (
+    | Pick<Extract<Checkpoint, { readonly kind: 'history' }>, 'kind' | 'delta'>
+    | Pick<Extract<Checkpoint, { readonly kind: 'matching' }>, 'kind' | 'delta'>
+  );
 
 export type CheckpointerOptions = {
   readonly journal: JournalId;
@@ -49,6 +57,8 @@ export type CheckpointerOptions = {
   readonly limits: CheckpointLimits;
   /** Of all journals of this process. */
   readonly schedule: CheckpointSchedule;
+  /** For the ends of checkpoints that each of them remembers; 0: none. */
+  readonly journalRetentionMs: number;
   /** The database holds it for good: also what a takeover finds there. */
   readonly onDurable?: (position: CheckpointPosition) => void;
   /** Another has restored since. Once; nothing is written any more. */
@@ -318,9 +328,9 @@ export class Checkpointer implements ScheduledJournal {
 
   /** Never rejects. */
   async #write(cut: Cut, position: RecordPosition): Promise<void> {
-    const { state, limits, schedule } = this.#options;
+    const { limits, schedule } = this.#options;
     cut.isBeingWritten = true;
-    const checkpoint = { ...state.checkpoint(position, this.#before), base: this.#before?.nextOffset ?? 0 };
+    const checkpoint = this.#checkpointAt(position);
     this.#reportLate();
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#attempt(checkpoint);
@@ -333,6 +343,14 @@ export class Checkpointer implements ScheduledJournal {
       if (!this.#goesOn) break;
     }
     cut.isBeingWritten = false;
+  }
+
+  #checkpointAt({ epoch, sequence, offset }: RecordPosition): Checkpoint {
+    const { state, clock, journalRetentionMs } = this.#options;
+    const { schema, counters, timeMs, ...rows } = state.captured();
+    const trimPoints = nextTrimPoints(this.#before, clock.wallMs(), journalRetentionMs);
+    const position = { epoch, sequence, nextOffset: offset + 1, lastOffset: offset, timeMs, schema, counters, trimPoints };
+    return { ...rows, position, base: this.#before?.nextOffset ?? 0 };
   }
 
   async #attempt(checkpoint: Checkpoint): Promise<Attempt> {

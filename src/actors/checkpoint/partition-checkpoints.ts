@@ -1,12 +1,12 @@
 /** The checkpoints of one memory of a partition, and the trim of its journal behind them. */
 import type { Logger } from '../../observability/logger.ts';
-import type { CheckpointPosition, Database, JournalId, TrimPoint } from '../database.ts';
+import type { Database, JournalId } from '../database.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
 import { type CheckpointLimits, defaultCheckpointLimits } from './checkpoint-limits.ts';
 import type { CheckpointSchedule } from './checkpoint-schedule.ts';
 import { type CheckpointedState, Checkpointer } from './checkpointer.ts';
-import { JournalTrim, nextTrimPoints } from './journal-trim.ts';
+import { JournalTrim } from './journal-trim.ts';
 
 /** Where they are written, and when. */
 export type CheckpointOptions = {
@@ -25,18 +25,14 @@ export type PartitionCheckpointsOptions = {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly journal: JournalId;
-  /** The memory, given what its checkpoints say of earlier ones. */
-  readonly state: (trimPointsAfter: TrimPointsAfter) => CheckpointedState;
+  readonly state: CheckpointedState;
   /** What was written may leave memory. */
   readonly onDurable?: () => void;
   readonly onFenced: () => void;
 };
 
-/** What the next checkpoint remembers of how far the journal may be trimmed. */
-export type TrimPointsAfter = (before: CheckpointPosition | undefined) => readonly TrimPoint[];
-
 export function checkpointerOf(options: PartitionCheckpointsOptions): Checkpointer {
-  const { log, topic, journal, clock, logger, onDurable, onFenced } = options;
+  const { log, topic, journal, clock, logger, state, onDurable, onFenced } = options;
   const { database, limits, schedule, journalRetentionMs } = options.checkpoints;
   const trim =
     journalRetentionMs === undefined
@@ -45,11 +41,12 @@ export function checkpointerOf(options: PartitionCheckpointsOptions): Checkpoint
   return new Checkpointer({
     journal,
     database,
-    state: options.state((before) => nextTrimPoints(before, clock.wallMs(), journalRetentionMs ?? 0)),
+    state,
     clock,
     logger,
     limits: { ...defaultCheckpointLimits, ...limits },
     schedule,
+    journalRetentionMs: journalRetentionMs ?? 0,
     onDurable: (position) => {
       trim?.durable(position);
       onDurable?.();

@@ -10,19 +10,9 @@ import type { ShardCheckpoint, ShardRows, TimerRow } from '../../history/checkpo
 import { stateSchema } from '../../history/checkpoint/state-wire.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryRecord } from '../../history/record.ts';
-import type { CheckpointedState } from '../checkpoint/checkpointer.ts';
+import type { CapturedState, CheckpointedState } from '../checkpoint/checkpointer.ts';
 import { newerSchema, PAGE_ROWS, pages, under } from '../checkpoint/fenced-rows.ts';
-import type { TrimPointsAfter } from '../checkpoint/partition-checkpoints.ts';
-import {
-  type Checkpoint,
-  type CheckpointPosition,
-  type Database,
-  type Fence,
-  type Fenced,
-  type HistoryRow,
-  type JournalId,
-} from '../database.ts';
-import type { RecordPosition } from '../log.ts';
+import { type CheckpointPosition, type Database, type Fence, type Fenced, type HistoryRow, type JournalId } from '../database.ts';
 import type { HistoryStore } from './history-store.ts';
 import type { VisibilityRow } from '../../visibility/row.ts';
 import type { VisibilityRows } from './visibility-rows.ts';
@@ -42,24 +32,21 @@ export type HistoryCheckpointsOptions = {
   readonly store: HistoryStore;
   /** undefined: nobody lists. */
   readonly visibility: VisibilityRows | undefined;
-  readonly trimPointsAfter: TrimPointsAfter;
 };
 
 export class HistoryCheckpoints implements CheckpointedState {
   readonly #core: HistoryCore;
   readonly #store: HistoryStore;
   readonly #visibility: VisibilityRows | undefined;
-  readonly #trimPointsAfter: TrimPointsAfter;
   #captured: ShardCheckpoint | undefined;
   #collecting: Generator<void, void> | undefined;
   #history: HistoryRow[] = [];
   #shown: VisibilityRow[] = [];
 
-  constructor({ core, store, visibility, trimPointsAfter }: HistoryCheckpointsOptions) {
+  constructor({ core, store, visibility }: HistoryCheckpointsOptions) {
     this.#core = core;
     this.#store = store;
     this.#visibility = visibility;
-    this.#trimPointsAfter = trimPointsAfter;
   }
 
   get unwrittenBytes(): number {
@@ -94,15 +81,11 @@ export class HistoryCheckpoints implements CheckpointedState {
     }
   }
 
-  checkpoint({ epoch, sequence, offset }: RecordPosition, before: CheckpointPosition | undefined): Checkpoint {
+  captured(): CapturedState {
     assert(this.#captured !== undefined, 'a checkpoint is captured before it is written');
     const { delta, counters, timeMs } = this.#captured;
-    const trimPoints = this.#trimPointsAfter(before);
-    return {
-      kind: 'history',
-      position: { epoch, sequence, nextOffset: offset + 1, lastOffset: offset, timeMs, schema: stateSchema, counters, trimPoints },
-      delta: { ...delta, history: this.#history, visibility: this.#shown },
-    };
+    const whole = { ...delta, history: this.#history, visibility: this.#shown };
+    return { kind: 'history', delta: whole, schema: stateSchema, counters, timeMs };
   }
 
   durable(): void {

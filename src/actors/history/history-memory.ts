@@ -152,7 +152,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
             checkpoints: { ...checkpoints, database: { write: lane.write, position: (of) => checkpoints.database.position(of) } },
             logger: logger.with({ 'shard-id': shard }),
             journal,
-            state: (trimPointsAfter) => new HistoryCheckpoints({ core, store: this.store, visibility, trimPointsAfter }),
+            state: new HistoryCheckpoints({ core, store: this.store, visibility }),
             onDurable: () => {
               if (tenure.active) this.#keyFilter?.start();
               this.#hotState?.look();

@@ -4,19 +4,10 @@ import { type BacklogWire, backlogSchema } from '../../matching/checkpoint/backl
 import type { BacklogCheckpoint } from '../../matching/checkpoint/rows.ts';
 import type { MatchingCore } from '../../matching/matching-core.ts';
 import type { MatchingRecord } from '../../matching/records.ts';
-import type { CheckpointedState } from '../checkpoint/checkpointer.ts';
+import type { CapturedState, CheckpointedState } from '../checkpoint/checkpointer.ts';
 import { newerSchema, PAGE_ROWS, pages } from '../checkpoint/fenced-rows.ts';
-import type { CheckpointOptions, TrimPointsAfter } from '../checkpoint/partition-checkpoints.ts';
-import {
-  type Checkpoint,
-  type CheckpointPosition,
-  type Database,
-  DatabaseError,
-  type JournalId,
-  type MatchingTaskRow,
-  type Restored,
-} from '../database.ts';
-import type { RecordPosition } from '../log.ts';
+import type { CheckpointOptions } from '../checkpoint/partition-checkpoints.ts';
+import { type CheckpointPosition, type Database, DatabaseError, type JournalId, type MatchingTaskRow, type Restored } from '../database.ts';
 
 export type MatchingCheckpointOptions = CheckpointOptions & { readonly stateWire: BacklogWire };
 
@@ -33,12 +24,10 @@ type CheckpointedCore = Pick<MatchingCore<never>, 'cut' | 'capture' | 'durable' 
 
 export class MatchingCheckpoints implements CheckpointedState {
   readonly #core: CheckpointedCore;
-  readonly #trimPointsAfter: TrimPointsAfter;
   #captured: BacklogCheckpoint | undefined;
 
-  constructor(core: CheckpointedCore, trimPointsAfter: TrimPointsAfter) {
+  constructor(core: CheckpointedCore) {
     this.#core = core;
-    this.#trimPointsAfter = trimPointsAfter;
   }
 
   get unwrittenBytes(): number {
@@ -57,15 +46,9 @@ export class MatchingCheckpoints implements CheckpointedState {
     return this.#captured !== undefined;
   }
 
-  checkpoint({ epoch, sequence, offset }: RecordPosition, before: CheckpointPosition | undefined): Checkpoint {
+  captured(): CapturedState {
     assert(this.#captured !== undefined, 'a checkpoint is captured before it is written');
-    const { delta, counters, timeMs } = this.#captured;
-    const trimPoints = this.#trimPointsAfter(before);
-    return {
-      kind: 'matching',
-      position: { epoch, sequence, nextOffset: offset + 1, lastOffset: offset, timeMs, schema: backlogSchema, counters, trimPoints },
-      delta,
-    };
+    return { kind: 'matching', ...this.#captured, schema: backlogSchema };
   }
 
   durable(): void {

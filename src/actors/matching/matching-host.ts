@@ -101,7 +101,7 @@ class MatchingMemory implements PartitionMemory<HostCommand, HostReply, Matching
             checkpoints,
             logger: logger.with({ 'matching-partition': partition }),
             journal: journalOf(partition),
-            state: (trimPointsAfter) => new MatchingCheckpoints(matching, trimPointsAfter),
+            state: new MatchingCheckpoints(matching),
             onFenced: () => tenure.fenced(),
           });
     this.#options = options;

@@ -4,8 +4,8 @@ import { bytesOf, optionalBytesOf, whole, wholeOf, type SqlRow } from './values.
 import type { Checkpoint, CheckpointPosition, Fence, JournalId, Restored, TrimPoint } from '../../actors/database.ts';
 import type { Connection } from './connection.ts';
 
-/** Raises the fence and reads in one statement: it waits for a write that is under way, and none can come between. */
 const nowMs = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+/** Raises the fence and reads in one statement: it waits for a write that is under way, and none can come between. */
 const restoreSql = `
   INSERT INTO journals (kind, partition, fence, epoch, sequence, next_offset, last_offset, time_ms, schema, counters, trim_points)
   VALUES (?, ?, ${nowMs}, 0, 0, 0, -1, 0, 0, NULL, x'')

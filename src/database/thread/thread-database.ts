@@ -5,8 +5,8 @@
  *            ◀── by id ── [ id, answer or failure ] ◀──
  *     a large write ── [ rows ] [ rows ] … [ write ] ──▶   in slices of the event loop (parcels.ts)
  *
- * The thread starts with the first call, or at once if it is asked to. Should it die, every open call ends, and a later one starts a new thread after a pause that grows as
- * long as no thread answers. A write that was under way then may have been committed: it ends *unknown*.
+ * The thread starts with the first call, or at once if it is asked to. Should it die, every open call ends, and a later one starts a new
+ * thread after a pause that grows as long as no thread answers. A write that was under way then may have been committed: it ends *unknown*.
  */
 import { Worker } from 'node:worker_threads';
 import { DatabaseError } from '../../actors/database.ts';
