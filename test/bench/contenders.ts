@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startKafka } from '../kafka/broker.ts';
+import { startPostgres } from '../postgres/postgres.ts';
+import { superuser } from '../postgres/local-postgres.ts';
 
 /** One server to measure, one column of the table: started by a command, or running at an address. */
 export type Contender = {
@@ -19,22 +21,22 @@ const perdure = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
 const startDev = `${perdure} server start-dev --headless --log-level error --port {port}`;
 
 /**
- * Our own server by the names of its logs: `memory`, `file`, `kafka`.
+ * Our own server by the names of its logs: `memory`, `file`, `kafka`; `postgres`: on Kafka, with its state in PostgreSQL.
  *
  * On Kafka a broker is started for the whole run, and every start of the server gets topics of its own: a server that first has to read
  * what the last round left would be measured for that.
  */
 export async function perdureContenders(logs: readonly string[]): Promise<Field> {
   const contenders: Contender[] = [];
-  const closers: (() => Promise<void>)[] = [];
+  const closers: Closer[] = [];
+  let kafka: Broker | undefined;
   for (const log of logs) {
     if (log === 'memory') contenders.push(started('Perdure, memory', startDev));
     else if (log === 'file') contenders.push(started('Perdure, file', `${startDev} --db-filename {folder}/perdure.db`));
-    else if (log === 'kafka') {
-      const field = await onKafka();
-      contenders.push(...field.contenders);
-      closers.push(() => field.close());
-    } else throw new Error(`--perdure takes memory, file, kafka; found ${log}`);
+    else if (log === 'kafka' || log === 'postgres') {
+      kafka ??= await broker(closers);
+      contenders.push(await onKafka(kafka, log === 'postgres' ? await database(closers) : undefined, closers));
+    } else throw new Error(`--perdure takes memory, file, kafka, postgres; found ${log}`);
   }
   return { contenders, close: async () => void (await Promise.all(closers.map((close) => close()))) };
 }
@@ -59,27 +61,38 @@ export function started(name: string, command: string, pids: readonly number[] =
   return { name, command, address: undefined, pids };
 }
 
-async function onKafka(): Promise<Field> {
+type Closer = () => Promise<void>;
+type Broker = { readonly brokers: readonly string[]; readonly pids: readonly number[] };
+type Database = { readonly url: string; readonly pids: readonly number[] };
+
+async function broker(closers: Closer[]): Promise<Broker> {
   const kafka = await startKafka();
   if (kafka.brokers === undefined) throw new Error(`no Kafka broker: ${kafka.reason}`);
-  const folder = await mkdtemp(join(tmpdir(), 'bench-kafka-'));
-  const config = join(folder, 'server.yaml');
-  await writeFile(config, serverConfig(kafka.brokers));
-  const command = `env BENCH_PORT={port} BENCH_PREFIX=bench-{port} ${perdure} server start --allow-no-auth --config ${config}`;
-  return {
-    contenders: [started('Perdure, Kafka', command, await childrenRunning('kafka.Kafka'))],
-    close: async () => {
-      await kafka.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+  closers.push(() => kafka.stop());
+  return { brokers: kafka.brokers, pids: await childrenRunning('kafka.Kafka') };
 }
 
-function serverConfig(brokers: readonly string[]): string {
+async function database(closers: Closer[]): Promise<Database> {
+  const postgres = await startPostgres();
+  closers.push(() => postgres.stop());
+  return { url: `postgres://${superuser}@${postgres.host}:${postgres.port}/postgres`, pids: await childrenRunning('postgres') };
+}
+
+async function onKafka({ brokers, pids }: Broker, state: Database | undefined, closers: Closer[]): Promise<Contender> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-kafka-'));
+  closers.push(() => rm(folder, { recursive: true, force: true }));
+  const config = join(folder, 'server.yaml');
+  await writeFile(config, serverConfig(brokers, state));
+  const command = `env BENCH_PORT={port} BENCH_PREFIX=bench-{port} ${perdure} server start --allow-no-auth --config ${config}`;
+  return started(state === undefined ? 'Perdure, Kafka' : 'Perdure, Kafka + PostgreSQL', command, [...pids, ...(state?.pids ?? [])]);
+}
+
+function serverConfig(brokers: readonly string[], state: Database | undefined): string {
+  const kafka = `{ brokers: ${JSON.stringify(brokers)}, topicPrefix: "\${BENCH_PREFIX}", replicationFactor: 1 }`;
   return [
     'log: { level: error, format: json }',
     'services: { frontend: { rpc: { grpcPort: "${BENCH_PORT}", bindOnIP: 127.0.0.1 } } }',
-    `perdure: { kafka: { brokers: ${JSON.stringify(brokers)}, topicPrefix: "\${BENCH_PREFIX}", replicationFactor: 1 } }`,
+    `perdure: { kafka: ${kafka}${state === undefined ? '' : `, postgres: { url: "${state.url}" }`} }`,
     '',
   ].join('\n');
 }

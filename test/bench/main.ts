@@ -21,6 +21,7 @@ const usage = `Measures a server that speaks Temporal's API: one activity a work
   npm run bench -- --address 127.0.0.1:7233 --pid 4711           a server that is running
 
   --perdure  memory, file, kafka: our server on these logs; Kafka's broker is started (or KAFKA_BROKERS is used)
+             postgres: on Kafka, with its state in a PostgreSQL that is started
   --temporal path of the "temporal" program; --temporal-modes memory,raised,file says how (default: memory,raised)
   --server   any other command, {port} being a free port and {folder} an empty folder; "name=command" names it
   --address  a server that is running; with --pid its process (several: broker, database) for the CPU figures,
@@ -139,7 +140,8 @@ async function onServer(contender: Contender, run: (target: Target) => Promise<r
   if (command === undefined) return run({ name, address: address ?? '', namespace, pids });
   const server = await ServerProcess.start(command);
   try {
-    return await run({ name, address: server.address, namespace, pids: [server.pid, ...pids] });
+    const { address: at, loopDelayFile } = server;
+    return await run({ name, address: at, namespace, pids: [server.pid, ...pids], loopDelayFile });
   } finally {
     await server.stop();
   }

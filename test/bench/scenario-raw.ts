@@ -2,6 +2,7 @@ import { cpuMsOf } from './target.ts';
 import type { Target } from './target.ts';
 import { figure, percentile } from './figures.ts';
 import type { Figure } from './figures.ts';
+import { loopDelayFigures } from './loop-delay.ts';
 import type { Pace } from './pace.ts';
 import { RawDriver } from './raw-driver.ts';
 
@@ -11,7 +12,7 @@ type Sample = { readonly startMs: number; readonly endToEndMs: number };
 export async function rawRound(target: Target, users: number, pace: Pace): Promise<readonly Figure[]> {
   const driver = await RawDriver.open(target);
   try {
-    const { samples, seconds, serverCpuMs, driverCpuMs } = await measure(target, driver, users, pace);
+    const { samples, seconds, serverCpuMs, driverCpuMs, loopDelay } = await measure(target, driver, users, pace);
     const starts = samples.map(({ startMs }) => startMs);
     const ends = samples.map(({ endToEndMs }) => endToEndMs);
     const label = `raw ${users} at a time:`;
@@ -23,6 +24,7 @@ export async function rawRound(target: Target, users: number, pace: Pace): Promi
       figure(`${label} end to end p99`, 'ms', percentile(ends, 0.99)),
       figure(`${label} server CPU a workflow`, 'ms', serverCpuMs / samples.length),
       figure(`${label} driver CPU a workflow`, 'ms', driverCpuMs / samples.length),
+      ...loopDelay.map((each) => ({ ...each, name: `${label} ${each.name}` })),
     ];
   } finally {
     await driver.close();
@@ -34,6 +36,7 @@ type Measured = {
   readonly seconds: number;
   readonly serverCpuMs: number;
   readonly driverCpuMs: number;
+  readonly loopDelay: readonly Figure[];
 };
 
 async function measure(target: Target, driver: RawDriver, users: number, pace: Pace): Promise<Measured> {
@@ -53,11 +56,14 @@ async function measure(target: Target, driver: RawDriver, users: number, pace: P
   const [before, after] = await cpu;
   if (samples.length === 0) throw new Error(`${target.name}: not one workflow finished in ${pace.windowMs} ms`);
   const seconds = pace.windowMs / 1000;
-  return { samples, seconds, serverCpuMs: after.server - before.server, driverCpuMs: after.driver - before.driver };
+  const loopDelay = loopDelayFigures(target.loopDelayFile, before.atMs, after.atMs);
+  return { samples, seconds, serverCpuMs: after.server - before.server, driverCpuMs: after.driver - before.driver, loopDelay };
 }
 
-async function at(time: number, target: Target): Promise<{ readonly server: number; readonly driver: number }> {
+type Moment = { readonly atMs: number; readonly server: number; readonly driver: number };
+
+async function at(time: number, target: Target): Promise<Moment> {
   await new Promise((resolve) => setTimeout(resolve, time - performance.now()));
   const { user, system } = process.cpuUsage();
-  return { server: cpuMsOf(target.pids), driver: (user + system) / 1000 };
+  return { atMs: Date.now(), server: cpuMsOf(target.pids), driver: (user + system) / 1000 };
 }

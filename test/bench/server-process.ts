@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GrpcConnection } from './grpc-connection.ts';
+import { loopDelayEnvironment } from './loop-delay.ts';
 
 const giveUpAfterMs = 60_000;
 
@@ -21,6 +22,8 @@ export class ServerProcess {
   readonly startedAt: number;
   /** What it writes is here. */
   readonly folder: string;
+  /** For `loopDelayFigures`. */
+  readonly loopDelayFile: string;
   readonly #command: string;
   readonly #child: ChildProcess;
 
@@ -28,6 +31,7 @@ export class ServerProcess {
     this.#command = command;
     this.#child = child;
     this.folder = folder;
+    this.loopDelayFile = loopDelayFileIn(folder);
     this.pid = pid;
     this.address = address;
     this.startedAt = startedAt;
@@ -46,7 +50,10 @@ export class ServerProcess {
     const startedAt = performance.now();
     // `exec`: the shell becomes the server, so that the process id is the server's own.
     const line = command.replaceAll('{port}', String(port)).replaceAll('{folder}', folder);
-    const child = spawn('/bin/sh', ['-c', `exec ${line}`], { stdio: ['ignore', log, log] });
+    const child = spawn('/bin/sh', ['-c', `exec ${line}`], {
+      stdio: ['ignore', log, log],
+      env: { ...process.env, ...loopDelayEnvironment(loopDelayFileIn(folder)) },
+    });
     closeSync(log);
     try {
       await answers(address, child);
@@ -76,6 +83,10 @@ export class ServerProcess {
     }
     await rm(this.folder, { recursive: true, force: true });
   }
+}
+
+function loopDelayFileIn(folder: string): string {
+  return join(folder, 'loop-delay');
 }
 
 /** Asks every few milliseconds: a test environment does it every 100, which would round the figure. */

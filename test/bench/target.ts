@@ -7,6 +7,8 @@ export type Target = {
   readonly namespace: string;
   /** Its processes, and those it depends on (database, broker); their children are counted with them. */
   readonly pids: readonly number[];
+  /** Where it writes how late its event loop is; absent: nobody asked it to. */
+  readonly loopDelayFile?: string;
 };
 
 const ticksPerSecond = 100;
