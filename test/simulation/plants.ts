@@ -611,8 +611,8 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'folds onto rows that another owner has written further',
-    file: 'src/actors/history/read-ahead.ts',
-    search: "if (found.fence !== fence() || (await isSuperseded())) return 'fenced';",
+    file: 'src/actors/history/shard-table.ts',
+    search: "if (found.fence !== this.#checkpointer.fence || (await this.#checkpointer.isSuperseded())) return 'fenced';",
     replace: '',
     caughtBy: 'seeds of history shards',
   },

@@ -11,7 +11,7 @@
  *
  * For one memory: when that is dropped, nothing is installed any more.
  */
-import { DatabaseError, type Database, type Fence, type JournalId, type LoadKey, type Loaded } from '../database.ts';
+import { DatabaseError, type LoadKey, type Loaded } from '../database.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import type { HistoryCommand } from '../../history/commands.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
@@ -20,6 +20,7 @@ import type { Logger } from '../../observability/logger.ts';
 import { NowAndThen } from '../now-and-then.ts';
 import type { LoadTrouble, Prefetch } from '../partition/prefetch.ts';
 import type { Clock, Timer } from '../ports.ts';
+import type { ShardTable } from './shard-table.ts';
 
 /** What the shard's own commands become while they wait for their execution, or cannot be decided without it. */
 export interface OwnCommandsInWaiting {
@@ -29,12 +30,7 @@ export interface OwnCommandsInWaiting {
 
 export type ColdLoadsOptions = {
   readonly core: HistoryCore;
-  readonly journal: JournalId;
-  readonly database: Pick<Database, 'load'>;
-  /** Under which this memory was restored. */
-  readonly fence: () => Fence;
-  /** What the database holds is not what this memory has left there. Rejects with DatabaseError. */
-  readonly isSuperseded: () => Promise<boolean>;
+  readonly table: ShardTable<'load'>;
   readonly own: OwnCommandsInWaiting;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -149,7 +145,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   }
 
   #nextLoad(): Load {
-    const { core, clock } = this.#options;
+    const { core } = this.#options;
     const parts: { want: Want; keys: readonly LoadKey[] }[] = [];
     let count = 0;
     let taken = 0;
@@ -165,22 +161,17 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
       }
     }
     this.#unasked = this.#unasked.slice(taken);
-    return { sentMs: clock.monoMs(), begunAt: core.beginLoad(), parts };
+    return { sentMs: this.#options.clock.monoMs(), begunAt: core.beginLoad(), parts };
   }
 
   /** Never rejects. */
   async #send(load: Load): Promise<void> {
-    const { database, journal, fence, isSuperseded } = this.#options;
     try {
-      const found = await database.load(
-        journal,
-        load.parts.flatMap(({ keys }) => keys),
-      );
-      // A backup that was put in place under us bears the fence that we had then.
-      const isOurs = found.fence === fence() && !(await isSuperseded());
+      const keys = load.parts.flatMap((part) => part.keys);
+      const rows = await this.#options.table.read((database, journal) => database.load(journal, keys));
       if (this.#isClosed) return;
-      if (isOurs) this.#install(load, found.rows, 0, 0);
-      else this.#fenced(load);
+      if (rows === 'fenced') this.#fenced(load);
+      else this.#install(load, rows, 0, 0);
     } catch (error) {
       if (!this.#isClosed) this.#failed(load, error);
     }
@@ -220,9 +211,9 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   }
 
   #damaged(want: Want, error: unknown): void {
-    const { core, logger } = this.#options;
     const problem = error instanceof Error ? error : new Error(String(error));
-    logger.error('the state of a workflow cannot be read: it stands still', { ...core.idsOf(want.command), error: problem });
+    const ids = this.#options.core.idsOf(want.command);
+    this.#options.logger.error('the state of a workflow cannot be read: it stands still', { ...ids, error: problem });
     this.#end(want, { kind: 'damaged', message: `the state of this workflow in the database cannot be read: ${errorText(error)}` });
   }
 

@@ -6,11 +6,9 @@ import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../history/replies.ts';
 import { NOBODY } from '../asks/asks.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
-import type { ColdLoads } from './cold-loads.ts';
+import type { DurableShard } from './durable-shard.ts';
 import { type HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
-import type { KeyFilterBuild } from './key-filter-build.ts';
 import type { OwnCommands } from './own-commands.ts';
-import type { Retirement } from './retirement.ts';
 import type { PageReads } from './page-reads.ts';
 import type { PartitionShell } from '../partition/partition-core.ts';
 import type { QueryDispatch } from './query-dispatch.ts';
@@ -27,14 +25,9 @@ export type HistoryShellParts = {
   readonly queries: QueryDispatch;
   /** undefined: nobody takes rows. */
   readonly visibility: VisibilityRows | undefined;
-  /** undefined: there is no database. */
-  readonly checkpointer: Checkpointer | undefined;
-  /** Likewise. */
-  readonly coldLoads: ColdLoads | undefined;
-  readonly retirement: Retirement | undefined;
-  readonly keyFilter: KeyFilterBuild | undefined;
-  readonly leaveHotState: () => void;
   readonly flusher: VisibilityFlusher | undefined;
+  /** undefined: there is no database. */
+  readonly durable: DurableShard | undefined;
   readonly sink: ReplySink<HistoryReply>;
 };
 
@@ -51,15 +44,14 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
     this.#parts = parts;
     this.#own = parts.own;
     this.#visibility = parts.visibility;
-    this.#checkpointer = parts.checkpointer;
+    this.#checkpointer = parts.durable?.checkpointer;
   }
 
   activated(): void {
     this.#parts.transfers.runPending();
     this.#own.armTimer();
     this.#parts.flusher?.activated();
-    this.#parts.retirement?.activated();
-    this.#parts.keyFilter?.start();
+    this.#parts.durable?.activated();
   }
 
   accepted(command: HistoryCommand | undefined, record: HistoryRecord | undefined): void {
@@ -86,11 +78,8 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
 
   deactivated(): void {
     this.#parts.pageReads.clear();
-    this.#parts.coldLoads?.close();
-    this.#parts.keyFilter?.close();
-    this.#parts.leaveHotState();
     this.#own.close();
-    this.#checkpointer?.stop();
+    this.#parts.durable?.deactivated();
     this.#parts.flusher?.close();
   }
 

@@ -10,16 +10,13 @@ import { errorText } from '../../kernel/error-text.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { RunKey } from '../../history/commands.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { DatabaseError, type Database, type Fence, type JournalId } from '../database.ts';
+import { DatabaseError } from '../database.ts';
 import type { Clock, Timer } from '../ports.ts';
+import type { ShardTable } from './shard-table.ts';
 
 export type KeyFilterBuildOptions = {
   readonly core: HistoryCore;
-  readonly journal: JournalId;
-  readonly database: Pick<Database, 'runIds'>;
-  readonly fence: () => Fence;
-  /** What the database holds is not what this memory has left there. Rejects with DatabaseError. */
-  readonly isSuperseded: () => Promise<boolean>;
+  readonly table: ShardTable<'runIds'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onFenced: () => void;
@@ -43,10 +40,10 @@ export class KeyFilterBuild {
 
   /** If there is need of it, and none is under way. */
   start(): void {
-    const { core } = this.#options;
-    if (this.#isRunning || this.#isClosed || this.#pause !== undefined || !core.knownKeys.isStale) return;
+    const { knownKeys } = this.#options.core;
+    if (this.#isRunning || this.#isClosed || this.#pause !== undefined || !knownKeys.isStale) return;
     this.#isRunning = true;
-    core.knownKeys.rebuild();
+    knownKeys.rebuild();
     void this.#build();
   }
 
@@ -57,13 +54,12 @@ export class KeyFilterBuild {
 
   /** Never rejects. */
   async #build(): Promise<void> {
-    const { core, isSuperseded } = this.#options;
     try {
       await this.#addResident();
-      const isWhole = (await this.#addTable()) && !(await isSuperseded());
+      const isWhole = await this.#addTable();
       this.#isRunning = false;
       if (this.#isClosed || !isWhole) return;
-      core.knownKeys.rebuilt();
+      this.#options.core.knownKeys.rebuilt();
       this.#failures = 0;
     } catch (error) {
       this.#isRunning = false;
@@ -88,17 +84,18 @@ export class KeyFilterBuild {
 
   /** False: not to the end. */
   async #addTable(): Promise<boolean> {
-    const { core, journal, database, fence, onFenced } = this.#options;
+    const { core, table, onFenced } = this.#options;
     for (let after = ''; ;) {
-      const found = await database.runIds(journal, after, KEYS_AT_ONCE);
+      const behind = after;
+      const rows = await table.read((database, journal) => database.runIds(journal, behind, KEYS_AT_ONCE));
       if (this.#isClosed) return false;
-      if (found.fence !== fence()) {
+      if (rows === 'fenced') {
         onFenced();
         return false;
       }
-      core.knownKeys.addKnown(found.rows);
-      after = found.rows.at(-1)?.runId ?? after;
-      if (found.rows.length < KEYS_AT_ONCE) return true;
+      core.knownKeys.addKnown(rows);
+      after = rows.at(-1)?.runId ?? after;
+      if (rows.length < KEYS_AT_ONCE) return true;
     }
   }
 

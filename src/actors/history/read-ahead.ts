@@ -10,16 +10,13 @@ import { assert } from '../../kernel/assert.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { RunKey } from '../../history/commands.ts';
 import type { HistoryRecord } from '../../history/record.ts';
-import type { Database, Fence, JournalId, LoadKey } from '../database.ts';
+import type { LoadKey } from '../database.ts';
 import type { ReadAhead } from '../partition/partition-core.ts';
+import type { ShardTable } from './shard-table.ts';
 
 export type HistoryReadAheadOptions = {
   readonly core: HistoryCore;
-  readonly journal: JournalId;
-  readonly database: Pick<Database, 'load'>;
-  readonly fence: () => Fence;
-  /** What the database holds is not what this memory has left there. Rejects with DatabaseError. */
-  readonly isSuperseded: () => Promise<boolean>;
+  readonly table: ShardTable<'load'>;
   /** All that was read before is applied: what is written may leave memory. */
   readonly makeRoom: () => void;
 };
@@ -62,12 +59,12 @@ export class HistoryReadAhead implements ReadAhead<HistoryRecord> {
 
   /** Once more, as often as a checkpoint has deleted runs meanwhile: what was read may be of one of them. */
   async #loadSome(keys: readonly LoadKey[]): Promise<'fenced' | undefined> {
-    const { core, journal, database, fence, isSuperseded } = this.#options;
+    const { core, table } = this.#options;
     for (;;) {
       const begunAt = core.beginLoad();
-      const found = await database.load(journal, keys);
-      if (found.fence !== fence() || (await isSuperseded())) return 'fenced';
-      const loaded = found.rows.map((row, at) => ({ ...row, key: keys[at]! }));
+      const rows = await table.read((database, journal) => database.load(journal, keys));
+      if (rows === 'fenced') return rows;
+      const loaded = rows.map((row, at) => ({ ...row, key: keys[at]! }));
       if (core.installLoaded(loaded, begunAt)) return undefined;
     }
   }

@@ -10,19 +10,17 @@
  * A run whose messages to other shards are not answered stays in the table. Each try of such a message brings it into memory, and there its timer
  * looks after it.
  */
-import { DatabaseError, type Database, type Fence, type JournalId } from '../database.ts';
+import { DatabaseError } from '../database.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import type { HistoryCommand, RetireRuns, RunKey } from '../../history/commands.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Tenure } from '../partition/tenure.ts';
+import type { ShardTable } from './shard-table.ts';
 
 export type RetirementOptions = {
   readonly core: Pick<HistoryCore, 'isCold' | 'keepsAll' | 'beginLoad' | 'retiredWithRows'>;
-  readonly journal: JournalId;
-  readonly database: Pick<Database, 'dueRuns'>;
-  /** Under which this memory was restored. */
-  readonly fence: () => Fence;
+  readonly table: ShardTable<'dueRuns'>;
   readonly tenure: Pick<Tenure<HistoryCommand>, 'active' | 'after' | 'nowMs' | 'fenced'>;
   readonly submit: (command: RetireRuns) => void;
   readonly logger: Logger;
@@ -53,21 +51,22 @@ export class Retirement {
 
   /** Never rejects. Answers when to look again. */
   async #look(): Promise<number> {
-    const { core, database, journal, fence, tenure, submit, logger } = this.#options;
+    const { core, table, tenure, submit, logger } = this.#options;
     if (core.keepsAll) return LOOK_INTERVAL_MS;
     const begunAt = core.beginLoad();
     const rowsMax = RUNS_MAX + Math.min(core.retiredWithRows, PASSED_OVER_MAX);
     try {
-      const due = await database.dueRuns(journal, tenure.nowMs(), rowsMax);
+      const due = await table.read((database, journal) => database.dueRuns(journal, tenure.nowMs(), rowsMax));
       if (!tenure.active) return LOOK_INTERVAL_MS;
-      if (due.fence !== fence()) tenure.fenced();
-      // Rows were deleted since, which it may have read.
-      else if (core.beginLoad() !== begunAt) return LOOK_AGAIN_MS;
-      else {
-        const runs = this.#firstCold(due.rows);
-        if (runs.length > 0) submit({ kind: 'retireRuns', runs });
+      if (due === 'fenced') {
+        tenure.fenced();
+        return LOOK_INTERVAL_MS;
       }
-      return due.rows.length < rowsMax ? LOOK_INTERVAL_MS : LOOK_AGAIN_MS;
+      // Rows were deleted since, which it may have read.
+      if (core.beginLoad() !== begunAt) return LOOK_AGAIN_MS;
+      const runs = this.#firstCold(due);
+      if (runs.length > 0) submit({ kind: 'retireRuns', runs });
+      return due.length < rowsMax ? LOOK_INTERVAL_MS : LOOK_AGAIN_MS;
     } catch (error) {
       const problem = error instanceof DatabaseError ? errorText(error) : error instanceof Error ? error : new Error(String(error));
       if (tenure.active) logger.warn('closed workflows whose retention is over cannot be looked for: tried again', { error: problem });

@@ -78,9 +78,9 @@ export type PartitionMemory<Command, Reply, Record, Effect> = {
    */
   install?(restored: Restored): Promise<void>;
   /** What commands need may not be in memory; absent: all state is. */
-  readonly prefetch?: Prefetch<Command>;
+  readonly prefetch?: Prefetch<Command> | undefined;
   /** Likewise what records change, in a fold. */
-  readonly readAhead?: ReadAhead<Record>;
+  readonly readAhead?: ReadAhead<Record> | undefined;
 };
 
 /** Folding never waits: what records change is brought in before. */

@@ -1,6 +1,7 @@
 /** How fast closed runs go that a table shows as due, and are not in memory. */
 import { expect, test } from 'vitest';
 import { Retirement } from '../../../src/actors/history/retirement.ts';
+import { ShardTable } from '../../../src/actors/history/shard-table.ts';
 import { Tenure } from '../../../src/actors/partition/tenure.ts';
 import type { HistoryCommand } from '../../../src/history/commands.ts';
 import { HistoryCore } from '../../../src/history/history-core.ts';
@@ -21,9 +22,11 @@ function dueWorld(count: number) {
   tenure.begin();
   const retirement = new Retirement({
     core,
-    journal: { kind: 'history', partition: 0 },
-    database: { dueRuns: async (_journal, _untilMs, max) => ({ fence: 1, rows: rows.slice(0, max) }) },
-    fence: () => 1,
+    table: new ShardTable({
+      journal: { kind: 'history', partition: 0 },
+      database: { dueRuns: async (_journal, _untilMs, max) => ({ fence: 1, rows: rows.slice(0, max) }) },
+      checkpointer: { fence: 1, isSuperseded: async () => false },
+    }),
     tenure,
     submit: (command) => {
       const handled = core.handle(command, 2, 0);

@@ -1,0 +1,160 @@
+/**
+ * What one memory of a history shard has of its database.
+ *
+ *     restored ─▶ install ─▶ HistoryReadAhead  what a fold changes ───────┐
+ *                            ColdLoads         what commands need ────────┤
+ *                            KeyFilterBuild    which workflow ids there are ─▶ HistoryCore ─▶ Checkpointer ─┐
+ *                            Retirement        what is over ──────────────┘    rows of List ─▶ DurableRows ──┴─▶ one lane of writes
+ *                            HotState          what leaves memory
+ */
+import type { HistoryCommand, RunKey } from '../../history/commands.ts';
+import type { StateWire } from '../../history/checkpoint/state-wire.ts';
+import type { HistoryCore } from '../../history/history-core.ts';
+import type { HistoryRecord } from '../../history/record.ts';
+import { executionKey } from '../../history/state.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { Checkpointer } from '../checkpoint/checkpointer.ts';
+import { inOneLane } from '../checkpoint/one-lane.ts';
+import { type CheckpointOptions, checkpointerOf } from '../checkpoint/partition-checkpoints.ts';
+import { DatabaseError, type JournalId, type Restored } from '../database.ts';
+import type { Log, RecordPosition } from '../log.ts';
+import type { CommitSubscriber } from '../partition/partition-core.ts';
+import type { Tenure } from '../partition/tenure.ts';
+import type { Clock } from '../ports.ts';
+import { ColdLoads } from './cold-loads.ts';
+import { HistoryCheckpoints, newerState, recordBytes, shardTasks } from './history-checkpoints.ts';
+import type { HistoryStore } from './history-store.ts';
+import { type HotShard, HotState } from './hot-state.ts';
+import { KeyFilterBuild } from './key-filter-build.ts';
+import type { OwnCommands } from './own-commands.ts';
+import { HistoryReadAhead } from './read-ahead.ts';
+import { Retirement } from './retirement.ts';
+import { DurableRows } from './rows-table.ts';
+import { ShardTable } from './shard-table.ts';
+import type { VisibilityRows } from './visibility-rows.ts';
+
+export type HistoryCheckpointOptions = CheckpointOptions & {
+  readonly stateWire: StateWire;
+  /** Of all shards of this process; absent: one of its own, with the default limit. */
+  readonly hotState?: HotState;
+};
+
+export type DurableShardOptions = {
+  readonly checkpoints: HistoryCheckpointOptions;
+  readonly journal: JournalId;
+  readonly log: Pick<Log, 'truncate'>;
+  readonly topic: string;
+  readonly core: HistoryCore;
+  readonly store: HistoryStore;
+  /** undefined: nobody lists. */
+  readonly visibility: VisibilityRows | undefined;
+  readonly own: OwnCommands;
+  /** One of the shard's own commands, whose workflow is out of reach. */
+  readonly notLoaded: (command: HistoryCommand, reason: string) => void;
+  readonly tenure: Tenure<HistoryCommand>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+};
+
+/** In a fold, before each read that brings so many records at the most. */
+const FOLD_LOOKS_MAX = 2_000;
+
+export class DurableShard implements CommitSubscriber<HistoryRecord> {
+  readonly checkpointer: Checkpointer;
+  readonly coldLoads: ColdLoads;
+  readonly readAhead: HistoryReadAhead;
+  /** Where rows of List are written. */
+  readonly rows: DurableRows;
+  readonly #options: DurableShardOptions;
+  readonly #keyFilter: KeyFilterBuild;
+  readonly #retirement: Retirement;
+  readonly #hotState: HotState;
+  readonly #hotShard: HotShard;
+
+  constructor(options: DurableShardOptions) {
+    const { checkpoints, journal, core, store, visibility, own, notLoaded, tenure, clock } = options;
+    const { database, hotState = new HotState(clock) } = checkpoints;
+    const logger = options.logger.with({ 'shard-id': journal.partition + 1 });
+    const told = { clock, logger, onFenced: () => tenure.fenced() };
+    const lane = inOneLane(database);
+    const checkpointer = checkpointerOf({
+      ...options,
+      ...told,
+      checkpoints: { ...checkpoints, database: { write: lane.write, position: (of) => database.position(of) } },
+      state: new HistoryCheckpoints({ core, store, visibility }),
+      onDurable: () => {
+        if (tenure.active) this.#keyFilter.start();
+        hotState.look();
+      },
+    });
+    const table = new ShardTable({ journal, database, checkpointer });
+    this.#options = options;
+    this.#hotState = hotState;
+    this.checkpointer = checkpointer;
+    this.rows = new DurableRows({ journal, database: lane, checkpointer, onFenced: told.onFenced });
+    this.readAhead = new HistoryReadAhead({
+      core,
+      table,
+      makeRoom: () => void core.makeRoom(hotState.excessBytes, FOLD_LOOKS_MAX, () => false),
+    });
+    this.coldLoads = new ColdLoads({
+      ...told,
+      core,
+      table,
+      own: { waits: (command) => own.waits(command), notLoaded },
+      onInstalled: () => {
+        own.armTimer();
+        hotState.look();
+      },
+    });
+    this.#keyFilter = new KeyFilterBuild({ ...told, core, table });
+    this.#retirement = new Retirement({ core, table, tenure, submit: (command) => void own.submit(command), logger });
+    const isWanted = ({ namespaceId, workflowId }: RunKey): boolean => this.coldLoads.isWanted(executionKey(namespaceId, workflowId));
+    // In a fold what is loaded must stay until it is applied: there room is made between two reads.
+    this.#hotShard = {
+      get hotBytes() {
+        return core.hotBytes;
+      },
+      get oldestMs() {
+        return core.oldestHotMs;
+      },
+      makeRoom: (bytes, looksMax) => (tenure.active ? core.makeRoom(bytes, looksMax, isWanted) : 0),
+    };
+  }
+
+  /** As `PartitionMemory` says. */
+  async install(restored: Restored): Promise<void> {
+    const { checkpoints, journal, core } = this.#options;
+    const { fence, position } = restored;
+    if (position !== undefined) {
+      const newer = newerState(position);
+      if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
+      const tasks = await shardTasks(checkpoints.database, journal, fence);
+      core.install({ runs: [], currentRuns: [], ...tasks }, position);
+      core.leaveRestInTable();
+    }
+    this.checkpointer.installed(restored);
+    this.#hotState.join(this.#hotShard);
+    // How many are put aside is told to people, and they are few.
+    if ((await this.readAhead.loadRuns(core.runsOfTasksAside())) === 'fenced') {
+      throw new DatabaseError('unavailable', 'another has restored this checkpoint since');
+    }
+  }
+
+  activated(): void {
+    this.#retirement.activated();
+    this.#keyFilter.start();
+  }
+
+  /** Behind the store, whose events up to a cut belong to it. */
+  committed(record: HistoryRecord, position: RecordPosition, replayed: boolean): void {
+    this.checkpointer.committed(recordBytes(record), position, replayed);
+  }
+
+  deactivated(): void {
+    this.coldLoads.close();
+    this.#keyFilter.close();
+    this.#hotState.leave(this.#hotShard);
+    this.checkpointer.stop();
+  }
+}
