@@ -15,7 +15,7 @@ import { systemClock } from '../../src/actors/system-ports.ts';
 import { createLogger, type Logger } from '../../src/observability/logger.ts';
 import { turns } from '../support/event-loop.ts';
 import { HandClock } from '../support/hand-clock.ts';
-import { MemoryDatabase, MemoryTables, type ReadName, type WriteFault } from '../support/memory-database.ts';
+import { type DatabaseFaults, MemoryDatabase, MemoryTables, type ReadName, type WriteFault } from '../support/memory-database.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 import { jsonClaims } from './ledger.ts';
 import { MemoryLog } from './memory-log.ts';
@@ -43,14 +43,17 @@ export abstract class CheckpointedPartition<Host extends Hosted> {
   readonly #journal: JournalId;
   readonly #partition: { readonly topic: string; readonly partition: number };
   readonly #database: (() => Database) | undefined;
-  /** What befalls writes from now on; `hangs` until it is mended. */
+  /** What befalls checkpoints from now on; `hangs` until it is mended. */
   fault: WriteFault | 'hangs' | 'data' | undefined;
+  /** Likewise what is flushed between them. */
+  flushFault: WriteFault | 'hangs' | undefined;
   /** Before each read from now on; it fails with what this throws. */
-  onRead: (what: ReadName) => void = () => {};
+  onRead: (what: ReadName) => void | Promise<void> = () => {};
   #mended: (() => void)[] = [];
   #router = new Router(systemClock);
   #host: Host | undefined;
   writes = 0;
+  flushes = 0;
 
   constructor({ topic, journal, database, scheduleLimits }: CheckpointedPartitionOptions) {
     this.schedule = new CheckpointSchedule(scheduleLimits);
@@ -61,6 +64,14 @@ export abstract class CheckpointedPartition<Host extends Hosted> {
 
   /** A process: asks of others go through its router. */
   protected abstract open(router: Router, database: Database): Host;
+
+  /** A connection to tables that stay. */
+  protected twin(faults: DatabaseFaults): Database {
+    return new MemoryDatabase(this.tables, faults);
+  }
+
+  /** A takeover waits for its database. */
+  protected mendReads(): void {}
 
   get router(): Router {
     return this.#router;
@@ -92,6 +103,7 @@ export abstract class CheckpointedPartition<Host extends Hosted> {
     // An owner that does not know yet may restore once more, and the new one then again, after a pause.
     for (let tries = 0; this.host.actor.status().state !== 'active'; tries++) {
       assert(tries < 1_000, `it serves in the end, and is ${JSON.stringify(this.host.actor.status())}: ${this.lines.join()}`);
+      if (tries === 10) this.mendReads();
       // It was fenced, has claimed once more, and has won: it is not as dead as it seemed.
       if (this.host.actor.status().state === 'unassigned') return await this.takeOver();
       await (tries < 20 ? turns() : this.pass(100));
@@ -139,7 +151,9 @@ export abstract class CheckpointedPartition<Host extends Hosted> {
 
   mend(): void {
     this.fault = undefined;
+    this.flushFault = undefined;
     for (const mended of this.#mended.splice(0)) mended();
+    this.mendReads();
   }
 
   /** Nothing comes any more by itself. */
@@ -180,14 +194,14 @@ export abstract class CheckpointedPartition<Host extends Hosted> {
   #connect(): Database {
     return (
       this.#database?.() ??
-      new MemoryDatabase(this.tables, {
+      this.twin({
         onRead: async (_journal, what) => {
-          this.onRead(what);
+          await this.onRead(what);
         },
         onWrite: async (_journal, what) => {
-          if (what !== 'write') return undefined;
-          this.writes += 1;
-          const { fault } = this;
+          if (what === 'write') this.writes += 1;
+          else this.flushes += 1;
+          const fault = what === 'write' ? this.fault : this.flushFault;
           if (fault === 'data') throw new DatabaseError('data', 'as the test wants it');
           if (fault !== 'hangs') return fault;
           await new Promise<void>((resolve) => this.#mended.push(resolve));

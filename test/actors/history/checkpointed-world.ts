@@ -1,9 +1,4 @@
-/**
- * One history shard that is killed and started again, over one log and one database; a client and a worker act on it.
- *
- *     World ─▶ HistoryShard (real loop) ─┬─ MemoryLog        stays
- *                                        └─ MemoryDatabase   a connection for each start, over tables that stay
- */
+/** One history shard that is killed and started again, over one log and one database; a client and a worker act on it. */
 import assert from 'node:assert/strict';
 import { canonicalText } from '../../../src/history/canonical.ts';
 import type { HistoryRequest, RunKey, StartWorkflow } from '../../../src/history/commands.ts';
@@ -15,35 +10,29 @@ import { Shard } from '../../../src/history/shard.ts';
 import type { TransferTask } from '../../../src/history/tasks.ts';
 import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
 import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
-import { CheckpointSchedule, type CheckpointScheduleLimits } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
+import type { CheckpointScheduleLimits } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
 import { type Database, DatabaseError, type JournalId, type LoadKey } from '../../../src/actors/database.ts';
 import type { HistoryMemory, Registry } from '../../../src/actors/history/history-memory.ts';
 import { HotState } from '../../../src/actors/history/hot-state.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import { ProcessVisibility } from '../../../src/actors/history/process-visibility.ts';
-import { type HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';
+import type { HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';
 import { systemClock } from '../../../src/actors/system-ports.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
 import type { VisibilityPage } from '../../../src/visibility/row.ts';
-import { createLogger } from '../../../src/observability/logger.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { turns } from '../../support/event-loop.ts';
-import { HandClock } from '../../support/hand-clock.ts';
-import { type DatabaseFaults, MemoryDatabase, MemoryTables, type WriteFault } from '../../support/memory-database.ts';
+import { type DatabaseFaults, MemoryDatabase, type MemoryTables, type ReadName } from '../../support/memory-database.ts';
 import { loadAll, shardRows } from '../../support/shard-rows.ts';
-import { SeededRandom } from '../../support/seeded-random.ts';
 import { completion } from '../../history/completion.ts';
 import { activityRef, signalAttributes, startAttributes } from '../../history/shard-under-test.ts';
+import { CheckpointedPartition } from '../checkpointed-partition.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
 import { jsonClaims } from '../ledger.ts';
-import { MemoryLog } from '../memory-log.ts';
-import { effective, type LogCursor } from '../../../src/actors/ownership/effective.ts';
-import { partitionName, type StoredRecord } from '../../../src/actors/log.ts';
 
 const topic = 'test.history';
-const partition = { topic, partition: 0 };
 const journal: JournalId = { kind: 'history', partition: 0 };
 const namespaceId = '00000000-0000-4000-8000-0000000000aa';
 const layout = { historyShards: 1, matchingPartitions: 1, taskQueuePartitions: 1 };
@@ -58,122 +47,56 @@ export type WorldOptions = {
   readonly database?: () => Database;
 };
 
-export class World {
-  readonly log = new MemoryLog();
-  readonly tables = new MemoryTables();
-  readonly schedule: CheckpointSchedule;
-  readonly clock = new HandClock();
-  readonly random = new SeededRandom();
-  /** What is said to people, warnings too. */
-  readonly lines: string[] = [];
+export class World extends CheckpointedPartition<HistoryShard> {
   readonly #options: WorldOptions;
-  /** What befalls checkpoints from now on; `hangs` until it is mended. */
-  fault: WriteFault | 'hangs' | 'data' | undefined;
-  /** Likewise what is flushed between them. */
-  flushFault: WriteFault | 'hangs' | undefined;
   /** What befalls loads from now on; `hangs` until it is mended, `slow` for some turns of the event loop. */
   loadFault: 'hangs' | 'fails' | 'slow' | undefined;
   /** Keys of each load that was asked for. */
   readonly loads: number[] = [];
   /** How many runs have left memory. */
   evicted = 0;
-  #mended: (() => void)[] = [];
   #loadsMended: (() => void)[] = [];
-  shard: HistoryShard;
-  visibility: ProcessVisibility;
-  flushes = 0;
+  #visibility: ProcessVisibility | undefined;
   registry: Registry = { isFolded: true, view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } };
-  #router: Router;
-  writes = 0;
+  override readonly onRead = async (what: ReadName): Promise<void> => {
+    if (what !== 'load' && what !== 'dueRuns') return;
+    if (this.loadFault === 'fails') throw new DatabaseError('unavailable', 'connection refused');
+    if (this.loadFault === 'hangs') await new Promise<void>((resolve) => this.#loadsMended.push(resolve));
+    if (this.loadFault === 'slow') await turns(3);
+  };
 
   constructor(options: WorldOptions = {}) {
+    const { database, scheduleLimits } = options;
+    super({
+      topic,
+      journal,
+      ...(database === undefined ? {} : { database }),
+      ...(scheduleLimits === undefined ? {} : { scheduleLimits }),
+    });
     this.#options = options;
-    this.schedule = new CheckpointSchedule(options.scheduleLimits);
-    this.#router = new Router(systemClock);
-    [this.shard, this.visibility] = this.#open();
   }
 
   get memory(): HistoryMemory {
-    const { memory } = this.shard.actor;
+    const { memory } = this.host.actor;
     assert(memory !== undefined, 'it was started');
     return memory;
   }
 
-  get position(): { readonly lastOffset: number; readonly nextOffset: number } | undefined {
-    return this.tables.journal(journal).position;
-  }
-
-  get fence(): number {
-    return this.tables.journal(journal).fence;
-  }
-
-  async start(): Promise<void> {
-    this.shard.actor.start();
-    // An owner that does not know yet may restore once more, and the new one then again, after a pause.
-    for (let tries = 0; this.shard.actor.status().state !== 'active'; tries++) {
-      assert(tries < 1_000, `it serves in the end, and is ${JSON.stringify(this.shard.actor.status())}: ${this.lines.join()}`);
-      // A takeover waits for its database.
-      if (tries === 10) this.#mendLoads();
-      // It was fenced, has claimed once more, and has won: it is not as dead as it seemed.
-      if (this.shard.actor.status().state === 'unassigned') return await this.takeOver();
-      await (tries < 20 ? turns() : this.pass(100));
-    }
-    await this.quiet();
+  get visibility(): ProcessVisibility {
+    assert(this.#visibility !== undefined, 'it was started');
+    return this.#visibility;
   }
 
   /** Again, by the same process. */
   async served(): Promise<void> {
-    for (let tries = 0; this.shard.actor.status().state !== 'active'; tries++) {
-      assert(tries < 1_000, `it serves again, and is ${JSON.stringify(this.shard.actor.status())}`);
+    for (let tries = 0; this.host.actor.status().state !== 'active'; tries++) {
+      assert(tries < 1_000, `it serves again, and is ${JSON.stringify(this.host.actor.status())}`);
       await this.pass(100);
     }
   }
 
-  /**
-   * Another process takes over, while this one is frozen or only slow: it does not know yet, and still holds its connection to the database.
-   * What it had sent to the log may have landed.
-   */
-  async takeOver(): Promise<void> {
-    this.#router.close();
-    this.#router = new Router(systemClock);
-    [this.shard, this.visibility] = this.#open();
-    await this.start();
-  }
-
-  async drainAndStart(): Promise<void> {
-    await this.drain();
-    this.#router.close();
-    this.#router = new Router(systemClock);
-    [this.shard, this.visibility] = this.#open();
-    await this.start();
-  }
-
-  /** A last checkpoint is waited for as long as it may take. */
-  async drain(): Promise<void> {
-    let drained = false;
-    const draining = this.shard.actor.drain().then(() => (drained = true));
-    while (!drained) await this.pass(100);
-    await draining;
-  }
-
-  get journalStart(): number {
-    return this.log.starts.get(partitionName(partition)) ?? 0;
-  }
-
-  /** The journal, up to the last record that the database has. */
-  async trim(): Promise<void> {
-    if (this.position !== undefined) await this.log.truncate(partition, this.position.lastOffset);
-  }
-
   execution(workflowId: string): { readonly namespaceId: string; readonly workflowId: string } {
     return { namespaceId, workflowId };
-  }
-
-  mend(): void {
-    this.fault = undefined;
-    this.flushFault = undefined;
-    for (const mended of this.#mended.splice(0)) mended();
-    this.#mendLoads();
   }
 
   /** Its row is no longer what was written. */
@@ -185,43 +108,9 @@ export class World {
     }
   }
 
-  /** Another process raises the fence, and goes no further. */
-  async restoreElsewhere(): Promise<void> {
-    await new MemoryDatabase(this.tables).restore(journal);
-  }
-
-  #mendLoads(): void {
+  protected override mendReads(): void {
     this.loadFault = undefined;
     for (const mended of this.#loadsMended.splice(0)) mended();
-  }
-
-  /** Nothing comes any more by itself. */
-  async quiet(): Promise<void> {
-    for (let still = 0, records = -1; still < 12; still++) {
-      if (records !== this.log.records(partition).length) still = 0;
-      records = this.log.records(partition).length;
-      await turns();
-    }
-  }
-
-  /** Time passes in small steps, so that what one timer brings has time to happen before the next. */
-  async pass(ms: number, stepMs = 100): Promise<void> {
-    for (let passed = 0; passed < ms; passed += stepMs) {
-      this.clock.advance(stepMs);
-      await turns(2);
-    }
-  }
-
-  /** Until the database has all that is committed. */
-  async checkpointed(): Promise<void> {
-    await this.quiet();
-    for (let tries = 0; tries < 100 && !this.isAllWritten; tries++) await this.pass(1_000);
-    assert(this.isAllWritten, 'what is committed is written in the end');
-  }
-
-  get isAllWritten(): boolean {
-    const last = this.#records().at(-1);
-    return last === undefined || this.position?.lastOffset === last.offset;
   }
 
   // ── What must be true ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -279,7 +168,7 @@ export class World {
   /** Every run's history is served whole, event for event, in pages. */
   async checkHistories(eventsMax = 3): Promise<void> {
     const events = new Map<string, Uint8Array[]>();
-    for (const stored of this.#records()) {
+    for (const stored of this.records()) {
       for (const change of historyCodec.decode(stored.value, stored.schema).runs)
         events.set(change.runId, [...(events.get(change.runId) ?? []), ...change.events.map(({ bytes }) => bytes)]);
     }
@@ -301,22 +190,16 @@ export class World {
 
   folded(lastOffset = Infinity): Shard {
     const shard = new Shard();
-    for (const { offset, value, schema } of this.#records()) {
+    for (const { offset, value, schema } of this.records()) {
       if (offset <= lastOffset) evolve(shard, historyCodec.decode(value, schema), historyWire);
     }
     return shard;
   }
 
-  /** Those that count. */
-  #records(): readonly StoredRecord[] {
-    const cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
-    return this.log.records(partition).filter((record) => effective(cursor, record, jsonClaims) === 'record');
-  }
-
   // ── Client and worker ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   ask<Command extends HistoryRequest>(command: Command): Promise<HistoryAnswer<Command>> {
-    return new Promise((resolve) => void this.#router.askHistory(1, command, FAR_AWAY_MS, resolve));
+    return new Promise((resolve) => void this.router.askHistory(1, command, FAR_AWAY_MS, resolve));
   }
 
   /** Whether it is answered or not: it may be refused, or the shard be killed. */
@@ -372,34 +255,14 @@ export class World {
 
   // ── What it stands on ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #connect(): Database {
-    return (
-      this.#options.database?.() ??
-      new CountingDatabase(this.loads, this.tables, {
-        onWrite: async (_journal, what) => {
-          if (what === 'write') this.writes += 1;
-          else this.flushes += 1;
-          const fault = what === 'write' ? this.fault : this.flushFault;
-          if (fault === 'data') throw new DatabaseError('data', 'as the test wants it');
-          if (fault !== 'hangs') return fault;
-          await new Promise<void>((resolve) => this.#mended.push(resolve));
-          return undefined;
-        },
-        onRead: async (_journal, what) => {
-          if (what !== 'load' && what !== 'dueRuns') return;
-          if (this.loadFault === 'fails') throw new DatabaseError('unavailable', 'connection refused');
-          if (this.loadFault === 'hangs') await new Promise<void>((resolve) => this.#loadsMended.push(resolve));
-          if (this.loadFault === 'slow') await turns(3);
-        },
-      })
-    );
+  protected override twin(faults: DatabaseFaults): Database {
+    return new CountingDatabase(this.loads, this.tables, faults);
   }
 
-  #open(): [HistoryShard, ProcessVisibility] {
-    const database = this.#connect();
-    const logger = createLogger({ level: 'warn', format: 'text', write: (line) => void this.lines.push(line), nowMs: () => 0 });
-    const visibility = new ProcessVisibility({ database, clock: this.clock, logger });
-    const router = this.#router;
+  protected open(router: Router, database: Database): HistoryShard {
+    const { clock, logger } = this;
+    const visibility = new ProcessVisibility({ database, clock, logger });
+    this.#visibility = visibility;
     const matching = router.matching.sink(0);
     router.matching.attach(0, {
       submit: (askId) => {
@@ -422,7 +285,7 @@ export class World {
       layout,
       router,
       sink: router.history.sink(1),
-      clock: this.clock,
+      clock,
       random: this.random,
       logger,
       visibility,
@@ -437,7 +300,7 @@ export class World {
       },
     });
     router.history.attach(1, shard);
-    return [shard, visibility];
+    return shard;
   }
 }
 

@@ -189,11 +189,11 @@ test('what was read after another had restored counts for nothing: the shard res
   world.loadFault = 'hangs';
   const answer = world.ask(describeCommand(world, 'wf'));
   await turns(2);
-  await world.restoreElsewhere();
+  world.raiseFence();
   world.mend();
   expect(await answer).toMatchObject({ kind: 'notHere' });
   await world.pass(2_000);
-  expect(world.shard.actor.status()).toMatchObject({ state: 'active', refolds: 1 });
+  expect(world.host.actor.status()).toMatchObject({ state: 'active', refolds: 1 });
   expect(await world.ask(describeCommand(world, 'wf'))).toMatchObject({ kind: 'description' });
   world.checkMemory();
 });
