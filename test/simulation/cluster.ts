@@ -7,16 +7,15 @@ import { isAskFailure } from '../../src/actors/asks/asks.ts';
 import { PartitionLoop } from '../../src/actors/partition/partition-loop.ts';
 import { ReplayTurns } from '../../src/actors/ownership/replay-turns.ts';
 import { Projection } from './projection.ts';
-import { SimDatabase, SimDisk, type DatabasePlan } from './sim-database.ts';
+import { SimCluster } from './sim-cluster.ts';
+import { SimDatabase, type DatabasePlan } from './sim-database.ts';
 import { SimServer } from './sim-server.ts';
 import type { AskFailure } from '../../src/actors/asks/asks.ts';
 import type { PartitionId } from '../../src/actors/log.ts';
 import type { PartitionMemory } from '../../src/actors/partition/partition-core.ts';
 import type { Tenure } from '../../src/actors/partition/tenure.ts';
 import type { Prefetch } from '../../src/actors/partition/prefetch.ts';
-import type { Logger } from '../../src/observability/logger.ts';
 import type { PartitionLimits } from '../../src/actors/partition/partition-limits.ts';
-import type { PartitionStatus } from '../../src/actors/ownership/partition-owner.ts';
 import { ledgerPrefetch } from '../actors/ledger-prefetch.ts';
 import type { LedgerCommand, LedgerEffect, LedgerRecord, LedgerReply, LedgerSwitchboard } from '../actors/ledger.ts';
 import type { MemoryLog, Observation, Tries } from './oracle.ts';
@@ -206,35 +205,28 @@ export type ClusterOptions = {
   readonly database?: DatabasePlan;
 };
 
-export class Cluster {
-  readonly world: World;
-  readonly broker: SimBroker;
+export class Cluster extends SimCluster<Server> {
   readonly partitions: number;
-  readonly servers: Server[];
+  readonly partitionIds: readonly PartitionId[];
+  readonly servers: readonly Server[];
   readonly memories: MemoryLog[][];
   readonly observations: Observation[][];
   readonly firstInvoked: Map<string, number>[];
   readonly tries: Map<string, Tries>[];
   readonly projections: Projection[];
-  readonly disk: SimDisk | undefined;
   /** Share of commands whose state must be loaded first. */
   readonly coldShare: number;
   /** Some loads come to nothing. */
   loadsFail = true;
-  /** What the actors wrote into their logs, by message: what a run came by. */
-  said: (message: string) => void = () => {};
-  readonly logger: Logger = listeningLogger((message) => this.said(message));
-  onStatus: (server: Server, partition: number, status: PartitionStatus) => void = () => {};
 
   constructor(world: World, broker: SimBroker, options: ClusterOptions) {
-    this.world = world;
-    this.broker = broker;
+    super(world, broker, options.database);
     this.partitions = options.partitions;
+    this.partitionIds = Array.from({ length: options.partitions }, (_, partition) => partitionId(partition));
     this.coldShare = options.coldShare ?? 0;
-    this.disk = options.database === undefined ? undefined : new SimDisk(world, options.database);
     const perPartition = Array.from({ length: options.partitions });
     this.memories = perPartition.map(() => []);
-    this.projections = perPartition.map((_, partition) => new Projection(broker, partitionId(partition)));
+    this.projections = this.partitionIds.map((id) => new Projection(broker, id));
     this.observations = perPartition.map(() => []);
     this.firstInvoked = perPartition.map(() => new Map<string, number>());
     this.tries = perPartition.map(() => new Map<string, Tries>());
@@ -303,8 +295,3 @@ export class Cluster {
 }
 
 const certainlyNothing: ReadonlySet<Answer['kind']> = new Set(['notHere', 'busy', 'tooLarge', 'internal']);
-
-export function listeningLogger(hear: (message: string) => void): Logger {
-  const logger: Logger = { debug: hear, info: hear, warn: hear, error: hear, enabled: () => true, with: () => logger };
-  return logger;
-}

@@ -6,7 +6,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import { seed as randomFirst } from '../support/seed.ts';
-import { historyPlanOf, historyPlanWithoutDatabase, runHistorySeed, type HistoryOutcome } from './history/run-seed.ts';
+import { historyPlanWithoutDatabase, runHistorySeed } from './history/run-seed.ts';
+import { runSeeds } from './seeds.ts';
 import { databaseFates } from './sim-database.ts';
 
 const seeds = Math.ceil(Number(process.env['PERDURE_SIM_SEEDS'] ?? 5_000) / 100);
@@ -24,45 +25,14 @@ const moments = [
   'ownership lost',
 ];
 
-class Totals {
-  told = 0;
-  checkpoints = 0;
-  readonly injected = new Map<string, number>();
-  readonly reached = new Map<string, number>();
-
-  add({ told, checkpoints, injected, reached }: HistoryOutcome): void {
-    this.told += told;
-    this.checkpoints += checkpoints;
-    for (const [kind, times] of injected) this.injected.set(kind, (this.injected.get(kind) ?? 0) + times);
-    for (const moment of reached) this.reached.set(moment, (this.reached.get(moment) ?? 0) + 1);
-  }
-}
-
-async function runSeeds(from: number, count: number, planOf = historyPlanOf): Promise<Totals> {
-  const totals = new Totals();
-  for (let seed = from; seed < from + count; seed++) {
-    const outcome = await runHistorySeed(seed, planOf);
-    if (outcome.violation !== undefined) throw new Error(report(outcome));
-    totals.add(outcome);
-  }
-  return totals;
-}
-
-function report({ plan, violation, lastTrace }: HistoryOutcome): string {
-  const how = plan.database === undefined ? 'history' : 'history database';
-  return [
-    `seed ${plan.seed}: ${violation?.message}`,
-    JSON.stringify(plan),
-    ...lastTrace.slice(-60),
-    `repeat: npm exec -- node test/simulation/one.ts ${plan.seed} 1 ${how}`,
-  ].join('\n');
-}
+const withDatabase = (seed: number) => runHistorySeed(seed);
+const withoutDatabase = (seed: number) => runHistorySeed(seed, historyPlanWithoutDatabase);
 
 describe('history shards that are checkpointed', () => {
   test(`${seeds} seeds from ${first}`, { timeout: HOUR }, async () => {
-    const totals = await runSeeds(first, seeds);
+    const totals = await runSeeds(first, seeds, withDatabase, 'history database');
     console.log(
-      `${totals.told} answers, ${totals.checkpoints} checkpoints; injected ${JSON.stringify(Object.fromEntries(totals.injected))}`,
+      `${totals.answered} answers, ${totals.checkpoints} checkpoints; injected ${JSON.stringify(Object.fromEntries(totals.injected))}`,
     );
     // No quiet pass.
     const enough = Math.min(100, Math.floor(seeds / 10));
@@ -70,16 +40,16 @@ describe('history shards that are checkpointed', () => {
       expect(totals.injected.get(kind), kind).toBeGreaterThanOrEqual(enough);
     }
     for (const moment of moments) expect(totals.reached.get(moment), moment).toBeGreaterThanOrEqual(Math.floor(enough / 2));
-    expect(totals.told).toBeGreaterThan(seeds * 50);
+    expect(totals.answered).toBeGreaterThan(seeds * 50);
     expect(totals.checkpoints).toBeGreaterThan(seeds * 10);
   });
 
   test('a few that are new, and a few without a database', { timeout: HOUR }, async () => {
     const few = Math.ceil(seeds / 10);
-    await runSeeds(randomFirst, few);
-    const without = await runSeeds(first, few, historyPlanWithoutDatabase);
+    await runSeeds(randomFirst, few, withDatabase, 'history database');
+    const without = await runSeeds(first, few, withoutDatabase, 'history');
     expect(without.checkpoints).toBe(0);
-    expect(without.told).toBeGreaterThan(few * 50);
+    expect(without.answered).toBeGreaterThan(few * 50);
   });
 
   test('a seed leaves the same trace once more', { timeout: HOUR }, async () => {

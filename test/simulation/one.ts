@@ -1,12 +1,24 @@
-/** `node test/simulation/one.ts <seed> [count] [hashes] [database] [history]`: runs seeds and tells what happened in the first that fails. */
-import { historyPlanOf, historyPlanWithoutDatabase, runHistorySeed } from './history/run-seed.ts';
-import { planOf, planWithDatabase, runSeed } from './run-seed.ts';
+/** `node test/simulation/one.ts <seed> [count] [hashes] [ledger | history | matching] [database]`: runs seeds, and tells what happened in the first that fails. */
+import { historyPlanWithoutDatabase, runHistorySeed } from './history/run-seed.ts';
+import { matchingPlanWithoutDatabase, runMatchingSeed } from './matching/run-seed.ts';
+import { planWithDatabase, runSeed } from './run-seed.ts';
+import type { SimOutcome } from './sim-run.ts';
+
+const kinds: Readonly<Record<string, (seed: number) => Promise<SimOutcome>>> = {
+  ledger: (seed) => runSeed(seed),
+  'ledger database': (seed) => runSeed(seed, planWithDatabase),
+  history: (seed) => runHistorySeed(seed, historyPlanWithoutDatabase),
+  'history database': (seed) => runHistorySeed(seed),
+  matching: (seed) => runMatchingSeed(seed, matchingPlanWithoutDatabase),
+  'matching database': (seed) => runMatchingSeed(seed),
+};
 
 const first = Number(process.argv[2] ?? 1);
 const count = Number(process.argv[3] ?? 1);
 const hashes = process.argv.includes('hashes');
-const hasDatabase = process.argv.includes('database');
-const run = process.argv.includes('history') ? runHistory : runLedger;
+const words = ['ledger', 'history', 'matching', 'database'].filter((word) => process.argv.includes(word));
+const run = kinds[(words[0] === 'database' ? ['ledger', ...words] : words).join(' ') || 'ledger'];
+if (run === undefined) throw new Error(`there are: ${Object.keys(kinds).join(', ')}`);
 const started = performance.now();
 let steps = 0;
 let answered = 0;
@@ -33,15 +45,6 @@ for (let seed = first; seed < first + count; seed++) {
 const seconds = (performance.now() - started) / 1000;
 console.log(`${count} seeds, ${(count / seconds).toFixed(0)} seeds/s, ${(steps / count).toFixed(0)} steps a seed`);
 console.log(`answered ${answered}, failed ${failed}; injected ${list(injected)}; seeds that reached ${list(reached)}`);
-
-async function runLedger(seed: number) {
-  return await runSeed(seed, hasDatabase ? planWithDatabase : planOf);
-}
-
-async function runHistory(seed: number) {
-  const outcome = await runHistorySeed(seed, hasDatabase ? historyPlanOf : historyPlanWithoutDatabase);
-  return { ...outcome, answered: outcome.told, failed: outcome.unanswered };
-}
 
 function list(counts: ReadonlyMap<string, number>): string {
   return [...counts].map(([name, times]) => `${name} ${times}`).join(', ');

@@ -12,7 +12,12 @@ export type Plant = {
 };
 
 /** Of each kind of random run. */
-export const seedsMax = { seeds: 4_000, 'seeds with a database': 4_000, 'seeds of history shards': 400 } as const;
+export const seedsMax = {
+  seeds: 4_000,
+  'seeds with a database': 4_000,
+  'seeds of history shards': 400,
+  'seeds of matching hosts': 400,
+} as const;
 
 const LOOP = 'src/actors/partition/partition-loop.ts';
 const TAKEOVER = 'src/actors/ownership/takeover.ts';
@@ -27,6 +32,8 @@ const PROOFS = 'src/actors/ownership/read-proofs.ts';
 const BARRIER = 'src/actors/ownership/read-barrier.ts';
 const CHECKPOINTER = 'src/actors/checkpoint/checkpointer.ts';
 const STORE = 'src/actors/history/history-store.ts';
+const BACKLOG_CHANGES = 'src/matching/checkpoint/changes.ts';
+const OFFERS = 'src/matching/offers.ts';
 
 export const plants: readonly Plant[] = [
   {
@@ -636,6 +643,57 @@ export const plants: readonly Plant[] = [
     search: 'AND workflow_id = ? AND run_id = ?',
     replace: 'AND workflow_id = ? AND ? IS NOT NULL',
     caughtBy: 'scenarios',
+  },
+  {
+    name: 'writes tasks that were stored after the cut with its rows',
+    file: BACKLOG_CHANGES,
+    search: 'this.#since = new ChangeSet();\n  }\n\n  /** Encodes a task',
+    replace: '}\n\n  /** Encodes a task',
+    caughtBy: 'seeds of matching hosts',
+  },
+  {
+    name: 'leaves the row of a task that is delivered while it is written',
+    file: BACKLOG_CHANGES,
+    search: 'if (!stored.delete(id)) removed.add(id);',
+    replace: 'if (!stored.delete(id) && this.#cut === undefined) removed.add(id);',
+    caughtBy: 'seeds of matching hosts',
+  },
+  {
+    name: 'deletes the row of a task whose delivery is not in the journal',
+    file: OFFERS,
+    search: 'this.#removals.add(offer.storedId, this.#parts.decision.nowMs);',
+    replace: 'this.#removals.add(offer.storedId, this.#parts.decision.nowMs); this.#backlog.notes?.taskRemoved(offer.storedId);',
+    caughtBy: 'seeds of matching hosts',
+  },
+  {
+    name: 'takes a stored task for delivered when its start is asked for',
+    file: OFFERS,
+    search: 'this.#parts.deadlines.remove(offer);\n      return offer;',
+    replace:
+      'this.#parts.deadlines.remove(offer);\n' +
+      '      if (offer.storedId > 0) this.#removals.add(offer.storedId, this.#parts.decision.nowMs);\n      return offer;',
+    caughtBy: 'seeds of matching hosts',
+  },
+  {
+    name: 'trims the journal of stored tasks before their checkpoint is durable',
+    file: CHECKPOINTER,
+    search: 'cut.isBeingWritten = true;\n',
+    replace: 'cut.isBeingWritten = true; this.#options.onDurable?.(state.checkpoint(position, this.#before).position);\n',
+    caughtBy: 'seeds of matching hosts',
+  },
+  {
+    name: 'counts stored tasks from the last row again after a restart',
+    file: 'src/matching/checkpoint/install.ts',
+    search: 'backlog.lastId = lastId;',
+    replace: '',
+    caughtBy: 'seeds of matching hosts',
+  },
+  {
+    name: 'installs rows that were read under the fence of another',
+    file: 'src/actors/checkpoint/fenced-rows.ts',
+    search: 'if (found !== fence) throw',
+    replace: 'if (found < 0) throw',
+    caughtBy: 'seeds of matching hosts',
   },
 ];
 

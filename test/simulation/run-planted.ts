@@ -30,6 +30,7 @@ type Runner = (seed: number) => Promise<{ readonly violation: Violation | undefi
 
 async function runner(kind: keyof typeof seedsMax): Promise<Runner> {
   if (kind === 'seeds of history shards') return (await import('./history/run-seed.ts')).runHistorySeed;
+  if (kind === 'seeds of matching hosts') return (await import('./matching/run-seed.ts')).runMatchingSeed;
   const { planOf, planWithDatabase, runSeed } = await import('./run-seed.ts');
   const planned = kind === 'seeds' ? planOf : planWithDatabase;
   return (seed) => runSeed(seed, planned);

@@ -4,58 +4,29 @@
  */
 import { Cluster, partitionId } from './cluster.ts';
 import { forbidGlobals } from './forbid-globals.ts';
-import { Nemesis, nodeFaults, type NodeFault } from './nemesis.ts';
-import {
-  check,
-  checkJournal,
-  checkMemory,
-  checkObservations,
-  checkRefusals,
-  checkRows,
-  entriesThatCount,
-  type Tries,
-  Violation,
-} from './oracle.ts';
+import { nodeFaults } from './nemesis.ts';
+import { check, checkJournal, checkMemory, checkObservations, checkRefusals, checkRows, entriesThatCount, type Tries } from './oracle.ts';
 import { Prng } from './prng.ts';
 import { databaseFates, type DatabasePlan } from './sim-database.ts';
-import { appendFates, readFaults, SimBroker } from './sim-log.ts';
+import { appendFates, readFaults } from './sim-log.ts';
+import { SimRun, type SimOutcome, type SimPlan } from './sim-run.ts';
 import { ledgerJournal } from '../actors/ledger-checkpoints.ts';
-import { World } from './world.ts';
 import type { LedgerCommand } from '../actors/ledger.ts';
 import type { Answer, Server } from './cluster.ts';
-import type { LogFault, LogFaults } from './sim-log.ts';
+import type { LogFault } from './sim-log.ts';
 
-/** Drawn from the seed and printed with a failure. */
-export type Plan = {
-  readonly seed: number;
+export type Plan = SimPlan & {
   readonly servers: number;
   readonly partitions: number;
   readonly clients: number;
-  readonly exclusive: boolean;
-  readonly faultMs: number;
-  readonly nemesisMs: number;
-  readonly rates: Readonly<Partial<Record<LogFault, number>>>;
-  readonly nodeFaults: readonly NodeFault[];
   readonly readShare: number;
-  readonly timeoutMs: number;
-  readonly delayMsMax: number;
   readonly coldShare: number;
   readonly cancelShare: number;
   /** Absent: there is none, and every takeover folds the journal from its start. */
   readonly database?: DatabasePlan;
 };
 
-export type Outcome = {
-  readonly plan: Plan;
-  readonly traceHash: string;
-  readonly steps: number;
-  readonly answered: number;
-  readonly failed: number;
-  readonly injected: ReadonlyMap<string, number>;
-  readonly reached: ReadonlySet<string>;
-  readonly violation: Violation | undefined;
-  readonly lastTrace: readonly string[];
-};
+export type Outcome = SimOutcome & { readonly plan: Plan };
 
 const failures: ReadonlySet<Answer['kind']> = new Set(['unavailable', 'notHere', 'deadline', 'busy']);
 const CALM_MS_MAX = 20_000;
@@ -114,110 +85,51 @@ export async function runSeed(seed: number, plan: (seed: number) => Plan = planO
   }
 }
 
-class Run {
-  readonly #plan: Plan;
-  readonly #world: World;
-  readonly #broker: SimBroker;
-  readonly #cluster: Cluster;
-  readonly #reached = new Set<string>();
-  readonly #nemesis: Nemesis;
+class Run extends SimRun<Plan, Server, Cluster> {
   #lastId = 0;
   #busyClients = 0;
-  #answered = 0;
-  #failed = 0;
+  protected answered = 0;
+  protected failed = 0;
   #openWaits = 0;
-  #violation: Violation | undefined;
 
   constructor(plan: Plan) {
-    this.#plan = plan;
-    // A stream of its own: drawing the plan in another way would not change the run.
-    this.#world = new World(new Prng(plan.seed * 2 ** 20 + 1));
-    const { timeoutMs, delayMsMax } = plan;
-    const faults: LogFaults = { rates: plan.rates, timeoutMs, delayMsMax, lateMsMax: 800 };
-    this.#broker = new SimBroker(this.#world, faults, plan.exclusive);
-    this.#cluster = new Cluster(this.#world, this.#broker, plan);
-    this.#cluster.said = (message) => {
-      this.#reached.add(message);
-      if (message.includes('have vanished')) this.#broken(new Violation('I18 false alarm', message));
-    };
-    this.#cluster.onStatus = (server, partition, status) => {
-      this.#reached.add(status.state);
-      if (status.state === 'failed')
-        this.#broken(new Violation('I17 failed without cause', `${server.node.name}/${partition}: ${status.reason}`));
-      if (status.rival === undefined || status.state !== 'unassigned') return;
-      this.#reached.add('fenced');
-      this.#nemesis.wasFenced(server, partition);
-    };
-    const { servers, disk } = this.#cluster;
-    const partitions = Array.from({ length: plan.partitions }, (_, partition) => partitionId(partition));
-    this.#nemesis = new Nemesis({ world: this.#world, broker: this.#broker, disk, servers, partitions, plan });
+    super(plan, 1, (world, broker) => new Cluster(world, broker, plan));
   }
 
-  async run(): Promise<Outcome> {
-    try {
-      await this.#faults();
-      await this.#calm();
-      this.#check();
-    } catch (error) {
-      this.#broken(
-        error instanceof Violation
-          ? error
-          : new Violation('I17 crash', error instanceof Error ? (error.stack ?? error.message) : String(error)),
-      );
-    }
-    const injected = new Map([...this.#broker.injected, ...this.#nemesis.counts, ...(this.#cluster.disk?.injected ?? [])]);
-    return {
-      plan: this.#plan,
-      traceHash: this.#world.traceHash,
-      steps: this.#world.steps,
-      answered: this.#answered,
-      failed: this.#failed,
-      injected,
-      reached: this.#reached,
-      violation: this.#violation,
-      lastTrace: this.#world.lastTrace,
-    };
-  }
-
-  #broken(violation: Violation): void {
-    this.#violation ??= violation;
-  }
-
-  // ── Faults ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-  async #faults(): Promise<void> {
-    for (const server of this.#cluster.servers) this.#nemesis.takeOver(server, this.#world.random.int(0, 300));
-    for (let client = 0; client < this.#plan.clients; client++) this.#think();
-    this.#nemesis.strikeServers();
-    this.#nemesis.strikeDatabase();
+  protected async story(): Promise<void> {
+    this.beginFaults(() => {
+      for (let client = 0; client < this.plan.clients; client++) this.#think();
+    });
     this.#project();
-    await this.#world.run(this.#plan.faultMs, () => this.#violation !== undefined);
+    await this.faultsPass();
+    await this.#calm();
+    this.#check();
   }
 
   /** Two projectors of one table, each slow in its own way. */
   #project(): void {
-    const { random } = this.#world;
-    this.#world.at(random.int(20, 300), () => {
-      const write = random.pick(this.#cluster.projections).read(random.int(1, 40));
-      this.#world.at(random.int(1, 400), write);
-      if (this.#nemesis.faulty) this.#project();
+    const { random } = this.world;
+    this.world.at(random.int(20, 300), () => {
+      const write = random.pick(this.cluster.projections).read(random.int(1, 40));
+      this.world.at(random.int(1, 400), write);
+      if (this.nemesis.faulty) this.#project();
     });
   }
 
   // ── Clients ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #think(): void {
-    this.#world.at(this.#world.random.int(1, 40), () => {
-      if (!this.#nemesis.faulty) return;
+    this.world.at(this.world.random.int(1, 40), () => {
+      if (!this.nemesis.faulty) return;
       this.#busyClients += 1;
-      const partition = this.#world.random.int(0, this.#cluster.partitions - 1);
-      this.#attempt(partition, this.#command(), this.#choose(partition), 1);
+      const partition = this.world.random.int(0, this.cluster.partitions - 1);
+      this.#attempt(partition, this.#command(), this.cluster.choose(partition, 0.8), 1);
     });
   }
 
   #command(): LedgerCommand {
-    const { random } = this.#world;
-    if (random.chance(this.#plan.readShare)) return { kind: random.pick(['read', 'read', 'refuse', 'await']) };
+    const { random } = this.world;
+    if (random.chance(this.plan.readShare)) return { kind: random.pick(['read', 'read', 'refuse', 'await']) };
     if (random.chance(0.02)) return { kind: random.pick(['throw', 'unwritable']) };
     this.#lastId += 1;
     // More than `simLimits.recordBytesMax` now and then: refused, and whoever waits goes on waiting.
@@ -227,7 +139,7 @@ class Run {
 
   /** Tries until it is answered; the id makes trying again safe. Gives up reads early, additions late: then the outcome is open. */
   #attempt(partition: number, command: LedgerCommand, server: Server, attempt: number): void {
-    const { random } = this.#world;
+    const { random } = this.world;
     let over = false;
     const next = (answer: Answer | undefined): void => {
       if (over) return;
@@ -235,63 +147,46 @@ class Run {
       if (patience !== undefined) patience.canceled = true;
       if (command.kind === 'await') this.#openWaits -= 1;
       const failed = answer === undefined || failures.has(answer.kind);
-      if (failed) this.#failed += 1;
-      else this.#answered += 1;
-      const again = failed && command.kind !== 'await' && (attempt < 8 || !this.#nemesis.faulty);
+      if (failed) this.failed += 1;
+      else this.answered += 1;
+      const again = failed && command.kind !== 'await' && (attempt < 8 || !this.nemesis.faulty);
       if (!again) {
         this.#busyClients -= 1;
-        if (this.#nemesis.faulty) this.#think();
+        if (this.nemesis.faulty) this.#think();
         return;
       }
-      this.#world.at(random.int(1, 60), () => this.#attempt(partition, command, this.#choose(partition), attempt + 1));
+      this.world.at(random.int(1, 60), () => this.#attempt(partition, command, this.cluster.choose(partition, 0.8), attempt + 1));
     };
     // No run lasts until the deadline of a wait: it must be answered or fail, also when its owner was fenced and nobody speaks to it any more.
     const waits = command.kind === 'await';
     if (waits) this.#openWaits += 1;
-    const patience = waits ? undefined : this.#world.at(random.int(100, 600), () => next(undefined));
-    const cancelAfterMs = random.chance(this.#plan.cancelShare) ? random.int(1, 100) : Infinity;
-    this.#cluster.ask(server, partition, command, waits ? WAIT_TIMEOUT_MS : 500, next, cancelAfterMs);
-  }
-
-  /** Mostly one that believes it owns the partition, be it a zombie. */
-  #choose(partition: number): Server {
-    const { random } = this.#world;
-    const believers = this.#cluster.servers.filter((server) => server.state(partition) === 'active');
-    return believers.length > 0 && random.chance(0.8) ? random.pick(believers) : random.pick(this.#cluster.servers);
-  }
-
-  #owner(partition: number): Server | undefined {
-    return this.#cluster.servers.find((server) => server.state(partition) === 'active');
+    const patience = waits ? undefined : this.world.at(random.int(100, 600), () => next(undefined));
+    const cancelAfterMs = random.chance(this.plan.cancelShare) ? random.int(1, 100) : Infinity;
+    this.cluster.ask(server, partition, command, waits ? WAIT_TIMEOUT_MS : 500, next, cancelAfterMs);
   }
 
   // ── Calm: everything heals, all must come right ────────────────────────────────────────────────────────────────────────────
 
   async #calm(): Promise<void> {
-    this.#nemesis.calm();
-    this.#cluster.loadsFail = false;
+    this.nemesis.calm();
+    this.cluster.loadsFail = false;
     // Takeovers that had begun end, late batches land, idle owners look at the log.
-    await this.#until(this.#cluster.disk === undefined ? 2_500 : 15_000, () => false);
-    for (let partition = 0; partition < this.#cluster.partitions; partition++) await this.#comesRight(partition);
-    const settled = await this.#until(CALM_MS_MAX, () => this.#busyClients === 0 && this.#openWaits === 0);
-    check(settled || this.#violation !== undefined, 'I7 stuck', () => `${this.#busyClients} clients still wait in calm`);
-  }
-
-  async #until(waitMs: number, done: () => boolean): Promise<boolean> {
-    return await this.#world.run(this.#world.nowMs + waitMs, () => this.#violation !== undefined || done());
+    await this.until(this.cluster.disk === undefined ? 2_500 : 15_000, () => false);
+    for (let partition = 0; partition < this.cluster.partitions; partition++) await this.#comesRight(partition);
+    await this.comesTrue(
+      'I7 stuck',
+      () => this.#busyClients === 0 && this.#openWaits === 0,
+      () => `${this.#busyClients} clients still wait in calm`,
+    );
   }
 
   async #comesRight(partition: number): Promise<void> {
-    if (this.#violation !== undefined) return;
-    const owners = this.#cluster.servers.filter((server) => server.state(partition) === 'active');
-    check(owners.length <= 1, 'I10 two owners in calm', () => owners.map((owner) => owner.node.name).join(', '));
-    const owner = owners[0] ?? this.#cluster.servers.find((server) => server.state(partition) !== 'failed') ?? this.#cluster.server(0);
-    if (owners.length === 0) owner.start(partition);
-    const active = await this.#until(CALM_MS_MAX, () => owner.state(partition) === 'active');
-    check(active, 'I7 no owner', () => `${owner.node.name}/${partition} is ${owner.state(partition)} in calm`);
+    const owner = await this.isServed(partition);
+    if (owner === undefined) return;
     const answers: Answer[] = [];
-    this.#cluster.ask(owner, partition, { kind: 'add', id: `last-${partition}` }, CALM_MS_MAX, (answer) => answers.push(answer));
-    this.#cluster.ask(owner, partition, { kind: 'read' }, CALM_MS_MAX, (answer) => answers.push(answer));
-    await this.#until(CALM_MS_MAX, () => answers.length === 2);
+    this.cluster.ask(owner, partition, { kind: 'add', id: `last-${partition}` }, CALM_MS_MAX, (answer) => answers.push(answer));
+    this.cluster.ask(owner, partition, { kind: 'read' }, CALM_MS_MAX, (answer) => answers.push(answer));
+    await this.until(CALM_MS_MAX, () => answers.length === 2);
     const kinds = answers.map((answer) => answer.kind).toSorted();
     check(kinds.join() === 'added,entries', 'I7 no service', () => `in calm the answers were ${kinds.join() || 'none'}`);
   }
@@ -299,29 +194,29 @@ class Run {
   // ── Checks ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #check(): void {
-    if (this.#violation !== undefined) return;
-    const { cluster } = { cluster: this.#cluster };
+    if (this.isBroken) return;
+    const { cluster } = this;
     for (let partition = 0; partition < cluster.partitions; partition++) {
-      const records = this.#broker.records(partitionId(partition));
+      const records = this.broker.records(partitionId(partition));
       const entries = entriesThatCount(records);
       checkJournal(entries);
       for (const memory of cluster.memories[partition] ?? []) checkMemory(memory, entries);
       if (cluster.disk !== undefined) checkRows(cluster.disk.tables.journal(ledgerJournal(partition)), entries);
       checkObservations(cluster.observations[partition] ?? [], entries, cluster.firstInvoked[partition] ?? new Map<string, number>());
       checkRefusals(cluster.tries[partition] ?? new Map<string, Tries>(), entries);
-      const owner = this.#owner(partition);
+      const [owner] = cluster.owners(partition);
       const projection = cluster.projections[partition];
       projection?.read(Infinity)();
       const projected = projection?.rows.join();
       check(projected === entries.map(({ id }) => id).join(), 'I12 projection differs', () => `of ${partition}: ${projected}`);
-      if ((projection?.refused ?? 0) > 0) this.#reached.add('a projector was refused');
+      if ((projection?.refused ?? 0) > 0) this.reached.add('a projector was refused');
       const live = owner?.core(partition).entries.join();
       check(
         live === entries.map(({ id }) => id).join(),
         'I3 replay differs from live',
         () => `${owner?.node.name}/${partition} has ${live}`,
       );
-      this.#world.trace(`journal ${partition}: ${entries.length} of ${records.length}`);
+      this.world.trace(`journal ${partition}: ${entries.length} of ${records.length}`);
     }
   }
 }

@@ -6,7 +6,6 @@
  *                    ├─ Router                 └─ SimDatabase ── SimDisk
  *                    └─ asks to other shards: over the network, to whoever seems to own them
  */
-import { defaultCheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
 import { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
 import { ProcessVisibility } from '../../../src/actors/history/process-visibility.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
@@ -17,24 +16,21 @@ import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { jsonClaims } from '../../actors/ledger.ts';
-import { listeningLogger } from '../cluster.ts';
-import { SimDatabase, SimDisk, type DatabasePlan } from '../sim-database.ts';
+import { busyClock, checkpointLimits } from '../checkpointed-actors.ts';
+import { SimCluster } from '../sim-cluster.ts';
+import { SimDatabase, type DatabasePlan } from '../sim-database.ts';
 import { SimServer } from '../sim-server.ts';
 import type { Prng } from '../prng.ts';
 import type { SimBroker } from '../sim-log.ts';
 import type { World } from '../world.ts';
-import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { PartitionId } from '../../../src/actors/log.ts';
-import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
 import type { PartitionActor } from '../../../src/actors/partition/partition-actor.ts';
-import type { Clock } from '../../../src/actors/ports.ts';
 import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
 import type { HistoryCommand, HistoryRequest } from '../../../src/history/commands.ts';
 import type { HistoryEffect } from '../../../src/history/effects.ts';
 import type { HistoryRecord } from '../../../src/history/record.ts';
 import type { HistoryReply } from '../../../src/history/replies.ts';
 import type { AddActivityTask, AddWorkflowTask } from '../../../src/matching/commands.ts';
-import type { Logger } from '../../../src/observability/logger.ts';
 
 export type HistoryActor = PartitionActor<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect, HistoryMemory>;
 
@@ -60,13 +56,6 @@ export function uuid(random: Prng): string {
   const hex = (): string => random.u32().toString(16).padStart(8, '0');
   const text = `${hex()}${hex()}${hex()}${hex()}`;
   return `${text.slice(0, 8)}-${text.slice(8, 12)}-4${text.slice(13, 16)}-8${text.slice(17, 20)}-${text.slice(20)}`;
-}
-
-/** In the simulation nothing takes time, and whoever measures how long it has worked would go on for ever: each look costs a little. */
-function busyClock(clock: Clock): Clock {
-  const lookMs = 0.3;
-  let lastMs = 0;
-  return { ...clock, monoMs: () => (lastMs = Math.max(lastMs + lookMs, clock.monoMs())) };
 }
 
 export class HistoryServer extends SimServer {
@@ -142,7 +131,7 @@ export class HistoryServer extends SimServer {
       onStatus: (status) => {
         const { state, epoch, sequence, offset, reason } = status;
         world.trace(`${this.node.name}/${shard} ${state} ${epoch}.${sequence}@${offset} ${reason}`);
-        this.cluster.onStatus(this, shard, status);
+        this.cluster.onStatus(this, shard - 1, status);
       },
       ...(visibility === undefined ? {} : { visibility }),
       ...(database === undefined
@@ -188,82 +177,31 @@ export class HistoryServer extends SimServer {
   }
 }
 
-/** Small, so that there is a checkpoint at every turn of a run. */
-const checkpointLimits = {
-  ...defaultCheckpointLimits,
-  idleMs: 100,
-  busyMs: 500,
-  captureSliceMs: 1,
-  retryDelayMs: 10,
-  retryDelayMsMax: 200,
-  refusedRetryDelayMs: 500,
-  finishMsMax: 300,
-};
-
-export class HistoryCluster {
-  readonly world: World;
-  readonly broker: SimBroker;
+export class HistoryCluster extends SimCluster<HistoryServer> {
   readonly options: HistoryClusterOptions;
-  readonly disk: SimDisk | undefined;
-  readonly servers: HistoryServer[];
-  said: (message: string) => void = () => {};
-  readonly logger: Logger = listeningLogger((message) => this.said(message));
-  onStatus: (server: HistoryServer, shard: number, status: PartitionStatus) => void = () => {};
+  readonly servers: readonly HistoryServer[];
+  readonly partitionIds: readonly PartitionId[];
   onOffer: (request: AddWorkflowTask | AddActivityTask) => void = () => {};
 
   constructor(world: World, broker: SimBroker, options: HistoryClusterOptions) {
-    this.world = world;
-    this.broker = broker;
+    super(world, broker, options.database);
     this.options = options;
-    this.disk = options.database === undefined ? undefined : new SimDisk(world, options.database);
+    this.partitionIds = Array.from({ length: options.shards }, (_, index) => historyPartition(index + 1));
     this.servers = Array.from({ length: options.servers }, (_, index) => new HistoryServer(this, `node${index}`));
   }
 
-  owner(shard: number): HistoryServer | undefined {
-    return this.servers.find((server) => server.state(shard - 1) === 'active');
-  }
-
-  /** Over a network that delays, of whoever seems to own the shard. Answered once. */
   ask<Request extends HistoryRequest>(
     shard: number,
     request: Request,
     waitMs: number,
     onAnswer: (answer: HistoryAnswer<Request>) => void,
   ): void {
-    const { world } = this;
-    const server = this.#choose(shard);
-    let isOver = false;
-    const over = (answer: HistoryAnswer<Request>): void => {
-      if (isOver) return;
-      isOver = true;
-      server.connections.delete(lost);
-      patience.canceled = true;
-      onAnswer(answer);
-    };
-    const lost = (): void => over(unavailable('the connection is lost'));
-    // A process that is frozen answers nothing, not even that it is too late.
-    const patience = world.at(waitMs * 1.2, () => over(unavailable('no answer')));
-    if (!server.node.up) {
-      world.at(this.broker.delayMs(), () => over(unavailable('connection refused')));
-      return;
-    }
-    server.connections.add(lost);
-    server.node.at(this.broker.delayMs(), () => {
-      server.router.askHistory(shard, request, server.node.clock.monoMs() + waitMs, (answer) => {
-        world.trace(`${request.kind} of ${server.node.name}/${shard}: ${answer.kind}`);
-        over(answer);
-      });
-    });
+    this.askOwner<HistoryAnswer<Request>>(
+      shard - 1,
+      `${request.kind} of shard ${shard}`,
+      waitMs,
+      (server, deadlineMs, answered) => void server.router.askHistory(shard, request, deadlineMs, answered),
+      onAnswer,
+    );
   }
-
-  /** Mostly one that believes it owns the shard, be it a zombie. */
-  #choose(shard: number): HistoryServer {
-    const { random } = this.world;
-    const believers = this.servers.filter((server) => server.state(shard - 1) === 'active');
-    return believers.length > 0 && random.chance(0.9) ? random.pick(believers) : random.pick(this.servers);
-  }
-}
-
-function unavailable(message: string): AskFailure {
-  return { kind: 'unavailable', message };
 }

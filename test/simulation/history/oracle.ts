@@ -15,7 +15,8 @@ import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { loadAll, shardRows } from '../../support/shard-rows.ts';
 import type { MemoryTables } from '../../support/memory-database.ts';
-import { check, CountingRule } from '../oracle.ts';
+import { difference, FoldedJournal } from '../folded-journal.ts';
+import { check } from '../oracle.ts';
 import type { JournalId } from '../../../src/actors/database.ts';
 import type { StoredRecord } from '../../../src/actors/log.ts';
 import type { HistoryEvent } from '../../../src/history/events.ts';
@@ -41,35 +42,22 @@ export type RunInJournal = {
   readonly isForgotten: boolean;
 };
 
-/** One journal, folded as far as it is asked. */
-export class Journal {
-  readonly #records: readonly StoredRecord[];
-  #rule = new CountingRule();
-  #shard = new Shard();
-  #next = 0;
+/** The journal of a shard. */
+export class Journal extends FoldedJournal<Shard, HistoryRecord> {
   /** Of all runs that were folded at some time. */
   readonly runIds = new Set<string>();
 
-  /** `records`: all that were ever appended; more may come. */
-  constructor(records: readonly StoredRecord[]) {
-    this.#records = records;
+  protected empty(): Shard {
+    return new Shard();
   }
 
-  /** Up to that offset, with its record. */
-  folded(lastOffset = Infinity): Shard {
-    if (lastOffset < this.#next - 1) {
-      this.#rule = new CountingRule();
-      this.#shard = new Shard();
-      this.#next = 0;
-    }
-    for (; this.#next < this.#records.length && this.#next <= lastOffset; this.#next++) {
-      const record = this.#records[this.#next]!;
-      if (!this.#rule.counts(record)) continue;
-      const decoded = historyCodec.decode(record.value, record.schema);
-      evolve(this.#shard, decoded, historyWire);
-      for (const { runId } of decoded.runs) this.runIds.add(runId);
-    }
-    return this.#shard;
+  protected decode({ value, schema }: StoredRecord): HistoryRecord {
+    return historyCodec.decode(value, schema);
+  }
+
+  protected apply(shard: Shard, record: HistoryRecord): void {
+    evolve(shard, record, historyWire);
+    for (const { runId } of record.runs) this.runIds.add(runId);
   }
 
   get hasOpenRuns(): boolean {
@@ -83,11 +71,6 @@ export class Journal {
       const events = runs.get(runId)?.events.map(({ event }) => event.type) ?? [];
       return `${workflowId} ${runId}: ${events.join(', ')}`;
     });
-  }
-
-  /** Of the last record that counts; -1: none does. */
-  get lastOffset(): number {
-    return this.#effective().at(-1)?.offset ?? -1;
   }
 
   /** I2, I5, I9: events of each run count from 1, time never goes back, and no request starts or signals twice. */
@@ -105,7 +88,7 @@ export class Journal {
       started.delete(run.requestId);
     };
     let lastTimeMs = 0;
-    for (const { offset, record } of this.#effective()) {
+    for (const { offset, record } of this.effective()) {
       check(record.timeMs >= lastTimeMs, 'I9 time goes back', () => `${record.timeMs} after ${lastTimeMs} at offset ${offset}`);
       lastTimeMs = record.timeMs;
       const { workflowId } = record;
@@ -137,13 +120,6 @@ export class Journal {
       for (const { runId } of record.retiredRuns ?? []) forget(runId);
     }
     return runs;
-  }
-
-  #effective(): { readonly offset: number; readonly record: HistoryRecord }[] {
-    const rule = new CountingRule();
-    return this.#records
-      .filter((stored) => rule.counts(stored))
-      .map(({ offset, value, schema }) => ({ offset, record: historyCodec.decode(value, schema) }));
   }
 }
 
@@ -255,11 +231,4 @@ function wasTold(told: Exclude<Told, { kind: 'delivered' }>, { requestId, events
 
 function describe(told: Told): string {
   return told.kind === 'read' ? `${told.events.length} events of ${told.runId} are not those of the journal` : JSON.stringify(told);
-}
-
-function difference(one: string, other: string): string {
-  let at = 0;
-  while (at < one.length && one[at] === other[at]) at++;
-  const around = (text: string): string => text.slice(Math.max(0, at - 120), at + 120);
-  return `…${around(one)}… instead of …${around(other)}…`;
 }
