@@ -13,7 +13,6 @@ import { Census } from './actors/ownership/census.ts';
 import { CheckpointSchedule } from './actors/checkpoint/checkpoint-schedule.ts';
 import { ClusterHost } from './actors/cluster/cluster-host.ts';
 import { CommandBudget } from './actors/partition/command-budget.ts';
-import { HISTORY_CACHE_BYTES_MAX } from './actors/history/history-store.ts';
 import { ProcessVisibility } from './actors/history/process-visibility.ts';
 import { HotState } from './actors/history/hot-state.ts';
 import { HistoryShard } from './actors/history/history-shard.ts';
@@ -24,8 +23,9 @@ import { CLUSTER_ACTOR, Router } from './actors/asks/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/history/transfer-queue.ts';
 import { AnotherServerError } from './config/another-server.ts';
+import { defaults } from './config/defaults.ts';
 import { configuredLimits } from './config/limits.ts';
-import type { RunningServer, ServerOptions, StartSummary } from './config/server-options.ts';
+import type { RunningServer, ServerOptions, StartSummary, StateLimits } from './config/server-options.ts';
 import { openSqlite } from './database/sqlite/open-sqlite.ts';
 import { startFrontend, type Frontend } from './grpc/frontend.ts';
 import { defaultHistoryLimits } from './history/limits.ts';
@@ -106,8 +106,9 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   // Rows of List stand beside state; where there is none, in memory: that thread begins when there is something to write, or somebody lists.
   const database = state?.database ?? openSqlite({ filename: undefined });
   const visibility = new ProcessVisibility({ database, clock: systemClock, logger });
-  const checkpoints = opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state, options);
-  const hotState = new HotState(systemClock, options.stateLimits?.hotStateBytesMax);
+  const stateLimits = { ...defaults.state, ...options.stateLimits };
+  const checkpoints = opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state, stateLimits);
+  const hotState = new HotState(systemClock, stateLimits.hotStateBytesMax);
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
     const host = new HistoryShard({
@@ -120,7 +121,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       registry: cluster,
       visibility,
       ...(checkpoints === undefined ? {} : { checkpoints: { ...checkpoints, stateWire: stateCodec, hotState } }),
-      cacheBytesMax: (options.stateLimits?.historyCacheBytesMax ?? HISTORY_CACHE_BYTES_MAX) / layout.historyShards,
+      cacheBytesMax: stateLimits.historyCacheBytesMax / layout.historyShards,
       layout,
       router,
       sink: router.history.sink(shard),
@@ -221,12 +222,11 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
 
 function checkpointsIn(
   { database }: ClusterDatabase,
-  { journalRetentionMs }: OpenState,
-  { stateLimits }: ServerOptions,
+  { retention }: OpenState,
+  { checkpointRecordsMax, unwrittenStateBytesMax }: StateLimits,
 ): CheckpointOptions {
-  const recordsMax = stateLimits?.checkpointRecordsMax;
-  const limits = recordsMax === undefined ? {} : { limits: { recordsMax } };
-  return { database, schedule: new CheckpointSchedule(), journalRetentionMs, ...limits };
+  const schedule = new CheckpointSchedule({ unwrittenStateBytesMax });
+  return { database, schedule, limits: { recordsMax: checkpointRecordsMax }, ...retention };
 }
 
 type Parts = {

@@ -46,7 +46,12 @@ export type CheckpointPosition = {
   readonly trimPoints: readonly TrimPoint[];
 };
 
-export type TrimPoint = { readonly timeMs: number; readonly lastOffset: number };
+export type TrimPoint = {
+  readonly timeMs: number;
+  readonly lastOffset: number;
+  /** Of the records behind it, up to the next point or to where the rows go, roughly; 0: they were not counted. */
+  readonly bytes: number;
+};
 
 export type Restored = {
   readonly fence: Fence;

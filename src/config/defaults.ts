@@ -11,6 +11,13 @@ export const defaults = {
   replicationFactorMax: 3,
   /** How old a backup of PostgreSQL may be. */
   journalRetention: '24h',
+  /** Of one process, all its shards together. */
+  state: {
+    hotStateBytesMax: 256 * 1024 * 1024,
+    historyCacheBytesMax: 256 * 1024 * 1024,
+    unwrittenStateBytesMax: 512 * 1024 * 1024,
+    checkpointRecordsMax: 10_000,
+  },
   postgres: { port: 5432, database: 'perdure', user: 'perdure', pool: 4, timeoutMs: 10_000 },
   datastore: 'default',
   onKafka: { historyShards: 16, matchingPartitions: 16, taskQueuePartitions: 4 },

@@ -2,7 +2,8 @@ import { stringify } from 'yaml';
 import { formatDurationMs } from './duration.ts';
 import { isLimit } from './limits.ts';
 import type { KafkaOptions } from './kafka-options.ts';
-import type { StateOptions } from './server-options.ts';
+import { defaults } from './defaults.ts';
+import type { LogOptions, StateLimits, StateOptions } from './server-options.ts';
 import type { FileSettings, ServerSettings } from './settings.ts';
 
 const masked = '***';
@@ -24,10 +25,11 @@ export function effectiveConfig(server: ServerSettings, file?: Omit<FileSettings
   };
 }
 
-function perdureKeys({ log, dynamicConfig }: ServerSettings): object {
+function perdureKeys({ log, dynamicConfig, stateLimits }: ServerSettings): object {
   const limits = Object.fromEntries([...dynamicConfig].filter(([key]) => isLimit(key)));
   const perdure = {
     ...(log.kind === 'kafka' ? { kafka: effectiveKafka(log.kafka), ...effectiveState(log.state) } : {}),
+    ...effectiveStateLimits(log, { ...defaults.state, ...stateLimits }),
     ...(Object.keys(limits).length > 0 ? { dynamicConfig: limits } : {}),
   };
   return Object.keys(perdure).length > 0 ? { perdure } : {};
@@ -84,7 +86,14 @@ function effectiveState(state: StateOptions | undefined): object {
   return {
     postgres: { host, port, database, user, ...secrets, pool, migrate },
     journalRetention: formatDurationMs(state.journalRetentionMs),
+    ...(state.journalRetentionBytes === undefined ? {} : { journalRetentionBytes: state.journalRetentionBytes }),
   };
+}
+
+/** Without a database only the cache of histories is there. */
+function effectiveStateLimits(log: LogOptions, { historyCacheBytesMax, ...ofDatabase }: StateLimits): object {
+  const hasDatabase = log.kind === 'kafka' ? log.state !== undefined : log.filename !== undefined;
+  return { ...(hasDatabase ? ofDatabase : {}), historyCacheBytesMax };
 }
 
 /** The files were read when the configuration was loaded; their text is not repeated. */

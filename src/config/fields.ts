@@ -62,6 +62,8 @@ export const whole = (min: number, max: number, what = `a whole number from ${mi
       .max(max, { error: expected(what) }),
   );
 
+export const bytesBetween = (min: number, max: number) => whole(min, max, `a whole number of bytes from ${min} to ${max}`);
+
 export const port = () => whole(0, 65535, 'a port from 0 to 65535');
 
 export const flag = () =>

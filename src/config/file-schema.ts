@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { defaults } from './defaults.ts';
 import { limitKeys } from './limits.ts';
 import {
+  bytesBetween,
   duration,
   durationBetween,
   flag,
@@ -28,6 +29,9 @@ import {
  * page docs/configuration.md. Canonical spellings are the operations guide's; `log.format` is Temporal's spelling of `log.encoding`.
  * There are no defaults in here: what was left out must stay recognisable (see settings.ts).
  */
+
+const mib = 2 ** 20;
+const tib = 2 ** 40;
 
 const noTls = 'TLS on this server’s own ports is not available yet; remove the key and put a TLS proxy in front';
 const noAuthorization = 'authorization is not available yet; remove the key and restrict who can reach the port';
@@ -274,6 +278,33 @@ export const fileSchema = group({
         durationBetween('0s', '8760h'),
         'With perdure.postgres: records of journals that are younger stay on Kafka, though PostgreSQL has them. So old a backup of it may be.',
         { default: defaults.journalRetention },
+      ),
+      journalRetentionBytes: key(
+        bytesBetween(mib, tib),
+        'The same by size, of each journal (a partition of a topic): of what is over one of the two, records leave Kafka. Counted as records are, roughly.',
+        { defaultText: 'no limit' },
+      ),
+      hotStateBytesMax: key(
+        bytesBetween(mib, tib),
+        'Workflows in memory. Past it, those that were not used for longest are left to the database, until somebody needs them.',
+        { default: defaults.state.hotStateBytesMax },
+      ),
+      historyCacheBytesMax: key(
+        bytesBetween(mib, tib),
+        'Events of histories in memory. What is not there is read from the database, or the journal.',
+        {
+          default: defaults.state.historyCacheBytesMax,
+        },
+      ),
+      unwrittenStateBytesMax: key(
+        bytesBetween(mib, tib),
+        'State in memory because the database has not taken it yet. Past it no workflow is started; those that run go on.',
+        { default: defaults.state.unwrittenStateBytesMax },
+      ),
+      checkpointRecordsMax: key(
+        whole(10, 40_000),
+        'Records of one journal after which a checkpoint is written, if it is not for another reason: a restart reads what no checkpoint has.',
+        { default: defaults.state.checkpointRecordsMax },
       ),
       health: refused('a health port of its own is not available yet; GET /health answers on the gRPC port'),
     }),

@@ -22,6 +22,8 @@ export type StateOptions = {
   readonly postgres: PostgresOptions;
   /** Journals keep what is younger: how old a copy of the database may be that is restored. */
   readonly journalRetentionMs: number;
+  /** Nor more than so much of each, roughly. */
+  readonly journalRetentionBytes: number | undefined;
 };
 
 /** Everything that the composition root needs to know: what the command line and the server file add up to. */
@@ -44,8 +46,8 @@ export type ServerOptions = {
   readonly clusterName: string;
   /** How often the topics on Kafka are compared with what they should be; a minute unless a test is in a hurry. */
   readonly topicWatchIntervalMs?: number;
-  /** Smaller than the defaults, for tests. */
-  readonly stateLimits?: StateLimits;
+  /** What is left out has its default (defaults.ts). */
+  readonly stateLimits?: Partial<StateLimits>;
   readonly logger: Logger;
   /** A start in which nothing moves for so long fails; from half of it on it goes on without partitions that wait, if it can. */
   readonly startMsMax: number;
@@ -56,12 +58,14 @@ export type ServerOptions = {
 };
 
 export type StateLimits = {
-  /** Of one journal, between two checkpoints. */
-  readonly checkpointRecordsMax?: number;
-  /** Of histories in memory, all shards together. */
-  readonly historyCacheBytesMax?: number;
   /** Workflows in memory, of all shards: what is past it leaves memory for the database, which has it. */
-  readonly hotStateBytesMax?: number;
+  readonly hotStateBytesMax: number;
+  /** Of histories in memory, all shards together. */
+  readonly historyCacheBytesMax: number;
+  /** What is in memory because the database has not taken it: beyond, no workflow is started. */
+  readonly unwrittenStateBytesMax: number;
+  /** Of one journal, between two checkpoints. */
+  readonly checkpointRecordsMax: number;
 };
 
 export type RunningServer = {

@@ -8,7 +8,7 @@ import { readTlsFiles } from './tls-files.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import type { Problem, Report } from './problem.ts';
 import type { Locate } from './read-file.ts';
-import type { LogOptions, ServerOptions, StateOptions } from './server-options.ts';
+import type { LogOptions, ServerOptions, StateLimits, StateOptions } from './server-options.ts';
 
 /** What the composition root needs, without what only a running process has. */
 export type ServerSettings = Omit<ServerOptions, 'logger' | 'startMsMax' | 'onFatal'>;
@@ -58,6 +58,7 @@ export function settingsOf(
     searchAttributes: new Map(),
     dynamicConfig: new Map(Object.entries(config.perdure?.dynamicConfig ?? {}).filter(([, value]) => value !== undefined)),
     clusterName: config.clusterMetadata?.currentClusterName ?? defaults.clusterName,
+    stateLimits: stateLimits(config, log, report),
   };
   const settings: FileSettings = {
     server,
@@ -125,16 +126,38 @@ function stateBesideKafka(
   { folder, autoCreateTopics: mayMigrate }: SettingsOptions,
   report: Report,
 ): StateOptions | undefined {
-  const { postgres, journalRetention } = perdure ?? {};
-  if (postgres === undefined) {
-    if (journalRetention !== undefined)
-      report(['perdure', 'journalRetention'], 'means nothing without perdure.postgres: the topics keep everything', 'warning');
-    return undefined;
+  const { postgres, journalRetention, journalRetentionBytes } = perdure ?? {};
+  if (postgres === undefined) return undefined;
+  const journalRetentionMs = parseDurationMs(journalRetention ?? defaults.journalRetention) ?? 0;
+  if (journalRetentionMs === 0 && journalRetentionBytes !== undefined) {
+    report(['perdure', 'journalRetentionBytes'], 'means nothing while journalRetention is 0s: then the topics keep nothing', 'warning');
   }
-  return {
-    postgres: postgresOptions(postgres, { folder, topicPrefix, mayMigrate }, report),
-    journalRetentionMs: parseDurationMs(journalRetention ?? defaults.journalRetention) ?? 0,
-  };
+  return { postgres: postgresOptions(postgres, { folder, topicPrefix, mayMigrate }, report), journalRetentionMs, journalRetentionBytes };
+}
+
+/** Of these, all but the cache of histories speak of a database. */
+function stateLimits({ perdure }: FileConfig, log: LogOptions | undefined, report: Report): StateLimits {
+  const unheeded: readonly (readonly [keys: readonly (keyof NonNullable<typeof perdure>)[], why: string | undefined])[] = [
+    [['journalRetention', 'journalRetentionBytes'], log === undefined ? undefined : whyNoRetention(log)],
+    [['hotStateBytesMax', 'unwrittenStateBytesMax', 'checkpointRecordsMax'], log === undefined ? undefined : whyNoState(log)],
+  ];
+  for (const [keys, why] of unheeded) {
+    if (why === undefined) continue;
+    for (const key of keys) if (perdure?.[key] !== undefined) report(['perdure', key], why, 'warning');
+  }
+  const given = Object.entries(defaults.state).map(([key, otherwise]) => [key, perdure?.[key as keyof StateLimits] ?? otherwise]);
+  return Object.fromEntries(given) as StateLimits;
+}
+
+function whyNoRetention(log: LogOptions): string | undefined {
+  if (log.kind === 'kafka')
+    return log.state === undefined ? 'means nothing without perdure.postgres: the topics keep everything' : undefined;
+  return 'means nothing for a log in a file: what the state beside it has is taken out of it';
+}
+
+function whyNoState(log: LogOptions): string | undefined {
+  if (log.kind === 'kafka') return log.state === undefined ? 'means nothing without perdure.postgres: state lives in memory' : undefined;
+  return log.filename === undefined ? 'means nothing for a log in memory: state lives there too' : undefined;
 }
 
 type SqlConfig = NonNullable<NonNullable<NonNullable<NonNullable<FileConfig['persistence']>['datastores']>[string]>['sql']>;

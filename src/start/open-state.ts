@@ -8,13 +8,14 @@
  * Its thread starts at once and loads while the log is opened. It looks at the database with the first call, and none comes before the log is
  * known to be ours: beside somebody else's file nothing is made.
  */
+import type { JournalRetention } from '../actors/checkpoint/journal-trim.ts';
 import type { Database } from '../actors/database.ts';
 import type { ServerOptions } from '../config/server-options.ts';
 
 export type OpenState = {
   readonly database: Database;
-  /** The journals keep what is younger, though checkpoints have it. */
-  readonly journalRetentionMs: number;
+  /** What the journals keep, though checkpoints have it. */
+  readonly retention: JournalRetention;
   /** Others run it, so a start may wait for it. What is wrong with a file needs a person. */
   readonly mayComeBack: boolean;
 };
@@ -30,11 +31,12 @@ export async function openState({ log, logger }: Pick<ServerOptions, 'log' | 'lo
       return undefined;
     }
     const { openPostgres } = await import('../database/postgres/open-postgres.ts');
-    const { postgres, journalRetentionMs } = log.state;
-    return { database: openPostgres(postgres, logger, threadAtOnce), journalRetentionMs, mayComeBack: true };
+    const { postgres, journalRetentionMs, journalRetentionBytes } = log.state;
+    const retention = { journalRetentionMs, ...(journalRetentionBytes === undefined ? {} : { journalRetentionBytes }) };
+    return { database: openPostgres(postgres, logger, threadAtOnce), retention, mayComeBack: true };
   }
   if (log.filename === undefined) return undefined;
   const { openSqlite } = await import('../database/sqlite/open-sqlite.ts');
   const database = openSqlite({ filename: `${log.filename}-state` }, threadAtOnce);
-  return { database, journalRetentionMs: 0, mayComeBack: false };
+  return { database, retention: { journalRetentionMs: 0 }, mayComeBack: false };
 }

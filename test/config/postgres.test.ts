@@ -32,7 +32,7 @@ const trusted = { ca: undefined, cert: undefined, key: undefined, serverName: un
 
 describe('perdure.postgres', () => {
   test('a host is enough; the journals keep a day', () => {
-    expect(stateOf('host: db')).toEqual({ postgres: plain, journalRetentionMs: 86_400_000 });
+    expect(stateOf('host: db')).toEqual({ postgres: plain, journalRetentionMs: 86_400_000, journalRetentionBytes: undefined });
   });
 
   test('every key', () => {

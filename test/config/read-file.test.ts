@@ -52,6 +52,12 @@ describe('what a file means', () => {
         searchAttributes: new Map(),
         dynamicConfig: new Map(),
         clusterName: 'active',
+        stateLimits: {
+          hotStateBytesMax: 268_435_456,
+          historyCacheBytesMax: 268_435_456,
+          unwrittenStateBytesMax: 536_870_912,
+          checkpointRecordsMax: 10_000,
+        },
       },
       log: { level: 'info', format: 'json', target: { kind: 'stderr' } },
       startMsMax: 30_000,

@@ -145,6 +145,26 @@ describe('the file of the state', () => {
     await expect(text).toMatchFileSnapshot('../fixtures/sqlite-state-1.sql');
   });
 
+  test('trim points of a version that did not count bytes', async () => {
+    const filename = fresh();
+    const database = open(filename);
+    const { fence } = await database.restore(journalUnderTest);
+    await database.write(journalUnderTest, fence, { kind: 'history', position: positionAt(9), delta: emptyDelta });
+    await database.close();
+    const db = new DatabaseSync(filename);
+    const points = [
+      { timeMs: 1_770_000_000_000, lastOffset: 5 },
+      { timeMs: 1_770_000_000_001, lastOffset: 2 ** 53 - 1 },
+      { timeMs: 1_770_000_000_002, lastOffset: 9 },
+    ];
+    const doubles = Buffer.alloc(16 * points.length);
+    for (const [at, { timeMs, lastOffset }] of points.entries()) doubles.writeDoubleBE(lastOffset, doubles.writeDoubleBE(timeMs, 16 * at));
+    db.prepare('UPDATE journals SET trim_points = ?').run(doubles);
+    db.close();
+    const { position } = await open(filename).position(journalUnderTest);
+    expect(position?.trimPoints).toEqual(points.map((point) => ({ ...point, bytes: 0 })));
+  });
+
   test('opened again it is as it was; several that open a new one at once all can', async () => {
     const filename = fresh();
     const all = Array.from({ length: 4 }, () => open(filename));

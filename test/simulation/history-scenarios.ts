@@ -133,7 +133,7 @@ export async function nothingIsWrittenUponABackup(): Promise<void> {
     logger: silentLogger,
     limits: { ...defaultCheckpointLimits, recordsMax: 1 },
     schedule: new CheckpointSchedule(),
-    journalRetentionMs: 0,
+    retention: { journalRetentionMs: 0 },
     onFenced: () => void (fenced += 1),
   });
   checkpointer.installed(await database.restore(journal));

@@ -15,14 +15,14 @@ export type CheckpointScheduleLimits = {
   readonly recordBytesMax: number;
   readonly atOnceMax: number;
   /** What is in memory because it is not written: beyond, no workflow is started. */
-  readonly stateBytesMax: number;
+  readonly unwrittenStateBytesMax: number;
 };
 
 const defaultCheckpointScheduleLimits: CheckpointScheduleLimits = {
   recordsMax: 40_000,
   recordBytesMax: 64 * 1024 * 1024,
   atOnceMax: 2,
-  stateBytesMax: 512 * 1024 * 1024,
+  unwrittenStateBytesMax: 512 * 1024 * 1024,
 };
 
 /** One journal's checkpoints. */
@@ -51,7 +51,7 @@ export class CheckpointSchedule {
   get isFull(): boolean {
     let bytes = 0;
     for (const { unwrittenBytes } of this.#journals) bytes += unwrittenBytes;
-    return bytes >= this.#limits.stateBytesMax;
+    return bytes >= this.#limits.unwrittenStateBytesMax;
   }
 
   join(journal: ScheduledJournal): void {

@@ -20,7 +20,7 @@ import type { Restored } from '../database.ts';
 import type { RecordPosition } from '../log.ts';
 import type { Clock, Timer } from '../ports.ts';
 import type { CheckpointLimits } from './checkpoint-limits.ts';
-import { nextTrimPoints } from './journal-trim.ts';
+import { type JournalRetention, nextTrimPoints } from './journal-trim.ts';
 import type { CheckpointSchedule, ScheduledJournal } from './checkpoint-schedule.ts';
 
 /** The memory whose checkpoints are written. */
@@ -57,8 +57,8 @@ export type CheckpointerOptions = {
   readonly limits: CheckpointLimits;
   /** Of all journals of this process. */
   readonly schedule: CheckpointSchedule;
-  /** For the ends of checkpoints that each of them remembers; 0: none. */
-  readonly journalRetentionMs: number;
+  /** For the ends of checkpoints that each of them remembers. */
+  readonly retention: JournalRetention;
   /** The database holds it for good: also what a takeover finds there. */
   readonly onDurable?: (position: CheckpointPosition) => void;
   /** Another has restored since. Once; nothing is written any more. */
@@ -68,6 +68,8 @@ export type CheckpointerOptions = {
 type Cut = {
   /** How many records memory had taken when it was cut. */
   readonly records: number;
+  /** Committed since the cut before, roughly. */
+  readonly bytes: number;
   isCaptured: boolean;
   /** Of the last of them, once it is committed. */
   position: RecordPosition | undefined;
@@ -90,6 +92,9 @@ export class Checkpointer implements ScheduledJournal {
   readonly #last = { epoch: 0, sequence: 0, offset: -1 };
   /** Of `accepted`: those that some cut has. */
   #recordsCut = 0;
+  /** Of all that is committed, and what of it some cut has. */
+  #bytes = 0;
+  #bytesCut = 0;
   /** Committed since the last cut. */
   readonly #tail = { records: 0, bytes: 0 };
   #cut: Cut | undefined;
@@ -170,6 +175,7 @@ export class Checkpointer implements ScheduledJournal {
     if (this.#life === 'ended') return;
     if (replayed) this.#accepted += 1;
     this.#committed += 1;
+    this.#bytes += bytes;
     if (this.#life === 'running') this.#tailGrows(bytes);
     this.#last.epoch = epoch;
     this.#last.sequence = sequence;
@@ -262,7 +268,9 @@ export class Checkpointer implements ScheduledJournal {
     this.#ticks = 0;
     this.#tailIsOver();
     this.#recordsCut = this.#accepted;
-    const cut: Cut = { records: this.#accepted, isCaptured: false, position: undefined, isBeingWritten: false };
+    const bytes = this.#bytes - this.#bytesCut;
+    this.#bytesCut = this.#bytes;
+    const cut: Cut = { records: this.#accepted, bytes, isCaptured: false, position: undefined, isBeingWritten: false };
     this.#cut = cut;
     this.#options.state.cut();
     if (this.#committed === cut.records) this.#cutCommitted(cut);
@@ -330,7 +338,7 @@ export class Checkpointer implements ScheduledJournal {
   async #write(cut: Cut, position: RecordPosition): Promise<void> {
     const { limits, schedule } = this.#options;
     cut.isBeingWritten = true;
-    const checkpoint = this.#checkpointAt(position);
+    const checkpoint = this.#checkpointAt(position, cut.bytes);
     this.#reportLate();
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#attempt(checkpoint);
@@ -345,10 +353,10 @@ export class Checkpointer implements ScheduledJournal {
     cut.isBeingWritten = false;
   }
 
-  #checkpointAt({ epoch, sequence, offset }: RecordPosition): Checkpoint {
-    const { state, clock, journalRetentionMs } = this.#options;
+  #checkpointAt({ epoch, sequence, offset }: RecordPosition, bytes: number): Checkpoint {
+    const { state, clock, retention } = this.#options;
     const { schema, counters, timeMs, ...rows } = state.captured();
-    const trimPoints = nextTrimPoints(this.#before, clock.wallMs(), journalRetentionMs);
+    const trimPoints = nextTrimPoints(this.#before, bytes, clock.wallMs(), retention);
     const position = { epoch, sequence, nextOffset: offset + 1, lastOffset: offset, timeMs, schema, counters, trimPoints };
     return { ...rows, position, base: this.#before?.nextOffset ?? 0 };
   }

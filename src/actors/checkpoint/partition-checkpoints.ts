@@ -6,7 +6,7 @@ import type { Clock } from '../ports.ts';
 import { type CheckpointLimits, defaultCheckpointLimits } from './checkpoint-limits.ts';
 import type { CheckpointSchedule } from './checkpoint-schedule.ts';
 import { type CheckpointedState, Checkpointer } from './checkpointer.ts';
-import { JournalTrim } from './journal-trim.ts';
+import { type JournalRetention, JournalTrim } from './journal-trim.ts';
 
 /** Where they are written, and when. */
 export type CheckpointOptions = {
@@ -16,6 +16,8 @@ export type CheckpointOptions = {
   readonly schedule: CheckpointSchedule;
   /** The journal keeps what is younger, though checkpoints have it; absent: it is never trimmed. */
   readonly journalRetentionMs?: number;
+  /** Of what it keeps so; absent: however much. */
+  readonly journalRetentionBytes?: number;
 };
 
 export type PartitionCheckpointsOptions = {
@@ -33,11 +35,15 @@ export type PartitionCheckpointsOptions = {
 
 export function checkpointerOf(options: PartitionCheckpointsOptions): Checkpointer {
   const { log, topic, journal, clock, logger, state, onDurable, onFenced } = options;
-  const { database, limits, schedule, journalRetentionMs } = options.checkpoints;
+  const { database, limits, schedule, journalRetentionMs, journalRetentionBytes } = options.checkpoints;
+  const retention: JournalRetention = {
+    journalRetentionMs: journalRetentionMs ?? 0,
+    ...(journalRetentionBytes === undefined ? {} : { journalRetentionBytes }),
+  };
   const trim =
     journalRetentionMs === undefined
       ? undefined
-      : new JournalTrim({ log, partition: { topic, partition: journal.partition }, clock, logger, journalRetentionMs });
+      : new JournalTrim({ log, partition: { topic, partition: journal.partition }, clock, logger, retention });
   return new Checkpointer({
     journal,
     database,
@@ -46,7 +52,7 @@ export function checkpointerOf(options: PartitionCheckpointsOptions): Checkpoint
     logger,
     limits: { ...defaultCheckpointLimits, ...limits },
     schedule,
-    journalRetentionMs: journalRetentionMs ?? 0,
+    retention,
     onDurable: (position) => {
       trim?.durable(position);
       onDurable?.();

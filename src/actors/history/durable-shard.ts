@@ -35,7 +35,7 @@ import type { VisibilityRows } from './visibility-rows.ts';
 
 export type HistoryCheckpointOptions = CheckpointOptions & {
   readonly stateWire: StateWire;
-  /** Of all shards of this process; absent: one of its own, with the default limit. */
+  /** Of all shards of this process; absent: nothing leaves for want of room. */
   readonly hotState?: HotState;
 };
 
@@ -73,7 +73,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
 
   constructor(options: DurableShardOptions) {
     const { checkpoints, journal, core, store, visibility, own, notLoaded, tenure, clock } = options;
-    const { database, hotState = new HotState(clock) } = checkpoints;
+    const { database, hotState = new HotState(clock, Infinity) } = checkpoints;
     const logger = options.logger.with({ 'shard-id': journal.partition + 1 });
     const told = { clock, logger, onFenced: () => tenure.fenced() };
     const lane = inOneLane(database);

@@ -21,9 +21,6 @@ import { LogError, type RecordPosition } from '../log.ts';
 import type { CommitSubscriber } from '../partition/partition-core.ts';
 import { packRows, unpackRow } from './history-rows.ts';
 
-/** 256 MiB in all of a server's shards; the composition root divides it. */
-export const HISTORY_CACHE_BYTES_MAX = 256 * 1024 * 1024;
-
 /** The events of one journal record. */
 type EventBatch = {
   readonly firstEventId: number;

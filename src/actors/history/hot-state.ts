@@ -5,12 +5,10 @@
  *     a checkpoint is durable, or something was loaded ─▶ more than bytesMax? ─▶ the shard with the oldest ─ some leave ─▶ …
  *                                                                                    └ a slice of the event loop at a time
  *
- * What cannot leave, because its database is away, stays: then the limit is passed (`stateBytesMax` is what refuses starts).
+ * What cannot leave, because its database is away, stays: then the limit is passed (`unwrittenStateBytesMax` is what refuses starts).
  */
 import type { Clock } from '../ports.ts';
 
-/** 256 MiB for the whole process. */
-const HOT_STATE_BYTES_MAX = 256 * 1024 * 1024;
 /** In one turn of the event loop: well below a millisecond. */
 const LOOKS_AT_ONCE = 200;
 
@@ -31,7 +29,7 @@ export class HotState {
   readonly #stuck = new Set<HotShard>();
   #isLooking = false;
 
-  constructor(clock: Pick<Clock, 'after'>, bytesMax: number = HOT_STATE_BYTES_MAX) {
+  constructor(clock: Pick<Clock, 'after'>, bytesMax: number) {
     this.#clock = clock;
     this.bytesMax = bytesMax;
   }

@@ -83,7 +83,11 @@ export class CheckpointWriter {
   #guard({ kind, partition }: JournalId, fence: Fence, { position, base }: Checkpoint): Step {
     const { epoch, sequence, nextOffset, lastOffset, timeMs, schema, counters, trimPoints } = position;
     const numbers = [epoch, sequence, nextOffset, lastOffset, timeMs, schema].map(wholeNumber);
-    const points = trimPoints.map((point) => ({ timeMs: wholeNumber(point.timeMs), lastOffset: wholeNumber(point.lastOffset) }));
+    const points = trimPoints.map((point) => ({
+      timeMs: wholeNumber(point.timeMs),
+      lastOffset: wholeNumber(point.lastOffset),
+      bytes: wholeNumber(point.bytes),
+    }));
     const values = [
       kind,
       partition,

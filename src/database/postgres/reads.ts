@@ -7,7 +7,7 @@ import { quoted } from './schema-name.ts';
 import { isUuid } from '../../kernel/uuid.ts';
 import type { Connections, Parameter, Row, Statement } from './connections.ts';
 import type {
-  CheckpointPosition,
+  TrimPoint,
   Fenced,
   HistoryRange,
   HistoryRow,
@@ -318,14 +318,16 @@ type JournalRow = {
   readonly time_ms: number;
   readonly schema: number;
   readonly counters: Uint8Array;
-  readonly trim_points: CheckpointPosition['trimPoints'];
+  /** An earlier version did not count bytes. */
+  readonly trim_points: readonly (Omit<TrimPoint, 'bytes'> & Partial<TrimPoint>)[];
 };
 
 function restored(row: JournalRow | undefined): Restored {
   if (row === undefined) return { fence: 0, position: undefined };
   const { fence, epoch, sequence, next_offset: nextOffset, last_offset: lastOffset, time_ms: timeMs, schema, counters } = row;
   if (epoch === null) return { fence, position: undefined };
-  return { fence, position: { epoch, sequence, nextOffset, lastOffset, timeMs, schema, counters, trimPoints: row.trim_points } };
+  const trimPoints = row.trim_points.map((point) => ({ bytes: 0, ...point }));
+  return { fence, position: { epoch, sequence, nextOffset, lastOffset, timeMs, schema, counters, trimPoints } };
 }
 
 /** Infinities too are bounds that a caller may name. */

@@ -85,21 +85,32 @@ function restored(row: SqlRow): Restored {
   return { fence, position };
 }
 
-/** 16 bytes for each: time and offset, both as IEEE doubles, which hold every whole number below 2^53. */
+/** So it begins; it was time and offset alone before there were bytes, 16 for each point without a beginning. */
+const trimPointsFormat = 2;
+const trimPointSize = { now: 24, before: 16 } as const;
+
+/** Time, offset and bytes of each as IEEE doubles, which hold every whole number below 2^53. No points are no bytes at all. */
 function trimPointBytes(points: readonly TrimPoint[]): Uint8Array {
-  const bytes = new Uint8Array(points.length * 16);
-  const view = new DataView(bytes.buffer);
-  for (const [index, { timeMs, lastOffset }] of points.entries()) {
-    view.setFloat64(index * 16, whole(timeMs, 'time of a trim point'));
-    view.setFloat64(index * 16 + 8, whole(lastOffset, 'offset of a trim point'));
+  if (points.length === 0) return new Uint8Array(0);
+  const bytes = new Uint8Array(1 + points.length * trimPointSize.now);
+  bytes[0] = trimPointsFormat;
+  const view = new DataView(bytes.buffer, 1);
+  for (const [index, point] of points.entries()) {
+    const at = index * trimPointSize.now;
+    view.setFloat64(at, whole(point.timeMs, 'time of a trim point'));
+    view.setFloat64(at + 8, whole(point.lastOffset, 'offset of a trim point'));
+    view.setFloat64(at + 16, whole(point.bytes, 'bytes behind a trim point'));
   }
   return bytes;
 }
 
 function trimPointsOf(bytes: Uint8Array): readonly TrimPoint[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return Array.from({ length: bytes.length / 16 }, (_, index) => ({
-    timeMs: view.getFloat64(index * 16),
-    lastOffset: view.getFloat64(index * 16 + 8),
+  const isBefore = bytes.length % trimPointSize.before === 0;
+  const view = new DataView(bytes.buffer, bytes.byteOffset + (isBefore ? 0 : 1));
+  const size = isBefore ? trimPointSize.before : trimPointSize.now;
+  return Array.from({ length: Math.floor(bytes.length / size) }, (_, index) => ({
+    timeMs: view.getFloat64(index * size),
+    lastOffset: view.getFloat64(index * size + 8),
+    bytes: isBefore ? 0 : view.getFloat64(index * size + 16),
   }));
 }

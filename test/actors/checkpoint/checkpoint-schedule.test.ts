@@ -74,7 +74,7 @@ test('a journal with no reason, or none any more, holds up no other', () => {
 });
 
 test('memory is full when what is not written, of all journals, is too much', () => {
-  const schedule = new CheckpointSchedule({ stateBytesMax: 1_000 });
+  const schedule = new CheckpointSchedule({ unwrittenStateBytesMax: 1_000 });
   const [one, other] = journals(schedule, 2);
   one!.unwrittenBytes = 600;
   expect(schedule.isFull).toBe(false);

@@ -43,6 +43,7 @@ export type WorldOptions = {
   readonly cacheBytesMax?: number;
   readonly hotStateBytesMax?: number;
   readonly journalRetentionMs?: number;
+  readonly journalRetentionBytes?: number;
   /** Of the database, where it is not the twin. */
   readonly database?: () => Database;
 };
@@ -292,10 +293,11 @@ export class World extends CheckpointedPartition<HistoryShard> {
       onStatus: () => {},
       checkpoints: {
         database,
-        hotState: new HotState(this.clock, this.#options.hotStateBytesMax),
+        hotState: new HotState(this.clock, this.#options.hotStateBytesMax ?? Infinity),
         stateWire: stateCodec,
         schedule: this.schedule,
         ...(this.#options.journalRetentionMs === undefined ? {} : { journalRetentionMs: this.#options.journalRetentionMs }),
+        ...(this.#options.journalRetentionBytes === undefined ? {} : { journalRetentionBytes: this.#options.journalRetentionBytes }),
         ...(this.#options.limits === undefined ? {} : { limits: this.#options.limits }),
       },
     });

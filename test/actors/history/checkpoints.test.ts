@@ -100,7 +100,7 @@ test('whatever happens to the server and its database, and whatever leaves memor
       fc.array(step, { minLength: 30, maxLength: 100, size: 'max' }),
       fc.constantFrom(1, 3, 20),
       fc.constantFrom(0, 2_000, 1_000_000),
-      fc.constantFrom({}, { journalRetentionMs: 0 }, { journalRetentionMs: 10_000 }),
+      fc.constantFrom({}, { journalRetentionMs: 0 }, { journalRetentionMs: 10_000, journalRetentionBytes: 20_000 }),
       fc.boolean(),
       fc.constantFrom({}, { hotStateBytesMax: 0 }, { hotStateBytesMax: 10_000 }),
       async (steps, recordsMax, cacheBytesMax, trim, evictsAlways, hot) => {
@@ -155,7 +155,7 @@ test('while a database hangs workflows go on and people are told; when it answer
 });
 
 test('while a database is so far behind that memory must not grow, nothing is started, and what runs goes on', async () => {
-  const world = new World({ limits: { recordsMax: 5 }, scheduleLimits: { stateBytesMax: 3_000 } });
+  const world = new World({ limits: { recordsMax: 5 }, scheduleLimits: { unwrittenStateBytesMax: 3_000 } });
   await world.start();
   await world.startWorkflow('before');
   world.fault = 'hangs';
@@ -214,6 +214,31 @@ test('histories are read from rows when the journal is trimmed, with nothing in 
   await world.signal('wf');
   await world.checkHistories(2);
   await world.checkHistories(100);
+});
+
+test('the journal is trimmed by its size as well, also by what was counted before a restart', async () => {
+  const world = new World({ journalRetentionMs: 86_400_000, journalRetentionBytes: 5_000, cacheBytesMax: 0 });
+  await world.start();
+  await world.startWorkflow('wf');
+  let trims = 0;
+  for (let round = 1; round <= 30; round++) {
+    const before = world.journalStart;
+    await world.signal('wf');
+    await world.checkpointed();
+    if (round % 5 === 0) await world.drain();
+    if (round % 5 === 0) await world.start();
+    await world.pass(61_000);
+    if (world.journalStart > before) trims += 1;
+    // Each record counts as 256 bytes and its events.
+    if (round === 5) expect(trims, 'there are fewer').toBe(0);
+  }
+  expect(trims).toBeGreaterThan(0);
+  const { lastOffset = 0 } = world.position ?? {};
+  expect(lastOffset - world.journalStart).toBeGreaterThan(5);
+  expect(lastOffset - world.journalStart).toBeLessThan(30);
+  await world.takeOver();
+  world.checkMemory();
+  await world.checkHistories();
 });
 
 test('the journal is trimmed behind a checkpoint, once a minute, to the last record that it has; a restart begins there', async () => {

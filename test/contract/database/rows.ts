@@ -189,7 +189,7 @@ export function describeRows(use: () => DatabaseUnderTest): void {
         positionAt(0, { epoch: 1, sequence: 0, lastOffset: -1, timeMs: 0, schema: 0, counters: new Uint8Array(), trimPoints: [] }),
         positionAt(70, {
           counters: Uint8Array.from({ length: 100_000 }, (_, i) => i % 251),
-          trimPoints: Array.from({ length: 64 }, (_, i) => ({ timeMs: 1_770_000_000_000 + i, lastOffset: i })),
+          trimPoints: Array.from({ length: 64 }, (_, i) => ({ timeMs: 1_770_000_000_000 + i, lastOffset: i, bytes: 7 * i })),
         }),
         positionAt(most, { epoch: most, sequence: most, lastOffset: most - 1, timeMs: most, schema: 2 ** 31 - 1 }),
       ];

@@ -44,7 +44,7 @@ export function positionAt(nextOffset: number, fields: Partial<CheckpointPositio
     timeMs: 1_770_000_000_000 + nextOffset,
     schema: 1,
     counters: bytesOf(`counters ${nextOffset}`),
-    trimPoints: [{ timeMs: 1_769_000_000_000, lastOffset: 1 }],
+    trimPoints: [{ timeMs: 1_769_000_000_000, lastOffset: 1, bytes: 0 }],
     ...fields,
   };
 }
