@@ -14,7 +14,7 @@ export const defaults = {
   /** Of one process, all its shards together. */
   state: {
     hotStateBytesMax: 256 * 1024 * 1024,
-    historyCacheBytesMax: 256 * 1024 * 1024,
+    historyCacheBytesMax: 64 * 1024 * 1024,
     unwrittenStateBytesMax: 512 * 1024 * 1024,
     checkpointRecordsMax: 10_000,
   },

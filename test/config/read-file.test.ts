@@ -54,7 +54,7 @@ describe('what a file means', () => {
         clusterName: 'active',
         stateLimits: {
           hotStateBytesMax: 268_435_456,
-          historyCacheBytesMax: 268_435_456,
+          historyCacheBytesMax: 67_108_864,
           unwrittenStateBytesMax: 536_870_912,
           checkpointRecordsMax: 10_000,
         },

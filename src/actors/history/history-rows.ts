@@ -41,9 +41,16 @@ function rowOf(runId: string, firstEventId: number, events: readonly Uint8Array[
 
 /** Events of a row, from the first. */
 export function unpackRow({ runId, firstEventId, lastEventId, events: bytes }: HistoryRow): readonly Uint8Array[] {
+  const events = unpackedEvents(bytes, 0, bytes.length, 0, Infinity);
+  if (events?.length !== lastEventId - firstEventId + 1) throw damaged(runId, firstEventId, lastEventId);
+  return events;
+}
+
+/** Those from the index `from` on, `to` not included, of what was packed at `start … end`. undefined: nothing was packed there. */
+export function unpackedEvents(bytes: Uint8Array, start: number, end: number, from: number, to: number): readonly Uint8Array[] | undefined {
   const events: Uint8Array[] = [];
-  let at = 0;
-  while (at < bytes.length) {
+  let at = start;
+  for (let index = 0; at < end && index < to; index++) {
     let length = 0;
     let shift = 0;
     let byte = 0;
@@ -52,11 +59,10 @@ export function unpackRow({ runId, firstEventId, lastEventId, events: bytes }: H
       length += (byte & 0x7f) * 2 ** shift;
       shift += 7;
     } while (byte >= 0x80 && shift < 7 * LENGTH_BYTES_MAX);
-    if (byte >= 0x80 || length > bytes.length - at) throw damaged(runId, firstEventId, lastEventId);
-    events.push(bytes.subarray(at, at + length));
+    if (byte >= 0x80 || length > end - at) return undefined;
+    if (index >= from) events.push(bytes.subarray(at, at + length));
     at += length;
   }
-  if (events.length !== lastEventId - firstEventId + 1) throw damaged(runId, firstEventId, lastEventId);
   return events;
 }
 
@@ -66,7 +72,13 @@ function damaged(runId: string, firstEventId: number, lastEventId: number): Data
 
 function packed(events: readonly Uint8Array[], length: number): Uint8Array {
   const bytes = new Uint8Array(length);
-  let at = 0;
+  packInto(bytes, 0, events);
+  return bytes;
+}
+
+/** From `start` on. Answers where they end. */
+export function packInto(bytes: Uint8Array, start: number, events: readonly Uint8Array[]): number {
+  let at = start;
   for (const event of events) {
     let rest = event.length;
     for (; rest >= 0x80; rest >>>= 7) bytes[at++] = (rest & 0x7f) | 0x80;
@@ -74,7 +86,13 @@ function packed(events: readonly Uint8Array[], length: number): Uint8Array {
     bytes.set(event, at);
     at += event.length;
   }
-  return bytes;
+  return at;
+}
+
+export function packedLength(events: readonly Uint8Array[]): number {
+  let length = 0;
+  for (const event of events) length += sizeOf(event);
+  return length;
 }
 
 function sizeOf({ length }: Uint8Array): number {

@@ -19,6 +19,7 @@ import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryRange, HistoryRow } from '../database.ts';
 import { LogError, type RecordPosition } from '../log.ts';
 import type { CommitSubscriber } from '../partition/partition-core.ts';
+import { eventsOf, EventSlabs, type PackedEvents } from './event-slabs.ts';
 import { packRows, unpackRow } from './history-rows.ts';
 
 /** The events of one journal record. */
@@ -42,15 +43,8 @@ type KeptBatch = Linked<KeptBatch> &
 /** Batches that no checkpoint has written, with their bytes; by run. */
 type Unwritten = Map<string, { readonly batch: KeptBatch; readonly events: PackedEvents }[]>;
 
-/** Events end to end: a typed array apiece would cost more than most events do. */
-type PackedEvents = {
-  readonly bytes: Uint8Array;
-  /** Where each event but the last ends. */
-  readonly ends: readonly number[];
-};
-
-/** What a cached batch costs beside its bytes: objects and headers, roughly. */
-const BATCH_OVERHEAD_BYTES = 300;
+/** What a batch costs beside its bytes, measured: its two objects, and its place among those of its run and in the map of runs. */
+const BATCH_OVERHEAD_BYTES = 240;
 
 /** Of events in one answer, with 4 MiB of them: what a client gets at once. */
 export const PAGE_EVENTS_MAX = 256;
@@ -84,7 +78,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   readonly #runs = new Map<string, KeptBatch[]>();
   /** Batches with bytes, oldest first. No Set: what was deleted at its front is passed over again by every later look at the front. */
   readonly #cached = new LinkedList<KeptBatch>();
-  #cacheBytes = 0;
+  readonly #slabs: EventSlabs;
   /** Since the last cut. */
   #unwritten: Unwritten = new Map();
   /** Of the cut, until it is durable. */
@@ -95,13 +89,15 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
 
   constructor(cacheBytesMax: number, reread: RereadEvents, readRows?: ReadRows) {
     this.#cacheBytesMax = cacheBytesMax;
+    this.#slabs = new EventSlabs(cacheBytesMax);
     this.#reread = reread;
     this.#readRows = readRows;
     this.#isWritten = readRows !== undefined;
   }
 
+  /** What the cached batches take in memory, roughly. */
   get cacheBytes(): number {
-    return this.#cacheBytes;
+    return this.#slabs.bytes + this.#cached.size * BATCH_OVERHEAD_BYTES;
   }
 
   /** Of events that wait for a checkpoint; they are in memory, cached or not. */
@@ -127,18 +123,18 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
 
   append(runId: string, firstEventId: number, events: readonly Uint8Array[], offset: number): void {
     if (events.length === 0) return;
-    const packed = pack(events);
-    const sizeBytes = packed.bytes.length + BATCH_OVERHEAD_BYTES;
-    const links = { prev: undefined, next: undefined, linked: false };
+    const packed = this.#slabs.add(events);
     const batch: KeptBatch = {
       runId,
       firstEventId,
       eventCount: events.length,
-      sizeBytes,
+      sizeBytes: packed.end - packed.start + BATCH_OVERHEAD_BYTES,
       offset,
       events: packed,
       isStored: false,
-      ...links,
+      prev: undefined,
+      next: undefined,
+      linked: false,
     };
     if (this.#isWritten) this.#noteUnwritten(batch, packed);
     const batches = this.#runs.get(runId);
@@ -152,7 +148,6 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
       batches.push(batch);
     }
     this.#cached.push(batch);
-    this.#cacheBytes += sizeBytes;
     this.#evict();
   }
 
@@ -310,14 +305,14 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   }
 
   #evict(): void {
-    while (this.#cacheBytes > this.#cacheBytesMax && this.#cached.first !== undefined) this.#drop(this.#cached.first);
+    while (this.cacheBytes > this.#cacheBytesMax && this.#cached.first !== undefined) this.#drop(this.#cached.first);
   }
 
   #drop(batch: KeptBatch): void {
     if (batch.events === undefined) return;
+    this.#slabs.drop(batch.events);
     batch.events = undefined;
     this.#cached.remove(batch);
-    this.#cacheBytes -= batch.sizeBytes;
     if (batch.isStored) this.#forgetStored(batch.runId);
   }
 }
@@ -355,10 +350,10 @@ function cutPage(batches: readonly EventBatch[], firstEventId: number, lastEvent
   for (const batch of batches) {
     const packed = batch.events;
     assert(packed !== undefined, 'a page is cut of what is cached');
-    for (let index = Math.max(0, nextEventId - batch.firstEventId); index < batch.eventCount; index++) {
-      const event = packed.bytes.subarray(index === 0 ? 0 : packed.ends[index - 1], packed.ends[index]);
-      const full = events.length >= limits.eventsMax || (events.length > 0 && bytes + event.length > limits.bytesMax);
-      if (nextEventId > lastEventId || full) return events;
+    const from = Math.max(0, nextEventId - batch.firstEventId);
+    const to = Math.min(lastEventId - batch.firstEventId + 1, from + limits.eventsMax - events.length);
+    for (const event of eventsOf(packed, from, to)) {
+      if (events.length > 0 && bytes + event.length > limits.bytesMax) return events;
       events.push(event);
       bytes += event.length;
       nextEventId++;
@@ -369,22 +364,4 @@ function cutPage(batches: readonly EventBatch[], firstEventId: number, lastEvent
 
 function* eventsIn(batches: Iterable<{ readonly events: PackedEvents }>): Generator<Uint8Array, void> {
   for (const { events } of batches) yield* eventsOf(events);
-}
-
-function eventsOf({ bytes, ends }: PackedEvents): Uint8Array[] {
-  const events = ends.map((end, index) => bytes.subarray(index === 0 ? 0 : ends[index - 1], end));
-  events.push(bytes.subarray(ends.at(-1) ?? 0));
-  return events;
-}
-
-function pack(events: readonly Uint8Array[]): PackedEvents {
-  const ends: number[] = [];
-  let length = 0;
-  for (const [index, event] of events.entries()) {
-    if (index > 0) ends.push(length);
-    length += event.length;
-  }
-  const bytes = new Uint8Array(length);
-  for (const [index, event] of events.entries()) bytes.set(event, index === 0 ? 0 : ends[index - 1]);
-  return { bytes, ends };
 }

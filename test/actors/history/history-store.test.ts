@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { unpackRow } from '../../../src/actors/history/history-rows.ts';
 import { HistoryStore, type PageToRead } from '../../../src/actors/history/history-store.ts';
@@ -10,6 +11,13 @@ const ids = (events: readonly Uint8Array[]): number[] => events.map((bytes) => b
 const noLimits = { eventsMax: 1000, bytesMax: 1_000_000 };
 const at = (offset: number): RecordPosition => ({ epoch: 1, sequence: offset, offset });
 const neverRead = (): Promise<never> => Promise.reject(new Error('the log was read although everything is cached'));
+
+/** For so many batches of one small event. */
+function roomFor(batches: number): number {
+  const store = new HistoryStore(1_000, neverRead);
+  store.append('run', 1, [event(1)], 0);
+  return batches * store.cacheBytes;
+}
 
 async function eventsOf(page: readonly Uint8Array[] | PageToRead): Promise<readonly Uint8Array[]> {
   return 'read' in page ? await page.read() : page;
@@ -50,28 +58,81 @@ describe('history store', () => {
   });
 
   test('a full cache lets one batch go for each that comes, however many it has held', () => {
-    const [room, appends] = [500, 20_000];
-    const store = new HistoryStore(room * 310, neverRead);
+    const [bytesMax, appends] = [150_000, 20_000];
+    const store = new HistoryStore(bytesMax, neverRead);
     const taken = vi.spyOn(LinkedList.prototype, 'remove');
     for (let index = 0; index < appends; index++) store.append(`run-${index}`, 1, [event(1)], index);
-    expect(store.cacheBytes).toBe(room * 310);
-    expect(taken).toHaveBeenCalledTimes(appends - room);
+    expect(store.cacheBytes).toBeLessThanOrEqual(bytesMax);
+    const held = Array.from({ length: appends }, (_, index) => store.page(`run-${index}`, 1, 1, noLimits)).filter(Array.isArray).length;
+    expect(held).toBeGreaterThan(100);
+    expect(taken).toHaveBeenCalledTimes(appends - held);
     vi.restoreAllMocks();
   });
 
   test('a forgotten run leaves from the middle: the oldest that is left goes next', async () => {
     const read: number[] = [];
-    const store = new HistoryStore(3 * 310, (offset) => {
+    const store = new HistoryStore(roomFor(3), (offset) => {
       read.push(offset);
       return Promise.resolve([event(1)]);
     });
     for (const [offset, run] of ['a', 'b', 'c'].entries()) store.append(run, 1, [event(1)], offset);
     store.forget('b');
     store.append('d', 1, [event(1)], 3);
-    expect(store.cacheBytes).toBe(3 * 310);
+    for (const run of ['a', 'c', 'd']) await eventsOf(store.page(run, 1, 1, noLimits));
+    expect(read).toEqual([]);
     store.append('e', 1, [event(1)], 4);
     for (const run of ['a', 'c', 'd', 'e']) await eventsOf(store.page(run, 1, 1, noLimits));
     expect(read).toEqual([0]);
+  });
+
+  test('small batches share an array, and it counts for as long as one of them is there', async () => {
+    const store = new HistoryStore(10_000_000, neverRead);
+    for (let index = 0; index < 100; index++) store.append(`run-${index}`, 1, [event(1), event(2)], index);
+    const [one] = await eventsOf(store.page('run-0', 1, 2, noLimits));
+    const [other] = await eventsOf(store.page('run-99', 1, 2, noLimits));
+    expect(one?.buffer).toBe(other?.buffer);
+    for (let index = 0; index < 99; index++) store.forget(`run-${index}`);
+    expect(store.cacheBytes).toBeGreaterThanOrEqual(other!.buffer.byteLength);
+    store.forget('run-99');
+    expect(store.cacheBytes).toBe(0);
+  });
+
+  test('a large batch keeps nothing but itself', async () => {
+    const store = new HistoryStore(10_000_000, neverRead);
+    store.append('small', 1, [event(1)], 0);
+    store.append('large', 1, [event(1, 100_000)], 1);
+    const [large] = await eventsOf(store.page('large', 1, 1, noLimits));
+    expect(large!.buffer.byteLength).toBeLessThan(100_010);
+  });
+
+  test('whatever comes, is forgotten and is pushed out: each page holds its events, and the cache stays below its limit', async () => {
+    const step = fc.record({ run: fc.nat(5), sizes: fc.array(fc.nat(400), { maxLength: 4 }), forgets: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.constantFrom(0, 1_000, 5_000, 40_000), async (steps, bytesMax) => {
+        const log: (readonly Uint8Array[])[] = [];
+        const histories = new Map<string, Uint8Array[]>();
+        const store = new HistoryStore(bytesMax, (offset) => Promise.resolve(log[offset]!));
+        for (const { run, sizes, forgets } of steps) {
+          const runId = `run-${run}`;
+          if (forgets) {
+            store.forget(runId);
+            histories.delete(runId);
+          } else {
+            const history = histories.get(runId) ?? [];
+            const events = sizes.map((size, index) => event((history.length + index + 1) % 251, size));
+            store.append(runId, history.length + 1, events, log.push(events) - 1);
+            if (events.length > 0) histories.set(runId, [...history, ...events]);
+          }
+          expect(store.cacheBytes).toBeLessThanOrEqual(bytesMax);
+        }
+        for (const [runId, history] of histories) {
+          const from = 1 + (history.length >> 2);
+          expect(await eventsOf(store.page(runId, from, history.length, noLimits))).toEqual(history.slice(from - 1));
+          store.forget(runId);
+        }
+        expect(store.cacheBytes).toBe(0);
+      }),
+    );
   });
 
   test('a forgotten run gives its bytes back and has no events', async () => {
