@@ -190,7 +190,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         },
         tokenKey: () => identity.tokenKey,
         condition: census,
-        shards: () => shards.map((shard) => shard.report()),
+        state: () => ({ shards: shards.map((shard) => shard.report()), matching: hosts.map((host) => host.report()) }),
       },
     });
     const endPolls = (): void => {

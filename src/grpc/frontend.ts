@@ -39,7 +39,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     services: [workflowServiceName, operatorServiceName, ...adminServiceNames],
     admitting: options.serving ?? true,
     condition: ports.condition,
-    shards: ports.shards,
+    state: ports.state,
   });
   const server = await startGrpcServer({
     host: options.host,

@@ -3,6 +3,7 @@
  * an answer. They keep no state, know no partition and never touch a log.
  */
 import type { ShardReport } from '../actors/history/shard-report.ts';
+import type { MatchingReport } from '../actors/matching/matching-report.ts';
 import type { ServerCondition } from '../actors/ownership/census.ts';
 import type { Database } from '../actors/database.ts';
 import type { Clock } from '../actors/ports.ts';
@@ -22,8 +23,8 @@ export interface FrontendPorts {
   readonly server: ServerInfo;
   /** What of this server is not served, for health. */
   readonly condition: ServerCondition;
-  /** History shards, and what is kept of them. */
-  readonly shards: () => readonly ShardReport[];
+  /** The partitions, and what is kept of them. */
+  readonly state: () => StateReport;
   /** The same as the shards have. */
   readonly limits: HistoryLimits;
 
@@ -39,6 +40,8 @@ export interface FrontendPorts {
   /** At least 32 bytes, the same in every process and after every restart. */
   readonly tokenKey: () => Uint8Array;
 }
+
+export type StateReport = { readonly shards: readonly ShardReport[]; readonly matching: readonly MatchingReport[] };
 
 /** The rows of all runs. */
 export type VisibilityStore = Pick<Database, 'list' | 'count'>;

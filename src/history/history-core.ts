@@ -175,6 +175,18 @@ export class HistoryCore {
     return this.#shard.runs.size;
   }
 
+  /** Not in memory; undefined: nobody has counted them. */
+  get runsCold(): number | undefined {
+    const { runCount, runs } = this.#shard;
+    return runCount === undefined ? undefined : runCount - runs.size;
+  }
+
+  /** So many are in the table, before the first record, where its counters do not say it. */
+  countRuns(inTable: number): void {
+    assert(this.#shard.runCount === undefined, 'runs are counted once');
+    this.#shard.runCount = inTable;
+  }
+
   /** Of all runs in memory, likewise. */
   *runKeys(): Generator<RunKey, void> {
     for (const { key } of this.#shard.runs.values()) yield key;

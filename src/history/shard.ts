@@ -18,6 +18,7 @@ import { TimerQueue, type TimerView } from './timer/timer-queue.ts';
 export class Shard implements ShardView {
   taskIdLast = 0;
   timeMs = 0;
+  runCount: number | undefined = 0;
   readonly #runs = new Map<string, Run>();
   readonly runs: ReadonlyMap<string, RunView> = this.#runs;
   readonly #currentRuns = new Map<string, RunView>();
@@ -69,6 +70,7 @@ export class Shard implements ShardView {
 
   begin(run: Run): void {
     this.#changes?.runBegins(run);
+    this.#count(1);
     this.installRun(run);
     this.#currentRuns.set(executionKey(run.key.namespaceId, run.key.workflowId), run);
     const { parent, firstRunId } = run.start;
@@ -80,6 +82,7 @@ export class Shard implements ShardView {
   forget(run: Run): void {
     const { key } = run;
     this.#changes?.runForgotten(run);
+    this.#count(-1);
     this.#residency?.keys.deleted();
     this.takeOut(run);
     if (this.#aside.delete(key.runId)) this.#forgetTasksAside(key.runId);
@@ -125,6 +128,7 @@ export class Shard implements ShardView {
       if (run === undefined) {
         cold.add(key.runId);
         this.#changes?.runRetired(key);
+        this.#count(-1);
         this.#residency?.keys.deleted();
       } else {
         this.finishTask(run.retentionTaskId);
@@ -133,6 +137,10 @@ export class Shard implements ShardView {
     }
     // The start of a child may have been asked for, and its run not.
     if (cold.size > 0) for (const [startKey, runId] of this.#childStarts) if (cold.has(runId)) this.#dropChildStart(startKey);
+  }
+
+  #count(change: 1 | -1): void {
+    if (this.runCount !== undefined) this.runCount += change;
   }
 
   #forgetTasksAside(runId: string): void {

@@ -23,6 +23,8 @@ export type ShardView = {
   readonly taskIdLast: number;
   /** Time of the last record: `now` never goes below it. */
   readonly timeMs: number;
+  /** Of runs, in memory and in the table; undefined: not counted yet, in rows of an earlier version. */
+  readonly runCount: number | undefined;
   /** By run id: open runs, and closed ones until their retention ends. */
   readonly runs: ReadonlyMap<string, RunView>;
   /** By `executionKey`: the newest run of a workflow id. */

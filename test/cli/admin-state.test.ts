@@ -10,27 +10,74 @@ import { run } from './capture.ts';
 
 const state = (address: string, ...flags: readonly string[]) => run(['admin', 'state', '--address', address, ...flags]);
 
-test('a server on a file: each shard, with what is written of it', async () => {
+test('a server on a file: each partition, with what is written of it', async () => {
   await withFolder(async (folder) => {
     const server = await memoryServer({ log: { kind: 'embedded', filename: join(folder, 'x.db'), sqlitePragmas: [] } });
     const { address } = server;
     const start = { taskQueue: 'q', workflowId: 'wf' };
     await withClient(address, ({ workflow }) => workflow.start('Order', start));
-    const shard = async () => JSON.parse((await state(address, '-o', 'json')).out).shards[0];
+    const page = async () => JSON.parse((await state(address, '-o', 'json')).out);
+    const shard = async () => (await page()).shards[0];
     // One claim, and the start.
-    expect(await shard()).toMatchObject({ shard: 1, state: 'active', reason: '', offset: 2, executions: { hot: 1, cold: 0 } });
+    expect(await shard()).toMatchObject({
+      shard: 1,
+      state: 'active',
+      reason: '',
+      offset: 2,
+      executions: { hot: 1, hotBytes: expect.any(Number), cold: 0 },
+    });
     await expect.poll(async () => (await shard()).checkpoint, { timeout: 20_000 }).toMatchObject({ offset: 1, tailRecords: 0 });
+    // Its workflow task waits for a worker: one claim, and the task.
+    const queue = async () => (await page()).matching;
+    const written = { partition: 0, state: 'active', reason: '', offset: 2, storedTasks: 1, checkpoint: { offset: 1, tailRecords: 0 } };
+    await expect.poll(queue, { timeout: 20_000 }).toMatchObject([written]);
     const { code, out } = await state(address);
     expect(code).toBe(0);
-    expect(out).toMatch(/^SERVING\n\nSHARD +STATE +OFFSET +CHECKPOINT +AGE +TAIL +UNWRITTEN +HOT +COLD\n1 +active +2 +1 +\d+ s +0 \(0 B\)/);
+    const [status, shards = '', matching = ''] = out.split('\n\n');
+    expect(status).toBe('SERVING');
+    expect(shards).toMatch(
+      /^SHARD +STATE +OFFSET +CHECKPOINT +AGE +TAIL +UNWRITTEN +HOT +COLD\n1 +active +2 +1 +\d+ s +0 \(0 B\) +\d+ (B|KiB) +1 \(\d+ KiB\) +0$/,
+    );
+    expect(matching).toMatch(
+      /^MATCHING +STATE +OFFSET +CHECKPOINT +AGE +TAIL +UNWRITTEN +TASKS\n0 +active +2 +1 +\d+ s +0 \(0 B\) +\d+ B +1\n$/,
+    );
     await server.stop();
+  });
+});
+
+test('what has left memory is counted: also after a restart, and less what is deleted', async () => {
+  await withFolder(async (folder) => {
+    const log = { kind: 'embedded', filename: join(folder, 'x.db'), sqlitePragmas: [] } as const;
+    const everythingLeaves = { log, stateLimits: { hotStateBytesMax: 0, checkpointRecordsMax: 1 } };
+    const executions = async (address: string) => JSON.parse((await state(address, '-o', 'json')).out).shards[0].executions;
+    const before = await memoryServer(everythingLeaves);
+    await withClient(before.address, async ({ workflow }) => {
+      for (let nth = 0; nth < 5; nth++) await workflow.start('Order', { taskQueue: 'q', workflowId: `wf-${nth}` });
+    });
+    await expect.poll(() => executions(before.address), { timeout: 20_000 }).toEqual({ hot: 0, hotBytes: 0, cold: 5 });
+    await before.stop();
+
+    // What a signal brings back stays, where there is room.
+    const after = await memoryServer({ log });
+    expect(await executions(after.address)).toEqual({ hot: 0, hotBytes: 0, cold: 5 });
+    await withClient(after.address, async ({ workflow }) => {
+      await workflow.getHandle('wf-1').signal('go');
+      expect(await executions(after.address)).toMatchObject({ hot: 1, cold: 4 });
+      const execution = { workflowId: 'wf-2' };
+      await workflow.workflowService.deleteWorkflowExecution({ namespace: 'default', workflowExecution: execution });
+    });
+    expect(await executions(after.address)).toMatchObject({ hot: 1, cold: 3 });
+    expect((await state(after.address)).out).toMatch(/ 1 \(\d+ KiB\) +3\n/);
+    await after.stop();
   });
 });
 
 test('a server in memory has none, and says so', async () => {
   const server = await memoryServer();
   const { out } = await state(server.address);
-  expect(out).toMatch(/\n1 +active +1 +- +- +- +- +0 +0\n\nThere is no database: state lives in memory and in the journals\.\n$/);
+  expect(out).toMatch(
+    /\n1 +active +1 +- +- +- +- +0 +0\n\nMATCHING[^\n]+\n0 +active +1 +- +- +- +- +0\n\nThere is no database: state lives in memory and in the journals\.\n$/,
+  );
   await server.stop();
 });
 

@@ -134,19 +134,20 @@ test('what wants a person and stops nobody stands in GET /health, which stays 20
   expect([answer.status, await answer.json()]).toEqual([200, { status: 'SERVING', runsPutAside: 2 }]);
 });
 
-test('what a database does not take stands in GET /health, which stays 200; GET /health/state has each shard', async () => {
+test('what a database does not take stands in GET /health, which stays 200; GET /health/state has each partition', async () => {
   const trouble = (seconds: number) => ({ reason: 'postgres db:5432/perdure cannot be reached', seconds });
   const shard = (nth: number, seconds: number) => ({
     ...{ shard: nth, state: 'active', reason: '', offset: 9, executions: { hot: 1, cold: 0 } },
     checkpoint: { offset: 7, ageSeconds: 60, tailRecords: 1, tailBytes: 300, unwrittenBytes: 500, trouble: trouble(seconds) },
   });
   const shards = [shard(1, 20), shard(2, 40)];
-  const { address } = await bench({ shards: () => shards });
+  const matching = [{ partition: 0, state: 'active', reason: '', offset: 3, storedTasks: 5 }];
+  const { address } = await bench({ state: () => ({ shards, matching }) });
   const answer = await fetch(`http://${address}/health`);
   const longest = { shard: 2, ...trouble(40), unwrittenBytes: 500 };
   expect([answer.status, await answer.json()]).toEqual([200, { status: 'SERVING', checkpointsWaiting: { shards: 2, longest } }]);
   const page = await fetch(`http://${address}/health/state`);
-  expect([page.status, await page.json()]).toEqual([200, { status: 'SERVING', shards }]);
+  expect([page.status, await page.json()]).toEqual([200, { status: 'SERVING', shards, matching }]);
 });
 
 describe('grpc.health.v1', () => {

@@ -92,7 +92,7 @@ export class StubServer {
         persistenceStore: 'embedded',
         visibilityStore: 'memory',
       },
-      shards: () => [],
+      state: () => ({ shards: [], matching: [] }),
       condition: { unserved: () => [], concerns: () => [], runsPutAside: () => 0, watch: () => () => {} },
       asker,
       visibility: {

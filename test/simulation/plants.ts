@@ -517,7 +517,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'counts tasks from the start again after a restart',
     file: 'src/history/checkpoint/install.ts',
-    search: 'shard.taskIdLast = wire.decodeCounters(counters).taskIdLast;',
+    search: 'shard.taskIdLast = taskIdLast;',
     replace: '',
     caughtBy: 'scenarios',
   },

@@ -22,7 +22,7 @@ import type { CommitSubscriber } from '../partition/partition-core.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import type { Clock } from '../ports.ts';
 import { ColdLoads } from './cold-loads.ts';
-import { HistoryCheckpoints, newerState, recordBytes, shardTasks } from './history-checkpoints.ts';
+import { HistoryCheckpoints, newerState, recordBytes, runsInTable, shardTasks } from './history-checkpoints.ts';
 import type { HistoryStore } from './history-store.ts';
 import { type HotShard, HotState } from './hot-state.ts';
 import { KeyFilterBuild } from './key-filter-build.ts';
@@ -132,6 +132,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       const tasks = await shardTasks(checkpoints.database, journal, fence);
       core.install({ runs: [], currentRuns: [], ...tasks }, position);
       core.leaveRestInTable();
+      if (core.runsCold === undefined) core.countRuns(await runsInTable(checkpoints.database, journal, fence));
     }
     this.checkpointer.installed(restored);
     this.#hotState.join(this.#hotShard);

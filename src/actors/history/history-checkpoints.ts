@@ -140,6 +140,14 @@ export async function shardTasks(
   };
 }
 
+/** How many runs are there: read one after another, which takes a second for some hundred thousand. */
+export async function runsInTable(database: Pick<Database, 'runIds'>, journal: JournalId, fence: Fence): Promise<number> {
+  let runs = 0;
+  const read = (last: { readonly runId: string } | undefined) => database.runIds(journal, last?.runId ?? '', PAGE_ROWS);
+  for await (const page of pages(fence, read)) runs += page.length;
+  return runs;
+}
+
 async function allRows<Row>(fence: Fence, read: (last: Row | undefined) => Promise<Fenced<readonly Row[]>>): Promise<Row[]> {
   const rows: Row[] = [];
   for await (const page of pages(fence, read)) for (const row of page) rows.push(row);

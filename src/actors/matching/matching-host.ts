@@ -15,7 +15,9 @@ import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import { JournalStart } from '../checkpoint/journal-start.ts';
 import { checkpointerOf } from '../checkpoint/partition-checkpoints.ts';
 import type { JournalId, Restored } from '../database.ts';
+import { partitionReport } from '../checkpoint/partition-report.ts';
 import { installBacklog, MatchingCheckpoints, type MatchingCheckpointOptions, recordBytes } from './matching-checkpoints.ts';
+import type { MatchingReport } from './matching-report.ts';
 import { MatchingShell, type HostCommand, type HostEffect, type HostHandled, type HostReply } from './matching-shell.ts';
 import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionCore, PartitionMemory } from '../partition/partition-core.ts';
@@ -38,13 +40,13 @@ const CORRELATIONS_PER_MEMORY = 2 ** 40;
 
 export class MatchingHost {
   readonly actor: PartitionActor<HostCommand, HostReply, MatchingRecord, HostEffect, MatchingMemory>;
-  readonly #hasCheckpoints: boolean;
+  readonly #options: MatchingHostOptions;
   readonly #journalStart = new JournalStart();
   #memories = 0;
 
   constructor(options: MatchingHostOptions) {
     const { checkpoints, partition } = options;
-    this.#hasCheckpoints = checkpoints !== undefined;
+    this.#options = options;
     this.actor = new PartitionActor<HostCommand, HostReply, MatchingRecord, HostEffect, MatchingMemory>(options, {
       partition: options.partition,
       logFields: { 'matching-partition': options.partition },
@@ -69,7 +71,14 @@ export class MatchingHost {
   }
 
   get journalStartMax(): number {
-    return this.#hasCheckpoints ? this.#journalStart.max(this.actor.memory?.checkpointer) : 0;
+    return this.#options.checkpoints === undefined ? 0 : this.#journalStart.max(this.actor.memory?.checkpointer);
+  }
+
+  report(): MatchingReport {
+    const { clock, partition } = this.#options;
+    const { memory } = this.actor;
+    const storedTasks = memory?.matching.counts().storedTasks ?? 0;
+    return { partition, ...partitionReport(this.actor.status(), memory?.checkpointer, clock), storedTasks };
   }
 
   counts(): ReturnType<MatchingCore<StartedTask>['counts']> | undefined {

@@ -1,5 +1,5 @@
 /**
- * `perdure admin state`: what a running server says of its history shards, from `GET /health/state` on its gRPC port. Reads only.
+ * `perdure admin state`: what a running server says of its history shards and its partitions of task queues, from `GET /health/state` on its gRPC port. Reads only.
  */
 import { errorMessage } from '../../kernel/error-text.ts';
 import { usageError, failure } from '../cli-error.ts';
@@ -17,12 +17,10 @@ const answerTimeoutMs = 10_000;
 const pageBytesMax = 32 * 1024 * 1024;
 
 /** As much of the page as is printed; a server of another version may leave some out. */
-type Shard = {
-  readonly shard: number;
+type Partition = {
   readonly state: string;
   readonly reason?: string;
   readonly offset: number;
-  readonly executions?: { readonly hot?: number; readonly cold?: number };
   readonly checkpoint?: {
     readonly offset: number;
     readonly ageSeconds?: number;
@@ -32,7 +30,12 @@ type Shard = {
     readonly trouble?: { readonly reason: string; readonly seconds: number };
   };
 };
-type StatePage = { readonly status: string; readonly shards: readonly Shard[] };
+type Shard = Partition & {
+  readonly shard: number;
+  readonly executions?: { readonly hot?: number; readonly hotBytes?: number; readonly cold?: number };
+};
+type Matching = Partition & { readonly partition: number; readonly storedTasks?: number };
+type StatePage = { readonly status: string; readonly shards: readonly Shard[]; readonly matching?: readonly Matching[] };
 
 export async function runState({ flags, io }: Invocation): Promise<ExitCode> {
   const format = outputFormat(flags.one('output'));
@@ -71,47 +74,68 @@ async function body(address: string): Promise<string> {
 function parsed(text: string, address: string): StatePage {
   try {
     const page = JSON.parse(text) as Partial<StatePage> | null;
-    if (typeof page?.status === 'string' && Array.isArray(page.shards)) return { status: page.status, shards: page.shards };
+    if (typeof page?.status === 'string' && Array.isArray(page.shards)) return { ...page, status: page.status, shards: page.shards };
   } catch {
     // Said below.
   }
   throw failure(`what answers at ${address} is no Perdure server, or an older one`, { next: 'Name its gRPC port: --address HOST:PORT.' });
 }
 
-const titles = ['SHARD', 'STATE', 'OFFSET', 'CHECKPOINT', 'AGE', 'TAIL', 'UNWRITTEN', 'HOT', 'COLD'] as const;
+const titles = ['STATE', 'OFFSET', 'CHECKPOINT', 'AGE', 'TAIL', 'UNWRITTEN'] as const;
 
-function rendered({ status, shards }: StatePage): string {
-  const rows = [titles, ...shards.map(cells)];
-  const widths = titles.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const table = rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-  const notes = shards.flatMap(({ shard, reason = '', checkpoint }) => [
-    ...(reason === '' ? [] : [`Shard ${shard}: ${reason}`]),
-    ...(checkpoint?.trouble === undefined
-      ? []
-      : [`Shard ${shard}: nothing written for ${seconds(checkpoint.trouble.seconds)}: ${checkpoint.trouble.reason}`]),
-  ]);
+function rendered({ status, shards, matching = [] }: StatePage): string {
+  const tables = [
+    table(
+      ['SHARD', ...titles, 'HOT', 'COLD'],
+      shards.map((each) => [String(each.shard), ...cells(each), ...executions(each)]),
+    ),
+    table(
+      ['MATCHING', ...titles, 'TASKS'],
+      matching.map((each) => [String(each.partition), ...cells(each), String(each.storedTasks ?? '-')]),
+    ),
+  ];
+  const notes = [
+    ...shards.flatMap((each) => notesOf(`Shard ${each.shard}`, each)),
+    ...matching.flatMap((each) => notesOf(`Matching partition ${each.partition}`, each)),
+  ];
   const without = shards.length > 0 && shards.every(({ state, checkpoint }) => state === 'active' && checkpoint === undefined);
   if (without) notes.push('There is no database: state lives in memory and in the journals.');
-  return `${status}\n\n${table.join('\n')}\n${notes.length === 0 ? '' : `\n${notes.join('\n')}\n`}`;
+  return [status, ...tables, notes.join('\n')].filter((part) => part !== '').join('\n\n') + '\n';
 }
 
-function cells({ shard, state, offset, executions, checkpoint }: Shard): readonly string[] {
-  const { hot, cold } = executions ?? {};
-  const kept =
-    checkpoint === undefined
-      ? ['-', '-', '-', '-']
-      : [
-          checkpoint.offset < 0 ? 'none' : String(checkpoint.offset),
-          checkpoint.ageSeconds === undefined ? '-' : seconds(checkpoint.ageSeconds),
-          `${checkpoint.tailRecords} (${size(checkpoint.tailBytes)})`,
-          size(checkpoint.unwrittenBytes),
-        ];
-  return [String(shard), state, String(offset), ...kept, String(hot ?? '-'), String(cold ?? '-')];
+/** '': it has no rows. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  if (rows.length === 0) return '';
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return all.map((row) => line(row).trimEnd()).join('\n');
+}
+
+function notesOf(who: string, { reason = '', checkpoint }: Partition): readonly string[] {
+  const { trouble } = checkpoint ?? {};
+  return [
+    ...(reason === '' ? [] : [`${who}: ${reason}`]),
+    ...(trouble === undefined ? [] : [`${who}: nothing written for ${seconds(trouble.seconds)}: ${trouble.reason}`]),
+  ];
+}
+
+function cells({ state, offset, checkpoint }: Partition): readonly string[] {
+  if (checkpoint === undefined) return [state, String(offset), '-', '-', '-', '-'];
+  const { ageSeconds, tailRecords, tailBytes, unwrittenBytes } = checkpoint;
+  return [
+    state,
+    String(offset),
+    checkpoint.offset < 0 ? 'none' : String(checkpoint.offset),
+    ageSeconds === undefined ? '-' : seconds(ageSeconds),
+    `${tailRecords} (${size(tailBytes)})`,
+    size(unwrittenBytes),
+  ];
+}
+
+function executions({ executions: { hot, hotBytes, cold } = {} }: Shard): readonly string[] {
+  const inMemory = hot === undefined ? '-' : `${hot}${hotBytes === undefined ? '' : ` (${size(hotBytes)})`}`;
+  return [inMemory, String(cold ?? '-')];
 }
 
 function seconds(count: number): string {

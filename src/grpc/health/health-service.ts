@@ -5,7 +5,7 @@ import {
 } from '../../wire/generated/lean/health.ts';
 import { requestLimits } from '../../wire/wire-limits.ts';
 import type { ServerCondition } from '../../actors/ownership/census.ts';
-import type { ShardReport } from '../../actors/history/shard-report.ts';
+import type { StateReport } from '../ports.ts';
 import { statusCode } from '../errors/status-code.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { unary } from '../method.ts';
@@ -25,7 +25,7 @@ const partitionsListedMax = 100;
 export class Health {
   readonly #services: ReadonlySet<string>;
   readonly #condition: ServerCondition;
-  readonly #shards: () => readonly ShardReport[];
+  readonly #state: () => StateReport;
   readonly #watchers = new Set<() => void>();
   #admitting: boolean;
 
@@ -33,9 +33,9 @@ export class Health {
     readonly services: readonly string[];
     readonly admitting: boolean;
     readonly condition: ServerCondition;
-    readonly shards: () => readonly ShardReport[];
+    readonly state: () => StateReport;
   }) {
-    this.#shards = options.shards;
+    this.#state = options.state;
     this.#services = new Set(['', ...options.services]);
     this.#admitting = options.admitting;
     this.#condition = options.condition;
@@ -65,14 +65,14 @@ export class Health {
     };
   }
 
-  /** Each shard, and what is kept of it. */
+  /** Each partition, and what is kept of it. */
   stateReport(): HealthReport {
-    return { status: this.report().status, shards: this.#shards() };
+    return { status: this.report().status, ...this.#state() };
   }
 
   /** Everything is served still, and memory grows. */
   #checkpointsWaiting(): { readonly checkpointsWaiting?: object } {
-    const waiting = this.#shards().flatMap(({ shard, checkpoint }) => {
+    const waiting = this.#state().shards.flatMap(({ shard, checkpoint }) => {
       const { trouble, unwrittenBytes } = checkpoint ?? {};
       return trouble === undefined ? [] : [{ shard, ...trouble, unwrittenBytes }];
     });

@@ -11,14 +11,14 @@ import type { RunView, ShardView } from '../state.ts';
 import { isTimer, type PendingTask } from '../tasks.ts';
 import type { ChangeSet } from './change-set.ts';
 import type { RunRow, ShardCheckpoint, TaskRow, TimerRow } from './rows.ts';
-import type { StateWire } from './state-wire.ts';
+import type { StateWire, WrittenCounters } from './state-wire.ts';
 
 export class Cut {
   readonly #shard: ShardView;
   readonly #wire: StateWire;
   readonly #onEncoded: (run: RunView, bytes: number) => void;
   readonly #changes: ChangeSet;
-  readonly #taskIdLast: number;
+  readonly #counters: WrittenCounters;
   readonly #timeMs: number;
   readonly #encoding: Generator<undefined, ShardCheckpoint>;
   /** By run id: those that are encoded. */
@@ -31,7 +31,7 @@ export class Cut {
     this.#wire = wire;
     this.#onEncoded = onEncoded;
     this.#changes = changes;
-    this.#taskIdLast = shard.taskIdLast;
+    this.#counters = { taskIdLast: shard.taskIdLast, runs: shard.runCount };
     this.#timeMs = shard.timeMs;
     this.#encoding = this.#encode();
   }
@@ -125,6 +125,6 @@ export class Cut {
     const goneTimers = yield* collected(changes.goneTimers);
     const retiredRuns = yield* collected(changes.retired.values());
     const delta = { runs, currentRuns, childStarts, transferTasks, timers, goneTransferTasks, goneTimers, retiredRuns };
-    return { delta, counters: this.#wire.encodeCounters({ taskIdLast: this.#taskIdLast }), timeMs: this.#timeMs };
+    return { delta, counters: this.#wire.encodeCounters(this.#counters), timeMs: this.#timeMs };
   }
 }

@@ -8,7 +8,9 @@ import type { StateWire } from './state-wire.ts';
 /** Into an empty shard: it equals the one that was folded up to where the rows go. */
 export function install(shard: Shard, rows: ShardRows, { counters, timeMs }: ShardCounters, wire: StateWire): void {
   assert(shard.taskIdLast === 0 && shard.runs.size === 0, 'rows are installed into an empty shard');
-  shard.taskIdLast = wire.decodeCounters(counters).taskIdLast;
+  const { taskIdLast, runs } = wire.decodeCounters(counters);
+  shard.taskIdLast = taskIdLast;
+  shard.runCount = runs;
   shard.timeMs = timeMs;
   for (const row of rows.runs) {
     installRun(shard, row, wire);

@@ -18,9 +18,15 @@ export interface StateWire {
   eventsLeftOut(state: Uint8Array): readonly number[];
   encodeTask(task: PendingTask): Uint8Array;
   decodeTask(bytes: Uint8Array): PendingTask;
-  encodeCounters(counters: { readonly taskIdLast: number }): Uint8Array;
-  decodeCounters(bytes: Uint8Array): { readonly taskIdLast: number };
+  encodeCounters(counters: WrittenCounters): Uint8Array;
+  decodeCounters(bytes: Uint8Array): WrittenCounters;
 }
+
+export type WrittenCounters = {
+  readonly taskIdLast: number;
+  /** Of the table; undefined: an earlier version has written this. */
+  readonly runs: number | undefined;
+};
 
 /** Of the run that is read. undefined: it is not there. */
 export type EventOf = (eventId: number) => HistoryEvent | undefined;

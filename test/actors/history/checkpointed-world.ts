@@ -120,6 +120,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
   checkMemory(): void {
     const { core } = this.memory;
     const resident = new Set(core.runIds());
+    assert.equal(core.runsCold, this.folded().runs.size - resident.size, 'what is not in memory is counted');
     assert(loadAll(core, this.tables, journal));
     this.#checkWhole();
     for (const runId of [...core.runIds()]) if (!resident.has(runId)) core.evict(runId);
@@ -145,6 +146,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
       canonicalText(this.folded(position.lastOffset)),
       'rows are the journal, folded up to their position',
     );
+    assert.equal(core.runsCold, 0, 'and as many runs as they say');
   }
 
   /** A List shows every run as the journal says, and no other. */

@@ -10,6 +10,7 @@ import {
   startTimer,
   terminateWorkflow,
 } from '../../history/shard-under-test.ts';
+import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { World } from './checkpointed-world.ts';
 
 const ids = ['wf', 'other', 'child'];
@@ -214,6 +215,25 @@ test('histories are read from rows when the journal is trimmed, with nothing in 
   await world.signal('wf');
   await world.checkHistories(2);
   await world.checkHistories(100);
+});
+
+test('runs of a checkpoint that an earlier version has written are counted when it is restored', async () => {
+  const world = new World({});
+  await world.start();
+  for (let nth = 0; nth < 600; nth++) await world.startWorkflow(`wf-${nth}`);
+  await world.checkpointed();
+  await world.drain();
+  const written = world.tables.journal({ kind: 'history', partition: 0 });
+  if (written.position === undefined) throw new Error('there is a checkpoint');
+  const { taskIdLast } = stateCodec.decodeCounters(written.position.counters);
+  written.position = { ...written.position, counters: stateCodec.encodeCounters({ taskIdLast, runs: undefined }) };
+  await world.start();
+  expect([world.memory.core.runsInMemory, world.memory.core.runsCold]).toEqual([0, 600]);
+  await world.signal('wf-7');
+  expect([world.memory.core.runsInMemory, world.memory.core.runsCold]).toEqual([1, 599]);
+  await world.checkpointed();
+  world.checkRows();
+  world.checkMemory();
 });
 
 test('the journal is trimmed by its size as well, also by what was counted before a restart', async () => {

@@ -56,8 +56,9 @@ test('random programs: every pending task comes back', () => {
           if (!seen.has(task.taskId)) expectTaskBack(task);
           seen.add(task.taskId);
         }
-        const { taskIdLast } = shard;
-        expect(stateCodec.decodeCounters(stateCodec.encodeCounters({ taskIdLast }))).toEqual({ taskIdLast });
+        const counters = { taskIdLast: shard.taskIdLast, runs: shard.runs.size };
+        expect(shard.runCount).toBe(counters.runs);
+        expect(stateCodec.decodeCounters(stateCodec.encodeCounters(counters))).toEqual(counters);
       }
     }),
     { numRuns: 60 },
@@ -341,7 +342,7 @@ const decodeCounters = (bytes: Uint8Array) => stateCodec.decodeCounters(bytes);
 const rows: readonly (readonly [string, Uint8Array, (bytes: Uint8Array) => unknown])[] = [
   ['run', stateCodec.encodeRun(fullRun(), aside), decodeRun],
   ...fullTasks.map((task) => [task.kind, stateCodec.encodeTask(task), decodeTask] as const),
-  ['counters', stateCodec.encodeCounters({ taskIdLast: 2 ** 40 }), decodeCounters],
+  ['counters', stateCodec.encodeCounters({ taskIdLast: 2 ** 40, runs: 2 ** 41 }), decodeCounters],
 ];
 const row = fc.constantFrom(...rows);
 
@@ -464,8 +465,12 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
 
   test('counters', () => {
     const [row = new Uint8Array(0)] = golden('state-v1-counters');
-    expect(stateCodec.decodeCounters(row)).toEqual({ taskIdLast: 123_456_789_012 });
-    expect(stateCodec.encodeCounters({ taskIdLast: 123_456_789_012 })).toEqual(row);
+    expect(stateCodec.decodeCounters(row)).toEqual({ taskIdLast: 123_456_789_012, runs: undefined });
+    expect(stateCodec.encodeCounters({ taskIdLast: 123_456_789_012, runs: undefined })).toEqual(row);
+    const counted = { taskIdLast: 123_456_789_012, runs: 0 };
+    const [rowCounted = new Uint8Array(0)] = golden('state-v1-counters-with-runs');
+    expect(stateCodec.decodeCounters(rowCounted)).toEqual(counted);
+    expect(stateCodec.encodeCounters(counted)).toEqual(rowCounted);
   });
 
   test('nothing is left out of them', () => {

@@ -1,0 +1,50 @@
+import type { Clock } from '../ports.ts';
+import type { Checkpointer } from './checkpointer.ts';
+
+/** How one partition is that this process owns, and what is kept of it: for people, by `GET /health/state` and `perdure admin state`. */
+export type PartitionReport = {
+  readonly state: string;
+  /** Why it is not active, as far as that is known; '' otherwise. */
+  readonly reason: string;
+  /** Of its journal: everything below is confirmed. */
+  readonly offset: number;
+  /** Absent: there is no database, or it has not told yet. */
+  readonly checkpoint?: CheckpointReport;
+};
+
+export type CheckpointReport = {
+  /** Of the last record that the database has; -1: none. */
+  readonly offset: number;
+  /** Since that record; absent: none. */
+  readonly ageSeconds?: number;
+  /** Behind it, as far as no checkpoint is under way for them. */
+  readonly tailRecords: number;
+  readonly tailBytes: number;
+  /** In memory because it is not written. */
+  readonly unwrittenBytes: number;
+  /** Why nothing is written. */
+  readonly trouble?: { readonly reason: string; readonly seconds: number };
+};
+
+type Status = Pick<PartitionReport, 'state' | 'reason' | 'offset'>;
+type Now = Pick<Clock, 'wallMs' | 'monoMs'>;
+
+export function partitionReport({ state, reason, offset }: Status, checkpointer: Checkpointer | undefined, clock: Now): PartitionReport {
+  const checkpoint = checkpointer === undefined || checkpointer.fence === 0 ? {} : { checkpoint: checkpointReport(checkpointer, clock) };
+  return { state, reason, offset, ...checkpoint };
+}
+
+function checkpointReport({ written, tailRecords, tailBytes, unwrittenBytes, trouble }: Checkpointer, clock: Now): CheckpointReport {
+  return {
+    offset: written?.lastOffset ?? -1,
+    ...(written === undefined ? {} : { ageSeconds: secondsOf(clock.wallMs() - written.timeMs) }),
+    tailRecords,
+    tailBytes,
+    unwrittenBytes,
+    ...(trouble === undefined ? {} : { trouble: { reason: trouble.reason, seconds: secondsOf(clock.monoMs() - trouble.sinceMs) } }),
+  };
+}
+
+function secondsOf(ms: number): number {
+  return Math.max(0, Math.round(ms / 1000));
+}
