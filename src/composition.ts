@@ -44,7 +44,7 @@ import { clusterTopic, historyTopic, matchingTopic } from './topics/catalogue.ts
 import { clusterCodec } from './topics/codec/cluster-codec.ts';
 import { historyCodec } from './topics/codec/history-codec.ts';
 import { historyWire } from './topics/codec/history-wire.ts';
-import { stateCodec } from './topics/codec/state-codec.ts';
+import { stateCodecBesideHistory } from './topics/codec/state-codec.ts';
 import { matchingCodec } from './topics/codec/matching-codec.ts';
 import { matchingStateCodec } from './topics/codec/matching-state-codec.ts';
 
@@ -120,7 +120,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       limits,
       registry: cluster,
       visibility,
-      ...(checkpoints === undefined ? {} : { checkpoints: { ...checkpoints, stateWire: stateCodec, hotState } }),
+      ...(checkpoints === undefined ? {} : { checkpoints: { ...checkpoints, stateWire: stateCodecBesideHistory, hotState } }),
       cacheBytesMax: stateLimits.historyCacheBytesMax / layout.historyShards,
       layout,
       router,

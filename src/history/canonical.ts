@@ -39,8 +39,10 @@ function writeEntries(entries: readonly (readonly [unknown, unknown])[], out: st
   out.push('{', texts.toSorted().join('\n'), '}');
 }
 
+const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
 function hex(bytes: Uint8Array): string {
   let text = '';
-  for (const byte of bytes) text += byte.toString(16).padStart(2, '0');
+  for (const byte of bytes) text += hexOfByte[byte];
   return text;
 }

@@ -536,6 +536,13 @@ export const plants: readonly Plant[] = [
     caughtBy: 'seeds of history shards',
   },
   {
+    name: 'gives a run the event behind the one that its row leaves to history',
+    file: 'src/actors/history/events-left-out.ts',
+    search: 'held[wanted[at]! - row.firstEventId]',
+    replace: 'held[wanted[at]! - row.firstEventId + 1]',
+    caughtBy: 'seeds of history shards',
+  },
+  {
     name: 'trims the journal before the checkpoint is durable',
     file: CHECKPOINTER,
     search: 'cut.isBeingWritten = true;\n',

@@ -76,7 +76,6 @@ describe('what src exports', () => {
   const early = new Map([
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
     ['loadServiceMessages', 'the messages of the Matching and Admin services, which come later; a test holds their fields'],
-    ['stateCodecBesideHistory', 'rows of state beside rows of history; once a shard is restored with the events that they leave out'],
   ]);
 
   /** Whole rooms that nobody enters but tests, and why. */

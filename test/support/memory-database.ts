@@ -101,7 +101,7 @@ export class MemoryTables {
   }
 }
 
-class JournalTables {
+export class JournalTables {
   readonly id: JournalId;
   fence: Fence = 0;
   position: CheckpointPosition | undefined;

@@ -1,14 +1,16 @@
 /** All rows that a database in memory holds of a history shard: as what it is made of again, and as answers to loads. */
 import type { JournalId } from '../../src/actors/database.ts';
-import type { ShardRows } from '../../src/history/checkpoint/rows.ts';
+import { unpackRow } from '../../src/actors/history/history-rows.ts';
+import type { RunRow, ShardRows, StoredRun } from '../../src/history/checkpoint/rows.ts';
 import type { HistoryCore } from '../../src/history/history-core.ts';
 import type { Loaded } from '../../src/history/residency/install-loaded.ts';
-import type { MemoryTables } from './memory-database.ts';
+import { stateCodec } from '../../src/topics/codec/state-codec.ts';
+import type { JournalTables, MemoryTables } from './memory-database.ts';
 
 export function shardRows(tables: MemoryTables, journal: JournalId): ShardRows {
   const { runs, currentRuns, transferTasks, timers } = tables.journal(journal);
   return {
-    runs: runs.values(),
+    runs: [...runs.values()].map((run) => withEvents(tables.journal(journal), run)),
     currentRuns: [...currentRuns].map(([execution, runId]) => {
       const [namespaceId = '', workflowId = ''] = execution.split('\0');
       return { namespaceId, workflowId, runId };
@@ -22,10 +24,12 @@ export function shardRows(tables: MemoryTables, journal: JournalId): ShardRows {
 export function loadAll(core: HistoryCore, tables: MemoryTables, journal: JournalId): boolean {
   const { runs, currentRuns, childStarts } = tables.journal(journal);
   const loaded: Loaded[] = [];
-  for (const run of runs.values()) {
+  for (const row of runs.values()) {
+    const run = withEvents(tables.journal(journal), row);
     const { namespaceId, workflowId, runId } = run;
     const currentRunId = currentRuns.get(`${namespaceId}\0${workflowId}`);
-    const current = currentRunId === undefined ? undefined : runs.get(currentRunId);
+    const currentRow = currentRunId === undefined ? undefined : runs.get(currentRunId);
+    const current = currentRow && withEvents(tables.journal(journal), currentRow);
     loaded.push({ key: { kind: 'run', namespaceId, workflowId, runId }, currentRunId, run });
     loaded.push({ key: { kind: 'current', namespaceId, workflowId }, currentRunId, run: current });
   }
@@ -33,4 +37,17 @@ export function loadAll(core: HistoryCore, tables: MemoryTables, journal: Journa
     loaded.push({ key: { kind: 'childStart', parentRunId, initiatedEventId }, currentRunId: runId, run: undefined });
   }
   return core.installLoaded(loaded, core.beginLoad());
+}
+
+/** What a row leaves to history, as `events-left-out.ts` reads it. */
+function withEvents({ history }: JournalTables, run: RunRow): StoredRun {
+  const wanted = stateCodec.eventsLeftOut(run.state);
+  if (wanted.length === 0) return run;
+  const events = new Map<number, Uint8Array>();
+  for (const row of history.values()) {
+    if (row.runId !== run.runId) continue;
+    for (const [index, event] of unpackRow(row).entries())
+      if (wanted.includes(row.firstEventId + index)) events.set(row.firstEventId + index, event);
+  }
+  return { ...run, events };
 }

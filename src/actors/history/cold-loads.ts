@@ -11,7 +11,7 @@
  *
  * For one memory: when that is dropped, nothing is installed any more.
  */
-import { DatabaseError, type LoadKey, type Loaded } from '../database.ts';
+import { DatabaseError, type LoadKey } from '../database.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import type { HistoryCommand } from '../../history/commands.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
@@ -20,7 +20,7 @@ import type { Logger } from '../../observability/logger.ts';
 import { NowAndThen } from '../now-and-then.ts';
 import type { LoadTrouble, Prefetch } from '../partition/prefetch.ts';
 import type { Clock, Timer } from '../ports.ts';
-import type { ShardTable } from './shard-table.ts';
+import type { LoadedRun, LoadRuns } from './events-left-out.ts';
 
 /** What the shard's own commands become while they wait for their execution, or cannot be decided without it. */
 export interface OwnCommandsInWaiting {
@@ -30,7 +30,7 @@ export interface OwnCommandsInWaiting {
 
 export type ColdLoadsOptions = {
   readonly core: HistoryCore;
-  readonly table: ShardTable<'load'>;
+  readonly load: LoadRuns;
   readonly own: OwnCommandsInWaiting;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -168,7 +168,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   async #send(load: Load): Promise<void> {
     try {
       const keys = load.parts.flatMap((part) => part.keys);
-      const rows = await this.#options.table.read((database, journal) => database.load(journal, keys));
+      const rows = await this.#options.load(keys);
       if (this.#isClosed) return;
       if (rows === 'fenced') this.#fenced(load);
       else this.#install(load, rows, 0, 0);
@@ -182,7 +182,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   // ── What comes of it ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** From that part and row on, for a slice of the event loop at a time; each part is decided before anything can take it away again. */
-  #install(load: Load, rows: readonly Loaded[], firstPart: number, firstRow: number): void {
+  #install(load: Load, rows: readonly LoadedRun[], firstPart: number, firstRow: number): void {
     const { clock, onInstalled } = this.#options;
     const endMs = clock.monoMs() + INSTALL_SLICE_MS;
     let row = firstRow;
@@ -198,7 +198,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
     onInstalled();
   }
 
-  #installPart({ begunAt }: Load, { want, keys }: Load['parts'][number], rows: readonly Loaded[]): void {
+  #installPart({ begunAt }: Load, { want, keys }: Load['parts'][number], rows: readonly LoadedRun[]): void {
     if (!this.#isWaited(want)) return;
     try {
       const loaded = rows.map((each, at) => ({ ...each, key: keys[at]! }));

@@ -22,6 +22,7 @@ import type { CommitSubscriber } from '../partition/partition-core.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import type { Clock } from '../ports.ts';
 import { ColdLoads } from './cold-loads.ts';
+import { loadsOf } from './events-left-out.ts';
 import { HistoryCheckpoints, newerState, recordBytes, runsInTable, shardTasks } from './history-checkpoints.ts';
 import type { HistoryStore } from './history-store.ts';
 import { type HotShard, HotState } from './hot-state.ts';
@@ -88,19 +89,20 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       },
     });
     const table = new ShardTable({ journal, database, checkpointer });
+    const load = loadsOf(table, checkpoints.stateWire);
     this.#options = options;
     this.#hotState = hotState;
     this.checkpointer = checkpointer;
     this.rows = new DurableRows({ journal, database: lane, checkpointer, onFenced: told.onFenced });
     this.readAhead = new HistoryReadAhead({
       core,
-      table,
+      load,
       makeRoom: () => void core.makeRoom(hotState.excessBytes, FOLD_LOOKS_MAX, () => false),
     });
     this.coldLoads = new ColdLoads({
       ...told,
       core,
-      table,
+      load,
       own: { waits: (command) => own.waits(command), notLoaded },
       onInstalled: () => {
         own.armTimer();

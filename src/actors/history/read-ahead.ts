@@ -12,11 +12,11 @@ import type { RunKey } from '../../history/commands.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { LoadKey } from '../database.ts';
 import type { ReadAhead } from '../partition/partition-core.ts';
-import type { ShardTable } from './shard-table.ts';
+import type { LoadRuns } from './events-left-out.ts';
 
 export type HistoryReadAheadOptions = {
   readonly core: HistoryCore;
-  readonly table: ShardTable<'load'>;
+  readonly load: LoadRuns;
   /** All that was read before is applied: what is written may leave memory. */
   readonly makeRoom: () => void;
 };
@@ -59,10 +59,10 @@ export class HistoryReadAhead implements ReadAhead<HistoryRecord> {
 
   /** Once more, as often as a checkpoint has deleted runs meanwhile: what was read may be of one of them. */
   async #loadSome(keys: readonly LoadKey[]): Promise<'fenced' | undefined> {
-    const { core, table } = this.#options;
+    const { core, load } = this.#options;
     for (;;) {
       const begunAt = core.beginLoad();
-      const rows = await table.read((database, journal) => database.load(journal, keys));
+      const rows = await load(keys);
       if (rows === 'fenced') return rows;
       const loaded = rows.map((row, at) => ({ ...row, key: keys[at]! }));
       if (core.installLoaded(loaded, begunAt)) return undefined;

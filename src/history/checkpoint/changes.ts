@@ -23,7 +23,7 @@ export class Changes {
   #cut: Cut | undefined;
   #retirements = 0;
 
-  /** `onEncoded`: with the bytes of its state. */
+  /** `onEncoded`: with the bytes of its state, and of what that leaves to history. */
   constructor(shard: ShardView, wire: StateWire, onEncoded: (run: RunView, bytes: number) => void) {
     this.#shard = shard;
     this.#wire = wire;

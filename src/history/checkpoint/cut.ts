@@ -90,9 +90,9 @@ export class Cut {
   #encodeRun(run: RunView): void {
     const { namespaceId, workflowId, runId } = run.key;
     const { aside, timers } = this.#shard;
-    const state = this.#wire.encodeRun(run, aside.get(runId));
+    const { state, bytesLeftOut } = this.#wire.encodeRun(run, aside.get(runId));
     const forgetMs = timers.get(run.retentionTaskId)?.fireTimeMs;
-    this.#onEncoded(run, state.length);
+    this.#onEncoded(run, state.length + bytesLeftOut);
     this.#rows.set(runId, { namespaceId, workflowId, runId, status: run.status, state, forgetMs });
   }
 

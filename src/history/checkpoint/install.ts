@@ -2,8 +2,8 @@
 import { assert } from '../../kernel/assert.ts';
 import type { Shard } from '../shard.ts';
 import { childStartKey, isRunning } from '../state.ts';
-import type { RunRow, ShardCounters, ShardRows, TaskRow } from './rows.ts';
-import type { StateWire } from './state-wire.ts';
+import type { ShardCounters, ShardRows, StoredRun, TaskRow } from './rows.ts';
+import type { EventsLeftOut, StateWire } from './state-wire.ts';
 
 /** Into an empty shard: it equals the one that was folded up to where the rows go. */
 export function install(shard: Shard, rows: ShardRows, { counters, timeMs }: ShardCounters, wire: StateWire): void {
@@ -26,11 +26,11 @@ export function install(shard: Shard, rows: ShardRows, { counters, timeMs }: Sha
 }
 
 /** With what its row stands for beside it: the start of a child, the end of a retention. Its other tasks have rows of their own. */
-export function installRun(shard: Shard, row: RunRow, wire: StateWire): void {
-  const { run, aside } = wire.decodeRun(row.state);
+export function installRun(shard: Shard, row: StoredRun, wire: StateWire): void {
+  const { run, aside } = wire.decodeRun(row.state, row.events);
   assert(run.key.runId === row.runId, `the row of run ${row.runId} holds run ${run.key.runId}`);
   shard.installRun(run);
-  shard.residency?.hot.sized(row.runId, row.state.length, !isRunning(run));
+  shard.residency?.hot.sized(row.runId, row.state.length + bytesOf(row.events), !isRunning(run));
   const { parent, firstRunId } = run.start;
   if (parent !== undefined && firstRunId === row.runId) shard.installChildStart(childStartKey(parent), row.runId);
   if (aside !== undefined) shard.installAside(row.runId, aside);
@@ -43,4 +43,10 @@ function installTask(shard: Shard, { taskId, task: bytes, aside }: TaskRow, wire
   const task = wire.decodeTask(bytes);
   assert(task.taskId === taskId, `the row of task ${taskId} holds task ${task.taskId}`);
   shard.installTask(task, aside);
+}
+
+function bytesOf(events: EventsLeftOut | undefined): number {
+  let bytes = 0;
+  for (const event of events?.values() ?? []) bytes += event.length;
+  return bytes;
 }

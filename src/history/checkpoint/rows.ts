@@ -3,6 +3,8 @@
  * database port, but for history and visibility, which the core does not keep.
  */
 
+import type { EventsLeftOut } from './state-wire.ts';
+
 export type RunId = { readonly namespaceId: string; readonly workflowId: string; readonly runId: string };
 
 export type RunRow = RunId & {
@@ -17,6 +19,9 @@ export type RunRow = RunId & {
   readonly forgetMs: number | undefined;
 };
 
+/** A row that was read, and what it leaves to history. */
+export type StoredRun = RunRow & { readonly events?: EventsLeftOut };
+
 /** Which run made a child: a start that is delivered again finds it, whatever has become of it. */
 export type ChildStartRow = { readonly parentRunId: string; readonly initiatedEventId: number; readonly runId: string };
 
@@ -26,7 +31,7 @@ export type TimerRow = TaskRow & { readonly fireTimeMs: number };
 
 /** All of a shard. Starts of children are not needed: runs say who started them. */
 export type ShardRows = {
-  readonly runs: Iterable<RunRow>;
+  readonly runs: Iterable<StoredRun>;
   /** The newest run of each workflow id. One that is not among the runs counts as none. */
   readonly currentRuns: Iterable<RunId>;
   /** By task id. */

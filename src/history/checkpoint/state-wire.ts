@@ -1,5 +1,4 @@
 /** The port through which a checkpoint turns state into the bytes of database rows, and back. */
-import type { HistoryEvent } from '../events.ts';
 import type { AsideRun, Run, RunView } from '../state.ts';
 import type { PendingTask } from '../tasks.ts';
 
@@ -11,9 +10,9 @@ export const stateSchema = 1;
  * written; then one execution is lost, and nothing else.
  */
 export interface StateWire {
-  encodeRun(run: RunView, aside: AsideRun | undefined): Uint8Array;
-  /** `eventOf`: for what the bytes leave out, if they do (`eventsLeftOut`). */
-  decodeRun(state: Uint8Array, eventOf?: EventOf): { readonly run: Run; readonly aside: AsideRun | undefined };
+  encodeRun(run: RunView, aside: AsideRun | undefined): EncodedRun;
+  /** `events`: for what the bytes leave out, if they do (`eventsLeftOut`). */
+  decodeRun(state: Uint8Array, events?: EventsLeftOut): { readonly run: Run; readonly aside: AsideRun | undefined };
   /** Ids of the events, in the run's history, that its bytes cannot be read without. Nearly always none. */
   eventsLeftOut(state: Uint8Array): readonly number[];
   encodeTask(task: PendingTask): Uint8Array;
@@ -28,5 +27,11 @@ export type WrittenCounters = {
   readonly runs: number | undefined;
 };
 
-/** Of the run that is read. undefined: it is not there. */
-export type EventOf = (eventId: number) => HistoryEvent | undefined;
+export type EncodedRun = {
+  readonly state: Uint8Array;
+  /** Of what the run has in memory and its state leaves to history. */
+  readonly bytesLeftOut: number;
+};
+
+/** Of the run that is read, as they stand in its history; by event id. */
+export type EventsLeftOut = ReadonlyMap<number, Uint8Array>;

@@ -1,7 +1,7 @@
 /** Rows that were asked for, into the shard. What is in memory is as new as its row or newer, and stays. */
 import { assert } from '../../kernel/assert.ts';
 import { installRun } from '../checkpoint/install.ts';
-import type { RunRow } from '../checkpoint/rows.ts';
+import type { StoredRun } from '../checkpoint/rows.ts';
 import type { StateWire } from '../checkpoint/state-wire.ts';
 import type { RunKey } from '../commands.ts';
 import type { Shard } from '../shard.ts';
@@ -14,7 +14,7 @@ export type Loaded = {
   /** Of the workflow id, for `current` and `run`; for a child start: the run that was made. undefined: none is there. */
   readonly currentRunId: string | undefined;
   /** `current`: that run. `run`: the one that the key names. undefined: it is not there; for a child start always. */
-  readonly run: RunRow | undefined;
+  readonly run: StoredRun | undefined;
 };
 
 export function installLoaded(shard: Shard, { key, currentRunId, run }: Loaded, wire: StateWire): void {
@@ -48,7 +48,7 @@ function installPointer(shard: Shard, { namespaceId, workflowId, runId }: RunKey
 }
 
 /** False: it has ended for good, its row is not deleted yet. */
-function installRow(shard: Shard, row: RunRow, wire: StateWire): boolean {
+function installRow(shard: Shard, row: StoredRun, wire: StateWire): boolean {
   if (shard.isRetired(row.runId)) return false;
   assert(!shard.runs.has(row.runId), 'no row takes the place of a run');
   installRun(shard, row, wire);

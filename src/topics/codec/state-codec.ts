@@ -1,5 +1,5 @@
 /** State of a history shard as the bytes of a checkpoint's rows: `perdure.state.v1`, each behind its format and its checksum. */
-import type { EventOf, StateWire } from '../../history/checkpoint/state-wire.ts';
+import type { EventsLeftOut, StateWire } from '../../history/checkpoint/state-wire.ts';
 import * as state from '../../wire/generated/state/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { decodeChecked, encodeChecked } from './state/checked-bytes.ts';
@@ -9,11 +9,11 @@ import { taskFromMessage, taskToMessage } from './state/task-message.ts';
 
 /** Decoding throws DatabaseError `corrupt`, and nothing else. */
 export const stateCodec: StateWire = {
-  encodeRun: (run, aside) => encodeChecked(state.writeRun, runToMessage(run, aside)),
+  encodeRun: (run, aside) => ({ state: encodeChecked(state.writeRun, runToMessage(run, aside)), bytesLeftOut: 0 }),
 
-  decodeRun: (bytes, eventOf = noEvents) =>
+  decodeRun: (bytes, events = noEvents) =>
     decodeChecked(bytes, 'run', (body) => {
-      const message = putBack(state.decodeRun(body, ownLimits), eventOf);
+      const message = putBack(state.decodeRun(body, ownLimits), events);
       return { run: runFromMessage(message), aside: asideFromMessage(message) };
     }),
 
@@ -34,7 +34,10 @@ export const stateCodec: StateWire = {
  */
 export const stateCodecBesideHistory: StateWire = {
   ...stateCodec,
-  encodeRun: (run, aside) => encodeChecked(state.writeRun, leaveOut(runToMessage(run, aside))),
+  encodeRun: (run, aside) => {
+    const { message, bytesLeftOut } = leaveOut(runToMessage(run, aside));
+    return { state: encodeChecked(state.writeRun, message), bytesLeftOut };
+  },
 };
 
-const noEvents: EventOf = () => undefined;
+const noEvents: EventsLeftOut = new Map();

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { canonicalText } from '../../../src/history/canonical.ts';
 import type { HistoryRequest, RunKey, StartWorkflow } from '../../../src/history/commands.ts';
 import { type RunSummary, summaryOf } from '../../../src/history/execution/summary.ts';
+import type { RunRow } from '../../../src/history/checkpoint/rows.ts';
+import type { StartedActivityTask } from '../../../src/history/replies.ts';
 import { evolve } from '../../../src/history/evolve.ts';
 import { HistoryCore } from '../../../src/history/history-core.ts';
 import { defaultHistoryLimits } from '../../../src/history/limits.ts';
@@ -22,7 +24,7 @@ import { systemSearchAttributes } from '../../../src/cluster/search-attributes.t
 import type { VisibilityPage } from '../../../src/visibility/row.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
-import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import { stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.ts';
 import { turns } from '../../support/event-loop.ts';
 import { type DatabaseFaults, MemoryDatabase, type MemoryTables, type ReadName } from '../../support/memory-database.ts';
 import { loadAll, shardRows } from '../../support/shard-rows.ts';
@@ -100,6 +102,18 @@ export class World extends CheckpointedPartition<HistoryShard> {
     return { namespaceId, workflowId };
   }
 
+  row(workflowId: string): RunRow {
+    const row = [...this.tables.journal(journal).runs.values()].find((each) => each.workflowId === workflowId);
+    assert(row !== undefined, `${workflowId} has a row`);
+    return row;
+  }
+
+  damageHistory(workflowId: string): void {
+    const { runId } = this.row(workflowId);
+    const { history } = this.tables.journal(journal);
+    for (const [key, row] of history) if (row.runId === runId) history.set(key, { ...row, events: row.events.slice(1) });
+  }
+
   /** Its row is no longer what was written. */
   damage(workflowId: string): void {
     const { runs } = this.tables.journal(journal);
@@ -139,7 +153,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
   checkRows(): void {
     const { position } = this.tables.journal(journal);
     if (position === undefined) return;
-    const core = new HistoryCore({ wire: historyWire, stateWire: stateCodec });
+    const core = new HistoryCore({ wire: historyWire, stateWire: stateCodecBesideHistory });
     core.install(shardRows(this.tables, journal), position);
     assert.equal(
       core.canonicalState(),
@@ -242,6 +256,19 @@ export class World extends CheckpointedPartition<HistoryShard> {
     if (task !== undefined) await Promise.race([this.#work(task, commands), turns(12)]);
   }
 
+  /** A worker takes all activities of all workflows. */
+  async startedActivities(): Promise<readonly StartedActivityTask[]> {
+    const started: StartedActivityTask[] = [];
+    for (const { key, activities } of this.folded().runs.values()) {
+      for (const { scheduledEventId, stamp } of activities.values()) {
+        const poll = { pollRequestId: this.random.nonce(), identity: 'worker', workerVersion: undefined };
+        const reply = await this.ask({ kind: 'startActivityTask', key, scheduledEventId, stamp, ...poll });
+        if (reply.kind === 'activityTask') started.push(reply);
+      }
+    }
+    return started;
+  }
+
   async #work(task: TransferTask, commands: readonly WorkflowCommand[]): Promise<void> {
     const poll = { pollRequestId: this.random.nonce(), identity: 'worker' };
     if (task.kind === 'workflowTask') {
@@ -296,7 +323,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
       checkpoints: {
         database,
         hotState: new HotState(this.clock, this.#options.hotStateBytesMax ?? Infinity),
-        stateWire: stateCodec,
+        stateWire: stateCodecBesideHistory,
         schedule: this.schedule,
         ...(this.#options.journalRetentionMs === undefined ? {} : { journalRetentionMs: this.#options.journalRetentionMs }),
         ...(this.#options.journalRetentionBytes === undefined ? {} : { journalRetentionBytes: this.#options.journalRetentionBytes }),

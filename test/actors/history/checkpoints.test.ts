@@ -48,8 +48,11 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 const commandOf = {
   activity: ({ random }: World) => scheduleActivity({ activityId: random.nonce() }),
+  /** Its row leaves the input to history. */
+  largeActivity: ({ random }: World) => scheduleActivity({ activityId: random.nonce(), input: new Uint8Array(4_200).fill(7) }),
   timer: ({ random }: World) => startTimer(random.nonce(), 700),
   child: () => startChild({ workflowId: 'child' }),
+  largeChild: () => startChild({ workflowId: 'child', input: new Uint8Array(4_200).fill(8) }),
 };
 
 async function run(world: World, given: Step): Promise<void> {

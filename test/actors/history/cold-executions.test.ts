@@ -184,6 +184,46 @@ test('a row that cannot be read stops its own workflow, and says so', async () =
   expect(world.lines.filter((line) => line.includes('ERROR') && line.includes('damaged'))).toHaveLength(1);
 });
 
+test('what an activity is given is written once, with history, and is there however often the activity is tried', async () => {
+  const world = await coldWorld(['wf']);
+  const input = new Uint8Array(50_000).fill(7);
+  await world.signal('wf');
+  await world.work(0, [
+    scheduleActivity({ activityId: 'large', input }),
+    scheduleActivity({ activityId: 'small' }),
+    startChild({ workflowId: 'child', input, parentClosePolicy: 2 }),
+  ]);
+  await world.checkpointed();
+  world.evict();
+  expect(world.row('wf').state.length).toBeLessThan(3_000);
+  world.checkMemory();
+  for (const lost of ['memory', 'process']) {
+    if (lost === 'memory') world.evict();
+    else await world.takeOver();
+    await world.signal('wf');
+    await world.checkpointed();
+    expect(world.row('wf').state.length).toBeLessThan(3_000);
+  }
+  world.evict();
+  const started = await world.startedActivities();
+  expect(started.find(({ activityId }) => activityId === 'large')?.input).toEqual(input);
+  expect(started).toHaveLength(2);
+  world.checkMemory();
+});
+
+test('an input that history has lost stops its own workflow', async () => {
+  const world = await coldWorld(['damaged']);
+  await world.signal('damaged');
+  await world.work(0, [scheduleActivity({ input: new Uint8Array(5_000) })]);
+  await world.startWorkflow('fine');
+  await world.checkpointed();
+  world.evict();
+  world.damageHistory('damaged');
+  const answers = await Promise.all(['fine', 'damaged'].map((id) => world.ask(describeCommand(world, id))));
+  expect(answers).toMatchObject([{ kind: 'description' }, { kind: 'internal' }]);
+  expect(world.lines.join()).toContain('is not at hand');
+});
+
 test('what was read after another had restored counts for nothing: the shard restores once more', async () => {
   const world = await coldWorld(['wf']);
   world.loadFault = 'hangs';

@@ -14,7 +14,7 @@ import { systemSearchAttributes } from '../../../src/cluster/search-attributes.t
 import { defaultHistoryLimits } from '../../../src/history/limits.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
-import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import { stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.ts';
 import { jsonClaims } from '../../actors/ledger.ts';
 import { busyClock, checkpointLimits } from '../checkpointed-actors.ts';
 import { SimCluster } from '../sim-cluster.ts';
@@ -139,7 +139,7 @@ export class HistoryServer extends SimServer {
         : {
             checkpoints: {
               database,
-              stateWire: stateCodec,
+              stateWire: stateCodecBesideHistory,
               limits,
               schedule,
               ...(journalRetentionMs === undefined ? {} : { journalRetentionMs }),

@@ -36,6 +36,8 @@ const namespaceId = '00000000-0000-4000-8000-0000000000aa';
 const queue = { name: 'queue', kind: 1, normalName: '' };
 const ASK_MS = 500;
 /** Few ids, so that they are used again and again. */
+/** A run's row leaves it to history. */
+const largeInput = new Uint8Array(4_200);
 const WORKFLOW_IDS = 12;
 
 const EMPTY_PAGES_MAX = 50;
@@ -237,7 +239,12 @@ export class Load {
       const simple: Program = { activities: 1, timersMs: [], child: '', signals: 0, more: 0 };
       return [
         ...Array.from({ length: activities }, (_, index) =>
-          scheduleActivity({ activityId: `a${index}`, startToCloseTimeoutMs: 400, retryPolicy }),
+          scheduleActivity({
+            activityId: `a${index}`,
+            startToCloseTimeoutMs: 400,
+            retryPolicy,
+            input: index === 0 ? largeInput : undefined,
+          }),
         ),
         ...timersMs.map((ms, index) => startTimer(`t${index}`, ms)),
         ...(child === '' ? [] : [startChild({ workflowId: child, input: encoded(simple), parentClosePolicy: this.#random.int(0, 2) })]),

@@ -12,7 +12,7 @@ import { Shard } from '../../../src/history/shard.ts';
 import { isRunning } from '../../../src/history/state.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
-import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import { stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.ts';
 import { loadAll, shardRows } from '../../support/shard-rows.ts';
 import type { MemoryTables } from '../../support/memory-database.ts';
 import { difference, FoldedJournal } from '../folded-journal.ts';
@@ -150,7 +150,7 @@ export function checkMemory(
 export async function checkRows(tables: MemoryTables, id: JournalId, journal: Journal): Promise<void> {
   const { position, history } = tables.journal(id);
   if (position === undefined) return;
-  const core = new HistoryCore({ wire: historyWire, stateWire: stateCodec });
+  const core = new HistoryCore({ wire: historyWire, stateWire: stateCodecBesideHistory });
   core.install(shardRows(tables, id), position);
   const folded = journal.folded(position.lastOffset);
   const [rows, wanted] = [core.canonicalState(), canonicalText(folded)];

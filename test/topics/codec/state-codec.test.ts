@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../src/actors/database.ts';
 import { canonicalText } from '../../../src/history/canonical.ts';
-import type { EventOf } from '../../../src/history/checkpoint/state-wire.ts';
+import type { EventsLeftOut } from '../../../src/history/checkpoint/state-wire.ts';
 import { evolve } from '../../../src/history/evolve.ts';
 import { Pending } from '../../../src/history/pending.ts';
 import { Shard } from '../../../src/history/shard.ts';
@@ -19,6 +19,7 @@ import type { StartedWorkflowTask } from '../../../src/history/replies.ts';
 import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
 import { stateCodec, stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.ts';
 import { asCore } from '../../../src/topics/codec/state/as-core.ts';
+import { encodeEvent } from '../../../src/topics/codec/event-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import * as state from '../../../src/wire/generated/state/history.ts';
 import { Program, programStep } from '../../history/random-program.ts';
@@ -80,9 +81,9 @@ function changedBy({ runs, tasks }: HistoryRecord): ReadonlySet<string> {
 function storeAndRead(shard: Shard, runId: string): void {
   const run = shard.runs.get(runId);
   if (run === undefined) return;
-  const bytes = stateCodec.encodeRun(run, shard.aside.get(runId));
+  const bytes = stateCodec.encodeRun(run, shard.aside.get(runId)).state;
   const read = stateCodec.decodeRun(bytes);
-  expect(stateCodec.encodeRun(read.run, read.aside)).toEqual(bytes);
+  expect(stateCodec.encodeRun(read.run, read.aside).state).toEqual(bytes);
   const isCurrent = shard.currentRuns.get(executionKey(run.key.namespaceId, run.key.workflowId)) === run;
   shard.installRun(read.run);
   if (isCurrent) shard.installCurrentRun(read.run);
@@ -90,7 +91,7 @@ function storeAndRead(shard: Shard, runId: string): void {
 }
 
 function expectRunBack(run: Run): Uint8Array {
-  const bytes = stateCodec.encodeRun(run, undefined);
+  const bytes = stateCodec.encodeRun(run, undefined).state;
   const read = stateCodec.decodeRun(bytes);
   expect(read.aside).toBeUndefined();
   expect(isDeepStrictEqual(plain(read.run), plain(run))).toBe(true);
@@ -170,7 +171,7 @@ test('whatever values are in it, a run comes back', () => {
   fc.assert(
     fc.property(fc.gen(), (draw) => {
       const run = varied(fullRun(), '', draw) as Run;
-      expect(canonicalText(stateCodec.decodeRun(stateCodec.encodeRun(run, undefined)).run)).toBe(canonicalText(run));
+      expect(canonicalText(stateCodec.decodeRun(stateCodec.encodeRun(run, undefined).state).run)).toBe(canonicalText(run));
     }),
     { numRuns: 300 },
   );
@@ -178,7 +179,7 @@ test('whatever values are in it, a run comes back', () => {
 
 test('what is absent and what is empty are two things', () => {
   const run = { ...newRun({ namespaceId: '', workflowId: '', runId: '' }, '', fullRun().start), memo: new Uint8Array(0) };
-  const read = stateCodec.decodeRun(stateCodec.encodeRun(run, undefined)).run;
+  const read = stateCodec.decodeRun(stateCodec.encodeRun(run, undefined).state).run;
   expect(read).toMatchObject({ memo: new Uint8Array(0), searchAttributes: undefined, workflowTask: undefined });
   const start = { ...run.start, firstRunId: '', originalRunId: 'run', root: { workflowId: '', runId: '' } };
   expectRunBack({ ...fullRun(), start });
@@ -226,12 +227,12 @@ describe('large', () => {
 });
 
 test('entries come back in the order in which they came', () => {
-  const run = stateCodec.decodeRun(stateCodec.encodeRun(fullRun(), undefined)).run;
+  const run = stateCodec.decodeRun(stateCodec.encodeRun(fullRun(), undefined).state).run;
   expect([...run.activities.values()].map(({ activityId }) => activityId)).toEqual(['second', 'first']);
 });
 
 test('what was read holds nothing of the row that it was read from', () => {
-  const bytes = stateCodec.encodeRun(fullRun(), aside);
+  const bytes = stateCodec.encodeRun(fullRun(), aside).state;
   const row = new Uint8Array(bytes.length + 20);
   row.set(bytes, 10);
   const read = stateCodec.decodeRun(row.subarray(10, 10 + bytes.length));
@@ -277,31 +278,30 @@ describe('a run whose history is stored beside it', () => {
   const { runId } = shard.describe().key;
   const run = folded.runs.get(runId);
   if (run === undefined) throw new Error('the run is gone');
-  const row = stateCodecBesideHistory.encodeRun(run, undefined);
-  const events = shard.events(runId);
-  const eventOf = (eventId: number) => events[eventId - 1];
+  const { state: row, bytesLeftOut } = stateCodecBesideHistory.encodeRun(run, undefined);
+  const types = new Map(shard.events(runId).map(({ eventId, type }) => [eventId, type]));
+  const written = shard.records.flatMap(({ runs }) => runs.filter((each) => each.runId === runId).flatMap(({ events }) => events));
+  const events: EventsLeftOut = new Map(written.map(({ event, bytes: encoded }) => [event.eventId, encoded]));
+  const namedIn = (ids: readonly number[]): EventsLeftOut => new Map([...events].filter(([eventId]) => ids.includes(eventId)));
 
   test('leaves out what is large, and says which events must be read', () => {
     expect(row.length).toBeLessThan(2_000);
-    const named = stateCodec.eventsLeftOut(row).map((eventId) => eventOf(eventId)?.type);
+    const named = stateCodec.eventsLeftOut(row).map((eventId) => types.get(eventId));
     expect(named).toEqual(['activityTaskScheduled', 'startChildWorkflowExecutionInitiated', 'signalExternalWorkflowExecutionInitiated']);
+    expect(bytesLeftOut).toBeGreaterThan(3 * 2 * 1024 * 1024);
   });
 
-  test('is read with those events, and with no others', () => {
-    const asked: number[] = [];
-    const read = stateCodec.decodeRun(row, (eventId) => {
-      asked.push(eventId);
-      return eventOf(eventId);
-    });
+  test('is read with those events, and needs no others', () => {
+    const read = stateCodec.decodeRun(row, namedIn(stateCodec.eventsLeftOut(row)));
     expect(isDeepStrictEqual(plain(read.run), plain(run))).toBe(true);
-    expect(asked).toEqual(stateCodec.eventsLeftOut(row));
-    expect(stateCodecBesideHistory.encodeRun(read.run, undefined)).toEqual(row);
+    expect(stateCodecBesideHistory.encodeRun(read.run, undefined)).toEqual({ state: row, bytesLeftOut });
   });
 
-  test.each<[string, EventOf | undefined, string]>([
+  test.each<[string, EventsLeftOut | undefined, string]>([
     ['no events', undefined, 'activityTaskScheduled, is not at hand'],
-    ['one that is missing', (eventId) => (eventId === stateCodec.eventsLeftOut(row)[2] ? undefined : eventOf(eventId)), 'is not at hand'],
-    ['others', (eventId) => eventOf(eventId - 1), 'where activityTaskScheduled must be'],
+    ['one that is missing', namedIn(stateCodec.eventsLeftOut(row).slice(0, 2)), 'is not at hand'],
+    ['others', new Map([...events].map(([eventId, encoded]) => [eventId + 1, encoded])), 'where activityTaskScheduled must be'],
+    ['damaged ones', new Map([...events].map(([eventId, encoded]) => [eventId, encoded.slice(0, 9)])), 'cannot be read'],
   ])('is not read with %s', (_name, others, problem) => {
     expect(() => stateCodec.decodeRun(row, others)).toThrow(problem);
     expect(() => stateCodec.decodeRun(row, others)).toThrow(corrupt as Error);
@@ -312,12 +312,12 @@ describe('a run whose history is stored beside it', () => {
     const shardOfSmall = new Shard();
     for (const record of small.records) evolve(shardOfSmall, record, historyWire);
     for (const each of shardOfSmall.runs.values()) {
-      expect(stateCodecBesideHistory.encodeRun(each, undefined)).toEqual(stateCodec.encodeRun(each, undefined));
+      expect(stateCodecBesideHistory.encodeRun(each, undefined).state).toEqual(stateCodec.encodeRun(each, undefined).state);
     }
   });
 
   test('the same run with all that is in it needs no event', () => {
-    const whole = stateCodec.encodeRun(run, undefined);
+    const whole = stateCodec.encodeRun(run, undefined).state;
     expect(whole.length).toBeGreaterThan(3 * 2 * 1024 * 1024);
     expect(stateCodec.eventsLeftOut(whole)).toEqual([]);
     expect(isDeepStrictEqual(plain(stateCodecBesideHistory.decodeRun(whole).run), plain(run))).toBe(true);
@@ -340,7 +340,7 @@ const decodeRun = (bytes: Uint8Array) => stateCodec.decodeRun(bytes);
 const decodeTask = (bytes: Uint8Array) => stateCodec.decodeTask(bytes);
 const decodeCounters = (bytes: Uint8Array) => stateCodec.decodeCounters(bytes);
 const rows: readonly (readonly [string, Uint8Array, (bytes: Uint8Array) => unknown])[] = [
-  ['run', stateCodec.encodeRun(fullRun(), aside), decodeRun],
+  ['run', stateCodec.encodeRun(fullRun(), aside).state, decodeRun],
   ...fullTasks.map((task) => [task.kind, stateCodec.encodeTask(task), decodeTask] as const),
   ['counters', stateCodec.encodeCounters({ taskIdLast: 2 ** 40, runs: 2 ** 41 }), decodeCounters],
 ];
@@ -441,14 +441,14 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
     const [row = new Uint8Array(0)] = golden('state-v1-run');
     const read = stateCodec.decodeRun(row);
     await expect(`${canonicalText(read)}\n`).toMatchFileSnapshot('golden/state-v1-run.txt');
-    expect(stateCodec.encodeRun(read.run, read.aside)).toEqual(row);
+    expect(stateCodec.encodeRun(read.run, read.aside).state).toEqual(row);
   });
 
   test('a run that leaves large payloads to its history', async () => {
     const [row = new Uint8Array(0)] = golden('state-v1-run-beside-history');
-    const read = stateCodec.decodeRun(row, (eventId) => largeEvents.find((event) => event.eventId === eventId));
+    const read = stateCodec.decodeRun(row, new Map(largeEvents.map((event) => [event.eventId, encodeEvent(event)])));
     await expect(`${canonicalText(read)}\n`).toMatchFileSnapshot('golden/state-v1-run-beside-history.txt');
-    expect(stateCodecBesideHistory.encodeRun(read.run, undefined)).toEqual(row);
+    expect(stateCodecBesideHistory.encodeRun(read.run, undefined).state).toEqual(row);
   });
 
   test('tasks', async () => {

@@ -8,9 +8,10 @@
  * entry never changes while the entry is pending; what changes it some day must store it.
  */
 import { LogError } from '../../../actors/log.ts';
-import type { EventOf } from '../../../history/checkpoint/state-wire.ts';
-import type { EventKind, EventOf as EventOfKind } from '../../../history/events.ts';
+import type { EventsLeftOut } from '../../../history/checkpoint/state-wire.ts';
+import type { EventKind, EventOf } from '../../../history/events.ts';
 import type * as state from '../../../wire/generated/state/history.ts';
+import { decodeEvent } from '../event-codec.ts';
 
 /** What of an initiating event clients and workflows may make as large as they like, together. */
 const payloadBytesMax = 4 * 1024;
@@ -23,58 +24,62 @@ export type WholeRun = state.Run & {
   readonly children: readonly Whole<state.Child>[];
 };
 
-export function leaveOut(run: state.Run): state.Run {
+export function leaveOut(run: state.Run): { readonly message: state.Run; readonly bytesLeftOut: number } {
   const eventsLeftOut: number[] = [];
+  let bytesLeftOut = 0;
+  const isLarge = (eventId: number, ...payloads: readonly (Uint8Array | undefined)[]): boolean => {
+    const bytes = payloadBytes(payloads);
+    if (bytes <= payloadBytesMax) return false;
+    eventsLeftOut.push(eventId);
+    bytesLeftOut += bytes;
+    return true;
+  };
   const activities = run.activities.map((activity) => {
     const { scheduledEventId, attributes } = activity;
-    if (payloadBytes(attributes?.input, attributes?.header) <= payloadBytesMax) return activity;
-    eventsLeftOut.push(scheduledEventId);
-    return { ...activity, attributes: undefined };
+    return isLarge(scheduledEventId, attributes?.input, attributes?.header) ? { ...activity, attributes: undefined } : activity;
   });
   const children = run.children.map((child) => {
     const { initiatedEventId, attributes, userMetadata } = child;
     const { input, header, memo, searchAttributes } = attributes ?? {};
-    if (payloadBytes(input, header, memo, searchAttributes, userMetadata) <= payloadBytesMax) return child;
-    eventsLeftOut.push(initiatedEventId);
+    if (!isLarge(initiatedEventId, input, header, memo, searchAttributes, userMetadata)) return child;
     return { ...child, attributes: undefined, userMetadata: undefined };
   });
   const externalSignals = run.externalSignals.map((request) => {
     const { initiatedEventId, input, header } = request;
-    if (payloadBytes(input, header) <= payloadBytesMax) return request;
-    eventsLeftOut.push(initiatedEventId);
-    return { ...request, input: undefined, header: undefined };
+    return isLarge(initiatedEventId, input, header) ? { ...request, input: undefined, header: undefined } : request;
   });
-  return eventsLeftOut.length === 0 ? run : { ...run, activities, children, externalSignals, eventsLeftOut };
+  const message = eventsLeftOut.length === 0 ? run : { ...run, activities, children, externalSignals, eventsLeftOut };
+  return { message, bytesLeftOut };
 }
 
-function payloadBytes(...payloads: readonly (Uint8Array | undefined)[]): number {
+function payloadBytes(payloads: readonly (Uint8Array | undefined)[]): number {
   let bytes = 0;
   for (const payload of payloads) bytes += payload?.length ?? 0;
   return bytes;
 }
 
 /** Throws where an event is not there, or is none of the kind that it must be. */
-export function putBack(run: state.Run, eventOf: EventOf): WholeRun {
-  const filled = run.eventsLeftOut.length === 0 ? run : fill(run, eventOf);
+export function putBack(run: state.Run, events: EventsLeftOut): WholeRun {
+  const filled = run.eventsLeftOut.length === 0 ? run : fill(run, events);
   if (!isWhole(filled)) throw new LogError('corrupt', 'an activity or a child lacks what its event says');
   return filled;
 }
 
-function fill(run: state.Run, eventOf: EventOf): state.Run {
+function fill(run: state.Run, events: EventsLeftOut): state.Run {
   const leftOut = new Set(run.eventsLeftOut);
   const activities = run.activities.map((activity) => {
     if (!leftOut.has(activity.scheduledEventId)) return activity;
-    const { attributes } = needed(eventOf, activity.scheduledEventId, 'activityTaskScheduled');
+    const { attributes } = needed(events, activity.scheduledEventId, 'activityTaskScheduled');
     return { ...activity, attributes };
   });
   const children = run.children.map((child) => {
     if (!leftOut.has(child.initiatedEventId)) return child;
-    const { attributes, userMetadata } = needed(eventOf, child.initiatedEventId, 'startChildWorkflowExecutionInitiated');
+    const { attributes, userMetadata } = needed(events, child.initiatedEventId, 'startChildWorkflowExecutionInitiated');
     return { ...child, attributes, userMetadata };
   });
   const externalSignals = run.externalSignals.map((request) => {
     if (!leftOut.has(request.initiatedEventId)) return request;
-    const { input, header } = needed(eventOf, request.initiatedEventId, 'signalExternalWorkflowExecutionInitiated').attributes;
+    const { input, header } = needed(events, request.initiatedEventId, 'signalExternalWorkflowExecutionInitiated').attributes;
     return { ...request, input, header };
   });
   return { ...run, activities, children, externalSignals };
@@ -88,9 +93,10 @@ function hasAttributes({ attributes }: { readonly attributes: unknown }): boolea
   return attributes !== undefined;
 }
 
-function needed<Kind extends EventKind>(eventOf: EventOf, eventId: number, kind: Kind): EventOfKind<Kind> {
-  const event = eventOf(eventId);
-  if (event === undefined) throw new LogError('corrupt', `the run's event ${eventId}, ${kind}, is not at hand`);
+function needed<Kind extends EventKind>(events: EventsLeftOut, eventId: number, kind: Kind): EventOf<Kind> {
+  const bytes = events.get(eventId);
+  if (bytes === undefined) throw new LogError('corrupt', `the run's event ${eventId}, ${kind}, is not at hand`);
+  const event = decodeEvent(bytes);
   if (event.type !== kind) throw new LogError('corrupt', `the run's event ${eventId} is ${event.type} where ${kind} must be`);
-  return event as EventOfKind<Kind>;
+  return event as EventOf<Kind>;
 }
