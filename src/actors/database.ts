@@ -185,7 +185,8 @@ export interface Database {
   write(journal: JournalId, fence: Fence, checkpoint: Checkpoint): Promise<WriteOutcome>;
   /**
    * Visibility rows alone, between two checkpoints, by the holder of the fence; rows of retired runs go, last. `fenced`: nothing was written.
-   * A power failure may undo it, but none behind the next `write` that is written: what it tells is in the journal until then.
+   * What ends this process too (the power of its machine) may undo it, but none behind the next `write` that is written: what it tells is in
+   * the journal until then, and a restart tells it again. A crash of the database alone may not: nobody would write it again.
    */
   flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'>;
   load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>>;

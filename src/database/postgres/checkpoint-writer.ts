@@ -3,7 +3,7 @@
  * what is new or changed; what is retired last, so that no row of it is left, whatever else the delta says.
  */
 import { errorText } from '../../kernel/error-text.ts';
-import { begin, beginAsync, commit, inTransaction, rollBack, type Connections, type Statement } from './connections.ts';
+import { begin, commit, inTransaction, rollBack, type Connections, type Statement } from './connections.ts';
 import { arrayOf, Pack, uuidOf, wholeNumber } from './pack.ts';
 import { quoted } from './schema-name.ts';
 import {
@@ -61,22 +61,18 @@ export class CheckpointWriter {
     });
   }
 
+  /** On the disk as well when it is answered: PostgreSQL may crash while we live, and whoever has flushed a row writes it no second time. */
   async flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'> {
     const encoded = this.#visibility.encode(rows);
     const retirement = chunksOf(retired).map((chunk) => this.#retiredVisibility(chunk));
-    return await this.#connections.use(
-      async (session) =>
-        await inTransaction(
-          session,
-          async () => {
-            const { count } = await session.query(this.#statements.holdFence, [journal.kind, journal.partition, fence]);
-            if (count === 0) return 'fenced';
-            await this.#visibility.write(session, encoded);
-            for (const { statement, values } of retirement) await session.query(statement, values);
-            return 'flushed';
-          },
-          beginAsync,
-        ),
+    return await this.#connections.use((session) =>
+      inTransaction(session, async () => {
+        const { count } = await session.query(this.#statements.holdFence, [journal.kind, journal.partition, fence]);
+        if (count === 0) return 'fenced';
+        await this.#visibility.write(session, encoded);
+        for (const { statement, values } of retirement) await session.query(statement, values);
+        return 'flushed';
+      }),
     );
   }
 

@@ -216,12 +216,10 @@ class Connection implements Session {
 
 /** Whatever the role's default is: what waits for a lock reads what its holder has left. */
 export const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED';
-/** What nothing rests on by itself: it is on the disk with the next commit that waits for that. */
-export const beginAsync = `${begin}; SET LOCAL synchronous_commit TO off`;
 
 /** All or nothing, seen by others at once. */
-export async function inTransaction<Result>(session: Session, work: () => Promise<Result>, how = begin): Promise<Result> {
-  await session.run(how);
+export async function inTransaction<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
+  await session.run(begin);
   let result: Result;
   try {
     result = await work();

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from '
 import type { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
 import { FaultyProxy } from '../../kafka/proxy.ts';
 import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
-import { failureOf, historyCheckpoint, namespaceId, openedPostgres, runRow } from './support.ts';
+import { failureOf, historyCheckpoint, namespaceId, openedPostgres, runRow, visibilityRow } from './support.ts';
 import type { PostgresOptions } from '../../../src/config/postgres-options.ts';
 import type { LocalPostgres } from '../../postgres/local-postgres.ts';
 
@@ -51,6 +51,19 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     expect(next).toBeGreaterThan(fence);
     expect([written, written + 1]).toContain(position?.nextOffset);
     expect((await database.runs(journal, '', 100_000)).rows.length).toBe((position?.nextOffset ?? 0) * 200);
+  });
+
+  test('killed with SIGKILL while its server lives: rows of List that were flushed are there, for nobody writes them again', async () => {
+    const database = await open(postgresOptions(server));
+    const { fence } = await database.restore(journal);
+    for (let round = 0; round < 3; round++) {
+      const row = visibilityRow();
+      expect(await database.flush(journal, fence, [row], [])).toBe('flushed');
+      await server.kill9();
+      await server.restart();
+      const { rows } = await database.list({ namespaceId, condition: undefined, after: undefined, max: 100 });
+      expect(rows.length, `round ${round}`).toBe(round + 1);
+    }
   });
 
   test('it refuses a row in the middle of a write: nothing of the delta is written, and the connection is as before', async () => {
