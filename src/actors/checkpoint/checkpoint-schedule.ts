@@ -25,15 +25,23 @@ const defaultCheckpointScheduleLimits: CheckpointScheduleLimits = {
   unwrittenStateBytesMax: 512 * 1024 * 1024,
 };
 
+/** Since when, monotonic. */
+export type CheckpointTrouble = { readonly sinceMs: number; readonly reason: string };
+
 /** One journal's checkpoints. */
 export interface ScheduledJournal {
   /** Records that no cut covers. */
   readonly tailRecords: number;
   /** What is in memory because it is not written, roughly. */
   readonly unwrittenBytes: number;
+  /** Why what was begun is not written. */
+  readonly writeTrouble: CheckpointTrouble | undefined;
   /** Its turn: a checkpoint begins, and ends with `ended`. False: there is no reason any more, and the turn is over. */
   begin(): boolean;
 }
+
+/** Whoever waits longer for a turn is told of: usually it comes within a second. */
+const LONG_TURN_MS = 10_000;
 
 export class CheckpointSchedule {
   readonly #limits: CheckpointScheduleLimits;
@@ -52,6 +60,12 @@ export class CheckpointSchedule {
     let bytes = 0;
     for (const { unwrittenBytes } of this.#journals) bytes += unwrittenBytes;
     return bytes >= this.#limits.unwrittenStateBytesMax;
+  }
+
+  /** Why a journal that has waited for so long has no turn yet; undefined: there is nothing to say of it. */
+  whyNoTurn(waitedMs: number): string | undefined {
+    for (const { writeTrouble } of this.#underWay) if (writeTrouble !== undefined) return writeTrouble.reason;
+    return waitedMs < LONG_TURN_MS ? undefined : 'the checkpoints of other partitions are written first';
   }
 
   join(journal: ScheduledJournal): void {

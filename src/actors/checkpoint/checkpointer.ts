@@ -13,7 +13,7 @@
  */
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { backOffMs } from '../../kernel/back-off.ts';
-import { errorText } from '../../kernel/error-text.ts';
+import { errorMessage } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Checkpoint, type CheckpointPosition, type Database, DatabaseError, type Fence, type JournalId } from '../database.ts';
 import type { Restored } from '../database.ts';
@@ -21,7 +21,7 @@ import type { RecordPosition } from '../log.ts';
 import type { Clock, Timer } from '../ports.ts';
 import type { CheckpointLimits } from './checkpoint-limits.ts';
 import { type JournalRetention, nextTrimPoints } from './journal-trim.ts';
-import type { CheckpointSchedule, ScheduledJournal } from './checkpoint-schedule.ts';
+import type { CheckpointSchedule, CheckpointTrouble, ScheduledJournal } from './checkpoint-schedule.ts';
 
 /** The memory whose checkpoints are written. */
 export interface CheckpointedState {
@@ -99,13 +99,17 @@ export class Checkpointer implements ScheduledJournal {
   readonly #tail = { records: 0, bytes: 0 };
   #cut: Cut | undefined;
   #isCutting = false;
+  /** Since when it waits for its turn (monotonic); undefined: it wants none, or has it. */
+  #wantsTurnSinceMs: number | undefined;
+  /** Of `committed`: those that the database has. */
+  #recordsDurable = 0;
   #tick: Timer | undefined;
   #ticks = 0;
   #committedAtTick = 0;
   #slice: Timer | undefined;
   #pause: { readonly timer: Timer; readonly over: () => void } | undefined;
   #late: Timer | undefined;
-  #trouble: { readonly sinceMs: number; readonly reason: string } | undefined;
+  #trouble: CheckpointTrouble | undefined;
   #whenSettled: (() => void)[] = [];
 
   constructor(options: CheckpointerOptions) {
@@ -141,6 +145,12 @@ export class Checkpointer implements ScheduledJournal {
     return this.#tail.records;
   }
 
+  /** Committed records that the database does not have yet, and their bytes, roughly: what a restart folds. */
+  get unwritten(): { readonly records: number; readonly bytes: number } {
+    const bytes = this.#bytes - this.#bytesCut + (this.#cut?.bytes ?? 0);
+    return { records: this.#committed - this.#recordsDurable, bytes };
+  }
+
   /**
    * Rows that must be there are not. True: what stands in the database is not what this memory has written there (another has restored since,
    * or a backup was put in its place while it served), and it is fenced. Rejects with DatabaseError.
@@ -155,13 +165,16 @@ export class Checkpointer implements ScheduledJournal {
     return true;
   }
 
-  /** Of those records, roughly. */
-  get tailBytes(): number {
-    return this.#tail.bytes;
+  /** Why nothing is written; undefined: all goes well. */
+  get trouble(): CheckpointTrouble | undefined {
+    const sinceMs = this.#wantsTurnSinceMs;
+    if (this.#trouble !== undefined || sinceMs === undefined) return this.#trouble;
+    const reason = this.#options.schedule.whyNoTurn(this.#options.clock.monoMs() - sinceMs);
+    return reason === undefined ? undefined : { sinceMs, reason };
   }
 
-  /** Why nothing is written, and since when (monotonic); undefined: all goes well. */
-  get trouble(): { readonly sinceMs: number; readonly reason: string } | undefined {
+  /** Why what was begun is not written. */
+  get writeTrouble(): CheckpointTrouble | undefined {
     return this.#trouble;
   }
 
@@ -246,11 +259,13 @@ export class Checkpointer implements ScheduledJournal {
   #cutSoon(): void {
     if (this.#isCutting || this.#cut !== undefined || this.#life !== 'running') return;
     this.#isCutting = true;
+    this.#wantsTurnSinceMs = this.#options.clock.monoMs();
     this.#options.schedule.wants(this);
   }
 
   /** Between commands: a record is applied whole or not at all then. */
   begin(): boolean {
+    this.#wantsTurnSinceMs = undefined;
     this.#isCutting = this.#life === 'running' && this.#cut === undefined && this.#hasUnwritten;
     if (!this.#isCutting) return false;
     this.#options.clock.soon(() => {
@@ -289,6 +304,7 @@ export class Checkpointer implements ScheduledJournal {
   }
 
   #leave(): void {
+    this.#wantsTurnSinceMs = undefined;
     this.#tailIsOver();
     this.#options.schedule.leave(this);
   }
@@ -393,7 +409,7 @@ export class Checkpointer implements ScheduledJournal {
     if (error instanceof DatabaseError) {
       if (error.code === 'closed') return 'closed';
       if (error.recoverable) {
-        this.#waits(errorText(error));
+        this.#waits(errorMessage(error));
         return { again: 'soon' };
       }
     }
@@ -406,6 +422,7 @@ export class Checkpointer implements ScheduledJournal {
   #durable(checkpoint: Checkpoint): void {
     if (this.#life === 'ended') return;
     this.#late?.cancel();
+    this.#recordsDurable = this.#cut?.records ?? this.#recordsDurable;
     this.#cut = undefined;
     this.#before = checkpoint.position;
     this.#options.state.durable();

@@ -17,7 +17,7 @@ export type CheckpointReport = {
   readonly offset: number;
   /** Since that record; absent: none. */
   readonly ageSeconds?: number;
-  /** Behind it, as far as no checkpoint is under way for them. */
+  /** Behind it: what a restart reads. */
   readonly tailRecords: number;
   readonly tailBytes: number;
   /** In memory because it is not written. */
@@ -34,12 +34,12 @@ export function partitionReport({ state, reason, offset }: Status, checkpointer:
   return { state, reason, offset, ...checkpoint };
 }
 
-function checkpointReport({ written, tailRecords, tailBytes, unwrittenBytes, trouble }: Checkpointer, clock: Now): CheckpointReport {
+function checkpointReport({ written, unwritten, unwrittenBytes, trouble }: Checkpointer, clock: Now): CheckpointReport {
   return {
     offset: written?.lastOffset ?? -1,
     ...(written === undefined ? {} : { ageSeconds: secondsOf(clock.wallMs() - written.timeMs) }),
-    tailRecords,
-    tailBytes,
+    tailRecords: unwritten.records,
+    tailBytes: unwritten.bytes,
     unwrittenBytes,
     ...(trouble === undefined ? {} : { trouble: { reason: trouble.reason, seconds: secondsOf(clock.monoMs() - trouble.sinceMs) } }),
   };

@@ -218,7 +218,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   }
 
   #failed(load: Load, error: unknown): void {
-    const reason = errorText(error);
+    const reason = error instanceof DatabaseError ? error.message : errorText(error);
     if (this.#warnings.now()) {
       const problem = error instanceof DatabaseError ? reason : error instanceof Error ? error : new Error(reason);
       this.#options.logger.warn('workflows that are not in memory cannot be loaded; the others go on', {

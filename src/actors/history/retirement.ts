@@ -11,7 +11,6 @@
  * looks after it.
  */
 import { DatabaseError } from '../database.ts';
-import { errorText } from '../../kernel/error-text.ts';
 import type { HistoryCommand, RetireRuns, RunKey } from '../../history/commands.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -68,7 +67,7 @@ export class Retirement {
       if (runs.length > 0) submit({ kind: 'retireRuns', runs });
       return due.length < rowsMax ? LOOK_INTERVAL_MS : LOOK_AGAIN_MS;
     } catch (error) {
-      const problem = error instanceof DatabaseError ? errorText(error) : error instanceof Error ? error : new Error(String(error));
+      const problem = error instanceof DatabaseError ? error.message : error instanceof Error ? error : new Error(String(error));
       if (tenure.active) logger.warn('closed workflows whose retention is over cannot be looked for: tried again', { error: problem });
       return LOOK_INTERVAL_MS;
     }

@@ -1,10 +1,11 @@
 /** Journals of one process: who is checkpointed when. */
 import { expect, test } from 'vitest';
-import { CheckpointSchedule, type ScheduledJournal } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
+import { CheckpointSchedule, type CheckpointTrouble, type ScheduledJournal } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
 
 class Journal implements ScheduledJournal {
   tailRecords = 0;
   unwrittenBytes = 0;
+  writeTrouble: CheckpointTrouble | undefined;
   began = 0;
   readonly #schedule: CheckpointSchedule;
   /** It has reason to begin. */
@@ -71,6 +72,20 @@ test('a journal with no reason, or none any more, holds up no other', () => {
   schedule.leave(second!);
   schedule.ended(first!);
   expect([second!.began, third!.began]).toEqual([1, 1]);
+});
+
+test('what hinders those whose turn it is hinders all', () => {
+  const schedule = new CheckpointSchedule();
+  const [first, second, third] = journals(schedule, 3);
+  for (const each of [first!, second!, third!]) schedule.wants(each);
+  third!.writeTrouble = { sinceMs: 0, reason: 'it has no turn' };
+  expect(schedule.whyNoTurn(5_000)).toBeUndefined();
+  expect(schedule.whyNoTurn(10_000)).toMatch('are written first');
+  second!.writeTrouble = { sinceMs: 0, reason: 'connection refused' };
+  expect(schedule.whyNoTurn(0)).toBe('connection refused');
+  third!.writeTrouble = undefined;
+  schedule.ended(second!);
+  expect(schedule.whyNoTurn(0)).toBeUndefined();
 });
 
 test('memory is full when what is not written, of all journals, is too much', () => {

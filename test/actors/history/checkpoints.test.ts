@@ -12,6 +12,8 @@ import {
 } from '../../history/shard-under-test.ts';
 import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { World } from './checkpointed-world.ts';
+import type { CheckpointTrouble, ScheduledJournal } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
+import type { CheckpointReport } from '../../../src/actors/checkpoint/partition-report.ts';
 
 const ids = ['wf', 'other', 'child'];
 const fault = fc.constantFrom('fails' as const, 'commit lost' as const, 'answer lost' as const, 'hangs' as const, 'data' as const);
@@ -156,6 +158,45 @@ test('while a database hangs workflows go on and people are told; when it answer
   await world.checkpointed();
   expect(world.memory.checkpointer?.unwrittenBytes).toBe(0);
   world.checkRows();
+});
+
+test('a shard that waits for its turn behind partitions whose database hangs says so, and what a restart would read', async () => {
+  const world = new World({ scheduleLimits: { atOnceMax: 1 } });
+  await world.start();
+  await world.startWorkflow('before');
+  await world.checkpointed();
+  const checkpoint = (): Partial<CheckpointReport> => world.host.report().checkpoint ?? {};
+  expect(checkpoint()).toMatchObject({ tailRecords: 0, tailBytes: 0 });
+  expect(checkpoint().trouble).toBeUndefined();
+
+  const matching: ScheduledJournal & { writeTrouble: CheckpointTrouble | undefined } = {
+    tailRecords: 1,
+    unwrittenBytes: 0,
+    writeTrouble: undefined,
+    begin: () => true,
+  };
+  world.schedule.wants(matching);
+  await world.signal('before');
+  await world.pass(5_000);
+  expect(checkpoint().trouble, 'they may only be slow').toBeUndefined();
+  matching.writeTrouble = { sinceMs: 0, reason: 'connection refused' };
+  expect(checkpoint()).toMatchObject({ tailRecords: 1, trouble: { reason: 'connection refused' } });
+  matching.writeTrouble = undefined;
+  await world.pass(10_000);
+  expect(checkpoint().trouble?.reason).toMatch('are written first');
+  expect(checkpoint().trouble?.seconds).toBeGreaterThanOrEqual(10);
+
+  world.schedule.ended(matching);
+  await world.checkpointed();
+  expect(checkpoint()).toMatchObject({ tailRecords: 0, tailBytes: 0 });
+  expect(checkpoint().trouble).toBeUndefined();
+  world.fault = 'hangs';
+  await world.signal('before');
+  await world.pass(3_000);
+  expect(checkpoint(), 'a cut that is not written is no checkpoint').toMatchObject({ tailRecords: 1 });
+  expect(checkpoint().tailBytes).toBeGreaterThan(0);
+  world.mend();
+  await world.checkpointed();
 });
 
 test('while a database is so far behind that memory must not grow, nothing is started, and what runs goes on', async () => {

@@ -121,7 +121,7 @@ describe('while the database is away', () => {
     world.loadFault = 'fails';
     expect(await world.ask(describeCommand(world, 'cold'))).toMatchObject({
       kind: 'notHere',
-      message: 'the state of this workflow cannot be read now: DatabaseError: connection refused',
+      message: 'the state of this workflow cannot be read now: connection refused',
     });
     expect(await world.ask(describeCommand(world, 'nobody'))).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
     await world.startWorkflow('new');
