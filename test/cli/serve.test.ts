@@ -19,7 +19,7 @@ function start(line: readonly string[], how = 'serve', env: Readonly<Record<stri
   return child;
 }
 
-const dev = ['server', 'start-dev', '--port', '0'];
+const dev = ['server', 'start-dev', '--port', '0', '--headless'];
 
 describe('server start-dev', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('serves, prints its banner once and stops with 0 at %s', async (signal) => {

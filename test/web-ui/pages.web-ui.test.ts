@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WorkflowHandle } from '@temporalio/client';
+import { isWebUi } from '../../src/cli/server/is-web-ui.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
 import { Browser } from './browser.ts';
 import type { Page } from './browser.ts';
@@ -65,6 +66,10 @@ function pages(program: string): void {
     page.refusals.length = 0;
     await page.goto(`${stage.url}${path}`);
   }
+
+  test('a server knows it beside it', async () => {
+    expect(await isWebUi(Number(new URL(stage.url).port), new AbortController().signal)).toBe(true);
+  });
 
   test('the namespace page shows its settings', async () => {
     await visit('/namespaces');
@@ -227,6 +232,23 @@ function pages(program: string): void {
     await page.shows(/TERMINATED\s+order-terminated/);
     await page.shows('"reason": "duplicate order"');
     expect((await handle.describe()).status.name).toBe('TERMINATED');
+  });
+
+  // No page of this version deletes one: it is deleted elsewhere while somebody looks.
+  test('a workflow that is deleted is on no page any more', async () => {
+    const { handle, path } = await startOrder('order-deleted');
+    const list = `/namespaces/default/workflows?query=${encodeURIComponent('WorkflowId = "order-deleted"')}`;
+    await visit(list);
+    await page.shows(/RUNNING\s+order-deleted/);
+    const workflowExecution = { workflowId: handle.workflowId };
+    await stage.client.workflow.workflowService.deleteWorkflowExecution({ namespace: 'default', workflowExecution });
+    await visit(list);
+    await page.shows(/^(?![^]*RUNNING)[^]*No Workflows/);
+    await visit(`${path}/history`);
+    await page.shows(/not found/i);
+    // Its child ends by its parent close policy.
+    await visit(`/namespaces/default/workflows?query=${encodeURIComponent('WorkflowId = "order-deleted-shipment"')}`);
+    await page.shows(/TERMINATED\s+order-deleted-shipment/);
   });
 
   test('the task queue page shows who polls', async () => {

@@ -12,6 +12,7 @@ import { versionLine } from '../version.ts';
  *
  *     Try it:               npm run hello
  *     With Temporal's CLI:  temporal workflow show --workflow-id ID
+ *     Web UI:               http://localhost:8233          a moment later, once Temporal's web UI is seen there
  */
 export function banner(settings: Pick<ServerSettings, 'host' | 'log'>, port: number): string {
   const address = reachable(settings.host, port);
@@ -23,7 +24,16 @@ export function banner(settings: Pick<ServerSettings, 'host' | 'log'>, port: num
     ['Try it:', `${elsewhere ? `TEMPORAL_ADDRESS=${address} ` : ''}npm run hello`],
     ["With Temporal's CLI:", `temporal workflow show${elsewhere ? ` --address ${address}` : ''} --workflow-id ID`],
   ] as const;
-  return `${versionLine()}\n\n${lines.map(([label, value]) => (label === '' ? '\n' : `${label.padEnd(21)} ${value}\n`)).join('')}`;
+  return `${versionLine()}\n\n${lines.map(([label, value]) => (label === '' ? '\n' : line(label, value))).join('')}`;
+}
+
+/** Behind the banner: Temporal's web UI listens there. */
+export function webUiLine(port: number): string {
+  return line('Web UI:', `http://localhost:${port}`);
+}
+
+function line(label: string, value: string): string {
+  return `${label.padEnd(21)} ${value}\n`;
 }
 
 /** Where a client on this machine finds the server: an address that stands for all cannot be dialled everywhere. */

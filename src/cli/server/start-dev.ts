@@ -1,9 +1,11 @@
+import { defaults } from '../../config/defaults.ts';
 import { isLimit, isRaised } from '../../config/limits.ts';
 import { createLogger, type Logger } from '../../observability/logger.ts';
 import type { FlagValues, Invocation } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
-import { banner } from './banner.ts';
+import { announceWebUi } from './announce-web-ui.ts';
+import { banner, webUiLine } from './banner.ts';
 import { lastWords } from './last-words.ts';
 import { readLogFormat, readLogLevel } from './log-flags.ts';
 import { serve } from './serve.ts';
@@ -20,15 +22,28 @@ export async function runStartDev({ flags, io }: Invocation): Promise<ExitCode> 
     io.err(toYaml(effectiveStartDev(settings)));
   }
   warnOfUnread(settings.dynamicConfig, logger);
-  return serve({
+  const stopped = new AbortController();
+  const ended = serve({
     settings,
     addressSetBy: { host: asTyped('--ip ADDRESS', io), port: asTyped('--port N', io) },
     logger,
     io,
     startMsMax: 30_000,
     lastWords: lastWords({ level, format, target: { kind: 'stderr' } }, logger, io),
-    onServing: (server) => io.out(banner(settings, server.port)),
+    onServing: (server) => {
+      io.out(banner(settings, server.port));
+      const port = webUiPort(flags);
+      if (port !== undefined) void announceWebUi(port, stopped.signal, () => io.out(webUiLine(port)));
+    },
   });
+  return await ended.finally(() => stopped.abort());
+}
+
+/** Where Temporal's web UI may listen beside this server; undefined: nobody asks for it. */
+function webUiPort(flags: FlagValues): number | undefined {
+  if (flags.switched('headless') === true) return undefined;
+  const given = Number(flags.one('ui-port') ?? defaults.webUiPort);
+  return given === 0 ? undefined : given;
 }
 
 /** Whoever typed `npm start` has to know how npm passes flags on. */
@@ -46,12 +61,15 @@ const askedByEverySdk: ReadonlyMap<string, unknown> = new Map([
   ['frontend.enableUpdateWorkflowExecutionAsyncAccepted', true],
 ]);
 
+const webUiApart = 'the web UI is a program of its own (docs/web-ui.md): nothing is served on --ui-port unless it runs there';
+
 /** Somebody will connect to a port that a flag names. Flags for the looks of the console, which is not built, get no warning. */
 function warnOfUnserved(flags: FlagValues, logger: Logger): void {
-  const asked = ['metrics-port', 'http-port', 'ui-port'].filter((name) => flags.one(name) !== undefined);
+  const asked = ['metrics-port', 'http-port'].filter((name) => flags.one(name) !== undefined);
+  if (flags.one('ui-port') !== undefined) logger.warn(webUiApart);
   if (asked.length === 0) return;
   const named = asked.map((name) => `--${name}`).join(', ');
-  logger.warn('nothing is served on these ports yet: metrics, HTTP API and web console are not built', { flags: named });
+  logger.warn('nothing is served on these ports yet: metrics and HTTP API are not built', { flags: named });
 }
 
 function warnOfUnread(dynamicConfig: ReadonlyMap<string, unknown>, logger: Logger): void {
