@@ -1,4 +1,5 @@
 /** Whether search attributes may be set: defined for the namespace, of the right type, within limits. Starts and commands ask alike. */
+import { printedFloat } from './printed-float.ts';
 import { unsettableSearchAttributes } from './unsettable-search-attributes.ts';
 
 export type SearchAttributeLimits = {
@@ -50,38 +51,39 @@ export function searchAttributesProblem(
   return undefined;
 }
 
-/** Why this is no value of that IndexedValueType; undefined = it is. Nothing, null and an empty list unset the attribute. */
-function valueProblem({ encoding, text, dataBytes }: PayloadValue, type: number): string | undefined {
-  if (dataBytes === 0 || encoding === 'binary/null') return undefined;
+type Json = null | boolean | number | string | Json[] | { readonly [name: string]: Json };
+
+/** Why this is no value of that IndexedValueType; undefined = it is. Null and an empty list unset the attribute. */
+function valueProblem({ encoding, text }: PayloadValue, type: number): string | undefined {
+  if (encoding === 'binary/null') return undefined;
   if (encoding !== 'json/plain') return `encoding ${encoding === '' ? 'is not set' : encoding}, expected json/plain`;
-  let value: unknown;
+  let value: Json;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text) as Json;
   } catch {
     return 'not valid JSON';
   }
-  if (value === null) return undefined;
-  if (type === keywordList) {
-    const isList = typeof value === 'string' || (Array.isArray(value) && value.every((item) => typeof item === 'string'));
-    return isList ? undefined : goText(value);
-  }
+  return isValue(value, text, type) ? undefined : goText(value);
+}
+
+function isValue(value: unknown, text: string, type: number): boolean {
+  if (value === null) return true;
+  if (type === keywordList) return Array.isArray(value) && value.every((item) => typeof item === 'string');
   // Old clients wrap single values in a list.
-  if (Array.isArray(value)) {
-    if (value.length === 0) return undefined;
-    if (value.length > 1) return goText(value);
-    value = value[0];
-  }
-  return fits(value, type) ? undefined : goText(value);
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return values.length === 0 || (values.length === 1 && fits(values[0], text, type));
 }
 
 /** Levels of a JSON value that a message prints; it is a stranger's, and may be nested as deep as 2 KiB allow. */
 const printedLevelsMax = 8;
 
 /** A JSON value as Temporal's messages print it. */
-function goText(value: unknown, levels = printedLevelsMax): string {
+function goText(value: Json, levels = printedLevelsMax): string {
   if (levels === 0) return '...';
   if (Array.isArray(value)) return `[${value.map((item) => goText(item, levels - 1)).join(' ')}]`;
-  if (typeof value !== 'object' || value === null) return String(value);
+  if (value === null) return '<nil>';
+  if (typeof value === 'number') return printedFloat(value);
+  if (typeof value !== 'object') return String(value);
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return `map[${entries.map(([key, item]) => `${key}:${goText(item, levels - 1)}`).join(' ')}]`;
 }
@@ -97,15 +99,23 @@ export function searchAttributeTypeName(type: number): string {
 /** As Temporal reads dates: with seconds and a zone. */
 const rfc3339 = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-function fits(value: unknown, type: number): boolean {
+/** `1.0` is no integer, nor is what 64 bits do not hold. The text knows: in `value` it is rounded. */
+const integer = /^[\s[]*(-?\d+)[\s\]]*$/;
+
+function isInteger(text: string): boolean {
+  const digits = integer.exec(text)?.[1];
+  return digits !== undefined && BigInt.asIntN(64, BigInt(digits)) === BigInt(digits);
+}
+
+function fits(value: unknown, text: string, type: number): boolean {
   switch (type) {
     case 1:
     case 2:
       return typeof value === 'string';
     case 3:
-      return Number.isInteger(value);
+      return typeof value === 'number' && isInteger(text);
     case 4:
-      return typeof value === 'number';
+      return typeof value === 'number' && Number.isFinite(value);
     case 5:
       return typeof value === 'boolean';
     case 6:

@@ -88,11 +88,3 @@ function quotedChar(char: string): string {
   if (code < 0x80) return `\\x${code.toString(16).padStart(2, '0')}`;
   return code < 0x1_0000 ? `\\u${code.toString(16).padStart(4, '0')}` : `\\U${code.toString(16).padStart(8, '0')}`;
 }
-
-/** The shortest digits that mean it, as Go prints a float64. */
-export function printedFloat(value: number): string {
-  const [digits = '', exponent = ''] = value.toExponential().split('e');
-  const power = Number(exponent);
-  if (power >= -4 && power < 6) return value.toString();
-  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
-}

@@ -4,9 +4,10 @@
  * Where a row has whole numbers (integers, statuses, milliseconds), a query may name others: 1.5, or nanoseconds. So such a value is kept
  * as the whole number below it and whether it is that number itself; `conditions.ts` makes comparisons of it that mean the same.
  */
+import { printedFloat } from '../../kernel/printed-float.ts';
 import type { Column, ColumnKind } from '../condition.ts';
 import { invalid } from './invalid-query.ts';
-import { printed, printedFloat, quoted } from './printed.ts';
+import { printed, quoted } from './printed.ts';
 import type { Literal } from './syntax.ts';
 
 export type Attribute = {
