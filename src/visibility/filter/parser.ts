@@ -161,11 +161,20 @@ class Parser {
     const operators = binaryLevels[level];
     if (operators === undefined) return this.#operand();
     let left = this.#value(level + 1);
+    if (operators.has('->')) return this.#path(left, operators);
     while ((this.#token.kind === 'operator' || this.#token.kind === 'keyword') && operators.has(this.#token.text)) {
       const operator = this.#advance().text;
       left = { kind: 'binary', operator, left, right: this.#value(level + 1) };
     }
     return left;
+  }
+
+  /** Into a JSON column: from its name by one literal, and no further. */
+  #path(left: Syntax, operators: ReadonlySet<string>): Syntax {
+    if (left.kind !== 'name' || this.#token.kind !== 'operator' || !operators.has(this.#token.text)) return left;
+    const operator = this.#advance().text;
+    if (!this.#isLiteral()) throw this.#unexpected();
+    return { kind: 'binary', operator, left, right: this.#operand() };
   }
 
   #operand(): Syntax {
@@ -316,6 +325,11 @@ class Parser {
     if (!this.#isOperator(text)) return false;
     this.#advance();
     return true;
+  }
+
+  #isLiteral(): boolean {
+    const { kind } = this.#token;
+    return this.#isKeyword('null') || (kind !== 'name' && kind !== 'keyword' && kind !== 'operator');
   }
 
   #isKeyword(text: string): boolean {
