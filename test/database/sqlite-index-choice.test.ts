@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { listSql } from '../../src/database/visibility-sql.ts';
+import { largeCountSql, listSql } from '../../src/database/visibility-sql.ts';
 import { Connection } from '../../src/database/sqlite/connection.ts';
-import { indexProbes, orderedFrom, selectiveRowsMax } from '../../src/database/sqlite/index-choice.ts';
+import { byDivision, indexProbes, orderedFrom, selectiveRowsMax } from '../../src/database/sqlite/index-choice.ts';
 import { countRows, listRows } from '../../src/database/sqlite/visibility-queries.ts';
 import { columnKinds } from '../../src/visibility/columns.ts';
 import { attributeColumns } from '../../src/database/attribute-columns.ts';
@@ -74,6 +74,31 @@ describe('a List goes by', () => {
     ['the order, if the word is everywhere', compare(list, '=', 'half1'), 'visibility_sort'],
     ['the order, if nothing says what rows have', { kind: 'not', condition: compare(int, '<', 10) }, 'visibility_sort'],
   ])('%s', (_, condition, index) => expect(pathOf(condition)).toBe(index));
+});
+
+/** How each table is read. */
+function countedBy(condition: Condition | undefined, byStatus: boolean): readonly string[] {
+  const { text, parameters } = largeCountSql('sqlite', 'visibility', byDivision, { namespaceId, condition, byStatus });
+  const steps = connection.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(parameters as (string | number | bigint)[]));
+  return steps.map(({ detail }) => String(detail)).filter((detail) => detail.includes('visibility'));
+}
+
+describe('a Count of many reads no row, and those of a division by their index:', () => {
+  const division: Condition = { kind: 'isNull', column: { name: 'TemporalNamespaceDivision', kind: 'keyword' }, not: false };
+  test.each<[string, Condition, boolean]>([
+    ['of all', division, false],
+    ['of all by status', division, true],
+    ['of a status', both(compare({ name: 'ExecutionStatus', kind: 'int' }, '=', 1), division), false],
+    ['of a status by status', both(compare({ name: 'ExecutionStatus', kind: 'int' }, '=', 1), division), true],
+    ['of a keyword', both(compare(keyword, '=', 'k1'), division), false],
+    ['of a range', both(compare(int, '>=', 10), division), false],
+    ['of a type', both(division, compare(type, '=', 'T')), false],
+  ])('%s', (_, condition, byStatus) => {
+    const [all, others, ...more] = countedBy(condition, byStatus);
+    expect(all).toContain('USING COVERING INDEX');
+    expect(others).toContain('INDEX visibility_TemporalNamespaceDivision');
+    expect(more).toEqual([]);
+  });
 });
 
 test('whichever way it goes, the rows and their order are the same', () => {

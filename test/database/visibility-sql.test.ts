@@ -126,7 +126,10 @@ function databaseOf(rows: readonly VisibilityRow[]): DatabaseSync {
   const database = new DatabaseSync(':memory:');
   const cells = rows.map(cellsOf);
   const attributes = ['Keyword', 'Text', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'].flatMap((kind) => [`${kind}01`, `${kind}06`]);
-  const predefined = ['TemporalChangeVersion', 'TemporalScheduledById', 'TemporalScheduledStartTime', 'TemporalSchedulePaused'];
+  const predefined = [
+    ...['TemporalChangeVersion', 'TemporalScheduledById', 'TemporalScheduledStartTime'],
+    ...['TemporalSchedulePaused', 'TemporalNamespaceDivision'],
+  ];
   const columns = new Set([
     'namespace_id',
     'sort_ms',

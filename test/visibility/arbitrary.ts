@@ -22,6 +22,7 @@ const slotColumns: readonly Column[] = [
   { name: 'TemporalScheduledById', kind: 'keyword' },
   { name: 'TemporalScheduledStartTime', kind: 'datetime' },
   { name: 'TemporalSchedulePaused', kind: 'bool' },
+  { name: 'TemporalNamespaceDivision', kind: 'keyword' },
 ];
 
 const systemColumns: readonly Column[] = [

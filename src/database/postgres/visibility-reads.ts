@@ -1,5 +1,5 @@
 /** List and Count: rows of any shard, as they are served. */
-import { countSql, listSql } from '../visibility-sql.ts';
+import { largeCountSql, listSql } from '../visibility-sql.ts';
 import { quoted } from './schema-name.ts';
 import type { Connections, Row } from './connections.ts';
 import type { Sql } from '../condition-sql.ts';
@@ -25,7 +25,9 @@ export class VisibilityReads {
   }
 
   async count(query: VisibilityCount): Promise<readonly { readonly status: number | undefined; readonly count: number }[]> {
-    const rows = await this.#rows<{ readonly status?: number; readonly count: number }>(countSql('postgres', this.#table, query));
+    const rows = await this.#rows<{ readonly status?: number; readonly count: number }>(
+      largeCountSql('postgres', this.#table, this.#table, query),
+    );
     return rows.map(({ status, count }) => ({ status, count }));
   }
 

@@ -1,7 +1,7 @@
 /** List and Count: the statements are the same for both databases (`visibility-sql.ts`). */
-import { countSql, listSql } from '../visibility-sql.ts';
+import { countSql, largeCountSql, listSql } from '../visibility-sql.ts';
 import { wholeOf } from './values.ts';
-import { indexProbes, orderedFrom, selectiveRowsMax, type IndexProbe } from './index-choice.ts';
+import { byDivision, indexProbes, orderedFrom, selectiveRowsMax, type IndexProbe } from './index-choice.ts';
 import { listedColumns, listedRow } from './visibility-rows.ts';
 import { servedBytes, type ListedRow, type VisibilityCount, type VisibilityList, type VisibilityPage } from '../../visibility/row.ts';
 import type { Connection } from './connection.ts';
@@ -25,7 +25,8 @@ export function listRows(connection: Connection, query: VisibilityList): Visibil
 
 export function countRows(connection: Connection, query: VisibilityCount): readonly StatusCount[] {
   const probe = selective(connection, indexProbes(query.namespaceId, query.condition));
-  const { text, parameters } = countSql('sqlite', probe?.from ?? 'visibility', query, probe?.byWords);
+  const { text, parameters } =
+    probe === undefined ? largeCountSql('sqlite', 'visibility', byDivision, query) : countSql('sqlite', probe.from, query, probe.byWords);
   const rows = connection.prepare(text).all(...sqliteParameters(parameters));
   return rows.map((row) => ({ status: query.byStatus ? wholeOf(row, 'status') : undefined, count: wholeOf(row, 'count') }));
 }
