@@ -1,0 +1,24 @@
+/** What is answered otherwise on purpose (docs/differences.md). */
+import type { Played } from './play.ts';
+
+type Refusal = { readonly code: number; readonly message: string };
+
+export function answersOtherwise({ answer: ours }: Played, { answer: theirs }: Played): boolean {
+  if (!isRefusal(ours) || !isRefusal(theirs) || ours.code !== theirs.code) return false;
+  return (
+    // The value is shown in Go's words for a message.
+    (/(not valid JSON|expected json\/plain|Infinity)$/.test(ours.message) && /: (value from <.*>|\[[\d ]*\])$/s.test(theirs.message)) ||
+    // A text that ends in a blank does not reach the client.
+    (theirs.message === '' && ours.message.endsWith(' ')) ||
+    // Words of MySQL that are not reserved are read in lower case, and shown in back-quotes.
+    plain(ours.message) === plain(theirs.message)
+  );
+}
+
+function isRefusal(answer: unknown): answer is Refusal {
+  return typeof answer === 'object' && answer !== null && 'code' in answer && 'message' in answer;
+}
+
+function plain(message: string): string {
+  return message.toLowerCase().replaceAll('`', '');
+}
