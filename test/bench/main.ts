@@ -11,6 +11,7 @@ import { rawRound } from './scenario-raw.ts';
 import { sdkRound } from './scenario-sdk.ts';
 import { scaleRound } from './scenario-scale.ts';
 import { startRound } from './scenario-start.ts';
+import { visibilityRound } from './scenario-visibility.ts';
 import { ServerProcess } from './server-process.ts';
 import type { Target } from './target.ts';
 
@@ -29,6 +30,7 @@ const usage = `Measures a server that speaks Temporal's API: one activity a work
              Several servers are measured alternately, round by round, and compared with the last one.
   --scenario raw, one, sdk, signal, timer, start; several with commas; default: all (start needs a command)
              scale, named alone: a server in which --open workflows wait, what they cost and how soon it is back after SIGKILL
+             visibility, named alone: List and Count where --rows workflows are shown, in --databases sqlite,postgres, without a server
   --open 200000  --wakes 1000  (workflows; signals a second)
   --users 16  --warm-up 3  --window 10  --rounds 3  (seconds)  --namespace default  --json FILE (or - for the output)
 `;
@@ -54,6 +56,8 @@ const { values } = parseArgs({
     scenario: { type: 'string' },
     open: { type: 'string', default: '200000' },
     wakes: { type: 'string', default: '1000' },
+    rows: { type: 'string', default: '100000' },
+    databases: { type: 'string', default: 'sqlite,postgres' },
     users: { type: 'string', default: '16' },
     'warm-up': { type: 'string', default: '3' },
     window: { type: 'string', default: '10' },
@@ -68,14 +72,20 @@ if (values.help) {
   console.log(usage);
   process.exit(0);
 }
-const field = await fieldOf();
+const field = values.scenario === 'visibility' ? { contenders: [], close: async () => {} } : await fieldOf();
 const { contenders } = field;
 try {
-  const results = await measureAll();
+  const results = values.scenario === 'visibility' ? await measureVisibility() : await measureAll();
   if (values.json !== '-') printTable(results);
   if (values.json !== undefined) printJson(results, values.json);
 } finally {
   await field.close();
+}
+
+async function measureVisibility(): Promise<ReadonlyMap<string, readonly Figure[]>> {
+  const results = new Map<string, readonly Figure[]>();
+  for (const database of values.databases.split(',')) results.set(database, await visibilityRound(database, Number(values.rows)));
+  return results;
 }
 
 async function fieldOf(): Promise<Field> {
