@@ -76,13 +76,16 @@ export type ChildStartRow = { readonly parentRunId: string; readonly initiatedEv
 
 export type HistoryRow = {
   readonly runId: string;
-  /** 0 until there is reset. */
+  /** 0 until there is reset; or `WAITING_BRANCH`. */
   readonly branch: number;
   readonly firstEventId: number;
   readonly lastEventId: number;
   /** Each event behind its length (varint). */
   readonly events: Uint8Array;
 };
+
+/** No events: journal records that wait for a run whose row cannot be read, numbered from 1, one in a row, as `perdure.state.v1.WaitingRecord`. */
+export const WAITING_BRANCH = -1;
 
 /** `aside`: of a run that the shard cannot go on with; read at every restore, and in no window. */
 export type TaskRow = { readonly taskId: number; readonly task: Uint8Array; readonly aside: boolean };

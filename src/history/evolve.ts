@@ -5,7 +5,7 @@
  * decision that ends the owner can end the task; then the tasks that ended, by their ids alone.
  *
  * A record changes only the runs that it names, or whose tasks it brings. The tasks that it ends may be of any run, so their end shows in
- * no run. A run that it forgets goes last, when the record's own messages of that run have joined those that wait.
+ * no run. What it changes of a run whose row cannot be read waits (residency/runs-behind.ts). A run that it forgets goes last, when the record's own messages of that run have joined those that wait.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import { evolveEvent } from './evolve-event.ts';
@@ -20,6 +20,7 @@ import type { HistoryWire } from './replies.ts';
 import type { Shard } from './shard.ts';
 import type { Run } from './state.ts';
 import { isLastMessage, type PendingTask, type Task } from './tasks.ts';
+import type { RunKey } from './commands.ts';
 
 export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): void {
   shard.timeMs = record.timeMs;
@@ -28,7 +29,7 @@ export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): 
     const run = evolveRun(shard, record, change, wire);
     if (run !== undefined) (forgotten ??= []).push(run);
   }
-  for (const task of record.tasks) addTask(shard, pendingTask(record, task));
+  for (const task of record.tasks) addTask(shard, record, pendingTask(record, task));
   for (const taskId of record.finishedTaskIds) shard.finishTask(taskId);
   if (forgotten !== undefined) for (const run of forgotten) shard.forget(run);
   if (record.retiredRuns !== undefined) shard.retire(record.retiredRuns);
@@ -37,7 +38,11 @@ export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): 
 /** Answers the run if it is to be forgotten. */
 function evolveRun(shard: Shard, record: HistoryRecord, change: RunChange, wire: HistoryWire): Run | undefined {
   let run = shard.change(change.runId);
-  assert(run !== undefined || beginsRun(change) || !isCold(shard, record, change.runId), 'a run is loaded before it changes');
+  if (run === undefined && !beginsRun(change)) {
+    const key = keyIn(record, change.runId);
+    if (isBehind(shard, key)) return waitFor(shard, record, change, key);
+    assert(!shard.isRunCold(key), 'a run is loaded before it changes');
+  }
   let nextFact = 0;
   for (let at = 0; at <= change.events.length; at++) {
     for (; nextFact < change.facts.length; nextFact++) {
@@ -59,14 +64,27 @@ function evolveRun(shard: Shard, record: HistoryRecord, change: RunChange, wire:
   return undefined;
 }
 
-function isCold(shard: Shard, { namespaceId, workflowId }: HistoryRecord, runId: string): boolean {
-  return shard.isRunCold({ namespaceId, workflowId, runId });
+/** Also from now on: its row has gone. */
+function isBehind(shard: Shard, key: RunKey): boolean {
+  if (shard.isBehind(key.runId)) return true;
+  if (!shard.isLost(key)) return false;
+  shard.leaveBehind(key, 'its row is missing');
+  return true;
+}
+
+/** Until its row can be read. A run that ends for good needs no row for that. */
+function waitFor(shard: Shard, record: HistoryRecord, { facts }: RunChange, key: RunKey): undefined {
+  shard.letWait(key.runId, record);
+  if (facts.some(({ fact }) => fact.kind === 'runForgotten')) shard.retire([key]);
+}
+
+function keyIn({ namespaceId, workflowId }: HistoryRecord, runId: string): RunKey {
+  return { namespaceId, workflowId, runId };
 }
 
 function beginRecordedRun(shard: Shard, record: HistoryRecord, runId: string, { event }: RecordedEvent): Run {
   assert(event.type === 'workflowExecutionStarted', `run ${runId} begins with ${event.type}`);
-  const key = { namespaceId: record.namespaceId, workflowId: record.workflowId, runId };
-  const run = runFromStarted(key, record.namespace, event);
+  const run = runFromStarted(keyIn(record, runId), record.namespace, event);
   shard.begin(run);
   return run;
 }
@@ -87,9 +105,10 @@ function pendingTask(record: HistoryRecord, task: Task): PendingTask {
   return { ...task, outcome };
 }
 
-function addTask(shard: Shard, task: PendingTask): void {
+function addTask(shard: Shard, record: HistoryRecord, task: PendingTask): void {
   const run = shard.change(task.key.runId);
-  assert(run !== undefined || isLastMessage(task) || !shard.isRunCold(task.key), 'a run is loaded before it gets a task');
+  if (run === undefined && shard.isBehind(task.key.runId)) shard.letWait(task.key.runId, record);
+  else assert(run !== undefined || isLastMessage(task) || !shard.isRunCold(task.key), 'a run is loaded before it gets a task');
   shard.addTask(task);
   if (run !== undefined) rememberTask(run, task);
 }

@@ -15,7 +15,7 @@ import { cancelActivityTask, completeActivityTask, failActivityTask, recordActiv
 import { canonicalText } from './canonical.ts';
 import type { Changes } from './checkpoint/changes.ts';
 import { install } from './checkpoint/install.ts';
-import type { ShardCheckpoint, ShardCounters, ShardRows } from './checkpoint/rows.ts';
+import type { ShardCheckpoint, ShardCounters, ShardRows, WaitingRow } from './checkpoint/rows.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import { requestCancelWorkflow, scheduleFirstWorkflowTask, terminateWorkflow } from './execution/cancel-terminate.ts';
 import { findChild, recordChildClosed } from './child/child-outcomes.ts';
@@ -41,6 +41,7 @@ import { findRun } from './reject.ts';
 import { installLoaded, type Loaded } from './residency/install-loaded.ts';
 import type { KnownKeys } from './residency/known-keys.ts';
 import { commandLacks, type Lacks, recordLacks } from './residency/lacks.ts';
+import type { RunBehind } from './residency/runs-behind.ts';
 import type { HistoryReply, HistoryWire } from './replies.ts';
 import { signalWorkflow } from './signal/signal.ts';
 import { startWorkflow, signalWithStartWorkflow } from './execution/start.ts';
@@ -245,8 +246,31 @@ export class HistoryCore {
   installLoaded(loaded: readonly Loaded[], begunAt: number): boolean {
     assert(this.#stateWire !== undefined, 'rows are read with their codec');
     if (this.#changes.retirements !== begunAt) return false;
-    for (const each of loaded) installLoaded(this.#shard, each, this.#stateWire);
+    const wires = { wire: this.#wire, stateWire: this.#stateWire };
+    for (const each of loaded) installLoaded(this.#shard, each, wires);
     return true;
+  }
+
+  // ── Runs whose rows cannot be read ─────────────────────────────────────────────────────────────────────────────────────────
+
+  /** In a fold: what it brings for this run waits, until `installLoaded` is given a row that can be read. */
+  leaveBehind(key: RunKey, reason: string): void {
+    this.#shard.leaveBehind(key, reason);
+  }
+
+  runsBehind(): readonly RunBehind[] {
+    return [...(this.#shard.residency?.behind.values() ?? [])];
+  }
+
+  /** One of the records that wait for it, as a checkpoint has written it. Throws when it cannot be read. */
+  installWaiting({ runId, index, record }: WaitingRow): void {
+    assert(this.#stateWire !== undefined, 'rows are read with their codec');
+    this.#shard.residency?.behind.installRecord(runId, index, this.#stateWire.decodeRecord(record));
+  }
+
+  /** Runs that came back since this was asked last, with the records that had waited for them. */
+  takeComeBack(): readonly string[] {
+    return this.#shard.residency?.behind.takeComeBack() ?? [];
   }
 
   /**

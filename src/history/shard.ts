@@ -10,6 +10,7 @@
 import { Changes } from './checkpoint/changes.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import type { RunKey } from './commands.ts';
+import type { HistoryRecord } from './record.ts';
 import { childStartName, currentName, type ExecutionId, Residency, runName, type StartedBy } from './residency/residency.ts';
 import { type AsideRun, childStartKey, executionKey, isRunning, type Run, type RunView, type ShardView } from './state.ts';
 import { isOutbox, isTimer, type PendingTask, type PendingTransfer } from './tasks.ts';
@@ -47,7 +48,9 @@ export class Shard implements ShardView {
     if (stateWire === undefined) return;
     const residency = new Residency();
     this.#residency = residency;
-    this.#changes = new Changes(this, stateWire, (run, bytes) => residency.hot.sized(run.key.runId, bytes, !isRunning(run)));
+    this.#changes = new Changes(this, residency.behind, stateWire, (run, bytes) =>
+      residency.hot.sized(run.key.runId, bytes, !isRunning(run)),
+    );
   }
 
   get changes(): Changes | undefined {
@@ -130,6 +133,7 @@ export class Shard implements ShardView {
         this.#changes?.runRetired(key);
         this.#count(-1);
         this.#residency?.keys.deleted();
+        if (this.isBehind(key.runId)) this.#forgetBehind(key.runId);
       } else {
         this.finishTask(run.retentionTaskId);
         this.forget(run);
@@ -141,6 +145,12 @@ export class Shard implements ShardView {
 
   #count(change: 1 | -1): void {
     if (this.runCount !== undefined) this.runCount += change;
+  }
+
+  /** Nobody can tell whether it was put aside. */
+  #forgetBehind(runId: string): void {
+    this.#residency?.behind.delete(runId);
+    this.#forgetTasksAside(runId);
   }
 
   #forgetTasksAside(runId: string): void {
@@ -293,6 +303,42 @@ export class Shard implements ShardView {
     const execution = executionKey(key.namespaceId, key.workflowId);
     if (this.#currentRuns.get(execution) !== run) return;
     this.#currentRuns.delete(execution);
+  }
+
+  // ── Runs whose rows cannot be read ─────────────────────────────────────────────────────────────────────────────────────────
+
+  isBehind(runId: string): boolean {
+    return this.#residency?.behind.has(runId) === true;
+  }
+
+  /** The table was asked for a run that the journal goes on with, and has none: that is damage as well. */
+  isLost(key: RunKey): boolean {
+    return !this.#keepsAll && !this.#runs.has(key.runId) && !this.isRetired(key.runId) && this.#residency?.isAbsent(runName(key)) === true;
+  }
+
+  leaveBehind(key: RunKey, reason: string): void {
+    this.#residency?.behind.add(key, reason);
+  }
+
+  /** The record has changed the shard, but for that run. */
+  letWait(runId: string, record: HistoryRecord): void {
+    this.#residency?.behind.wait(runId, record);
+  }
+
+  /** It is in memory, with the records that have waited: its row is not what it is. */
+  comesBack(run: Run, retention: PendingTask | undefined): void {
+    const { runId } = run.key;
+    this.#residency?.behind.comesBack(runId);
+    this.#changes?.runChanges(run);
+    if (retention !== undefined && this.#timers.get(retention.taskId) === undefined) this.installTask(retention, false);
+    if (this.#aside.has(runId)) this.#putTasksAside(runId);
+    else for (const task of [...this.#tasksAside.values()]) if (task.key.runId === runId) this.takeTaskBack(task);
+  }
+
+  #putTasksAside(runId: string): void {
+    for (const task of [...this.#transfers.values(), ...this.#timers.values()]) {
+      if (task.key.runId === runId && task.kind !== 'retention') this.putTaskAside(task);
+    }
   }
 
   // ── What is in neither, and what is in the table alone ─────────────────────────────────────────────────────────────────────

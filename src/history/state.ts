@@ -45,6 +45,8 @@ export type ShardView = {
   readonly tasksAside: ReadonlyMap<number, PendingTask>;
   /** Not in memory, and for all that is known in the database: it must be loaded before anything is decided about it. */
   isRunCold(key: RunKey): boolean;
+  /** Its row cannot be read: what the journal brings for it waits (residency/runs-behind.ts). */
+  isBehind(runId: string): boolean;
   isCurrentCold(key: { readonly namespaceId: string; readonly workflowId: string }): boolean;
   /** `key`: of the child. */
   isChildStartCold(key: RunKey, startedBy: { readonly runId: string; readonly initiatedEventId: number }): boolean;

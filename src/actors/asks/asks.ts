@@ -23,12 +23,15 @@ export type TooLarge = { readonly kind: 'tooLarge'; readonly message: string };
 /** A bug of ours met this command: INTERNAL. Nothing happened, and nobody else is concerned. */
 export type Internal = { readonly kind: 'internal'; readonly message: string };
 
+/** What is stored of the workflow cannot be read: DATA_LOSS. Nothing happened; whoever asks again is answered once somebody has mended it. */
+export type DataLoss = { readonly kind: 'dataLoss'; readonly message: string };
+
 /** `reason`: short; the log has the rest. */
 export function internalError(reason: string): Internal {
   return { kind: 'internal', message: `internal error, see the server's log: ${reason}` };
 }
 
-export type AskFailure = Unavailable | NotHere | DeadlineExceeded | Busy | TooLarge | Internal;
+export type AskFailure = Unavailable | NotHere | DeadlineExceeded | Busy | TooLarge | Internal | DataLoss;
 
 const failureKinds: { readonly [Kind in AskFailure['kind']]: true } = {
   unavailable: true,
@@ -37,6 +40,7 @@ const failureKinds: { readonly [Kind in AskFailure['kind']]: true } = {
   busy: true,
   tooLarge: true,
   internal: true,
+  dataLoss: true,
 };
 
 export function isAskFailure(reply: { readonly kind: string }): reply is AskFailure {

@@ -47,6 +47,9 @@ const LOADS_MAX = 2;
 /** What was loaded is decoded for so long in one turn of the event loop. */
 const INSTALL_SLICE_MS = 4;
 const WARN_INTERVAL_MS = 10_000;
+/** Of one workflow whose row cannot be read. */
+const TELL_INTERVAL_MS = 600_000;
+const TOLD_MAX = 1_000;
 
 type Want = {
   readonly execution: string;
@@ -70,6 +73,8 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   #unasked: Want[] = [];
   readonly #loads = new Set<Load>();
   readonly #warnings: NowAndThen;
+  /** Workflows whose rows cannot be read, by execution. */
+  readonly #told = new Map<string, NowAndThen>();
   #isAsking = false;
   #patience: Timer | undefined;
   #isClosed = false;
@@ -211,10 +216,24 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   }
 
   #damaged(want: Want, error: unknown): void {
-    const problem = error instanceof Error ? error : new Error(String(error));
-    const ids = this.#options.core.idsOf(want.command);
-    this.#options.logger.error('the state of a workflow cannot be read: it stands still', { ...ids, error: problem });
-    this.#end(want, { kind: 'damaged', message: `the state of this workflow in the database cannot be read: ${errorText(error)}` });
+    const reason = errorText(error);
+    if (this.#tellsOf(want.execution)) {
+      const told = { ...this.#options.core.idsOf(want.command), reason };
+      this.#options.logger.error('the state of a workflow cannot be read: it stands still; put its row back from a backup', told);
+    }
+    this.#end(want, { kind: 'damaged', message: `the state of this workflow in the database cannot be read: ${reason}` });
+  }
+
+  /** Not at each try: its timers, and workers that poll for it, ask again and again. */
+  #tellsOf(execution: string): boolean {
+    const { clock } = this.#options;
+    let told = this.#told.get(execution);
+    if (told === undefined) {
+      if (this.#told.size >= TOLD_MAX) this.#told.clear();
+      told = new NowAndThen(clock, TELL_INTERVAL_MS);
+      this.#told.set(execution, told);
+    }
+    return told.now();
   }
 
   #failed(load: Load, error: unknown): void {

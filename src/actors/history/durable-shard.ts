@@ -33,6 +33,7 @@ import { Retirement } from './retirement.ts';
 import { DurableRows } from './rows-table.ts';
 import { ShardTable } from './shard-table.ts';
 import type { VisibilityRows } from './visibility-rows.ts';
+import { installWaiting, tellBehind } from './waiting-records.ts';
 
 export type HistoryCheckpointOptions = CheckpointOptions & {
   readonly stateWire: StateWire;
@@ -67,6 +68,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   /** Where rows of List are written. */
   readonly rows: DurableRows;
   readonly #options: DurableShardOptions;
+  readonly #logger: Logger;
   readonly #keyFilter: KeyFilterBuild;
   readonly #retirement: Retirement;
   readonly #hotState: HotState;
@@ -91,6 +93,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     const table = new ShardTable({ journal, database, checkpointer });
     const load = loadsOf(table, checkpoints.stateWire);
     this.#options = options;
+    this.#logger = logger;
     this.#hotState = hotState;
     this.checkpointer = checkpointer;
     this.rows = new DurableRows({ journal, database: lane, checkpointer, onFenced: told.onFenced });
@@ -98,6 +101,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       core,
       load,
       makeRoom: () => void core.makeRoom(hotState.excessBytes, FOLD_LOOKS_MAX, () => false),
+      onInstalled: () => this.#showComeBack(),
     });
     this.coldLoads = new ColdLoads({
       ...told,
@@ -105,6 +109,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       load,
       own: { waits: (command) => own.waits(command), notLoaded },
       onInstalled: () => {
+        this.#showComeBack();
         own.armTimer();
         hotState.look();
       },
@@ -135,18 +140,30 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       core.install({ runs: [], currentRuns: [], ...tasks }, position);
       core.leaveRestInTable();
       if (core.runsCold === undefined) core.countRuns(await runsInTable(checkpoints.database, journal, fence));
+      await installWaiting(core, checkpoints.database, journal);
     }
     this.checkpointer.installed(restored);
     this.#hotState.join(this.#hotShard);
-    // How many are put aside is told to people, and they are few.
-    if ((await this.readAhead.loadRuns(core.runsOfTasksAside())) === 'fenced') {
+    // How many are put aside is told to people, and they are few. Those that are behind may have been mended.
+    const keys = [...core.runsOfTasksAside(), ...core.runsBehind().map(({ key }) => key)];
+    if ((await this.readAhead.loadRuns(keys)) === 'fenced') {
       throw new DatabaseError('unavailable', 'another has restored this checkpoint since');
     }
   }
 
   activated(): void {
+    tellBehind(this.#options.core, this.#logger);
     this.#retirement.activated();
     this.#keyFilter.start();
+  }
+
+  /** Records that had waited for them have changed what is shown of them. */
+  #showComeBack(): void {
+    const { core, visibility } = this.#options;
+    for (const runId of core.takeComeBack()) {
+      this.#logger.info('the state of a workflow can be read again: it goes on', { ...core.nameOf(runId), runId });
+      visibility?.show(runId);
+    }
   }
 
   /** Behind the store, whose events up to a cut belong to it. */

@@ -1,19 +1,20 @@
 /**
  * A history shard's state as rows of its database: what a checkpoint is made of, and what a memory is made of again.
  *
- *     HistoryCore   runs, pointers, starts of children, tasks ── cut at a record ──────────┐
+ *     HistoryCore   runs, pointers, starts of children, tasks, records that wait ── cut ───┐
  *     HistoryStore  events, as their records are committed ── up to that record ───────────┤
  *     VisibilityRows  what List shows and no flush has written ── at least so far ─────────┴─▶ one delta
  */
 import { assert } from '../../kernel/assert.ts';
 import type { ShardCheckpoint, ShardRows, TimerRow } from '../../history/checkpoint/rows.ts';
-import { stateSchema } from '../../history/checkpoint/state-wire.ts';
+import { stateSchemaBehind } from '../../history/checkpoint/state-wire.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { CapturedState, CheckpointedState } from '../checkpoint/checkpointer.ts';
 import { newerSchema, PAGE_ROWS, pages, under } from '../checkpoint/fenced-rows.ts';
 import { type CheckpointPosition, type Database, type Fence, type Fenced, type HistoryRow, type JournalId } from '../database.ts';
 import type { HistoryStore } from './history-store.ts';
+import { historyRowOf } from './waiting-records.ts';
 import type { VisibilityRow } from '../../visibility/row.ts';
 import type { VisibilityRows } from './visibility-rows.ts';
 
@@ -83,9 +84,9 @@ export class HistoryCheckpoints implements CheckpointedState {
 
   captured(): CapturedState {
     assert(this.#captured !== undefined, 'a checkpoint is captured before it is written');
-    const { delta, counters, timeMs } = this.#captured;
-    const whole = { ...delta, history: this.#history, visibility: this.#shown };
-    return { kind: 'history', delta: whole, schema: stateSchema, counters, timeMs };
+    const { delta, waiting, schema, counters, timeMs } = this.#captured;
+    const history = waiting.length === 0 ? this.#history : [...this.#history, ...waiting.map(historyRowOf)];
+    return { kind: 'history', delta: { ...delta, history, visibility: this.#shown }, schema, counters, timeMs };
   }
 
   durable(): void {
@@ -110,7 +111,7 @@ export class HistoryCheckpoints implements CheckpointedState {
 
 /** Why this program cannot read the rows of a checkpoint; undefined: it can. */
 export function newerState(position: CheckpointPosition): string | undefined {
-  return newerSchema(position, stateSchema);
+  return newerSchema(position, stateSchemaBehind);
 }
 
 /**

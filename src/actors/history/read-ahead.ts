@@ -4,21 +4,26 @@
  *     a read of the log ─▶ records ─▶ what they change and do not begin, and memory has not ─▶ loaded, 200 at a time ─▶ all are applied
  *
  * What is loaded is as new as memory: rows are the journal folded up to the checkpoint, nobody else writes them under our fence, and what has
- * left memory since has a row that is what it was.
+ * left memory since has a row that is what it was. A run whose row cannot be read is left behind: what the journal brings for it waits, and all
+ * others go on.
  */
 import { assert } from '../../kernel/assert.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { RunKey } from '../../history/commands.ts';
 import type { HistoryRecord } from '../../history/record.ts';
+import type { Loaded } from '../../history/residency/install-loaded.ts';
 import type { LoadKey } from '../database.ts';
 import type { ReadAhead } from '../partition/partition-core.ts';
 import type { LoadRuns } from './events-left-out.ts';
+import { leaveBehind } from './waiting-records.ts';
 
 export type HistoryReadAheadOptions = {
   readonly core: HistoryCore;
   readonly load: LoadRuns;
   /** All that was read before is applied: what is written may leave memory. */
   readonly makeRoom: () => void;
+  /** Something has come into memory. */
+  readonly onInstalled: () => void;
 };
 
 /** Of one load. */
@@ -64,8 +69,21 @@ export class HistoryReadAhead implements ReadAhead<HistoryRecord> {
       const begunAt = core.beginLoad();
       const rows = await load(keys);
       if (rows === 'fenced') return rows;
-      const loaded = rows.map((row, at) => ({ ...row, key: keys[at]! }));
-      if (core.installLoaded(loaded, begunAt)) return undefined;
+      if (core.beginLoad() !== begunAt) continue;
+      for (const [at, row] of rows.entries()) this.#install({ ...row, key: keys[at]! }, begunAt);
+      this.#options.onInstalled();
+      return undefined;
+    }
+  }
+
+  /** A row that cannot be read is the trouble of its run alone. */
+  #install(loaded: Loaded, begunAt: number): void {
+    const { core } = this.#options;
+    try {
+      core.installLoaded([loaded], begunAt);
+    } catch (error) {
+      assert(loaded.key.kind === 'run', 'records change runs');
+      leaveBehind(core, loaded.key, error);
     }
   }
 }

@@ -215,6 +215,12 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     return changes;
   }
 
+  /** What is committed of it was not shown as it came. */
+  show(runId: string): void {
+    const summary = this.#options.core.summaryOf(runId);
+    if (summary !== undefined) this.#change(summary);
+  }
+
   // ── Changes ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** What waits keeps its place: a run that changes without end is written nevertheless. */

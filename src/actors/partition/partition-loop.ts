@@ -259,7 +259,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       case 'away':
         return this.notHere(message);
       case 'damaged':
-        return internalError(message);
+        return { kind: 'dataLoss', message };
       case 'full':
         return { kind: 'busy', message };
       default:

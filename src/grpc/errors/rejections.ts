@@ -97,6 +97,8 @@ export function askFailure(failure: AskFailure): StatusError {
       return invalidArgument(failure.message);
     case 'internal':
       return new StatusError(statusCode.internal, failure.message);
+    case 'dataLoss':
+      return new StatusError(statusCode.dataLoss, failure.message);
     default:
       return unreachable(failure);
   }

@@ -8,6 +8,7 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import type { RunKey } from '../commands.ts';
+import type { RunsBehind } from '../residency/runs-behind.ts';
 import type { RunView, ShardView } from '../state.ts';
 import type { PendingTask } from '../tasks.ts';
 import { ChangeSet } from './change-set.ts';
@@ -17,6 +18,7 @@ import type { StateWire } from './state-wire.ts';
 
 export class Changes {
   readonly #shard: ShardView;
+  readonly #behind: RunsBehind;
   readonly #wire: StateWire;
   readonly #onEncoded: (run: RunView, bytes: number) => void;
   #since = new ChangeSet(0);
@@ -24,8 +26,9 @@ export class Changes {
   #retirements = 0;
 
   /** `onEncoded`: with the bytes of its state, and of what that leaves to history. */
-  constructor(shard: ShardView, wire: StateWire, onEncoded: (run: RunView, bytes: number) => void) {
+  constructor(shard: ShardView, behind: RunsBehind, wire: StateWire, onEncoded: (run: RunView, bytes: number) => void) {
     this.#shard = shard;
+    this.#behind = behind;
     this.#wire = wire;
     this.#onEncoded = onEncoded;
   }
@@ -72,7 +75,7 @@ export class Changes {
 
   cut(): void {
     assert(this.#cut === undefined, 'one cut at a time');
-    this.#cut = new Cut(this.#shard, this.#since, this.#wire, this.#onEncoded);
+    this.#cut = new Cut(this.#shard, this.#behind.cut(), this.#since, this.#wire, this.#onEncoded);
     this.#since = new ChangeSet(this.#shard.taskIdLast);
   }
 
@@ -84,6 +87,7 @@ export class Changes {
   durable(): void {
     assert(this.#cut?.captured === true, 'what is durable was captured');
     if (this.#cut.retiredCount > 0) this.#retirements++;
+    this.#behind.stored(this.#cut.behind);
     this.#cut = undefined;
   }
 

@@ -10,8 +10,9 @@ import { collected } from '../../kernel/collected.ts';
 import type { RunView, ShardView } from '../state.ts';
 import { isTimer, type PendingTask } from '../tasks.ts';
 import type { ChangeSet } from './change-set.ts';
-import type { RunRow, ShardCheckpoint, TaskRow, TimerRow } from './rows.ts';
-import type { StateWire, WrittenCounters } from './state-wire.ts';
+import type { BehindCut } from '../residency/runs-behind.ts';
+import type { RunRow, ShardCheckpoint, TaskRow, TimerRow, WaitingRow } from './rows.ts';
+import { stateSchema, stateSchemaBehind, type StateWire, type WrittenCounters } from './state-wire.ts';
 
 export class Cut {
   readonly #shard: ShardView;
@@ -20,19 +21,22 @@ export class Cut {
   readonly #changes: ChangeSet;
   readonly #counters: WrittenCounters;
   readonly #timeMs: number;
+  /** Runs whose rows this checkpoint leaves as they are, and what waits for them. */
+  readonly behind: BehindCut;
   readonly #encoding: Generator<undefined, ShardCheckpoint>;
   /** By run id: those that are encoded. */
   readonly #rows = new Map<string, RunRow>();
   #checkpoint: ShardCheckpoint | undefined;
   #problem: { readonly error: unknown } | undefined;
 
-  constructor(shard: ShardView, changes: ChangeSet, wire: StateWire, onEncoded: (run: RunView, bytes: number) => void) {
+  constructor(shard: ShardView, behind: BehindCut, changes: ChangeSet, wire: StateWire, onEncoded: (run: RunView, bytes: number) => void) {
     this.#shard = shard;
     this.#wire = wire;
     this.#onEncoded = onEncoded;
     this.#changes = changes;
-    this.#counters = { taskIdLast: shard.taskIdLast, runs: shard.runCount };
+    this.#counters = { taskIdLast: shard.taskIdLast, runs: shard.runCount, runsBehind: behind.runs };
     this.#timeMs = shard.timeMs;
+    this.behind = behind;
     this.#encoding = this.#encode();
   }
 
@@ -125,6 +129,13 @@ export class Cut {
     const goneTimers = yield* collected(changes.goneTimers);
     const retiredRuns = yield* collected(changes.retired.values());
     const delta = { runs, currentRuns, childStarts, transferTasks, timers, goneTransferTasks, goneTimers, retiredRuns };
-    return { delta, counters: this.#wire.encodeCounters(this.#counters), timeMs: this.#timeMs };
+    const waiting: WaitingRow[] = [];
+    for (const { runId, index, record } of this.behind.unwritten) {
+      waiting.push({ runId, index, record: this.#wire.encodeRecord(record) });
+      yield;
+    }
+    const { runsBehind } = this.#counters;
+    const counters = this.#wire.encodeCounters(this.#counters);
+    return { schema: runsBehind.length === 0 ? stateSchema : stateSchemaBehind, delta, waiting, counters, timeMs: this.#timeMs };
   }
 }

@@ -1,16 +1,19 @@
 /** A shard out of the rows that checkpoints have written. */
 import { assert } from '../../kernel/assert.ts';
 import type { Shard } from '../shard.ts';
-import { childStartKey, isRunning } from '../state.ts';
+import { type AsideRun, childStartKey, isRunning, type Run } from '../state.ts';
 import type { ShardCounters, ShardRows, StoredRun, TaskRow } from './rows.ts';
 import type { EventsLeftOut, StateWire } from './state-wire.ts';
+
+type DecodedRun = { readonly run: Run; readonly aside: AsideRun | undefined };
 
 /** Into an empty shard: it equals the one that was folded up to where the rows go. */
 export function install(shard: Shard, rows: ShardRows, { counters, timeMs }: ShardCounters, wire: StateWire): void {
   assert(shard.taskIdLast === 0 && shard.runs.size === 0, 'rows are installed into an empty shard');
-  const { taskIdLast, runs } = wire.decodeCounters(counters);
+  const { taskIdLast, runs, runsBehind } = wire.decodeCounters(counters);
   shard.taskIdLast = taskIdLast;
   shard.runCount = runs;
+  for (const run of runsBehind) shard.residency?.behind.install(run);
   shard.timeMs = timeMs;
   for (const row of rows.runs) {
     installRun(shard, row, wire);
@@ -25,10 +28,21 @@ export function install(shard: Shard, rows: ShardRows, { counters, timeMs }: Sha
   shard.changes?.installed();
 }
 
-/** With what its row stands for beside it: the start of a child, the end of a retention. Its other tasks have rows of their own. */
+/** Nothing is installed when the row cannot be read, and throws. */
 export function installRun(shard: Shard, row: StoredRun, wire: StateWire): void {
-  const { run, aside } = wire.decodeRun(row.state, row.events);
-  assert(run.key.runId === row.runId, `the row of run ${row.runId} holds run ${run.key.runId}`);
+  installDecoded(shard, row, decodeRow(row, wire));
+}
+
+export function decodeRow(row: StoredRun, wire: StateWire): DecodedRun {
+  const decoded = wire.decodeRun(row.state, row.events);
+  const { namespaceId, workflowId, runId } = decoded.run.key;
+  const isItsOwn = runId === row.runId && workflowId === row.workflowId && namespaceId === row.namespaceId;
+  assert(isItsOwn, `the row of run ${row.runId} of ${row.workflowId} holds run ${runId} of ${workflowId}`);
+  return decoded;
+}
+
+/** With what its row stands for beside it: the start of a child, the end of a retention. Its other tasks have rows of their own. */
+export function installDecoded(shard: Shard, row: StoredRun, { run, aside }: DecodedRun): void {
   shard.installRun(run);
   shard.residency?.hot.sized(row.runId, row.state.length + bytesOf(row.events), !isRunning(run));
   const { parent, firstRunId } = run.start;

@@ -29,6 +29,9 @@ export type ChildStartRow = { readonly parentRunId: string; readonly initiatedEv
 export type TaskRow = { readonly taskId: number; readonly task: Uint8Array; readonly aside: boolean };
 export type TimerRow = TaskRow & { readonly fireTimeMs: number };
 
+/** A record that waits for a run whose row cannot be read; `index`: from 1, of that run's. */
+export type WaitingRow = { readonly runId: string; readonly index: number; readonly record: Uint8Array };
+
 /** All of a shard. Starts of children are not needed: runs say who started them. */
 export type ShardRows = {
   readonly runs: Iterable<StoredRun>;
@@ -64,4 +67,8 @@ export type ShardCounters = {
   readonly timeMs: number;
 };
 
-export type ShardCheckpoint = ShardCounters & { readonly delta: ShardDelta };
+export type ShardCheckpoint = ShardCounters & {
+  readonly schema: number;
+  readonly delta: ShardDelta;
+  readonly waiting: readonly WaitingRow[];
+};

@@ -1,9 +1,12 @@
 /** The port through which a checkpoint turns state into the bytes of database rows, and back. */
+import type { HistoryRecord } from '../record.ts';
 import type { AsideRun, Run, RunView } from '../state.ts';
 import type { PendingTask } from '../tasks.ts';
+import type { BehindCut } from '../residency/runs-behind.ts';
 
-/** Of the bytes below. v1: first form. What a later version has written is not read. */
+/** Of the bytes below. v1: first form. v2: runs are behind. Where none is, v1 is written. What a later version has written is not read. */
 export const stateSchema = 1;
+export const stateSchemaBehind = 2;
 
 /**
  * What is encoded can be decoded, and means the same: the canonical texts are equal. Decoding throws where the bytes cannot be what was
@@ -19,12 +22,16 @@ export interface StateWire {
   decodeTask(bytes: Uint8Array): PendingTask;
   encodeCounters(counters: WrittenCounters): Uint8Array;
   decodeCounters(bytes: Uint8Array): WrittenCounters;
+  /** One that waits for a run. */
+  encodeRecord(record: HistoryRecord): Uint8Array;
+  decodeRecord(bytes: Uint8Array): HistoryRecord;
 }
 
 export type WrittenCounters = {
   readonly taskIdLast: number;
   /** Of the table; undefined: an earlier version has written this. */
   readonly runs: number | undefined;
+  readonly runsBehind: BehindCut['runs'];
 };
 
 export type EncodedRun = {

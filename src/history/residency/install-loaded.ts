@@ -1,11 +1,13 @@
 /** Rows that were asked for, into the shard. What is in memory is as new as its row or newer, and stays. */
 import { assert } from '../../kernel/assert.ts';
-import { installRun } from '../checkpoint/install.ts';
+import { decodeRow, installDecoded } from '../checkpoint/install.ts';
 import type { StoredRun } from '../checkpoint/rows.ts';
 import type { StateWire } from '../checkpoint/state-wire.ts';
 import type { RunKey } from '../commands.ts';
+import type { HistoryWire } from '../replies.ts';
 import type { Shard } from '../shard.ts';
 import { childStartKey } from '../state.ts';
+import { catchUp } from './catch-up.ts';
 import { childStartName, currentName, type LoadKey, runName } from './residency.ts';
 
 /** The answer to one key. */
@@ -17,18 +19,20 @@ export type Loaded = {
   readonly run: StoredRun | undefined;
 };
 
-export function installLoaded(shard: Shard, { key, currentRunId, run }: Loaded, wire: StateWire): void {
+export type Wires = { readonly wire: HistoryWire; readonly stateWire: StateWire };
+
+export function installLoaded(shard: Shard, { key, currentRunId, run }: Loaded, wires: Wires): void {
   switch (key.kind) {
     case 'run':
       if (!shard.isRunCold(key)) return;
-      if (run === undefined || !installRow(shard, run, wire)) return shard.noteAbsent(runName(key));
+      if (run === undefined || !installRow(shard, run, wires)) return shard.noteAbsent(runName(key));
       // It is likely to be asked for as the newest one too.
       if (currentRunId === key.runId && shard.isCurrentCold(key)) installPointer(shard, key);
       return;
     case 'current': {
       if (!shard.isCurrentCold(key)) return;
       if (currentRunId === undefined) return shard.noteAbsent(currentName(key));
-      const isThere = shard.runs.has(currentRunId) || (run !== undefined && installRow(shard, run, wire));
+      const isThere = shard.runs.has(currentRunId) || (run !== undefined && installRow(shard, run, wires));
       if (!isThere) return shard.noteAbsent(currentName(key));
       return installPointer(shard, { ...key, runId: currentRunId });
     }
@@ -48,9 +52,17 @@ function installPointer(shard: Shard, { namespaceId, workflowId, runId }: RunKey
 }
 
 /** False: it has ended for good, its row is not deleted yet. */
-function installRow(shard: Shard, row: StoredRun, wire: StateWire): boolean {
+function installRow(shard: Shard, row: StoredRun, wires: Wires): boolean {
   if (shard.isRetired(row.runId)) return false;
   assert(!shard.runs.has(row.runId), 'no row takes the place of a run');
-  installRun(shard, row, wire);
+  const decoded = decodeRow(row, wires.stateWire);
+  if (shard.isBehind(row.runId)) comeBack(shard, row, decoded, wires.wire);
+  else installDecoded(shard, row, decoded);
   return true;
+}
+
+function comeBack(shard: Shard, row: StoredRun, { run, aside }: ReturnType<typeof decodeRow>, wire: HistoryWire): void {
+  const caughtUp = catchUp(run, aside, shard.residency?.behind.recordsOf(row.runId) ?? [], wire);
+  installDecoded(shard, row, { run, aside: caughtUp.aside });
+  shard.comesBack(run, caughtUp.retention);
 }

@@ -75,7 +75,8 @@ export function recordLacks(shard: ShardView, record: HistoryRecord): Lacks {
   const { namespaceId, workflowId } = record;
   let lacking: Map<string, LoadKey> | undefined;
   const need = (key: RunKey): void => {
-    if (!shard.isRunCold(key) || record.runs.some((change) => change.runId === key.runId && beginsRun(change))) return;
+    if (!shard.isRunCold(key) || shard.isBehind(key.runId) || record.runs.some((change) => change.runId === key.runId && beginsRun(change)))
+      return;
     lacking ??= new Map();
     lacking.set(key.runId, { kind: 'run', ...idsOf(key) });
   };

@@ -14,6 +14,7 @@ import type { RunKey } from '../commands.ts';
 import { childStartKey, executionKey } from '../state.ts';
 import { HotRuns } from './hot-runs.ts';
 import { KnownKeys } from './known-keys.ts';
+import { RunsBehind } from './runs-behind.ts';
 
 export type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
 export type StartedBy = { readonly runId: string; readonly initiatedEventId: number };
@@ -35,6 +36,7 @@ const absentMax = 10_000;
 export class Residency {
   readonly keys = new KnownKeys();
   readonly hot = new HotRuns();
+  readonly behind = new RunsBehind();
   #allHere = true;
   readonly #absent = new Set<string>();
 

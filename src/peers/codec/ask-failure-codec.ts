@@ -11,4 +11,5 @@ export const askFailureCodecs: KindCodecs<AskFailure> = {
   tooLarge: plain(104, 'tooLarge', writeAskFailure, readAskFailure),
   internal: plain(105, 'internal', writeAskFailure, readAskFailure),
   notHere: plain(106, 'notHere', writeNotHere, readNotHere),
+  dataLoss: plain(107, 'dataLoss', writeAskFailure, readAskFailure),
 };

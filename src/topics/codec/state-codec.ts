@@ -3,6 +3,7 @@ import type { EventsLeftOut, StateWire } from '../../history/checkpoint/state-wi
 import * as state from '../../wire/generated/state/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { decodeChecked, encodeChecked } from './state/checked-bytes.ts';
+import { historyCodec } from './history-codec.ts';
 import { leaveOut, putBack } from './state/left-out.ts';
 import { asideFromMessage, runFromMessage, runToMessage } from './state/run-message.ts';
 import { taskFromMessage, taskToMessage } from './state/task-message.ts';
@@ -24,6 +25,17 @@ export const stateCodec: StateWire = {
   decodeTask: (bytes) => decodeChecked(bytes, 'task', (body) => taskFromMessage(state.decodePendingTask(body, ownLimits))),
 
   encodeCounters: (counters) => encodeChecked(state.writeShardCounters, counters),
+
+  encodeRecord: (record) => {
+    const { schema, value } = historyCodec.encode(record);
+    return encodeChecked(state.writeWaitingRecord, { schema, record: value });
+  },
+
+  decodeRecord: (bytes) =>
+    decodeChecked(bytes, 'record that waits', (body) => {
+      const { schema, record } = state.decodeWaitingRecord(body, ownLimits);
+      return historyCodec.decode(record, schema);
+    }),
 
   decodeCounters: (bytes) => decodeChecked(bytes, 'set of counters', (body) => state.decodeShardCounters(body, ownLimits)),
 };

@@ -114,13 +114,18 @@ export class World extends CheckpointedPartition<HistoryShard> {
     for (const [key, row] of history) if (row.runId === runId) history.set(key, { ...row, events: row.events.slice(1) });
   }
 
-  /** Its row is no longer what was written. */
+  /** Its row is no longer what was written. Once more: it is. */
   damage(workflowId: string): void {
     const { runs } = this.tables.journal(journal);
     for (const row of runs.values()) {
-      if (row.workflowId === workflowId)
-        runs.set(row.runId, { ...row, state: row.state.map((byte, at) => (at === row.state.length - 1 ? byte ^ 1 : byte)) });
+      if (row.workflowId === workflowId) runs.set(row.runId, { ...row, state: damaged(row.state) });
     }
+  }
+
+  /** It has no row any more. */
+  lose(workflowId: string): void {
+    const { runs } = this.tables.journal(journal);
+    for (const row of runs.values()) if (row.workflowId === workflowId) runs.delete(row.runId);
   }
 
   protected override mendReads(): void {
@@ -359,4 +364,9 @@ function shown(run: Shown & ({ readonly key: RunKey } | RunKey)): string {
 
 function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex');
+}
+
+/** Of what is damaged: what it was. */
+function damaged(bytes: Uint8Array): Uint8Array {
+  return bytes.map((byte, at) => (at === bytes.length - 1 ? byte ^ 1 : byte));
 }

@@ -270,7 +270,7 @@ test('runs of a checkpoint that an earlier version has written are counted when 
   const written = world.tables.journal({ kind: 'history', partition: 0 });
   if (written.position === undefined) throw new Error('there is a checkpoint');
   const { taskIdLast } = stateCodec.decodeCounters(written.position.counters);
-  written.position = { ...written.position, counters: stateCodec.encodeCounters({ taskIdLast, runs: undefined }) };
+  written.position = { ...written.position, counters: stateCodec.encodeCounters({ taskIdLast, runs: undefined, runsBehind: [] }) };
   await world.start();
   expect([world.memory.core.runsInMemory, world.memory.core.runsCold]).toEqual([0, 600]);
   await world.signal('wf-7');

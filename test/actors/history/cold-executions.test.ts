@@ -180,7 +180,7 @@ test('a row that cannot be read stops its own workflow, and says so', async () =
   const world = await coldWorld(['fine', 'damaged', 'fine too']);
   world.damage('damaged');
   const answers = await Promise.all(['fine', 'damaged', 'fine too'].map((id) => world.ask(describeCommand(world, id))));
-  expect(answers).toMatchObject([{ kind: 'description' }, { kind: 'internal' }, { kind: 'description' }]);
+  expect(answers).toMatchObject([{ kind: 'description' }, { kind: 'dataLoss' }, { kind: 'description' }]);
   expect(world.lines.filter((line) => line.includes('ERROR') && line.includes('damaged'))).toHaveLength(1);
 });
 
@@ -220,7 +220,7 @@ test('an input that history has lost stops its own workflow', async () => {
   world.evict();
   world.damageHistory('damaged');
   const answers = await Promise.all(['fine', 'damaged'].map((id) => world.ask(describeCommand(world, id))));
-  expect(answers).toMatchObject([{ kind: 'description' }, { kind: 'internal' }]);
+  expect(answers).toMatchObject([{ kind: 'description' }, { kind: 'dataLoss' }]);
   expect(world.lines.join()).toContain('is not at hand');
 });
 

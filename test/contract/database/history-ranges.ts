@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { HistoryRow } from '../../../src/actors/database.ts';
+import { type HistoryRow, WAITING_BRANCH } from '../../../src/actors/database.ts';
 import { allPages, type DatabaseUnderTest, type Owner } from './database-under-test.ts';
 import { comparable, historyRow, uuid } from './samples.ts';
 
@@ -44,6 +44,19 @@ export function describeHistoryRanges(use: () => DatabaseUnderTest): void {
         const joined = await allPages<HistoryRow>((last) => from((last?.lastEventId ?? 0) + 1, bytesMax));
         expect(comparable(joined), `pages of ${bytesMax} bytes`).toEqual(comparable(rows));
       }
+    });
+
+    test('records that wait for a run stand beside its events, and go with it', async () => {
+      const owner = await use().freshOwner();
+      const runId = uuid();
+      const waiting = [1, 2, 3].map((index) => ({ ...historyRow(runId, index, index, 'waits'), branch: WAITING_BRANCH }));
+      await owner.written({ history: [historyRow(runId, 1, 5), ...waiting] });
+      const range = { runId, branch: WAITING_BRANCH, firstEventId: 2, lastEventId: 9, bytesMax: 1_000 };
+      expect(comparable(await owner.database.history(owner.journal, range))).toEqual(comparable(waiting.slice(1)));
+      const events = await owner.database.history(owner.journal, { ...range, branch: 0, firstEventId: 1 });
+      expect(comparable(events)).toEqual(comparable([historyRow(runId, 1, 5)]));
+      await owner.written({ retiredRuns: [{ namespaceId: uuid(), workflowId: 'w', runId }] });
+      expect(await owner.database.history(owner.journal, range)).toEqual([]);
     });
 
     test('a row of 8 MiB among small ones', async () => {

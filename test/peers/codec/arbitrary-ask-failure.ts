@@ -12,5 +12,6 @@ export const askFailures: ByKind<AskFailure> = {
   busy: failure('busy'),
   tooLarge: failure('tooLarge'),
   internal: failure('internal'),
+  dataLoss: failure('dataLoss'),
   notHere: record({ kind: fc.constant('notHere' as const), message: text, hint: text, epoch: count }),
 };

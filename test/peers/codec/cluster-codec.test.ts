@@ -79,6 +79,7 @@ test('golden: the numbers of asks and answers', () => {
   expect(numbersOf(answerCodec)).toMatchInlineSnapshot(`
     {
       "busy": 103,
+      "dataLoss": 107,
       "deadline": 102,
       "done": 2,
       "internal": 105,

@@ -419,6 +419,7 @@ test('golden: the numbers of asks and answers', () => {
       "activityTask": 7,
       "busy": 103,
       "childFound": 5,
+      "dataLoss": 107,
       "deadline": 102,
       "description": 14,
       "done": 2,

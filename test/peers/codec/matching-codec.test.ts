@@ -143,6 +143,7 @@ test('golden: the numbers of asks and answers', () => {
   expect(numbersOf(answerCodec)).toMatchInlineSnapshot(`
     {
       "busy": 103,
+      "dataLoss": 107,
       "deadline": 102,
       "done": 2,
       "emptyPoll": 3,

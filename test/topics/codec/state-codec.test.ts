@@ -57,7 +57,10 @@ test('random programs: every pending task comes back', () => {
           if (!seen.has(task.taskId)) expectTaskBack(task);
           seen.add(task.taskId);
         }
-        const counters = { taskIdLast: shard.taskIdLast, runs: shard.runs.size };
+        const waiting = stateCodec.encodeRecord(record);
+        expect(stateCodec.encodeRecord(stateCodec.decodeRecord(waiting))).toEqual(waiting);
+        const runsBehind = Array.from(shard.runs.values(), ({ key }) => ({ ...key, records: record.timeMs }));
+        const counters = { taskIdLast: shard.taskIdLast, runs: shard.runs.size, runsBehind };
         expect(shard.runCount).toBe(counters.runs);
         expect(stateCodec.decodeCounters(stateCodec.encodeCounters(counters))).toEqual(counters);
       }
@@ -342,7 +345,7 @@ const decodeCounters = (bytes: Uint8Array) => stateCodec.decodeCounters(bytes);
 const rows: readonly (readonly [string, Uint8Array, (bytes: Uint8Array) => unknown])[] = [
   ['run', stateCodec.encodeRun(fullRun(), aside).state, decodeRun],
   ...fullTasks.map((task) => [task.kind, stateCodec.encodeTask(task), decodeTask] as const),
-  ['counters', stateCodec.encodeCounters({ taskIdLast: 2 ** 40, runs: 2 ** 41 }), decodeCounters],
+  ['counters', stateCodec.encodeCounters({ taskIdLast: 2 ** 40, runs: 2 ** 41, runsBehind: [] }), decodeCounters],
 ];
 const row = fc.constantFrom(...rows);
 
@@ -465,9 +468,9 @@ describe('rows of format 1 are still read, and mean what they meant', () => {
 
   test('counters', () => {
     const [row = new Uint8Array(0)] = golden('state-v1-counters');
-    expect(stateCodec.decodeCounters(row)).toEqual({ taskIdLast: 123_456_789_012, runs: undefined });
-    expect(stateCodec.encodeCounters({ taskIdLast: 123_456_789_012, runs: undefined })).toEqual(row);
-    const counted = { taskIdLast: 123_456_789_012, runs: 0 };
+    expect(stateCodec.decodeCounters(row)).toEqual({ taskIdLast: 123_456_789_012, runs: undefined, runsBehind: [] });
+    expect(stateCodec.encodeCounters({ taskIdLast: 123_456_789_012, runs: undefined, runsBehind: [] })).toEqual(row);
+    const counted = { taskIdLast: 123_456_789_012, runs: 0, runsBehind: [] };
     const [rowCounted = new Uint8Array(0)] = golden('state-v1-counters-with-runs');
     expect(stateCodec.decodeCounters(rowCounted)).toEqual(counted);
     expect(stateCodec.encodeCounters(counted)).toEqual(rowCounted);
