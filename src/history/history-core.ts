@@ -15,7 +15,7 @@ import { cancelActivityTask, completeActivityTask, failActivityTask, recordActiv
 import { canonicalText } from './canonical.ts';
 import type { Changes } from './checkpoint/changes.ts';
 import { install } from './checkpoint/install.ts';
-import type { ShardCheckpoint, ShardCounters, ShardRows, WaitingRow } from './checkpoint/rows.ts';
+import type { ShardCheckpoint, ShardCounters, ShardRows, StoredRun, WaitingRow } from './checkpoint/rows.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import { requestCancelWorkflow, scheduleFirstWorkflowTask, terminateWorkflow } from './execution/cancel-terminate.ts';
 import { findChild, recordChildClosed } from './child/child-outcomes.ts';
@@ -284,6 +284,19 @@ export class HistoryCore {
     const { waiters, queries, speculative } = this.#volatile;
     if (run === undefined || waiters.has(runId) || queries.has(runId) || speculative.has(runId)) return false;
     return this.#shard.evict(run);
+  }
+
+  /** What the row of a run in memory must say; undefined: it need not be written yet, or is not there. */
+  writtenState(runId: string): Uint8Array | undefined {
+    const run = this.#shard.runs.get(runId);
+    return run === undefined || !this.#shard.isWritten(run) ? undefined : this.#stateWire?.encodeRun(run, undefined).state;
+  }
+
+  /** What a row that was read would be if it were written now. Throws where it cannot be read. */
+  rewrittenState({ state, events }: StoredRun): Uint8Array {
+    assert(this.#stateWire !== undefined, 'rows are read with their codec');
+    const { run, aside } = this.#stateWire.decodeRun(state, events);
+    return this.#stateWire.encodeRun(run, aside).state;
   }
 
   /** What the runs in memory take there, roughly. */

@@ -283,10 +283,14 @@ export class Shard implements ShardView {
     this.#residency?.absent(name);
   }
 
+  /** Its row is what it is. */
+  isWritten({ key: { runId } }: RunView): boolean {
+    return this.#changes?.isUnwritten(runId) === false && !this.#aside.has(runId);
+  }
+
   /** Its row is what it is, so memory needs it no longer. False: it stays. */
   evict(run: RunView): boolean {
-    const { runId } = run.key;
-    if (this.#residency === undefined || this.#changes?.isUnwritten(runId) !== false || this.#aside.has(runId)) return false;
+    if (this.#residency === undefined || !this.isWritten(run)) return false;
     this.#residency.somethingLeaves();
     this.takeOut(run);
     // Its row tells when its retention ends.

@@ -640,7 +640,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'takes a run that is not written out of memory',
     file: 'src/history/shard.ts',
-    search: 'this.#changes?.isUnwritten(runId) !== false || ',
+    search: 'this.#changes?.isUnwritten(runId) === false && ',
     replace: '',
     caughtBy: 'scenarios',
   },

@@ -24,6 +24,7 @@ import type { Clock } from '../ports.ts';
 import { ColdLoads } from './cold-loads.ts';
 import { loadsOf } from './events-left-out.ts';
 import { HistoryCheckpoints, newerState, recordBytes, runsInTable, shardTasks } from './history-checkpoints.ts';
+import { EVICTIONS_PER_CHECK, EvictionCheck } from './eviction-check.ts';
 import type { HistoryStore } from './history-store.ts';
 import { type HotShard, HotState } from './hot-state.ts';
 import { KeyFilterBuild } from './key-filter-build.ts';
@@ -37,6 +38,8 @@ import { installWaiting, tellBehind } from './waiting-records.ts';
 
 export type HistoryCheckpointOptions = CheckpointOptions & {
   readonly stateWire: StateWire;
+  /** Of so many workflows that may leave memory one is compared with its row first; absent: 1,000. */
+  readonly evictionsPerCheck?: number;
   /** Of all shards of this process; absent: nothing leaves for want of room. */
   readonly hotState?: HotState;
 };
@@ -116,6 +119,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     });
     this.#keyFilter = new KeyFilterBuild({ ...told, core, table });
     this.#retirement = new Retirement({ core, table, tenure, submit: (command) => void own.submit(command), logger });
+    const evictionCheck = new EvictionCheck({ core, load, logger, every: checkpoints.evictionsPerCheck ?? EVICTIONS_PER_CHECK });
     const isWanted = ({ namespaceId, workflowId }: RunKey): boolean => this.coldLoads.isWanted(executionKey(namespaceId, workflowId));
     // In a fold what is loaded must stay until it is applied: there room is made between two reads.
     this.#hotShard = {
@@ -125,7 +129,8 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       get oldestMs() {
         return core.oldestHotMs;
       },
-      makeRoom: (bytes, looksMax) => (tenure.active ? core.makeRoom(bytes, looksMax, isWanted) : 0),
+      makeRoom: (bytes, looksMax) =>
+        tenure.active ? core.makeRoom(bytes, looksMax, (key) => isWanted(key) || evictionCheck.keeps(key)) : 0,
     };
   }
 

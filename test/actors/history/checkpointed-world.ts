@@ -44,6 +44,7 @@ export type WorldOptions = {
   readonly scheduleLimits?: Partial<CheckpointScheduleLimits>;
   readonly cacheBytesMax?: number;
   readonly hotStateBytesMax?: number;
+  readonly evictionsPerCheck?: number;
   readonly journalRetentionMs?: number;
   readonly journalRetentionBytes?: number;
   /** Of the database, where it is not the twin. */
@@ -330,6 +331,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
         hotState: new HotState(this.clock, this.#options.hotStateBytesMax ?? Infinity),
         stateWire: stateCodecBesideHistory,
         schedule: this.schedule,
+        ...(this.#options.evictionsPerCheck === undefined ? {} : { evictionsPerCheck: this.#options.evictionsPerCheck }),
         ...(this.#options.journalRetentionMs === undefined ? {} : { journalRetentionMs: this.#options.journalRetentionMs }),
         ...(this.#options.journalRetentionBytes === undefined ? {} : { journalRetentionBytes: this.#options.journalRetentionBytes }),
         ...(this.#options.limits === undefined ? {} : { limits: this.#options.limits }),

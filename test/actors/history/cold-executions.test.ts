@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { completeWorkflow, scheduleActivity, signalAttributes, startChild, startTimer } from '../../history/shard-under-test.ts';
 import { turns } from '../../support/event-loop.ts';
+import type { RunRow } from '../../../src/history/checkpoint/rows.ts';
 import { World } from './checkpointed-world.ts';
 
 /** Of workflows that wait on a timer, written and out of memory. */
@@ -260,4 +261,53 @@ test('past its limit the least recently used leave, once they are written; close
   expect(inMemory()).toContain('more-19');
   world.checkMemory();
   expect(await world.ask(describeCommand(world, 'old'))).toMatchObject({ kind: 'description', status: 1 });
+});
+
+describe('before workflows leave some are compared with their rows', () => {
+  const inMemory = (world: World): readonly string[] => [...world.memory.core.runKeys()].map(({ workflowId }) => workflowId);
+
+  /** With rows of `wf`, before and after it was signalled. */
+  async function writtenTwice(): Promise<{ world: World; before: RunRow; after: RunRow }> {
+    const world = new World({ hotStateBytesMax: 3_000, evictionsPerCheck: 1 });
+    world.loadFault = 'hangs';
+    await world.start();
+    await world.startWorkflow('wf');
+    await world.checkpointed();
+    const before = world.row('wf');
+    await world.signal('wf');
+    await world.checkpointed();
+    return { world, before, after: world.row('wf') };
+  }
+
+  /** Others come, so that all that is there is looked at. */
+  async function crowded(world: World): Promise<void> {
+    world.mend();
+    for (let n = 0; n < 6; n++) {
+      await world.startWorkflow(`other-${n}`);
+      await world.checkpointed();
+      await turns(8);
+    }
+  }
+
+  test('what is the same leaves', async () => {
+    const { world } = await writtenTwice();
+    await crowded(world);
+    expect(inMemory(world)).not.toContain('wf');
+    expect(world.loads.length, 'rows were read for it').toBeGreaterThan(0);
+    expect(world.lines.filter((line) => line.includes('ERROR'))).toEqual([]);
+  });
+
+  test.each(['old', 'gone', 'damaged'] as const)('what has a row that is %s stays, and people are told', async (fault) => {
+    const { world, before, after } = await writtenTwice();
+    const { runs } = world.tables.journal({ kind: 'history', partition: 0 });
+    if (fault === 'old') runs.set(after.runId, before);
+    else if (fault === 'gone') runs.delete(after.runId);
+    else world.damage('wf');
+    await crowded(world);
+    expect(inMemory(world)).toContain('wf');
+    const told = world.lines.filter((line) => line.includes('ERROR'));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain('workflowId=wf');
+    expect(await world.ask(describeCommand(world, 'wf'))).toMatchObject({ kind: 'description', historyLength: 3 });
+  });
 });
