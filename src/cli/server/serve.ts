@@ -4,7 +4,7 @@ import { AnotherServerError } from '../../config/another-server.ts';
 import type { RunningServer } from '../../config/server-options.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import { perdureVersion } from '../../config/version.ts';
-import { heapUse, watchHeap } from '../../observability/heap-watch.ts';
+import { boundHeapGrowth, boundThreadHeaps, heapUse, watchHeap } from '../../observability/heap-watch.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { CliError, failure } from '../cli-error.ts';
 import { incompleteInstallation } from '../incomplete-installation.ts';
@@ -58,6 +58,7 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
   process.on('SIGUSR1', ignore);
   process.on('uncaughtException', onBug);
   const unwatchHeap = watchHeap(request.logger);
+  boundThreadHeaps();
   try {
     return await lifeOf(request, end, secondSignal.promise);
   } catch (error) {
@@ -97,7 +98,9 @@ async function lifeOf(request: ServeRequest, end: PromiseWithResolvers<End>, sec
   });
   // A server that is only ever killed would never write its compile cache.
   setImmediate(flushCompileCache);
+  const unboundHeap = boundHeapGrowth();
   const ended = await end.promise;
+  unboundHeap();
   if (ended.kind === 'fatal') return endedEarly(ended);
   logger.info('stopping', { signal: ended.signal });
   const stoppingMs = performance.now();

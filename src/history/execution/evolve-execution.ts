@@ -115,7 +115,8 @@ export function evolveExecution(run: Run, event: ExecutionEvent, wire: HistoryWi
 }
 
 export function attachRequestId(run: Run, requestId: string, eventId: number, eventType: number): void {
-  run.requestIds = [...run.requestIds.filter((entry) => entry.requestId !== requestId), { requestId, eventId, eventType }];
+  // An array that is spread into and grows has room for 17: with one entry, 136 bytes of each run.
+  run.requestIds = run.requestIds.filter((entry) => entry.requestId !== requestId).concat({ requestId, eventId, eventType });
 }
 
 /** Shared by all closed runs: nothing is ever added to them again. */
