@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,12 +9,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
+import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import { sqliteFailure } from '../../src/sqlite/sqlite-failure.ts';
 import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
 import { emptyDelta, positionAt, runRow } from '../contract/database/samples.ts';
 import { until } from '../support/event-loop.ts';
 import { deltaAt, generationsIn, journalUnderTest } from './generations.ts';
-import type { Database } from '../../src/actors/database.ts';
+import type { Database, JournalId } from '../../src/actors/database.ts';
 
 let folder: string;
 let files = 0;
@@ -211,6 +212,101 @@ describe('the file of the state', () => {
     expect(lines.all()).toEqual(['written 1', `${outcome} 1`, 'written 3']);
   });
 
+  test('restores that are asked for together are one commit; one whose row is damaged fails alone', async () => {
+    const filename = fresh();
+    const database = new SqliteDatabase({ filename });
+    opened.push(database);
+    const journals: readonly JournalId[] = (['history', 'matching'] as const).flatMap((kind) =>
+      [0, 1, 2, 3].map((partition) => ({ kind, partition })),
+    );
+    const restoreAll = () => Promise.allSettled(journals.map((journal) => database.restore(journal)));
+    await database.bind('c');
+    const before = commitsIn(filename);
+    const first = await restoreAll();
+    expect(commitsIn(filename) - before).toBe(1);
+    const fences = first.map((each) => (each.status === 'fulfilled' ? each.value.fence : 0));
+    // One after another they are one each.
+    for (const journal of journals) await database.restore(journal);
+    expect(commitsIn(filename) - before).toBe(1 + 8);
+
+    const position = positionAt(3);
+    const { fence } = await database.restore(journals[1]!);
+    await database.write(journals[1]!, fence, { kind: 'history', position, delta: emptyDelta });
+    const other = new DatabaseSync(filename);
+    other.exec(`UPDATE journals SET sequence = 9007199254740993 WHERE kind = 'history' AND partition = 1`);
+    other.close();
+    const again = await restoreAll();
+    expect(again.map(({ status }) => status === 'fulfilled')).toEqual([true, false, true, true, true, true, true, true]);
+    for (const [nth, each] of again.entries()) {
+      if (each.status === 'fulfilled') expect(each.value.fence).toBeGreaterThan(fences[nth] ?? 0);
+      else expect(each.reason).toMatchObject({ name: 'DatabaseError' });
+    }
+  });
+
+  test('the order of what is asked for stays: a write before the second of two restores is not fenced by it', async () => {
+    const database = new SqliteDatabase({ filename: fresh() });
+    opened.push(database);
+    const { fence } = await database.restore(journalUnderTest);
+    const checkpoint = { kind: 'history', position: positionAt(1), delta: emptyDelta } as const;
+    const other = { kind: 'history', partition: 4 } as const;
+    const all = [database.restore(other), database.write(journalUnderTest, fence, checkpoint), database.restore(journalUnderTest)] as const;
+    const [, written, restored] = await Promise.all(all);
+    expect(written).toEqual({ kind: 'written' });
+    expect(restored.position?.nextOffset).toBe(1);
+  });
+
+  test('another process holds the lock: loads are answered, and the write comes when it lets go', async () => {
+    const filename = fresh();
+    const database = open(filename);
+    const { fence } = await database.restore(journalUnderTest);
+    const namespaceId = '22222222-0000-4000-8000-000000000000';
+    const cold = runRow({ namespaceId, workflowId: 'cold' });
+    const first = { ...emptyDelta, runs: [cold], currentRuns: [cold] };
+    await database.write(journalUnderTest, fence, { kind: 'history', position: positionAt(1), delta: first });
+    const stranger = new DatabaseSync(filename);
+    stranger.exec('BEGIN IMMEDIATE');
+    let isWritten = false;
+    const write = database.write(journalUnderTest, fence, { kind: 'history', position: positionAt(2), delta: emptyDelta });
+    const ended = write.finally(() => void (isWritten = true));
+    for (let nth = 0; nth < 5; nth++) {
+      const { rows } = await database.load(journalUnderTest, [{ kind: 'current', namespaceId, workflowId: 'cold' }]);
+      expect(rows[0]?.currentRunId).toBe(cold.runId);
+    }
+    expect(isWritten).toBe(false);
+    stranger.exec('ROLLBACK');
+    stranger.close();
+    expect(await ended).toEqual({ kind: 'written' });
+  });
+
+  test('a lock that is never let go of: the write says so', async () => {
+    const filename = fresh();
+    const database = open(filename);
+    const { fence } = await database.restore(journalUnderTest);
+    const stranger = new DatabaseSync(filename);
+    stranger.exec('BEGIN IMMEDIATE');
+    const write = database.write(journalUnderTest, fence, { kind: 'history', position: positionAt(1), delta: emptyDelta });
+    await expect(write).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('in use by another process') });
+    stranger.close();
+  });
+
+  test('what a large write leaves of the write-ahead log goes when it begins anew', async () => {
+    const filename = fresh();
+    const database = open(filename);
+    const { fence } = await database.restore(journalUnderTest);
+    const write = (nth: number, bytes: number) => {
+      const runs = Array.from({ length: 8 }, () =>
+        runRow({ namespaceId: '22222222-0000-4000-8000-000000000000', state: new Uint8Array(bytes / 8) }),
+      );
+      return database.write(journalUnderTest, fence, { kind: 'history', position: positionAt(nth), delta: { ...emptyDelta, runs } });
+    };
+    const mib = 2 ** 20;
+    await write(1, 40 * mib);
+    expect(statSync(`${filename}-wal`).size).toBeGreaterThan(40 * mib);
+    await write(2, 64);
+    await write(3, 64);
+    expect(statSync(`${filename}-wal`).size).toBeLessThanOrEqual(16 * mib);
+  });
+
   test('two processes: who restores later writes on, the other is fenced and changes nothing more', async () => {
     const filename = fresh();
     const child = writer(filename);
@@ -266,6 +362,18 @@ function linesOf(child: ChildProcess): { readonly all: () => readonly string[]; 
   // What stands behind the last newline may be cut off.
   const all = (): readonly string[] => text.split('\n').slice(0, -1);
   return { all, last: () => Number(all().findLast((line) => /^\d+$/.test(line)) ?? 0) };
+}
+
+/** Frames of the write-ahead log that end a transaction: they say how large the file is then (sqlite.org/fileformat2.html, 4). */
+function commitsIn(filename: string): number {
+  const log = readFileSync(`${filename}-wal`);
+  const salts = log.subarray(16, 24);
+  const frameBytes = 24 + log.readUInt32BE(8);
+  let commits = 0;
+  for (let at = 32; at + frameBytes <= log.length && log.subarray(at + 8, at + 16).equals(salts); at += frameBytes) {
+    if (log.readUInt32BE(at + 4) !== 0) commits += 1;
+  }
+  return commits;
 }
 
 const hashOf = (filename: string): string => createHash('sha1').update(readFileSync(filename)).digest('hex');

@@ -15,7 +15,12 @@ import { sqliteFailure, type SqliteFailure } from '../../sqlite/sqlite-failure.t
 import { migrations } from './migrations.ts';
 import type { SqliteOptions } from './options.ts';
 
-const defaultLockTimeoutMs = 5_000;
+/** While it is opened nothing else is asked of this thread. */
+const openLockTimeoutMs = 5_000;
+/** Later it blocks the thread, and with it every load: whoever needs a lock asks again (sqlite-database.ts). */
+const lockTimeoutMs = 50;
+/** A large checkpoint, or somebody who reads for long, lets the write-ahead log grow; afterwards it is cut to this when it begins anew. */
+const writeAheadBytesMax = 16 * 1024 * 1024;
 const cacheKiB = 32 * 1024;
 /** Of a new file. State of 1.3 KB takes 1,640 bytes in such pages and 2,050 in those of SQLite's default, into which three do not fit. */
 const pageBytes = 8_192;
@@ -36,7 +41,7 @@ export class Connection {
     try {
       // Whoever only reads would else make a new one, and list what is in it: nothing.
       if (options.readsOnly === true && filename !== undefined && !existsSync(filename)) throw gone(filename);
-      db = new DatabaseSync(filename ?? ':memory:', { timeout: options.lockTimeoutMs ?? defaultLockTimeoutMs });
+      db = new DatabaseSync(filename ?? ':memory:', { timeout: openLockTimeoutMs });
       prepare(db, options, mustSync);
       this.#db = db;
       this.#file = filename === undefined ? undefined : fileAt(filename);
@@ -116,6 +121,11 @@ const codes: Readonly<Record<SqliteFailure['kind'], DatabaseErrorCode>> = {
   foreign: 'misconfigured',
 };
 
+/** Another process holds the lock: it may let go of it. */
+export function isLocked(error: unknown): boolean {
+  return !(error instanceof DatabaseError) && sqliteFailure(error, '', stateOfPerdure).kind === 'locked';
+}
+
 /** Whatever was thrown, as the port's error. */
 export function databaseFailure(error: unknown, { filename }: SqliteOptions): DatabaseError {
   if (error instanceof DatabaseError) return error;
@@ -139,6 +149,7 @@ function prepare(db: DatabaseSync, options: SqliteOptions, mustSync: boolean): v
   if (options.readsOnly !== true) emptyWriteAheadLog(db, options.filename, mustSync);
   migrate(db, options.filename);
   if (options.readsOnly === true) db.exec('PRAGMA query_only = ON');
+  else db.exec(`PRAGMA journal_size_limit = ${writeAheadBytesMax}; PRAGMA busy_timeout = ${lockTimeoutMs}`);
 }
 
 /** Into the file, synced. Somebody who reads or writes just now may keep it from that. */

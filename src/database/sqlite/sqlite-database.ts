@@ -6,11 +6,15 @@
  *
  * A large write would hold up every load behind it, so it goes in chunks, and loads are answered between them. They see the rows that the open
  * transaction has written so far; that is right, for what an owner loads is cold, and nothing cold is ever in a write under way. All else waits
- * its turn. The fence is the same all along: a restore waits as well.
+ * its turn. The fence is the same all along: a restore waits as well. Restores that wait for the same turn share a commit, and its sync: a start
+ * has one for each journal.
+ *
+ * While another process holds the file's lock, a transaction asks for it again and again, and loads are answered meanwhile.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from '../../actors/database.ts';
 import { assert } from '../../kernel/assert.ts';
-import { Connection, databaseFailure } from './connection.ts';
+import { Connection, databaseFailure, isLocked } from './connection.ts';
 import { writeHistoryDelta, writeMatchingDelta, writeVisibilityRows } from './delta.ts';
 import { fenceOf, moveJournal, readJournal, restoreJournal } from './journal-rows.ts';
 import { sqliteName, type SqliteOptions } from './options.ts';
@@ -25,6 +29,7 @@ import type {
   JournalId,
   Loaded,
   LoadKey,
+  Restored,
   RunId,
   TimerWindow,
   WriteOutcome,
@@ -36,12 +41,28 @@ const clusterSql = `SELECT value FROM perdure WHERE name = 'cluster'`;
 
 const notDurable = { isDurable: false };
 
+/** How long another process may hold the file's lock, and how often it is looked at. */
+const lockWaitMsMax = 5_000;
+const lockLookMs = 20;
+
+/** Of one commit. */
+type Restores = {
+  readonly journals: JournalId[];
+  readonly outcomes: Promise<readonly RestoreOutcome[]>;
+  /** Of these restores, as its last: who is asked for something else in between is not overtaken. */
+  readonly lane: Promise<unknown>;
+  /** The commit has not begun. */
+  mayJoin: boolean;
+};
+type RestoreOutcome = { readonly restored: Restored } | { readonly error: unknown };
+
 export class SqliteDatabase implements Database {
   readonly name: string;
   readonly #options: SqliteOptions;
   /** Opened by the first call, and again after one that was given up. */
   #connection: Connection | undefined;
   #lane: Promise<unknown> = Promise.resolve();
+  #restores: Restores | undefined;
   /** A commit failed: what the file holds must be synced before anything rests on it. */
   #isInDoubt = false;
   #isClosed = false;
@@ -62,8 +83,14 @@ export class SqliteDatabase implements Database {
     });
   }
 
-  restore(journal: JournalId) {
-    return this.#transaction((connection) => restoreJournal(connection, journal));
+  async restore(journal: JournalId): Promise<Restored> {
+    if (this.#restores?.lane !== this.#lane || !this.#restores.mayJoin) this.#restores = this.#nextRestores();
+    const { journals, outcomes } = this.#restores;
+    const nth = journals.push(journal) - 1;
+    const outcome = (await outcomes)[nth];
+    assert(outcome !== undefined, 'who joins has an outcome');
+    if ('error' in outcome) throw databaseFailure(outcome.error, this.#options);
+    return outcome.restored;
   }
 
   position(journal: JournalId) {
@@ -146,23 +173,52 @@ export class SqliteDatabase implements Database {
     this.#giveUp();
   }
 
+  #nextRestores(): Restores {
+    const journals: JournalId[] = [];
+    const outcomes = this.#inLane(async (connection) => {
+      // What was asked for at the same time is in the thread's queue now.
+      await new Promise((resolve) => setImmediate(resolve));
+      restores.mayJoin = false;
+      return await this.#transact(connection, () => journals.map((journal) => restoreOutcome(connection, journal)));
+    });
+    const restores: Restores = { journals, outcomes, lane: this.#lane, mayJoin: true };
+    const isOver = (): void => void (restores.mayJoin = false);
+    outcomes.then(isOver, isOver);
+    return restores;
+  }
+
   #window<Rows>(journal: JournalId, read: (connection: Connection) => Rows): Promise<Fenced<Rows>> {
     return this.#inLane((connection) => fenced(connection, journal, () => read(connection)));
   }
 
   #transaction<Result>(work: (connection: Connection) => Result | Promise<Result>, how = { isDurable: true }): Promise<Result> {
-    return this.#inLane(async (connection) => {
-      connection.begin(how);
-      let result: Result;
+    return this.#inLane((connection) => this.#transact(connection, () => work(connection), how));
+  }
+
+  /** In the lane. */
+  async #transact<Result>(connection: Connection, work: () => Result | Promise<Result>, how = { isDurable: true }): Promise<Result> {
+    await this.#begin(connection, how);
+    let result: Result;
+    try {
+      result = await work();
+    } catch (error) {
+      this.#undo(connection);
+      throw error;
+    }
+    this.#commit(connection);
+    return result;
+  }
+
+  /** Between two looks at the lock others get their turns. */
+  async #begin(connection: Connection, how: { readonly isDurable: boolean }): Promise<void> {
+    for (const endMs = performance.now() + lockWaitMsMax; ;) {
       try {
-        result = await work(connection);
+        return connection.begin(how);
       } catch (error) {
-        this.#undo(connection);
-        throw error;
+        if (!isLocked(error) || this.#isClosed || performance.now() >= endMs) throw error;
       }
-      this.#commit(connection);
-      return result;
-    });
+      await delay(lockLookMs);
+    }
   }
 
   /** A failed commit is never tried again: nobody knows what it left. The next connection finds what is there. */
@@ -220,6 +276,16 @@ export class SqliteDatabase implements Database {
     const connection = this.#connection;
     this.#connection = undefined;
     connection?.close();
+  }
+}
+
+/** What is wrong with the row of one journal is not wrong with the others. */
+function restoreOutcome(connection: Connection, journal: JournalId): RestoreOutcome {
+  try {
+    return { restored: restoreJournal(connection, journal) };
+  } catch (error) {
+    if (!connection.isInTransaction) throw error;
+    return { error };
   }
 }
 
