@@ -37,6 +37,7 @@ import { anotherServer } from './start/previous-owner.ts';
 import { checkFirstStart } from './start/whole-journals.ts';
 import { claimsOf, listenerAddresses } from './start/server-contact.ts';
 import { setUpCluster } from './start/set-up-cluster.ts';
+import { toldOutages } from './start/told-outages.ts';
 import type { ClusterDatabase } from './start/cluster-database.ts';
 import type { OpenLog } from './start/open-log.ts';
 import type { OpenState } from './start/open-state.ts';
@@ -104,7 +105,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   router.cluster.attach(CLUSTER_ACTOR, cluster.actor);
 
   // Rows of List stand beside state; where there is none, in memory: that thread begins when there is something to write, or somebody lists.
-  const database = state?.database ?? openSqlite({ filename: undefined });
+  const database = state?.database ?? toldOutages(openSqlite({ filename: undefined }), logger);
   const visibility = new ProcessVisibility({ database, clock: systemClock, logger });
   const stateLimits = { ...defaults.state, ...options.stateLimits };
   const checkpoints = opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state, stateLimits);

@@ -8,6 +8,7 @@
  * Its thread starts at once and loads while the log is opened. It looks at the database with the first call, and none comes before the log is
  * known to be ours: beside somebody else's file nothing is made.
  */
+import { toldOutages } from './told-outages.ts';
 import type { JournalRetention } from '../actors/checkpoint/journal-trim.ts';
 import type { Database } from '../actors/database.ts';
 import type { ServerOptions } from '../config/server-options.ts';
@@ -33,10 +34,10 @@ export async function openState({ log, logger }: Pick<ServerOptions, 'log' | 'lo
     const { openPostgres } = await import('../database/postgres/open-postgres.ts');
     const { postgres, journalRetentionMs, journalRetentionBytes } = log.state;
     const retention = { journalRetentionMs, ...(journalRetentionBytes === undefined ? {} : { journalRetentionBytes }) };
-    return { database: openPostgres(postgres, logger, threadAtOnce), retention, mayComeBack: true };
+    return { database: toldOutages(openPostgres(postgres, logger, threadAtOnce), logger), retention, mayComeBack: true };
   }
   if (log.filename === undefined) return undefined;
   const { openSqlite } = await import('../database/sqlite/open-sqlite.ts');
   const database = openSqlite({ filename: `${log.filename}-state` }, threadAtOnce);
-  return { database, retention: { journalRetentionMs: 0 }, mayComeBack: false };
+  return { database: toldOutages(database, logger), retention: { journalRetentionMs: 0 }, mayComeBack: false };
 }

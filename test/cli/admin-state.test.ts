@@ -81,6 +81,28 @@ test('a server in memory has none, and says so', async () => {
   await server.stop();
 });
 
+test('a database that is away is said once for all partitions that wait for it', async () => {
+  const waiting = (reason: string, seconds: number) => ({
+    state: 'active',
+    reason: '',
+    offset: 9,
+    checkpoint: { offset: 1, ageSeconds: 200, tailRecords: 7, tailBytes: 2_048, unwrittenBytes: 4_096, trouble: { reason, seconds } },
+  });
+  const page = {
+    status: 'SERVING',
+    shards: [1, 2, 3].map((shard) => ({ shard, ...waiting('connection refused', 100 + shard) })),
+    matching: [{ partition: 4, ...waiting('disk full', 1) }],
+  };
+  const server = createServer((_, response) => response.end(JSON.stringify(page))).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { readonly port: number };
+  const { out } = await state(`127.0.0.1:${port}`);
+  expect(out.split('\n\n').at(-1)).toBe(
+    'shard 1 and 2 more: nothing written for 103 s: connection refused\nmatching partition 4: nothing written for 1 s: disk full\n',
+  );
+  await new Promise((resolve) => server.close(resolve));
+});
+
 test('nobody there, somebody else, and no address', async () => {
   const nobody = `127.0.0.1:${await freePort()}`;
   expect(await state(nobody)).toMatchObject({ code: 1, out: '', err: expect.stringContaining(`no server answers at ${nobody}`) });

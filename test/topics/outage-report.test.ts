@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/observability/logger.ts';
-import { OutageReport } from '../../src/topics/kafka/outage-report.ts';
+import { kafkaOutages } from '../../src/topics/kafka/kafka-outages.ts';
 import { ThrottleReport } from '../../src/topics/kafka/throttle-report.ts';
 
 type Line = { readonly level: string; readonly msg: string } & Readonly<Record<string, unknown>>;
@@ -28,9 +28,13 @@ function live(seconds: number, tick: () => void): void {
 }
 
 describe('an outage', () => {
-  let report: OutageReport;
+  let report: ReturnType<typeof kafkaOutages>;
   beforeEach(() => {
-    report = new OutageReport({ logger, nowMs: () => nowMs, brokers: () => '1 at kafka-1:9092' });
+    report = kafkaOutages(
+      logger,
+      () => '1 at kafka-1:9092',
+      () => nowMs,
+    );
   });
 
   test('is said after a second, every ten seconds, and when it is over', () => {
@@ -58,13 +62,18 @@ describe('an outage', () => {
   });
 
   test('names what a partition waits for, until that works', () => {
+    const reasons = () => [
+      report.reasonOf('append', partition(0)),
+      report.reasonOf('read', partition(0)),
+      report.reasonOf('read', partition(1)),
+    ];
     report.failed('read', partition(0), 'a read');
     report.failed('append', partition(0), 'an append');
-    expect([report.reasonOf(partition(0)), report.reasonOf(partition(1))]).toEqual(['an append', '']);
+    expect(reasons()).toEqual(['an append', 'a read', undefined]);
     report.worked('append', partition(0));
-    expect(report.reasonOf(partition(0))).toBe('a read');
+    expect(reasons()).toEqual([undefined, 'a read', undefined]);
     report.worked('read', partition(0));
-    expect(report.reasonOf(partition(0))).toBe('');
+    expect(reasons()).toEqual([undefined, undefined, undefined]);
   });
 
   test('of less than a second is not said at all', () => {

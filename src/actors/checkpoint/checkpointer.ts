@@ -79,6 +79,7 @@ type Cut = {
 /** `stopped`: memory is dropped, a last checkpoint may still be asked for. `ended`: there is none any more. */
 type Life = 'running' | 'stopped' | 'finishing' | 'ended';
 
+const noAnswer = 'the database does not answer';
 type Attempt = 'written' | 'fenced' | 'closed' | { readonly again: 'soon' | 'later' };
 
 export class Checkpointer implements ScheduledJournal {
@@ -110,6 +111,8 @@ export class Checkpointer implements ScheduledJournal {
   #pause: { readonly timer: Timer; readonly over: () => void } | undefined;
   #late: Timer | undefined;
   #trouble: CheckpointTrouble | undefined;
+  /** Somebody has read of it. */
+  #isSaid = false;
   #whenSettled: (() => void)[] = [];
 
   constructor(options: CheckpointerOptions) {
@@ -386,7 +389,7 @@ export class Checkpointer implements ScheduledJournal {
         case 'fenced':
           return outcome.kind;
         case 'unknown':
-          this.#waits(outcome.reason);
+          this.#inTrouble(outcome.reason);
           return await this.#whatBecameOf(checkpoint);
         default:
           return unreachable(outcome);
@@ -409,12 +412,13 @@ export class Checkpointer implements ScheduledJournal {
     if (error instanceof DatabaseError) {
       if (error.code === 'closed') return 'closed';
       if (error.recoverable) {
-        this.#waits(errorMessage(error));
+        this.#inTrouble(errorMessage(error));
         return { again: 'soon' };
       }
     }
     const problem = error instanceof Error ? error : new Error(String(error));
     this.#inTrouble(problem.message);
+    this.#isSaid = true;
     this.#options.logger.error('a checkpoint is refused: it is tried again, and the journal keeps what is not written', { error: problem });
     return { again: 'later' };
   }
@@ -427,7 +431,8 @@ export class Checkpointer implements ScheduledJournal {
     this.#before = checkpoint.position;
     this.#options.state.durable();
     this.#options.onDurable?.(checkpoint.position);
-    if (this.#trouble !== undefined) this.#options.logger.info('checkpoints are written again', { offset: checkpoint.position.lastOffset });
+    if (this.#isSaid) this.#options.logger.info('checkpoints are written again', { offset: checkpoint.position.lastOffset });
+    this.#isSaid = false;
     this.#trouble = undefined;
     this.#settle();
     this.#options.schedule.ended(this);
@@ -442,26 +447,22 @@ export class Checkpointer implements ScheduledJournal {
 
   // ── What is said, and the end ──────────────────────────────────────────────────────────────────────────────────────────────
 
-  #waits(reason: string): void {
-    const isNew = this.#trouble === undefined;
-    this.#inTrouble(reason);
-    if (isNew)
-      this.#options.logger.warn('checkpoints wait for the database; workflows go on', { reason, unwrittenBytes: this.unwrittenBytes });
-  }
-
   /** The latest reason, since the first. */
   #inTrouble(reason: string, sinceMs = this.#options.clock.monoMs()): void {
     this.#trouble = { sinceMs: this.#trouble?.sinceMs ?? sinceMs, reason };
   }
 
-  /** A database that answers nothing is in trouble as well. */
+  /** A database that answers nothing is in trouble as well. That one is away is told once for all partitions, where they ask it. */
   #reportLate(sinceMs = this.#options.clock.monoMs()): void {
     const { clock, limits, logger } = this.#options;
     this.#late = clock.after(limits.reportEveryMs, () => {
-      this.#inTrouble(this.#trouble?.reason ?? 'the database does not answer', sinceMs);
+      const reason = this.#trouble?.reason ?? noAnswer;
+      this.#inTrouble(reason, sinceMs);
+      this.#reportLate(sinceMs);
+      if (reason !== noAnswer) return;
       const seconds = Math.round((clock.monoMs() - sinceMs) / 1000);
       logger.warn('a checkpoint is still not written; workflows go on', { seconds, unwrittenBytes: this.unwrittenBytes });
-      this.#reportLate(sinceMs);
+      this.#isSaid = true;
     });
   }
 

@@ -238,8 +238,10 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
 
   #failed(load: Load, error: unknown): void {
     const reason = error instanceof DatabaseError ? error.message : errorText(error);
-    if (this.#warnings.now()) {
-      const problem = error instanceof DatabaseError ? reason : error instanceof Error ? error : new Error(reason);
+    // That a database is away is told once for all shards, where they ask it.
+    const isOutage = error instanceof DatabaseError && error.recoverable;
+    if (!isOutage && this.#warnings.now()) {
+      const problem = error instanceof Error ? error : new Error(reason);
       this.#options.logger.warn('workflows that are not in memory cannot be loaded; the others go on', {
         error: problem,
         waiting: this.#wants.size,

@@ -67,8 +67,11 @@ export class Retirement {
       if (runs.length > 0) submit({ kind: 'retireRuns', runs });
       return due.length < rowsMax ? LOOK_INTERVAL_MS : LOOK_AGAIN_MS;
     } catch (error) {
-      const problem = error instanceof DatabaseError ? error.message : error instanceof Error ? error : new Error(String(error));
-      if (tenure.active) logger.warn('closed workflows whose retention is over cannot be looked for: tried again', { error: problem });
+      // That a database is away is told once for all shards, where they ask it.
+      const isOutage = error instanceof DatabaseError && error.recoverable;
+      const problem = error instanceof Error ? error : new Error(String(error));
+      if (tenure.active && !isOutage)
+        logger.warn('closed workflows whose retention is over cannot be looked for: tried again', { error: problem });
       return LOOK_INTERVAL_MS;
     }
   }

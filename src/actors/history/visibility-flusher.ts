@@ -61,6 +61,8 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
   #ranAtMs = -Infinity;
   /** One after the other. */
   #failures = 0;
+  /** Somebody has read that they fail. */
+  #isSaid = false;
   /** In this run. */
   #fencings = 0;
 
@@ -243,7 +245,8 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
 
   #wrote(): void {
     this.#rows.written();
-    if (this.#failures > 0) this.#options.logger.info('rows of List are written again', { failures: this.#failures });
+    if (this.#isSaid) this.#options.logger.info('rows of List are written again', { failures: this.#failures });
+    this.#isSaid = false;
     this.#failures = 0;
   }
 
@@ -258,7 +261,9 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
   #failed(error: unknown): void {
     this.#rows.giveBack();
     this.#failures += 1;
-    if (!this.#warnings.now()) return;
+    // That a database is away is told once for all shards, where they ask it.
+    if ((error instanceof DatabaseError && error.recoverable) || !this.#warnings.now()) return;
+    this.#isSaid = true;
     const problem = error instanceof Error ? error : String(error);
     this.#options.logger.warn('rows of List cannot be written, and wait', { error: problem, rows: this.#rows.waiting });
   }

@@ -94,10 +94,11 @@ function rendered({ status, shards, matching = [] }: StatePage): string {
       matching.map((each) => [String(each.partition), ...cells(each), String(each.storedTasks ?? '-')]),
     ),
   ];
-  const notes = [
-    ...shards.flatMap((each) => notesOf(`Shard ${each.shard}`, each)),
-    ...matching.flatMap((each) => notesOf(`Matching partition ${each.partition}`, each)),
+  const named = [
+    ...shards.map((each) => ({ ...each, who: `shard ${each.shard}` })),
+    ...matching.map((each) => ({ ...each, who: `matching partition ${each.partition}` })),
   ];
+  const notes = [...notServed(named), ...notWritten(named)];
   const without = shards.length > 0 && shards.every(({ state, checkpoint }) => state === 'active' && checkpoint === undefined);
   if (without) notes.push('There is no database: state lives in memory and in the journals.');
   return [status, ...tables, notes.join('\n')].filter((part) => part !== '').join('\n\n') + '\n';
@@ -112,12 +113,20 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return all.map((row) => line(row).trimEnd()).join('\n');
 }
 
-function notesOf(who: string, { reason = '', checkpoint }: Partition): readonly string[] {
-  const { trouble } = checkpoint ?? {};
-  return [
-    ...(reason === '' ? [] : [`${who}: ${reason}`]),
-    ...(trouble === undefined ? [] : [`${who}: nothing written for ${seconds(trouble.seconds)}: ${trouble.reason}`]),
-  ];
+type Named = Partition & { readonly who: string };
+
+function notServed(partitions: readonly Named[]): readonly string[] {
+  return partitions.flatMap(({ who, reason = '' }) => (reason === '' ? [] : [`${who}: ${reason}`]));
+}
+
+/** A database that is away is one reason for many: it is said once, with the first that bears it. */
+function notWritten(partitions: readonly Named[]): readonly string[] {
+  const troubles = partitions.flatMap(({ who, checkpoint }) => (checkpoint?.trouble === undefined ? [] : [{ who, ...checkpoint.trouble }]));
+  return [...Map.groupBy(troubles, ({ reason }) => reason)].map(([reason, those]) => {
+    const more = those.length === 1 ? '' : ` and ${those.length - 1} more`;
+    const longest = Math.max(...those.map((each) => each.seconds));
+    return `${those[0]?.who}${more}: nothing written for ${seconds(longest)}: ${reason}`;
+  });
 }
 
 function cells({ state, offset, checkpoint }: Partition): readonly string[] {

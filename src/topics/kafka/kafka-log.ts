@@ -17,18 +17,18 @@ import { DataPlane } from './data-plane.ts';
 import { EndBarrier } from './end-barrier.ts';
 import { errorName, isDenial, isRefusal, isStaleLeader, isTooLarge, noError, offsetOutOfRange } from './error-codes.ts';
 import { failureText, kafkaFailure } from './kafka-failure.ts';
+import { kafkaOutages } from './kafka-outages.ts';
 import { LeaderSearch } from './leader-search.ts';
-import { OutageReport } from './outage-report.ts';
 import { provisionTopics } from './provision.ts';
 import { decodeRecordBatches, encodeRecordBatch } from './record-batch.ts';
 import * as requests from './requests.ts';
 import type { AppendOutcome, BatchSource, Log, LogAttachment, LogBounds, PartitionId, StoredRecord } from '../../actors/log.ts';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
 import type { Logger } from '../../observability/logger.ts';
+import type { OutageReport } from '../../observability/outage-report.ts';
 import type { BatchUnderWay } from '../append-lane.ts';
 import type { TopicSpec } from '../catalogue.ts';
 import type { Channel } from './data-plane.ts';
-import type { Doing } from './outage-report.ts';
 import type { WireRequest } from './requests.ts';
 
 export type KafkaLogOptions = {
@@ -85,7 +85,7 @@ class KafkaLog implements OpenKafkaLog {
   readonly #search: LeaderSearch;
   /** One per leader, so that a broker which hangs holds up its own partitions only. */
   readonly #barriers = new Map<number | undefined, EndBarrier>();
-  readonly #outages: OutageReport;
+  readonly #outages: OutageReport<PartitionId>;
   readonly #timer: NodeJS.Timeout;
   #closed = false;
 
@@ -94,7 +94,7 @@ class KafkaLog implements OpenKafkaLog {
     this.topics = topics;
     this.#settings = settings;
     const { logger } = settings;
-    this.#outages = new OutageReport({ logger, nowMs: steadyWallMs, brokers: () => plane.describeBrokers() });
+    this.#outages = kafkaOutages(logger, () => plane.describeBrokers());
     this.#search = new LeaderSearch({
       plane,
       ends: (leader, ids) => this.#endsTogether(leader, ids),
@@ -155,7 +155,8 @@ class KafkaLog implements OpenKafkaLog {
   }
 
   trouble(partition: PartitionId): string {
-    const reason = this.#outages.reasonOf(partition);
+    // Appends first: reads may rest on them.
+    const reason = this.#outages.reasonOf('append', partition) ?? this.#outages.reasonOf('read', partition) ?? '';
     return reason === '' || reason.startsWith('Kafka') ? reason : `Kafka: ${reason}`;
   }
 
@@ -287,15 +288,10 @@ class KafkaLog implements OpenKafkaLog {
     }
   }
 
-  #failed(doing: Doing, partitions: readonly PartitionId[], error: unknown): void {
+  #failed(doing: 'append' | 'read', partitions: readonly PartitionId[], error: unknown): void {
     if (this.#closed) return;
     for (const id of partitions) this.#outages.failed(doing, id, failureText(error, 'Kafka'));
   }
-}
-
-/** The time of day that never jumps: as it was when the process began, and what has passed since. */
-function steadyWallMs(): number {
-  return performance.timeOrigin + performance.now();
 }
 
 type Attempt<T> = { readonly done: T } | { readonly retry: number | undefined };

@@ -1,5 +1,5 @@
 /** Logs that Kafka throttles us: an operator would look for the cause everywhere else first. At most one line in ten seconds. */
-import { reportIntervalMs } from './outage-report.ts';
+import { reportIntervalMs } from '../../observability/outage-report.ts';
 import type { Logger } from '../../observability/logger.ts';
 
 export class ThrottleReport {

@@ -1,0 +1,84 @@
+/** A database that is away is told by one line every ten seconds, however many ask it; that it answers again, once. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { DatabaseError, type Database } from '../../src/actors/database.ts';
+import { createLogger } from '../../src/observability/logger.ts';
+import { toldOutages } from '../../src/start/told-outages.ts';
+import { MemoryDatabase } from '../support/memory-database.ts';
+
+type Line = { readonly level: string; readonly msg: string } & Readonly<Record<string, unknown>>;
+
+let nowMs: number;
+let lines: Line[];
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  nowMs = 1_000_000;
+  lines = [];
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const logger = createLogger({
+  level: 'info',
+  format: 'json',
+  write: (line) => void lines.push(JSON.parse(line) as Line),
+  nowMs: () => nowMs,
+});
+const refused = 'connect ECONNREFUSED';
+
+function told(fault: () => DatabaseError | undefined): Database {
+  const memory = new MemoryDatabase();
+  const failing = new Proxy(memory as Database, {
+    get: (target, name: keyof Database) => {
+      const method = target[name];
+      if (typeof method !== 'function') return method;
+      return (...args: never[]) => {
+        const error = name === 'close' ? undefined : fault();
+        return error === undefined ? (method as (...args: never[]) => unknown).apply(target, args) : Promise.reject(error);
+      };
+    },
+  });
+  return toldOutages(failing, logger, () => nowMs);
+}
+
+/** Each of 16 shards looks for closed runs and asks how far its rows go, and somebody lists. */
+async function askAll(database: Database): Promise<readonly PromiseSettledResult<unknown>[]> {
+  const journals = Array.from({ length: 16 }, (_, partition) => ({ kind: 'history', partition }) as const);
+  return await Promise.allSettled([
+    ...journals.map((journal) => database.position(journal)),
+    ...journals.map((journal) => database.dueRuns(journal, 0, 1)),
+    database.list({ namespaceId: crypto.randomUUID(), condition: undefined, after: undefined, max: 1 }),
+  ]);
+}
+
+test('one line for all that ask it, every ten seconds, with how many and why; and one when it answers', async () => {
+  let fault: DatabaseError | undefined = new DatabaseError('unavailable', refused);
+  const database = told(() => fault);
+  for (let half = 0; half < 50; half++) {
+    const asked = await askAll(database);
+    expect(asked.every(({ status }) => status === 'rejected')).toBe(true);
+    nowMs += 500;
+    vi.advanceTimersByTime(500);
+  }
+  expect(lines.map(({ level, msg, partitions, seconds }) => [level, msg, partitions, seconds])).toEqual(
+    [1, 11, 21].map((seconds) => ['warn', 'the database is away: workflows in memory go on, others are unavailable', 17, seconds]),
+  );
+  expect(lines[0]).toMatchObject({ database: database.name, error: refused });
+  fault = undefined;
+  await askAll(database);
+  expect(lines.slice(3)).toMatchObject([{ level: 'info', msg: 'the database answers again', seconds: 25 }]);
+  vi.advanceTimersByTime(60_000);
+  expect(lines).toHaveLength(4);
+  await database.close();
+});
+
+test('what it refuses is an answer, and told by whoever asked', async () => {
+  const database = told(() => new DatabaseError('data', 'invalid byte sequence'));
+  for (let half = 0; half < 10; half++) {
+    await askAll(database);
+    nowMs += 500;
+    vi.advanceTimersByTime(500);
+  }
+  expect(lines).toEqual([]);
+  await database.close();
+});
