@@ -145,11 +145,16 @@ export class MatchingCore<T> {
     return this.#backlog.canonical();
   }
 
+  /** Of all queues. */
+  get storedTasks(): number {
+    return this.#backlog.size;
+  }
+
   /** For people and metrics. */
   counts(): { readonly queues: number; readonly polls: number; readonly storedTasks: number; readonly startsUnderWay: number } {
     let polls = 0;
     for (const queue of this.#queues.values()) polls += queue.polls.size;
-    return { queues: this.#queues.size, polls, storedTasks: this.#backlog.size, startsUnderWay: this.#starts.size };
+    return { queues: this.#queues.size, polls, storedTasks: this.storedTasks, startsUnderWay: this.#starts.size };
   }
 
   // ── Checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────────────────────

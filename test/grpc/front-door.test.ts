@@ -135,17 +135,21 @@ test('what wants a person and stops nobody stands in GET /health, which stays 20
 });
 
 test('what a database does not take stands in GET /health, which stays 200; GET /health/state has each partition', async () => {
-  const trouble = (seconds: number) => ({ reason: 'postgres db:5432/perdure cannot be reached', seconds });
-  const shard = (nth: number, seconds: number) => ({
-    ...{ shard: nth, state: 'active', reason: '', offset: 9, executions: { hot: 1, cold: 0 } },
-    checkpoint: { offset: 7, ageSeconds: 60, tailRecords: 1, tailBytes: 300, unwrittenBytes: 500, trouble: trouble(seconds) },
+  const reason = 'postgres db:5432/perdure cannot be reached';
+  const partition = (waitsSeconds: number | undefined) => ({
+    ...{ state: 'active', reason: '', offset: 9 },
+    checkpoint: {
+      ...{ offset: 7, ageSeconds: 60, tailRecords: 1, tailBytes: 300, unwrittenBytes: 500 },
+      ...(waitsSeconds === undefined ? {} : { trouble: { reason, seconds: waitsSeconds } }),
+    },
   });
-  const shards = [shard(1, 20), shard(2, 40)];
-  const matching = [{ partition: 0, state: 'active', reason: '', offset: 3, storedTasks: 5 }];
+  const shards = [20, 40].map((seconds, index) => ({ shard: index + 1, ...partition(seconds), executions: { hot: 1, cold: 0 } }));
+  const matching = [undefined, 30].map((seconds, index) => ({ partition: index, ...partition(seconds), storedTasks: 5 }));
   const { address } = await bench({ state: () => ({ shards, matching }) });
   const answer = await fetch(`http://${address}/health`);
-  const longest = { shard: 2, ...trouble(40), unwrittenBytes: 500 };
-  expect([answer.status, await answer.json()]).toEqual([200, { status: 'SERVING', checkpointsWaiting: { shards: 2, longest } }]);
+  const longest = { shard: 2, reason, seconds: 40, unwrittenBytes: 500 };
+  const checkpointsWaiting = { shards: 2, matchingPartitions: 1, longest };
+  expect([answer.status, await answer.json()]).toEqual([200, { status: 'SERVING', checkpointsWaiting }]);
   const page = await fetch(`http://${address}/health/state`);
   expect([page.status, await page.json()]).toEqual([200, { status: 'SERVING', shards, matching }]);
 });

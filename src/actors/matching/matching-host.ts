@@ -77,8 +77,8 @@ export class MatchingHost {
   report(): MatchingReport {
     const { clock, partition } = this.#options;
     const { memory } = this.actor;
-    const storedTasks = memory?.matching.counts().storedTasks ?? 0;
-    return { partition, ...partitionReport(this.actor.status(), memory?.checkpointer, clock), storedTasks };
+    const status = partitionReport(this.actor.status(), memory?.checkpointer, clock);
+    return { partition, ...status, storedTasks: memory?.matching.storedTasks ?? 0 };
   }
 
   counts(): ReturnType<MatchingCore<StartedTask>['counts']> | undefined {

@@ -4,6 +4,7 @@ import {
   HealthCheckResponseServingStatus as ServingStatus,
 } from '../../wire/generated/lean/health.ts';
 import { requestLimits } from '../../wire/wire-limits.ts';
+import type { CheckpointReport } from '../../actors/checkpoint/partition-report.ts';
 import type { ServerCondition } from '../../actors/ownership/census.ts';
 import type { StateReport } from '../ports.ts';
 import { statusCode } from '../errors/status-code.ts';
@@ -12,6 +13,14 @@ import { unary } from '../method.ts';
 import type { Service } from '../transport/call.ts';
 import type { HealthReport } from '../transport/plain-http.ts';
 import { decodedWithin } from '../validation/request-limits.ts';
+
+type Waiting = { readonly seconds: number; readonly reason: string; readonly unwrittenBytes: number };
+
+function waits<Who extends object>(who: Who, checkpoint: CheckpointReport | undefined): readonly (Who & Waiting)[] {
+  if (checkpoint?.trouble === undefined) return [];
+  const { trouble, unwrittenBytes } = checkpoint;
+  return [{ ...who, ...trouble, unwrittenBytes }];
+}
 
 /** Longer lists help nobody; `partitionsNotServed` counts them all. */
 const partitionsListedMax = 100;
@@ -72,12 +81,13 @@ export class Health {
 
   /** Everything is served still, and memory grows. */
   #checkpointsWaiting(): { readonly checkpointsWaiting?: object } {
-    const waiting = this.#state().shards.flatMap(({ shard, checkpoint }) => {
-      const { trouble, unwrittenBytes } = checkpoint ?? {};
-      return trouble === undefined ? [] : [{ shard, ...trouble, unwrittenBytes }];
-    });
-    const [first] = waiting.toSorted((a, b) => b.seconds - a.seconds);
-    return first === undefined ? {} : { checkpointsWaiting: { shards: waiting.length, longest: first } };
+    const { shards, matching } = this.#state();
+    const shardsWaiting = shards.flatMap(({ shard, checkpoint }) => waits({ shard }, checkpoint));
+    const matchingWaiting = matching.flatMap(({ partition, checkpoint }) => waits({ matchingPartition: partition }, checkpoint));
+    const [longest] = [...shardsWaiting, ...matchingWaiting].toSorted((a, b) => b.seconds - a.seconds);
+    if (longest === undefined) return {};
+    const matchingPartitions = matchingWaiting.length === 0 ? {} : { matchingPartitions: matchingWaiting.length };
+    return { checkpointsWaiting: { shards: shardsWaiting.length, ...matchingPartitions, longest } };
   }
 
   statusOf(service: string): number {

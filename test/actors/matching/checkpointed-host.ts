@@ -29,6 +29,7 @@ function queueOf(queue: number): TaskQueuePartition {
 export type HostOptions = {
   readonly limits?: Partial<CheckpointLimits>;
   readonly journalRetentionMs?: number;
+  readonly journalRetentionBytes?: number;
 };
 
 export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {

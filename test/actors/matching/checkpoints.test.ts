@@ -49,7 +49,7 @@ test('whatever happens to the server and its database, a restart is what was bef
     fc.asyncProperty(
       fc.array(step, { minLength: 30, maxLength: 100, size: 'max' }),
       fc.constantFrom(1, 3, 20),
-      fc.constantFrom({}, { journalRetentionMs: 0 }, { journalRetentionMs: 10_000 }),
+      fc.constantFrom({}, { journalRetentionMs: 0 }, { journalRetentionMs: 10_000, journalRetentionBytes: 5_000 }),
       async (steps, recordsMax, trim) => {
         const host = new CheckpointedHost({ limits: { recordsMax, finishMsMax: 200 }, ...trim });
         await host.start();
