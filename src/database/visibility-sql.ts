@@ -1,8 +1,9 @@
 /**
  * The statements of List and Count. The namespace is the first condition of each and the first column of every index.
  *
- * Rows go by (sort_ms, start_ms, run_id), all descending. A later page begins behind a row; the bound on sort_ms is written alone as well,
- * for without it PostgreSQL walks the index from its beginning.
+ * Rows go by (sort_ms, start_ms, run_id), all descending. A later page begins behind a row. For PostgreSQL the bound on sort_ms is written alone
+ * as well, for without it PostgreSQL walks the index from its beginning. SQLite would go by that bound alone then, and read all open runs,
+ * which share one sort_ms, for each page of them.
  */
 import type { Column, Condition } from '../visibility/condition.ts';
 import type { VisibilityCount, VisibilityKeyset, VisibilityList } from '../visibility/row.ts';
@@ -10,18 +11,21 @@ import { conditionSql, isUuidText, SqlBuilder, type ByWords, type Dialect, type 
 
 const order: Column = { name: 'sort_ms', kind: 'datetime' };
 
+/** Rows behind the one, down to the other, which is included; undefined: no bound. */
+export type Stretch = { readonly after?: VisibilityKeyset | undefined; readonly until?: VisibilityKeyset | undefined };
+
 /** `columns`: what is selected; `from`: the visibility table, perhaps with its schema or the index that is to be used. */
-export function listSql(dialect: Dialect, columns: string, from: string, query: VisibilityList, byWords?: ByWords): Sql {
-  const { namespaceId, condition, after, max } = query;
+export function listSql(dialect: Dialect, columns: string, from: string, query: VisibilityList & Stretch, byWords?: ByWords): Sql {
+  const { namespaceId, condition, max } = query;
   const builder = new SqlBuilder(dialect, byWords);
-  const where = whereSql(builder, namespaceId, condition, after);
+  const where = whereSql(builder, namespaceId, condition, query);
   const limit = builder.parameter(BigInt(max));
   const text = `SELECT ${columns} FROM ${from} WHERE ${where} ORDER BY sort_ms DESC, start_ms DESC, run_id DESC LIMIT ${limit}`;
   return { text, parameters: builder.parameters };
 }
 
 /** Columns `status` (when grouped by it) and `count`. */
-export function countSql(dialect: Dialect, from: string, query: VisibilityCount, byWords?: ByWords): Sql {
+export function countSql(dialect: Dialect, from: string, query: VisibilityCount & Stretch, byWords?: ByWords): Sql {
   const builder = new SqlBuilder(dialect, byWords);
   return { text: countedSql(builder, from, query), parameters: builder.parameters };
 }
@@ -56,17 +60,19 @@ function withoutDivision(condition: Condition | undefined): Condition | undefine
   return rest.length < 2 ? rest[0] : { kind: 'and', conditions: rest };
 }
 
-function countedSql(builder: SqlBuilder, from: string, { namespaceId, condition, byStatus }: VisibilityCount): string {
-  const where = whereSql(builder, namespaceId, condition, undefined);
+function countedSql(builder: SqlBuilder, from: string, query: VisibilityCount & Stretch): string {
+  const { namespaceId, condition, byStatus } = query;
+  const where = whereSql(builder, namespaceId, condition, query);
   const [status, groupBy] = byStatus ? ['status, ', ' GROUP BY status'] : ['', ''];
   return `SELECT ${status}count(*) AS count FROM ${from} WHERE ${where}${groupBy}`;
 }
 
-function whereSql(builder: SqlBuilder, namespaceId: string, condition: Condition | undefined, after: VisibilityKeyset | undefined): string {
+function whereSql(builder: SqlBuilder, namespaceId: string, condition: Condition | undefined, { after, until }: Stretch): string {
   // Only what the database takes for an id can be the id of a row.
   if (!isUuidText(namespaceId)) return 'FALSE';
   const terms = [`namespace_id = ${builder.id(namespaceId)}`];
   if (after !== undefined) terms.push(behindSql(builder, after));
+  if (until !== undefined) terms.push(`${place} >= (${keyset(builder, until)})`);
   if (condition !== undefined) terms.push(...boundsSql(builder, condition), conditionSql(builder, condition));
   return terms.join(' AND ');
 }
@@ -84,8 +90,13 @@ function boundsSql(builder: SqlBuilder, condition: Condition): readonly string[]
   });
 }
 
-function behindSql(builder: SqlBuilder, { sortMs, startTimeMs, runId }: VisibilityKeyset): string {
-  const bound = builder.parameter(sortMs);
-  const keyset = [builder.parameter(sortMs), builder.parameter(startTimeMs), builder.id(runId)];
-  return `sort_ms <= ${bound} AND (sort_ms, start_ms, run_id) < (${keyset.join(', ')})`;
+const place = '(sort_ms, start_ms, run_id)';
+
+function behindSql(builder: SqlBuilder, after: VisibilityKeyset): string {
+  const bound = builder.dialect === 'postgres' ? `sort_ms <= ${builder.parameter(after.sortMs)} AND ` : '';
+  return `${bound}${place} < (${keyset(builder, after)})`;
+}
+
+function keyset(builder: SqlBuilder, { sortMs, startTimeMs, runId }: VisibilityKeyset): string {
+  return [builder.parameter(sortMs), builder.parameter(startTimeMs), builder.id(runId)].join(', ');
 }

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { largeCountSql, listSql } from '../../src/database/visibility-sql.ts';
 import { Connection } from '../../src/database/sqlite/connection.ts';
-import { byDivision, indexProbes, orderedFrom, selectiveRowsMax } from '../../src/database/sqlite/index-choice.ts';
-import { countRows, listRows } from '../../src/database/sqlite/visibility-queries.ts';
+import { byDivision, indexProbes, orderedIndex, selectiveRowsMax } from '../../src/database/sqlite/index-choice.ts';
+import { countSteps, listSteps } from '../../src/database/sqlite/visibility-queries.ts';
 import { columnKinds } from '../../src/visibility/columns.ts';
 import { attributeColumns } from '../../src/database/attribute-columns.ts';
 import type { Column, Condition, Operand } from '../../src/visibility/condition.ts';
-import { OPEN_SORT_MS } from '../../src/visibility/row.ts';
+import { OPEN_SORT_MS, type VisibilityCount, type VisibilityList } from '../../src/visibility/row.ts';
 
 const namespaceId = '01980000-0000-7000-8000-000000000001';
 /** More than are called selective, half of them with each of two words. */
@@ -54,7 +54,13 @@ function pathOf(condition: Condition): string {
     const found = connection.prepare(text).get(...(parameters as (string | number | bigint)[]));
     return Number(found?.['count']) < selectiveRowsMax;
   });
-  const { text, parameters } = listSql('sqlite', 'run_id', selective?.from ?? orderedFrom(probes), query, selective?.byWords);
+  const { text, parameters } = listSql(
+    'sqlite',
+    'run_id',
+    selective?.from ?? orderedIndex(probes)?.from ?? 'visibility',
+    query,
+    selective?.byWords,
+  );
   const steps = connection.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(parameters as (string | number | bigint)[]));
   const [, index = 'none'] = /SEARCH visibility USING (?:COVERING )?INDEX (\w+)/.exec(JSON.stringify(steps)) ?? [];
   return index;
@@ -101,17 +107,62 @@ describe('a Count of many reads no row, and those of a division by their index:'
   });
 });
 
+test('a page behind a run among many of the same close time begins at that run', () => {
+  const after = { sortMs: OPEN_SORT_MS, startTimeMs: 5, runId: runIdOf(5) };
+  const { text, parameters } = listSql('sqlite', 'run_id', 'visibility', { namespaceId, condition: undefined, after, max: 10 });
+  const steps = connection.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(parameters as (string | number | bigint)[]));
+  expect(JSON.stringify(steps)).toContain('visibility_sort (namespace_id=? AND (sort_ms,start_ms,run_id)<(?,?,?))');
+});
+
+function inOneTurn<Result>(steps: Generator<void, Result>): { readonly turns: number; readonly result: Result } {
+  for (let turns = 1; ; turns++) {
+    const { done, value } = steps.next();
+    if (done === true) return { turns, result: value };
+  }
+}
+const listRows = (query: VisibilityList) => inOneTurn(listSteps(() => connection, query)).result;
+const countRows = (query: VisibilityCount) => inOneTurn(countSteps(() => connection, query)).result;
+
+describe('in stretches, however short, rows, pages and counts are the same:', () => {
+  const second: Column = { name: 'HistoryLength', kind: 'int' };
+  const none = compare(second, '>=', 0);
+  test.each<[string, Condition | undefined, number]>([
+    ['nothing in all', { kind: 'not', condition: both(none, compare(int, '<', 0)) }, rows],
+    ['some in all', { kind: 'not', condition: compare(int, '<', rows - 900) }, rows],
+    ['some here and there', { kind: 'or', conditions: [compare(int, '<', 5), compare(keyword, '=', 'k1'), none] }, rows],
+    ['what is equal', both(compare(keyword, '=', 'k0'), { kind: 'isNull', column: second, not: false }), rows / 2],
+    ['all', undefined, rows],
+  ])('%s', (_, condition, entriesInAll) => {
+    const entries = 601;
+    const query = { namespaceId, condition, after: undefined, max: rows };
+    const atOnce = listRows(query).rows;
+    const { turns, result } = inOneTurn(listSteps(() => connection, query, entries));
+    expect(result.rows).toEqual(atOnce);
+    expect(turns).toBe(Math.ceil((entriesInAll + 1) / entries));
+    const [middle] = atOnce.slice(Math.floor(atOnce.length / 2));
+    if (middle !== undefined) {
+      const after = { sortMs: OPEN_SORT_MS, startTimeMs: middle.startTimeMs, runId: middle.runId };
+      const page = inOneTurn(listSteps(() => connection, { ...query, after, max: 70 }, 7)).result.rows;
+      expect(page).toEqual(atOnce.slice(Math.floor(atOnce.length / 2) + 1).slice(0, 70));
+    }
+    for (const byStatus of [false, true]) {
+      const expected =
+        byStatus && atOnce.length > 0 ? [{ status: 1, count: atOnce.length }] : [{ status: undefined, count: atOnce.length }];
+      const { result: counts } = inOneTurn(countSteps(() => connection, { namespaceId, condition, byStatus }, entries));
+      expect(counts).toEqual(byStatus && atOnce.length === 0 ? [] : expected);
+    }
+  });
+});
+
 test('whichever way it goes, the rows and their order are the same', () => {
   const rare = both(compare(list, '=', 'half1'), compare(list, '=', 'ten7'));
   const found = (condition: Condition, max: number): readonly string[] =>
-    listRows(connection, { namespaceId, condition, after: undefined, max }).rows.map(({ runId }) => runId);
+    listRows({ namespaceId, condition, after: undefined, max }).rows.map(({ runId }) => runId);
   expect(found(rare, 10)).toEqual([79, 77, 75, 73, 71].map(runIdOf));
   expect(found(both(compare(list, '=', 'half1'), compare(int, '<', 4)), 10)).toEqual([3, 1].map(runIdOf));
   expect(found(compare(list, '=', 'half1'), 2)).toEqual([rows - 1, rows - 3].map(runIdOf));
-  expect(countRows(connection, { namespaceId, condition: rare, byStatus: true })).toEqual([{ status: 1, count: 5 }]);
-  expect(countRows(connection, { namespaceId, condition: compare(int, '>=', 10), byStatus: false })).toEqual([
-    { status: undefined, count: rows - 10 },
-  ]);
+  expect(countRows({ namespaceId, condition: rare, byStatus: true })).toEqual([{ status: 1, count: 5 }]);
+  expect(countRows({ namespaceId, condition: compare(int, '>=', 10), byStatus: false })).toEqual([{ status: undefined, count: rows - 10 }]);
 });
 
 test('each column that a probe names an index of has it; a namespace that is none is asked nothing', () => {
@@ -133,7 +184,7 @@ test('each column that a probe names an index of has it; a namespace that is non
   for (const column of [...attributeColumns, ...system, ...numbers]) {
     const condition = compare(column, '=', sample[column.kind] ?? 'a');
     expect(indexProbes(namespaceId, condition)).toHaveLength(1);
-    expect(listRows(connection, { namespaceId, condition, after: undefined, max: 1 }).rows.length).toBeLessThanOrEqual(1);
-    expect(countRows(connection, { namespaceId: 'none', condition, byStatus: false })).toEqual([{ status: undefined, count: 0 }]);
+    expect(listRows({ namespaceId, condition, after: undefined, max: 1 }).rows.length).toBeLessThanOrEqual(1);
+    expect(countRows({ namespaceId: 'none', condition, byStatus: false })).toEqual([{ status: undefined, count: 0 }]);
   }
 });

@@ -29,6 +29,7 @@ const byKey = 'visibility INDEXED BY sqlite_autoindex_visibility_1';
 export const byDivision = 'visibility INDEXED BY visibility_TemporalNamespaceDivision';
 
 export type IndexProbe = {
+  readonly term: Condition;
   /** Gives `count`, at most `selectiveRowsMax`. */
   readonly count: Sql;
   /** The table, to be read by the index. */
@@ -38,10 +39,14 @@ export type IndexProbe = {
   readonly isOrdered: boolean;
 };
 
-/** For a List where every condition finds many: its page fills before much was read. */
-export function orderedFrom(probes: readonly IndexProbe[]): string {
-  const ordered = probes.find(({ isOrdered }) => isOrdered)?.from;
-  return ordered ?? (probes.length > 0 ? 'visibility INDEXED BY visibility_sort' : 'visibility');
+/** An index in the order of List, and the term that all of its part has which is walked. */
+export type OrderedIndex = { readonly from: string; readonly term: Condition | undefined };
+
+export const inOrder: OrderedIndex = { from: 'visibility INDEXED BY visibility_sort', term: undefined };
+
+/** Where every condition finds many: a page fills before much was read. */
+export function orderedIndex(probes: readonly IndexProbe[]): OrderedIndex | undefined {
+  return probes.find(({ isOrdered }) => isOrdered) ?? (probes.length > 0 ? inOrder : undefined);
 }
 
 /** For conditions that all rows must meet, in the order in which they are written. */
@@ -79,14 +84,14 @@ function probeOfColumn(namespaceId: string, term: ColumnCondition): IndexProbe |
   const from = `visibility INDEXED BY ${index}`;
   const found = `FROM ${from} WHERE namespace_id = ${builder.id(namespaceId)} AND ${conditionSql(builder, term)}`;
   const isOrdered = term.kind === 'compare' && term.operator === '=' && name !== 'StartTime';
-  return { count: countSql(builder, found), from, byWords: undefined, isOrdered };
+  return { term, count: countSql(builder, found), from, byWords: undefined, isOrdered };
 }
 
 function probeOfWords(namespaceId: string, condition: ColumnCondition): IndexProbe | undefined {
   if (condition.kind !== 'compare' && condition.kind !== 'in') return undefined;
   const builder = new SqlBuilder('sqlite');
   const count = countSql(builder, wordsSql(builder, condition, builder.id(namespaceId)));
-  return { count, from: byKey, byWords: { namespaceId, condition }, isOrdered: false };
+  return { term: condition, count, from: byKey, byWords: { namespaceId, condition }, isOrdered: false };
 }
 
 function countSql({ parameters }: SqlBuilder, found: string): Sql {

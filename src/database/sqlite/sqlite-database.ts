@@ -19,7 +19,7 @@ import { writeHistoryDelta, writeMatchingDelta, writeVisibilityRows } from './de
 import { fenceOf, moveJournal, readJournal, restoreJournal } from './journal-rows.ts';
 import { sqliteName, type SqliteOptions } from './options.ts';
 import { allMatchingTasks, dueRuns, history, load, matchingTasks, runIds, runs, tasksAside, timers, transferTasks } from './state-reads.ts';
-import { countRows, listRows } from './visibility-queries.ts';
+import { countSteps, listSteps } from './visibility-queries.ts';
 import type {
   Checkpoint,
   Database,
@@ -38,6 +38,8 @@ import type { VisibilityCount, VisibilityList, VisibilityRow } from '../../visib
 
 const bindSql = `INSERT OR IGNORE INTO perdure (name, value) VALUES ('cluster', ?)`;
 const clusterSql = `SELECT value FROM perdure WHERE name = 'cluster'`;
+
+const defaultQueryTimeoutMs = 10_000;
 
 const notDurable = { isDurable: false };
 
@@ -159,11 +161,11 @@ export class SqliteDatabase implements Database {
   }
 
   list(query: VisibilityList) {
-    return this.#inLane((connection) => listRows(connection, query));
+    return this.#inSteps(listSteps(() => this.#opened(), query));
   }
 
   count(query: VisibilityCount) {
-    return this.#inLane((connection) => countRows(connection, query));
+    return this.#inSteps(countSteps(() => this.#opened(), query));
   }
 
   /** What is under way ends first. */
@@ -250,6 +252,17 @@ export class SqliteDatabase implements Database {
       return await turn;
     } catch (error) {
       throw databaseFailure(error, this.#options);
+    }
+  }
+
+  /** Each step in the lane: what was asked meanwhile has its turn before the next. */
+  async #inSteps<Result>(steps: Generator<void, Result>): Promise<Result> {
+    const { queryTimeoutMs = defaultQueryTimeoutMs } = this.#options;
+    const endMs = performance.now() + queryTimeoutMs;
+    for (;;) {
+      const { done, value } = await this.#inLane(() => steps.next());
+      if (done === true) return value;
+      if (performance.now() >= endMs) throw new DatabaseError('unavailable', `the query did not end within ${queryTimeoutMs} ms`);
     }
   }
 

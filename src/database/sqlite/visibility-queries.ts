@@ -1,34 +1,115 @@
-/** List and Count: the statements are the same for both databases (`visibility-sql.ts`). */
+/**
+ * List and Count: the statements are the same for both databases (`visibility-sql.ts`).
+ *
+ * A query that finds little by an index, or counts by an index alone, is one statement. Any other walks an index in the order of List, maybe all
+ * of it: that goes in stretches, one turn each, so that whoever else needs this connection waits for a stretch and not for the walk.
+ *
+ *     ├── stretch ──┤ others ├── stretch ──┤ others ├── stretch ──┤        a page that is full ends it
+ *
+ * Each stretch sees the rows of its moment. A run that closes meanwhile moves forward in the order, as it does between two pages.
+ */
+import {
+  servedBytes,
+  type ListedRow,
+  type VisibilityCount,
+  type VisibilityKeyset,
+  type VisibilityList,
+  type VisibilityPage,
+} from '../../visibility/row.ts';
+import type { Sql } from '../condition-sql.ts';
 import { countSql, largeCountSql, listSql } from '../visibility-sql.ts';
-import { wholeOf } from './values.ts';
-import { byDivision, indexProbes, orderedFrom, selectiveRowsMax, type IndexProbe } from './index-choice.ts';
+import { byDivision, indexProbes, inOrder, orderedIndex, selectiveRowsMax, type IndexProbe, type OrderedIndex } from './index-choice.ts';
+import { textOf, wholeOf, type SqlRow } from './values.ts';
 import { listedColumns, listedRow } from './visibility-rows.ts';
-import { servedBytes, type ListedRow, type VisibilityCount, type VisibilityList, type VisibilityPage } from '../../visibility/row.ts';
 import type { Connection } from './connection.ts';
 
-type StatusCount = { readonly status: number | undefined; readonly count: number };
+export type StatusCount = { readonly status: number | undefined; readonly count: number };
 
-export function listRows(connection: Connection, query: VisibilityList): VisibilityPage {
+/** Entries of an index that are read in one turn, each with its row: some milliseconds, ten where the file is not in memory. */
+const stretchEntries = 5_000;
+
+/** Between two steps the connection may have been opened anew. */
+export function* listSteps(opened: () => Connection, query: VisibilityList, entries = stretchEntries): Generator<void, VisibilityPage> {
   const probes = indexProbes(query.namespaceId, query.condition);
-  const probe = selective(connection, probes);
-  const { text, parameters } = listSql('sqlite', listedColumns, probe?.from ?? orderedFrom(probes), query, probe?.byWords);
+  const probe = selective(opened(), probes);
   const rows: ListedRow[] = [];
+  const index = probe === undefined ? (orderedIndex(probes) ?? walkOf(opened(), query)) : undefined;
+  if (index === undefined) {
+    addRows(rows, opened(), listSql('sqlite', listedColumns, probe?.from ?? 'visibility', query, probe?.byWords), query.bytesMax);
+    return { rows };
+  }
+  let bytes = 0;
+  for (const stretch of stretches(opened, index, entries, query)) {
+    const max = query.max - rows.length;
+    const bytesMax = query.bytesMax === undefined ? undefined : query.bytesMax - bytes;
+    bytes += addRows(rows, opened(), listSql('sqlite', listedColumns, index.from, { ...query, ...stretch, max }), bytesMax);
+    if (stretch.until === undefined || rows.length >= query.max || bytes >= (query.bytesMax ?? Infinity)) break;
+    yield;
+  }
+  return { rows };
+}
+
+export function* countSteps(
+  opened: () => Connection,
+  query: VisibilityCount,
+  entries = stretchEntries,
+): Generator<void, readonly StatusCount[]> {
+  const probes = indexProbes(query.namespaceId, query.condition);
+  const probe = selective(opened(), probes);
+  if (probe !== undefined) return counted(opened(), countSql('sqlite', probe.from, query, probe.byWords), query);
+  const large = largeCountSql('sqlite', 'visibility', byDivision, query);
+  const read = rowsRead(opened(), large);
+  const index = read === 'none' ? undefined : (probes.find(({ isOrdered }) => isOrdered) ?? (read === 'all' ? inOrder : undefined));
+  if (index === undefined) return counted(opened(), large, query);
+  const counts = new Map<number | undefined, number>(query.byStatus ? [] : [[undefined, 0]]);
+  for (const stretch of stretches(opened, index, entries, query)) {
+    for (const { status, count } of counted(opened(), countSql('sqlite', index.from, { ...query, ...stretch }), query)) {
+      counts.set(status, (counts.get(status) ?? 0) + count);
+    }
+    if (stretch.until !== undefined) yield;
+  }
+  return Array.from(counts, ([status, count]) => ({ status, count }));
+}
+
+type Bounds = { readonly after: VisibilityKeyset | undefined; readonly until: VisibilityKeyset | undefined };
+
+function* stretches(
+  opened: () => Connection,
+  { from, term }: OrderedIndex,
+  entries: number,
+  { namespaceId, after: first }: { readonly namespaceId: string; readonly after?: VisibilityKeyset | undefined },
+): Generator<Bounds, void> {
+  for (let after = first; ;) {
+    const { text, parameters } = listSql('sqlite', 'sort_ms, start_ms, run_id', from, { namespaceId, condition: term, after, max: 1 });
+    const end = opened()
+      .prepare(`${text} OFFSET ${entries - 1}`)
+      .get(...sqliteParameters(parameters));
+    const until = end === undefined ? undefined : keysetOf(end);
+    yield { after, until };
+    if (until === undefined) return;
+    after = until;
+  }
+}
+
+function keysetOf(row: SqlRow): VisibilityKeyset {
+  return { sortMs: wholeOf(row, 'sort_ms'), startTimeMs: wholeOf(row, 'start_ms'), runId: textOf(row, 'run_id') };
+}
+
+/** Adds rows until there is no more room for them; their bytes. */
+function addRows(rows: ListedRow[], connection: Connection, { text, parameters }: Sql, bytesMax = Infinity): number {
   let bytes = 0;
   for (const row of connection.prepare(text).iterate(...sqliteParameters(parameters))) {
     const served = listedRow(row);
     rows.push(served);
     bytes += servedBytes(served);
-    if (query.bytesMax !== undefined && bytes >= query.bytesMax) break;
+    if (bytes >= bytesMax) break;
   }
-  return { rows };
+  return bytes;
 }
 
-export function countRows(connection: Connection, query: VisibilityCount): readonly StatusCount[] {
-  const probe = selective(connection, indexProbes(query.namespaceId, query.condition));
-  const { text, parameters } =
-    probe === undefined ? largeCountSql('sqlite', 'visibility', byDivision, query) : countSql('sqlite', probe.from, query, probe.byWords);
+function counted(connection: Connection, { text, parameters }: Sql, { byStatus }: VisibilityCount): readonly StatusCount[] {
   const rows = connection.prepare(text).all(...sqliteParameters(parameters));
-  return rows.map((row) => ({ status: query.byStatus ? wholeOf(row, 'status') : undefined, count: wholeOf(row, 'count') }));
+  return rows.map((row) => ({ status: byStatus ? wholeOf(row, 'status') : undefined, count: wholeOf(row, 'count') }));
 }
 
 function selective(connection: Connection, probes: readonly IndexProbe[]): IndexProbe | undefined {
@@ -36,6 +117,25 @@ function selective(connection: Connection, probes: readonly IndexProbe[]): Index
     const row = connection.prepare(text).get(...sqliteParameters(parameters));
     return row !== undefined && wholeOf(row, 'count') < selectiveRowsMax;
   });
+}
+
+/** Where no condition has a probe SQLite chooses. If all it finds is the order, that can be walked in stretches. */
+function walkOf(connection: Connection, query: VisibilityList): OrderedIndex | undefined {
+  const plan = planOf(connection, listSql('sqlite', listedColumns, 'visibility', query));
+  const isInOrder = plan.some((step) => / INDEX visibility_sort \(/.test(step)) && !plan.some((step) => step.includes('FOR ORDER BY'));
+  return isInOrder ? inOrder : undefined;
+}
+
+/** `none`: an index alone answers; `some`: those that an index finds; `all` of the namespace. */
+function rowsRead(connection: Connection, count: Sql): 'none' | 'some' | 'all' {
+  const [first = ''] = planOf(connection, count).filter((step) => step.includes(' visibility '));
+  if (first.includes('COVERING INDEX')) return 'none';
+  return /INDEX \w+ \(namespace_id=\?\)/.test(first) ? 'all' : 'some';
+}
+
+function planOf(connection: Connection, { text, parameters }: Sql): readonly string[] {
+  const steps = connection.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...sqliteParameters(parameters));
+  return steps.map((step) => textOf(step, 'detail'));
 }
 
 function sqliteParameters(parameters: readonly (string | number | bigint | boolean)[]): readonly (string | number | bigint)[] {
