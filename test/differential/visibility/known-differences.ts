@@ -8,6 +8,8 @@ export function answersOtherwise({ answer: ours }: Played, { answer: theirs }: P
   return (
     // The value is shown in Go's words for a message.
     (/(not valid JSON|expected json\/plain|Infinity)$/.test(ours.message) && /: (value from <.*>|\[[\d ]*\])$/s.test(theirs.message)) ||
+    // Of several attributes that are wrong, any is told first.
+    (wrongAttribute(ours) !== undefined && wrongAttribute(theirs) !== undefined && wrongAttribute(ours) !== wrongAttribute(theirs)) ||
     // A text that ends in a blank does not reach the client.
     (theirs.message === '' && ours.message.endsWith(' ')) ||
     // Words of MySQL that are not reserved are read in lower case, and shown in back-quotes.
@@ -17,6 +19,12 @@ export function answersOtherwise({ answer: ours }: Played, { answer: theirs }: P
 
 function isRefusal(answer: unknown): answer is Refusal {
   return typeof answer === 'object' && answer !== null && 'code' in answer && 'message' in answer;
+}
+
+function wrongAttribute({ message }: Refusal): string | undefined {
+  return /^(?:BadSearchAttributes: )?(?:invalid value for search attribute|Namespace default has no mapping defined for search attribute) (\w+)/.exec(
+    message,
+  )?.[1];
 }
 
 function plain(message: string): string {
