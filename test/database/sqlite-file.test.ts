@@ -212,6 +212,24 @@ describe('the file of the state', () => {
     expect(lines.all()).toEqual(['written 1', `${outcome} 1`, 'written 3']);
   });
 
+  test('a commit that failed, and whose file cannot be synced yet: what is cold is read, and nothing rests on it', async () => {
+    const script = fileURLToPath(new URL('./read-in-doubt.ts', import.meta.url));
+    const args = ['-c', 'ulimit -f 4096; exec "$@"', 'bash', process.execPath, script, fresh()];
+    const child = spawn('bash', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const lines = linesOf(child);
+    expect((await once(child, 'close'))[0]).toBe(0);
+    expect(lines.all()).toEqual([
+      'write written',
+      'write unknown',
+      'load found',
+      'position unavailable',
+      'load found',
+      'position 1',
+      'write written',
+      'load found',
+    ]);
+  });
+
   test('restores that are asked for together are one commit; one whose row is damaged fails alone', async () => {
     const filename = fresh();
     const database = new SqliteDatabase({ filename });

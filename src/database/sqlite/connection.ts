@@ -3,8 +3,8 @@
  *
  * A commit is on the disk when it returns (`synchronous = FULL`): the journal is trimmed on its word. One that nothing rests on by itself
  * (`isDurable: false`) goes there with the next that is, which syncs all of the write-ahead log before it. Should a commit fail, nobody knows what
- * it left in the file's write-ahead log, or whether the disk has it: the connection is given up, and the next one moves that log into the
- * file, synced once more, before anything rests on it.
+ * it left in the file's write-ahead log, or whether the disk has it: nothing is written on that connection any more, and the next one moves that log
+ * into the file, synced once more, before anything rests on it.
  */
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
@@ -41,7 +41,7 @@ export class Connection {
     try {
       // Whoever only reads would else make a new one, and list what is in it: nothing.
       if (options.readsOnly === true && filename !== undefined && !existsSync(filename)) throw gone(filename);
-      db = new DatabaseSync(filename ?? ':memory:', { timeout: openLockTimeoutMs });
+      db = new DatabaseSync(filename ?? ':memory:', { timeout: mustSync ? lockTimeoutMs : openLockTimeoutMs });
       prepare(db, options, mustSync);
       this.#db = db;
       this.#file = filename === undefined ? undefined : fileAt(filename);

@@ -67,6 +67,8 @@ export class SqliteDatabase implements Database {
   #restores: Restores | undefined;
   /** A commit failed: what the file holds must be synced before anything rests on it. */
   #isInDoubt = false;
+  /** Whose commit failed: until there is another one it reads what stood there before. What is loaded is cold, and so never in that commit. */
+  #inDoubt: Connection | undefined;
   #isClosed = false;
 
   constructor(options: SqliteOptions) {
@@ -229,7 +231,7 @@ export class SqliteDatabase implements Database {
       connection.commit();
     } catch (error) {
       this.#isInDoubt = true;
-      this.#giveUp();
+      this.#leaveInDoubt(connection);
       throw new CommitFailure(databaseFailure(error, this.#options));
     }
   }
@@ -269,7 +271,7 @@ export class SqliteDatabase implements Database {
   async #atOnce<Result>(read: (connection: Connection) => Result): Promise<Result> {
     this.#checkOpen();
     try {
-      return read(this.#opened());
+      return read(this.#inDoubt ?? this.#opened());
     } catch (error) {
       throw databaseFailure(error, this.#options);
     }
@@ -282,13 +284,21 @@ export class SqliteDatabase implements Database {
   #opened(): Connection {
     this.#connection ??= new Connection(this.#options, { mustSync: this.#isInDoubt });
     this.#isInDoubt = false;
+    this.#inDoubt?.close();
+    this.#inDoubt = undefined;
     return this.#connection;
   }
 
-  #giveUp(): void {
-    const connection = this.#connection;
+  #leaveInDoubt(connection: Connection): void {
+    this.#undo(connection);
+    this.#inDoubt = this.#connection;
     this.#connection = undefined;
-    connection?.close();
+  }
+
+  #giveUp(): void {
+    const connections = [this.#connection, this.#inDoubt];
+    this.#connection = this.#inDoubt = undefined;
+    for (const connection of connections) connection?.close();
   }
 }
 
