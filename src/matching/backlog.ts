@@ -1,4 +1,14 @@
-/** The durable state of a matching host: the stored tasks of its queues, as the fold of its journal. Changed by `evolve` alone. */
+/**
+ * The durable state of a matching host: the stored tasks of its queues, as the fold of its journal. Changed by `evolve` alone.
+ *
+ * Where there is a database, of a long queue a window is in memory, and what is not written. The rest are rows alone: they are *cold*.
+ *
+ *     tasks       │ cold                        │ newer
+ *     1 2 3 … 900 │ 901 … 1,000,000: rows alone │ 1,000,001 …           ids of one queue, in the order in which they are offered
+ *            ◀─load                             │◀─leave── once they are written
+ *
+ * Only what stands in `tasks` is offered. So nothing but a fold removes a cold one, and that by its id, without a look.
+ */
 import { assert } from '../kernel/assert.ts';
 import { taskIdentity, type MatchingTask } from './tasks.ts';
 import type { MatchingRecord, SpilledTask } from './records.ts';
@@ -6,14 +16,38 @@ import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts'
 
 export type StoredTask = { readonly id: number; readonly queue: StoredQueue; readonly task: MatchingTask; readonly storedAtMs: number };
 
+/**
+ * Of one queue: those with ids above `afterId`, up to `untilId`. `count`: how many, and some more that a fold has removed. `sinceMs`: when one
+ * close before them was stored.
+ */
+export type ColdTasks = { afterId: number; untilId: number; count: number; sinceMs: number };
+
 export type StoredQueue = {
   readonly key: string;
   readonly queue: TaskQueuePartition;
   /** By id, in rising order. */
   readonly tasks: Map<number, StoredTask>;
-  /** By identity: history offers what it is not sure of again, after each of its takeovers. */
+  /** The highest id that ever stood in `tasks`. */
+  windowUpToId: number;
+  /** undefined: all are in `tasks`, and what comes goes there. */
+  cold: ColdTasks | undefined;
+  readonly newer: Map<number, StoredTask>;
+  /** By identity, of those in memory: history offers what it is not sure of again, after each of its takeovers. */
   readonly ids: Map<string, number>;
 };
+
+/** How many of the stored tasks that may be offered are in memory. */
+export type WindowLimits = {
+  readonly windowTasksPerQueueMax: number;
+  readonly windowTasksPerHostMax: number;
+  /** Of a queue, where all others fill the host's. */
+  readonly windowTasksPerQueueMin: number;
+};
+
+/** A read of cold tasks: what was known of them when it began. */
+export type ColdRead = Readonly<Pick<ColdTasks, 'afterId' | 'untilId' | 'count'>> & { readonly max: number };
+
+export type TaskOfRow = { readonly spilled: SpilledTask; readonly storedAtMs: number };
 
 /** Whoever notes what changes, for a checkpoint. */
 export interface ChangeNotes {
@@ -27,11 +61,27 @@ export class Backlog {
   /** Of the last record. */
   timeMs = 0;
   readonly queues = new Map<string, StoredQueue>();
+  /** undefined: there is no database, and all is in memory. */
+  readonly #limits: WindowLimits | undefined;
+  /** Those in memory. */
   readonly #tasks = new Map<number, StoredTask>();
+  #newerCount = 0;
+  #coldCount = 0;
+  /** Removed in a fold, while they had no place in a window: their rows may still be read. No more than the journal behind a checkpoint tells of. */
+  readonly #goneCold = new Set<number>();
+  readonly #goneNewer = new Set<number>();
   /** undefined: there are no checkpoints. */
   notes: ChangeNotes | undefined = undefined;
 
+  constructor(limits?: WindowLimits) {
+    this.#limits = limits;
+  }
+
   get size(): number {
+    return this.#tasks.size + this.#coldCount;
+  }
+
+  get inMemory(): number {
     return this.#tasks.size;
   }
 
@@ -46,38 +96,57 @@ export class Backlog {
     for (const id of record.removed) this.#remove(id);
   }
 
-  /** Out of a row, behind those with lower ids. */
-  installTask(spilled: SpilledTask, storedAtMs: number): StoredTask {
-    this.lastId = spilled.id;
-    return this.#store(spilled, storedAtMs);
-  }
-
-  /** Of the latest copy of this task that is stored. */
+  /** Of the latest copy of this task that is in memory. One of a cold task is stored once more, and refused by history when its turn comes. */
   idOf(queueKey: string, task: MatchingTask): number | undefined {
     return this.queues.get(queueKey)?.ids.get(taskIdentity(task));
   }
 
-  /** Equal for equal states, whatever way led there. */
-  canonical(): string {
-    const queues = [...this.queues.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1));
-    const tasksOf = ({ tasks }: StoredQueue) => Array.from(tasks.values(), ({ id, task, storedAtMs }) => ({ id, task, storedAtMs }));
-    return JSON.stringify([this.lastId, this.timeMs, queues.map((stored) => [stored.key, tasksOf(stored)])]);
+  queueOf(id: number): StoredQueue | undefined {
+    return this.#tasks.get(id)?.queue;
+  }
+
+  /** Equal for equal states, whatever way led there. `rows`: those of the table; what is cold is taken from them. */
+  canonical(rows: readonly TaskOfRow[] = []): string {
+    const byQueue = Map.groupBy(rows, ({ spilled }) => taskQueuePartitionKey(spilled.queue));
+    const tasksOf = ({ key, tasks, cold, newer }: StoredQueue) => {
+      const isCold = ({ spilled: { id } }: TaskOfRow): boolean =>
+        cold !== undefined && id > cold.afterId && id <= cold.untilId && !this.#goneCold.has(id) && !this.#goneNewer.has(id);
+      const fromRows = (byQueue.get(key) ?? []).filter(isCold).map(({ spilled, storedAtMs }) => ({ ...spilled, storedAtMs }));
+      return [...tasks.values(), ...fromRows, ...newer.values()].map(({ id, task, storedAtMs }) => ({ id, task, storedAtMs }));
+    };
+    const queues = Array.from(this.queues.values(), (stored) => [stored.key, tasksOf(stored)] as const);
+    const held = queues.filter(([, tasks]) => tasks.length > 0).toSorted(([one], [other]) => (one < other ? -1 : 1));
+    return JSON.stringify([this.lastId, this.timeMs, held]);
   }
 
   #store({ id, queue, task }: SpilledTask, storedAtMs: number): StoredTask {
     const storedQueue = this.#storedQueue(queue);
     const stored: StoredTask = { id, queue: storedQueue, task, storedAtMs };
-    storedQueue.tasks.set(id, stored);
-    storedQueue.ids.set(taskIdentity(task), id);
-    this.#tasks.set(id, stored);
+    if (storedQueue.cold === undefined && !this.hasRoom(storedQueue.key)) this.endWindow(storedQueue, id);
+    if (storedQueue.cold === undefined) this.#intoWindow(stored);
+    else {
+      storedQueue.newer.set(id, stored);
+      this.#newerCount++;
+    }
+    this.#remember(stored);
     return stored;
+  }
+
+  #intoWindow(stored: StoredTask): void {
+    stored.queue.tasks.set(stored.id, stored);
+    stored.queue.windowUpToId = stored.id;
+  }
+
+  #remember(stored: StoredTask): void {
+    stored.queue.ids.set(taskIdentity(stored.task), stored.id);
+    this.#tasks.set(stored.id, stored);
   }
 
   #storedQueue(queue: TaskQueuePartition): StoredQueue {
     const key = taskQueuePartitionKey(queue);
     let stored = this.queues.get(key);
     if (stored === undefined) {
-      stored = { key, queue, tasks: new Map(), ids: new Map() };
+      stored = { key, queue, tasks: new Map(), windowUpToId: 0, cold: undefined, newer: new Map(), ids: new Map() };
       this.queues.set(key, stored);
     }
     return stored;
@@ -86,14 +155,144 @@ export class Backlog {
   /** A removal of what is not stored removes nothing: a task is removed twice when an owner goes before it has seen its own removal. */
   #remove(id: number): void {
     const stored = this.#tasks.get(id);
-    if (stored === undefined) return;
-    const { queue, task } = stored;
+    if (stored === undefined) {
+      if (this.#coldCount > 0) this.#removeCold(id);
+      return;
+    }
+    // In a fold, it may have a row among those that will be cold.
+    if (stored.queue.newer.has(id)) this.#goneNewer.add(id);
+    this.#forget(stored);
+    this.#settle(stored.queue);
+    this.notes?.taskRemoved(id);
+  }
+
+  #removeCold(id: number): void {
+    this.#goneCold.add(id);
+    this.notes?.taskRemoved(id);
+  }
+
+  /** It is not in memory any more. */
+  #forget({ id, queue, task }: StoredTask): void {
     this.#tasks.delete(id);
-    queue.tasks.delete(id);
+    if (!queue.tasks.delete(id) && queue.newer.delete(id)) this.#newerCount--;
     const identity = taskIdentity(task);
     // A later copy may be stored.
     if (queue.ids.get(identity) === id) queue.ids.delete(identity);
-    if (queue.tasks.size === 0) this.queues.delete(queue.key);
-    this.notes?.taskRemoved(id);
   }
+
+  #settle(stored: StoredQueue): void {
+    if (stored.cold !== undefined && !hasCold(stored.cold) && stored.newer.size === 0) stored.cold = undefined;
+    if (stored.cold === undefined && stored.tasks.size === 0) this.queues.delete(stored.key);
+  }
+
+  // ── What is in memory ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** One more may stand in the queue's window. `ahead`: as many are about to be stored. */
+  hasRoom(key: string, ahead = 0): boolean {
+    const stored = this.queues.get(key);
+    return stored?.cold === undefined && (stored?.tasks.size ?? 0) + ahead < this.#windowMax(ahead);
+  }
+
+  #windowMax(ahead: number): number {
+    if (this.#limits === undefined) return Infinity;
+    const { windowTasksPerHostMax, windowTasksPerQueueMax, windowTasksPerQueueMin } = this.#limits;
+    return this.#tasks.size - this.#newerCount + ahead < windowTasksPerHostMax ? windowTasksPerQueueMax : windowTasksPerQueueMin;
+  }
+
+  /** Before that task: what comes is not for its window. */
+  endWindow(stored: StoredQueue, id: number): StoredQueue {
+    const last = stored.tasks.get(stored.windowUpToId);
+    stored.cold = { afterId: id - 1, untilId: id - 1, count: 0, sinceMs: last?.storedAtMs ?? this.timeMs };
+    return stored;
+  }
+
+  /** Out of a row, behind those with lower ids. */
+  installTask(spilled: SpilledTask, storedAtMs: number): StoredTask {
+    this.lastId = spilled.id;
+    return this.#store(spilled, storedAtMs);
+  }
+
+  /** Likewise of a queue whose window is full: the row is all there is of it. */
+  installCold(stored: StoredQueue, id: number): void {
+    assert(stored.cold !== undefined && stored.newer.size === 0, `no window ends before stored task ${id}`);
+    this.lastId = id;
+    this.#isCold(stored.cold, id);
+  }
+
+  #isCold(cold: ColdTasks, id: number): void {
+    cold.untilId = id;
+    cold.count++;
+    this.#coldCount++;
+  }
+
+  /** Rows have them: some leave memory, `budget` at most. A window's worth stays, unless there are cold ones before. Answers how many left. */
+  shed(stored: StoredQueue, writtenUpToId: number, budget: number): number {
+    const { cold, newer } = stored;
+    if (cold === undefined || (!hasCold(cold) && newer.size <= this.#windowMax(0))) return 0;
+    let left = 0;
+    for (const task of newer.values()) {
+      if (left >= budget || task.id > writtenUpToId) break;
+      this.#forget(task);
+      this.#isCold(cold, task.id);
+      left++;
+    }
+    return left;
+  }
+
+  /** Where nothing is cold, the oldest of the newer ones come into the window. `waiting`: as many of it are not given out yet. */
+  takeNewer(stored: StoredQueue, waiting: number): void {
+    const { cold, newer } = stored;
+    assert(cold !== undefined && !hasCold(cold), 'what is cold comes first');
+    let room = Math.max(1, this.#windowMax(0) - waiting);
+    for (const task of newer.values()) {
+      if (room-- <= 0) break;
+      newer.delete(task.id);
+      this.#newerCount--;
+      this.#intoWindow(task);
+      cold.afterId = cold.untilId = task.id;
+    }
+    this.#settle(stored);
+  }
+
+  /** Those that the next read of rows brings. What is given out and not journaled as such is not counted: it would hold the others up. */
+  nextColdRead({ cold }: StoredQueue, waiting: number): ColdRead | undefined {
+    if (cold === undefined || !hasCold(cold)) return undefined;
+    const { afterId, untilId, count } = cold;
+    return { afterId, untilId, count, max: Math.max(1, this.#windowMax(0) - waiting) };
+  }
+
+  /** As many rows at least there are of those. */
+  surelyCold({ count }: ColdRead): number {
+    return Math.max(0, count - this.#goneCold.size);
+  }
+
+  /** What that read has found, in order. Answers how many of those that were thought to be cold are not there: a fold removed them. */
+  installRead(stored: StoredQueue, read: ColdRead, found: readonly TaskOfRow[]): number {
+    const { cold } = stored;
+    assert(cold !== undefined && cold.afterId === read.afterId, `rows behind ${read.afterId} are awaited, not behind ${cold?.afterId}`);
+    let [loaded, counted] = [0, 0];
+    for (const { spilled, storedAtMs } of found) {
+      if (spilled.id > read.untilId) break;
+      cold.afterId = spilled.id;
+      cold.sinceMs = storedAtMs;
+      if (this.#goneNewer.delete(spilled.id)) continue;
+      counted++;
+      if (this.#goneCold.delete(spilled.id)) continue;
+      const task: StoredTask = { id: spilled.id, queue: stored, task: spilled.task, storedAtMs };
+      this.#intoWindow(task);
+      this.#remember(task);
+      loaded++;
+    }
+    const isEnd = found.length < read.max || found.at(-1)!.spilled.id >= read.untilId;
+    if (isEnd) [cold.afterId, counted] = [read.untilId, read.count];
+    cold.count -= counted;
+    this.#coldCount -= counted;
+    this.#settle(stored);
+    return counted - loaded;
+  }
+}
+
+/** `count` alone does not say so: a fold removes without a look. */
+export function hasCold({ afterId, untilId }: ColdTasks): boolean {
+  return afterId < untilId;
 }

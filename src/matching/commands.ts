@@ -4,6 +4,7 @@
  *
  * `T`, the started task, comes from history and goes to the poll's caller: nothing here looks into it.
  */
+import type { TaskRow } from './checkpoint/rows.ts';
 import type { EmptyPoll, QueryTask, TaskReply } from './replies.ts';
 import type { TaskQueuePartition } from './task-queue.ts';
 import type { MatchingTask, QueriedWorkflow, QueryResult } from './tasks.ts';
@@ -119,6 +120,16 @@ export type ForwardedTaskAnswered = {
   readonly outcome: 'taken' | 'noMatch' | 'unavailable';
 };
 
+/** From the shell, to each `loadStoredTasks` effect: what the table holds there, in order. No reply. */
+export type StoredTasksLoaded = {
+  readonly kind: 'storedTasksLoaded';
+  readonly queue: TaskQueuePartition;
+  readonly rows: readonly TaskRow[];
+};
+
+/** Instead: not now. It is asked for again. No reply. */
+export type StoredTasksNotLoaded = { readonly kind: 'storedTasksNotLoaded'; readonly queue: TaskQueuePartition };
+
 /** From the shell, when `nextDeadline()` has come. No reply. */
 export type Tick = { readonly kind: 'tick' };
 
@@ -147,6 +158,8 @@ export type MatchingCommand<T> =
   | TaskStartAnswered<T>
   | ForwardedPollAnswered<T>
   | ForwardedTaskAnswered
+  | StoredTasksLoaded
+  | StoredTasksNotLoaded
   | Tick
   | FlushRemovals
   | EndPolls

@@ -42,6 +42,20 @@ export type ForwardTask = {
   readonly command: AddWorkflowTask | AddActivityTask;
 };
 
+/**
+ * Read stored tasks of this queue from the table, from behind `afterTaskId`, `max` at most; hand them back as `storedTasksLoaded`, or
+ * `storedTasksNotLoaded`, in any case. Where there are fewer than `rowsMin` up to `untilTaskId`, the table is not what was written there.
+ */
+export type LoadStoredTasks = {
+  readonly kind: 'loadStoredTasks';
+  readonly queue: TaskQueuePartition;
+  readonly key: string;
+  readonly afterTaskId: number;
+  readonly untilTaskId: number;
+  readonly max: number;
+  readonly rowsMin: number;
+};
+
 /** A bug of ours met one command, or one entry whose time had come: whoever asked gets no other answer, people are told, the rest goes on. */
 export type Broken = {
   readonly kind: 'broken';
@@ -60,4 +74,5 @@ export type MatchingEffect<T> =
   | ForwardPoll
   | CancelForwardedPoll
   | Broken
+  | LoadStoredTasks
   | ForwardTask;

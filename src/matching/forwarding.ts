@@ -4,17 +4,19 @@
  */
 import { armQueue, type HostParts } from './host-parts.ts';
 import type { LoadedQueue, Offer, Poll } from './loaded-queue.ts';
-import { firstOffer } from './unloaded-tasks.ts';
+import type { Windows } from './windows.ts';
 
 export class Forwarding<T> {
   readonly #parts: HostParts<T>;
+  readonly #windows: Windows<T>;
   /** What the shell still owes an answer to, by correlation. */
   readonly #polls = new Map<number, Poll>();
   readonly #tasks = new Map<number, Offer>();
   #lastCorrelation: number;
 
-  constructor(parts: HostParts<T>, firstCorrelation: number) {
+  constructor(parts: HostParts<T>, windows: Windows<T>, firstCorrelation: number) {
     this.#parts = parts;
+    this.#windows = windows;
     this.#lastCorrelation = firstCorrelation;
   }
 
@@ -62,7 +64,8 @@ export class Forwarding<T> {
   /** Matched there now, or handed back. False: there is no use in trying. */
   forwardNewTask(offer: Offer): boolean {
     const { queue } = offer;
-    if (queue.parent === undefined || queue.forwardDueMs !== 0 || firstOffer(queue) !== undefined) return false;
+    if (queue.parent === undefined || queue.forwardDueMs !== 0) return false;
+    if (this.#windows.first(queue) !== undefined || queue.rest > 0) return false;
     if (this.#tasks.size >= this.#parts.limits.forwardedAddsMax) return false;
     this.#forwardTask(offer, 0);
     return true;
@@ -72,7 +75,7 @@ export class Forwarding<T> {
   offerBacklog(queue: LoadedQueue): void {
     if (queue.parent === undefined || queue.forwardDueMs !== 0) return;
     while (queue.offeredTasks < this.#parts.limits.offeredTasksMax) {
-      const offer = firstOffer(queue);
+      const offer = this.#windows.first(queue);
       if (offer === undefined) return;
       queue.offers.remove(offer);
       queue.offeredTasks++;

@@ -6,6 +6,20 @@ export const matchingLimits = {
   pollsPerQueueMax: 5_000,
   /** Stored tasks of one task-queue partition; one more is rejected and stays with history. */
   storedTasksPerQueueMax: 200_000,
+  /** Likewise where there is a database, and most of them are rows alone. */
+  tableTasksPerQueueMax: 5_000_000,
+  /**
+   * Stored tasks that may be offered and are in memory, with a database: of one queue, of a whole host (6 MB at 300 bytes each), and of one
+   * queue where others fill the host's. Those that came since and are not written come on top.
+   */
+  windowTasksPerQueueMax: 1_000,
+  windowTasksPerHostMax: 20_000,
+  windowTasksPerQueueMin: 10,
+  /** Tasks that leave memory in one turn, once they are written: a few milliseconds of work. */
+  shedTasksPerTurnMax: 2_000,
+  /** Rows that could not be read are read again, after twice as long each time. */
+  coldReadRetryFirstMs: 100,
+  coldReadRetryMaxMs: 5_000,
   /** Tasks in memory only: those of a sticky queue, and those that child partitions offer to their root. */
   memoryTasksPerQueueMax: 10_000,
   queriesPerQueueMax: 1_000,

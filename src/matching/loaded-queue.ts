@@ -12,6 +12,7 @@
  *              ⇅                                     resting: its shard is not served; no poll waits for it, it is offered again later
  *           resting
  */
+import type { ColdRead } from './backlog.ts';
 import type { DispatchQuery, PollActivityTask, PollWorkflowTask } from './commands.ts';
 import type { Due } from './deadline-heap.ts';
 import type { MatchingLimits } from './limits.ts';
@@ -36,12 +37,17 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   readonly waitingQueries = new LinkedList<WaitingQuery>();
   /** All open polls by poll request id. */
   readonly polls = new Map<string, Poll>();
-  /** Those of its stored tasks that are no offers yet, after a takeover. */
-  unloaded: Unloaded | undefined = undefined;
+  /** Stored tasks that are no offers yet, in memory or not, and the last one that is (windows.ts). */
+  rest = 0;
+  offeredUpToId = 0;
+  /** The read of rows that is under way; how often in a row it has failed. */
+  coldRead: ColdRead | undefined = undefined;
+  coldReadFailures = 0;
   /** Queries not answered yet, taken by a poll or not. */
   openQueries = 0;
-  /** Tasks not done yet, wherever they are; of these: those in the journal. */
+  /** Offers not done yet, wherever they are. */
   openOffers = 0;
+  /** Those of them that the journal holds, and the rest of what it holds. */
   storedTasks = 0;
   /** Polls, and stored offers, that are at the parent. */
   forwardedPolls = 0;
@@ -53,8 +59,12 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   shutDown = false;
   shutDownBy = '';
   bucket: TokenBucket | undefined = undefined;
-  /** When polls and offers that both wait here are looked at again (a token is there), and when the parent may be asked again; 0 = never. */
+  /**
+   * When polls and offers that both wait here are looked at again (a token is there), when those that are no offers yet are, and when the parent
+   * may be asked again; 0 = never.
+   */
   pairingDueMs = 0;
+  restDueMs = 0;
   forwardDueMs = 0;
   dueMs = 0;
   dueOrder = 0;
@@ -80,7 +90,7 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
 
   /** Nothing here needs this queue to be in memory, except the memory of its pollers. */
   get idle(): boolean {
-    return this.polls.size === 0 && this.openOffers === 0 && this.openQueries === 0 && this.forwardedPolls === 0;
+    return this.polls.size === 0 && this.openOffers === 0 && this.rest === 0 && this.openQueries === 0 && this.forwardedPolls === 0;
   }
 
   /** When this queue needs a look, if nothing else happens. */
@@ -88,6 +98,7 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
     let dueMs = this.lastUseMs + idleMs;
     if (this.pairingDueMs !== 0) dueMs = Math.min(dueMs, this.pairingDueMs);
     if (this.forwardDueMs !== 0) dueMs = Math.min(dueMs, this.forwardDueMs);
+    if (this.restDueMs !== 0) dueMs = Math.min(dueMs, this.restDueMs);
     return dueMs;
   }
 
@@ -137,14 +148,6 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
   }
 }
 
-/** Stored tasks of one queue that are no offers yet (unloaded-tasks.ts). */
-export interface Unloaded {
-  /** All these go out before that offer. */
-  areBefore(offer: Offer): boolean;
-  /** Some of them become offers. */
-  load(): void;
-}
-
 export type DueNode = Poll | Offer | WaitingQuery | LoadedQueue;
 
 /** `askId` of an offer that nobody waits for any more. */
@@ -176,6 +179,7 @@ export class Poll implements Due, Linked<Poll> {
 
 export type Arrival = {
   readonly order: number;
+  readonly arrival: number;
   readonly sinceMs: number;
   readonly askId: number;
   readonly fromChild: boolean;
@@ -186,8 +190,12 @@ export class Offer implements Due, Linked<Offer> {
   readonly node = 'offer';
   readonly queue: LoadedQueue;
   readonly task: MatchingTask;
-  /** Place in the queue; rises with arrival. */
+  /**
+   * Place in the queue: of a stored one its id; of others the last id that was given when they came, and behind it a number that rises. So
+   * there is a place for those that are stored and not in memory.
+   */
   order: number;
+  arrival: number;
   /** Id in the journal; 0 = in memory only. */
   storedId = 0;
   /** Arrival, or when it was stored. */
@@ -215,6 +223,7 @@ export class Offer implements Due, Linked<Offer> {
     this.queue = queue;
     this.task = task;
     this.order = arrival.order;
+    this.arrival = arrival.arrival;
     this.sinceMs = arrival.sinceMs;
     this.askId = arrival.askId;
     this.fromChild = arrival.fromChild;
@@ -243,5 +252,5 @@ export class WaitingQuery implements Due, Linked<WaitingQuery> {
 }
 
 export function isLaterOffer(other: Offer, offer: Offer): boolean {
-  return other.order > offer.order;
+  return other.order > offer.order || (other.order === offer.order && other.arrival > offer.arrival);
 }

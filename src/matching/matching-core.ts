@@ -37,6 +37,8 @@ import type {
   PollActivityTask,
   PollWorkflowTask,
   ShutdownWorker,
+  StoredTasksLoaded,
+  StoredTasksNotLoaded,
 } from './commands.ts';
 import { DeadlineHeap } from './deadline-heap.ts';
 import { Decision, type MatchingHandled } from './decision.ts';
@@ -55,6 +57,7 @@ import { Removals } from './removals.ts';
 import type { Done, StickyUnavailable } from './replies.ts';
 import { StartAnswers } from './start-answers.ts';
 import { Starts } from './starts.ts';
+import { Windows } from './windows.ts';
 
 const done: Done = { kind: 'done' };
 const stickyUnavailable: StickyUnavailable = { kind: 'stickyUnavailable' };
@@ -71,11 +74,13 @@ export class MatchingCore<T> {
   readonly #parts: HostParts<T>;
   readonly #decision = new Decision<T>();
   readonly #deadlines = new DeadlineHeap<DueNode>();
-  readonly #backlog = new Backlog();
+  readonly #backlog: Backlog;
   readonly #wire: BacklogWire | undefined;
   /** What checkpoints must write. undefined: there are none. */
   #changes: Changes | undefined;
   readonly #removals: Removals;
+  readonly #windows: Windows<T>;
+  readonly #forwarding: Forwarding<T>;
   readonly #starts: Starts<T>;
   readonly #offers: Offers<T>;
   readonly #queries: Queries<T>;
@@ -86,24 +91,28 @@ export class MatchingCore<T> {
   constructor(options: MatchingCoreOptions) {
     const limits = { ...matchingLimits, ...options.limits };
     const parts: HostParts<T> = { decision: this.#decision, deadlines: this.#deadlines, limits };
-    const backlog = this.#backlog;
+    const backlog = new Backlog(options.backlogWire === undefined ? undefined : limits);
+    this.#backlog = backlog;
     this.#wire = options.backlogWire;
     if (options.backlogWire !== undefined) backlog.notes = this.#changes = new Changes(backlog, options.backlogWire);
     const removals = new Removals(limits);
     const rateLimit = new RateLimit(parts);
-    const forwarding = new Forwarding(parts, options.firstCorrelation);
+    const windows = new Windows(parts, backlog, removals);
+    const forwarding = new Forwarding(parts, windows, options.firstCorrelation);
     const starts = new Starts(parts, options.firstCorrelation);
-    const offers = new Offers(parts, { backlog, removals, rateLimit, forwarding, starts });
+    const offers = new Offers(parts, { backlog, removals, windows, rateLimit, forwarding, starts });
     const queries = new Queries(parts);
     const polls = new Polls(parts, { rateLimit, forwarding, starts, offers, queries });
     this.#parts = parts;
     this.#removals = removals;
+    this.#windows = windows;
+    this.#forwarding = forwarding;
     this.#starts = starts;
     this.#offers = offers;
     this.#queries = queries;
     this.#polls = polls;
     this.#startAnswers = new StartAnswers(parts, starts, offers, polls);
-    this.#queues = new QueueTable(parts, { backlog, removals, offers, forwarding });
+    this.#queues = new QueueTable(parts, { backlog, removals, windows, offers, forwarding });
   }
 
   handle(command: MatchingCommand<T>, nowMs: number, askId: number): MatchingHandled<T> {
@@ -135,14 +144,14 @@ export class MatchingCore<T> {
   /** When the shell should send `tick`; undefined = nothing is due, ever. */
   nextDeadline(): number | undefined {
     // Whatever the clock says: it may be set back meanwhile.
-    if (this.#queues.hasUnloaded) return 0;
+    if (this.#queues.hasUnloaded || this.#windows.hasToShed) return 0;
     const dueMs = Math.min(this.#deadlines.first()?.dueMs ?? Infinity, this.#removals.dueMs);
     return dueMs === Infinity ? undefined : dueMs;
   }
 
-  /** For tests and checkpoints: equal for equal durable states. */
-  canonicalState(): string {
-    return this.#backlog.canonical();
+  /** For tests: equal for equal durable states. `rows`: those of the table, where some tasks may be rows alone. */
+  canonicalState(rows: Iterable<TaskRow> = []): string {
+    return this.#backlog.canonical(Array.from(rows, ({ task }) => this.#rowsWire.decodeTask(task)));
   }
 
   /** Of all queues. */
@@ -151,10 +160,18 @@ export class MatchingCore<T> {
   }
 
   /** For people and metrics. */
-  counts(): { readonly queues: number; readonly polls: number; readonly storedTasks: number; readonly startsUnderWay: number } {
+  counts(): {
+    readonly queues: number;
+    readonly polls: number;
+    readonly storedTasks: number;
+    readonly tasksInMemory: number;
+    readonly startsUnderWay: number;
+  } {
     let polls = 0;
     for (const queue of this.#queues.values()) polls += queue.polls.size;
-    return { queues: this.#queues.size, polls, storedTasks: this.storedTasks, startsUnderWay: this.#starts.size };
+    const { storedTasks } = this;
+    const tasksInMemory = this.#backlog.inMemory;
+    return { queues: this.#queues.size, polls, storedTasks, tasksInMemory, startsUnderWay: this.#starts.size };
   }
 
   // ── Checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -166,6 +183,7 @@ export class MatchingCore<T> {
 
   installed(counters: BacklogCounters): void {
     installCounters(this.#backlog, counters, this.#rowsWire);
+    this.#windows.written(this.#backlog.lastId);
   }
 
   /** As the backlog is now, so the rows of the next checkpoint will be. */
@@ -180,7 +198,12 @@ export class MatchingCore<T> {
 
   /** The database has the checkpoint for good. */
   durable(): void {
-    this.#noted.durable();
+    this.#windows.written(this.#noted.durable());
+  }
+
+  /** Written tasks may leave memory: with the next ticks they do. */
+  get hasToShed(): boolean {
+    return this.#windows.hasToShed;
   }
 
   /** There will be no further checkpoint: nothing is noted for one. */
@@ -227,7 +250,12 @@ export class MatchingCore<T> {
         return this.#polls.parentAnswered(command);
       case 'forwardedTaskAnswered':
         return this.#offers.parentAnswered(command);
+      case 'storedTasksLoaded':
+        return this.#storedTasksLoaded(command);
+      case 'storedTasksNotLoaded':
+        return this.#storedTasksNotLoaded(command);
       case 'tick':
+        this.#windows.shedMore();
         return this.#queues.loadMore();
       case 'flushRemovals':
         return this.#removals.hasten(this.#decision.nowMs);
@@ -263,6 +291,27 @@ export class MatchingCore<T> {
   #describe(command: DescribeTaskQueue, askId: number): void {
     this.#decision.barrier = true;
     this.#decision.reply(askId, this.#queues.describe(command.queue));
+  }
+
+  #storedTasksLoaded({ queue: partition, rows }: StoredTasksLoaded): void {
+    const queue = this.#queues.find(partition);
+    if (queue === undefined) return;
+    try {
+      this.#windows.loaded(
+        queue,
+        rows.map(({ task }) => this.#rowsWire.decodeTask(task)),
+      );
+    } catch (error) {
+      this.#windows.notLoaded(queue);
+      throw error;
+    }
+    this.#offers.startWaiting(queue);
+    this.#forwarding.offerBacklog(queue);
+  }
+
+  #storedTasksNotLoaded({ queue: partition }: StoredTasksNotLoaded): void {
+    const queue = this.#queues.find(partition);
+    if (queue !== undefined) this.#windows.notLoaded(queue);
   }
 
   #shutdownWorker({ queue: partition, workerInstanceKey }: ShutdownWorker, askId: number): void {

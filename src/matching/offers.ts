@@ -9,7 +9,7 @@
  * An offer that comes back (its poll went away, or the parent handed it back) takes the same way again, without the parent.
  */
 import { backOffMs } from '../kernel/back-off.ts';
-import type { Backlog, StoredQueue } from './backlog.ts';
+import type { Backlog } from './backlog.ts';
 import type { AddActivityTask, AddWorkflowTask, ForwardedTaskAnswered } from './commands.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
 import { isLaterOffer, type LoadedQueue, noAsk, Offer, type Poll } from './loaded-queue.ts';
@@ -19,7 +19,7 @@ import { backlogFull } from './rejections.ts';
 import type { Removals } from './removals.ts';
 import type { Done, MatchingReply, NoMatch, StickyUnavailable } from './replies.ts';
 import type { Starts } from './starts.ts';
-import { firstOffer, UnloadedTasks } from './unloaded-tasks.ts';
+import type { Windows } from './windows.ts';
 
 const done: Done = { kind: 'done' };
 const noMatch: NoMatch = { kind: 'noMatch' };
@@ -28,6 +28,7 @@ const stickyUnavailable: StickyUnavailable = { kind: 'stickyUnavailable' };
 type Collaborators<T> = {
   readonly backlog: Backlog;
   readonly removals: Removals;
+  readonly windows: Windows<T>;
   readonly rateLimit: RateLimit<T>;
   readonly forwarding: Forwarding<T>;
   readonly starts: Starts<T>;
@@ -37,17 +38,19 @@ export class Offers<T> {
   readonly #parts: HostParts<T>;
   readonly #backlog: Backlog;
   readonly #removals: Removals;
+  readonly #windows: Windows<T>;
   readonly #rateLimit: RateLimit<T>;
   readonly #forwarding: Forwarding<T>;
   readonly #starts: Starts<T>;
-  #lastOrder = 0;
+  #lastArrival = 0;
   /** The last id given out. Ahead of the backlog's last id while one command stores several tasks. */
   #lastStoredId = 0;
 
-  constructor(parts: HostParts<T>, { backlog, removals, rateLimit, forwarding, starts }: Collaborators<T>) {
+  constructor(parts: HostParts<T>, { backlog, removals, windows, rateLimit, forwarding, starts }: Collaborators<T>) {
     this.#parts = parts;
     this.#backlog = backlog;
     this.#removals = removals;
+    this.#windows = windows;
     this.#rateLimit = rateLimit;
     this.#forwarding = forwarding;
     this.#starts = starts;
@@ -60,18 +63,20 @@ export class Offers<T> {
     const fromChild = command.forwardedFrom !== undefined;
     const { holdUntilMs } = command;
     queue.openOffers++;
-    const offer = new Offer(queue, command.task, { order: ++this.#lastOrder, sinceMs, askId, fromChild, holdUntilMs });
+    const offer = new Offer(queue, command.task, { ...this.#lastPlace(), sinceMs, askId, fromChild, holdUntilMs });
     if (this.#isExpired(offer)) return this.finish(offer);
-    if (firstOffer(queue) === undefined && this.#startWithWaitingPoll(offer)) return;
+    if (this.#windows.first(queue) === undefined && this.#startWithWaitingPoll(offer)) return;
     if (!fromChild && this.#forwarding.forwardNewTask(offer)) return;
     this.#keep(offer);
   }
 
-  /** All that the journal holds for a queue that comes into memory: before whatever comes later. */
-  addStored(queue: LoadedQueue, stored: StoredQueue): void {
-    const { storedTasksPerTurnMax: tasksPerTurnMax } = this.#parts.limits;
-    queue.unloaded = new UnloadedTasks(queue, stored, { lastId: this.#backlog.lastId, firstOrder: this.#lastOrder + 1, tasksPerTurnMax });
-    this.#lastOrder += stored.tasks.size;
+  /** Behind all that have come, stored or not. */
+  #lastPlace(): { readonly order: number; readonly arrival: number } {
+    return { order: this.#lastId, arrival: ++this.#lastArrival };
+  }
+
+  get #lastId(): number {
+    return Math.max(this.#lastStoredId, this.#backlog.lastId);
   }
 
   /** Back from a poll that went away, from a rest, or from the parent. */
@@ -94,7 +99,7 @@ export class Offers<T> {
   take(queue: LoadedQueue): Offer | undefined {
     if (queue.matchesAtParent) return undefined;
     for (let looks = 0; looks < this.#parts.limits.expiredPerLookMax; looks++) {
-      const offer = firstOffer(queue);
+      const offer = this.#windows.first(queue);
       if (offer === undefined) return undefined;
       if (this.#isExpired(offer)) {
         queue.offers.remove(offer);
@@ -153,7 +158,7 @@ export class Offers<T> {
   #holdForChild(offer: Offer): void {
     const { decision, deadlines, limits } = this.#parts;
     const { queue } = offer;
-    const hasRoom = queue.openOffers - queue.storedTasks < limits.memoryTasksPerQueueMax;
+    const hasRoom = queue.openOffers - (queue.storedTasks - queue.rest) < limits.memoryTasksPerQueueMax;
     if (offer.holdUntilMs <= decision.nowMs || !hasRoom) return this.#end(offer, noMatch);
     this.#wait(offer);
     deadlines.set(offer, offer.holdUntilMs);
@@ -169,17 +174,28 @@ export class Offers<T> {
       decision.barrier = true;
       return this.#end(offer, done);
     }
-    if (queue.storedTasks >= limits.storedTasksPerQueueMax) return this.#end(offer, backlogFull(limits));
-    const id = Math.max(this.#lastStoredId, this.#backlog.lastId) + 1;
+    const storedMax = this.#backlog.notes === undefined ? limits.storedTasksPerQueueMax : limits.tableTasksPerQueueMax;
+    if (queue.storedTasks >= storedMax) return this.#end(offer, backlogFull(storedMax));
+    const id = this.#lastId + 1;
     this.#lastStoredId = id;
-    offer.storedId = id;
-    offer.order = ++this.#lastOrder;
-    offer.state = 'waiting';
     queue.storedTasks++;
-    queue.offers.push(offer);
+    if (this.#windows.admit(queue)) this.#waitStored(offer, id);
+    else {
+      offer.state = 'done';
+      queue.openOffers--;
+    }
     decision.spilled.push({ id, queue: queue.queue, task: offer.task });
     this.#answerAdd(offer, done);
     this.#forwarding.offerBacklog(queue);
+  }
+
+  /** Behind all that are stored already; before others that came since the last of these. */
+  #waitStored(offer: Offer, id: number): void {
+    offer.storedId = id;
+    offer.order = id;
+    offer.arrival = 0;
+    offer.queue.offeredUpToId = id;
+    this.#wait(offer);
   }
 
   parentAnswered({ correlation, outcome }: ForwardedTaskAnswered): void {
@@ -209,7 +225,7 @@ export class Offers<T> {
     if (offer.state === 'retrying' && poll !== undefined) return this.#starts.ask(offer, poll);
     if (offer.state === 'resting') {
       // Behind all others: at its old place, tasks of a dead shard would be tried again before those that can be started.
-      offer.order = ++this.#lastOrder;
+      Object.assign(offer, this.#lastPlace());
       return this.offerAgain(offer);
     }
     // A child's offer has been held long enough.

@@ -9,7 +9,7 @@
  * namespace may still load its even share. So a host of n namespaces holds at most 1 + 1/2 + … + 1/n times its limit.
  */
 import { LinkedList } from '../kernel/linked-list.ts';
-import type { Backlog, StoredQueue, StoredTask } from './backlog.ts';
+import { type Backlog, hasCold, type StoredQueue } from './backlog.ts';
 import type { Forwarding } from './forwarding.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
 import { LoadedQueue } from './loaded-queue.ts';
@@ -17,10 +17,12 @@ import type { Offers } from './offers.ts';
 import type { Removals } from './removals.ts';
 import type { TaskQueueDescription } from './replies.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
+import type { Windows } from './windows.ts';
 
 type Collaborators<T> = {
   readonly backlog: Backlog;
   readonly removals: Removals;
+  readonly windows: Windows<T>;
   readonly offers: Offers<T>;
   readonly forwarding: Forwarding<T>;
 };
@@ -31,15 +33,17 @@ export class QueueTable<T> {
   readonly #offers: Offers<T>;
   readonly #forwarding: Forwarding<T>;
   readonly #removals: Removals;
+  readonly #windows: Windows<T>;
   readonly #byKey = new Map<string, LoadedQueue>();
   readonly #byUse = new LinkedList<LoadedQueue>();
   readonly #countByNamespace = new Map<string, number>();
   /** What a takeover has not come to yet; undefined: nothing. */
   #storedQueues: Iterator<StoredQueue> | undefined = undefined;
 
-  constructor(parts: HostParts<T>, { backlog, removals, offers, forwarding }: Collaborators<T>) {
+  constructor(parts: HostParts<T>, { backlog, removals, windows, offers, forwarding }: Collaborators<T>) {
     this.#parts = parts;
     this.#removals = removals;
+    this.#windows = windows;
     this.#backlog = backlog;
     this.#offers = offers;
     this.#forwarding = forwarding;
@@ -68,11 +72,13 @@ export class QueueTable<T> {
     const key = taskQueuePartitionKey(partition);
     const loaded = this.#byKey.get(key);
     const queue = loaded ?? new LoadedQueue(key, partition, this.#parts.limits);
-    const oldest = this.#oldestStored(key);
+    const stored = this.#backlog.queues.get(key);
+    const oldest = stored === undefined ? undefined : this.#oldest(stored);
     return {
       kind: 'taskQueueDescription',
       pollers: queue.describePollers(nowMs),
-      backlogCountHint: loaded?.storedTasks ?? this.#backlog.queues.get(key)?.tasks.size ?? 0,
+      backlogCountHint:
+        loaded?.storedTasks ?? (stored === undefined ? 0 : stored.tasks.size + (stored.cold?.count ?? 0) + stored.newer.size),
       backlogAgeMs: oldest === undefined ? 0 : Math.max(0, nowMs - oldest.storedAtMs),
       ackLevel: oldest === undefined ? this.#backlog.lastId : oldest.id - 1,
       readLevel: this.#backlog.lastId,
@@ -80,10 +86,11 @@ export class QueueTable<T> {
     };
   }
 
-  #oldestStored(key: string): StoredTask | undefined {
-    const tasks = this.#backlog.queues.get(key)?.tasks;
-    if (tasks !== undefined) for (const task of tasks.values()) if (!this.#removals.has(task.id)) return task;
-    return undefined;
+  /** Where it is not in memory: what is known of those close to it. */
+  #oldest({ tasks, cold, newer }: StoredQueue): { readonly id: number; readonly storedAtMs: number } | undefined {
+    for (const task of tasks.values()) if (!this.#removals.has(task.id)) return task;
+    if (cold !== undefined && hasCold(cold)) return { id: cold.afterId + 1, storedAtMs: cold.sinceMs };
+    return newer.values().next().value;
   }
 
   // ── Loading ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -119,7 +126,7 @@ export class QueueTable<T> {
     if (stored === undefined && !this.#makeRoom(partition.namespaceId)) return undefined;
     const queue = new LoadedQueue(key, partition, this.#parts.limits);
     this.#add(queue);
-    if (stored !== undefined) this.#offers.addStored(queue, stored);
+    if (stored !== undefined) this.#windows.addStored(queue, stored);
     armQueue(this.#parts, queue);
     this.#forwarding.offerBacklog(queue);
     return queue;
@@ -150,6 +157,11 @@ export class QueueTable<T> {
     if (queue.forwardDueMs !== 0 && queue.forwardDueMs <= decision.nowMs) {
       queue.forwardDueMs = 0;
       this.#forwarding.forwardWaitingPolls(queue);
+      this.#forwarding.offerBacklog(queue);
+    }
+    if (queue.restDueMs !== 0 && queue.restDueMs <= decision.nowMs) {
+      queue.restDueMs = 0;
+      this.#offers.startWaiting(queue);
       this.#forwarding.offerBacklog(queue);
     }
     if (queue.lastUseMs + limits.queueIdleMs <= decision.nowMs) {

@@ -15,8 +15,8 @@ export function tooManyQueries({ queriesPerQueueMax }: MatchingLimits): Matching
   return rejected('too-many-queries', `task queue partition has ${queriesPerQueueMax} open queries, its limit`);
 }
 
-export function backlogFull({ storedTasksPerQueueMax }: MatchingLimits): MatchingRejected {
-  return rejected('backlog-full', `task queue partition has ${storedTasksPerQueueMax} stored tasks, its limit`);
+export function backlogFull(storedMax: number): MatchingRejected {
+  return rejected('backlog-full', `task queue partition has ${storedMax} stored tasks, its limit`);
 }
 
 export function tooManyQueues({ queuesPerHostMax }: MatchingLimits): MatchingRejected {

@@ -24,6 +24,10 @@ export class Removals {
     return this.#ids.has(storedId);
   }
 
+  [Symbol.iterator](): Iterator<number> {
+    return this.#ids.values();
+  }
+
   add(storedId: number, nowMs: number): void {
     this.#ids.add(storedId);
     if (this.#dueMs === Infinity) this.#dueMs = nowMs + this.#limits.removalsFlushMs;

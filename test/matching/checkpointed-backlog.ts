@@ -31,10 +31,14 @@ export class Table {
     this.records = records;
   }
 
+  get sorted(): readonly TaskRow[] {
+    return [...this.rows.values()].toSorted((one, other) => one.taskId - other.taskId);
+  }
+
   /** In pages, as a database gives them. */
   installInto(core: MatchingCore<Started>): void {
     if (this.counters === undefined) return;
-    const rows = [...this.rows.values()].toSorted((one, other) => one.taskId - other.taskId);
+    const rows = this.sorted;
     for (let from = 0; from < rows.length; from += 2) core.install(rows.slice(from, from + 2));
     core.installed(this.counters);
   }

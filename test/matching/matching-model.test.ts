@@ -1,10 +1,13 @@
 /** Random interleavings of everything that can happen to polls and tasks (docs/protocol.md: I3, I7, I8). */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { steps, take } from './random-steps.ts';
+import type { MatchingLimits } from '../../src/matching/limits.ts';
+import { steps, take, type StepsOptions } from './random-steps.ts';
 import { World } from './world.ts';
 
-const worlds = [
+type WorldOptions = StepsOptions & { readonly forwardedPollsMax: number; readonly window?: number };
+
+const worlds: readonly WorldOptions[] = [
   { partitions: 1, forwardedPollsMax: 1, crashes: false, checkpoints: false },
   { partitions: 1, forwardedPollsMax: 1, crashes: true, checkpoints: false },
   { partitions: 3, forwardedPollsMax: 1, crashes: false, checkpoints: false },
@@ -12,28 +15,46 @@ const worlds = [
   { partitions: 3, forwardedPollsMax: 10, crashes: true, checkpoints: false },
   { partitions: 1, forwardedPollsMax: 1, crashes: true, checkpoints: true },
   { partitions: 3, forwardedPollsMax: 10, crashes: true, checkpoints: true },
+  { partitions: 1, forwardedPollsMax: 1, crashes: true, checkpoints: true, window: 1 },
+  { partitions: 1, forwardedPollsMax: 1, crashes: false, checkpoints: true, window: 3 },
+  { partitions: 3, forwardedPollsMax: 10, crashes: true, checkpoints: true, window: 1 },
 ];
 
+function windows(tasks: number | undefined): Partial<MatchingLimits> {
+  if (tasks === undefined) return {};
+  return {
+    windowTasksPerQueueMax: tasks,
+    windowTasksPerHostMax: tasks * 2,
+    windowTasksPerQueueMin: 1,
+    shedTasksPerTurnMax: 3,
+    storedTasksPerTurnMax: tasks,
+  };
+}
+
 test.each(worlds)(
-  'no task is lost or handed out twice, and replay equals live: $partitions partitions, $forwardedPollsMax forwarded, crashes $crashes, checkpoints $checkpoints',
-  ({ partitions, forwardedPollsMax, crashes, checkpoints }) => {
+  'no task is lost or handed out twice, and replay equals live: $partitions partitions, $forwardedPollsMax forwarded, crashes $crashes, checkpoints $checkpoints, window $window',
+  ({ partitions, forwardedPollsMax, crashes, checkpoints, window }) => {
     let restoredRows = 0;
+    let withCold = 0;
     fc.assert(
       fc.property(steps({ partitions, crashes, checkpoints }), (program) => {
-        const world = new World(partitions, forwardedPollsMax);
+        const world = new World(partitions, forwardedPollsMax, windows(window));
         for (const step of program) {
           take(world, step);
           world.checkReplay();
         }
         world.startFaults = [];
+        world.readFaults = 0;
         world.settle();
         world.checkReplay();
         expect(world.undelivered.map((each) => each.name)).toEqual([]);
         expect(world.storedTasks).toBe(0);
         restoredRows += world.restoredRows;
+        if (world.coldTasks > 0) withCold++;
       }),
       { numRuns: 300 },
     );
-    if (checkpoints) expect(restoredRows, 'hosts were made of rows').toBeGreaterThan(100);
+    if (window !== undefined) expect(withCold, 'tasks were rows alone').toBeGreaterThan(5);
+    if (checkpoints && crashes) expect(restoredRows, 'hosts were made of rows').toBeGreaterThan(100);
   },
 );

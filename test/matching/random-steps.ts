@@ -7,6 +7,7 @@ export type Step =
   | { readonly kind: 'poll'; readonly partition: number; readonly waitMs: number; readonly rate: number | undefined }
   | { readonly kind: 'cancel' | 'deliver' | 'advance'; readonly number: number }
   | { readonly kind: 'fault'; readonly fault: StartFault }
+  | { readonly kind: 'readFault' }
   | { readonly kind: 'capture'; readonly partition: number; readonly tasksMax: number }
   | { readonly kind: 'write'; readonly partition: number; readonly fault: WriteFault | undefined };
 
@@ -17,7 +18,7 @@ const leftOut = fc.oneof(
   fc.constant<Step['kind'][]>([]),
   fc.subarray<Step['kind']>([
     ...(['add', 'poll', 'cancel', 'deliver', 'commit', 'advance', 'offerAgain', 'fault', 'restart'] as const),
-    ...(['cut', 'capture', 'checkpoint', 'write'] as const),
+    ...(['cut', 'capture', 'checkpoint', 'write', 'readFault'] as const),
   ]),
 );
 
@@ -60,6 +61,7 @@ function checkpointSteps(partition: fc.Arbitrary<number>): readonly fc.WeightedA
     { weight: 4, arbitrary: fc.record({ kind: fc.constant('capture' as const), partition, tasksMax: fc.nat(4) }) },
     { weight: 4, arbitrary: fc.record({ kind: fc.constant('checkpoint' as const), partition }) },
     { weight: 4, arbitrary: fc.record({ kind: fc.constant('write' as const), partition, fault }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('readFault' as const) }) },
   ];
 }
 
@@ -83,6 +85,8 @@ export function take(world: World, step: Step): void {
       return world.offerAgain(step.partition);
     case 'fault':
       return void world.startFaults.push(step.fault);
+    case 'readFault':
+      return void (world.readFaults += 1);
     case 'cut':
       return world.cut(step.partition);
     case 'checkpoint':

@@ -11,6 +11,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import type { ForwardedPollOutcome, MatchingCommand } from '../../src/matching/commands.ts';
 import type { MatchingTask } from '../../src/matching/tasks.ts';
 import type { MatchingEffect } from '../../src/matching/effects.ts';
+import type { MatchingLimits } from '../../src/matching/limits.ts';
 import { MatchingCore } from '../../src/matching/matching-core.ts';
 import type { MatchingRecord } from '../../src/matching/records.ts';
 import type { MatchingReply } from '../../src/matching/replies.ts';
@@ -61,13 +62,21 @@ export class World {
   readonly #channels = new Map<string, (() => void)[]>();
   /** Of all restarts. */
   restoredRows = 0;
+  /** As many as were rows alone at once. */
+  coldTasks = 0;
+  /** Reads of rows that fail from now on. */
+  readFaults = 0;
   #asks = 0;
   #requests = 0;
 
   readonly #forwardedPollsMax: number;
 
-  constructor(partitions: number, forwardedPollsMax: number) {
+  readonly #windows: Partial<MatchingLimits>;
+
+  /** `windows`: how much of a backlog is in memory. */
+  constructor(partitions: number, forwardedPollsMax: number, windows: Partial<MatchingLimits> = {}) {
     this.#forwardedPollsMax = forwardedPollsMax;
+    this.#windows = windows;
     for (let i = 0; i < partitions; i++) this.hosts.push(this.#newHost([], new Table()));
   }
 
@@ -173,7 +182,9 @@ export class World {
       const replayed = new MatchingCore<Started>({ firstCorrelation: 0 });
       for (const record of host.journal) replayed.evolve(record);
       for (const { record } of host.held) if (record !== undefined) replayed.evolve(record);
-      equal(replayed.canonicalState(), host.core.canonicalState());
+      const { storedTasks, tasksInMemory } = host.core.counts();
+      this.coldTasks = Math.max(this.coldTasks, storedTasks - tasksInMemory);
+      equal(host.core.canonicalState(host.table.sorted), replayed.canonicalState());
     }
   }
 
@@ -219,7 +230,7 @@ export class World {
     const core = new MatchingCore<Started>({
       firstCorrelation: ++this.#asks * 1_000_000,
       // A new owner's backlog comes into memory one task at a time, with everything else in between.
-      limits: { forwardedPollsMax: this.#forwardedPollsMax, storedTasksPerTurnMax: 1 },
+      limits: { forwardedPollsMax: this.#forwardedPollsMax, storedTasksPerTurnMax: 1, ...this.#windows },
       backlogWire: matchingStateCodec,
     });
     return {
@@ -349,9 +360,25 @@ export class World {
           });
         });
         return;
+      case 'loadStoredTasks':
+        this.#send(`${partition}>table`, () => {
+          const { queue, key, afterTaskId, untilTaskId, max, rowsMin } = effect;
+          const rows = host.table.sorted.filter((row) => row.queue === key && row.taskId > afterTaskId).slice(0, max);
+          if (this.readFaults > 0) return this.#send(`table>${partition}`, () => tell(this.#readFails(queue)));
+          const isLastPage = rows.length < max || rows.at(-1)!.taskId >= untilTaskId;
+          if (this.#host(partition) === host && isLastPage)
+            ok(rows.length >= rowsMin, `${rows.length} rows, at least ${rowsMin} are there`);
+          this.#send(`table>${partition}`, () => tell({ kind: 'storedTasksLoaded', queue, rows }));
+        });
+        return;
       default:
         throw new Error('unknown effect');
     }
+  }
+
+  #readFails(queue: TaskQueuePartition): MatchingCommand<Started> {
+    this.readFaults -= 1;
+    return { kind: 'storedTasksNotLoaded', queue };
   }
 
   /** How the next starts end. */

@@ -17,8 +17,6 @@ const HOUR = 3_600_000;
 /** What most runs are there for. */
 const moments = [
   'checkpoints are fenced',
-  'checkpoints wait for the database; workflows go on',
-  'checkpoints are written again',
   'the database cannot be read, trying again',
   'doubt settled, memory stays',
   'doubt settled, memory is folded again',

@@ -34,6 +34,7 @@ const CHECKPOINTER = 'src/actors/checkpoint/checkpointer.ts';
 const STORE = 'src/actors/history/history-store.ts';
 const BACKLOG_CHANGES = 'src/matching/checkpoint/changes.ts';
 const OFFERS = 'src/matching/offers.ts';
+const BACKLOG = 'src/matching/backlog.ts';
 
 export const plants: readonly Plant[] = [
   {
@@ -700,6 +701,27 @@ export const plants: readonly Plant[] = [
     file: 'src/actors/checkpoint/fenced-rows.ts',
     search: 'if (found !== fence) throw',
     replace: 'if (found < 0) throw',
+    caughtBy: 'seeds of matching hosts',
+  },
+  {
+    name: 'takes stored tasks out of memory that no row has',
+    file: BACKLOG,
+    search: 'if (left >= budget || task.id > writtenUpToId) break;',
+    replace: 'if (left >= budget) break;',
+    caughtBy: 'seeds of matching hosts',
+  },
+  {
+    name: 'forgets what a fold removes of tasks that are rows alone',
+    file: BACKLOG,
+    search: 'this.#goneCold.add(id);',
+    replace: '',
+    caughtBy: 'seeds of matching hosts',
+  },
+  {
+    name: 'takes a window of rows from the table of another owner',
+    file: 'src/actors/matching/cold-tasks.ts',
+    search: 'if ((await checkpointer.isSuperseded()) || fence !== checkpointer.fence) return undefined;',
+    replace: '',
     caughtBy: 'seeds of matching hosts',
   },
 ];

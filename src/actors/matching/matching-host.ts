@@ -9,6 +9,7 @@
 import { assert } from '../../kernel/assert.ts';
 import type { CommandIds } from '../../kernel/handled.ts';
 import { commandBytes } from '../../matching/command-bytes.ts';
+import type { MatchingLimits } from '../../matching/limits.ts';
 import { MatchingCore } from '../../matching/matching-core.ts';
 import type { MatchingRecord } from '../../matching/records.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
@@ -16,6 +17,7 @@ import { JournalStart } from '../checkpoint/journal-start.ts';
 import { checkpointerOf } from '../checkpoint/partition-checkpoints.ts';
 import type { JournalId, Restored } from '../database.ts';
 import { partitionReport } from '../checkpoint/partition-report.ts';
+import { ColdTasks } from './cold-tasks.ts';
 import { installBacklog, MatchingCheckpoints, type MatchingCheckpointOptions, recordBytes } from './matching-checkpoints.ts';
 import type { MatchingReport } from './matching-report.ts';
 import { MatchingShell, type HostCommand, type HostEffect, type HostHandled, type HostReply } from './matching-shell.ts';
@@ -33,6 +35,7 @@ export type MatchingHostOptions = ActorOptions<HostReply, MatchingRecord> & {
   readonly router: Asker;
   /** The backlog is written to a database, and taken from there; absent: it lives in memory and in the journal. */
   readonly checkpoints?: MatchingCheckpointOptions;
+  readonly limits?: Partial<MatchingLimits>;
 };
 
 /** Each memory counts its correlations from a start of its own. */
@@ -53,6 +56,7 @@ export class MatchingHost {
       create: (tenure) => {
         const core = new MatchingCore<StartedTask>({
           firstCorrelation: this.#memories++ * CORRELATIONS_PER_MEMORY,
+          ...(options.limits === undefined ? {} : { limits: options.limits }),
           ...(checkpoints === undefined ? {} : { backlogWire: checkpoints.stateWire }),
         });
         return new MatchingMemory(options, core, tenure);
@@ -111,13 +115,20 @@ class MatchingMemory implements PartitionMemory<HostCommand, HostReply, Matching
             logger: logger.with({ 'matching-partition': partition }),
             journal: journalOf(partition),
             state: new MatchingCheckpoints(matching),
+            onDurable: () => {
+              if (matching.hasToShed) tenure.submit({ kind: 'tick' });
+            },
             onFenced: () => tenure.fenced(),
           });
     this.#options = options;
     this.matching = matching;
     this.checkpointer = checkpointer;
     this.core = new WallClockCore(matching, options.clock);
-    this.shell = new MatchingShell({ ...options, core: matching, tenure, checkpointer });
+    const coldTasks =
+      checkpoints === undefined || checkpointer === undefined
+        ? undefined
+        : new ColdTasks({ database: checkpoints.database, journal: journalOf(partition), checkpointer, logger });
+    this.shell = new MatchingShell({ ...options, core: matching, tenure, checkpointer, coldTasks });
     this.subscribers =
       checkpointer === undefined
         ? []

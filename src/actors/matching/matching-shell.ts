@@ -16,7 +16,15 @@ import type { RunKey, StartActivityTask, StartWorkflowTask } from '../../history
 import type { Rejection } from '../../history/replies.ts';
 import { taskQueueKind } from '../../history/generated/enums.ts';
 import type { ForwardedPollOutcome, MatchingCommand, MatchingRequest, StartOutcome } from '../../matching/commands.ts';
-import type { Broken, ForwardPoll, ForwardTask, MatchingEffect, StartTask, WithdrawActivityStart } from '../../matching/effects.ts';
+import type {
+  Broken,
+  ForwardPoll,
+  ForwardTask,
+  LoadStoredTasks,
+  MatchingEffect,
+  StartTask,
+  WithdrawActivityStart,
+} from '../../matching/effects.ts';
 import type { MatchingCore } from '../../matching/matching-core.ts';
 import type { MatchingRecord } from '../../matching/records.ts';
 import type { MatchingReply } from '../../matching/replies.ts';
@@ -32,6 +40,7 @@ import type { Tenure } from '../partition/tenure.ts';
 import { backOffMs } from '../../kernel/back-off.ts';
 import { failedOnceMore, FAILURES_MAX, firstTry, isRefusedForGood, nextTry } from '../asks/tries.ts';
 import { WallAlarm } from '../wall-alarm.ts';
+import type { ColdTasks } from './cold-tasks.ts';
 
 export type HostCommand = MatchingCommand<StartedTask>;
 export type HostReply = MatchingReply<StartedTask>;
@@ -49,6 +58,7 @@ export type MatchingShellOptions = {
   readonly logger: Logger;
   /** undefined: there is no database. */
   readonly checkpointer: Checkpointer | undefined;
+  readonly coldTasks: ColdTasks | undefined;
 };
 
 /** Shards answer in milliseconds; past this the start is asked again for the same poll. */
@@ -120,6 +130,8 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
         return this.#cancelForwardedPoll(effect.correlation);
       case 'forwardTask':
         return this.#forwardTask(effect);
+      case 'loadStoredTasks':
+        return void this.#loadStoredTasks(effect);
       default:
         return unreachable(effect);
     }
@@ -149,6 +161,15 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
     if (dueMs === undefined) return;
     if (dueMs > this.#options.clock.wallMs()) this.#arm();
     else this.#tenure.submit({ kind: 'tick' });
+  }
+
+  // ── Rows of stored tasks ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Never rejects. */
+  async #loadStoredTasks(load: LoadStoredTasks): Promise<void> {
+    const { queue } = load;
+    const rows = await this.#options.coldTasks?.read(load);
+    this.#tenure.submit(rows === undefined ? { kind: 'storedTasksNotLoaded', queue } : { kind: 'storedTasksLoaded', queue, rows });
   }
 
   // ── History ────────────────────────────────────────────────────────────────────────────────────────────────────────────────

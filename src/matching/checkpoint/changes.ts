@@ -59,9 +59,12 @@ export class Changes implements ChangeNotes {
     return this.#cut.capture(goOn);
   }
 
-  durable(): void {
+  /** Answers up to which id there are rows of all that are stored now. */
+  durable(): number {
     assert(this.#cut?.captured === true, 'what is durable was captured');
+    const { lastId } = this.#cut;
     this.#cut = undefined;
+    return lastId;
   }
 
   /** Stored tasks and removals that no row knows of. */
@@ -73,7 +76,7 @@ export class Changes implements ChangeNotes {
 class Cut {
   readonly #changes: ChangeSet;
   readonly #wire: BacklogWire;
-  readonly #lastId: number;
+  readonly lastId: number;
   readonly #timeMs: number;
   readonly #encoding: Generator<undefined, BacklogCheckpoint>;
   #checkpoint: BacklogCheckpoint | undefined;
@@ -81,7 +84,7 @@ class Cut {
   constructor({ lastId, timeMs }: Backlog, changes: ChangeSet, wire: BacklogWire) {
     this.#changes = changes;
     this.#wire = wire;
-    this.#lastId = lastId;
+    this.lastId = lastId;
     this.#timeMs = timeMs;
     this.#encoding = this.#encode();
   }
@@ -111,6 +114,6 @@ class Cut {
       yield;
     }
     const goneTasks = yield* collected(this.#changes.removed);
-    return { delta: { tasks, goneTasks }, counters: this.#wire.encodeCounters({ lastId: this.#lastId }), timeMs: this.#timeMs };
+    return { delta: { tasks, goneTasks }, counters: this.#wire.encodeCounters({ lastId: this.lastId }), timeMs: this.#timeMs };
   }
 }

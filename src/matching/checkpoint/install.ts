@@ -7,18 +7,26 @@ import type { Backlog } from '../backlog.ts';
 import type { BacklogWire } from './backlog-wire.ts';
 import type { BacklogCounters, TaskRow } from './rows.ts';
 
-/** Some of the rows, into a backlog that has all those with lower ids and no record. */
+/** Some of the rows, into a backlog that has all those with lower ids and no record. Of a queue whose window is full they stay rows. */
 export function installTasks(backlog: Backlog, rows: Iterable<TaskRow>, wire: BacklogWire): void {
-  for (const { taskId, queue, task } of rows) {
-    const { spilled, storedAtMs } = wire.decodeTask(task);
-    assert(spilled.id === taskId, `the row of stored task ${taskId} holds task ${spilled.id}`);
+  for (const row of rows) {
+    const { taskId, queue } = row;
     assert(taskId > backlog.lastId, `rows come by task id: ${taskId} after ${backlog.lastId}`);
-    const stored = backlog.installTask(spilled, storedAtMs);
-    assert(
-      stored.queue.key === queue,
-      `the row of stored task ${taskId} stands at queue ${queue}, and the task in it at ${stored.queue.key}`,
-    );
+    const known = backlog.queues.get(queue);
+    if (known?.cold !== undefined) backlog.installCold(known, taskId);
+    else if (known !== undefined && !backlog.hasRoom(queue)) backlog.installCold(backlog.endWindow(known, taskId), taskId);
+    else installTask(backlog, row, wire);
   }
+}
+
+function installTask(backlog: Backlog, { taskId, queue, task }: TaskRow, wire: BacklogWire): void {
+  const { spilled, storedAtMs } = wire.decodeTask(task);
+  assert(spilled.id === taskId, `the row of stored task ${taskId} holds task ${spilled.id}`);
+  const stored = backlog.installTask(spilled, storedAtMs);
+  assert(
+    stored.queue.key === queue,
+    `the row of stored task ${taskId} stands at queue ${queue}, and the task in it at ${stored.queue.key}`,
+  );
 }
 
 /** Behind the last row: the backlog equals the one that was folded up to where the rows go. */

@@ -7,6 +7,7 @@ import { MatchingHost } from '../../../src/actors/matching/matching-host.ts';
 import { systemClock } from '../../../src/actors/system-ports.ts';
 import type { HistoryRequest } from '../../../src/history/commands.ts';
 import type { HistoryReply } from '../../../src/history/replies.ts';
+import type { MatchingLimits } from '../../../src/matching/limits.ts';
 import { MatchingCore } from '../../../src/matching/matching-core.ts';
 import type { TaskQueuePartition } from '../../../src/matching/task-queue.ts';
 import { matchingCodec } from '../../../src/topics/codec/matching-codec.ts';
@@ -30,6 +31,7 @@ export type HostOptions = {
   readonly limits?: Partial<CheckpointLimits>;
   readonly journalRetentionMs?: number;
   readonly journalRetentionBytes?: number;
+  readonly windows?: Partial<MatchingLimits>;
 };
 
 export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
@@ -59,6 +61,14 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
     return this.tables.journal(journal).matchingTasks;
   }
 
+  get #sortedRows(): readonly MatchingTaskRow[] {
+    return [...this.rows.values()].toSorted((one, other) => one.taskId - other.taskId);
+  }
+
+  get inMemory(): number {
+    return this.matching.counts().tasksInMemory;
+  }
+
   // ── History and a worker ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Whether it is answered or not: the host may be killed before. */
@@ -80,7 +90,7 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
 
   /** Memory is what the journal says, from its first record on. */
   checkMemory(): void {
-    assert.equal(this.matching.canonicalState(), this.folded().canonicalState(), 'memory is the journal, folded from 0');
+    assert.equal(this.matching.canonicalState(this.#sortedRows), this.folded().canonicalState(), 'memory is the journal, folded from 0');
   }
 
   /** The rows are what the journal says up to their position. */
@@ -88,7 +98,7 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
     const { position } = this.tables.journal(journal);
     if (position === undefined) return;
     const core = new MatchingCore<never>({ firstCorrelation: 0, backlogWire: matchingStateCodec });
-    core.install([...this.rows.values()].toSorted((one, other) => one.taskId - other.taskId));
+    core.install(this.#sortedRows);
     core.installed(position);
     assert.equal(
       core.canonicalState(),
@@ -139,6 +149,7 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
       random: this.random,
       logger: this.logger,
       onStatus: () => {},
+      ...(this.#options.windows === undefined ? {} : { limits: this.#options.windows }),
       checkpoints: { database, stateWire: matchingStateCodec, schedule: this.schedule, ...this.#options },
     });
     router.matching.attach(0, host.actor);

@@ -50,8 +50,9 @@ test('whatever happens to the server and its database, a restart is what was bef
       fc.array(step, { minLength: 30, maxLength: 100, size: 'max' }),
       fc.constantFrom(1, 3, 20),
       fc.constantFrom({}, { journalRetentionMs: 0 }, { journalRetentionMs: 10_000, journalRetentionBytes: 5_000 }),
-      async (steps, recordsMax, trim) => {
-        const host = new CheckpointedHost({ limits: { recordsMax, finishMsMax: 200 }, ...trim });
+      fc.constantFrom({}, { windows: { windowTasksPerQueueMax: 3, windowTasksPerHostMax: 5, windowTasksPerQueueMin: 1 } }),
+      async (steps, recordsMax, trim, small) => {
+        const host = new CheckpointedHost({ limits: { recordsMax, finishMsMax: 200 }, ...trim, ...small });
         await host.start();
         for (const [nth, each] of steps.entries()) {
           await run(host, each, nth);
@@ -180,6 +181,66 @@ test('a backlog of several pages comes back whole, though another restores betwe
   expect(host.matching.counts().storedTasks).toBe(1_200);
   await host.checkNothingLost();
   expect(host.started.size).toBe(1_200);
+});
+
+const windows = { windowTasksPerQueueMax: 40, windowTasksPerHostMax: 60, windowTasksPerQueueMin: 5, shedTasksPerTurnMax: 30 };
+
+async function withLongBacklog(count: number): Promise<CheckpointedHost> {
+  const host = new CheckpointedHost({ windows });
+  await host.start();
+  for (let nth = 0; nth < count; nth++) await host.add(`task-${nth}`);
+  await host.checkpointed();
+  await host.pass(1_000);
+  return host;
+}
+
+test('of a long backlog a window is in memory, before and after a restart, and it is given out in order', async () => {
+  const host = await withLongBacklog(400);
+  expect(host.matching.counts().storedTasks).toBe(400);
+  expect(host.inMemory).toBeLessThanOrEqual(40);
+  host.checkMemory();
+  await host.trim();
+  await host.takeOver();
+  expect(host.inMemory).toBeLessThanOrEqual(40);
+  host.checkMemory();
+  for (let nth = 400; nth < 500; nth++) await host.add(`task-${nth}`);
+  await host.checkNothingLost();
+  expect([...host.started]).toEqual(Array.from({ length: 500 }, (_, nth) => `task-${nth}`));
+  await host.drain();
+  expect(host.rows.size).toBe(0);
+});
+
+test.each(['unavailable', 'corrupt'] as const)(
+  'while rows are %s what is in memory is given out, and polls for the rest wait',
+  async (code) => {
+    const host = await withLongBacklog(200);
+    host.onRead = (what) => {
+      if (what === 'matchingTasks') throw new DatabaseError(code, 'connection refused');
+    };
+    await host.work();
+    expect([...host.started]).toEqual(Array.from({ length: 40 }, (_, nth) => `task-${nth}`));
+    for (let nth = 0; nth < 20; nth++) {
+      await host.pass(1_500);
+      await host.work();
+    }
+    expect(host.started.size).toBe(40);
+    // An outage is told where the database was opened.
+    const said = code === 'unavailable' ? 0 : 1;
+    expect(host.lines.filter((line) => line.includes('cannot be read; polls for them wait'))).toHaveLength(said);
+    host.onRead = () => {};
+    await host.checkNothingLost();
+    expect([...host.started]).toEqual(Array.from({ length: 200 }, (_, nth) => `task-${nth}`));
+  },
+);
+
+test('rows that were lost under a window are noticed, and the queue goes on', async () => {
+  const host = await withLongBacklog(200);
+  for (const taskId of [...host.rows.keys()]) if (taskId > 90 && taskId < 120) host.rows.delete(taskId);
+  await host.work();
+  await host.pass(2_000);
+  expect(host.started.size).toBe(200 - 29);
+  expect(host.lines.filter((line) => line.includes('stored tasks are missing in the database'))).toHaveLength(1);
+  expect(host.started.has('task-199')).toBe(true);
 });
 
 test('the journal is trimmed behind a checkpoint, to the last record that it has; a restart begins there', async () => {

@@ -23,6 +23,7 @@ import type { JournalId } from '../../../src/actors/database.ts';
 import type { PartitionId } from '../../../src/actors/log.ts';
 import type { HistoryRequest, StartActivityTask, StartWorkflowTask } from '../../../src/history/commands.ts';
 import type { MatchingRequest } from '../../../src/matching/commands.ts';
+import type { MatchingLimits } from '../../../src/matching/limits.ts';
 import type { MatchingTask } from '../../../src/matching/tasks.ts';
 
 export type MatchingClusterOptions = {
@@ -33,6 +34,7 @@ export type MatchingClusterOptions = {
   readonly recordsMax: number;
   /** undefined: journals are never trimmed. */
   readonly journalRetentionMs: number | undefined;
+  readonly limits: Partial<MatchingLimits>;
 };
 
 /** Of one partition in one process: what its present memory may offer. */
@@ -91,6 +93,7 @@ export class MatchingServer extends SimServer {
       clock: busyClock(this.node.clock),
       random: this.node.random,
       logger,
+      limits: options.limits,
       onStatus: (status) => {
         const { state, epoch, sequence, offset, reason } = status;
         world.trace(`${this.node.name}/${partition} ${state} ${epoch}.${sequence}@${offset} ${reason}`);

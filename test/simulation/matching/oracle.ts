@@ -8,7 +8,8 @@ import { matchingStateCodec } from '../../../src/topics/codec/matching-state-cod
 import type { MemoryTables } from '../../support/memory-database.ts';
 import { difference, FoldedJournal } from '../folded-journal.ts';
 import { check } from '../oracle.ts';
-import type { JournalId } from '../../../src/actors/database.ts';
+import type { Checkpointer } from '../../../src/actors/checkpoint/checkpointer.ts';
+import type { JournalId, MatchingTaskRow } from '../../../src/actors/database.ts';
 import type { StoredRecord } from '../../../src/actors/log.ts';
 
 /** What stands in the journal of a host, told a second time: its stored tasks by id. */
@@ -42,23 +43,40 @@ export class MatchingJournal extends FoldedJournal<StoredTasks, MatchingRecord> 
   }
 }
 
-/** I3: a memory is the journal, folded up to where it stands. */
+type MemoryOverRows = {
+  readonly matching: Pick<MatchingCore<never>, 'canonicalState'>;
+  readonly checkpointer: Pick<Checkpointer, 'fence' | 'written'> | undefined;
+};
+
+/**
+ * I3: a memory over its rows is the journal, folded up to where it stands. Where the rows are no longer its own, which it need not know yet,
+ * nothing can be told.
+ */
 export function checkMemory(
   name: string,
-  live: Pick<MatchingCore<never>, 'canonicalState'>,
+  { matching, checkpointer }: MemoryOverRows,
+  rows: ReturnType<MemoryTables['journal']> | undefined,
   journal: MatchingJournal,
   lastOffset: number,
 ): void {
-  const [found, wanted] = [live.canonicalState(), journal.folded(lastOffset).core.canonicalState()];
+  if (rows !== undefined && checkpointer !== undefined) {
+    if (rows.fence !== checkpointer.fence || rows.position?.nextOffset !== checkpointer.written?.nextOffset) return;
+  }
+  const [found, wanted] = [matching.canonicalState(byId(rows)), journal.folded(lastOffset).core.canonicalState()];
   check(found === wanted, 'I3 memory is not its journal', () => `${name} at offset ${lastOffset}: ${difference(found, wanted)}`);
+}
+
+function byId(rows: ReturnType<MemoryTables['journal']> | undefined): readonly MatchingTaskRow[] {
+  return [...(rows?.matchingTasks.values() ?? [])].toSorted((one, other) => one.taskId - other.taskId);
 }
 
 /** T12: the rows of a journal are the journal, folded up to the position of their checkpoint. */
 export function checkRows(tables: MemoryTables, id: JournalId, journal: MatchingJournal): void {
-  const { position, matchingTasks } = tables.journal(id);
+  const rowsOf = tables.journal(id);
+  const { position } = rowsOf;
   if (position === undefined) return;
   const core = new MatchingCore<never>({ firstCorrelation: 0, backlogWire: matchingStateCodec });
-  core.install([...matchingTasks.values()].toSorted((one, other) => one.taskId - other.taskId));
+  core.install(byId(rowsOf));
   core.installed(position);
   const [rows, wanted] = [core.canonicalState(), journal.folded(position.lastOffset).core.canonicalState()];
   check(rows === wanted, 'T12 rows differ from their position', () => `at ${position.lastOffset}: ${difference(rows, wanted)}`);

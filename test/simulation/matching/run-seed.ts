@@ -47,7 +47,19 @@ export function matchingPlanOf(seed: number): MatchingPlan {
     historyFaultShare: random.pick([0, 0.05, 0.3]),
     recordsMax: random.pick([1, 5, 20, 50]),
     journalRetentionMs: backups ? BACKUP_RETENTION_MS : [0, 0, 500, undefined][random.int(0, 3)],
+    limits: random.pick([tinyWindows(1), tinyWindows(2), tinyWindows(5), {}]),
     ...(base.database === undefined ? {} : { database: { ...base.database, backups } }),
+  };
+}
+
+/** So small that most of a backlog is rows alone. */
+function tinyWindows(tasks: number): MatchingPlan['limits'] {
+  return {
+    windowTasksPerQueueMax: tasks,
+    windowTasksPerHostMax: tasks * 2,
+    windowTasksPerQueueMin: 1,
+    shedTasksPerTurnMax: 3,
+    storedTasksPerTurnMax: tasks,
   };
 }
 
@@ -126,7 +138,10 @@ class MatchingRun extends SimRun<MatchingPlan, MatchingServer, MatchingCluster> 
   #compareMemory(server: MatchingServer, partition: number, lastOffset: number): void {
     const memory = server.hosts[partition]?.actor.memory;
     if (memory === undefined) return;
-    checkMemory(`${server.node.name}/${partition}`, memory.matching, this.#journals[partition]!, lastOffset);
+    const tables = this.cluster.disk?.tables.journal(journalOf(partition));
+    const { storedTasks, tasksInMemory } = memory.matching.counts();
+    if (storedTasks > tasksInMemory) this.reached.add('tasks are rows alone');
+    checkMemory(`${server.node.name}/${partition}`, memory, tables, this.#journals[partition]!, lastOffset);
   }
 
   #knownTo({ node }: MatchingServer, partition: number): Set<string> {
