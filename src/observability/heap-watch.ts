@@ -59,6 +59,9 @@ export function boundHeapGrowth(): () => void {
  * a request. The limits of a Worker would say so too, were they not overridden by what `bin/perdure` says for the event loop's heap.
  */
 export function boundThreadHeaps(): void {
+  // V8 ends the process where a thread is given all three: this, the limit of the old generation, and that of the whole heap.
+  const said = [process.env['NODE_OPTIONS'] ?? '', ...process.execArgv];
+  if (said.some((options) => /max[-_]heap[-_]size/.test(options))) return;
   setFlagsFromString('--max-semi-space-size=4');
 }
 

@@ -10,7 +10,10 @@ import { LinkedList, type Linked } from '../../kernel/linked-list.ts';
 
 type HotRun = Linked<HotRun> & { readonly runId: string; bytes: number; usedMs: number; isClosed: boolean };
 
-/** Objects cost several times what their bytes in a row do; a run with nothing pending is about this large. */
+/**
+ * Objects cost several times what their bytes in a row do; a run with nothing pending is about this large. Measured, one that waits on a timer
+ * takes 1.9 KiB of heap and counts 3.2: V8 lets a heap grow to twice what is used before it collects it.
+ */
 const BYTES_PER_STATE_BYTE = 4;
 const RUN_BYTES = 2_048;
 /** Until its row is encoded for the first time. */
