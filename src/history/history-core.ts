@@ -8,34 +8,24 @@
  *
  * Volatile state (who waits, buffered queries, speculative tasks) is lost at a takeover.
  */
-import { assert, unreachable } from '../kernel/assert.ts';
+import { assert } from '../kernel/assert.ts';
 import type { CommandIds, Handled } from '../kernel/handled.ts';
-import { startActivityTask, withdrawActivityStart } from './activity/activity-task.ts';
-import { cancelActivityTask, completeActivityTask, failActivityTask, recordActivityHeartbeat } from './activity/activity-close.ts';
 import { canonicalText } from './canonical.ts';
 import type { Changes } from './checkpoint/changes.ts';
 import { install } from './checkpoint/install.ts';
 import type { ShardCheckpoint, ShardCounters, ShardRows, StoredRun, WaitingRow } from './checkpoint/rows.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
-import { requestCancelWorkflow, scheduleFirstWorkflowTask, terminateWorkflow } from './execution/cancel-terminate.ts';
-import { findChild, recordChildClosed } from './child/child-outcomes.ts';
 import { commandKey } from './command-key.ts';
 import type { HistoryCommand, RunKey } from './commands.ts';
-import { completeWorkflowTask } from './workflow-task/complete.ts';
-import { deleteWorkflow } from './execution/delete.ts';
-import { answerWaiters, describeWorkflow, getHistoryPosition } from './execution/describe.ts';
+import { answerWaiters } from './execution/describe.ts';
+import { decide, takeFinishedAlong } from './decide.ts';
 import { Draft } from './draft.ts';
 import type { HistoryEffect } from './effects.ts';
 import { evolve } from './evolve.ts';
-import { failWorkflowTask, resetStickyTaskQueue } from './workflow-task/fail-workflow-task.ts';
 import { defaultHistoryLimits, type HistoryLimits } from './limits.ts';
 import { keepWithinLimits } from './execution/keep-within-limits.ts';
-import { finishOutboxTask, runOutboxTask } from './outbox/outbox.ts';
-import { putAside } from './execution/put-aside.ts';
-import { retireRuns } from './execution/retire.ts';
 import { type RunSummary, summaryOf } from './execution/summary.ts';
-import { finishQueryDispatch } from './query/direct-query.ts';
-import { queryWorkflow, releaseQueries } from './query/query.ts';
+import { releaseQueries } from './query/query.ts';
 import type { HistoryRecord } from './record.ts';
 import { findRun } from './reject.ts';
 import { installLoaded, type Loaded } from './residency/install-loaded.ts';
@@ -43,17 +33,14 @@ import type { KnownKeys } from './residency/known-keys.ts';
 import { commandLacks, type Lacks, recordLacks } from './residency/lacks.ts';
 import type { RunBehind } from './residency/runs-behind.ts';
 import type { HistoryReply, HistoryWire } from './replies.ts';
-import { signalWorkflow } from './signal/signal.ts';
-import { startWorkflow, signalWithStartWorkflow } from './execution/start.ts';
 import { makeSpeculativeReal, offerSpeculative } from './workflow-task/speculative.ts';
 import { Shard } from './shard.ts';
 import { executionKey, isRunning, type WorkflowTask } from './state.ts';
 import type { TransferTask } from './tasks.ts';
-import { fireTimer } from './timer/fire-timer.ts';
 import type { NextTimer } from './timer/timer-queue.ts';
+import { TimerWindow } from './timer/timer-window.ts';
 import { endTooLarge } from './execution/too-large.ts';
 import { changeVolatile, emptyVolatile, type Volatile, type VolatileChange } from './volatile.ts';
-import { startWorkflowTask } from './workflow-task/workflow-task.ts';
 
 export type HistoryCoreOptions = {
   readonly wire: HistoryWire;
@@ -74,12 +61,15 @@ export class HistoryCore {
   readonly #limits: HistoryLimits;
   readonly #shard: Shard;
   readonly #stateWire: StateWire | undefined;
+  readonly #timerWindow: TimerWindow | undefined;
   readonly #volatile: Volatile = emptyVolatile();
 
   constructor({ wire, limits, stateWire }: HistoryCoreOptions) {
     this.#wire = wire;
     this.#shard = new Shard(stateWire);
     this.#stateWire = stateWire;
+    const { changes } = this.#shard;
+    if (stateWire !== undefined && changes !== undefined) this.#timerWindow = new TimerWindow(this.#shard, changes, stateWire);
     this.#limits = { ...defaultHistoryLimits, ...limits };
   }
 
@@ -186,6 +176,10 @@ export class HistoryCore {
   countRuns(inTable: number): void {
     assert(this.#shard.runCount === undefined, 'runs are counted once');
     this.#shard.runCount = inTable;
+  }
+
+  get timersInMemory(): number {
+    return this.#shard.timers.size;
   }
 
   /** Of all runs in memory, likewise. */
@@ -353,14 +347,25 @@ export class HistoryCore {
 
   /** Into a core that has seen nothing: what checkpoints have written. The journal goes on behind them. */
   install(rows: ShardRows, counters: ShardCounters): void {
-    assert(this.#stateWire !== undefined, 'rows are read with their codec');
-    install(this.#shard, rows, counters, this.#stateWire);
+    for (const _row of this.installing(rows, counters));
   }
 
-  /** After `install`: the table has more runs than were given, and those are loaded when they are needed. Tasks are all in memory. */
+  /** The same with a pause after each row; it is to be gone through to its end. */
+  installing(rows: ShardRows, counters: ShardCounters): Generator<undefined, void> {
+    assert(this.#stateWire !== undefined, 'rows are read with their codec');
+    return install(this.#shard, rows, counters, this.#stateWire);
+  }
+
+  /** After `install`: the table has more runs than were given, and those are loaded when they are needed. Transfer tasks are all in memory. */
   leaveRestInTable(): void {
     assert(this.#shard.residency !== undefined, 'what is not in memory is in a database');
     this.#shard.residency.beginsInPart();
+  }
+
+  /** Which timers are in memory; until it is opened all are. */
+  get timerWindow(): TimerWindow {
+    assert(this.#timerWindow !== undefined, 'without a database all timers are in memory');
+    return this.#timerWindow;
   }
 
   get #changes(): Changes {
@@ -413,84 +418,5 @@ export class HistoryCore {
     }
     takeFinishedAlong(draft);
     return { kind: 'commit', record: draft.toRecord(), reply, effects: draft.effects, changes: draft.changes };
-  }
-}
-
-/** Tasks that ended without a record of their own: this one carries them along, as many as it should. */
-function takeFinishedAlong(draft: Draft): void {
-  let room = draft.limits.finishedTasksPerRecordMax;
-  for (const taskId of draft.volatile.finished) {
-    if (room === 0) return;
-    if (!draft.shard.transfers.has(taskId)) continue;
-    draft.finishTask(taskId);
-    room--;
-  }
-}
-
-/** undefined: the answer comes later. */
-function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined {
-  switch (command.kind) {
-    case 'startWorkflow':
-      return startWorkflow(draft, command);
-    case 'signalWithStartWorkflow':
-      return signalWithStartWorkflow(draft, command);
-    case 'signalWorkflow':
-      return signalWorkflow(draft, command);
-    case 'requestCancelWorkflow':
-      return requestCancelWorkflow(draft, command);
-    case 'terminateWorkflow':
-      return terminateWorkflow(draft, command);
-    case 'deleteWorkflow':
-      return deleteWorkflow(draft, command);
-    case 'scheduleFirstWorkflowTask':
-      return scheduleFirstWorkflowTask(draft, command);
-    case 'findChild':
-      return findChild(draft, command);
-    case 'startWorkflowTask':
-      return startWorkflowTask(draft, command);
-    case 'completeWorkflowTask':
-      return completeWorkflowTask(draft, command);
-    case 'failWorkflowTask':
-      return failWorkflowTask(draft, command);
-    case 'resetStickyTaskQueue':
-      return resetStickyTaskQueue(draft, command);
-    case 'startActivityTask':
-      return startActivityTask(draft, command);
-    case 'withdrawActivityStart':
-      return withdrawActivityStart(draft, command);
-    case 'completeActivityTask':
-      return completeActivityTask(draft, command);
-    case 'failActivityTask':
-      return failActivityTask(draft, command);
-    case 'cancelActivityTask':
-      return cancelActivityTask(draft, command);
-    case 'recordActivityHeartbeat':
-      return recordActivityHeartbeat(draft, command);
-    case 'queryWorkflow':
-      return queryWorkflow(draft, command);
-    case 'finishQueryDispatch':
-      return finishQueryDispatch(draft, command);
-    case 'describeWorkflow':
-      return describeWorkflow(draft, command);
-    case 'getHistoryPosition':
-      return getHistoryPosition(draft, command);
-    case 'fireTimer':
-      return fireTimer(draft, command);
-    case 'runOutboxTask':
-      return runOutboxTask(draft, command);
-    case 'finishOutboxTask':
-      return finishOutboxTask(draft, command);
-    case 'recordChildClosed':
-      return recordChildClosed(draft, command);
-    case 'retireRuns':
-      return retireRuns(draft, command);
-    case 'putAside':
-      return putAside(draft, command);
-    case 'flushFinishedTasks':
-      // `handle` puts them into every record; here they are the record.
-      takeFinishedAlong(draft);
-      return { kind: 'done' };
-    default:
-      return unreachable(command);
   }
 }

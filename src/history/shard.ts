@@ -13,8 +13,8 @@ import type { RunKey } from './commands.ts';
 import type { HistoryRecord } from './record.ts';
 import { childStartName, currentName, type ExecutionId, Residency, runName, type StartedBy } from './residency/residency.ts';
 import { type AsideRun, childStartKey, executionKey, isRunning, type Run, type RunView, type ShardView } from './state.ts';
-import { isOutbox, isTimer, type PendingTask, type PendingTransfer } from './tasks.ts';
-import { TimerQueue, type TimerView } from './timer/timer-queue.ts';
+import { isOutbox, isTimer, type PendingTask, type PendingTransfer, type TimerTask } from './tasks.ts';
+import { behindAll, type TimerPlace, TimerQueue, type TimerView } from './timer/timer-queue.ts';
 
 export class Shard implements ShardView {
   taskIdLast = 0;
@@ -175,7 +175,10 @@ export class Shard implements ShardView {
   /** By its id alone, whatever it is and whoever's. */
   finishTask(taskId: number): void {
     const task = this.#timers.get(taskId) ?? this.#transfers.get(taskId) ?? this.#tasksAside.get(taskId);
-    if (task === undefined) return;
+    if (task === undefined) {
+      if (this.#timers.horizon !== behindAll) this.#changes?.unseenTaskGone(taskId);
+      return;
+    }
     // Its run is in memory; the run's row tells when retention ends.
     if (task.kind === 'retention') this.change(task.key.runId);
     this.#changes?.taskGone(task);
@@ -277,6 +280,22 @@ export class Shard implements ShardView {
     if (!isOutbox(task)) return;
     this.#undeliveredYet(task);
     this.#keepChildStart(task);
+  }
+
+  /** All timers up to there are in memory. */
+  moveTimerHorizon(place: TimerPlace): void {
+    this.#timers.moveHorizon(place);
+  }
+
+  /** The table has it, and nobody needs it here for long. */
+  leaveTimer(taskId: number): void {
+    this.#timers.remove(taskId);
+  }
+
+  /** Its run was put aside while the timer was in the table alone: it waits aside from now on, whatever its row says. */
+  keepTimerAside(task: TimerTask): void {
+    this.#timers.remove(task.taskId);
+    this.#tasksAside.set(task.taskId, task);
   }
 
   noteAbsent(name: string): void {

@@ -25,6 +25,7 @@ import type { HistoryRecord } from '../../src/history/record.ts';
 import type { Loaded } from '../../src/history/residency/install-loaded.ts';
 import type { LoadKey } from '../../src/history/residency/residency.ts';
 import { Shard } from '../../src/history/shard.ts';
+import type { TimerPage } from '../../src/history/timer/timer-window.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { stateCodec } from '../../src/topics/codec/state-codec.ts';
 
@@ -81,6 +82,20 @@ export class Table {
 
   get taskIds(): readonly number[] {
     return [...this.#transferTasks.keys(), ...this.#timers.keys()];
+  }
+
+  /** As a database answers: by (fire time, task id), none that is aside. */
+  timers({ afterFireTimeMs, afterTaskId, untilMs, max }: TimerPage): readonly TimerRow[] {
+    const within = [...this.#timers.values()].filter(
+      ({ aside, taskId, fireTimeMs }) =>
+        !aside && fireTimeMs <= untilMs && (fireTimeMs > afterFireTimeMs || (fireTimeMs === afterFireTimeMs && taskId > afterTaskId)),
+    );
+    return within.toSorted((a, b) => a.fireTimeMs - b.fireTimeMs || a.taskId - b.taskId).slice(0, max);
+  }
+
+  /** What a restart reads, beside what it loads later. */
+  get rowsOfRestart(): ShardRows {
+    return { ...this.rows, runs: [], currentRuns: [], timers: [...this.#timers.values()].filter(({ aside }) => aside) };
   }
 
   /** As a database answers: by (end, run id). */

@@ -353,7 +353,7 @@ export class ShardUnderTest {
 
   /** Lets time pass up to the next timer, and fires it. */
   fireNextTimer(): void {
-    const next = this.core.nextTimer();
+    const next = this.nextTimer();
     if (next === undefined) throw new Error('no timer is armed');
     this.nowMs = Math.max(this.nowMs, next.fireTimeMs);
     this.fireDueTimers();

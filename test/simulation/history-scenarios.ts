@@ -3,15 +3,19 @@ import assert from 'node:assert/strict';
 import { defaultCheckpointLimits } from '../../src/actors/checkpoint/checkpoint-limits.ts';
 import { CheckpointSchedule } from '../../src/actors/checkpoint/checkpoint-schedule.ts';
 import { Checkpointer } from '../../src/actors/checkpoint/checkpointer.ts';
+import { inOneLane } from '../../src/actors/checkpoint/one-lane.ts';
 import type { HistoryDelta } from '../../src/actors/database.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import { turns } from '../support/event-loop.ts';
 import { HandClock } from '../support/hand-clock.ts';
 import { MemoryDatabase, MemoryTables } from '../support/memory-database.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
+import { ShardTable } from '../../src/actors/history/shard-table.ts';
+import { TimerPages } from '../../src/actors/history/timer-pages.ts';
 import { VisibilityRows } from '../../src/actors/history/visibility-rows.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import type { StateWire } from '../../src/history/checkpoint/state-wire.ts';
+import { defaultTimerWindowLimits } from '../../src/history/timer/timer-window.ts';
 import { askOf } from '../../src/kernel/handled.ts';
 import { emptyDelta, positionAt, runRow, uuid } from '../contract/database/samples.ts';
 import { Checkpoints } from '../history/checkpointed-shard.ts';
@@ -19,6 +23,7 @@ import { stateCodec } from '../../src/topics/codec/state-codec.ts';
 import {
   activityRef,
   bytes,
+  cancelTimer,
   completeWorkflow,
   key,
   namespaceId,
@@ -85,6 +90,124 @@ export function deletedRunsStayDeleted(): void {
   shard.fireDueTimers();
   writeAll(checkpoints);
   assert.equal(shard.core.installLoaded(loaded, begunAt), false, 'it has to be read again');
+}
+
+const narrowWindow = { ...defaultTimerWindowLimits, aheadMsMax: 60_000 };
+
+/** A shard with one workflow that waits on a timer; its window reaches a minute ahead. */
+function sleeper(timerMs: number): { readonly shard: ShardUnderTest; readonly checkpoints: Checkpoints } {
+  const shard = unwatched(stateCodec);
+  const checkpoints = new Checkpoints(shard);
+  shard.core.timerWindow.opens(narrowWindow);
+  shard.start();
+  shard.complete(shard.pollWorkflowTask(), [startTimer('t1', timerMs)]);
+  return { shard, checkpoints };
+}
+
+function leave({ core, nowMs }: ShardUnderTest): void {
+  for (const _look of core.timerWindow.leave(() => nowMs));
+}
+
+function readWindow({ core, nowMs }: ShardUnderTest, { table }: Checkpoints): void {
+  const { timerWindow } = core;
+  const rows = table.timers(timerWindow.begin(nowMs));
+  for (const row of rows) timerWindow.install(row);
+  timerWindow.end(rows, nowMs);
+}
+
+/** A timer of next hour stays until its row is written, and comes back when its time is near. */
+export function farTimersComeBack(): void {
+  const { shard, checkpoints } = sleeper(3_600_000);
+  checkpoints.cut();
+  checkpoints.capture(Infinity);
+  checkpoints.write('failed');
+  leave(shard);
+  shard.advance(3_570_000);
+  readWindow(shard, checkpoints);
+  shard.advance(30_000);
+  shard.fireDueTimers();
+  assert.equal(shard.history().includes('timerFired'), true, 'a timer fires whose row was not written');
+}
+
+/** A row is written, nobody knows, and a page passes it over because the timer is in memory: there it stays. */
+export function whatAPagePassesOverStays(): void {
+  const { shard, checkpoints } = sleeper(50_000);
+  const { timerWindow } = shard.core;
+  checkpoints.cut();
+  checkpoints.capture(Infinity);
+  checkpoints.write('lost');
+  const rows = checkpoints.table.timers(timerWindow.begin(shard.nowMs));
+  for (const row of rows) timerWindow.install(row);
+  checkpoints.write('written');
+  leave(shard);
+  timerWindow.end(rows, shard.nowMs);
+  shard.advance(50_000);
+  shard.fireDueTimers();
+  assert.equal(shard.history().includes('timerFired'), true, 'it fires in its time');
+}
+
+/** A window is read, and before it is answered the timer is cancelled and its row deleted. */
+export async function windowsShareTheLaneOfWrites(): Promise<void> {
+  const { shard, checkpoints } = sleeper(50_000);
+  const { core } = shard;
+  const journal = { kind: 'history', partition: 0 } as const;
+  writeAll(checkpoints);
+  leave(shard);
+  let answer = (): void => {};
+  const lane = inOneLane({
+    write: () => {
+      checkpoints.write('written');
+      return Promise.resolve({ kind: 'written' });
+    },
+    flush: () => Promise.resolve('flushed'),
+  });
+  const pages = new TimerPages({
+    core,
+    lane,
+    table: new ShardTable<'timers'>({
+      journal,
+      checkpointer: { fence: 1, isSuperseded: () => Promise.resolve(false) },
+      database: {
+        timers: async (_journal, page) => {
+          const rows = checkpoints.table.timers(page);
+          await new Promise<void>((resolve) => (answer = resolve));
+          return { fence: 1, rows };
+        },
+      },
+    }),
+    limits: narrowWindow,
+    clock: new HandClock(),
+    nowMs: () => shard.nowMs,
+    logger: silentLogger,
+    onInstalled: () => {},
+    onFenced: () => {},
+  });
+  pages.activated();
+  await turns();
+  shard.signal();
+  shard.complete(shard.pollWorkflowTask(), [cancelTimer('t1')]);
+  checkpoints.cut();
+  checkpoints.capture(Infinity);
+  const written = lane.write(journal, 1, { kind: 'history', position: positionAt(1), delta: emptyDelta });
+  await turns();
+  answer();
+  await written;
+  await turns();
+  pages.close();
+  assert.equal(core.timersInMemory, 0, 'what has ended does not come back with a window');
+}
+
+/** It is cancelled while the table alone has it, and a window is read before that is written, and after. */
+export function cancelledTimersStayAway(): void {
+  const { shard, checkpoints } = sleeper(50_000);
+  writeAll(checkpoints);
+  leave(shard);
+  shard.signal();
+  shard.complete(shard.pollWorkflowTask(), [cancelTimer('t1')]);
+  readWindow(shard, checkpoints);
+  assert.equal(shard.core.timersInMemory, 0, 'its row is still there, and counts for nothing');
+  writeAll(checkpoints);
+  assert.equal(checkpoints.table.size.timers, 0, 'its row goes');
 }
 
 function writeAll(checkpoints: Checkpoints): void {

@@ -16,6 +16,8 @@ const HOUR = 3_600_000;
 
 /** What most runs are there for. */
 const moments = [
+  'a run left memory',
+  'timers were in the table alone',
   'checkpoints are fenced',
   'the database cannot be read, trying again',
   'doubt settled, memory stays',

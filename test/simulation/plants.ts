@@ -31,6 +31,7 @@ const RESTORATION = 'src/actors/ownership/restoration.ts';
 const PROOFS = 'src/actors/ownership/read-proofs.ts';
 const BARRIER = 'src/actors/ownership/read-barrier.ts';
 const CHECKPOINTER = 'src/actors/checkpoint/checkpointer.ts';
+const TIMER_WINDOW = 'src/history/timer/timer-window.ts';
 const STORE = 'src/actors/history/history-store.ts';
 const BACKLOG_CHANGES = 'src/matching/checkpoint/changes.ts';
 const OFFERS = 'src/matching/offers.ts';
@@ -637,6 +638,41 @@ export const plants: readonly Plant[] = [
     search: 'return lacking.size === 0 ? undefined : this.#load([...lacking.values()]);',
     replace: 'return undefined;',
     caughtBy: 'seeds of history shards',
+  },
+  {
+    name: 'lets a far timer leave memory that is not written',
+    file: TIMER_WINDOW,
+    search: 'return !this.#changes.isTaskUnwritten(task.taskId);',
+    replace: 'return true;',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'lets a timer leave memory that a page under way has passed over',
+    file: TIMER_WINDOW,
+    search: 'Math.max(nowMs, this.#page?.untilMs ?? -Infinity)',
+    replace: 'nowMs',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'brings a timer back whose row is still to be deleted',
+    file: TIMER_WINDOW,
+    search: 'this.#changes.isGone(taskId) || ',
+    replace: '',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'leaves the row of a timer that was cancelled in the table alone',
+    file: 'src/history/shard.ts',
+    search: 'this.#changes?.unseenTaskGone(taskId);',
+    replace: '',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'reads windows of timers beside the writes',
+    file: 'src/actors/history/timer-pages.ts',
+    search: 'await lane.inTurn(() => this.#page());',
+    replace: 'await this.#page();',
+    caughtBy: 'scenarios',
   },
   {
     name: 'takes a run that is not written out of memory',

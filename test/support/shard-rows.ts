@@ -20,9 +20,10 @@ export function shardRows(tables: MemoryTables, journal: JournalId): ShardRows {
   };
 }
 
-/** Whatever is not in memory comes there. False: it cannot be now, for runs were deleted meanwhile. */
+/** Whatever is not in memory comes there. False: some of it cannot now, for runs were deleted meanwhile. */
 export function loadAll(core: HistoryCore, tables: MemoryTables, journal: JournalId): boolean {
-  const { runs, currentRuns, childStarts } = tables.journal(journal);
+  const { runs, currentRuns, childStarts, timers } = tables.journal(journal);
+  for (const row of timers.values()) if (!row.aside) core.timerWindow.install(row);
   const loaded: Loaded[] = [];
   for (const row of runs.values()) {
     const run = withEvents(tables.journal(journal), row);

@@ -4,7 +4,8 @@
  *     restored ─▶ install ─▶ HistoryReadAhead  what a fold changes ───────┐
  *                            ColdLoads         what commands need ────────┤
  *                            KeyFilterBuild    which workflow ids there are ─▶ HistoryCore ─▶ Checkpointer ─┐
- *                            Retirement        what is over ──────────────┘    rows of List ─▶ DurableRows ──┴─▶ one lane of writes
+ *                            Retirement        what is over ──────────────┤    rows of List ─▶ DurableRows ──┴─▶ one lane of writes
+ *                            TimerPages        timers that are near ─────┘
  *                            HotState          what leaves memory
  */
 import type { HistoryCommand, RunKey } from '../../history/commands.ts';
@@ -12,6 +13,7 @@ import type { StateWire } from '../../history/checkpoint/state-wire.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import { executionKey } from '../../history/state.ts';
+import { defaultTimerWindowLimits, type TimerWindowLimits } from '../../history/timer/timer-window.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import { inOneLane } from '../checkpoint/one-lane.ts';
@@ -33,6 +35,8 @@ import { HistoryReadAhead } from './read-ahead.ts';
 import { Retirement } from './retirement.ts';
 import { DurableRows } from './rows-table.ts';
 import { ShardTable } from './shard-table.ts';
+import { inSlices } from './slices.ts';
+import { TimerPages } from './timer-pages.ts';
 import type { VisibilityRows } from './visibility-rows.ts';
 import { installWaiting, tellBehind } from './waiting-records.ts';
 
@@ -42,6 +46,7 @@ export type HistoryCheckpointOptions = CheckpointOptions & {
   readonly evictionsPerCheck?: number;
   /** Of all shards of this process; absent: nothing leaves for want of room. */
   readonly hotState?: HotState;
+  readonly timerWindow?: Partial<TimerWindowLimits>;
 };
 
 export type DurableShardOptions = {
@@ -74,6 +79,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   readonly #logger: Logger;
   readonly #keyFilter: KeyFilterBuild;
   readonly #retirement: Retirement;
+  readonly #timerPages: TimerPages;
   readonly #hotState: HotState;
   readonly #hotShard: HotShard;
 
@@ -90,6 +96,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       state: new HistoryCheckpoints({ core, store, visibility }),
       onDurable: () => {
         if (tenure.active) this.#keyFilter.start();
+        this.#timerPages.written();
         hotState.look();
       },
     });
@@ -120,6 +127,15 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.#keyFilter = new KeyFilterBuild({ ...told, core, table });
     this.#retirement = new Retirement({ core, table, tenure, submit: (command) => void own.submit(command), logger });
     const evictionCheck = new EvictionCheck({ core, load, logger, every: checkpoints.evictionsPerCheck ?? EVICTIONS_PER_CHECK });
+    this.#timerPages = new TimerPages({
+      ...told,
+      core,
+      table,
+      lane,
+      limits: { ...defaultTimerWindowLimits, ...checkpoints.timerWindow },
+      nowMs: () => tenure.nowMs(),
+      onInstalled: () => own.armTimer(),
+    });
     const isWanted = ({ namespaceId, workflowId }: RunKey): boolean => this.coldLoads.isWanted(executionKey(namespaceId, workflowId));
     // In a fold what is loaded must stay until it is applied: there room is made between two reads.
     this.#hotShard = {
@@ -136,13 +152,13 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
 
   /** As `PartitionMemory` says. */
   async install(restored: Restored): Promise<void> {
-    const { checkpoints, journal, core } = this.#options;
+    const { checkpoints, journal, core, clock } = this.#options;
     const { fence, position } = restored;
     if (position !== undefined) {
       const newer = newerState(position);
       if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
       const tasks = await shardTasks(checkpoints.database, journal, fence);
-      core.install({ runs: [], currentRuns: [], ...tasks }, position);
+      await inSlices(clock, core.installing({ runs: [], currentRuns: [], ...tasks }, position));
       core.leaveRestInTable();
       if (core.runsCold === undefined) core.countRuns(await runsInTable(checkpoints.database, journal, fence));
       await installWaiting(core, checkpoints.database, journal);
@@ -158,6 +174,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
 
   activated(): void {
     tellBehind(this.#options.core, this.#logger);
+    this.#timerPages.activated();
     this.#retirement.activated();
     this.#keyFilter.start();
   }
@@ -176,7 +193,12 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.checkpointer.committed(recordBytes(record), position, replayed);
   }
 
+  timerFired(): void {
+    this.#timerPages.fired();
+  }
+
   deactivated(): void {
+    this.#timerPages.close();
     this.coldLoads.close();
     this.#keyFilter.close();
     this.#hotState.leave(this.#hotShard);

@@ -6,7 +6,7 @@
  *     VisibilityRows  what List shows and no flush has written ── at least so far ─────────┴─▶ one delta
  */
 import { assert } from '../../kernel/assert.ts';
-import type { ShardCheckpoint, ShardRows, TimerRow } from '../../history/checkpoint/rows.ts';
+import type { ShardCheckpoint, ShardRows } from '../../history/checkpoint/rows.ts';
 import { stateSchemaBehind } from '../../history/checkpoint/state-wire.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryRecord } from '../../history/record.ts';
@@ -115,8 +115,8 @@ export function newerState(position: CheckpointPosition): string | undefined {
 }
 
 /**
- * The tasks of a shard, as they are under this fence; its runs are loaded when they are needed. Rejects with DatabaseError; `unavailable`, too, when
- * another has restored meanwhile.
+ * The tasks of a shard, as they are under this fence; its runs are loaded when they are needed, and its timers when they are near. Rejects with
+ * DatabaseError; `unavailable`, too, when another has restored meanwhile.
  */
 export async function shardTasks(
   database: Database,
@@ -126,18 +126,10 @@ export async function shardTasks(
   const transferTasks = await allRows(fence, (last: { readonly taskId: number } | undefined) =>
     database.transferTasks(journal, last?.taskId ?? -1, PAGE_ROWS),
   );
-  const timers = await allRows<TimerRow>(fence, (last) =>
-    database.timers(journal, {
-      afterFireTimeMs: last?.fireTimeMs ?? Number.MIN_SAFE_INTEGER,
-      afterTaskId: last?.taskId ?? -1,
-      untilMs: Number.MAX_SAFE_INTEGER,
-      max: PAGE_ROWS,
-    }),
-  );
   const aside = await under(fence, database.tasksAside(journal));
   return {
     transferTasks: [...transferTasks, ...aside.transferTasks].sort((one, other) => one.taskId - other.taskId),
-    timers: [...timers, ...aside.timers],
+    timers: aside.timers,
   };
 }
 

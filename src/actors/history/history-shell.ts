@@ -60,6 +60,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
       this.#checkpointer?.accepted();
     }
     this.#own.accepted(command, record !== undefined);
+    if (command?.kind === 'fireTimer') this.#parts.durable?.timerFired();
   }
 
   undecided(askId: number, command: HistoryCommand, reason: string): void {

@@ -71,6 +71,11 @@ export class ChangeSet {
     if (taskId <= this.#taskIdWritten) (isTimer(task) ? this.goneTimers : this.goneTransfers).add(taskId);
   }
 
+  /** A task that is not in memory has ended, if it had not before: a timer, for all others are there. */
+  unseenTaskGone(taskId: number): void {
+    if (taskId <= this.#taskIdWritten && !this.goneTransfers.has(taskId)) this.goneTimers.add(taskId);
+  }
+
   isGone(taskId: number): boolean {
     return this.goneTransfers.has(taskId) || this.goneTimers.has(taskId);
   }

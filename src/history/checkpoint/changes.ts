@@ -66,6 +66,10 @@ export class Changes {
     this.#since.taskGone(task);
   }
 
+  unseenTaskGone(taskId: number): void {
+    this.#since.unseenTaskGone(taskId);
+  }
+
   /** The shard is what rows say: nothing has changed. */
   installed(): void {
     this.#since = new ChangeSet(this.#shard.taskIdLast);
@@ -94,6 +98,11 @@ export class Changes {
   /** The table may still have a row of this task, which has ended. */
   isGone(taskId: number): boolean {
     return this.#since.isGone(taskId) || this.#cut?.isGone(taskId) === true;
+  }
+
+  /** The table may not have the row of this task yet, which is in its queue. */
+  isTaskUnwritten(taskId: number): boolean {
+    return this.#since.tasks.has(taskId) || this.#cut?.hasTask(taskId) === true;
   }
 
   /** The run's row, if it has one, is not what the run is. */

@@ -48,6 +48,10 @@ export class Cut {
     return this.#changes.isGone(taskId);
   }
 
+  hasTask(taskId: number): boolean {
+    return this.#changes.tasks.has(taskId);
+  }
+
   has(runId: string): boolean {
     return this.#changes.runs.has(runId);
   }

@@ -1,14 +1,16 @@
 /** A shard out of the rows that checkpoints have written. */
 import { assert } from '../../kernel/assert.ts';
 import type { Shard } from '../shard.ts';
-import { type AsideRun, childStartKey, isRunning, type Run } from '../state.ts';
-import type { ShardCounters, ShardRows, StoredRun, TaskRow } from './rows.ts';
+import { type AsideRun, childStartKey, isRunning, type Run, type RunView } from '../state.ts';
+import { isTimer, type TimerTask } from '../tasks.ts';
+import { timersOf } from '../timer/timers-of.ts';
+import type { ShardCounters, ShardRows, StoredRun, TaskRow, TimerRow } from './rows.ts';
 import type { EventsLeftOut, StateWire } from './state-wire.ts';
 
 type DecodedRun = { readonly run: Run; readonly aside: AsideRun | undefined };
 
-/** Into an empty shard: it equals the one that was folded up to where the rows go. */
-export function install(shard: Shard, rows: ShardRows, { counters, timeMs }: ShardCounters, wire: StateWire): void {
+/** Into an empty shard, with a pause after each row: it equals the one that was folded up to where the rows go. */
+export function* install(shard: Shard, rows: ShardRows, { counters, timeMs }: ShardCounters, wire: StateWire): Generator<undefined, void> {
   assert(shard.taskIdLast === 0 && shard.runs.size === 0, 'rows are installed into an empty shard');
   const { taskIdLast, runs, runsBehind } = wire.decodeCounters(counters);
   shard.taskIdLast = taskIdLast;
@@ -18,13 +20,20 @@ export function install(shard: Shard, rows: ShardRows, { counters, timeMs }: Sha
   for (const row of rows.runs) {
     installRun(shard, row, wire);
     shard.residency?.keys.add(row);
+    yield;
   }
   for (const { runId } of rows.currentRuns) {
     const run = shard.runs.get(runId);
     if (run !== undefined) shard.installCurrentRun(run);
   }
-  for (const row of rows.transferTasks) installTask(shard, row, wire);
-  for (const row of rows.timers) installTask(shard, row, wire);
+  for (const row of rows.transferTasks) {
+    installTask(shard, row, wire);
+    yield;
+  }
+  for (const row of rows.timers) {
+    installTimer(shard, row, wire);
+    yield;
+  }
   shard.changes?.installed();
 }
 
@@ -47,10 +56,33 @@ export function installDecoded(shard: Shard, row: StoredRun, { run, aside }: Dec
   shard.residency?.hot.sized(row.runId, row.state.length + bytesOf(row.events), !isRunning(run));
   const { parent, firstRunId } = run.start;
   if (parent !== undefined && firstRunId === row.runId) shard.installChildStart(childStartKey(parent), row.runId);
-  if (aside !== undefined) shard.installAside(row.runId, aside);
+  if (aside !== undefined) installAside(shard, run, aside);
   const taskId = run.retentionTaskId;
   if (row.forgetMs === undefined || shard.timers.get(taskId) !== undefined) return;
   shard.installTask({ kind: 'retention', taskId, fireTimeMs: row.forgetMs, key: run.key }, false);
+}
+
+export function installTimer(shard: Shard, { taskId, task: bytes, aside }: TimerRow, wire: StateWire): void {
+  const task = wire.decodeTask(bytes);
+  assert(task.taskId === taskId && isTimer(task), `the row of timer ${taskId} holds ${task.kind} ${task.taskId}`);
+  shard.installTask(task, aside || waitsAside(shard, task));
+}
+
+/** Whatever its row says: it was in the table alone when its run was put aside. */
+function waitsAside({ aside, runs }: Shard, { taskId, key }: TimerTask): boolean {
+  const run = aside.size > 0 && aside.has(key.runId) ? runs.get(key.runId) : undefined;
+  if (run === undefined) return false;
+  for (const timerId of timersOf(run)) if (timerId === taskId) return true;
+  return false;
+}
+
+/** Its timers may have been in the table alone when it was put aside, and have come here since: they are not to fire. */
+function installAside(shard: Shard, run: RunView, aside: AsideRun): void {
+  shard.installAside(run.key.runId, aside);
+  for (const taskId of timersOf(run)) {
+    const timer = shard.timers.get(taskId);
+    if (timer !== undefined) shard.keepTimerAside(timer);
+  }
 }
 
 function installTask(shard: Shard, { taskId, task: bytes, aside }: TaskRow, wire: StateWire): void {

@@ -7,24 +7,55 @@
  *
  * A timer that cannot be decided is postponed: its entry moves back in the heap, and those behind it fire meanwhile. That is no part of the
  * truth: the task keeps its fire time.
+ *
+ * Up to its horizon the queue holds all timers of the shard; of those beyond it some, the others are in a database alone (timer-window.ts).
+ * Without a database it has no horizon. Ends of retention follow their runs into memory and out of it, whenever they are, and do not count here.
  */
 import type { TimerTask } from '../tasks.ts';
 
 export type NextTimer = { readonly fireTimeMs: number; readonly taskId: number };
 
+/** Where a timer comes in the order of all. */
+export type TimerPlace = NextTimer;
+export const behindAll: TimerPlace = { fireTimeMs: Infinity, taskId: Infinity };
+export const beforeAll: TimerPlace = { fireTimeMs: -Infinity, taskId: -Infinity };
+
 /** `next` drops heap entries that no longer count: nothing that anyone could see. */
-export type TimerView = Pick<TimerQueue, 'size' | 'get' | 'values' | 'next' | 'due' | 'firstDue'>;
+export type TimerView = Pick<
+  TimerQueue,
+  'size' | 'get' | 'values' | 'next' | 'due' | 'firstDue' | 'horizon' | 'near' | 'far' | 'isFar' | 'placeOf'
+>;
 
 const heapEntriesKept = 1024;
+/** Enough to know a place among all within a few percent. */
+const samplesMax = 1024;
 
 export class TimerQueue {
   readonly #tasks = new Map<number, TimerTask>();
   #heap: NextTimer[] = [];
   /** Task id -> the time of the heap entry that counts. Nearly always empty. */
   readonly #postponed = new Map<number, number>();
+  #horizon = behindAll;
+  #near = 0;
+  #far = 0;
 
   get size(): number {
     return this.#tasks.size;
+  }
+
+  /** All timers up to there are here. */
+  get horizon(): TimerPlace {
+    return this.#horizon;
+  }
+
+  /** How many are here up to the horizon. */
+  get near(): number {
+    return this.#near;
+  }
+
+  /** How many are here beyond it. */
+  get far(): number {
+    return this.#far;
   }
 
   get(taskId: number): TimerTask | undefined {
@@ -37,15 +68,43 @@ export class TimerQueue {
 
   add(task: TimerTask): void {
     this.#tasks.set(task.taskId, task);
+    this.#count(task, 1);
     this.#heap.push(task);
     this.#up(this.#heap.length - 1);
   }
 
   remove(taskId: number): boolean {
-    if (!this.#tasks.delete(taskId)) return false;
+    const task = this.#tasks.get(taskId);
+    if (task === undefined) return false;
+    this.#tasks.delete(taskId);
+    this.#count(task, -1);
     if (this.#postponed.size > 0) this.#postponed.delete(taskId);
     if (this.#heap.length > heapEntriesKept && this.#heap.length > 2 * this.#tasks.size) this.#rebuild();
     return true;
+  }
+
+  isFar(task: TimerTask): boolean {
+    return task.kind !== 'retention' && byFireTime(task, this.#horizon) > 0;
+  }
+
+  /** Whoever moves it further has brought all up to there. */
+  moveHorizon(place: TimerPlace): void {
+    this.#horizon = place;
+    this.#near = 0;
+    this.#far = 0;
+    for (const task of this.#tasks.values()) this.#count(task, 1);
+  }
+
+  /** Behind about that share of those that are here; undefined: there are none. */
+  placeOf(share: number): TimerPlace | undefined {
+    const places: TimerPlace[] = [];
+    const step = Math.max(1, Math.floor(this.#heap.length / samplesMax));
+    for (let at = 0; at < this.#heap.length; at += step) {
+      const task = this.#tasks.get(this.#heap[at]?.taskId ?? 0);
+      if (task !== undefined && task.kind !== 'retention') places.push(task);
+    }
+    const place = places.sort(byFireTime)[Math.floor(share * places.length)];
+    return place === undefined ? undefined : { fireTimeMs: place.fireTimeMs, taskId: place.taskId };
   }
 
   /** Not before that time, whenever it was due. */
@@ -65,9 +124,9 @@ export class TimerQueue {
     }
   }
 
-  /** All that are due, in no order; undefined: to find them takes more than `visitsMax` looks. */
+  /** All that are due, in no order; undefined: to find them takes more than `visitsMax` looks, or they are not all here. */
   due(nowMs: number, visitsMax: number): ReadonlySet<TimerTask> | undefined {
-    if (this.#postponed.size > visitsMax) return undefined;
+    if (this.#postponed.size > visitsMax || this.#horizon.fireTimeMs <= nowMs) return undefined;
     // One that was removed and added again has two entries; so has one that was postponed, or the later one alone.
     const due = new Set<TimerTask>();
     for (const taskId of this.#postponed.keys()) {
@@ -112,6 +171,12 @@ export class TimerQueue {
     return a !== undefined && (b === undefined || byFireTime(a, b) < 0);
   }
 
+  #count(task: TimerTask, by: 1 | -1): void {
+    if (task.kind === 'retention') return;
+    if (byFireTime(task, this.#horizon) > 0) this.#far += by;
+    else this.#near += by;
+  }
+
   #counts({ fireTimeMs, taskId }: NextTimer): boolean {
     if (!this.#tasks.has(taskId)) return false;
     const postponedMs = this.#postponed.size > 0 ? this.#postponed.get(taskId) : undefined;
@@ -121,7 +186,8 @@ export class TimerQueue {
   #rebuild(): void {
     const entries: NextTimer[] = [...this.#tasks.values()];
     for (const [taskId, fireTimeMs] of this.#postponed) entries.push({ fireTimeMs, taskId });
-    this.#heap = entries.sort(byFireTime);
+    this.#heap = entries;
+    for (let at = (entries.length >> 1) - 1; at >= 0; at--) this.#down(at);
   }
 
   #pop(): void {

@@ -10,10 +10,11 @@ import { HistoryCore } from '../../../src/history/history-core.ts';
 import { defaultHistoryLimits } from '../../../src/history/limits.ts';
 import { Shard } from '../../../src/history/shard.ts';
 import type { TransferTask } from '../../../src/history/tasks.ts';
+import type { TimerWindowLimits } from '../../../src/history/timer/timer-window.ts';
 import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
 import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
 import type { CheckpointScheduleLimits } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
-import { type Database, DatabaseError, type JournalId, type LoadKey } from '../../../src/actors/database.ts';
+import { type Database, DatabaseError, type JournalId, type LoadKey, type TimerRow } from '../../../src/actors/database.ts';
 import type { HistoryMemory, Registry } from '../../../src/actors/history/history-memory.ts';
 import { HotState } from '../../../src/actors/history/hot-state.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
@@ -39,6 +40,9 @@ const journal: JournalId = { kind: 'history', partition: 0 };
 const namespaceId = '00000000-0000-4000-8000-0000000000aa';
 const layout = { historyShards: 1, matchingPartitions: 1, taskQueuePartitions: 1 };
 
+/** Hardly any timer is in memory that need not be. */
+const tinyWindow = { aheadMsMax: 10_000, timersMax: 4, timersLeft: 2, timersNearMax: 6, pageRows: 2, overdueMsMax: 1_000 };
+
 export type WorldOptions = {
   readonly limits?: Partial<CheckpointLimits>;
   readonly scheduleLimits?: Partial<CheckpointScheduleLimits>;
@@ -47,6 +51,7 @@ export type WorldOptions = {
   readonly evictionsPerCheck?: number;
   readonly journalRetentionMs?: number;
   readonly journalRetentionBytes?: number;
+  readonly timerWindow?: Partial<TimerWindowLimits>;
   /** Of the database, where it is not the twin. */
   readonly database?: () => Database;
 };
@@ -60,9 +65,12 @@ export class World extends CheckpointedPartition<HistoryShard> {
   /** How many runs have left memory. */
   evicted = 0;
   #loadsMended: (() => void)[] = [];
+  /** Windows of timers cannot be read. */
+  timersFail = false;
   #visibility: ProcessVisibility | undefined;
   registry: Registry = { isFolded: true, view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } };
   override readonly onRead = async (what: ReadName): Promise<void> => {
+    if (what === 'timers' && this.timersFail) throw new DatabaseError('unavailable', 'connection refused');
     if (what !== 'load' && what !== 'dueRuns') return;
     if (this.loadFault === 'fails') throw new DatabaseError('unavailable', 'connection refused');
     if (this.loadFault === 'hangs') await new Promise<void>((resolve) => this.#loadsMended.push(resolve));
@@ -115,6 +123,14 @@ export class World extends CheckpointedPartition<HistoryShard> {
     for (const [key, row] of history) if (row.runId === runId) history.set(key, { ...row, events: row.events.slice(1) });
   }
 
+  timerRows(): readonly TimerRow[] {
+    return [...this.tables.journal(journal).timers.values()];
+  }
+
+  setTimerRow(row: TimerRow): void {
+    this.tables.journal(journal).timers.set(row.taskId, row);
+  }
+
   /** Its row is no longer what was written. Once more: it is. */
   damage(workflowId: string): void {
     const { runs } = this.tables.journal(journal);
@@ -144,6 +160,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
     assert(loadAll(core, this.tables, journal));
     this.#checkWhole();
     for (const runId of [...core.runIds()]) if (!resident.has(runId)) core.evict(runId);
+    for (const _look of core.timerWindow.leave(() => this.clock.wallMs()));
   }
 
   /** Whatever may leave memory leaves it. */
@@ -330,6 +347,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
         database,
         hotState: new HotState(this.clock, this.#options.hotStateBytesMax ?? Infinity),
         stateWire: stateCodecBesideHistory,
+        timerWindow: { ...tinyWindow, ...this.#options.timerWindow },
         schedule: this.schedule,
         ...(this.#options.evictionsPerCheck === undefined ? {} : { evictionsPerCheck: this.#options.evictionsPerCheck }),
         ...(this.#options.journalRetentionMs === undefined ? {} : { journalRetentionMs: this.#options.journalRetentionMs }),

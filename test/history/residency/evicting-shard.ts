@@ -19,7 +19,9 @@ import type { Loaded } from '../../../src/history/residency/install-loaded.ts';
 import type { LoadKey } from '../../../src/history/residency/residency.ts';
 import type { Lacks } from '../../../src/history/residency/lacks.ts';
 import { executionKey } from '../../../src/history/state.ts';
-import type { NextTimer } from '../../../src/history/timer/timer-queue.ts';
+import type { ShardCounters, TimerRow } from '../../../src/history/checkpoint/rows.ts';
+import type { NextTimer, TimerPlace } from '../../../src/history/timer/timer-queue.ts';
+import type { TimerPage, TimerWindowLimits } from '../../../src/history/timer/timer-window.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
@@ -38,6 +40,9 @@ export type Move =
   | 'evict'
   | 'evictOne'
   | 'loadAnyway'
+  | 'beginWindow'
+  | 'endWindow'
+  | 'leaveSome'
   | 'writeAndEvict';
 
 class HeardShard extends ShardUnderTest {
@@ -62,6 +67,23 @@ class HeardShard extends ShardUnderTest {
   }
 }
 
+/** Hardly any timer is in memory that need not be. */
+const tinyWindow: TimerWindowLimits = {
+  aheadMsMax: 3_000,
+  timersMax: 4,
+  timersLeft: 2,
+  timersNearMax: 5,
+  pageRows: 3,
+  overdueMsMax: 0,
+};
+
+const everything: TimerPage = {
+  afterFireTimeMs: Number.MIN_SAFE_INTEGER,
+  afterTaskId: -1,
+  untilMs: Number.MAX_SAFE_INTEGER,
+  max: Infinity,
+};
+
 export class EvictingShard extends HeardShard {
   readonly checkpoints: Checkpoints;
   readonly #moves: readonly Move[];
@@ -69,6 +91,12 @@ export class EvictingShard extends HeardShard {
   /** How many runs have left memory, and how many keys were loaded. */
   evicted = 0;
   loaded = 0;
+  /** How many timers have left memory. */
+  timersLeft = 0;
+  /** Read, and on its way. */
+  #window: readonly TimerRow[] | undefined;
+  /** Timers leave, some at a time. */
+  #leaving: Iterator<undefined> | undefined;
   /** Asked of the table, and on its way; with the executions whose commands did not wait for it. */
   #underWay: { readonly rows: readonly Loaded[]; readonly begunAt: number; readonly gaveUp: Set<string> } | undefined;
 
@@ -77,6 +105,7 @@ export class EvictingShard extends HeardShard {
     this.checks = false;
     this.#moves = moves;
     this.checkpoints = new Checkpoints(this);
+    this.core.timerWindow.opens(tinyWindow);
   }
 
   override decide(command: HistoryCommand): HandledHistory {
@@ -94,10 +123,12 @@ export class EvictingShard extends HeardShard {
     const { checkpoints } = this;
     const { table } = checkpoints;
     this.#underWay = undefined;
+    this.#window = undefined;
+    this.#leaving = undefined;
     this.core = new HistoryCore({ wire: historyWire, limits: this.limits, stateWire: stateCodec });
+    this.core.timerWindow.opens(tinyWindow);
     if (table.counters !== undefined) {
-      this.core.install({ ...table.rows, runs: [], currentRuns: [] }, table.counters);
-      this.core.leaveRestInTable();
+      restart(this.core, table, table.counters);
     }
     for (const record of this.records.slice(table.counters === undefined ? 0 : checkpoints.recordsInTable)) {
       loadWhatLacks(this.core, table, () => this.core.recordLacks(record));
@@ -109,9 +140,44 @@ export class EvictingShard extends HeardShard {
     this.core.knownKeys.rebuilt();
   }
 
+  /** A real shard would wait for its next window, and fire late. */
   override nextTimer(): NextTimer | undefined {
     this.loadDue();
-    return super.nextTimer();
+    const { timerWindow } = this.core;
+    for (;;) {
+      const next = super.nextTimer();
+      const { horizon } = timerWindow;
+      const isNear = next !== undefined && (next.fireTimeMs < horizon.fireTimeMs || horizon.fireTimeMs > this.nowMs);
+      if (isNear || this.checkpoints.table.timers({ ...everything, ...behind(horizon) }).length === 0) return next;
+      this.#endWindow();
+      this.#beginWindow(next === undefined ? Number.MAX_SAFE_INTEGER : Math.max(next.fireTimeMs, this.nowMs));
+      this.#endWindow();
+    }
+  }
+
+  /** In the lane of the writes: none is written until `endWindow`. */
+  #beginWindow(nowMs = this.nowMs): void {
+    this.#window ??= this.checkpoints.table.timers(this.core.timerWindow.begin(nowMs));
+  }
+
+  #endWindow(): void {
+    const rows = this.#window;
+    this.#window = undefined;
+    if (rows === undefined) return;
+    for (const row of rows) this.core.timerWindow.install(row);
+    this.core.timerWindow.end(rows, this.nowMs);
+  }
+
+  #leave(max: number): void {
+    const before = this.core.timersInMemory;
+    this.core.timerWindow.comeNearer(this.nowMs);
+    this.#leaving ??= this.core.timerWindow.leave(() => this.nowMs);
+    for (let left = max; left > 0; left--) {
+      if (this.#leaving.next().done !== true) continue;
+      this.#leaving = undefined;
+      break;
+    }
+    this.timersLeft += before - this.core.timersInMemory;
   }
 
   /** Closed runs that are due and not in memory. */
@@ -139,11 +205,13 @@ export class EvictingShard extends HeardShard {
 
   /** Every run that may. */
   evict(): void {
+    this.#leave(Infinity);
     for (const runId of this.runIds()) if (this.core.evict(runId)) this.evicted++;
   }
 
   writeAll(): void {
     const { checkpoints } = this;
+    this.#endWindow();
     if (checkpoints.state === 'none') checkpoints.cut();
     while (checkpoints.state === 'cut') checkpoints.capture(Infinity);
     checkpoints.write('written');
@@ -151,6 +219,7 @@ export class EvictingShard extends HeardShard {
 
   loadAll(): void {
     const { table } = this.checkpoints;
+    for (const row of table.timers(everything)) this.core.timerWindow.install(row);
     assert(this.core.installLoaded(table.load(table.keys), this.core.beginLoad()));
   }
 
@@ -186,6 +255,7 @@ export class EvictingShard extends HeardShard {
         return;
       case 'write':
       case 'lose':
+        if (checkpoints.state === 'captured') this.#endWindow();
         if (checkpoints.state === 'captured') checkpoints.write(move === 'write' ? 'written' : 'lost');
         return;
       case 'evict':
@@ -204,6 +274,12 @@ export class EvictingShard extends HeardShard {
       }
       case 'endLoad':
         return this.#endLoad();
+      case 'beginWindow':
+        return this.#beginWindow();
+      case 'endWindow':
+        return this.#endWindow();
+      case 'leaveSome':
+        return this.#leave(2);
       case 'loadAnyway':
         return this.loadAll();
       case 'writeAndEvict':
@@ -211,6 +287,18 @@ export class EvictingShard extends HeardShard {
         return this.evict();
     }
   }
+}
+
+/** As a takeover does: runs that are put aside are in memory from the start. */
+function restart(core: HistoryCore, table: Table, counters: ShardCounters): void {
+  core.install(table.rowsOfRestart, counters);
+  core.leaveRestInTable();
+  const keys = core.runsOfTasksAside().map((key) => ({ kind: 'run' as const, ...key }));
+  assert(core.installLoaded(table.load(keys), core.beginLoad()));
+}
+
+function behind({ fireTimeMs, taskId }: TimerPlace): Partial<TimerPage> {
+  return { afterFireTimeMs: fireTimeMs, afterTaskId: taskId };
 }
 
 /** As often as what was loaded names more. */
@@ -271,6 +359,7 @@ export class TwoShards {
     evicting.loadAll();
     assert.equal(evicting.core.canonicalState(), whole.core.canonicalState(), 'what comes back is what was there');
     for (const runId of [...evicting.core.runIds()]) if (!resident.has(runId)) evicting.core.evict(runId);
+    for (const _ of evicting.core.timerWindow.leave(() => evicting.nowMs));
   }
 
   finish(): void {
@@ -292,16 +381,16 @@ export class TwoShards {
     const [before, behind] = [whole.records.slice(0, whole.records.length / 2), whole.records.slice(whole.records.length / 2)];
     for (const record of before) early.evolve(record);
     early.writeAll();
-    const { rows, counters } = early.checkpoints.table;
+    const { counters } = early.checkpoints.table;
     assert(counters !== undefined);
     const restarted = new EvictingShard();
-    restarted.core.install({ ...rows, runs: [], currentRuns: [] }, counters);
-    restarted.core.leaveRestInTable();
+    restart(restarted.core, early.checkpoints.table, counters);
     for (const record of behind) {
       loadWhatLacks(restarted.core, early.checkpoints.table, () => restarted.core.recordLacks(record));
       restarted.core.evolve(record);
     }
     const { table } = early.checkpoints;
+    for (const row of table.timers(everything)) restarted.core.timerWindow.install(row);
     assert(restarted.core.installLoaded(table.load(table.keys), restarted.core.beginLoad()));
     assert.equal(restarted.core.canonicalState(), whole.core.canonicalState(), 'a restart loads what the journal goes on with');
     restarted.core.cut();
@@ -319,7 +408,7 @@ export class TwoShards {
       folding.evolve(record);
       if (at % 3 !== 0) continue;
       folding.writeAll();
-      for (const runId of this.whole.runIds()) folding.core.evict(runId);
+      folding.evict();
     }
     folding.writeAll();
     folding.loadAll();

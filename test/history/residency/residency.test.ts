@@ -32,6 +32,10 @@ const move = fc.constantFrom<Move[]>(
   'loadAnyway',
   'beginLoad',
   'endLoad',
+  'beginWindow',
+  'endWindow',
+  'endWindow',
+  'leaveSome',
   'writeAndEvict',
 );
 /** Closed runs go within a program. */
@@ -41,6 +45,7 @@ test('random programs: whatever leaves memory between two commands, whatever is 
   let evicted = 0;
   let loaded = 0;
   let retired = 0;
+  let timersLeft = 0;
   fc.assert(
     fc.property(
       fewerKinds(fc.array(programStep, { minLength: 30, maxLength: 120, size: 'max' })),
@@ -56,12 +61,14 @@ test('random programs: whatever leaves memory between two commands, whatever is 
         evicted += shards.evicting.evicted;
         retired += shards.retired;
         loaded += shards.evicting.loaded;
+        timersLeft += shards.evicting.timersLeft;
       },
     ),
     { numRuns: 100 },
   );
   expect(Math.min(evicted, loaded)).toBeGreaterThan(500);
   expect(retired).toBeGreaterThan(5);
+  expect(timersLeft).toBeGreaterThan(100);
 }, 240_000);
 
 test('keys and answers are those of the database port', () => {
@@ -114,7 +121,7 @@ describe('what a command lacks', () => {
 
   test('the run of a task', () => {
     const shard = coldFamily();
-    const { taskId } = shard.core.nextTimer() ?? { taskId: 0 };
+    const { taskId } = shard.nextTimer() ?? { taskId: 0 };
     const lacking = [{ kind: 'run', namespaceId, workflowId: 'wf', runId: shard.runIds()[0] }];
     expect(shard.core.lacks({ kind: 'fireTimer', taskId, jitter: 0 })).toEqual(lacking);
     expect(shard.core.lacks({ kind: 'fireTimer', taskId: 12_345, jitter: 0 }), 'a timer that is over').toBeUndefined();

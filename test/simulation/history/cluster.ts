@@ -8,6 +8,7 @@
  */
 import { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
 import { ProcessVisibility } from '../../../src/actors/history/process-visibility.ts';
+import { journalOf } from '../../../src/actors/history/history-memory.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import { type Asker, type HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
@@ -18,7 +19,7 @@ import { stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.t
 import { jsonClaims } from '../../actors/ledger.ts';
 import { busyClock, checkpointLimits } from '../checkpointed-actors.ts';
 import { SimCluster } from '../sim-cluster.ts';
-import { SimDatabase, type DatabasePlan } from '../sim-database.ts';
+import { SimDatabase, type DatabasePlan, type SimDisk } from '../sim-database.ts';
 import { SimServer } from '../sim-server.ts';
 import type { Prng } from '../prng.ts';
 import type { SimBroker } from '../sim-log.ts';
@@ -33,6 +34,9 @@ import type { HistoryReply } from '../../../src/history/replies.ts';
 import type { AddActivityTask, AddWorkflowTask } from '../../../src/matching/commands.ts';
 
 export type HistoryActor = PartitionActor<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect, HistoryMemory>;
+
+/** Hardly any timer is in memory that need not be. */
+const tinyWindow = { aheadMsMax: 300, timersMax: 4, timersLeft: 2, timersNearMax: 6, pageRows: 2, overdueMsMax: 100 };
 
 export type HistoryClusterOptions = {
   readonly servers: number;
@@ -90,19 +94,23 @@ export class HistoryServer extends SimServer {
       this.router.history.attach(shard, actor);
       this.shards.push(actor);
     }
-    if (disk !== undefined) this.#evictNowAndThen();
+    if (disk !== undefined) this.#evictNowAndThen(disk);
   }
 
   /** As if memory were small: whatever may leave it leaves it. */
-  #evictNowAndThen(): void {
+  #evictNowAndThen(disk: SimDisk): void {
     const { random } = this.cluster.world;
     this.node.at(random.int(1, 200), () => {
-      for (const { actor } of this.shards) {
+      for (const [index, { actor }] of this.shards.entries()) {
         const { memory } = actor;
         if (memory?.active !== true) continue;
-        for (const runId of [...memory.core.runIds()]) if (memory.core.evict(runId)) this.cluster.said('a run left memory');
+        const { core } = memory;
+        for (const runId of [...core.runIds()]) if (core.evict(runId)) this.cluster.said('a run left memory');
+        for (const _look of core.timerWindow.leave(() => this.node.clock.wallMs()));
+        const rows = disk.tables.journal(journalOf(index + 1)).timers;
+        if (rows.size > core.timersInMemory) this.cluster.said('timers were in the table alone');
       }
-      this.#evictNowAndThen();
+      this.#evictNowAndThen(disk);
     });
   }
 
@@ -140,6 +148,7 @@ export class HistoryServer extends SimServer {
             checkpoints: {
               database,
               stateWire: stateCodecBesideHistory,
+              timerWindow: tinyWindow,
               limits,
               schedule,
               ...(journalRetentionMs === undefined ? {} : { journalRetentionMs }),

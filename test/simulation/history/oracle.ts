@@ -142,6 +142,7 @@ export function checkMemory(
   }
   const live = core.canonicalState();
   for (const runId of [...core.runIds()]) if (!resident.has(runId)) core.evict(runId);
+  if (rows !== undefined) for (const _look of core.timerWindow.leave(() => -Infinity));
   const folded = canonicalText(journal.folded(lastOffset));
   check(live === folded, 'I3 memory is not its journal', () => `${name} at offset ${lastOffset}: ${difference(live, folded)}`);
 }

@@ -1,0 +1,101 @@
+/** Which decision a command asks for. */
+import { unreachable } from '../kernel/assert.ts';
+import { startActivityTask, withdrawActivityStart } from './activity/activity-task.ts';
+import { cancelActivityTask, completeActivityTask, failActivityTask, recordActivityHeartbeat } from './activity/activity-close.ts';
+import { requestCancelWorkflow, scheduleFirstWorkflowTask, terminateWorkflow } from './execution/cancel-terminate.ts';
+import { findChild, recordChildClosed } from './child/child-outcomes.ts';
+import type { HistoryCommand } from './commands.ts';
+import { completeWorkflowTask } from './workflow-task/complete.ts';
+import { deleteWorkflow } from './execution/delete.ts';
+import { describeWorkflow, getHistoryPosition } from './execution/describe.ts';
+import type { Draft } from './draft.ts';
+import { failWorkflowTask, resetStickyTaskQueue } from './workflow-task/fail-workflow-task.ts';
+import { finishOutboxTask, runOutboxTask } from './outbox/outbox.ts';
+import { putAside } from './execution/put-aside.ts';
+import { retireRuns } from './execution/retire.ts';
+import { finishQueryDispatch } from './query/direct-query.ts';
+import { queryWorkflow } from './query/query.ts';
+import type { HistoryReply } from './replies.ts';
+import { signalWorkflow } from './signal/signal.ts';
+import { startWorkflow, signalWithStartWorkflow } from './execution/start.ts';
+import { fireTimer } from './timer/fire-timer.ts';
+import { startWorkflowTask } from './workflow-task/workflow-task.ts';
+
+/** undefined: the answer comes later. */
+export function decide(draft: Draft, command: HistoryCommand): HistoryReply | undefined {
+  switch (command.kind) {
+    case 'startWorkflow':
+      return startWorkflow(draft, command);
+    case 'signalWithStartWorkflow':
+      return signalWithStartWorkflow(draft, command);
+    case 'signalWorkflow':
+      return signalWorkflow(draft, command);
+    case 'requestCancelWorkflow':
+      return requestCancelWorkflow(draft, command);
+    case 'terminateWorkflow':
+      return terminateWorkflow(draft, command);
+    case 'deleteWorkflow':
+      return deleteWorkflow(draft, command);
+    case 'scheduleFirstWorkflowTask':
+      return scheduleFirstWorkflowTask(draft, command);
+    case 'findChild':
+      return findChild(draft, command);
+    case 'startWorkflowTask':
+      return startWorkflowTask(draft, command);
+    case 'completeWorkflowTask':
+      return completeWorkflowTask(draft, command);
+    case 'failWorkflowTask':
+      return failWorkflowTask(draft, command);
+    case 'resetStickyTaskQueue':
+      return resetStickyTaskQueue(draft, command);
+    case 'startActivityTask':
+      return startActivityTask(draft, command);
+    case 'withdrawActivityStart':
+      return withdrawActivityStart(draft, command);
+    case 'completeActivityTask':
+      return completeActivityTask(draft, command);
+    case 'failActivityTask':
+      return failActivityTask(draft, command);
+    case 'cancelActivityTask':
+      return cancelActivityTask(draft, command);
+    case 'recordActivityHeartbeat':
+      return recordActivityHeartbeat(draft, command);
+    case 'queryWorkflow':
+      return queryWorkflow(draft, command);
+    case 'finishQueryDispatch':
+      return finishQueryDispatch(draft, command);
+    case 'describeWorkflow':
+      return describeWorkflow(draft, command);
+    case 'getHistoryPosition':
+      return getHistoryPosition(draft, command);
+    case 'fireTimer':
+      return fireTimer(draft, command);
+    case 'runOutboxTask':
+      return runOutboxTask(draft, command);
+    case 'finishOutboxTask':
+      return finishOutboxTask(draft, command);
+    case 'recordChildClosed':
+      return recordChildClosed(draft, command);
+    case 'retireRuns':
+      return retireRuns(draft, command);
+    case 'putAside':
+      return putAside(draft, command);
+    case 'flushFinishedTasks':
+      // `handle` puts them into every record; here they are the record.
+      takeFinishedAlong(draft);
+      return { kind: 'done' };
+    default:
+      return unreachable(command);
+  }
+}
+
+/** Tasks that ended without a record of their own: this one carries them along, as many as it should. */
+export function takeFinishedAlong(draft: Draft): void {
+  let room = draft.limits.finishedTasksPerRecordMax;
+  for (const taskId of draft.volatile.finished) {
+    if (room === 0) return;
+    if (!draft.shard.transfers.has(taskId)) continue;
+    draft.finishTask(taskId);
+    room--;
+  }
+}
