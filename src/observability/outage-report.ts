@@ -18,7 +18,7 @@ type Waiting = { readonly name: string; lastMs: number; reason: string };
 export type OutageReportOptions<Subject> = {
   readonly logger: Logger;
   readonly nowMs: () => number;
-  /** Of what waits. */
+  /** Of the partition that waits; '': it is none. */
   readonly nameOf: (subject: Subject) => string;
   /** Whoever waits tries again much sooner than this; a waiter that has not done so is forgotten. */
   readonly abandonedAfterMs: number;
@@ -68,7 +68,7 @@ export class OutageReport<Subject> {
     const nextMs = this.#saidMs === undefined ? this.#sinceMs + firstReportMs : this.#saidMs + reportIntervalMs;
     if (atMs < nextMs) return;
     this.#saidMs = atMs;
-    const partitions = new Set([...this.#waiting.values()].map(({ name }) => name)).size;
+    const partitions = new Set([...this.#waiting.values()].map(({ name }) => name).filter((name) => name !== '')).size;
     this.#partitionsMax = Math.max(this.#partitionsMax, partitions);
     logger.warn(messages.waits, {
       partitions,

@@ -14,14 +14,14 @@ import { OutageReport, steadyWallMs } from '../observability/outage-report.ts';
 const ABANDONED_AFTER_MS = 60_000;
 const TICK_MS = 500;
 
-/** What is asked of no journal: a List, a Count. */
-type Subject = JournalId | undefined;
+/** What an owner does until it is done, of its journal; and whatever is read, for somebody who may give up and not ask again. */
+type Subject = JournalId | 'reads';
 
 export function toldOutages(database: Database, logger: Logger, nowMs = steadyWallMs): Database {
   const report = new OutageReport<Subject>({
     logger,
     nowMs,
-    nameOf: (journal) => (journal === undefined ? 'all' : `${journal.kind}/${journal.partition}`),
+    nameOf: (subject) => (subject === 'reads' ? '' : `${subject.kind}/${subject.partition}`),
     abandonedAfterMs: ABANDONED_AFTER_MS,
     messages: {
       waits: 'the database is away: workflows in memory go on, others are unavailable',
@@ -40,6 +40,8 @@ export function toldOutages(database: Database, logger: Logger, nowMs = steadyWa
     try {
       const result = await asked;
       report.worked(doing, subject);
+      // Where it is written can be read; the other way round a disk may be full.
+      if (subject !== 'reads') report.worked('read', 'reads');
       return result;
     } catch (error) {
       if (isOutage(error)) failed(doing, subject, error.message);
@@ -47,30 +49,31 @@ export function toldOutages(database: Database, logger: Logger, nowMs = steadyWa
       throw error;
     }
   };
+  const read = <Result>(asked: Promise<Result>): Promise<Result> => told('read', 'reads', asked);
   return {
     name: database.name,
-    cluster: () => told('cluster', undefined, database.cluster()),
-    bind: (clusterId) => told('bind', undefined, database.bind(clusterId)),
+    cluster: () => read(database.cluster()),
+    bind: (clusterId) => read(database.bind(clusterId)),
     restore: (journal) => told('restore', journal, database.restore(journal)),
-    position: (journal) => told('position', journal, database.position(journal)),
+    position: (journal) => read(database.position(journal)),
     write: async (journal, ...rest) => {
       const outcome = await told('write', journal, database.write(journal, ...rest));
       if (outcome.kind === 'unknown') failed('write', journal, outcome.reason);
       return outcome;
     },
     flush: (journal, ...rest) => told('flush', journal, database.flush(journal, ...rest)),
-    load: (journal, keys) => told('load', journal, database.load(journal, keys)),
-    transferTasks: (journal, ...rest) => told('transferTasks', journal, database.transferTasks(journal, ...rest)),
-    timers: (journal, window) => told('timers', journal, database.timers(journal, window)),
-    tasksAside: (journal) => told('tasksAside', journal, database.tasksAside(journal)),
-    dueRuns: (journal, ...rest) => told('dueRuns', journal, database.dueRuns(journal, ...rest)),
-    runIds: (journal, ...rest) => told('runIds', journal, database.runIds(journal, ...rest)),
-    runs: (journal, ...rest) => told('runs', journal, database.runs(journal, ...rest)),
-    matchingTasks: (journal, ...rest) => told('matchingTasks', journal, database.matchingTasks(journal, ...rest)),
-    allMatchingTasks: (journal, ...rest) => told('allMatchingTasks', journal, database.allMatchingTasks(journal, ...rest)),
-    history: (journal, range) => told('history', journal, database.history(journal, range)),
-    list: (query) => told('list', undefined, database.list(query)),
-    count: (query) => told('count', undefined, database.count(query)),
+    load: (...asked) => read(database.load(...asked)),
+    transferTasks: (...asked) => read(database.transferTasks(...asked)),
+    timers: (...asked) => read(database.timers(...asked)),
+    tasksAside: (...asked) => read(database.tasksAside(...asked)),
+    dueRuns: (...asked) => read(database.dueRuns(...asked)),
+    runIds: (...asked) => read(database.runIds(...asked)),
+    runs: (...asked) => read(database.runs(...asked)),
+    matchingTasks: (...asked) => read(database.matchingTasks(...asked)),
+    allMatchingTasks: (...asked) => read(database.allMatchingTasks(...asked)),
+    history: (...asked) => read(database.history(...asked)),
+    list: (...asked) => read(database.list(...asked)),
+    count: (...asked) => read(database.count(...asked)),
     close: async () => {
       clearInterval(tick);
       await database.close();

@@ -26,14 +26,14 @@ const logger = createLogger({
 });
 const refused = 'connect ECONNREFUSED';
 
-function told(fault: () => DatabaseError | undefined): Database {
+function told(fault: (name: keyof Database) => DatabaseError | undefined): Database {
   const memory = new MemoryDatabase();
   const failing = new Proxy(memory as Database, {
     get: (target, name: keyof Database) => {
       const method = target[name];
       if (typeof method !== 'function') return method;
       return (...args: never[]) => {
-        const error = name === 'close' ? undefined : fault();
+        const error = name === 'close' ? undefined : fault(name);
         return error === undefined ? (method as (...args: never[]) => unknown).apply(target, args) : Promise.reject(error);
       };
     },
@@ -41,11 +41,11 @@ function told(fault: () => DatabaseError | undefined): Database {
   return toldOutages(failing, logger, () => nowMs);
 }
 
-/** Each of 16 shards looks for closed runs and asks how far its rows go, and somebody lists. */
+/** Each of 16 shards looks for closed runs and writes rows of List, and somebody lists. */
 async function askAll(database: Database): Promise<readonly PromiseSettledResult<unknown>[]> {
   const journals = Array.from({ length: 16 }, (_, partition) => ({ kind: 'history', partition }) as const);
   return await Promise.allSettled([
-    ...journals.map((journal) => database.position(journal)),
+    ...journals.map((journal) => database.flush(journal, 1, [], [])),
     ...journals.map((journal) => database.dueRuns(journal, 0, 1)),
     database.list({ namespaceId: crypto.randomUUID(), condition: undefined, after: undefined, max: 1 }),
   ]);
@@ -61,7 +61,7 @@ test('one line for all that ask it, every ten seconds, with how many and why; an
     vi.advanceTimersByTime(500);
   }
   expect(lines.map(({ level, msg, partitions, seconds }) => [level, msg, partitions, seconds])).toEqual(
-    [1, 11, 21].map((seconds) => ['warn', 'the database is away: workflows in memory go on, others are unavailable', 17, seconds]),
+    [1, 11, 21].map((seconds) => ['warn', 'the database is away: workflows in memory go on, others are unavailable', 16, seconds]),
   );
   expect(lines[0]).toMatchObject({ database: database.name, error: refused });
   fault = undefined;
@@ -69,6 +69,31 @@ test('one line for all that ask it, every ten seconds, with how many and why; an
   expect(lines.slice(3)).toMatchObject([{ level: 'info', msg: 'the database answers again', seconds: 25 }]);
   vi.advanceTimersByTime(60_000);
   expect(lines).toHaveLength(4);
+  await database.close();
+});
+
+test('whoever gave up and asks no more does not hold up that it answers again', async () => {
+  let fault: DatabaseError | undefined = new DatabaseError('unavailable', refused);
+  const database = told(() => fault);
+  await askAll(database);
+  nowMs += 1_000;
+  vi.advanceTimersByTime(1_000);
+  expect(lines.map(({ level }) => level)).toEqual(['warn']);
+  fault = undefined;
+  for (let partition = 0; partition < 16; partition++) await database.flush({ kind: 'history', partition }, 1, [], []);
+  expect(lines.slice(1)).toMatchObject([{ level: 'info', msg: 'the database answers again', partitions: 16 }]);
+  await database.close();
+});
+
+test('a disk that is full is told, though everything can be read', async () => {
+  const database = told((name) => (name === 'flush' ? new DatabaseError('unavailable', 'disk full') : undefined));
+  for (let half = 0; half < 3; half++) {
+    await Promise.allSettled([database.flush({ kind: 'history', partition: 0 }, 1, [], [])]);
+    await database.cluster();
+    nowMs += 500;
+    vi.advanceTimersByTime(500);
+  }
+  expect(lines).toMatchObject([{ level: 'warn', partitions: 1, error: 'disk full' }]);
   await database.close();
 });
 
