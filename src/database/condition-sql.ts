@@ -56,18 +56,25 @@ export function isUuidText(text: string): boolean {
   return uuid.test(text);
 }
 
-/** On SQLite: the one condition on a list or text by whose words rows are found. Those of others are looked up for each row. */
-export type ByWords = { readonly namespaceId: string; readonly condition: Condition };
+/**
+ * On SQLite: the one condition whose runs are found first, each by its id then. Of other conditions on lists and texts the words of each row are
+ * looked up.
+ */
+export type ByRuns = {
+  readonly condition: Condition;
+  /** A SELECT of their ids. */
+  readonly runs: (builder: SqlBuilder) => string;
+};
 
 /** Parameters of one statement, in the order in which they are written. */
 export class SqlBuilder {
   readonly dialect: Dialect;
   readonly parameters: SqlParameter[] = [];
-  readonly byWords: ByWords | undefined;
+  readonly byRuns: ByRuns | undefined;
 
-  constructor(dialect: Dialect, byWords?: ByWords) {
+  constructor(dialect: Dialect, byRuns?: ByRuns) {
     this.dialect = dialect;
-    this.byWords = byWords;
+    this.byRuns = byRuns;
   }
 
   /** The placeholder. `type`: PostgreSQL's, where it could not tell. */
@@ -85,6 +92,7 @@ export class SqlBuilder {
 
 /** For a statement on the table `visibility`. */
 export function conditionSql(builder: SqlBuilder, condition: Condition): string {
+  if (builder.byRuns?.condition === condition) return `(run_id IN (${builder.byRuns.runs(builder)}))`;
   const recurse = (inner: Condition): string => conditionSql(builder, inner);
   switch (condition.kind) {
     case 'and':
@@ -177,9 +185,6 @@ function containsSql(builder: SqlBuilder, condition: ListCondition, not: boolean
   if (builder.dialect === 'postgres') {
     const overlap = `${name} && ARRAY[${words.map((word) => builder.parameter(word)).join(', ')}]::text[]`;
     return not ? `(${name} IS NULL OR NOT (${overlap}))` : `(${name} IS NOT NULL AND ${overlap})`;
-  }
-  if (builder.byWords?.condition === condition) {
-    return `(run_id IN (SELECT w.run_id ${wordsSql(builder, condition, builder.id(builder.byWords.namespaceId))}))`;
   }
   const ofRow = `${wordsSql(builder, condition, 'visibility.namespace_id')} AND w.run_id = visibility.run_id`;
   return `(${not ? 'NOT ' : ''}EXISTS (SELECT 1 ${ofRow}))`;

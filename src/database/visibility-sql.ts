@@ -5,9 +5,9 @@
  * as well, for without it PostgreSQL walks the index from its beginning. SQLite would go by that bound alone then, and read all open runs,
  * which share one sort_ms, for each page of them.
  */
-import type { Column, Condition } from '../visibility/condition.ts';
+import type { Column, Comparison, Condition, Operand } from '../visibility/condition.ts';
 import type { VisibilityCount, VisibilityKeyset, VisibilityList } from '../visibility/row.ts';
-import { conditionSql, isUuidText, SqlBuilder, type ByWords, type Dialect, type Sql } from './condition-sql.ts';
+import { conditionSql, isUuidText, SqlBuilder, type ByRuns, type Dialect, type Sql } from './condition-sql.ts';
 
 const order: Column = { name: 'sort_ms', kind: 'datetime' };
 
@@ -15,9 +15,9 @@ const order: Column = { name: 'sort_ms', kind: 'datetime' };
 export type Stretch = { readonly after?: VisibilityKeyset | undefined; readonly until?: VisibilityKeyset | undefined };
 
 /** `columns`: what is selected; `from`: the visibility table, perhaps with its schema or the index that is to be used. */
-export function listSql(dialect: Dialect, columns: string, from: string, query: VisibilityList & Stretch, byWords?: ByWords): Sql {
+export function listSql(dialect: Dialect, columns: string, from: string, query: VisibilityList & Stretch, byRuns?: ByRuns): Sql {
   const { namespaceId, condition, max } = query;
-  const builder = new SqlBuilder(dialect, byWords);
+  const builder = new SqlBuilder(dialect, byRuns);
   const where = whereSql(builder, namespaceId, condition, query);
   const limit = builder.parameter(BigInt(max));
   const text = `SELECT ${columns} FROM ${from} WHERE ${where} ORDER BY sort_ms DESC, start_ms DESC, run_id DESC LIMIT ${limit}`;
@@ -25,8 +25,8 @@ export function listSql(dialect: Dialect, columns: string, from: string, query: 
 }
 
 /** Columns `status` (when grouped by it) and `count`. */
-export function countSql(dialect: Dialect, from: string, query: VisibilityCount & Stretch, byWords?: ByWords): Sql {
-  const builder = new SqlBuilder(dialect, byWords);
+export function countSql(dialect: Dialect, from: string, query: VisibilityCount & Stretch, byRuns?: ByRuns): Sql {
+  const builder = new SqlBuilder(dialect, byRuns);
   return { text: countedSql(builder, from, query), parameters: builder.parameters };
 }
 
@@ -73,20 +73,28 @@ function whereSql(builder: SqlBuilder, namespaceId: string, condition: Condition
   const terms = [`namespace_id = ${builder.id(namespaceId)}`];
   if (after !== undefined) terms.push(behindSql(builder, after));
   if (until !== undefined) terms.push(`${place} >= (${keyset(builder, until)})`);
-  if (condition !== undefined) terms.push(...boundsSql(builder, condition), conditionSql(builder, condition));
+  for (const bound of orderBounds(condition, builder.dialect === 'sqlite' ? after : undefined)) terms.push(conditionSql(builder, bound));
+  if (condition !== undefined) terms.push(conditionSql(builder, condition));
   return terms.join(' AND ');
 }
 
 /**
  * What a condition on the close time says of the order: of closed runs sort_ms is the same, and every index of List ends with it. Only of
- * conditions that each row must meet, for of open runs it is another.
+ * conditions that each row must meet, for of open runs it is another. Behind a row that has met them nothing is newer than they allow: SQLite
+ * would else begin there, and not at the row.
  */
-function boundsSql(builder: SqlBuilder, condition: Condition): readonly string[] {
-  const terms = condition.kind === 'and' ? condition.conditions : [condition];
-  return terms.flatMap((term) => {
-    const isBound = (term.kind === 'compare' && term.operator !== '!=') || (term.kind === 'between' && !term.not);
-    if (!isBound || term.column.name !== 'CloseTime') return [];
-    return [conditionSql(builder, { ...term, column: order })];
+export function orderBounds(condition: Condition | undefined, after: VisibilityKeyset | undefined): readonly Condition[] {
+  const terms = condition?.kind === 'and' ? condition.conditions : condition === undefined ? [] : [condition];
+  return terms.flatMap((term): readonly Condition[] => {
+    if (!('column' in term) || term.column.name !== 'CloseTime') return [];
+    const compare = (operator: Comparison, operand: Operand): Condition => ({ kind: 'compare', column: order, operator, operand });
+    if (term.kind === 'between' && !term.not) {
+      return [compare('>=', term.low), ...(after === undefined ? [compare('<=', term.high)] : [])];
+    }
+    if (term.kind !== 'compare' || term.operator === '!=') return [];
+    if (after === undefined) return [compare(term.operator, term.operand)];
+    if (term.operator === '=') return [compare('>=', term.operand)];
+    return term.operator === '>' || term.operator === '>=' ? [compare(term.operator, term.operand)] : [];
   });
 }
 

@@ -16,6 +16,11 @@ const type: Column = { name: 'WorkflowType', kind: 'keyword' };
 const keyword: Column = { name: 'Keyword01', kind: 'keyword' };
 const int: Column = { name: 'Int01', kind: 'int' };
 const list: Column = { name: 'KeywordList01', kind: 'keywordList' };
+const status: Column = { name: 'ExecutionStatus', kind: 'int' };
+const runId: Column = { name: 'RunId', kind: 'keyword' };
+const workflowId: Column = { name: 'WorkflowId', kind: 'keyword' };
+/** SQLite's name for the index of the primary key. */
+const byKey = 'sqlite_autoindex_visibility_1';
 const compare = (column: Column, operator: '=' | '<' | '>=', operand: Operand): Condition => ({
   kind: 'compare',
   column,
@@ -50,7 +55,8 @@ function runIdOf(number: number): string {
 function pathOf(condition: Condition): string {
   const query = { namespaceId, condition, after: undefined, max: 100 };
   const probes = indexProbes(namespaceId, condition);
-  const selective = probes.find(({ count: { text, parameters } }) => {
+  const selective = probes.find(({ count }) => {
+    const { text, parameters } = count(selectiveRowsMax);
     const found = connection.prepare(text).get(...(parameters as (string | number | bigint)[]));
     return Number(found?.['count']) < selectiveRowsMax;
   });
@@ -59,7 +65,7 @@ function pathOf(condition: Condition): string {
     'run_id',
     selective?.from ?? orderedIndex(probes)?.from ?? 'visibility',
     query,
-    selective?.byWords,
+    selective?.byRuns,
   );
   const steps = connection.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(parameters as (string | number | bigint)[]));
   const [, index = 'none'] = /SEARCH visibility USING (?:COVERING )?INDEX (\w+)/.exec(JSON.stringify(steps)) ?? [];
@@ -78,6 +84,15 @@ describe('a List goes by', () => {
     ['the rare word of a list', compare(list, '=', 'ten7'), 'sqlite_autoindex_visibility_1'],
     ['the rare word of two', both(compare(list, '=', 'half1'), compare(list, '=', 'ten7')), 'sqlite_autoindex_visibility_1'],
     ['the order, if the word is everywhere', compare(list, '=', 'half1'), 'visibility_sort'],
+    ['either of two that find few', { kind: 'or', conditions: [compare(int, '<', 10), compare(list, '=', 'ten7')] }, byKey],
+    [
+      'the order, if one of two finds many',
+      { kind: 'or', conditions: [compare(int, '<', 10), compare(keyword, '=', 'k1')] },
+      'visibility_sort',
+    ],
+    ['a run id, or a workflow id', { kind: 'or', conditions: [compare(runId, '=', runIdOf(9)), compare(workflowId, '=', 'v')] }, byKey],
+    ['what few have', { kind: 'isNull', column: { name: 'Keyword02', kind: 'keyword' }, not: true }, 'visibility_Keyword02'],
+    ['the status, behind which no other open runs stand', both(compare(keyword, '=', 'k1'), compare(status, '=', 1)), 'visibility_status'],
     ['the order, if nothing says what rows have', { kind: 'not', condition: compare(int, '<', 10) }, 'visibility_sort'],
   ])('%s', (_, condition, index) => expect(pathOf(condition)).toBe(index));
 });
@@ -126,10 +141,12 @@ const countRows = (query: VisibilityCount) => inOneTurn(countSteps(() => connect
 describe('in stretches, however short, rows, pages and counts are the same:', () => {
   const second: Column = { name: 'HistoryLength', kind: 'int' };
   const none = compare(second, '>=', 0);
+  const close: Column = { name: 'CloseTime', kind: 'datetime' };
   test.each<[string, Condition | undefined, number]>([
     ['nothing in all', { kind: 'not', condition: both(none, compare(int, '<', 0)) }, rows],
     ['some in all', { kind: 'not', condition: compare(int, '<', rows - 900) }, rows],
     ['some here and there', { kind: 'or', conditions: [compare(int, '<', 5), compare(keyword, '=', 'k1'), none] }, rows],
+    ['a close time, of the order', both(compare(close, '<', 1), compare(int, '>=', 0)), 0],
     ['what is equal', both(compare(keyword, '=', 'k0'), { kind: 'isNull', column: second, not: false }), rows / 2],
     ['all', undefined, rows],
   ])('%s', (_, condition, entriesInAll) => {
@@ -154,12 +171,25 @@ describe('in stretches, however short, rows, pages and counts are the same:', ()
   });
 });
 
+test('what the order begins without is read by an index that finds not very many', () => {
+  const query = { namespaceId, condition: compare(int, '<', selectiveRowsMax + 500), after: undefined, max: 10 };
+  const { turns, result } = inOneTurn(listSteps(() => connection, query, 601));
+  expect(turns).toBe(2);
+  expect(result.rows.map(({ runId: id }) => id)).toEqual(Array.from({ length: 10 }, (_, n) => runIdOf(selectiveRowsMax + 499 - n)));
+});
+
 test('whichever way it goes, the rows and their order are the same', () => {
   const rare = both(compare(list, '=', 'half1'), compare(list, '=', 'ten7'));
   const found = (condition: Condition, max: number): readonly string[] =>
     listRows({ namespaceId, condition, after: undefined, max }).rows.map(({ runId }) => runId);
   expect(found(rare, 10)).toEqual([79, 77, 75, 73, 71].map(runIdOf));
   expect(found(both(compare(list, '=', 'half1'), compare(int, '<', 4)), 10)).toEqual([3, 1].map(runIdOf));
+  const either: Condition = {
+    kind: 'or',
+    conditions: [compare(int, '<', 3), compare(list, '=', 'ten0'), compare(runId, '=', runIdOf(77))],
+  };
+  expect(found(either, 100)).toEqual([77, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map(runIdOf));
+  expect(countRows({ namespaceId, condition: either, byStatus: true })).toEqual([{ status: 1, count: 11 }]);
   expect(found(compare(list, '=', 'half1'), 2)).toEqual([rows - 1, rows - 3].map(runIdOf));
   expect(countRows({ namespaceId, condition: rare, byStatus: true })).toEqual([{ status: 1, count: 5 }]);
   expect(countRows({ namespaceId, condition: compare(int, '>=', 10), byStatus: false })).toEqual([{ status: undefined, count: rows - 10 }]);

@@ -5,17 +5,21 @@
  *     conditions that an index can answer ── count each, up to 2,000 ──▶ the first with fewer: by its index, then sorted
  *                                                                       none: in the order of List, where every page fills soon
  */
-import type { Condition } from '../../visibility/condition.ts';
-import { conditionSql, isUuidText, SqlBuilder, wordsSql, type ByWords, type Sql } from '../condition-sql.ts';
+import type { Column, Condition } from '../../visibility/condition.ts';
+import { conditionSql, isUuidText, SqlBuilder, wordsSql, type ByRuns, type Sql } from '../condition-sql.ts';
 
 /** So many rows are read and sorted in a few milliseconds. */
 export const selectiveRowsMax = 2_000;
 
-/** Each costs at most one walk over `selectiveRowsMax` entries of an index. */
+/** So many are sooner read and sorted than found by a walk through all, when a page did not fill at its beginning. */
+export const narrowRowsMax = 50_000;
+
+/** Each costs at most one walk over `selectiveRowsMax` entries of an index, and then over `narrowRowsMax`. */
 const probesMax = 8;
 
 /** Indexes of columns that are not attributes. */
 const systemIndexes: Readonly<Record<string, string>> = {
+  RunId: 'sqlite_autoindex_visibility_1',
   WorkflowId: 'visibility_workflow_id',
   WorkflowType: 'visibility_workflow_type',
   ExecutionStatus: 'visibility_status',
@@ -30,11 +34,11 @@ export const byDivision = 'visibility INDEXED BY visibility_TemporalNamespaceDiv
 
 export type IndexProbe = {
   readonly term: Condition;
-  /** Gives `count`, at most `selectiveRowsMax`. */
-  readonly count: Sql;
+  /** Gives `count`, at most `max`. */
+  readonly count: (max: number) => Sql;
   /** The table, to be read by the index. */
   readonly from: string;
-  readonly byWords: ByWords | undefined;
+  readonly byRuns: ByRuns | undefined;
   /** What it finds comes in the order of List. */
   readonly isOrdered: boolean;
 };
@@ -44,9 +48,14 @@ export type OrderedIndex = { readonly from: string; readonly term: Condition | u
 
 export const inOrder: OrderedIndex = { from: 'visibility INDEXED BY visibility_sort', term: undefined };
 
-/** Where every condition finds many: a page fills before much was read. */
+/**
+ * Where every condition finds many: a page fills before much was read. By the status, if one is asked for: every other order begins with all open
+ * runs.
+ */
 export function orderedIndex(probes: readonly IndexProbe[]): OrderedIndex | undefined {
-  return probes.find(({ isOrdered }) => isOrdered) ?? (probes.length > 0 ? inOrder : undefined);
+  const ordered = probes.filter(({ isOrdered }) => isOrdered);
+  const byStatus = ordered.find(({ from }) => from.endsWith(' visibility_status'));
+  return byStatus ?? ordered[0] ?? (probes.length > 0 ? inOrder : undefined);
 }
 
 /** For conditions that all rows must meet, in the order in which they are written. */
@@ -57,43 +66,70 @@ export function indexProbes(namespaceId: string, condition: Condition | undefine
 }
 
 function probeOf(namespaceId: string, term: Condition): IndexProbe | undefined {
+  const isWorded = 'column' in term && isOfWords(term.column);
+  const found = foundSql(namespaceId, term);
+  if (found === undefined) return undefined;
+  const count = (max: number): Sql => {
+    const builder = new SqlBuilder('sqlite');
+    return { text: `SELECT count(*) AS count FROM (${found(builder, '1')} LIMIT ${max})`, parameters: builder.parameters };
+  };
+  if (term.kind === 'or' || isWorded) {
+    return { term, count, from: byKey, byRuns: { condition: term, runs: (within) => found(within, 'run_id') }, isOrdered: false };
+  }
+  const isOrdered = term.kind === 'compare' && term.operator === '=' && term.column.name !== 'StartTime';
+  return { term, count, from: fromOf(term) ?? '', byRuns: undefined, isOrdered };
+}
+
+/** A SELECT of the rows, or words of rows, that an index finds for a condition, `columns` of each. */
+type Found = (builder: SqlBuilder, columns: string) => string;
+
+function foundSql(namespaceId: string, term: Condition): Found | undefined {
   switch (term.kind) {
     case 'compare':
-      return term.operator === '!=' ? undefined : probeOfColumn(namespaceId, term);
+      return term.operator === '!=' ? undefined : foundByColumn(namespaceId, term);
     case 'in':
     case 'between':
     case 'startsWith':
-      return term.not ? undefined : probeOfColumn(namespaceId, term);
+      return term.not ? undefined : foundByColumn(namespaceId, term);
     case 'isNull':
-    case 'and':
+      return term.not ? foundByColumn(namespaceId, term) : undefined;
     case 'or':
+      return foundByAny(namespaceId, term.conditions);
+    case 'and':
     case 'not':
       return undefined;
   }
 }
 
-type ColumnCondition = Condition & { readonly kind: 'compare' | 'in' | 'between' | 'startsWith' };
+/** Each by an index, or none of them. */
+function foundByAny(namespaceId: string, conditions: readonly Condition[]): Found | undefined {
+  const found = conditions.flatMap((condition) => foundSql(namespaceId, condition) ?? []);
+  if (found.length < conditions.length || found.length > probesMax) return undefined;
+  return (builder, columns) => found.map((one) => one(builder, columns)).join(' UNION ALL ');
+}
 
-function probeOfColumn(namespaceId: string, term: ColumnCondition): IndexProbe | undefined {
-  const { name, kind } = term.column;
-  if (kind === 'keywordList' || kind === 'text') return probeOfWords(namespaceId, term);
+function foundByColumn(namespaceId: string, term: ColumnCondition): Found | undefined {
+  if (isOfWords(term.column)) {
+    if (term.kind !== 'compare' && term.kind !== 'in') return undefined;
+    return (builder, columns) => `SELECT ${columns} ${wordsSql(builder, term, builder.id(namespaceId))}`;
+  }
+  const from = fromOf(term);
+  if (from === undefined) return undefined;
+  return (builder, columns) =>
+    `SELECT ${columns} FROM ${from} WHERE namespace_id = ${builder.id(namespaceId)} AND ${conditionSql(builder, term)}`;
+}
+
+type ColumnCondition = Condition & { readonly column: Column };
+
+function isOfWords({ kind }: Column): boolean {
+  return kind === 'keywordList' || kind === 'text';
+}
+
+/** The table, to be read by the column's index. */
+function fromOf(term: Condition): string | undefined {
+  if (!('column' in term)) return undefined;
+  const { name } = term.column;
   const isAttribute = /^(?:Keyword|Int|Double|Bool|Datetime)\d\d$|^Temporal|^Batcher/.test(name);
   const index = systemIndexes[name] ?? (isAttribute ? `visibility_${name}` : undefined);
-  if (index === undefined) return undefined;
-  const builder = new SqlBuilder('sqlite');
-  const from = `visibility INDEXED BY ${index}`;
-  const found = `FROM ${from} WHERE namespace_id = ${builder.id(namespaceId)} AND ${conditionSql(builder, term)}`;
-  const isOrdered = term.kind === 'compare' && term.operator === '=' && name !== 'StartTime';
-  return { term, count: countSql(builder, found), from, byWords: undefined, isOrdered };
-}
-
-function probeOfWords(namespaceId: string, condition: ColumnCondition): IndexProbe | undefined {
-  if (condition.kind !== 'compare' && condition.kind !== 'in') return undefined;
-  const builder = new SqlBuilder('sqlite');
-  const count = countSql(builder, wordsSql(builder, condition, builder.id(namespaceId)));
-  return { term: condition, count, from: byKey, byWords: { namespaceId, condition }, isOrdered: false };
-}
-
-function countSql({ parameters }: SqlBuilder, found: string): Sql {
-  return { text: `SELECT count(*) AS count FROM (SELECT 1 ${found} LIMIT ${selectiveRowsMax})`, parameters };
+  return index === undefined ? undefined : `visibility INDEXED BY ${index}`;
 }

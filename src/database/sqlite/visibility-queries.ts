@@ -6,8 +6,11 @@
  *
  *     ├── stretch ──┤ others ├── stretch ──┤ others ├── stretch ──┤        a page that is full ends it
  *
+ * If the first stretch does not fill the page, and an index finds not very many, the rest is read by that index.
+ *
  * Each stretch sees the rows of its moment. A run that closes meanwhile moves forward in the order, as it does between two pages.
  */
+import type { Condition } from '../../visibility/condition.ts';
 import {
   servedBytes,
   type ListedRow,
@@ -17,8 +20,17 @@ import {
   type VisibilityPage,
 } from '../../visibility/row.ts';
 import type { Sql } from '../condition-sql.ts';
-import { countSql, largeCountSql, listSql } from '../visibility-sql.ts';
-import { byDivision, indexProbes, inOrder, orderedIndex, selectiveRowsMax, type IndexProbe, type OrderedIndex } from './index-choice.ts';
+import { countSql, largeCountSql, listSql, orderBounds } from '../visibility-sql.ts';
+import {
+  byDivision,
+  indexProbes,
+  inOrder,
+  narrowRowsMax,
+  orderedIndex,
+  selectiveRowsMax,
+  type IndexProbe,
+  type OrderedIndex,
+} from './index-choice.ts';
 import { textOf, wholeOf, type SqlRow } from './values.ts';
 import { listedColumns, listedRow } from './visibility-rows.ts';
 import type { Connection } from './connection.ts';
@@ -31,20 +43,28 @@ const stretchEntries = 5_000;
 /** Between two steps the connection may have been opened anew. */
 export function* listSteps(opened: () => Connection, query: VisibilityList, entries = stretchEntries): Generator<void, VisibilityPage> {
   const probes = indexProbes(query.namespaceId, query.condition);
-  const probe = selective(opened(), probes);
+  const probe = narrowest(opened(), probes, selectiveRowsMax);
   const rows: ListedRow[] = [];
   const index = probe === undefined ? (orderedIndex(probes) ?? walkOf(opened(), query)) : undefined;
   if (index === undefined) {
-    addRows(rows, opened(), listSql('sqlite', listedColumns, probe?.from ?? 'visibility', query, probe?.byWords), query.bytesMax);
+    addRows(rows, opened(), listSql('sqlite', listedColumns, probe?.from ?? 'visibility', query, probe?.byRuns), query.bytesMax);
     return { rows };
   }
   let bytes = 0;
-  for (const stretch of stretches(opened, index, entries, query)) {
-    const max = query.max - rows.length;
-    const bytesMax = query.bytesMax === undefined ? undefined : query.bytesMax - bytes;
-    bytes += addRows(rows, opened(), listSql('sqlite', listedColumns, index.from, { ...query, ...stretch, max }), bytesMax);
-    if (stretch.until === undefined || rows.length >= query.max || bytes >= (query.bytesMax ?? Infinity)) break;
+  const add = ({ from, byRuns }: Pick<IndexProbe, 'from' | 'byRuns'>, bounds: Bounds): void => {
+    const sql = listSql('sqlite', listedColumns, from, { ...query, ...bounds, max: query.max - rows.length }, byRuns);
+    bytes += addRows(rows, opened(), sql, query.bytesMax === undefined ? undefined : query.bytesMax - bytes);
+  };
+  let isFirst = true;
+  for (const { after, until } of stretches(opened, index, entries, query)) {
+    add({ from: index.from, byRuns: undefined }, { after, until });
+    if (until === undefined || rows.length >= query.max || bytes >= (query.bytesMax ?? Infinity)) break;
+    const narrow = isFirst ? narrowest(opened(), probes, narrowRowsMax) : undefined;
+    isFirst = false;
     yield;
+    if (narrow === undefined || narrow.from === index.from) continue;
+    add(narrow, { after: until, until: undefined });
+    break;
   }
   return { rows };
 }
@@ -55,8 +75,8 @@ export function* countSteps(
   entries = stretchEntries,
 ): Generator<void, readonly StatusCount[]> {
   const probes = indexProbes(query.namespaceId, query.condition);
-  const probe = selective(opened(), probes);
-  if (probe !== undefined) return counted(opened(), countSql('sqlite', probe.from, query, probe.byWords), query);
+  const probe = narrowest(opened(), probes, selectiveRowsMax);
+  if (probe !== undefined) return counted(opened(), countSql('sqlite', probe.from, query, probe.byRuns), query);
   const large = largeCountSql('sqlite', 'visibility', byDivision, query);
   const read = rowsRead(opened(), large);
   const index = read === 'none' ? undefined : (probes.find(({ isOrdered }) => isOrdered) ?? (read === 'all' ? inOrder : undefined));
@@ -77,10 +97,12 @@ function* stretches(
   opened: () => Connection,
   { from, term }: OrderedIndex,
   entries: number,
-  { namespaceId, after: first }: { readonly namespaceId: string; readonly after?: VisibilityKeyset | undefined },
+  { namespaceId, condition: whole, after: first }: Omit<VisibilityCount, 'byStatus'> & { readonly after?: VisibilityKeyset | undefined },
 ): Generator<Bounds, void> {
   for (let after = first; ;) {
-    const { text, parameters } = listSql('sqlite', 'sort_ms, start_ms, run_id', from, { namespaceId, condition: term, after, max: 1 });
+    const terms = [...(term === undefined ? [] : [term]), ...orderBounds(whole, after)];
+    const condition: Condition | undefined = terms.length === 0 ? undefined : { kind: 'and', conditions: terms };
+    const { text, parameters } = listSql('sqlite', 'sort_ms, start_ms, run_id', from, { namespaceId, condition, after, max: 1 });
     const end = opened()
       .prepare(`${text} OFFSET ${entries - 1}`)
       .get(...sqliteParameters(parameters));
@@ -112,10 +134,12 @@ function counted(connection: Connection, { text, parameters }: Sql, { byStatus }
   return rows.map((row) => ({ status: byStatus ? wholeOf(row, 'status') : undefined, count: wholeOf(row, 'count') }));
 }
 
-function selective(connection: Connection, probes: readonly IndexProbe[]): IndexProbe | undefined {
-  return probes.find(({ count: { text, parameters } }) => {
+/** The first condition that finds fewer. */
+function narrowest(connection: Connection, probes: readonly IndexProbe[], max: number): IndexProbe | undefined {
+  return probes.find(({ count }) => {
+    const { text, parameters } = count(max);
     const row = connection.prepare(text).get(...sqliteParameters(parameters));
-    return row !== undefined && wholeOf(row, 'count') < selectiveRowsMax;
+    return row !== undefined && wholeOf(row, 'count') < max;
   });
 }
 
