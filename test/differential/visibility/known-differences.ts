@@ -12,7 +12,7 @@ export function answersOtherwise({ answer: ours }: Played, { answer: theirs }: P
     (wrongAttribute(ours) !== undefined && wrongAttribute(theirs) !== undefined && wrongAttribute(ours) !== wrongAttribute(theirs)) ||
     // A text that ends in a blank does not reach the client.
     (theirs.message === '' && ours.message.endsWith(' ')) ||
-    // Words of MySQL that are not reserved are read in lower case, and shown in back-quotes.
+    // Words of MySQL that are not reserved are read in lower case, and shown in back-quotes; quotes at both ends of a text are cut off.
     plain(ours.message) === plain(theirs.message)
   );
 }
@@ -28,5 +28,5 @@ function wrongAttribute({ message }: Refusal): string | undefined {
 }
 
 function plain(message: string): string {
-  return message.toLowerCase().replaceAll('`', '');
+  return message.toLowerCase().replaceAll('`', '').replaceAll("''", "'");
 }
