@@ -13,7 +13,7 @@ import type { CommandIds, Handled } from '../kernel/handled.ts';
 import { canonicalText } from './canonical.ts';
 import type { Changes } from './checkpoint/changes.ts';
 import { install } from './checkpoint/install.ts';
-import type { ShardCheckpoint, ShardCounters, ShardRows, StoredRun, WaitingRow } from './checkpoint/rows.ts';
+import type { ShardCheckpoint, ShardCounters, ShardRows, StoredRun } from './checkpoint/rows.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import { commandKey } from './command-key.ts';
 import type { HistoryCommand, RunKey } from './commands.ts';
@@ -31,7 +31,7 @@ import { findRun } from './reject.ts';
 import { installLoaded, type Loaded } from './residency/install-loaded.ts';
 import type { KnownKeys } from './residency/known-keys.ts';
 import { commandLacks, type Lacks, recordLacks } from './residency/lacks.ts';
-import type { RunBehind } from './residency/runs-behind.ts';
+import { DamagedRows } from './residency/damaged-rows.ts';
 import type { HistoryReply, HistoryWire } from './replies.ts';
 import { makeSpeculativeReal, offerSpeculative } from './workflow-task/speculative.ts';
 import { Shard } from './shard.ts';
@@ -63,6 +63,8 @@ export class HistoryCore {
   readonly #stateWire: StateWire | undefined;
   readonly #timerWindow: TimerWindow | undefined;
   readonly #volatile: Volatile = emptyVolatile();
+  /** Rows of this shard that cannot be read. */
+  readonly damaged: DamagedRows;
 
   constructor({ wire, limits, stateWire }: HistoryCoreOptions) {
     this.#wire = wire;
@@ -70,6 +72,7 @@ export class HistoryCore {
     this.#stateWire = stateWire;
     const { changes } = this.#shard;
     if (stateWire !== undefined && changes !== undefined) this.#timerWindow = new TimerWindow(this.#shard, changes, stateWire);
+    this.damaged = new DamagedRows(this.#shard, stateWire);
     this.#limits = { ...defaultHistoryLimits, ...limits };
   }
 
@@ -243,28 +246,6 @@ export class HistoryCore {
     const wires = { wire: this.#wire, stateWire: this.#stateWire };
     for (const each of loaded) installLoaded(this.#shard, each, wires);
     return true;
-  }
-
-  // ── Runs whose rows cannot be read ─────────────────────────────────────────────────────────────────────────────────────────
-
-  /** In a fold: what it brings for this run waits, until `installLoaded` is given a row that can be read. */
-  leaveBehind(key: RunKey, reason: string): void {
-    this.#shard.leaveBehind(key, reason);
-  }
-
-  runsBehind(): readonly RunBehind[] {
-    return [...(this.#shard.residency?.behind.values() ?? [])];
-  }
-
-  /** One of the records that wait for it, as a checkpoint has written it. Throws when it cannot be read. */
-  installWaiting({ runId, index, record }: WaitingRow): void {
-    assert(this.#stateWire !== undefined, 'rows are read with their codec');
-    this.#shard.residency?.behind.installRecord(runId, index, this.#stateWire.decodeRecord(record));
-  }
-
-  /** Runs that came back since this was asked last, with the records that had waited for them. */
-  takeComeBack(): readonly string[] {
-    return this.#shard.residency?.behind.takeComeBack() ?? [];
   }
 
   /**

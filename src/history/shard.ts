@@ -11,7 +11,15 @@ import { Changes } from './checkpoint/changes.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import type { RunKey } from './commands.ts';
 import type { HistoryRecord } from './record.ts';
-import { childStartName, currentName, type ExecutionId, Residency, runName, type StartedBy } from './residency/residency.ts';
+import {
+  childStartName,
+  currentName,
+  type ExecutionId,
+  Residency,
+  runName,
+  type StartedBy,
+  type UnreadTask,
+} from './residency/residency.ts';
 import { type AsideRun, childStartKey, executionKey, isRunning, type Run, type RunView, type ShardView } from './state.ts';
 import { isOutbox, isTimer, type PendingTask, type PendingTransfer, type TimerTask } from './tasks.ts';
 import { behindAll, type TimerPlace, TimerQueue, type TimerView } from './timer/timer-queue.ts';
@@ -175,10 +183,7 @@ export class Shard implements ShardView {
   /** By its id alone, whatever it is and whoever's. */
   finishTask(taskId: number): void {
     const task = this.#timers.get(taskId) ?? this.#transfers.get(taskId) ?? this.#tasksAside.get(taskId);
-    if (task === undefined) {
-      if (this.#timers.horizon !== behindAll) this.#changes?.unseenTaskGone(taskId);
-      return;
-    }
+    if (task === undefined) return this.#finishUnseen(taskId);
     // Its run is in memory; the run's row tells when retention ends.
     if (task.kind === 'retention') this.change(task.key.runId);
     this.#changes?.taskGone(task);
@@ -187,6 +192,16 @@ export class Shard implements ShardView {
     if (!isOutbox(task)) return;
     this.#delivered(task);
     this.#giveUpChildStart(task);
+  }
+
+  #finishUnseen(taskId: number): void {
+    const unread = this.#residency?.unread.get(taskId);
+    if (unread === undefined) {
+      if (this.#timers.horizon !== behindAll) this.#changes?.unseenTaskGone(taskId);
+      return;
+    }
+    this.#residency?.unread.delete(taskId);
+    this.#changes?.unreadTaskGone(unread);
   }
 
   #waitsAside(task: PendingTask): boolean {
@@ -296,6 +311,10 @@ export class Shard implements ShardView {
   keepTimerAside(task: TimerTask): void {
     this.#timers.remove(task.taskId);
     this.#tasksAside.set(task.taskId, task);
+  }
+
+  leaveTaskUnread(task: UnreadTask): void {
+    this.#residency?.unread.set(task.taskId, task);
   }
 
   noteAbsent(name: string): void {

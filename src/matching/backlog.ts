@@ -70,6 +70,8 @@ export class Backlog {
   /** Removed in a fold, while they had no place in a window: their rows may still be read. No more than the journal behind a checkpoint tells of. */
   readonly #goneCold = new Set<number>();
   readonly #goneNewer = new Set<number>();
+  /** Of tasks whose rows cannot be read. */
+  readonly #unread = new Set<number>();
   /** undefined: there are no checkpoints. */
   notes: ChangeNotes | undefined = undefined;
 
@@ -94,6 +96,12 @@ export class Backlog {
       this.notes?.taskStored(stored);
     }
     for (const id of record.removed) this.#remove(id);
+  }
+
+  /** The row of a task that comes now cannot be read: it goes when the task ends. */
+  leaveUnread(id: number): void {
+    this.lastId = id;
+    this.#unread.add(id);
   }
 
   /** Of the latest copy of this task that is in memory. One of a cold task is stored once more, and refused by history when its turn comes. */
@@ -156,7 +164,8 @@ export class Backlog {
   #remove(id: number): void {
     const stored = this.#tasks.get(id);
     if (stored === undefined) {
-      if (this.#coldCount > 0) this.#removeCold(id);
+      if (this.#unread.delete(id)) this.notes?.taskRemoved(id);
+      else if (this.#coldCount > 0) this.#removeCold(id);
       return;
     }
     // In a fold, it may have a row among those that will be cold.
@@ -207,9 +216,9 @@ export class Backlog {
   }
 
   /** Out of a row, behind those with lower ids. */
-  installTask(spilled: SpilledTask, storedAtMs: number): StoredTask {
+  installTask(spilled: SpilledTask, storedAtMs: number): void {
     this.lastId = spilled.id;
-    return this.#store(spilled, storedAtMs);
+    this.#store(spilled, storedAtMs);
   }
 
   /** Likewise of a queue whose window is full: the row is all there is of it. */

@@ -26,7 +26,7 @@ import { assert, unreachable } from '../kernel/assert.ts';
 import { Backlog } from './backlog.ts';
 import type { BacklogWire } from './checkpoint/backlog-wire.ts';
 import { Changes } from './checkpoint/changes.ts';
-import { installCounters, installTasks } from './checkpoint/install.ts';
+import { installCounters, installTasks, type UnreadTask } from './checkpoint/install.ts';
 import type { BacklogCheckpoint, BacklogCounters, TaskRow } from './checkpoint/rows.ts';
 import type {
   AddActivityTask,
@@ -177,8 +177,8 @@ export class MatchingCore<T> {
   // ── Checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Some rows of a checkpoint, by task id, before the first record; behind the last of them its counters. */
-  install(rows: Iterable<TaskRow>): void {
-    installTasks(this.#backlog, rows, this.#rowsWire);
+  install(rows: Iterable<TaskRow>): readonly UnreadTask[] {
+    return installTasks(this.#backlog, rows, this.#rowsWire);
   }
 
   installed(counters: BacklogCounters): void {

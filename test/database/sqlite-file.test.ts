@@ -109,6 +109,21 @@ describe('what is no state of Perdure is refused in words, and left as it is', (
     });
   });
 
+  test('damage in the row of a journal', async () => {
+    const filename = fresh();
+    const database = open(filename);
+    const { fence } = await database.restore(journalUnderTest);
+    await database.write(journalUnderTest, fence, { kind: 'history', position: positionAt(1), delta: deltaAt(1) });
+    await database.close();
+    const db = new DatabaseSync(filename);
+    db.exec(`UPDATE journals SET trim_points = x'0203'`);
+    db.close();
+    await expect(open(filename).restore(journalUnderTest)).rejects.toMatchObject({
+      code: 'corrupt',
+      message: expect.stringContaining('the row of a journal is damaged'),
+    });
+  });
+
   test('a disk that is full, or read-only, or without the rights', () => {
     const filename = fresh();
     const db = new DatabaseSync(filename);

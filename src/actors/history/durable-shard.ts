@@ -16,6 +16,7 @@ import { executionKey } from '../../history/state.ts';
 import { defaultTimerWindowLimits, type TimerWindowLimits } from '../../history/timer/timer-window.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
+import { checkPosition, installingCounters } from '../checkpoint/damaged-journal.ts';
 import { inOneLane } from '../checkpoint/one-lane.ts';
 import { type CheckpointOptions, checkpointerOf } from '../checkpoint/partition-checkpoints.ts';
 import { DatabaseError, type JournalId, type Restored } from '../database.ts';
@@ -38,7 +39,7 @@ import { ShardTable } from './shard-table.ts';
 import { inSlices } from './slices.ts';
 import { TimerPages } from './timer-pages.ts';
 import type { VisibilityRows } from './visibility-rows.ts';
-import { installWaiting, tellBehind } from './waiting-records.ts';
+import { installWaiting, tellBehind, tellUnread } from './waiting-records.ts';
 
 export type HistoryCheckpointOptions = CheckpointOptions & {
   readonly stateWire: StateWire;
@@ -157,8 +158,11 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     if (position !== undefined) {
       const newer = newerState(position);
       if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
+      checkPosition(journal, position);
       const tasks = await shardTasks(checkpoints.database, journal, fence);
-      await inSlices(clock, core.installing({ runs: [], currentRuns: [], ...tasks }, position));
+      // Rows of tasks that cannot be read are passed over.
+      const whole = { runs: [], currentRuns: [], ...tasks };
+      await installingCounters(journal, () => inSlices(clock, core.installing(whole, position)));
       core.leaveRestInTable();
       if (core.runsCold === undefined) core.countRuns(await runsInTable(checkpoints.database, journal, fence));
       await installWaiting(core, checkpoints.database, journal);
@@ -166,7 +170,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.checkpointer.installed(restored);
     this.#hotState.join(this.#hotShard);
     // How many are put aside is told to people, and they are few. Those that are behind may have been mended.
-    const keys = [...core.runsOfTasksAside(), ...core.runsBehind().map(({ key }) => key)];
+    const keys = [...core.runsOfTasksAside(), ...core.damaged.runsBehind().map(({ key }) => key)];
     if ((await this.readAhead.loadRuns(keys)) === 'fenced') {
       throw new DatabaseError('unavailable', 'another has restored this checkpoint since');
     }
@@ -175,6 +179,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   activated(): void {
     tellBehind(this.#options.core, this.#logger);
     this.#timerPages.activated();
+    tellUnread(this.#options.core, this.#logger);
     this.#retirement.activated();
     this.#keyFilter.start();
   }
@@ -182,7 +187,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   /** Records that had waited for them have changed what is shown of them. */
   #showComeBack(): void {
     const { core, visibility } = this.#options;
-    for (const runId of core.takeComeBack()) {
+    for (const runId of core.damaged.takeComeBack()) {
       this.#logger.info('the state of a workflow can be read again: it goes on', { ...core.nameOf(runId), runId });
       visibility?.show(runId);
     }

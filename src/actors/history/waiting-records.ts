@@ -22,7 +22,7 @@ export function historyRowOf({ runId, index, record }: WaitingRow): HistoryRow {
 
 /** Of all runs that the checkpoint says are behind. Rejects with DatabaseError. One that cannot be read stays away: its run cannot come back. */
 export async function installWaiting(core: HistoryCore, database: Pick<Database, 'history'>, journal: JournalId): Promise<void> {
-  for (const { key, records } of core.runsBehind()) {
+  for (const { key, records } of core.damaged.runsBehind()) {
     for (let index = 1; index <= records;) {
       const rows = await database.history(journal, {
         runId: key.runId,
@@ -39,7 +39,7 @@ export async function installWaiting(core: HistoryCore, database: Pick<Database,
 
 function installRow(core: HistoryCore, { runId, firstEventId, events }: HistoryRow): void {
   try {
-    core.installWaiting({ runId, index: firstEventId, record: events });
+    core.damaged.installWaiting({ runId, index: firstEventId, record: events });
   } catch {
     // Whoever asks for the run is told.
   }
@@ -47,15 +47,15 @@ function installRow(core: HistoryCore, { runId, firstEventId, events }: HistoryR
 
 /** Its row cannot be read, for that reason. Throws DatabaseError when there are too many. */
 export function leaveBehind(core: HistoryCore, key: RunBehind['key'], error: unknown): void {
-  core.leaveBehind(key, errorText(error));
-  if (core.runsBehind().length <= RUNS_BEHIND_MAX) return;
+  core.damaged.leaveBehind(key, errorText(error));
+  if (core.damaged.runsBehind().length <= RUNS_BEHIND_MAX) return;
   const reason = `the rows of more than ${RUNS_BEHIND_MAX} workflows of one shard cannot be read, the last of them because: ${errorText(error)}`;
   throw new DatabaseError('corrupt', `${reason}; restore a backup of the database that is no older than its journals begin`);
 }
 
 /** At each takeover. */
 export function tellBehind(core: HistoryCore, logger: Logger): void {
-  const behind = core.runsBehind();
+  const behind = core.damaged.runsBehind();
   for (const { key, reason, records } of behind.slice(0, TOLD_MAX)) {
     logger.error(standsStill, {
       namespaceId: key.namespaceId,
@@ -67,6 +67,18 @@ export function tellBehind(core: HistoryCore, logger: Logger): void {
   }
   if (behind.length > TOLD_MAX) logger.error('so do more workflows of this shard', { workflows: behind.length - TOLD_MAX });
 }
+
+/** Likewise. */
+export function tellUnread(core: HistoryCore, logger: Logger): void {
+  const unread = core.damaged.tasksUnread();
+  for (const { taskId, kind, error } of unread.slice(0, TOLD_MAX))
+    logger.error(taskUnread, { task: kind, taskId, reason: errorText(error) });
+  if (unread.length > TOLD_MAX) logger.error('nor can more tasks of this shard', { tasks: unread.length - TOLD_MAX });
+}
+
+const taskUnread =
+  'a task of a workflow cannot be read: it is not done, and whatever waits for it waits; the others go on; put its row back into the table of timers ' +
+  'or of transfer tasks from a backup, and start again';
 
 const standsStill =
   'the state of a workflow cannot be read: it stands still, and the others go on; what its journal has for it waits in the database, so put its row ' +

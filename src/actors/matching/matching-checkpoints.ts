@@ -1,10 +1,14 @@
 /** The backlog of a matching host as rows of its database: what a checkpoint is made of, and what a memory is made of again. */
 import { assert } from '../../kernel/assert.ts';
+import { errorText } from '../../kernel/error-text.ts';
+import type { Logger } from '../../observability/logger.ts';
+import type { UnreadTask } from '../../matching/checkpoint/install.ts';
 import { type BacklogWire, backlogSchema } from '../../matching/checkpoint/backlog-wire.ts';
 import type { BacklogCheckpoint } from '../../matching/checkpoint/rows.ts';
 import type { MatchingCore } from '../../matching/matching-core.ts';
 import type { MatchingRecord } from '../../matching/records.ts';
 import type { CapturedState, CheckpointedState } from '../checkpoint/checkpointer.ts';
+import { checkPosition, installingCounters } from '../checkpoint/damaged-journal.ts';
 import { newerSchema, PAGE_ROWS, pages } from '../checkpoint/fenced-rows.ts';
 import type { CheckpointOptions } from '../checkpoint/partition-checkpoints.ts';
 import { type CheckpointPosition, type Database, DatabaseError, type JournalId, type MatchingTaskRow, type Restored } from '../database.ts';
@@ -73,11 +77,22 @@ export async function installBacklog(
   database: Pick<Database, 'allMatchingTasks'>,
   journal: JournalId,
   { fence, position }: Restored,
+  logger: Logger,
 ): Promise<void> {
   if (position === undefined) return;
   const newer = newerBacklog(position);
   if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
+  checkPosition(journal, position);
   const read = (last: MatchingTaskRow | undefined) => database.allMatchingTasks(journal, last?.taskId ?? 0, PAGE_ROWS);
-  for await (const page of pages(fence, read)) core.install(page);
-  core.installed(position);
+  for await (const page of pages(fence, read)) for (const unread of core.install(page)) tellUnread(unread, logger);
+  await installingCounters(journal, () => core.installed(position));
+}
+
+/** Whoever dispatched it offers it again when its shard is taken over: of history nothing is lost. */
+function tellUnread({ taskId, queue, error }: UnreadTask, logger: Logger): void {
+  logger.error('a stored task cannot be read: nobody is offered it until the shard of its workflow is taken over; the others go on', {
+    taskId,
+    queue,
+    reason: errorText(error),
+  });
 }

@@ -136,9 +136,10 @@ class MatchingMemory implements PartitionMemory<HostCommand, HostReply, Matching
   }
 
   async install(restored: Restored): Promise<void> {
-    const { checkpoints, partition } = this.#options;
+    const { checkpoints, partition, logger } = this.#options;
     assert(checkpoints !== undefined && this.checkpointer !== undefined, 'a memory is installed from its database');
-    await installBacklog(this.matching, checkpoints.database, journalOf(partition), restored);
+    const told = logger.with({ 'matching-partition': partition });
+    await installBacklog(this.matching, checkpoints.database, journalOf(partition), restored, told);
     this.checkpointer.installed(restored);
   }
 }

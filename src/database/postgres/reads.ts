@@ -5,6 +5,7 @@
 import { arrayOf, Pack } from './pack.ts';
 import { quoted } from './schema-name.ts';
 import { isUuid } from '../../kernel/uuid.ts';
+import { DatabaseError } from '../../actors/database.ts';
 import type { Connections, Parameter, Row, Statement } from './connections.ts';
 import type {
   TrimPoint,
@@ -326,6 +327,9 @@ function restored(row: JournalRow | undefined): Restored {
   if (row === undefined) return { fence: 0, position: undefined };
   const { fence, epoch, sequence, next_offset: nextOffset, last_offset: lastOffset, time_ms: timeMs, schema, counters } = row;
   if (epoch === null) return { fence, position: undefined };
+  if (!Array.isArray(row.trim_points)) {
+    throw new DatabaseError('corrupt', 'the row of a journal is damaged: its trim points are none; restore a backup');
+  }
   const trimPoints = row.trim_points.map((point) => ({ bytes: 0, ...point }));
   return { fence, position: { epoch, sequence, nextOffset, lastOffset, timeMs, schema, counters, trimPoints } };
 }

@@ -106,6 +106,12 @@ function trimPointBytes(points: readonly TrimPoint[]): Uint8Array {
 
 function trimPointsOf(bytes: Uint8Array): readonly TrimPoint[] {
   const isBefore = bytes.length % trimPointSize.before === 0;
+  if (!isBefore && (bytes[0] !== trimPointsFormat || bytes.length % trimPointSize.now !== 1)) {
+    throw new DatabaseError(
+      'corrupt',
+      `the row of a journal is damaged: its trim points are ${bytes.length} bytes of none; restore a backup`,
+    );
+  }
   const view = new DataView(bytes.buffer, bytes.byteOffset + (isBefore ? 0 : 1));
   const size = isBefore ? trimPointSize.before : trimPointSize.now;
   return Array.from({ length: Math.floor(bytes.length / size) }, (_, index) => ({

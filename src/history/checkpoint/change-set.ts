@@ -5,6 +5,7 @@
  * all that a row needs.
  */
 import type { RunKey } from '../commands.ts';
+import type { UnreadTask } from '../residency/residency.ts';
 import { childStartKey, executionKey, type RunView } from '../state.ts';
 import { isTimer, type PendingTask } from '../tasks.ts';
 import type { ChildStartRow } from './rows.ts';
@@ -74,6 +75,11 @@ export class ChangeSet {
   /** A task that is not in memory has ended, if it had not before: a timer, for all others are there. */
   unseenTaskGone(taskId: number): void {
     if (taskId <= this.#taskIdWritten && !this.goneTransfers.has(taskId)) this.goneTimers.add(taskId);
+  }
+
+  /** It is in a row. */
+  unreadTaskGone({ taskId, kind }: UnreadTask): void {
+    (kind === 'timer' ? this.goneTimers : this.goneTransfers).add(taskId);
   }
 
   isGone(taskId: number): boolean {

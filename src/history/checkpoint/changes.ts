@@ -8,6 +8,7 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import type { RunKey } from '../commands.ts';
+import type { UnreadTask } from '../residency/residency.ts';
 import type { RunsBehind } from '../residency/runs-behind.ts';
 import type { RunView, ShardView } from '../state.ts';
 import type { PendingTask } from '../tasks.ts';
@@ -68,6 +69,10 @@ export class Changes {
 
   unseenTaskGone(taskId: number): void {
     this.#since.unseenTaskGone(taskId);
+  }
+
+  unreadTaskGone(task: UnreadTask): void {
+    this.#since.unreadTaskGone(task);
   }
 
   /** The shard is what rows say: nothing has changed. */

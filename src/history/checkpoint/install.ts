@@ -1,10 +1,11 @@
 /** A shard out of the rows that checkpoints have written. */
 import { assert } from '../../kernel/assert.ts';
+import type { UnreadTask } from '../residency/residency.ts';
 import type { Shard } from '../shard.ts';
 import { type AsideRun, childStartKey, isRunning, type Run, type RunView } from '../state.ts';
 import { isTimer, type TimerTask } from '../tasks.ts';
 import { timersOf } from '../timer/timers-of.ts';
-import type { ShardCounters, ShardRows, StoredRun, TaskRow, TimerRow } from './rows.ts';
+import type { ShardCounters, ShardRows, StoredRun, TaskRow } from './rows.ts';
 import type { EventsLeftOut, StateWire } from './state-wire.ts';
 
 type DecodedRun = { readonly run: Run; readonly aside: AsideRun | undefined };
@@ -27,11 +28,11 @@ export function* install(shard: Shard, rows: ShardRows, { counters, timeMs }: Sh
     if (run !== undefined) shard.installCurrentRun(run);
   }
   for (const row of rows.transferTasks) {
-    installTask(shard, row, wire);
+    installTask(shard, row, wire, 'transferTask');
     yield;
   }
   for (const row of rows.timers) {
-    installTimer(shard, row, wire);
+    installTask(shard, row, wire, 'timer');
     yield;
   }
   shard.changes?.installed();
@@ -62,7 +63,7 @@ export function installDecoded(shard: Shard, row: StoredRun, { run, aside }: Dec
   shard.installTask({ kind: 'retention', taskId, fireTimeMs: row.forgetMs, key: run.key }, false);
 }
 
-export function installTimer(shard: Shard, { taskId, task: bytes, aside }: TimerRow, wire: StateWire): void {
+export function installTimer(shard: Shard, { taskId, task: bytes, aside }: TaskRow, wire: StateWire): void {
   const task = wire.decodeTask(bytes);
   assert(task.taskId === taskId && isTimer(task), `the row of timer ${taskId} holds ${task.kind} ${task.taskId}`);
   shard.installTask(task, aside || waitsAside(shard, task));
@@ -85,9 +86,19 @@ function installAside(shard: Shard, run: RunView, aside: AsideRun): void {
   }
 }
 
-function installTask(shard: Shard, { taskId, task: bytes, aside }: TaskRow, wire: StateWire): void {
+/** One that cannot be read is the trouble of its workflow alone. */
+function installTask(shard: Shard, row: TaskRow, wire: StateWire, kind: UnreadTask['kind']): void {
+  try {
+    if (kind === 'timer') installTimer(shard, row, wire);
+    else installTransferTask(shard, row, wire);
+  } catch (error) {
+    shard.leaveTaskUnread({ taskId: row.taskId, kind, error });
+  }
+}
+
+function installTransferTask(shard: Shard, { taskId, task: bytes, aside }: TaskRow, wire: StateWire): void {
   const task = wire.decodeTask(bytes);
-  assert(task.taskId === taskId, `the row of task ${taskId} holds task ${task.taskId}`);
+  assert(task.taskId === taskId && !isTimer(task), `the row of transfer task ${taskId} holds ${task.kind} ${task.taskId}`);
   shard.installTask(task, aside);
 }
 

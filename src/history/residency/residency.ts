@@ -19,6 +19,8 @@ import { RunsBehind } from './runs-behind.ts';
 export type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
 export type StartedBy = { readonly runId: string; readonly initiatedEventId: number };
 
+export type UnreadTask = { readonly taskId: number; readonly kind: 'transferTask' | 'timer'; readonly error: unknown };
+
 /** What has to be loaded; the same shapes as in the database port. */
 export type LoadKey =
   /** The newest run of a workflow id. */
@@ -37,6 +39,8 @@ export class Residency {
   readonly keys = new KnownKeys();
   readonly hot = new HotRuns();
   readonly behind = new RunsBehind();
+  /** By task id: those whose rows cannot be read. They neither run nor fire, and go when they end. */
+  readonly unread = new Map<number, UnreadTask>();
   #allHere = true;
   readonly #absent = new Set<string>();
 

@@ -260,9 +260,12 @@ test('the journal is trimmed behind a checkpoint, to the last record that it has
 
 test.each<[string, (host: CheckpointedHost) => void, string]>([
   [
-    'a row that a disk has changed',
-    ({ rows }) => rows.set(1, { ...rows.get(1)!, task: Uint8Array.of(1, 2, 3, 4, 5, 6) }),
-    'its checksum does not fit',
+    'counters that a disk has changed',
+    ({ tables }) => {
+      const journal = tables.journal({ kind: 'matching', partition: 0 });
+      if (journal.position !== undefined) journal.position = { ...journal.position, counters: Uint8Array.of(1, 2, 3, 4, 5, 6) };
+    },
+    'the row of matching journal 0 in the table of journals is damaged: DatabaseError: a stored set of counters',
   ],
   [
     'rows of a newer version',
@@ -283,4 +286,26 @@ test.each<[string, (host: CheckpointedHost) => void, string]>([
   await host.pass(1_000);
   expect(host.host.actor.status()).toMatchObject({ state: 'failed' });
   expect(JSON.stringify(host.host.actor.status())).toContain(said);
+});
+
+test('a stored task whose row cannot be read is offered to nobody, and the others are; its row goes when the task ends', async () => {
+  const host = new CheckpointedHost();
+  await host.start();
+  for (const name of ['one', 'bad', 'three']) await host.add(name);
+  await host.checkpointed();
+  const row = host.rows.get(2)!;
+  host.rows.set(2, { ...row, task: Uint8Array.of(1, 2, 3, 4, 5, 6) });
+  await host.takeOver();
+  expect(host.host.actor.status()).toMatchObject({ state: 'active' });
+  expect(host.lines.filter((line) => line.includes('ERROR') && line.includes('taskId=2'))).toHaveLength(1);
+  for (let round = 0; round < 3; round++) await host.work();
+  await host.pass(5_000);
+  expect([...host.started].toSorted()).toEqual(['one', 'three']);
+  await host.checkpointed();
+  expect([...host.rows.keys()], 'it is left as it is').toEqual([2]);
+  host.rows.set(2, row);
+  await host.takeOver();
+  await host.checkNothingLost();
+  await host.checkpointed();
+  expect(host.rows.size).toBe(0);
 });

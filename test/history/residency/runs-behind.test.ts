@@ -29,8 +29,8 @@ class DamagedShard {
     if (counters === undefined) return;
     this.core.install({ ...rows, runs: [], currentRuns: [] }, counters);
     this.core.leaveRestInTable();
-    for (const row of this.#waiting.values()) this.core.installWaiting(row);
-    for (const { key } of this.core.runsBehind()) this.load({ kind: 'run', ...key });
+    for (const row of this.#waiting.values()) this.core.damaged.installWaiting(row);
+    for (const { key } of this.core.damaged.runsBehind()) this.load({ kind: 'run', ...key });
   }
 
   fold(records: readonly HistoryRecord[]): void {
@@ -52,7 +52,7 @@ class DamagedShard {
         assert(!isDamaged || this.core.has(run));
       } catch (error) {
         assert(isDamaged, error instanceof Error ? error : String(error));
-        if (key.kind === 'run') this.core.leaveBehind(key, 'damaged');
+        if (key.kind === 'run') this.core.damaged.leaveBehind(key, 'damaged');
       }
     }
   }
@@ -120,10 +120,10 @@ test('random programs: whatever rows are damaged at a restart, and however often
       shard.fold(records.slice(second));
       shard.write();
       if (restarts) shard.restart();
-      for (const { records: count } of shard.core.runsBehind()) waited += count;
+      for (const { records: count } of shard.core.damaged.runsBehind()) waited += count;
       shard.damaged.clear();
       shard.loadAll();
-      expect(shard.core.runsBehind()).toEqual([]);
+      expect(shard.core.damaged.runsBehind()).toEqual([]);
       expect(shard.core.canonicalState()).toBe(folded(records));
       shard.write();
       shard.restart();
@@ -149,7 +149,7 @@ test('random programs: damaged runs that are deleted meanwhile have gone, and th
       shard.restart();
       shard.fold(records.slice(first));
       gone += shard.damaged.size;
-      for (const { key } of shard.core.runsBehind()) expect(forgotten.has(key.runId)).toBe(false);
+      for (const { key } of shard.core.damaged.runsBehind()) expect(forgotten.has(key.runId)).toBe(false);
       shard.write();
       for (const key of shard.table.keys) if (key.kind === 'run') expect(forgotten.has(key.runId)).toBe(false);
     }),
