@@ -1,6 +1,6 @@
 /** One matching host that is killed and started again, over one log and one database; a history shard and a worker act on it. */
 import assert from 'node:assert/strict';
-import type { Router } from '../../../src/actors/asks/router.ts';
+import type { MatchingAnswer, Router } from '../../../src/actors/asks/router.ts';
 import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
 import type { Database, JournalId, MatchingTaskRow } from '../../../src/actors/database.ts';
 import { MatchingHost } from '../../../src/actors/matching/matching-host.ts';
@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/actors/system-ports.ts';
 import type { HistoryRequest } from '../../../src/history/commands.ts';
 import type { HistoryReply } from '../../../src/history/replies.ts';
 import type { MatchingLimits } from '../../../src/matching/limits.ts';
+import type { DescribeTaskQueue } from '../../../src/matching/commands.ts';
 import { MatchingCore } from '../../../src/matching/matching-core.ts';
 import type { TaskQueuePartition } from '../../../src/matching/task-queue.ts';
 import { matchingCodec } from '../../../src/topics/codec/matching-codec.ts';
@@ -84,6 +85,15 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
     const request = poll(`p${this.#polls++}`, { queue: queueOf(queue), deadlineMs: this.clock.wallMs() + 50 });
     this.router.askMatching(0, request, FAR_AWAY_MS, () => {});
     await turns(6);
+  }
+
+  async describe(queue = 0): Promise<MatchingAnswer<DescribeTaskQueue>> {
+    const answers: MatchingAnswer<DescribeTaskQueue>[] = [];
+    const request = { kind: 'describeTaskQueue', queue: queueOf(queue) } as const;
+    this.router.askMatching(0, request, FAR_AWAY_MS, (answer) => answers.push(answer));
+    await turns(6);
+    assert(answers[0] !== undefined, 'it is answered');
+    return answers[0];
   }
 
   // ── What must be true ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -203,7 +203,9 @@ test('of a long backlog a window is in memory, before and after a restart, and i
   await host.takeOver();
   expect(host.inMemory).toBeLessThanOrEqual(40);
   host.checkMemory();
+  expect(await host.describe()).toMatchObject({ backlogCountHint: 400, ackLevel: 0, readLevel: 400 });
   for (let nth = 400; nth < 500; nth++) await host.add(`task-${nth}`);
+  expect(await host.describe()).toMatchObject({ backlogCountHint: 500, ackLevel: 0, readLevel: 500 });
   await host.checkNothingLost();
   expect([...host.started]).toEqual(Array.from({ length: 500 }, (_, nth) => `task-${nth}`));
   await host.drain();
