@@ -226,6 +226,10 @@ test.each(['unavailable', 'corrupt'] as const)(
       await host.work();
     }
     expect(host.started.size).toBe(40);
+    // Of tasks that are not in memory.
+    const described = await host.describe();
+    expect(described).toMatchObject({ backlogCountHint: 160, ackLevel: 40, readLevel: 200 });
+    expect(described.kind === 'taskQueueDescription' && described.backlogAgeMs).toBeGreaterThanOrEqual(20 * 1_500);
     // An outage is told where the database was opened.
     const said = code === 'unavailable' ? 0 : 1;
     expect(host.lines.filter((line) => line.includes('cannot be read; polls for them wait'))).toHaveLength(said);
