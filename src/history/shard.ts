@@ -27,7 +27,7 @@ import { behindAll, type TimerPlace, TimerQueue, type TimerView } from './timer/
 export class Shard implements ShardView {
   taskIdLast = 0;
   timeMs = 0;
-  runCount: number | undefined = 0;
+  #runCount: number | undefined = 0;
   readonly #runs = new Map<string, Run>();
   readonly runs: ReadonlyMap<string, RunView> = this.#runs;
   readonly #currentRuns = new Map<string, RunView>();
@@ -59,6 +59,14 @@ export class Shard implements ShardView {
     this.#changes = new Changes(this, residency.behind, stateWire, (run, bytes) =>
       residency.hot.sized(run.key.runId, bytes, !isRunning(run)),
     );
+  }
+
+  get runCount(): number | undefined {
+    return this.#runCount;
+  }
+
+  set runCount(inTable: number | undefined) {
+    this.#runCount = inTable;
   }
 
   get changes(): Changes | undefined {
@@ -152,7 +160,7 @@ export class Shard implements ShardView {
   }
 
   #count(change: 1 | -1): void {
-    if (this.runCount !== undefined) this.runCount += change;
+    if (this.#runCount !== undefined) this.#runCount += change;
   }
 
   /** Nobody can tell whether it was put aside. */
