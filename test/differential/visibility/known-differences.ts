@@ -4,7 +4,10 @@ import type { Played } from './play.ts';
 type Refusal = { readonly code: number; readonly message: string };
 
 export function answersOtherwise({ answer: ours }: Played, { answer: theirs }: Played): boolean {
-  if (!isRefusal(ours) || !isRefusal(theirs) || ours.code !== theirs.code) return false;
+  if (!isRefusal(ours) || !isRefusal(theirs)) return false;
+  // A list behind another operator than IN reaches Temporal's database, which refuses it.
+  if (ours.message.endsWith('ValTuple') && theirs.message.includes('row value misused')) return true;
+  if (ours.code !== theirs.code) return false;
   return (
     // The value is shown in Go's words for a message.
     (/(not valid JSON|expected json\/plain|Infinity)$/.test(ours.message) && /: (value from <.*>|\[[\d ]*\])$/s.test(theirs.message)) ||
