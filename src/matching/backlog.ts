@@ -10,6 +10,7 @@
  * Only what stands in `tasks` is offered. So nothing but a fold removes a cold one, and that by its id, without a look.
  */
 import { assert } from '../kernel/assert.ts';
+import { isUnread, type UnreadTask } from './checkpoint/read-rows.ts';
 import { taskIdentity, type MatchingTask } from './tasks.ts';
 import type { MatchingRecord, SpilledTask } from './records.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
@@ -275,30 +276,38 @@ export class Backlog {
     return Math.max(0, count - this.#goneCold.size);
   }
 
-  /** What that read has found, in order. Answers how many of those that were thought to be cold are not there: a fold removed them. */
-  installRead(stored: StoredQueue, read: ColdRead, found: readonly TaskOfRow[]): number {
+  /**
+   * What that read has found, in order. Answers how many of those that were thought to be cold do not come into memory: a fold removed them, or
+   * their rows cannot be read, and stay as they are.
+   */
+  installRead(stored: StoredQueue, read: ColdRead, rows: readonly (TaskOfRow | UnreadTask)[]): number {
     const { cold } = stored;
     assert(cold !== undefined && cold.afterId === read.afterId, `rows behind ${read.afterId} are awaited, not behind ${cold?.afterId}`);
     let [loaded, counted] = [0, 0];
-    for (const { spilled, storedAtMs } of found) {
-      if (spilled.id > read.untilId) break;
-      cold.afterId = spilled.id;
-      cold.sinceMs = storedAtMs;
-      if (this.#goneNewer.delete(spilled.id)) continue;
+    for (const row of rows) {
+      const id = idOfRow(row);
+      if (id > read.untilId) break;
+      cold.afterId = id;
+      if (this.#goneNewer.delete(id)) continue;
       counted++;
-      if (this.#goneCold.delete(spilled.id)) continue;
-      const task: StoredTask = { id: spilled.id, queue: stored, task: spilled.task, storedAtMs };
+      if (this.#goneCold.delete(id) || isUnread(row)) continue;
+      cold.sinceMs = row.storedAtMs;
+      const task: StoredTask = { id, queue: stored, task: row.spilled.task, storedAtMs: row.storedAtMs };
       this.#intoWindow(task);
       this.#remember(task);
       loaded++;
     }
-    const isEnd = found.length < read.max || found.at(-1)!.spilled.id >= read.untilId;
+    const isEnd = rows.length < read.max || idOfRow(rows.at(-1)!) >= read.untilId;
     if (isEnd) [cold.afterId, counted] = [read.untilId, read.count];
     cold.count -= counted;
     this.#coldCount -= counted;
     this.#settle(stored);
     return counted - loaded;
   }
+}
+
+function idOfRow(row: TaskOfRow | UnreadTask): number {
+  return isUnread(row) ? row.taskId : row.spilled.id;
 }
 
 /** `count` alone does not say so: a fold removes without a look. */

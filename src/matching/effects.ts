@@ -1,5 +1,6 @@
 /** What the shell does for a matching host, in the order given: a withdrawal must reach history before the next start. */
 import type { ReplyEffect } from '../kernel/handled.ts';
+import type { UnreadTask } from './checkpoint/read-rows.ts';
 import type { AddActivityTask, AddWorkflowTask, PollActivityTask, PollWorkflowTask } from './commands.ts';
 import type { MatchingTask, RunKey } from './tasks.ts';
 import type { MatchingReply } from './replies.ts';
@@ -56,6 +57,9 @@ export type LoadStoredTasks = {
   readonly rowsMin: number;
 };
 
+/** Rows that were read cannot be understood: people are told, the tasks behind them go on. */
+export type TasksUnread = { readonly kind: 'tasksUnread'; readonly unread: readonly UnreadTask[] };
+
 /** A bug of ours met one command, or one entry whose time had come: whoever asked gets no other answer, people are told, the rest goes on. */
 export type Broken = {
   readonly kind: 'broken';
@@ -75,4 +79,5 @@ export type MatchingEffect<T> =
   | CancelForwardedPoll
   | Broken
   | LoadStoredTasks
+  | TasksUnread
   | ForwardTask;

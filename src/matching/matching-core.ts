@@ -26,7 +26,8 @@ import { assert, unreachable } from '../kernel/assert.ts';
 import { Backlog } from './backlog.ts';
 import type { BacklogWire } from './checkpoint/backlog-wire.ts';
 import { Changes } from './checkpoint/changes.ts';
-import { installCounters, installTasks, type UnreadTask } from './checkpoint/install.ts';
+import { installCounters, installTasks } from './checkpoint/install.ts';
+import { isUnread, readRow, type UnreadTask } from './checkpoint/read-rows.ts';
 import type { BacklogCheckpoint, BacklogCounters, TaskRow } from './checkpoint/rows.ts';
 import type {
   AddActivityTask,
@@ -296,15 +297,10 @@ export class MatchingCore<T> {
   #storedTasksLoaded({ queue: partition, rows }: StoredTasksLoaded): void {
     const queue = this.#queues.find(partition);
     if (queue === undefined) return;
-    try {
-      this.#windows.loaded(
-        queue,
-        rows.map(({ task }) => this.#rowsWire.decodeTask(task)),
-      );
-    } catch (error) {
-      this.#windows.notLoaded(queue);
-      throw error;
-    }
+    const read = rows.map((row) => readRow({ ...row, queue: queue.key }, this.#rowsWire));
+    const unread = read.filter(isUnread);
+    if (unread.length > 0) this.#decision.act({ kind: 'tasksUnread', unread });
+    this.#windows.loaded(queue, read);
     this.#offers.startWaiting(queue);
     this.#forwarding.offerBacklog(queue);
   }

@@ -11,6 +11,7 @@
  */
 import { backOffMs } from '../kernel/back-off.ts';
 import { type Backlog, hasCold, type StoredQueue, type TaskOfRow } from './backlog.ts';
+import type { UnreadTask } from './checkpoint/read-rows.ts';
 import type { MatchingTask } from './tasks.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
 import { isLaterOffer, type LoadedQueue, noAsk, Offer } from './loaded-queue.ts';
@@ -119,13 +120,13 @@ export class Windows<T> {
     return false;
   }
 
-  loaded(queue: LoadedQueue, found: readonly TaskOfRow[]): void {
+  loaded(queue: LoadedQueue, rows: readonly (TaskOfRow | UnreadTask)[]): void {
     const stored = this.#backlog.queues.get(queue.key);
     const read = queue.coldRead;
     if (stored === undefined || read === undefined) return;
     queue.coldRead = undefined;
     queue.coldReadFailures = 0;
-    this.#forgetRest(queue, this.#backlog.installRead(stored, read, found));
+    this.#forgetRest(queue, this.#backlog.installRead(stored, read, rows));
   }
 
   notLoaded(queue: LoadedQueue): void {

@@ -2,7 +2,7 @@
 import { assert } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { UnreadTask } from '../../matching/checkpoint/install.ts';
+import type { UnreadTask } from '../../matching/checkpoint/read-rows.ts';
 import { type BacklogWire, backlogSchema } from '../../matching/checkpoint/backlog-wire.ts';
 import type { BacklogCheckpoint } from '../../matching/checkpoint/rows.ts';
 import type { MatchingCore } from '../../matching/matching-core.ts';
@@ -89,7 +89,7 @@ export async function installBacklog(
 }
 
 /** Whoever dispatched it offers it again when its shard is taken over: of history nothing is lost. */
-function tellUnread({ taskId, queue, error }: UnreadTask, logger: Logger): void {
+export function tellUnread({ taskId, queue, error }: UnreadTask, logger: Logger): void {
   logger.error('a stored task cannot be read: nobody is offered it until the shard of its workflow is taken over; the others go on', {
     taskId,
     queue,

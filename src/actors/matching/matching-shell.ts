@@ -41,6 +41,7 @@ import { backOffMs } from '../../kernel/back-off.ts';
 import { failedOnceMore, FAILURES_MAX, firstTry, isRefusedForGood, nextTry } from '../asks/tries.ts';
 import { WallAlarm } from '../wall-alarm.ts';
 import type { ColdTasks } from './cold-tasks.ts';
+import { tellUnread } from './matching-checkpoints.ts';
 
 export type HostCommand = MatchingCommand<StartedTask>;
 export type HostReply = MatchingReply<StartedTask>;
@@ -132,6 +133,9 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
         return this.#forwardTask(effect);
       case 'loadStoredTasks':
         return void this.#loadStoredTasks(effect);
+      case 'tasksUnread':
+        for (const unread of effect.unread) tellUnread(unread, this.#options.logger);
+        return;
       default:
         return unreachable(effect);
     }

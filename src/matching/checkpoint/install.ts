@@ -4,12 +4,9 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import type { Backlog } from '../backlog.ts';
-import { taskQueuePartitionKey } from '../task-queue.ts';
 import type { BacklogWire } from './backlog-wire.ts';
+import { isUnread, readRow, type UnreadTask } from './read-rows.ts';
 import type { BacklogCounters, TaskRow } from './rows.ts';
-
-/** A stored task that is offered to nobody: its row cannot be read. */
-export type UnreadTask = { readonly taskId: number; readonly queue: string; readonly error: unknown };
 
 /**
  * Some of the rows, into a backlog that has all those with lower ids and no record. Of a queue whose window is full they stay rows; so do those that
@@ -24,23 +21,14 @@ export function installTasks(backlog: Backlog, rows: Iterable<TaskRow>, wire: Ba
     if (known?.cold !== undefined) backlog.installCold(known, taskId);
     else if (known !== undefined && !backlog.hasRoom(queue)) backlog.installCold(backlog.endWindow(known, taskId), taskId);
     else {
-      try {
-        installTask(backlog, row, wire);
-      } catch (error) {
+      const read = readRow(row, wire);
+      if (isUnread(read)) {
         backlog.leaveUnread(taskId);
-        unread.push({ taskId, queue, error });
-      }
+        unread.push(read);
+      } else backlog.installTask(read.spilled, read.storedAtMs);
     }
   }
   return unread;
-}
-
-function installTask(backlog: Backlog, { taskId, queue, task }: TaskRow, wire: BacklogWire): void {
-  const { spilled, storedAtMs } = wire.decodeTask(task);
-  assert(spilled.id === taskId, `the row of stored task ${taskId} holds task ${spilled.id}`);
-  const key = taskQueuePartitionKey(spilled.queue);
-  assert(key === queue, `the row of stored task ${taskId} stands at queue ${queue}, and the task in it at ${key}`);
-  backlog.installTask(spilled, storedAtMs);
 }
 
 /** Behind the last row: the backlog equals the one that was folded up to where the rows go. */

@@ -1,0 +1,28 @@
+/**
+ * Rows of stored tasks, read one by one: what is wrong with one of them is the trouble of its task alone. It stops neither those behind it in
+ * its queue nor, at a takeover, the other queues of its host.
+ */
+import { assert } from '../../kernel/assert.ts';
+import { taskQueuePartitionKey } from '../task-queue.ts';
+import type { BacklogWire, TaskState } from './backlog-wire.ts';
+import type { TaskRow } from './rows.ts';
+
+/** A stored task that is offered to nobody: its row cannot be read. */
+export type UnreadTask = { readonly taskId: number; readonly queue: string; readonly error: unknown };
+
+export function readRow({ taskId, queue, task }: TaskRow, wire: BacklogWire): TaskState | UnreadTask {
+  try {
+    const state = wire.decodeTask(task);
+    const { spilled } = state;
+    assert(spilled.id === taskId, `the row of stored task ${taskId} holds task ${spilled.id}`);
+    const key = taskQueuePartitionKey(spilled.queue);
+    assert(key === queue, `the row of stored task ${taskId} stands at queue ${queue}, and the task in it at ${key}`);
+    return state;
+  } catch (error) {
+    return { taskId, queue, error };
+  }
+}
+
+export function isUnread(row: TaskState | UnreadTask): row is UnreadTask {
+  return 'error' in row;
+}

@@ -1,0 +1,29 @@
+/** A stored task whose row cannot be read, in the part of a backlog that is not in memory: the trouble of that task alone. */
+import { expect, test } from 'vitest';
+import { CheckpointedHost } from './checkpointed-host.ts';
+
+test('of a long backlog a damaged row stops none behind it, and comes back when it is put back', async () => {
+  const host = new CheckpointedHost({ windows: { windowTasksPerQueueMax: 2, windowTasksPerHostMax: 4, windowTasksPerQueueMin: 1 } });
+  await host.start();
+  for (let count = 0; count < 12; count++) await host.add(`task-${count}`);
+  await host.checkpointed();
+  await host.pass(2_000);
+  expect(host.inMemory, 'the others are rows alone').toBeLessThan(6);
+  const [whole, other] = [host.rows.get(7)!, host.rows.get(12)!];
+  host.rows.set(7, { ...whole, task: whole.task.map((byte) => byte ^ 0xff) });
+  host.rows.set(12, { ...other, task: whole.task });
+  for (let tries = 0; tries < 30; tries++) {
+    await host.work();
+    await host.pass(1_000);
+  }
+  expect([...host.taken].filter((name) => !host.started.has(name))).toEqual(['task-6', 'task-11']);
+  expect(host.matching.storedTasks, 'nothing is waited for').toBe(0);
+  const told = host.lines.filter((line) => line.includes('a stored task cannot be read'));
+  expect(told.map((line) => /taskId=(\d+)/.exec(line)?.[1])).toEqual(['7', '12']);
+  await host.checkpointed();
+  expect([...host.rows.keys()], 'they stay as they are').toEqual([7, 12]);
+  host.rows.set(7, whole);
+  host.rows.set(12, other);
+  await host.takeOver();
+  await host.checkNothingLost();
+});
