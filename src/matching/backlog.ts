@@ -43,6 +43,8 @@ export type WindowLimits = {
   readonly windowTasksPerHostMax: number;
   /** Of a queue, where all others fill the host's. */
   readonly windowTasksPerQueueMin: number;
+  /** Of a queue, with those that are given out and not done. */
+  readonly heldTasksPerQueueMax: number;
 };
 
 /** A read of cold tasks: what was known of them when it began. */
@@ -68,6 +70,8 @@ export class Backlog {
   readonly #tasks = new Map<number, StoredTask>();
   #newerCount = 0;
   #coldCount = 0;
+  /** Rows that are being read: they will be in memory. A slow database must not be asked for a window of each queue at once. */
+  #awaited = 0;
   /** Removed in a fold, while they had no place in a window: their rows may still be read. No more than the journal behind a checkpoint tells of. */
   readonly #goneCold = new Set<number>();
   readonly #goneNewer = new Set<number>();
@@ -206,7 +210,8 @@ export class Backlog {
   #windowMax(ahead: number): number {
     if (this.#limits === undefined) return Infinity;
     const { windowTasksPerHostMax, windowTasksPerQueueMax, windowTasksPerQueueMin } = this.#limits;
-    return this.#tasks.size - this.#newerCount + ahead < windowTasksPerHostMax ? windowTasksPerQueueMax : windowTasksPerQueueMin;
+    const inWindows = this.#tasks.size - this.#newerCount + this.#awaited + ahead;
+    return inWindows < windowTasksPerHostMax ? windowTasksPerQueueMax : windowTasksPerQueueMin;
   }
 
   /** Before that task: what comes is not for its window. */
@@ -264,11 +269,22 @@ export class Backlog {
     this.#settle(stored);
   }
 
-  /** Those that the next read of rows brings. What is given out and not journaled as such is not counted: it would hold the others up. */
-  nextColdRead({ cold }: StoredQueue, waiting: number): ColdRead | undefined {
-    if (cold === undefined || !hasCold(cold)) return undefined;
+  /**
+   * Those that the next read of rows brings; it ends with `installRead` or `notRead`. What is given out and not journaled as such is not counted:
+   * it would hold the others up. undefined: so many of those are not done that none is read. The tasks of a shard that is not served rest in
+   * memory, and a whole backlog would follow them there.
+   */
+  nextColdRead({ cold, tasks }: StoredQueue, waiting: number): ColdRead | undefined {
+    if (this.#limits === undefined || tasks.size >= this.#limits.heldTasksPerQueueMax) return undefined;
+    assert(cold !== undefined && hasCold(cold), 'what is cold is read');
     const { afterId, untilId, count } = cold;
-    return { afterId, untilId, count, max: Math.max(1, this.#windowMax(0) - waiting) };
+    const max = Math.max(1, this.#windowMax(0) - waiting);
+    this.#awaited += max;
+    return { afterId, untilId, count, max };
+  }
+
+  notRead(read: ColdRead): void {
+    this.#awaited -= read.max;
   }
 
   /** As many rows at least there are of those. */
@@ -283,6 +299,7 @@ export class Backlog {
   installRead(stored: StoredQueue, read: ColdRead, rows: readonly (TaskOfRow | UnreadTask)[]): number {
     const { cold } = stored;
     assert(cold !== undefined && cold.afterId === read.afterId, `rows behind ${read.afterId} are awaited, not behind ${cold?.afterId}`);
+    this.#awaited -= read.max;
     let [loaded, counted] = [0, 0];
     for (const row of rows) {
       const id = idOfRow(row);

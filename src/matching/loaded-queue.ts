@@ -90,7 +90,8 @@ export class LoadedQueue implements Due, Linked<LoadedQueue> {
 
   /** Nothing here needs this queue to be in memory, except the memory of its pollers. */
   get idle(): boolean {
-    return this.polls.size === 0 && this.openOffers === 0 && this.rest === 0 && this.openQueries === 0 && this.forwardedPolls === 0;
+    const hasStored = this.rest > 0 || this.coldRead !== undefined;
+    return this.polls.size === 0 && this.openOffers === 0 && !hasStored && this.openQueries === 0 && this.forwardedPolls === 0;
   }
 
   /** When this queue needs a look, if nothing else happens. */

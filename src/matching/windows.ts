@@ -111,12 +111,18 @@ export class Windows<T> {
       this.#backlog.takeNewer(stored, queue.offers.size);
       return true;
     }
+    const { decision, limits } = this.#parts;
+    if (queue.coldRead !== undefined || queue.restDueMs > decision.nowMs) return false;
     const read = this.#backlog.nextColdRead(stored, queue.offers.size);
-    if (read === undefined || queue.coldRead !== undefined || queue.restDueMs > this.#parts.decision.nowMs) return false;
+    if (read === undefined) {
+      // Those that are done leave memory with the record that says so.
+      this.#lookAgain(queue, decision.nowMs + limits.removalsFlushMs + 1);
+      return false;
+    }
     queue.coldRead = read;
     const { afterId: afterTaskId, untilId: untilTaskId, max } = read;
     const rowsMin = this.#backlog.surelyCold(read);
-    this.#parts.decision.act({ kind: 'loadStoredTasks', queue: queue.queue, key: queue.key, afterTaskId, untilTaskId, max, rowsMin });
+    decision.act({ kind: 'loadStoredTasks', queue: queue.queue, key: queue.key, afterTaskId, untilTaskId, max, rowsMin });
     return false;
   }
 
@@ -131,6 +137,7 @@ export class Windows<T> {
 
   notLoaded(queue: LoadedQueue): void {
     const { decision, limits } = this.#parts;
+    if (queue.coldRead !== undefined) this.#backlog.notRead(queue.coldRead);
     queue.coldRead = undefined;
     this.#lookAgain(queue, decision.nowMs + backOffMs(++queue.coldReadFailures, limits.coldReadRetryFirstMs, limits.coldReadRetryMaxMs));
   }

@@ -1,0 +1,101 @@
+/** How much of a long backlog is in memory, whatever the database and the shards do. */
+import { expect, test } from 'vitest';
+import { matchingStateCodec } from '../../src/topics/codec/matching-state-codec.ts';
+import type { LoadStoredTasks } from '../../src/matching/effects.ts';
+import type { MatchingLimits } from '../../src/matching/limits.ts';
+import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
+import { Table } from './checkpointed-backlog.ts';
+import { activities, add, Host, poll, task } from './fixtures.ts';
+
+function named(nth: number): TaskQueuePartition {
+  return { ...activities, name: `orders-${nth}` };
+}
+
+/** A host that was just taken over: all of it is in rows. */
+class WithTable {
+  readonly table = new Table();
+  readonly host: Host;
+  #polls = 0;
+
+  constructor(queues: number, tasks: number, limits: Partial<MatchingLimits>) {
+    const before = new Host({}, matchingStateCodec);
+    for (let nth = 0; nth < tasks; nth++) {
+      for (let queue = 0; queue < queues; queue++) before.ask(add(task(`t${queue}-${nth}`), { queue: named(queue) }));
+    }
+    before.core.cut();
+    this.table.write(
+      before.core.capture(() => true)!,
+      before.journal.length,
+    );
+    this.host = new Host(limits, matchingStateCodec);
+    this.table.installInto(this.host.core);
+    this.host.ask({ kind: 'activate' });
+    this.host.advanceTo(this.host.now + 1);
+  }
+
+  get inMemory(): number {
+    return this.host.core.counts().tasksInMemory;
+  }
+
+  poll(queue: number): void {
+    this.host.ask(poll(`p${this.#polls++}`, { queue: named(queue), deadlineMs: this.host.now + 60_000 }));
+  }
+
+  /** What the database answers to all that is asked of it. */
+  answerReads(): void {
+    for (;;) {
+      const loads = this.host.effects.filter((effect): effect is LoadStoredTasks => effect.kind === 'loadStoredTasks');
+      if (loads.length === 0) return;
+      this.host.effects = this.host.effects.filter((effect) => effect.kind !== 'loadStoredTasks');
+      for (const { queue, key, afterTaskId, max } of loads) {
+        const rows = this.table.sorted.filter((row) => row.queue === key && row.taskId > afterTaskId).slice(0, max);
+        this.host.ask({ kind: 'storedTasksLoaded', queue, rows });
+      }
+    }
+  }
+}
+
+test('of many long backlogs, no more comes into memory because the database is slow to answer', () => {
+  const of = new WithTable(30, 60, {
+    windowTasksPerQueueMax: 50,
+    windowTasksPerHostMax: 100,
+    windowTasksPerQueueMin: 2,
+    removalsFlushMs: 0,
+  });
+  expect(of.inMemory).toBeLessThanOrEqual(100 + 30 * 2);
+  // The first two have filled the host, and are worked off.
+  for (let nth = 0; nth < 50; nth++) {
+    for (const queue of [0, 1]) of.poll(queue);
+    for (const start of of.host.takeStarts()) of.host.answerStart(start);
+    of.host.advanceTo(of.host.now + 1);
+  }
+  for (let queue = 0; queue < 30; queue++) of.poll(queue);
+  of.answerReads();
+  // Of each queue one is given out, and one is read at least.
+  expect(of.inMemory).toBeLessThanOrEqual(100 + 50 + 30 * (2 + 1 + 1));
+});
+
+test('tasks of a shard that is not served rest in memory, and so many that no more of a backlog is read', () => {
+  const of = new WithTable(1, 300, {
+    windowTasksPerQueueMax: 10,
+    windowTasksPerHostMax: 40,
+    windowTasksPerQueueMin: 4,
+    heldTasksPerQueueMax: 40,
+  });
+  let most = 0;
+  for (let nth = 0; nth < 2_000; nth++) {
+    of.poll(0);
+    for (const start of of.host.takeStarts()) of.host.answerStart(start, { kind: 'refused' });
+    of.answerReads();
+    if (nth % 20 === 0) of.host.advanceTo(of.host.now + 100);
+    most = Math.max(most, of.inMemory);
+  }
+  expect(most).toBeLessThanOrEqual(40 + 10);
+  for (let nth = 0; of.host.core.storedTasks > 0; nth++) {
+    expect(nth).toBeLessThan(3_000);
+    of.poll(0);
+    for (const start of of.host.takeStarts()) of.host.answerStart(start);
+    of.answerReads();
+    of.host.advanceTo(of.host.now + 1_000);
+  }
+});
