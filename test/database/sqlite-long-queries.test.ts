@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import type { SqliteOptions } from '../../src/database/sqlite/options.ts';
 import type { Condition } from '../../src/visibility/condition.ts';
-import { uuid, visibilityRow } from '../contract/database/samples.ts';
+import { closedRow, uuid, visibilityRow } from '../contract/database/samples.ts';
 
 const journal = { kind: 'history', partition: 0 } as const;
 const namespaceId = uuid();
@@ -43,4 +43,21 @@ test('it ends where its time is over, and what is short is answered', async () =
   await expect(database.count({ namespaceId, condition, byStatus: false })).rejects.toMatchObject(tooLong);
   expect((await database.list({ ...query, condition: undefined })).rows).toHaveLength(10);
   expect(await database.count({ namespaceId, condition: undefined, byStatus: false })).toEqual([{ status: undefined, count: 12_000 }]);
+});
+
+test('a run that closes while a page is read is on it once, and keeps no other from it', async () => {
+  const { database, fence } = await filled();
+  const rare = (startTimeMs: number) => visibilityRow({ namespaceId, runId: uuid(), taskQueue: "nobody's", startTimeMs });
+  const newest = rare(1_780_000_000_000);
+  const oldest = rare(5);
+  await database.flush(journal, fence, [newest, oldest], []);
+  const [{ rows }] = await Promise.all([
+    database.list({ namespaceId, condition, after: undefined, max: 2 }),
+    database.flush(journal, fence, [closedRow(newest, 1_790_000_000_000)], []),
+    database.flush(journal, fence, [closedRow(oldest, 1_600_000_000_000)], []),
+  ]);
+  expect(rows.map(({ runId, status }) => ({ runId, status }))).toEqual([
+    { runId: newest.runId, status: 1 },
+    { runId: oldest.runId, status: 2 },
+  ]);
 });

@@ -8,7 +8,8 @@
  *
  * If the first stretch does not fill the page, and an index finds not very many, the rest is read by that index.
  *
- * Each stretch sees the rows of its moment. A run that closes meanwhile moves forward in the order, as it does between two pages.
+ * Each stretch sees the rows of its moment. A run that closes meanwhile moves to where the walk has not been yet: a page has it once, as it was
+ * when the walk came by first; a Count may count it at both places.
  */
 import type { Condition } from '../../visibility/condition.ts';
 import {
@@ -44,21 +45,22 @@ const stretchEntries = 5_000;
 export function* listSteps(opened: () => Connection, query: VisibilityList, entries = stretchEntries): Generator<void, VisibilityPage> {
   const probes = indexProbes(query.namespaceId, query.condition);
   const probe = narrowest(opened(), probes, selectiveRowsMax);
-  const rows: ListedRow[] = [];
+  const rows = new Map<string, ListedRow>();
   const index = probe === undefined ? (orderedIndex(probes) ?? walkOf(opened(), query)) : undefined;
   if (index === undefined) {
-    addRows(rows, opened(), listSql('sqlite', listedColumns, probe?.from ?? 'visibility', query, probe?.byRuns), query.bytesMax);
-    return { rows };
+    addRows(rows, opened(), listSql('sqlite', listedColumns, probe?.from ?? 'visibility', query, probe?.byRuns), query);
+    return { rows: [...rows.values()] };
   }
   let bytes = 0;
   const add = ({ from, byRuns }: Pick<IndexProbe, 'from' | 'byRuns'>, bounds: Bounds): void => {
-    const sql = listSql('sqlite', listedColumns, from, { ...query, ...bounds, max: query.max - rows.length }, byRuns);
-    bytes += addRows(rows, opened(), sql, query.bytesMax === undefined ? undefined : query.bytesMax - bytes);
+    const sql = listSql('sqlite', listedColumns, from, { ...query, ...bounds }, byRuns);
+    const bytesMax = query.bytesMax === undefined ? undefined : query.bytesMax - bytes;
+    bytes += addRows(rows, opened(), sql, { max: query.max, bytesMax });
   };
   let isFirst = true;
   for (const { after, until } of stretches(opened, index, entries, query)) {
     add({ from: index.from, byRuns: undefined }, { after, until });
-    if (until === undefined || rows.length >= query.max || bytes >= (query.bytesMax ?? Infinity)) break;
+    if (until === undefined || rows.size >= query.max || bytes >= (query.bytesMax ?? Infinity)) break;
     const narrow = isFirst ? narrowest(opened(), probes, narrowRowsMax) : undefined;
     isFirst = false;
     yield;
@@ -66,7 +68,7 @@ export function* listSteps(opened: () => Connection, query: VisibilityList, entr
     add(narrow, { after: until, until: undefined });
     break;
   }
-  return { rows };
+  return { rows: [...rows.values()] };
 }
 
 export function* countSteps(
@@ -117,14 +119,20 @@ function keysetOf(row: SqlRow): VisibilityKeyset {
   return { sortMs: wholeOf(row, 'sort_ms'), startTimeMs: wholeOf(row, 'start_ms'), runId: textOf(row, 'run_id') };
 }
 
-/** Adds rows until there is no more room for them; their bytes. */
-function addRows(rows: ListedRow[], connection: Connection, { text, parameters }: Sql, bytesMax = Infinity): number {
+/** Adds rows, by run id, that are not there yet, until there is no more room for them; the bytes of those that were added. */
+function addRows(
+  rows: Map<string, ListedRow>,
+  connection: Connection,
+  { text, parameters }: Sql,
+  { max, bytesMax = Infinity }: Pick<VisibilityList, 'max' | 'bytesMax'>,
+): number {
   let bytes = 0;
   for (const row of connection.prepare(text).iterate(...sqliteParameters(parameters))) {
     const served = listedRow(row);
-    rows.push(served);
+    if (rows.has(served.runId)) continue;
+    rows.set(served.runId, served);
     bytes += servedBytes(served);
-    if (bytes >= bytesMax) break;
+    if (bytes >= bytesMax || rows.size >= max) break;
   }
   return bytes;
 }
