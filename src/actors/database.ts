@@ -221,6 +221,8 @@ export interface Database {
 export type DatabaseErrorCode =
   /** Not reached, too slow, full, read-only: trying again later may help. */
   | 'unavailable'
+  /** A List or Count did not end in its time: it reads too much, and says nothing of the database. */
+  | 'overtime'
   /** Something in a row is refused by its type or size: trying again would meet it again. */
   | 'data'
   /** The database is of another kind, age or owner than it must be; somebody must look at it. */

@@ -4,7 +4,7 @@
  *     shards, task queues, List ─▶ this ─▶ the database
  *                                   └─ unavailable, or a commit of unknown outcome ─▶ WARN the database is away … ─▶ INFO the database answers again
  *
- * What a database refuses for good is for whoever asked to tell.
+ * What a database refuses for good is for whoever asked to tell, and so is a List that reads too much: the database answers all others.
  */
 import { DatabaseError, type Database, type JournalId } from '../actors/database.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -36,16 +36,27 @@ export function toldOutages(database: Database, logger: Logger, nowMs = steadyWa
     tick ??= setInterval(() => report.tick(), TICK_MS).unref();
   };
 
-  const told = async <Result>(doing: string, subject: Subject, asked: Promise<Result>): Promise<Result> => {
+  /** `whyNot`: what it has answered may be an outage too. */
+  const told = async <Result>(
+    doing: string,
+    subject: Subject,
+    asked: Promise<Result>,
+    whyNot: (result: Result) => string | undefined = () => undefined,
+  ): Promise<Result> => {
     try {
       const result = await asked;
+      const reason = whyNot(result);
+      if (reason !== undefined) {
+        failed(doing, subject, reason);
+        return result;
+      }
       report.worked(doing, subject);
       // Where it is written can be read; the other way round a disk may be full.
       if (subject !== 'reads') report.worked('read', 'reads');
       return result;
     } catch (error) {
       if (isOutage(error)) failed(doing, subject, error.message);
-      else report.worked(doing, subject);
+      else if (!isOver(error)) report.worked(doing, subject);
       throw error;
     }
   };
@@ -56,11 +67,8 @@ export function toldOutages(database: Database, logger: Logger, nowMs = steadyWa
     bind: (clusterId) => read(database.bind(clusterId)),
     restore: (journal) => told('restore', journal, database.restore(journal)),
     position: (journal) => read(database.position(journal)),
-    write: async (journal, ...rest) => {
-      const outcome = await told('write', journal, database.write(journal, ...rest));
-      if (outcome.kind === 'unknown') failed('write', journal, outcome.reason);
-      return outcome;
-    },
+    write: (journal, ...rest) =>
+      told('write', journal, database.write(journal, ...rest), (outcome) => (outcome.kind === 'unknown' ? outcome.reason : undefined)),
     flush: (journal, ...rest) => told('flush', journal, database.flush(journal, ...rest)),
     load: (...asked) => read(database.load(...asked)),
     transferTasks: (...asked) => read(database.transferTasks(...asked)),
@@ -79,6 +87,11 @@ export function toldOutages(database: Database, logger: Logger, nowMs = steadyWa
       await database.close();
     },
   };
+}
+
+/** We end it: whether it answers is not known, nor asked any more. */
+function isOver(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === 'closed';
 }
 
 /** It is told here: whoever asked says nothing of it. */

@@ -98,6 +98,7 @@ describe('what is no web UI is not taken for it', () => {
     ['what leads elsewhere', (_, response) => response.writeHead(302, { location: '/api/v1/settings' }).end()],
     ['an answer that breaks off', (_, response) => response.write('{', () => response.destroy())],
     ['nothing, ever', () => {}],
+    ['another protocol', ({ socket }) => socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\n')],
     ['more and more', (_, response) => void setInterval(() => response.write('x'.repeat(100_000)), 1).unref()],
   ])('%s', async (_what, listener) => {
     expect(await isWebUi(await listen(listener), never)).toBe(false);

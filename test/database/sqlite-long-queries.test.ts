@@ -38,7 +38,7 @@ test('windows, writes and other lists do not wait for its end', async () => {
 test('it ends where its time is over, and what is short is answered', async () => {
   const { database } = await filled({ queryTimeoutMs: 0 });
   const query = { namespaceId, condition, after: undefined, max: 10 };
-  const tooLong = { name: 'DatabaseError', code: 'unavailable', message: 'the query did not end within 0 ms' };
+  const tooLong = { name: 'DatabaseError', code: 'overtime', message: 'the query did not end within 0 ms' };
   await expect(database.list(query)).rejects.toMatchObject(tooLong);
   await expect(database.count({ namespaceId, condition, byStatus: false })).rejects.toMatchObject(tooLong);
   expect((await database.list({ ...query, condition: undefined })).rows).toHaveLength(10);

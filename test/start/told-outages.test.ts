@@ -1,8 +1,9 @@
 /** A database that is away is told by one line every ten seconds, however many ask it; that it answers again, once. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { DatabaseError, type Database } from '../../src/actors/database.ts';
+import { DatabaseError, type Checkpoint, type Database } from '../../src/actors/database.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import { toldOutages } from '../../src/start/told-outages.ts';
+import { emptyDelta, positionAt } from '../contract/database/samples.ts';
 import { MemoryDatabase } from '../support/memory-database.ts';
 
 type Line = { readonly level: string; readonly msg: string } & Readonly<Record<string, unknown>>;
@@ -25,6 +26,8 @@ const logger = createLogger({
   nowMs: () => nowMs,
 });
 const refused = 'connect ECONNREFUSED';
+const journal = { kind: 'history', partition: 0 } as const;
+const checkpoint: Checkpoint = { kind: 'history', position: positionAt(1), base: 0, delta: emptyDelta };
 
 function told(fault: (name: keyof Database) => DatabaseError | undefined): Database {
   const memory = new MemoryDatabase();
@@ -105,5 +108,33 @@ test('what it refuses is an answer, and told by whoever asked', async () => {
     vi.advanceTimersByTime(500);
   }
   expect(lines).toEqual([]);
+  await database.close();
+});
+
+test('a List that reads too much is no outage', async () => {
+  const database = told((name) => (name === 'list' ? new DatabaseError('overtime', 'the query did not end within 10000 ms') : undefined));
+  for (let half = 0; half < 4; half++) {
+    await askAll(database);
+    nowMs += 500;
+    vi.advanceTimersByTime(500);
+  }
+  expect(lines).toEqual([]);
+  await database.close();
+});
+
+test('a commit whose outcome nobody knows, again and again, is one outage; a stop is not its end', async () => {
+  const memory = new MemoryDatabase();
+  memory.write = () => Promise.resolve({ kind: 'unknown', reason: 'disk full' });
+  const database = toldOutages(memory, logger, () => nowMs);
+  const write = () => Promise.allSettled([database.write(journal, 1, checkpoint)]);
+  for (let half = 0; half < 8; half++) {
+    await write();
+    nowMs += 500;
+    vi.advanceTimersByTime(500);
+  }
+  expect(lines).toMatchObject([{ level: 'warn', partitions: 1, error: 'disk full' }]);
+  memory.write = () => Promise.reject(new DatabaseError('closed', 'it is closed'));
+  await write();
+  expect(lines).toHaveLength(1);
   await database.close();
 });

@@ -24,6 +24,8 @@ export async function isWebUi(port: number, stopped: AbortSignal): Promise<boole
     response.on('error', () => resolve(false));
   });
   request.on('error', () => resolve(false));
+  // Nobody asked for another protocol, and no other event says that there was no answer.
+  request.on('close', () => resolve(false));
   return await promise;
 }
 

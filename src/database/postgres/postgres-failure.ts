@@ -22,6 +22,11 @@ export function isAboutData(error: unknown): boolean {
   return /^(22|23|54)/.test(sqlState(error) ?? '');
 }
 
+/** A statement that reads too much, or waits for a lock: the server ended it, and answers. */
+export function isOvertime(error: DatabaseError): boolean {
+  return sqlState(error.cause) === '57014';
+}
+
 export function postgresFailure(error: unknown, options: PostgresOptions): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const name = nameOf(options);

@@ -1,6 +1,8 @@
 /** List and Count: rows of any shard, as they are served. */
 import { largeCountSql, listSql } from '../visibility-sql.ts';
 import { quoted } from './schema-name.ts';
+import { DatabaseError } from '../../actors/database.ts';
+import { isOvertime } from './postgres-failure.ts';
 import type { Connections, Row } from './connections.ts';
 import type { Sql } from '../condition-sql.ts';
 import type { ListedRow, VisibilityCount, VisibilityList, VisibilityPage } from '../../visibility/row.ts';
@@ -47,7 +49,12 @@ export class VisibilityReads {
 
   /** No two filters are alike: none is prepared. */
   async #rows<Tuple extends Row>({ text, parameters }: Sql): Promise<readonly Tuple[]> {
-    return await this.#connections.use(async (session) => (await session.query<Tuple>({ text }, parameters)).rows);
+    try {
+      return await this.#connections.use(async (session) => (await session.query<Tuple>({ text }, parameters)).rows);
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || !isOvertime(error)) throw error;
+      throw new DatabaseError('overtime', error.message, { cause: error });
+    }
   }
 }
 

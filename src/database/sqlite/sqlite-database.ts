@@ -264,7 +264,7 @@ export class SqliteDatabase implements Database {
     for (;;) {
       const { done, value } = await this.#inLane(() => steps.next());
       if (done === true) return value;
-      if (performance.now() >= endMs) throw new DatabaseError('unavailable', `the query did not end within ${queryTimeoutMs} ms`);
+      if (performance.now() >= endMs) throw new DatabaseError('overtime', `the query did not end within ${queryTimeoutMs} ms`);
     }
   }
 

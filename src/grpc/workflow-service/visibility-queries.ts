@@ -77,6 +77,8 @@ function failureOf(error: unknown): unknown {
     case 'closed':
     case 'misconfigured':
       return unavailable(`visibility does not answer: ${message}`);
+    case 'overtime':
+      return deadlineExceeded(`visibility: ${message}`);
     case 'corrupt':
       return new StatusError(statusCode.dataLoss, `visibility: ${message}`);
     case 'data':

@@ -164,6 +164,20 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     await client.end().catch(() => {});
   });
 
+  test('a List or Count that does not end in its time is told apart: the database is not away', async () => {
+    const options = postgresOptions(server, { timeoutMs: 1_500 });
+    const database = await open(options);
+    await database.restore(journal);
+    const client = await server.connect();
+    await client.query(`BEGIN; LOCK TABLE "${options.topicPrefix}".visibility`);
+    const query = { namespaceId, condition: undefined };
+    const failures = [database.list({ ...query, after: undefined, max: 1 }), database.count({ ...query, byStatus: true })].map(failureOf);
+    expect((await Promise.all(failures)).map(({ code }) => code)).toEqual(['overtime', 'overtime']);
+    await client.query('ROLLBACK');
+    expect(await database.list({ ...query, after: undefined, max: 1 })).toEqual({ rows: [] });
+    await client.end();
+  });
+
   describe('the connection is lost in COMMIT', () => {
     let proxy: FaultyProxy;
 
