@@ -43,8 +43,6 @@ export type WindowLimits = {
   readonly windowTasksPerHostMax: number;
   /** Of a queue, where all others fill the host's. */
   readonly windowTasksPerQueueMin: number;
-  /** Of a queue, with those that are given out and not done. */
-  readonly heldTasksPerQueueMax: number;
 };
 
 /** A read of cold tasks: what was known of them when it began. */
@@ -271,11 +269,9 @@ export class Backlog {
 
   /**
    * Those that the next read of rows brings; it ends with `installRead` or `notRead`. What is given out and not journaled as such is not counted:
-   * it would hold the others up. undefined: so many of those are not done that none is read. The tasks of a shard that is not served rest in
-   * memory, and a whole backlog would follow them there.
+   * it would hold the others up.
    */
-  nextColdRead({ cold, tasks }: StoredQueue, waiting: number): ColdRead | undefined {
-    if (this.#limits === undefined || tasks.size >= this.#limits.heldTasksPerQueueMax) return undefined;
+  nextColdRead({ cold }: StoredQueue, waiting: number): ColdRead {
     assert(cold !== undefined && hasCold(cold), 'what is cold is read');
     const { afterId, untilId, count } = cold;
     const max = Math.max(1, this.#windowMax(0) - waiting);

@@ -15,7 +15,7 @@ export const matchingLimits = {
   windowTasksPerQueueMax: 1_000,
   windowTasksPerHostMax: 20_000,
   windowTasksPerQueueMin: 10,
-  /** Likewise of one queue, with those that are given out and not done. While it has so many, no more rows are read. */
+  /** Stored tasks of one queue that are offered, given out or resting. While it has so many, no more rows are read. */
   heldTasksPerQueueMax: 20_000,
   /** Tasks that leave memory in one turn, once they are written: a few milliseconds of work. */
   shedTasksPerTurnMax: 2_000,

@@ -113,12 +113,12 @@ export class Windows<T> {
     }
     const { decision, limits } = this.#parts;
     if (queue.coldRead !== undefined || queue.restDueMs > decision.nowMs) return false;
-    const read = this.#backlog.nextColdRead(stored, queue.offers.size);
-    if (read === undefined) {
-      // Those that are done leave memory with the record that says so.
-      this.#lookAgain(queue, decision.nowMs + limits.removalsFlushMs + 1);
+    // Those of a shard that is not served rest in memory, and a whole backlog would follow them there.
+    if (queue.storedTasks - queue.rest >= limits.heldTasksPerQueueMax) {
+      this.#lookAgain(queue, decision.nowMs + limits.coldReadRetryFirstMs);
       return false;
     }
+    const read = this.#backlog.nextColdRead(stored, queue.offers.size);
     queue.coldRead = read;
     const { afterId: afterTaskId, untilId: untilTaskId, max } = read;
     const rowsMin = this.#backlog.surelyCold(read);

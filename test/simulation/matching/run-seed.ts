@@ -58,6 +58,8 @@ function tinyWindows(tasks: number): MatchingPlan['limits'] {
     windowTasksPerQueueMax: tasks,
     windowTasksPerHostMax: tasks * 2,
     windowTasksPerQueueMin: 1,
+    // More than are offered at the parent.
+    heldTasksPerQueueMax: 12,
     shedTasksPerTurnMax: 3,
     storedTasksPerTurnMax: tasks,
   };
