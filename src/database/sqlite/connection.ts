@@ -17,6 +17,7 @@ import type { SqliteOptions } from './options.ts';
 
 /** While it is opened nothing else is asked of this thread. */
 const openLockTimeoutMs = 5_000;
+const openLookMs = 10;
 /** Later it blocks the thread, and with it every load: whoever needs a lock asks again (sqlite-database.ts). */
 const lockTimeoutMs = 50;
 /** A large checkpoint, or somebody who reads for long, lets the write-ahead log grow; afterwards it is cut to this when it begins anew. */
@@ -41,8 +42,9 @@ export class Connection {
     try {
       // Whoever only reads would else make a new one, and list what is in it: nothing.
       if (options.readsOnly === true && filename !== undefined && !existsSync(filename)) throw gone(filename);
-      db = new DatabaseSync(filename ?? ':memory:', { timeout: mustSync ? lockTimeoutMs : openLockTimeoutMs });
-      prepare(db, options, mustSync);
+      const timeoutMs = mustSync ? lockTimeoutMs : openLockTimeoutMs;
+      db = new DatabaseSync(filename ?? ':memory:', { timeout: timeoutMs });
+      prepareUnlocked(db, options, mustSync, timeoutMs);
       this.#db = db;
       this.#file = filename === undefined ? undefined : fileAt(filename);
     } catch (error) {
@@ -136,6 +138,18 @@ export function databaseFailure(error: unknown, { filename }: SqliteOptions): Da
 }
 
 const stateOfPerdure = 'the state of a Perdure server';
+
+/** Of several that make a file at once some are told at once that it is locked, whatever their timeout: SQLite does not wait where it might wait for itself. */
+function prepareUnlocked(db: DatabaseSync, options: SqliteOptions, mustSync: boolean, timeoutMs: number): void {
+  for (const endMs = performance.now() + timeoutMs; ;) {
+    try {
+      return prepare(db, options, mustSync);
+    } catch (error) {
+      if (!isLocked(error) || performance.now() >= endMs) throw error;
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, openLookMs);
+  }
+}
 
 function prepare(db: DatabaseSync, options: SqliteOptions, mustSync: boolean): void {
   db.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY`);
