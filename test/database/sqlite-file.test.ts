@@ -9,6 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
+import { migrations } from '../../src/database/sqlite/migrations.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import { sqliteFailure } from '../../src/sqlite/sqlite-failure.ts';
 import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
@@ -75,7 +76,7 @@ describe('what is no state of Perdure is refused in words, and left as it is', (
     const newer = new DatabaseSync(filename);
     newer.exec(`UPDATE perdure SET value = '99' WHERE name = 'migration'`);
     newer.close();
-    await refused(filename, 'misconfigured', 'has schema migration 99', 'knows migrations up to 1', 'restore a backup');
+    await refused(filename, 'misconfigured', 'has schema migration 99', `knows migrations up to ${migrations.length}`, 'restore a backup');
   });
 
   test('a folder that is not there, and one where a file should be', async () => {
@@ -158,7 +159,22 @@ describe('the file of the state', () => {
     const found = db.prepare('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name').all();
     db.close();
     const text = found.map(({ sql }) => `${String(sql).replaceAll(/\s+/g, ' ')};\n`).join('');
-    await expect(text).toMatchFileSnapshot('../fixtures/sqlite-state-1.sql');
+    await expect(text).toMatchFileSnapshot(`../fixtures/sqlite-state-${migrations.length}.sql`);
+  });
+
+  test('tables of an earlier version are brought to this one, with all that is in them', async () => {
+    const filename = fresh();
+    const db = new DatabaseSync(filename);
+    db.exec(migrations[0] ?? '');
+    db.exec(`INSERT INTO perdure VALUES ('migration', '1'), ('cluster', 'of-an-earlier-version')`);
+    db.close();
+    const database = open(filename);
+    expect(await database.cluster()).toBe('of-an-earlier-version');
+    await database.close();
+    const reached = new DatabaseSync(filename);
+    expect(reached.prepare(`SELECT value FROM perdure WHERE name = 'migration'`).get()).toEqual({ value: String(migrations.length) });
+    expect(reached.prepare(`SELECT name FROM sqlite_schema WHERE name = 'visibility_parent_workflow_id'`).all()).toHaveLength(1);
+    reached.close();
   });
 
   test('trim points of a version that did not count bytes', async () => {

@@ -92,6 +92,7 @@ describe('a List goes by', () => {
     ],
     ['a run id, or a workflow id', { kind: 'or', conditions: [compare(runId, '=', runIdOf(9)), compare(workflowId, '=', 'v')] }, byKey],
     ['what few have', { kind: 'isNull', column: { name: 'Keyword02', kind: 'keyword' }, not: true }, 'visibility_Keyword02'],
+    ['the parent', compare({ name: 'ParentWorkflowId', kind: 'keyword' }, '=', 'p'), 'visibility_parent_workflow_id'],
     ['the status, behind which no other open runs stand', both(compare(keyword, '=', 'k1'), compare(status, '=', 1)), 'visibility_status'],
     ['the order, if nothing says what rows have', { kind: 'not', condition: compare(int, '<', 10) }, 'visibility_sort'],
   ])('%s', (_, condition, index) => expect(pathOf(condition)).toBe(index));

@@ -57,9 +57,17 @@ export const attributeDefinitions: readonly { readonly name: string; readonly ty
 
 const order = 'sort_ms DESC, start_ms DESC, run_id DESC';
 
+/** Children of one parent, which a workflow's page asks for: without it that walks the namespace. */
+export function parentIndex(at: string): string {
+  return indexSql(at, 'parent_workflow_id', 'parent_workflow_id, ', ' WHERE parent_workflow_id IS NOT NULL');
+}
+
+function indexSql(at: string, name: string, column: string, where = ''): string {
+  return `CREATE INDEX visibility_${name} ON ${at}.visibility (namespace_id, ${column}${order})${where}`;
+}
+
 export function visibilityTable(at: string): readonly string[] {
-  const indexed = (name: string, column: string, where = ''): string =>
-    `CREATE INDEX visibility_${name} ON ${at}.visibility (namespace_id, ${column}${order})${where}`;
+  const indexed = (name: string, column: string, where = ''): string => indexSql(at, name, column, where);
   return [
     `CREATE TABLE ${at}.visibility (
   namespace_id uuid NOT NULL,

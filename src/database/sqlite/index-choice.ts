@@ -24,6 +24,7 @@ const systemIndexes: Readonly<Record<string, string>> = {
   WorkflowType: 'visibility_workflow_type',
   ExecutionStatus: 'visibility_status',
   StartTime: 'visibility_start',
+  ParentWorkflowId: 'visibility_parent_workflow_id',
 };
 
 /** SQLite's name for the index of the primary key. */
