@@ -548,7 +548,7 @@ export const plants: readonly Plant[] = [
     name: 'trims the journal before the checkpoint is durable',
     file: CHECKPOINTER,
     search: 'cut.isBeingWritten = true;\n',
-    replace: 'cut.isBeingWritten = true; this.#options.onDurable?.(this.#checkpointAt(position).position);\n',
+    replace: 'cut.isBeingWritten = true; this.#options.onDurable?.(this.#checkpointAt(position, cut.bytes).position);\n',
     caughtBy: 'seeds of history shards',
   },
   {
@@ -722,7 +722,7 @@ export const plants: readonly Plant[] = [
     name: 'trims the journal of stored tasks before their checkpoint is durable',
     file: CHECKPOINTER,
     search: 'cut.isBeingWritten = true;\n',
-    replace: 'cut.isBeingWritten = true; this.#options.onDurable?.(state.checkpoint(position, this.#before).position);\n',
+    replace: 'cut.isBeingWritten = true; this.#options.onDurable?.(this.#checkpointAt(position, cut.bytes).position);\n',
     caughtBy: 'seeds of matching hosts',
   },
   {
