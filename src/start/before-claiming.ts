@@ -11,7 +11,7 @@ import { ignoredPartitions } from './layout.ts';
 import { ClusterDatabase, type CheckpointedJournal } from './cluster-database.ts';
 import { waitForPreviousOwner } from './previous-owner.ts';
 import { checkWholeJournals } from './whole-journals.ts';
-import { newerState } from '../actors/history/history-checkpoints.ts';
+import { newerState } from '../actors/history/durable/history-checkpoints.ts';
 import { newerBacklog } from '../actors/matching/matching-checkpoints.ts';
 import type { ClaimCodec } from '../actors/ownership/claim.ts';
 import type { PartitionId } from '../actors/log.ts';

@@ -32,7 +32,7 @@ const PROOFS = 'src/actors/ownership/read-proofs.ts';
 const BARRIER = 'src/actors/ownership/read-barrier.ts';
 const CHECKPOINTER = 'src/actors/checkpoint/checkpointer.ts';
 const TIMER_WINDOW = 'src/history/timer/timer-window.ts';
-const STORE = 'src/actors/history/history-store.ts';
+const STORE = 'src/actors/history/events/history-store.ts';
 const BACKLOG_CHANGES = 'src/matching/checkpoint/changes.ts';
 const OFFERS = 'src/matching/offers.ts';
 const BACKLOG = 'src/matching/backlog.ts';
@@ -539,7 +539,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'gives a run the event behind the one that its row leaves to history',
-    file: 'src/actors/history/events-left-out.ts',
+    file: 'src/actors/history/durable/events-left-out.ts',
     search: 'held[wanted[at]! - row.firstEventId]',
     replace: 'held[wanted[at]! - row.firstEventId + 1]',
     caughtBy: 'seeds of history shards',
@@ -574,7 +574,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'cuts events when it cuts state, committed or not',
-    file: 'src/actors/history/history-checkpoints.ts',
+    file: 'src/actors/history/durable/history-checkpoints.ts',
     search: 'this.#core.cut();\n  }\n\n  cutCommitted(): void {\n    this.#store.cut();',
     replace: 'this.#core.cut();\n    this.#store.cut();\n  }\n\n  cutCommitted(): void {',
     caughtBy: 'seeds of history shards',
@@ -605,7 +605,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'builds a row of List when it is committed, from a memory that is further',
-    file: 'src/actors/history/visibility-rows.ts',
+    file: 'src/actors/history/visibility/visibility-rows.ts',
     search: 'const { summary } = this.#noted.shift();\n',
     replace:
       'const noted = this.#noted.shift().summary;\n' + '      const summary = this.#options.core.summaryOf(noted.key.runId) ?? noted;\n',
@@ -627,14 +627,14 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'folds onto rows that another owner has written further',
-    file: 'src/actors/history/shard-table.ts',
+    file: 'src/actors/history/durable/shard-table.ts',
     search: "if (found.fence !== this.#checkpointer.fence || (await this.#checkpointer.isSuperseded())) return 'fenced';",
     replace: '',
     caughtBy: 'seeds of history shards',
   },
   {
     name: 'folds a record onto a run that is not in memory',
-    file: 'src/actors/history/read-ahead.ts',
+    file: 'src/actors/history/durable/read-ahead.ts',
     search: 'return lacking.size === 0 ? undefined : this.#load([...lacking.values()]);',
     replace: 'return undefined;',
     caughtBy: 'seeds of history shards',
@@ -669,7 +669,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'reads windows of timers beside the writes',
-    file: 'src/actors/history/timer-pages.ts',
+    file: 'src/actors/history/durable/timer-pages.ts',
     search: 'await lane.inTurn(() => this.#page());',
     replace: 'await this.#page();',
     caughtBy: 'scenarios',

@@ -1,6 +1,6 @@
 /** All rows that a database in memory holds of a history shard: as what it is made of again, and as answers to loads. */
 import type { JournalId } from '../../src/actors/database.ts';
-import { unpackRow } from '../../src/actors/history/history-rows.ts';
+import { unpackRow } from '../../src/actors/history/events/history-rows.ts';
 import type { RunRow, ShardRows, StoredRun } from '../../src/history/checkpoint/rows.ts';
 import type { HistoryCore } from '../../src/history/history-core.ts';
 import type { Loaded } from '../../src/history/residency/install-loaded.ts';

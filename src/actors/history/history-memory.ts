@@ -19,13 +19,13 @@ import type { HistoryReply, HistoryWire } from '../../history/replies.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import type { JournalId, Restored } from '../database.ts';
-import type { ColdLoads } from './cold-loads.ts';
-import { DurableShard, type HistoryCheckpointOptions } from './durable-shard.ts';
+import type { ColdLoads } from './durable/cold-loads.ts';
+import { DurableShard, type HistoryCheckpointOptions } from './durable/durable-shard.ts';
 import { HistoryShell } from './history-shell.ts';
-import type { HistoryReadAhead } from './read-ahead.ts';
-import { HistoryStore } from './history-store.ts';
+import type { HistoryReadAhead } from './durable/read-ahead.ts';
+import { HistoryStore } from './events/history-store.ts';
 import { OwnCommands } from './own-commands.ts';
-import { PageReads } from './page-reads.ts';
+import { PageReads } from './events/page-reads.ts';
 import type { ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionMemory } from '../partition/partition-core.ts';
 import { QueryDispatch } from './query-dispatch.ts';
@@ -33,8 +33,8 @@ import { LogError } from '../log.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import { type ClusterLayout, TransferQueue } from './transfer-queue.ts';
-import type { ProcessVisibility } from './process-visibility.ts';
-import { VisibilityRows } from './visibility-rows.ts';
+import type { ProcessVisibility } from './visibility/process-visibility.ts';
+import { VisibilityRows } from './visibility/visibility-rows.ts';
 
 export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   /** From 1; owns partition shard − 1 of the topic. */

@@ -23,7 +23,7 @@ import { type AskFailure, internalError } from '../asks/asks.ts';
 import { JournalStart } from '../checkpoint/journal-start.ts';
 import { HistoryMemory, type HistoryShardOptions, journalOf, type Registry } from './history-memory.ts';
 import { DatabaseError } from '../database.ts';
-import { EventsMissing } from './history-store.ts';
+import { EventsMissing } from './events/history-store.ts';
 import { LogError } from '../log.ts';
 import { PartitionActor } from '../partition/partition-actor.ts';
 import type { Endpoint } from '../asks/switchboard.ts';

@@ -6,16 +6,16 @@ import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../history/replies.ts';
 import { NOBODY } from '../asks/asks.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
-import type { DurableShard } from './durable-shard.ts';
-import { type HistoryStore, PAGE_EVENTS_MAX } from './history-store.ts';
+import type { DurableShard } from './durable/durable-shard.ts';
+import { type HistoryStore, PAGE_EVENTS_MAX } from './events/history-store.ts';
 import type { OwnCommands } from './own-commands.ts';
-import type { PageReads } from './page-reads.ts';
+import type { PageReads } from './events/page-reads.ts';
 import type { PartitionShell } from '../partition/partition-core.ts';
 import type { QueryDispatch } from './query-dispatch.ts';
 import type { ReplySink } from '../asks/switchboard.ts';
 import type { TransferQueue } from './transfer-queue.ts';
-import type { VisibilityFlusher } from './visibility-flusher.ts';
-import type { VisibilityRows } from './visibility-rows.ts';
+import type { VisibilityFlusher } from './visibility/visibility-flusher.ts';
+import type { VisibilityRows } from './visibility/visibility-rows.ts';
 
 export type HistoryShellParts = {
   readonly store: HistoryStore;

@@ -1,5 +1,5 @@
 import type { RunKey } from '../../history/commands.ts';
-import { PAGE_BYTES_MAX } from '../../actors/history/history-store.ts';
+import { PAGE_BYTES_MAX } from '../../actors/history/events/history-store.ts';
 import { notFound } from '../errors/details.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { Call } from '../transport/call.ts';

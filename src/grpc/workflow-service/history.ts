@@ -1,4 +1,4 @@
-import { PAGE_EVENTS_MAX } from '../../actors/history/history-store.ts';
+import { PAGE_EVENTS_MAX } from '../../actors/history/events/history-store.ts';
 import type { RunKey } from '../../history/commands.ts';
 import type { HistoryPosition } from '../../history/replies.ts';
 import { HistoryEventFilterType } from '../../wire/generated/lean/enums.ts';

@@ -1,4 +1,4 @@
-import { PAGE_EVENTS_MAX } from '../../actors/history/history-store.ts';
+import { PAGE_EVENTS_MAX } from '../../actors/history/events/history-store.ts';
 import type { StartedActivityTask, StartedWorkflowTask } from '../../history/replies.ts';
 import type { QueryTask } from '../../matching/replies.ts';
 import type { TaskQueuePartition } from '../../matching/task-queue.ts';

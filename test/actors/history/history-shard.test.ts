@@ -3,7 +3,7 @@ import { isAskFailure } from '../../../src/actors/asks/asks.ts';
 import { CommandBudget } from '../../../src/actors/partition/command-budget.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
 import { defaultPartitionLimits } from '../../../src/actors/partition/partition-limits.ts';
-import { ProcessVisibility } from '../../../src/actors/history/process-visibility.ts';
+import { ProcessVisibility } from '../../../src/actors/history/visibility/process-visibility.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import type { Registry } from '../../../src/actors/history/history-memory.ts';
 import { LogError } from '../../../src/actors/log.ts';

@@ -7,7 +7,7 @@
  *                    └─ asks to other shards: over the network, to whoever seems to own them
  */
 import { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
-import { ProcessVisibility } from '../../../src/actors/history/process-visibility.ts';
+import { ProcessVisibility } from '../../../src/actors/history/visibility/process-visibility.ts';
 import { journalOf } from '../../../src/actors/history/history-memory.ts';
 import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import { type Asker, type HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';

@@ -1,0 +1,212 @@
+/**
+ * What one memory of a history shard has of its database.
+ *
+ *     restored ─▶ install ─▶ HistoryReadAhead  what a fold changes ───────┐
+ *                            ColdLoads         what commands need ────────┤
+ *                            KeyFilterBuild    which workflow ids there are ─▶ HistoryCore ─▶ Checkpointer ─┐
+ *                            Retirement        what is over ──────────────┤    rows of List ─▶ DurableRows ──┴─▶ one lane of writes
+ *                            TimerPages        timers that are near ─────┘
+ *                            HotState          what leaves memory
+ */
+import type { HistoryCommand, RunKey } from '../../../history/commands.ts';
+import type { StateWire } from '../../../history/checkpoint/state-wire.ts';
+import type { HistoryCore } from '../../../history/history-core.ts';
+import type { HistoryRecord } from '../../../history/record.ts';
+import { executionKey } from '../../../history/state.ts';
+import { defaultTimerWindowLimits, type TimerWindowLimits } from '../../../history/timer/timer-window.ts';
+import type { Logger } from '../../../observability/logger.ts';
+import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
+import { checkPosition, installingCounters } from '../../checkpoint/damaged-journal.ts';
+import { inOneLane } from '../../checkpoint/one-lane.ts';
+import { type CheckpointOptions, checkpointerOf } from '../../checkpoint/partition-checkpoints.ts';
+import { DatabaseError, type JournalId, type Restored } from '../../database.ts';
+import type { Log, RecordPosition } from '../../log.ts';
+import type { CommitSubscriber } from '../../partition/partition-core.ts';
+import type { Tenure } from '../../partition/tenure.ts';
+import type { Clock } from '../../ports.ts';
+import { ColdLoads } from './cold-loads.ts';
+import { loadsOf } from './events-left-out.ts';
+import { HistoryCheckpoints, newerState, recordBytes, runsInTable, shardTasks } from './history-checkpoints.ts';
+import { EVICTIONS_PER_CHECK, EvictionCheck } from './eviction-check.ts';
+import type { HistoryStore } from '../events/history-store.ts';
+import { type HotShard, HotState } from './hot-state.ts';
+import { KeyFilterBuild } from './key-filter-build.ts';
+import type { OwnCommands } from '../own-commands.ts';
+import { HistoryReadAhead } from './read-ahead.ts';
+import { Retirement } from './retirement.ts';
+import { DurableRows } from '../visibility/rows-table.ts';
+import { ShardTable } from './shard-table.ts';
+import { inSlices } from './slices.ts';
+import { TimerPages } from './timer-pages.ts';
+import type { VisibilityRows } from '../visibility/visibility-rows.ts';
+import { installWaiting, tellBehind, tellUnread } from './waiting-records.ts';
+
+export type HistoryCheckpointOptions = CheckpointOptions & {
+  readonly stateWire: StateWire;
+  /** Of so many workflows that may leave memory one is compared with its row first; absent: 1,000. */
+  readonly evictionsPerCheck?: number;
+  /** Of all shards of this process; absent: nothing leaves for want of room. */
+  readonly hotState?: HotState;
+  readonly timerWindow?: Partial<TimerWindowLimits>;
+};
+
+export type DurableShardOptions = {
+  readonly checkpoints: HistoryCheckpointOptions;
+  readonly journal: JournalId;
+  readonly log: Pick<Log, 'truncate'>;
+  readonly topic: string;
+  readonly core: HistoryCore;
+  readonly store: HistoryStore;
+  /** undefined: nobody lists. */
+  readonly visibility: VisibilityRows | undefined;
+  readonly own: OwnCommands;
+  /** One of the shard's own commands, whose workflow is out of reach. */
+  readonly notLoaded: (command: HistoryCommand, reason: string) => void;
+  readonly tenure: Tenure<HistoryCommand>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+};
+
+/** In a fold, before each read that brings so many records at the most. */
+const FOLD_LOOKS_MAX = 2_000;
+
+export class DurableShard implements CommitSubscriber<HistoryRecord> {
+  readonly checkpointer: Checkpointer;
+  readonly coldLoads: ColdLoads;
+  readonly readAhead: HistoryReadAhead;
+  /** Where rows of List are written. */
+  readonly rows: DurableRows;
+  readonly #options: DurableShardOptions;
+  readonly #logger: Logger;
+  readonly #keyFilter: KeyFilterBuild;
+  readonly #retirement: Retirement;
+  readonly #timerPages: TimerPages;
+  readonly #hotState: HotState;
+  readonly #hotShard: HotShard;
+
+  constructor(options: DurableShardOptions) {
+    const { checkpoints, journal, core, store, visibility, own, notLoaded, tenure, clock } = options;
+    const { database, hotState = new HotState(clock, Infinity) } = checkpoints;
+    const logger = options.logger.with({ 'shard-id': journal.partition + 1 });
+    const told = { clock, logger, onFenced: () => tenure.fenced() };
+    const lane = inOneLane(database);
+    const checkpointer = checkpointerOf({
+      ...options,
+      ...told,
+      checkpoints: { ...checkpoints, database: { write: lane.write, position: (of) => database.position(of) } },
+      state: new HistoryCheckpoints({ core, store, visibility }),
+      onDurable: () => {
+        if (tenure.active) this.#keyFilter.start();
+        this.#timerPages.written();
+        hotState.look();
+      },
+    });
+    const table = new ShardTable({ journal, database, checkpointer });
+    const load = loadsOf(table, checkpoints.stateWire);
+    this.#options = options;
+    this.#logger = logger;
+    this.#hotState = hotState;
+    this.checkpointer = checkpointer;
+    this.rows = new DurableRows({ journal, database: lane, checkpointer, onFenced: told.onFenced });
+    this.readAhead = new HistoryReadAhead({
+      core,
+      load,
+      makeRoom: () => void core.makeRoom(hotState.excessBytes, FOLD_LOOKS_MAX, () => false),
+      onInstalled: () => this.#showComeBack(),
+    });
+    this.coldLoads = new ColdLoads({
+      ...told,
+      core,
+      load,
+      own: { waits: (command) => own.waits(command), notLoaded },
+      onInstalled: () => {
+        this.#showComeBack();
+        own.armTimer();
+        hotState.look();
+      },
+    });
+    this.#keyFilter = new KeyFilterBuild({ ...told, core, table });
+    this.#retirement = new Retirement({ core, table, tenure, submit: (command) => void own.submit(command), logger });
+    const evictionCheck = new EvictionCheck({ core, load, logger, every: checkpoints.evictionsPerCheck ?? EVICTIONS_PER_CHECK });
+    this.#timerPages = new TimerPages({
+      ...told,
+      core,
+      table,
+      lane,
+      limits: { ...defaultTimerWindowLimits, ...checkpoints.timerWindow },
+      nowMs: () => tenure.nowMs(),
+      onInstalled: () => own.armTimer(),
+    });
+    const isWanted = ({ namespaceId, workflowId }: RunKey): boolean => this.coldLoads.isWanted(executionKey(namespaceId, workflowId));
+    // In a fold what is loaded must stay until it is applied: there room is made between two reads.
+    this.#hotShard = {
+      get hotBytes() {
+        return core.hotBytes;
+      },
+      get oldestMs() {
+        return core.oldestHotMs;
+      },
+      makeRoom: (bytes, looksMax) =>
+        tenure.active ? core.makeRoom(bytes, looksMax, (key) => isWanted(key) || evictionCheck.keeps(key)) : 0,
+    };
+  }
+
+  /** As `PartitionMemory` says. */
+  async install(restored: Restored): Promise<void> {
+    const { checkpoints, journal, core, clock } = this.#options;
+    const { fence, position } = restored;
+    if (position !== undefined) {
+      const newer = newerState(position);
+      if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
+      checkPosition(journal, position);
+      const tasks = await shardTasks(checkpoints.database, journal, fence);
+      // Rows of tasks that cannot be read are passed over.
+      const whole = { runs: [], currentRuns: [], ...tasks };
+      await installingCounters(journal, () => inSlices(clock, core.installing(whole, position)));
+      core.leaveRestInTable();
+      if (core.runsCold === undefined) core.countRuns(await runsInTable(checkpoints.database, journal, fence));
+      await installWaiting(core, checkpoints.database, journal);
+    }
+    this.checkpointer.installed(restored);
+    this.#hotState.join(this.#hotShard);
+    // How many are put aside is told to people, and they are few. Those that are behind may have been mended.
+    const keys = [...core.runsOfTasksAside(), ...core.damaged.runsBehind().map(({ key }) => key)];
+    if ((await this.readAhead.loadRuns(keys)) === 'fenced') {
+      throw new DatabaseError('unavailable', 'another has restored this checkpoint since');
+    }
+  }
+
+  activated(): void {
+    tellBehind(this.#options.core, this.#logger);
+    this.#timerPages.activated();
+    tellUnread(this.#options.core, this.#logger);
+    this.#retirement.activated();
+    this.#keyFilter.start();
+  }
+
+  /** Records that had waited for them have changed what is shown of them. */
+  #showComeBack(): void {
+    const { core, visibility } = this.#options;
+    for (const runId of core.damaged.takeComeBack()) {
+      this.#logger.info('the state of a workflow can be read again: it goes on', { ...core.nameOf(runId), runId });
+      visibility?.show(runId);
+    }
+  }
+
+  /** Behind the store, whose events up to a cut belong to it. */
+  committed(record: HistoryRecord, position: RecordPosition, replayed: boolean): void {
+    this.checkpointer.committed(recordBytes(record), position, replayed);
+  }
+
+  timerFired(): void {
+    this.#timerPages.fired();
+  }
+
+  deactivated(): void {
+    this.#timerPages.close();
+    this.coldLoads.close();
+    this.#keyFilter.close();
+    this.#hotState.leave(this.#hotShard);
+    this.checkpointer.stop();
+  }
+}

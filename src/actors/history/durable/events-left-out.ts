@@ -1,0 +1,86 @@
+/**
+ * What rows of runs leave to history, read beside them: an activity's input of 2 MiB is stored once, not with each of its attempts.
+ *
+ *     row of the run ─▶ eventsLeftOut 5, 7, 4012 ─▶ rows of history 1..40, 3990..4020 ─▶ those three events
+ *
+ * The checkpoint that wrote the row wrote those events, or an earlier one did. What cannot be found is the trouble of that run alone: its row
+ * cannot be read then, and that says so.
+ */
+import type { StoredRun } from '../../../history/checkpoint/rows.ts';
+import type { EventsLeftOut, StateWire } from '../../../history/checkpoint/state-wire.ts';
+import { DatabaseError, type HistoryRange, type HistoryRow, type Loaded, type LoadKey } from '../../database.ts';
+import { unpackRow } from '../events/history-rows.ts';
+import type { ShardTable } from './shard-table.ts';
+
+type ReadRows = (range: HistoryRange) => Promise<readonly HistoryRow[]>;
+
+/** An answer to one key, whose run can be decoded. */
+export type LoadedRun = Omit<Loaded, 'run'> & { readonly run: StoredRun | undefined };
+
+/** Events between two that are wanted are read with them, if they are no more. */
+const GAP_EVENTS_MAX = 100;
+const READ_BYTES_MAX = 4 * 1024 * 1024;
+
+export type LoadRuns = (keys: readonly LoadKey[]) => Promise<readonly LoadedRun[] | 'fenced'>;
+
+/** In the order of the keys. Rejects with DatabaseError. */
+export function loadsOf(table: ShardTable<'load' | 'history'>, wire: Pick<StateWire, 'eventsLeftOut'>): LoadRuns {
+  return (keys) =>
+    table.read(async (database, journal) => {
+      const { fence, rows } = await database.load(journal, keys);
+      const whole: LoadedRun[] = [];
+      for (const row of rows) whole.push(await withEvents(row, wire, (range) => database.history(journal, range)));
+      return { fence, rows: whole };
+    });
+}
+
+async function withEvents(row: Loaded, wire: Pick<StateWire, 'eventsLeftOut'>, readRows: ReadRows): Promise<LoadedRun> {
+  const { run } = row;
+  const wanted = run === undefined ? [] : wantedOf(run.state, wire);
+  if (run === undefined || wanted.length === 0) return row;
+  return { ...row, run: { ...run, events: await read(run.runId, wanted, readRows) } };
+}
+
+/** Of a damaged row none: whoever decodes it says what is wrong. */
+function wantedOf(state: Uint8Array, wire: Pick<StateWire, 'eventsLeftOut'>): readonly number[] {
+  try {
+    return wire.eventsLeftOut(state).toSorted((one, other) => one - other);
+  } catch {
+    return [];
+  }
+}
+
+/** `wanted`: in order. */
+async function read(runId: string, wanted: readonly number[], readRows: ReadRows): Promise<EventsLeftOut> {
+  const events = new Map<number, Uint8Array>();
+  for (let at = 0; at < wanted.length;) {
+    const stretch = { firstEventId: wanted[at]!, lastEventId: endOfStretch(wanted, at) };
+    const rows = await readRows({ runId, branch: 0, ...stretch, bytesMax: READ_BYTES_MAX });
+    const before = at;
+    for (const row of rows) {
+      const held = eventsIn(row);
+      // A copy: one event of a row must not keep all of it in memory.
+      for (; at < wanted.length && wanted[at]! <= row.lastEventId; at++) {
+        const event = held[wanted[at]! - row.firstEventId];
+        if (event !== undefined) events.set(wanted[at]!, event.slice());
+      }
+    }
+    if (at === before) break;
+  }
+  return events;
+}
+
+function endOfStretch(wanted: readonly number[], from: number): number {
+  let at = from;
+  while (at + 1 < wanted.length && wanted[at + 1]! - wanted[at]! <= GAP_EVENTS_MAX) at++;
+  return wanted[at]!;
+}
+
+function eventsIn(row: HistoryRow): readonly Uint8Array[] {
+  try {
+    return unpackRow(row);
+  } catch (error) {
+    if (error instanceof DatabaseError && error.code === 'corrupt') return [];
+    throw error;
+  }
+}

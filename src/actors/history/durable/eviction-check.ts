@@ -1,0 +1,82 @@
+/**
+ * Of the workflows that are to leave memory, one in a thousand is compared with its row first. It must be the same: what has left is read
+ * from there, and nobody would notice for weeks that a change had not been written.
+ *
+ *     may leave ─▶ the 1,000th ─▶ its row is read ─┬─ the same ───────▶ it leaves, next time it is looked at
+ *                                                  ├─ changed meanwhile ─▶ says nothing
+ *                                                  └─ another ────────▶ it stays as long as this memory, and people are told
+ *
+ * One at a time, for one memory.
+ */
+import type { RunKey } from '../../../history/commands.ts';
+import type { HistoryCore } from '../../../history/history-core.ts';
+import type { Logger } from '../../../observability/logger.ts';
+import type { LoadRuns } from './events-left-out.ts';
+
+export type EvictionCheckOptions = {
+  readonly core: Pick<HistoryCore, 'writtenState' | 'rewrittenState'>;
+  readonly load: LoadRuns;
+  readonly logger: Logger;
+  /** Of so many that may leave one is compared. */
+  readonly every: number;
+};
+
+export const EVICTIONS_PER_CHECK = 1_000;
+
+export class EvictionCheck {
+  readonly #options: EvictionCheckOptions;
+  /** What is being compared, and what was found to be another. */
+  readonly #kept = new Set<string>();
+  /** The last that was found to be the same: it may leave. */
+  #same: string | undefined;
+  #passed = 0;
+  #isBusy = false;
+
+  constructor(options: EvictionCheckOptions) {
+    this.#options = options;
+  }
+
+  /** It may not leave now. Asked of each that may. */
+  keeps(key: RunKey): boolean {
+    if (this.#kept.has(key.runId)) return true;
+    if (this.#same === key.runId) return false;
+    this.#passed += 1;
+    if (this.#isBusy || this.#passed < this.#options.every) return false;
+    const state = this.#options.core.writtenState(key.runId);
+    if (state === undefined) return false;
+    this.#passed = 0;
+    this.#isBusy = true;
+    this.#kept.add(key.runId);
+    void this.#compare(key, state);
+    return true;
+  }
+
+  /** Never rejects. A database that is away proves nothing. */
+  async #compare(key: RunKey, state: Uint8Array): Promise<void> {
+    const trouble = await this.#troubleOf(key, state).catch(() => undefined);
+    this.#isBusy = false;
+    if (trouble === undefined) {
+      this.#kept.delete(key.runId);
+      this.#same = key.runId;
+    } else this.#options.logger.error(`a workflow is not what its row says, and stays in memory: ${trouble}`, { ...key });
+  }
+
+  async #troubleOf(key: RunKey, state: Uint8Array): Promise<string | undefined> {
+    const { core, load } = this.#options;
+    const rows = await load([{ kind: 'run', ...key }]);
+    const now = core.writtenState(key.runId);
+    // Else it has changed, and may have been written again behind what was read.
+    if (rows === 'fenced' || now === undefined || !isSame(now, state)) return undefined;
+    const row = rows[0]?.run;
+    if (row === undefined) return 'the row is not there';
+    try {
+      return isSame(core.rewrittenState(row), state) ? undefined : 'the row is of another state';
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+}
+
+function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+}

@@ -1,0 +1,148 @@
+/**
+ * A history shard's state as rows of its database: what a checkpoint is made of, and what a memory is made of again.
+ *
+ *     HistoryCore   runs, pointers, starts of children, tasks, records that wait ── cut ───┐
+ *     HistoryStore  events, as their records are committed ── up to that record ───────────┤
+ *     VisibilityRows  what List shows and no flush has written ── at least so far ─────────┴─▶ one delta
+ */
+import { assert } from '../../../kernel/assert.ts';
+import type { ShardCheckpoint, ShardRows } from '../../../history/checkpoint/rows.ts';
+import { stateSchemaBehind } from '../../../history/checkpoint/state-wire.ts';
+import type { HistoryCore } from '../../../history/history-core.ts';
+import type { HistoryRecord } from '../../../history/record.ts';
+import type { CapturedState, CheckpointedState } from '../../checkpoint/checkpointer.ts';
+import { newerSchema, PAGE_ROWS, pages, under } from '../../checkpoint/fenced-rows.ts';
+import { type CheckpointPosition, type Database, type Fence, type Fenced, type HistoryRow, type JournalId } from '../../database.ts';
+import type { HistoryStore } from '../events/history-store.ts';
+import { historyRowOf } from './waiting-records.ts';
+import type { VisibilityRow } from '../../../visibility/row.ts';
+import type { VisibilityRows } from '../visibility/visibility-rows.ts';
+
+/** What a record costs beside its events: its part of a checkpoint's rows, roughly. */
+const RECORD_BYTES = 256;
+
+/** Of events and what else it brings, roughly. Called for each record: cheap. */
+export function recordBytes({ runs, retiredRuns }: HistoryRecord): number {
+  let bytes = RECORD_BYTES * (1 + (retiredRuns?.length ?? 0));
+  for (const { events } of runs) for (const event of events) bytes += event.bytes.length;
+  return bytes;
+}
+
+export type HistoryCheckpointsOptions = {
+  readonly core: HistoryCore;
+  readonly store: HistoryStore;
+  /** undefined: nobody lists. */
+  readonly visibility: VisibilityRows | undefined;
+};
+
+export class HistoryCheckpoints implements CheckpointedState {
+  readonly #core: HistoryCore;
+  readonly #store: HistoryStore;
+  readonly #visibility: VisibilityRows | undefined;
+  #captured: ShardCheckpoint | undefined;
+  #collecting: Generator<void, void> | undefined;
+  #history: HistoryRow[] = [];
+  #shown: VisibilityRow[] = [];
+
+  constructor({ core, store, visibility }: HistoryCheckpointsOptions) {
+    this.#core = core;
+    this.#store = store;
+    this.#visibility = visibility;
+  }
+
+  get unwrittenBytes(): number {
+    return this.#store.unwrittenBytes;
+  }
+
+  cut(): void {
+    this.#core.cut();
+  }
+
+  cutCommitted(): void {
+    this.#store.cut();
+    this.#collecting = this.#collect();
+  }
+
+  capture(goOn: () => boolean): boolean {
+    this.#captured ??= this.#core.capture(goOn);
+    if (this.#captured === undefined || this.#visibility?.canBeMade === false) return false;
+    for (let next = this.#collecting?.next(); next?.done === false; next = this.#collecting?.next()) if (!goOn()) return false;
+    return true;
+  }
+
+  /** What commits have brought, with a pause where one is allowed. */
+  *#collect(): Generator<void, void> {
+    for (const row of this.#store.rowsOfCut()) {
+      if (row !== undefined) this.#history.push(row);
+      yield;
+    }
+    for (const row of this.#visibility?.rowsOfCheckpoint() ?? []) {
+      this.#shown.push(row);
+      yield;
+    }
+  }
+
+  captured(): CapturedState {
+    assert(this.#captured !== undefined, 'a checkpoint is captured before it is written');
+    const { delta, waiting, schema, counters, timeMs } = this.#captured;
+    const history = waiting.length === 0 ? this.#history : [...this.#history, ...waiting.map(historyRowOf)];
+    return { kind: 'history', delta: { ...delta, history, visibility: this.#shown }, schema, counters, timeMs };
+  }
+
+  durable(): void {
+    this.#core.durable();
+    this.#store.stored();
+    this.#visibility?.stored();
+    this.#letGo();
+  }
+
+  abandon(): void {
+    this.#store.abandonCheckpoints();
+    this.#letGo();
+  }
+
+  #letGo(): void {
+    this.#captured = undefined;
+    this.#collecting = undefined;
+    this.#history = [];
+    this.#shown = [];
+  }
+}
+
+/** Why this program cannot read the rows of a checkpoint; undefined: it can. */
+export function newerState(position: CheckpointPosition): string | undefined {
+  return newerSchema(position, stateSchemaBehind);
+}
+
+/**
+ * The tasks of a shard, as they are under this fence; its runs are loaded when they are needed, and its timers when they are near. Rejects with
+ * DatabaseError; `unavailable`, too, when another has restored meanwhile.
+ */
+export async function shardTasks(
+  database: Database,
+  journal: JournalId,
+  fence: Fence,
+): Promise<Pick<ShardRows, 'transferTasks' | 'timers'>> {
+  const transferTasks = await allRows(fence, (last: { readonly taskId: number } | undefined) =>
+    database.transferTasks(journal, last?.taskId ?? -1, PAGE_ROWS),
+  );
+  const aside = await under(fence, database.tasksAside(journal));
+  return {
+    transferTasks: [...transferTasks, ...aside.transferTasks].sort((one, other) => one.taskId - other.taskId),
+    timers: aside.timers,
+  };
+}
+
+/** How many runs are there: read one after another, which takes a second for some hundred thousand. */
+export async function runsInTable(database: Pick<Database, 'runIds'>, journal: JournalId, fence: Fence): Promise<number> {
+  let runs = 0;
+  const read = (last: { readonly runId: string } | undefined) => database.runIds(journal, last?.runId ?? '', PAGE_ROWS);
+  for await (const page of pages(fence, read)) runs += page.length;
+  return runs;
+}
+
+async function allRows<Row>(fence: Fence, read: (last: Row | undefined) => Promise<Fenced<readonly Row[]>>): Promise<Row[]> {
+  const rows: Row[] = [];
+  for await (const page of pages(fence, read)) for (const row of page) rows.push(row);
+  return rows;
+}

@@ -1,0 +1,117 @@
+/**
+ * Builds the filter of a shard's workflow ids: after a restart, which leaves them in the database, and when most of them were deleted.
+ *
+ *     in memory, some at a time ─▶ pages of the table, one after another ─▶ the filter counts        until then every miss asks the database
+ *
+ * In the background, beside what the shard does. What begins meanwhile is in it as well.
+ */
+import { backOffMs } from '../../../kernel/back-off.ts';
+import { errorText } from '../../../kernel/error-text.ts';
+import type { HistoryCore } from '../../../history/history-core.ts';
+import type { RunKey } from '../../../history/commands.ts';
+import type { Logger } from '../../../observability/logger.ts';
+import { DatabaseError } from '../../database.ts';
+import type { Clock, Timer } from '../../ports.ts';
+import type { ShardTable } from './shard-table.ts';
+
+export type KeyFilterBuildOptions = {
+  readonly core: HistoryCore;
+  readonly table: ShardTable<'runIds'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onFenced: () => void;
+};
+
+/** Of one page, and of one turn of the event loop: about two milliseconds. */
+const KEYS_AT_ONCE = 2_000;
+const RETRY_DELAY_MS = 200;
+const RETRY_DELAY_MS_MAX = 10_000;
+
+export class KeyFilterBuild {
+  readonly #options: KeyFilterBuildOptions;
+  #isRunning = false;
+  #isClosed = false;
+  #failures = 0;
+  #pause: Timer | undefined;
+
+  constructor(options: KeyFilterBuildOptions) {
+    this.#options = options;
+  }
+
+  /** If there is need of it, and none is under way. */
+  start(): void {
+    const { knownKeys } = this.#options.core;
+    if (this.#isRunning || this.#isClosed || this.#pause !== undefined || !knownKeys.isStale) return;
+    this.#isRunning = true;
+    knownKeys.rebuild();
+    void this.#build();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#pause?.cancel();
+  }
+
+  /** Never rejects. */
+  async #build(): Promise<void> {
+    try {
+      await this.#addResident();
+      const isWhole = await this.#addTable();
+      this.#isRunning = false;
+      if (this.#isClosed || !isWhole) return;
+      this.#options.core.knownKeys.rebuilt();
+      this.#failures = 0;
+    } catch (error) {
+      this.#isRunning = false;
+      if (!this.#isClosed) this.#failed(error);
+    }
+  }
+
+  async #addResident(): Promise<void> {
+    const { core } = this.#options;
+    let some: RunKey[] = [];
+    // What leaves memory while this goes on stands in the table, which is read behind it.
+    for (const key of core.runKeys()) {
+      some.push(key);
+      if (some.length < KEYS_AT_ONCE) continue;
+      core.knownKeys.addKnown(some);
+      some = [];
+      await this.#turn();
+      if (this.#isClosed) return;
+    }
+    core.knownKeys.addKnown(some);
+  }
+
+  /** False: not to the end. */
+  async #addTable(): Promise<boolean> {
+    const { core, table, onFenced } = this.#options;
+    for (let after = ''; ;) {
+      const behind = after;
+      const rows = await table.read((database, journal) => database.runIds(journal, behind, KEYS_AT_ONCE));
+      if (this.#isClosed) return false;
+      if (rows === 'fenced') {
+        onFenced();
+        return false;
+      }
+      core.knownKeys.addKnown(rows);
+      after = rows.at(-1)?.runId ?? after;
+      if (rows.length < KEYS_AT_ONCE) return true;
+    }
+  }
+
+  async #turn(): Promise<void> {
+    await new Promise<void>((resolve) => void this.#options.clock.after(0, resolve));
+  }
+
+  #failed(error: unknown): void {
+    const { clock, logger } = this.#options;
+    this.#failures += 1;
+    if (!(error instanceof DatabaseError && error.recoverable)) {
+      logger.warn('the filter of workflow ids cannot be built: unknown ones are looked for in the database', { reason: errorText(error) });
+    }
+    this.#pause = clock.after(backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => {
+      this.#pause = undefined;
+      this.start();
+    });
+  }
+}

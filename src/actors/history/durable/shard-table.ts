@@ -1,0 +1,34 @@
+/** What a shard reads of its tables, and the one place that tells whether what was read is its own. */
+import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
+import type { Database, Fenced, JournalId } from '../../database.ts';
+
+type Reads = 'load' | 'history' | 'runIds' | 'dueRuns' | 'timers';
+
+export type ShardTableOptions<Read extends Reads> = {
+  readonly journal: JournalId;
+  readonly database: Pick<Database, Read>;
+  /** Of this memory: under whose fence it was restored, and what it has written. */
+  readonly checkpointer: Pick<Checkpointer, 'fence' | 'isSuperseded'>;
+};
+
+export class ShardTable<Read extends Reads = Reads> {
+  readonly #journal: JournalId;
+  readonly #database: Pick<Database, Read>;
+  readonly #checkpointer: Pick<Checkpointer, 'fence' | 'isSuperseded'>;
+
+  constructor({ journal, database, checkpointer }: ShardTableOptions<Read>) {
+    this.#journal = journal;
+    this.#database = database;
+    this.#checkpointer = checkpointer;
+  }
+
+  /**
+   * `fenced`: another has restored since, and the rows are none that this memory has left there. A backup that was put in place under it bears
+   * the fence that it had then, so that alone proves nothing. Rejects with DatabaseError.
+   */
+  async read<Rows>(ask: (database: Pick<Database, Read>, journal: JournalId) => Promise<Fenced<Rows>>): Promise<Rows | 'fenced'> {
+    const found = await ask(this.#database, this.#journal);
+    if (found.fence !== this.#checkpointer.fence || (await this.#checkpointer.isSuperseded())) return 'fenced';
+    return found.rows;
+  }
+}

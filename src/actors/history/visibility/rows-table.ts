@@ -1,0 +1,103 @@
+/**
+ * Where the rows of List of one memory are written, and under which fence.
+ *
+ *     `DurableRows`   beside the state of the shard, under the fence with which that was restored: whoever raises it ends this memory. The rows
+ *                     outlive the process
+ *     `OwnRows`       in a database of this process alone, which is empty at each start and may die at any moment. It has no state, so its fence
+ *                     is raised before the first row; when it does not know that fence it is another one, and is filled again
+ */
+import { assert } from '../../../kernel/assert.ts';
+import type { RunKey } from '../../../history/commands.ts';
+import type { VisibilityRow } from '../../../visibility/row.ts';
+import type { Database, Fence, JournalId } from '../../database.ts';
+
+export interface RowsTable {
+  /** The database is there: we hold its fence. */
+  readonly isOpen: boolean;
+  /**
+   * `fenced`: nothing was written, it may be written again. `over`: nothing will ever be, of this memory. Rejects with DatabaseError: it may
+   * have been written.
+   */
+  flush(rows: readonly VisibilityRow[], retired: readonly RunKey[]): Promise<'flushed' | 'fenced' | 'over'>;
+}
+
+export type DurableRowsOptions = {
+  readonly journal: JournalId;
+  /** In one lane with the checkpoints. */
+  readonly database: Pick<Database, 'flush'>;
+  readonly checkpointer: {
+    /** 0: memory is not made yet. */
+    readonly fence: Fence;
+  };
+  readonly onFenced: () => void;
+};
+
+export class DurableRows implements RowsTable {
+  readonly #options: DurableRowsOptions;
+
+  constructor(options: DurableRowsOptions) {
+    this.#options = options;
+  }
+
+  get isOpen(): boolean {
+    return this.#options.checkpointer.fence !== 0;
+  }
+
+  async flush(rows: readonly VisibilityRow[], retired: readonly RunKey[]): Promise<'flushed' | 'over'> {
+    const { journal, database, checkpointer, onFenced } = this.#options;
+    assert(this.isOpen, 'a memory is installed before it has rows');
+    const outcome = await database.flush(journal, checkpointer.fence, rows, retired);
+    if (outcome === 'flushed') return outcome;
+    onFenced();
+    return 'over';
+  }
+}
+
+export type OwnRowsOptions = {
+  readonly journal: JournalId;
+  readonly database: Pick<Database, 'restore' | 'position' | 'flush'>;
+  /** Once for each fence: the database does not know it any more, what was written is lost. */
+  readonly onLost: () => void;
+};
+
+export class OwnRows implements RowsTable {
+  readonly #options: OwnRowsOptions;
+  #fence: Fence | undefined;
+
+  constructor(options: OwnRowsOptions) {
+    this.#options = options;
+  }
+
+  get isOpen(): boolean {
+    return this.#fence !== undefined;
+  }
+
+  async flush(rows: readonly VisibilityRow[], retired: readonly RunKey[]): Promise<'flushed' | 'fenced'> {
+    const { database, journal } = this.#options;
+    this.#fence ??= (await database.restore(journal)).fence;
+    const fence = this.#fence;
+    const outcome = await database.flush(journal, fence, rows, retired);
+    if (outcome === 'fenced') this.#lost(fence);
+    return outcome;
+  }
+
+  /** The database is still the one whose fence we hold. Rejects with DatabaseError. */
+  async isThere(): Promise<boolean> {
+    const { database, journal } = this.#options;
+    const fence = this.#fence;
+    if (fence === undefined) return true;
+    if ((await database.position(journal)).fence >= fence) return true;
+    this.#lost(fence);
+    return false;
+  }
+
+  /** The next fence is another database's. */
+  forget(): void {
+    this.#fence = undefined;
+  }
+
+  #lost(fence: Fence): void {
+    // Else that is known by now.
+    if (fence === this.#fence) this.#options.onLost();
+  }
+}

@@ -1,0 +1,279 @@
+/**
+ * Writes the rows of one memory of a shard, from the first record that it folds until it is dropped.
+ *
+ *     committed ─▶ VisibilityRows ── 50 ms later, or 1 s where many come, so that a start and its close are one row ──▶ Database.flush
+ *     List ──────▶ flushed() ─────── at once, and List waits ─────────────────────────────────────────────────────────▶
+ *
+ * Under a fence (rows-table.ts), so nobody who held the shard before writes behind us. What cannot be written stays in `VisibilityRows`, the
+ * latest of each run alone, and is tried again; nobody but List notices.
+ *
+ * Nothing is written while a journal is read at a start, unless very many rows come together: the start goes first.
+ */
+import { backOffMs } from '../../../kernel/back-off.ts';
+import { DatabaseError } from '../../database.ts';
+import { NowAndThen } from '../../now-and-then.ts';
+import type { HistoryRecord } from '../../../history/record.ts';
+import type { Logger } from '../../../observability/logger.ts';
+import type { CommitSubscriber } from '../../partition/partition-core.ts';
+import type { RowsTable } from './rows-table.ts';
+import type { RecordPosition } from '../../log.ts';
+import type { Clock, Timer } from '../../ports.ts';
+import type { VisibilityBatch, VisibilityRows } from './visibility-rows.ts';
+
+export type VisibilityFlusherOptions = {
+  readonly rows: VisibilityRows;
+  readonly table: RowsTable;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onClosed: () => void;
+};
+
+const DELAY_MS = 50;
+const BUSY_DELAY_MS = 1_000;
+/** Above this many rows in a second the longer delay applies. */
+const BUSY_ROWS_PER_S = 200;
+/** While the journal is read: more rows than this wait for no end of it. */
+const REPLAYED_ROWS_MAX = 10_000;
+/** What the event loop copies at a stretch: 10 µs a row, 40 with attributes. */
+const BATCH = { rowsMax: 50, bytesMax: 1024 * 1024 };
+const RETRY_DELAY_MS = 100;
+const RETRY_DELAY_MS_MAX = 10_000;
+const WARN_INTERVAL_MS = 10_000;
+/** Without a pause between them. */
+const FENCED_AT_ONCE_MAX = 3;
+
+type Waiter = { readonly isOver: () => boolean; readonly resolve: () => void };
+
+export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
+  readonly #options: VisibilityFlusherOptions;
+  readonly #rows: VisibilityRows;
+  readonly #warnings: NowAndThen;
+  /** Written without a pause up to this mark. */
+  #goal = 0;
+  /** Up to this mark the database may lack what it had to have from the beginning; undefined: that is not known yet. */
+  #filledAt: number | undefined;
+  readonly #waiters = new Set<Waiter>();
+  #timer: Timer | undefined;
+  #isActive = false;
+  #isRunning = false;
+  #isClosed = false;
+  #isBusy = false;
+  #ranAtMs = -Infinity;
+  /** One after the other. */
+  #failures = 0;
+  /** Somebody has read that they fail. */
+  #isSaid = false;
+  /** In this run. */
+  #fencings = 0;
+
+  constructor(options: VisibilityFlusherOptions) {
+    this.#options = options;
+    this.#rows = options.rows;
+    this.#warnings = new NowAndThen(options.clock, WARN_INTERVAL_MS);
+  }
+
+  get isActive(): boolean {
+    return this.#isActive && !this.#isClosed;
+  }
+
+  /**
+   * The database has rows of all runs; newer changes may be on their way. What was in the journal behind the last checkpoint, or in all of it,
+   * is among them. A database may have to be opened first, which takes its time: what is under way to it then is not there yet.
+   */
+  get isFilled(): boolean {
+    const { rows, table } = this.#options;
+    if (rows.showsAll || this.#filledAt === undefined) return false;
+    return rows.isWritten(this.#filledAt) && (table.isOpen || rows.isWritten(rows.mark));
+  }
+
+  /** Called for each record, behind VisibilityRows: cheap. */
+  committed(_record: HistoryRecord, _position: RecordPosition, replayed: boolean): void {
+    if (this.#timer !== undefined || this.#isRunning || !this.#isWaiting) return;
+    if (!replayed) this.#arm(this.#isBusy ? BUSY_DELAY_MS : DELAY_MS);
+    else if (this.#rows.waiting >= REPLAYED_ROWS_MAX && this.#failures === 0 && this.#rows.canBeMade) this.#runNow();
+  }
+
+  /** The journal is read, and ours. */
+  activated(): void {
+    this.#isActive = true;
+    this.#filledAt = this.#rows.mark;
+    if (this.#isWaiting) this.#arm(BUSY_DELAY_MS);
+  }
+
+  /** What waits now is written, or could not be. */
+  flushed(): Promise<void> {
+    const { mark } = this.#rows;
+    if (this.#rows.isWritten(mark)) return Promise.resolve();
+    this.#runNow();
+    // A run that fails ends as well: the database itself says what is wrong with it.
+    return this.#until(() => this.#rows.isWritten(mark) || !this.#isRunning);
+  }
+
+  /** The database has rows of all runs, or they could not be written: `isFilled` tells. */
+  filled(): Promise<void> {
+    if (this.isFilled) return Promise.resolve();
+    this.#runNow();
+    return this.#until(() => this.isFilled || !this.#isRunning);
+  }
+
+  /** The database is another one than it was, and empty. */
+  fillAgain(): void {
+    this.#filledAt = undefined;
+    this.#rows.showAll();
+    this.#arm(this.#failures === 0 ? 0 : this.#backOffMs());
+  }
+
+  /** This memory is dropped: whoever takes over finds in the journal what was not written. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#tellWaiters();
+    this.#options.onClosed();
+  }
+
+  // ── When ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  get #isWaiting(): boolean {
+    return this.#rows.waiting > 0 || this.#rows.showsAll;
+  }
+
+  #arm(delayMs: number): void {
+    if (this.#isRunning || this.#isClosed) return;
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.after(delayMs, () => this.#runNow());
+  }
+
+  #runNow(): void {
+    this.#goal = this.#rows.mark;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#isRunning || this.#isClosed) return;
+    if (!this.#rows.canBeMade) return this.#arm(DELAY_MS);
+    this.#measure();
+    this.#isRunning = true;
+    this.#fencings = 0;
+    void this.#run();
+  }
+
+  #measure(): void {
+    const nowMs = this.#options.clock.monoMs();
+    this.#isBusy = this.#rows.waiting * 1_000 > BUSY_ROWS_PER_S * (nowMs - this.#ranAtMs);
+    this.#ranAtMs = nowMs;
+  }
+
+  #until(isOver: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#isClosed) resolve();
+      else this.#waiters.add({ isOver, resolve });
+    });
+  }
+
+  #tellWaiters(): void {
+    for (const waiter of this.#waiters) {
+      if (!this.#isClosed && !waiter.isOver()) continue;
+      this.#waiters.delete(waiter);
+      waiter.resolve();
+    }
+  }
+
+  // ── Writing ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #run(): Promise<void> {
+    let goesOn = true;
+    while (goesOn && this.#isWaiting && (this.#rows.showsAll || !this.#rows.isWritten(this.#goal))) {
+      goesOn = await this.#writeBatch();
+      if (this.#isClosed) return;
+      this.#tellWaiters();
+    }
+    this.#isRunning = false;
+    this.#tellWaiters();
+    if (!goesOn) this.#arm(this.#backOffMs());
+    else if (this.#isWaiting && this.#isActive) this.#arm(this.#isBusy ? BUSY_DELAY_MS : DELAY_MS);
+  }
+
+  /** False: it could not be written, and waits again. */
+  async #writeBatch(): Promise<boolean> {
+    try {
+      const outcome = await this.#flush(this.#take());
+      if (this.#isClosed) return false;
+      if (outcome === 'flushed') this.#wrote();
+      else this.#fenced(outcome);
+      return outcome === 'flushed' || (outcome === 'fenced' && this.#fencings <= FENCED_AT_ONCE_MAX);
+    } catch (error) {
+      if (!this.#isClosed) this.#failed(error);
+      return false;
+    }
+  }
+
+  #take(): VisibilityBatch {
+    const { showsAll } = this.#rows;
+    const batch = this.#rows.take(BATCH);
+    if (showsAll && !this.#rows.showsAll) this.#filledAt = this.#rows.mark;
+    return batch;
+  }
+
+  async #flush({ rows, retired }: VisibilityBatch): ReturnType<RowsTable['flush']> {
+    try {
+      return await this.#options.table.flush(rows, retired);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return await this.#flushOneByOne({ rows, retired });
+    }
+  }
+
+  /** One row must not keep the others from being shown. */
+  async #flushOneByOne({ rows, retired }: VisibilityBatch): ReturnType<RowsTable['flush']> {
+    const { table, logger } = this.#options;
+    for (const row of rows) {
+      try {
+        const outcome = await table.flush([row], []);
+        if (outcome !== 'flushed') return outcome;
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        const { namespaceId, workflowId, runId } = row;
+        logger.warn('the database refuses the row of a workflow: List does not show it as it is', {
+          namespaceId,
+          workflowId,
+          runId,
+          error,
+        });
+      }
+    }
+    return await table.flush([], retired);
+  }
+
+  #wrote(): void {
+    this.#rows.written();
+    if (this.#isSaid) this.#options.logger.info('rows of List are written again', { failures: this.#failures });
+    this.#isSaid = false;
+    this.#failures = 0;
+  }
+
+  /** Once more at once, for somebody may wait; whoever fences us again and again is not met without pauses. */
+  #fenced(outcome: 'fenced' | 'over'): void {
+    this.#rows.giveBack();
+    this.#failures += 1;
+    this.#fencings += 1;
+    if (outcome === 'over') this.close();
+  }
+
+  #failed(error: unknown): void {
+    this.#rows.giveBack();
+    this.#failures += 1;
+    // That a database is away is told once for all shards, where they ask it.
+    if ((error instanceof DatabaseError && error.recoverable) || !this.#warnings.now()) return;
+    this.#isSaid = true;
+    const problem = error instanceof Error ? error : String(error);
+    this.#options.logger.warn('rows of List cannot be written, and wait', { error: problem, rows: this.#rows.waiting });
+  }
+
+  #backOffMs(): number {
+    return backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX);
+  }
+}
+
+/** Of a row: trying again would meet it again. */
+function isRefusal(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && error.code === 'data';
+}

@@ -1,0 +1,187 @@
+/** A damaged row of the database is the trouble of its own workflow: its shard serves all others, and nothing of it is lost until it is mended. */
+import { describe, expect, test } from 'vitest';
+import { completeWorkflow, startTimer } from '../../../history/shard-under-test.ts';
+import type { CheckpointPosition, TaskRow } from '../../../../src/actors/database.ts';
+import { stateCodec } from '../../../../src/topics/codec/state-codec.ts';
+import { World } from './checkpointed-world.ts';
+
+function describeCommand(world: World, workflowId: string) {
+  return { kind: 'describeWorkflow', key: { ...world.execution(workflowId), runId: '' } } as const;
+}
+
+/** Two workflows in the table; what was signalled since is in the journal alone. */
+async function damagedWorld(): Promise<World> {
+  const world = new World();
+  await world.start();
+  for (const workflowId of ['bad', 'good']) {
+    await world.startWorkflow(workflowId);
+    await world.work(0, [startTimer('t', 60_000)]);
+  }
+  await world.checkpointed();
+  world.fault = 'hangs';
+  await world.signal('bad');
+  await world.signal('good');
+  await world.quiet();
+  world.damage('bad');
+  return world;
+}
+
+async function takenOver(world: World): Promise<void> {
+  world.mend();
+  await world.takeOver();
+}
+
+describe('a run whose row is damaged, and for which the journal has records behind the checkpoint', () => {
+  test('stands still and says so; its shard serves all others', async () => {
+    const world = await damagedWorld();
+    await takenOver(world);
+    expect(world.host.actor.status()).toMatchObject({ state: 'active' });
+    expect(await world.ask(describeCommand(world, 'good'))).toMatchObject({ kind: 'description', status: 1 });
+    expect(await world.ask(describeCommand(world, 'bad'))).toMatchObject({
+      kind: 'dataLoss',
+      message: expect.stringContaining('its checksum does not fit'),
+    });
+    const [line, ...others] = world.lines.filter((each) => each.includes('ERROR') && each.includes('recordsWaiting'));
+    expect(others).toEqual([]);
+    expect(line).toContain('put its row back');
+    expect(line).toMatch(/namespaceId\S+ .*workflowId=bad .*runId=\S+ .*recordsWaiting=1/);
+    await world.startWorkflow('new');
+    await world.work(0, [completeWorkflow()]);
+    await world.checkpointed();
+  });
+
+  test('goes on with what has waited for it once its row is mended, though checkpoints were written and the journal trimmed', async () => {
+    const world = await damagedWorld();
+    await takenOver(world);
+    for (let round = 0; round < 3; round++) {
+      await world.signal('good');
+      await world.checkpointed();
+      await world.trim();
+      if (round === 1) await world.drainAndStart();
+    }
+    expect(await world.ask(describeCommand(world, 'bad'))).toMatchObject({ kind: 'dataLoss' });
+    world.damage('bad');
+    expect(await world.ask(describeCommand(world, 'bad')), 'at once').toMatchObject({ kind: 'description', status: 1 });
+    world.checkMemory();
+    await world.signal('good');
+    await world.checkpointed();
+    world.checkRows();
+    await world.drainAndStart();
+    expect(await world.ask(describeCommand(world, 'bad'))).toMatchObject({ kind: 'description', status: 1 });
+    world.checkMemory();
+    await world.checkHistories();
+    await world.checkList();
+    expect(world.lines.filter((each) => each.includes('recordsWaiting'))).toHaveLength(2);
+  });
+
+  test('or whose row is gone, likewise', async () => {
+    const world = await damagedWorld();
+    world.lose('bad');
+    await takenOver(world);
+    expect(await world.ask(describeCommand(world, 'good'))).toMatchObject({ kind: 'description', status: 1 });
+    expect(world.lines.filter((each) => each.includes('its row is missing'))).toHaveLength(1);
+  });
+
+  test('is mended before a restart: it is back with it', async () => {
+    const world = await damagedWorld();
+    await takenOver(world);
+    await world.checkpointed();
+    await world.trim();
+    world.damage('bad');
+    await world.drainAndStart();
+    world.checkMemory();
+    await world.signal('good');
+    await world.checkpointed();
+    world.checkRows();
+    await world.checkList();
+  });
+});
+
+const journal = { kind: 'history', partition: 0 } as const;
+
+/** Of that workflow. */
+function damageTasks<Row extends TaskRow>(rows: Map<number, Row>, workflowId: string): readonly Row[] {
+  const damaged = [...rows.values()].filter(({ task }) => stateCodec.decodeTask(task).key.workflowId === workflowId);
+  for (const row of damaged) rows.set(row.taskId, { ...row, task: row.task.slice(1) });
+  return damaged;
+}
+
+test.each(['transferTasks', 'timers'] as const)('a row of %s that is damaged is the trouble of its workflow', async (table) => {
+  const world = new World();
+  await world.start();
+  for (const workflowId of ['bad', 'good']) {
+    await world.startWorkflow(workflowId);
+    if (table === 'timers') await world.work(0, [startTimer('t', 5_000)]);
+  }
+  await world.checkpointed();
+  const rows: Map<number, TaskRow> = world.tables.journal(journal)[table];
+  const [row, ...others] = damageTasks(rows, 'bad');
+  expect([row?.aside, others]).toEqual([false, []]);
+  await world.takeOver();
+  expect(world.lines.filter((line) => line.includes('ERROR') && line.includes(`taskId=${row?.taskId}`))).toHaveLength(1);
+  await world.pass(6_000);
+  await world.work(0, [completeWorkflow()]);
+  await world.checkpointed();
+  expect(await world.ask(describeCommand(world, 'good'))).toMatchObject({ kind: 'description', status: 2 });
+  expect(await world.ask(describeCommand(world, 'bad'))).toMatchObject({ kind: 'description', status: 1 });
+  expect(rows.get(row!.taskId)?.task, 'left as it is').not.toEqual(row!.task);
+  await world.ask({
+    kind: 'terminateWorkflow',
+    key: { ...world.execution('bad'), runId: '' },
+    firstExecutionRunId: '',
+    reason: '',
+    details: undefined,
+    identity: '',
+    links: [],
+    childOf: undefined,
+  });
+  await world.quiet();
+  await world.checkpointed();
+  expect(rows.has(row!.taskId), 'it goes when the task ends').toBe(false);
+  world.checkRows();
+});
+
+test('and when it is put back it is done at the next start', async () => {
+  const world = new World();
+  await world.start();
+  await world.startWorkflow('bad');
+  await world.work(0, [startTimer('t', 5_000)]);
+  await world.checkpointed();
+  const { timers } = world.tables.journal(journal);
+  const rows = damageTasks(timers, 'bad');
+  await world.takeOver();
+  await world.pass(6_000);
+  for (const row of rows) timers.set(row.taskId, row);
+  await world.takeOver();
+  await world.pass(1_000);
+  await world.quiet();
+  expect([...world.folded().timers.values()].filter(({ kind }) => kind === 'userTimer')).toEqual([]);
+  world.checkMemory();
+});
+
+test.each<[string, (position: CheckpointPosition) => Partial<CheckpointPosition>, string]>([
+  ['counters', () => ({ counters: Uint8Array.of(1, 2, 3, 4, 5, 6) }), 'a stored set of counters of 6 bytes cannot be read'],
+  ['a time', () => ({ timeMs: NaN }), 'is of time NaN'],
+  ['an offset', ({ nextOffset }) => ({ lastOffset: nextOffset }), 'goes on at'],
+  [
+    'a trim point beyond the rows',
+    () => ({ trimPoints: [{ timeMs: 1, lastOffset: 2 ** 50, bytes: 0 }] }),
+    'a trim point at offset 1125899906842624',
+  ],
+  ['a trim point of no number', () => ({ trimPoints: [{ timeMs: 1, lastOffset: NaN, bytes: 0 }] }), 'a trim point at offset NaN'],
+])('a damaged row of the journal itself is refused in words: %s', async (_what, damage, said) => {
+  const world = new World();
+  await world.start();
+  await world.startWorkflow('wf');
+  await world.checkpointed();
+  const tables = world.tables.journal(journal);
+  tables.position = { ...tables.position!, ...damage(tables.position!) };
+  world.anotherProcess();
+  world.host.actor.start();
+  await world.pass(1_000);
+  const status = JSON.stringify(world.host.actor.status());
+  expect(world.host.actor.status()).toMatchObject({ state: 'failed' });
+  expect(status).toContain('the row of history journal 0 in the table of journals is damaged');
+  expect(status).toContain(said);
+  expect(status).toContain('restore a backup of the database');
+});
