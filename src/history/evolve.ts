@@ -5,7 +5,8 @@
  * decision that ends the owner can end the task; then the tasks that ended, by their ids alone.
  *
  * A record changes only the runs that it names, or whose tasks it brings. The tasks that it ends may be of any run, so their end shows in
- * no run. What it changes of a run whose row cannot be read waits (residency/runs-behind.ts). A run that it forgets goes last, when the record's own messages of that run have joined those that wait.
+ * no run. What it changes of a run whose row cannot be read waits (residency/runs-behind.ts). A run that it forgets goes last, when the
+ * record's own messages of that run have joined those that wait.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import { evolveEvent } from './evolve-event.ts';

@@ -1,5 +1,6 @@
 /**
- * `perdure admin state`: what a running server says of its history shards and its partitions of task queues, from `GET /health/state` on its gRPC port. Reads only.
+ * `perdure admin state`: what a running server says of its history shards and its partitions of task queues, from `GET /health/state` on its
+ * gRPC port. Reads only.
  */
 import { errorMessage } from '../../kernel/error-text.ts';
 import { usageError, failure } from '../cli-error.ts';
