@@ -16,6 +16,7 @@ import type { VisibilityCount, VisibilityList, VisibilityPage } from '../../../v
 import type { Logger } from '../../../observability/logger.ts';
 import type { Database, JournalId } from '../../database.ts';
 import type { Clock } from '../../ports.ts';
+import { FlushPace } from './flush-pace.ts';
 import { OwnRows, type RowsTable } from './rows-table.ts';
 import { VisibilityFlusher } from './visibility-flusher.ts';
 import type { VisibilityRows } from './visibility-rows.ts';
@@ -38,6 +39,7 @@ const FILL_WAIT_MS = 5_000;
 export class ProcessVisibility {
   readonly #options: ProcessVisibilityOptions;
   readonly #flushers = new Set<VisibilityFlusher>();
+  readonly #pace = new FlushPace();
   /** Of those whose rows are this process's alone. */
   readonly #ownRows = new Map<VisibilityFlusher, OwnRows>();
 
@@ -59,6 +61,7 @@ export class ProcessVisibility {
     const flusher = new VisibilityFlusher({
       rows,
       table,
+      pace: this.#pace,
       clock,
       logger: logger.with({ 'shard-id': partition + 1 }),
       onClosed: () => {

@@ -15,6 +15,7 @@ import { NowAndThen } from '../../now-and-then.ts';
 import type { HistoryRecord } from '../../../history/record.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import type { CommitSubscriber } from '../../partition/partition-core.ts';
+import { BUSY_ROWS_PER_S, type FlushPace } from './flush-pace.ts';
 import type { RowsTable } from './rows-table.ts';
 import type { RecordPosition } from '../../log.ts';
 import type { Clock, Timer } from '../../ports.ts';
@@ -23,6 +24,8 @@ import type { VisibilityBatch, VisibilityRows } from './visibility-rows.ts';
 export type VisibilityFlusherOptions = {
   readonly rows: VisibilityRows;
   readonly table: RowsTable;
+  /** Of all shards of this process. */
+  readonly pace: FlushPace;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onClosed: () => void;
@@ -30,8 +33,6 @@ export type VisibilityFlusherOptions = {
 
 const DELAY_MS = 50;
 const BUSY_DELAY_MS = 1_000;
-/** Above this many rows in a second the longer delay applies. */
-const BUSY_ROWS_PER_S = 200;
 /** While the journal is read: more rows than this wait for no end of it. */
 const REPLAYED_ROWS_MAX = 10_000;
 /** What the event loop copies at a stretch: 10 µs a row, 40 with attributes. */
@@ -158,7 +159,8 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
 
   #measure(): void {
     const nowMs = this.#options.clock.monoMs();
-    this.#isBusy = this.#rows.waiting * 1_000 > BUSY_ROWS_PER_S * (nowMs - this.#ranAtMs);
+    const isBusyHere = this.#rows.waiting * 1_000 > BUSY_ROWS_PER_S * (nowMs - this.#ranAtMs);
+    this.#isBusy = this.#options.pace.isBusy(this.#rows.waiting, nowMs) || isBusyHere;
     this.#ranAtMs = nowMs;
   }
 

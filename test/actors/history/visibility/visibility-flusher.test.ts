@@ -18,7 +18,8 @@ const partition = { epoch: 1, sequence: 1, offset: 1 };
 
 /** One shard whose records are committed when the test says so, and a database that can be lost, refuse, fail and hang. */
 class Bench {
-  readonly clock = new HandClock();
+  readonly clock: HandClock;
+  readonly #partition: number;
   readonly warnings: string[] = [];
   tables = new MemoryTables();
   fault: WriteFault | undefined;
@@ -35,13 +36,18 @@ class Bench {
   flusher: VisibilityFlusher;
   #committed = 0;
 
-  constructor() {
+  /** `beside`: another shard of the same process, over the same database. */
+  constructor(beside?: Bench) {
     this.shard.checks = false;
-    this.visibility = new ProcessVisibility({
-      database: this.#database(),
-      clock: this.clock,
-      logger: createLogger({ level: 'warn', format: 'text', write: (line) => void this.warnings.push(line), nowMs: () => 0 }),
-    });
+    this.clock = beside?.clock ?? new HandClock();
+    this.#partition = beside === undefined ? 0 : 1;
+    this.visibility =
+      beside?.visibility ??
+      new ProcessVisibility({
+        database: this.#database(),
+        clock: this.clock,
+        logger: createLogger({ level: 'warn', format: 'text', write: (line) => void this.warnings.push(line), nowMs: () => 0 }),
+      });
     [this.rows, this.flusher] = this.#memory();
   }
 
@@ -108,7 +114,7 @@ class Bench {
 
   #memory(): [VisibilityRows, VisibilityFlusher] {
     const rows = new VisibilityRows({ shard: 1, core: this.shard.core, registry: { isFolded: true, view }, wire: historyWire });
-    return [rows, this.visibility.flusher({ kind: 'history', partition: 0 }, rows)];
+    return [rows, this.visibility.flusher({ kind: 'history', partition: this.#partition }, rows)];
   }
 
   #database(): Database {
@@ -174,6 +180,29 @@ test('where more than 200 rows come in a second they are written once a second, 
   startMany(1);
   bench.clock.advance(50);
   await until(() => bench.written().length === 232);
+});
+
+test('many rows of several shards of a process are many rows', async () => {
+  const bench = new Bench().activated();
+  const other = new Bench(bench).activated();
+  // Each alone: 160 a second, which are written every 50 ms.
+  const passSeconds = async (seconds: number): Promise<void> => {
+    for (let step = 0; step < 20 * seconds; step++) {
+      for (const shard of [bench, other]) {
+        for (let nth = 0; nth < 8; nth++) shard.start(uuid());
+        shard.commit();
+      }
+      bench.clock.advance(50);
+      await turns(10);
+    }
+  };
+  await passSeconds(3);
+  const before = bench.flushes.length;
+  await passSeconds(3);
+  // Of each shard 160 rows once a second, 50 in a flush; else 120.
+  expect(bench.flushes.length - before).toBeLessThanOrEqual(32);
+  bench.clock.advance(1_000);
+  await until(() => bench.written().length === 1_920);
 });
 
 test('a List shows what was committed before it, without any time passing; all who ask together wait for one flush', async () => {
