@@ -582,11 +582,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'reads events from rows that are not written yet',
     file: STORE,
-    search: 'this.#unwritten = new Map();\n    this.#unwrittenBytes = 0;\n  }\n\n  /** The rows of the cut',
-    replace:
-      'this.#unwritten = new Map();\n    this.#unwrittenBytes = 0;\n' +
-      '    for (const batches of this.#beingWritten.values()) for (const { batch } of batches) batch.isStored = true;\n' +
-      '  }\n\n  /** The rows of the cut',
+    search: 'this.#cuts += 1;',
+    replace: 'this.#cuts += 1;\n    this.#cutsStored = this.#cuts;',
     caughtBy: 'seeds of history shards',
   },
   {

@@ -43,13 +43,14 @@ export type JournalFoldOptions = {
   readonly retries: Retries;
   /** Where there is a database, a journal may begin behind 0. */
   readonly hasDatabase: boolean;
-  /** Before records of one read are applied: what they need is brought in. */
-  readonly ahead: (records: readonly StoredRecord[]) => Promise<'fenced' | undefined> | undefined;
+  /** Before records of one read are applied they are decoded, with a pause after each, and what they need is brought in. */
+  readonly decodeAhead: (records: readonly StoredRecord[]) => Iterable<undefined>;
+  readonly ahead: () => Promise<'fenced' | undefined> | undefined;
   /** Throws what cannot be applied. */
   readonly apply: (record: StoredRecord) => void;
 };
 
-/** Decoded in one go, in the turn in which it comes. */
+/** Taken apart into records in one go, in the turn in which it comes. */
 const READ_BYTES = 512 * 1024;
 /** A fold that was shown nothing so often in a row asks whether the log still is as long as it was. */
 const SHORT_READS_BEFORE_BOUNDS = 5;
@@ -156,13 +157,18 @@ export class JournalFold {
   }
 
   async #readAhead(records: readonly StoredRecord[]): Promise<FoldTrouble | undefined> {
-    const { retries, ahead, turns } = this.#options;
-    let loading = ahead(records);
+    const { retries, decodeAhead, ahead, turns } = this.#options;
+    const { term } = retries;
+    for (const _pause of decodeAhead(records)) {
+      if (turns.over()) await turns.slice();
+      if (term !== retries.term) return undefined;
+    }
+    let loading = ahead();
     if (loading === undefined) return undefined;
     let loaded: 'fenced' | undefined;
     try {
       loaded = await retries.persist(async () => {
-        const attempt = loading ?? ahead(records);
+        const attempt = loading ?? ahead();
         loading = undefined;
         return await attempt;
       });

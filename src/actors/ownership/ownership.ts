@@ -75,11 +75,13 @@ export interface OwnedMemory {
   create(): void;
   /** Before the first of them: the rows of a checkpoint, and the fence under which they are its own. Rejects when they cannot be read. */
   install(restored: Restored): Promise<void>;
+  /** These come next, those that count. With a pause after each. */
+  decodeAhead(records: readonly StoredRecord[]): Iterable<undefined>;
   /**
-   * These come next, those that count: what they change is brought into memory. undefined: nothing is lacking. `fenced`: another has restored
-   * since, this memory is of no use any more. Rejects when the rows cannot be read.
+   * What those change is brought into memory. undefined: nothing is lacking. `fenced`: another has restored since, this memory is of no use any
+   * more. Rejects when the rows cannot be read.
    */
-  ahead(records: readonly StoredRecord[]): Promise<'fenced' | undefined> | undefined;
+  ahead(): Promise<'fenced' | undefined> | undefined;
   /** Throws what cannot be applied. */
   fold(record: StoredRecord): void;
   /** Complete, and ours: it may act. */

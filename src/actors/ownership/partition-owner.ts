@@ -132,11 +132,13 @@ export class PartitionOwner implements BatchSource {
     const { checkpoints } = options;
     const hasDatabase = checkpoints !== undefined;
     const restoration = new Restoration({ checkpoints, retries, onReasonChanged: () => this.#statusChanged() });
-    const ahead = (records: readonly StoredRecord[]): Promise<'fenced' | undefined> | undefined => {
-      const loading = memory.ahead(records);
+    const decodeAhead = (records: readonly StoredRecord[]): Iterable<undefined> => memory.decodeAhead(records);
+    const ahead = (): Promise<'fenced' | undefined> | undefined => {
+      const loading = memory.ahead();
       return loading === undefined ? undefined : restoration.reading(loading);
     };
-    const journal = new JournalFold({ partition, log, claims, position, notices, progress, turns, retries, hasDatabase, ahead, apply });
+    const folds = { position, notices, progress, turns, retries, decodeAhead, ahead, apply };
+    const journal = new JournalFold({ partition, log, claims, hasDatabase, ...folds });
     this.#restoration = restoration;
     this.silence = new LogSilence({
       clock,

@@ -394,7 +394,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     return {
       create: () => this.#create(),
       install: (restored) => this.#install(restored),
-      ahead: (records) => this.#ahead(records),
+      decodeAhead: (records) => this.#decodeAhead(records),
+      ahead: () => this.#whole.readAhead?.load(this.#decoded.values()),
       fold: (record) => this.#fold(record),
       activated: (epoch) => this.#activated(epoch),
       drop: (message) => this.#drop(message),
@@ -422,10 +423,9 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   }
 
   /** What does not count is among them, and what cannot be read may not count: whoever folds it will tell. */
-  #ahead(records: readonly StoredRecord[]): Promise<'fenced' | undefined> | undefined {
-    const { readAhead } = this.#whole;
+  *#decodeAhead(records: readonly StoredRecord[]): Generator<undefined, void> {
     this.#decoded.clear();
-    if (readAhead === undefined) return undefined;
+    if (this.#whole.readAhead === undefined) return;
     for (const record of records) {
       if (isClaim(record)) continue;
       try {
@@ -433,8 +433,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       } catch {
         continue;
       }
+      yield;
     }
-    return readAhead.load(this.#decoded.values());
   }
 
   #fold(record: StoredRecord): void {

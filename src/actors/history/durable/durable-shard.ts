@@ -94,7 +94,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       ...options,
       ...told,
       checkpoints: { ...checkpoints, database: { write: lane.write, position: (of) => database.position(of) } },
-      state: new HistoryCheckpoints({ core, store, visibility }),
+      state: new HistoryCheckpoints({ core, store, visibility, clock }),
       onDurable: () => {
         if (tenure.active) this.#keyFilter.start();
         this.#timerPages.written();
@@ -111,6 +111,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.readAhead = new HistoryReadAhead({
       core,
       load,
+      clock,
       makeRoom: () => void core.makeRoom(hotState.excessBytes, FOLD_LOOKS_MAX, () => false),
       onInstalled: () => this.#showComeBack(),
     });

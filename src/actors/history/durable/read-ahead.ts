@@ -14,12 +14,15 @@ import type { HistoryRecord } from '../../../history/record.ts';
 import type { Loaded } from '../../../history/residency/install-loaded.ts';
 import type { LoadKey } from '../../database.ts';
 import type { ReadAhead } from '../../partition/partition-core.ts';
-import type { LoadRuns } from './events-left-out.ts';
+import type { Clock } from '../../ports.ts';
+import type { LoadedRun, LoadRuns } from './events-left-out.ts';
+import { inSlices } from './slices.ts';
 import { leaveBehind } from './waiting-records.ts';
 
 export type HistoryReadAheadOptions = {
   readonly core: HistoryCore;
   readonly load: LoadRuns;
+  readonly clock: Clock;
   /** All that was read before is applied: what is written may leave memory. */
   readonly makeRoom: () => void;
   /** Something has come into memory. */
@@ -64,26 +67,34 @@ export class HistoryReadAhead implements ReadAhead<HistoryRecord> {
 
   /** Once more, as often as a checkpoint has deleted runs meanwhile: what was read may be of one of them. */
   async #loadSome(keys: readonly LoadKey[]): Promise<'fenced' | undefined> {
-    const { core, load } = this.#options;
+    const { core, load, clock } = this.#options;
     for (;;) {
       const begunAt = core.beginLoad();
       const rows = await load(keys);
       if (rows === 'fenced') return rows;
-      if (core.beginLoad() !== begunAt) continue;
-      for (const [at, row] of rows.entries()) this.#install({ ...row, key: keys[at]! }, begunAt);
+      await inSlices(clock, this.#installing(rows, keys, begunAt));
       this.#options.onInstalled();
-      return undefined;
+      if (core.beginLoad() === begunAt) return undefined;
     }
   }
 
-  /** A row that cannot be read is the trouble of its run alone. */
-  #install(loaded: Loaded, begunAt: number): void {
+  /** With a pause after each: two hundred runs may have a hundred megabytes of state. Up to the first that may be of a run that was deleted. */
+  *#installing(rows: readonly LoadedRun[], keys: readonly LoadKey[], begunAt: number): Generator<undefined, void> {
+    for (const [at, row] of rows.entries()) {
+      if (!this.#install({ ...row, key: keys[at]! }, begunAt)) return;
+      yield;
+    }
+  }
+
+  /** False: runs were deleted since. A row that cannot be read is the trouble of its run alone. */
+  #install(loaded: Loaded, begunAt: number): boolean {
     const { core } = this.#options;
     try {
-      core.installLoaded([loaded], begunAt);
+      return core.installLoaded([loaded], begunAt);
     } catch (error) {
       assert(loaded.key.kind === 'run', 'records change runs');
       leaveBehind(core, loaded.key, error);
+      return true;
     }
   }
 }

@@ -36,8 +36,8 @@ type KeptBatch = Linked<KeptBatch> &
     readonly runId: string;
     readonly sizeBytes: number;
     events: PackedEvents | undefined;
-    /** Rows of the database hold it. */
-    isStored: boolean;
+    /** The cut that it belongs to, counted from 1: rows of the database hold it when that one is durable. */
+    readonly cut: number;
   };
 
 /** Batches that no checkpoint has written, with their bytes; by run. */
@@ -86,6 +86,9 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   #unwrittenBytes = 0;
   #bytesBeingWritten = 0;
   #isWritten: boolean;
+  #cuts = 0;
+  /** Of them those that are durable, from the first on. */
+  #cutsStored = 0;
 
   constructor(cacheBytesMax: number, reread: RereadEvents, readRows?: ReadRows) {
     this.#cacheBytesMax = cacheBytesMax;
@@ -131,7 +134,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
       sizeBytes: packed.end - packed.start + BATCH_OVERHEAD_BYTES,
       offset,
       events: packed,
-      isStored: false,
+      cut: this.#cuts + 1,
       prev: undefined,
       next: undefined,
       linked: false,
@@ -170,6 +173,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     this.#bytesBeingWritten = this.#unwrittenBytes;
     this.#unwritten = new Map();
     this.#unwrittenBytes = 0;
+    this.#cuts += 1;
   }
 
   /** The rows of the cut, run by run. undefined: there may be a pause. */
@@ -180,15 +184,27 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     }
   }
 
-  /** The cut is in the database for good. */
-  stored(): void {
+  /**
+   * The cut is in the database for good, from now on. What need not be known any more is forgotten by whoever goes through what this answers,
+   * with a pause after each run: a cut may be of a hundred thousand.
+   */
+  stored(): Iterable<undefined> {
     const stored = this.#beingWritten;
     this.#beingWritten = new Map();
     this.#bytesBeingWritten = 0;
-    for (const [runId, batches] of stored) {
-      for (const { batch } of batches) batch.isStored = true;
+    this.#cutsStored = this.#cuts;
+    return this.#forgetting(stored);
+  }
+
+  *#forgetting(stored: Unwritten): Generator<undefined, void> {
+    for (const runId of stored.keys()) {
       this.#forgetStored(runId);
+      yield;
     }
+  }
+
+  #isStored({ cut }: KeptBatch): boolean {
+    return cut <= this.#cutsStored;
   }
 
   /** There will be no checkpoint any more: what is not written stays in the journal alone. */
@@ -211,7 +227,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   #forgetStored(runId: string): void {
     const batches = this.#runs.get(runId);
     if (batches === undefined) return;
-    const kept = batches.findIndex(({ isStored, events }) => !isStored || events !== undefined);
+    const kept = batches.findIndex((batch) => batch.events !== undefined || !this.#isStored(batch));
     if (kept < 0) this.#runs.delete(runId);
     else if (kept > 0) batches.splice(0, kept);
   }
@@ -271,7 +287,7 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
       const events = await this.#eventsOf(batch);
       if (events !== undefined) return events.slice(eventId - batch.firstEventId);
     }
-    const beyond = batches.find((each) => each.firstEventId > eventId && (each.events !== undefined || !each.isStored));
+    const beyond = batches.find((each) => each.firstEventId > eventId && (each.events !== undefined || !this.#isStored(each)));
     const inRows = Math.min(lastEventId, (beyond?.firstEventId ?? Infinity) - 1);
     const events = await this.#eventsInRows({ runId, branch: 0, firstEventId: eventId, lastEventId: inRows, bytesMax });
     if (events.length === 0 && this.#runs.has(runId)) throw new EventsMissing(runId, eventId);
@@ -282,14 +298,14 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
   async #eventsOf(batch: KeptBatch): Promise<readonly Uint8Array[] | undefined> {
     const { runId, offset, eventCount } = batch;
     if (batch.events !== undefined) return eventsOf(batch.events);
-    if (batch.isStored) return undefined;
+    if (this.#isStored(batch)) return undefined;
     try {
       const events = await this.#reread(offset, runId);
       assert(events.length === eventCount, `journal record ${offset} no longer holds its ${eventCount} events`);
       return events;
     } catch (error) {
       // Read again where it is by now: the checkpoint has become durable, and the journal was trimmed behind it.
-      if (error instanceof LogError && error.code === 'out-of-range' && isStoredNow(batch)) return undefined;
+      if (error instanceof LogError && error.code === 'out-of-range' && this.#isStored(batch)) return undefined;
       throw error;
     }
   }
@@ -313,17 +329,12 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     this.#slabs.drop(batch.events);
     batch.events = undefined;
     this.#cached.remove(batch);
-    if (batch.isStored) this.#forgetStored(batch.runId);
+    if (this.#isStored(batch)) this.#forgetStored(batch.runId);
   }
 }
 
 function isCached({ events }: EventBatch): boolean {
   return events !== undefined;
-}
-
-/** Behind an await. */
-function isStoredNow({ isStored }: KeptBatch): boolean {
-  return isStored;
 }
 
 /** The first of them holds that event, or all that is asked lies behind it. */

@@ -197,16 +197,27 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     }
   }
 
-  /** The checkpoint is in the database for good. */
-  stored(): void {
-    for (const change of this.#unwritten()) {
+  /**
+   * The checkpoint is in the database for good. What it has written waits no longer once somebody has gone through what this answers, with a
+   * pause after each run: there may be a hundred thousand. What is taken before that is written twice.
+   */
+  stored(): Iterable<undefined> {
+    const captured = this.#captured;
+    this.#captured = new Map();
+    for (const change of this.#taken ?? []) {
       const { key, summary } = change;
-      if (summary === undefined || this.#captured.get(key.runId) !== summary) continue;
-      if (change.linked) this.#unqueue(change);
-      change.isOver = true;
+      if (summary !== undefined && captured.get(key.runId) === summary) change.isOver = true;
     }
-    this.#captured.clear();
     for (const key of this.#retiredSince.splice(0)) if (!this.#waiting.has(key.runId)) this.#enqueue(key, undefined);
+    return this.#leaving(captured);
+  }
+
+  *#leaving(captured: ReadonlyMap<string, RunSummary>): Generator<undefined, void> {
+    for (const [runId, summary] of captured) {
+      const waiting = this.#waiting.get(runId);
+      if (waiting?.summary === summary) this.#drop(waiting);
+      yield;
+    }
   }
 
   #unwritten(): readonly Change[] {

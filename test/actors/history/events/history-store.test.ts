@@ -169,6 +169,27 @@ describe('history store', () => {
     expect(ids(rows.flatMap(unpackRow))).toEqual(numbers);
   });
 
+  test('what a cut has brought is read from rows as soon as it is there, and is forgotten run by run', async () => {
+    const rows: string[] = [];
+    const store = new HistoryStore(0, neverRead, ({ runId }) => {
+      rows.push(runId);
+      return Promise.resolve([{ runId, branch: 0, firstEventId: 1, lastEventId: 1, events: Uint8Array.of(1, 9) }]);
+    });
+    const runs = Array.from({ length: 1_000 }, (_, index) => `run-${index}`);
+    for (const runId of runs) store.append(runId, 1, [event(9)], 1);
+    store.cut();
+    store.append('run-7', 2, [event(8)], 2);
+    const forgetting = store.stored();
+    expect(ids(await eventsOf(store.page('run-999', 1, 1, noLimits)))).toEqual([9]);
+    expect(rows).toEqual(['run-999']);
+    let steps = 0;
+    for (const _run of forgetting) steps += 1;
+    expect(steps, 'a pause after each').toBe(runs.length);
+    // What has come since is not in rows, and has its bytes for the next checkpoint.
+    store.cut();
+    expect([...store.rowsOfCut()].map((row) => [row?.runId, row?.firstEventId])).toEqual([['run-7', 2]]);
+  });
+
   test('a gap in the event ids is a bug', () => {
     const store = new HistoryStore(1_000, neverRead);
     store.append('run', 1, [event(1)], 0);
