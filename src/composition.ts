@@ -18,7 +18,7 @@ import { HotState } from './actors/history/durable/hot-state.ts';
 import { HistoryShard } from './actors/history/history-shard.ts';
 import type { CheckpointOptions } from './actors/checkpoint/partition-checkpoints.ts';
 import { MatchingHost } from './actors/matching/matching-host.ts';
-import { ReplayTurns } from './actors/ownership/replay-turns.ts';
+import { LoopTurns } from './actors/loop-turns.ts';
 import { CLUSTER_ACTOR, Router } from './actors/asks/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/history/transfer-queue.ts';
@@ -92,7 +92,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       new AnotherServerError(`${anotherServer(rival, prefix)} (it took ${partition} at epoch ${epoch}, offset ${offset})`),
   });
   const limits = { ...defaultHistoryLimits, ...configuredLimits(options.dynamicConfig) };
-  const shared = { budget: new CommandBudget(), turns: new ReplayTurns(systemClock) };
+  const shared = { budget: new CommandBudget(), turns: new LoopTurns(systemClock) };
   const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger, ...shared };
 
   const cluster = new ClusterHost({

@@ -11,6 +11,7 @@ import { HandClock } from '../support/hand-clock.ts';
 import { MemoryDatabase, MemoryTables } from '../support/memory-database.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import { ShardTable } from '../../src/actors/history/durable/shard-table.ts';
+import { LoopTurns } from '../../src/actors/loop-turns.ts';
 import { TimerPages } from '../../src/actors/history/durable/timer-pages.ts';
 import { VisibilityRows } from '../../src/actors/history/visibility/visibility-rows.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
@@ -177,6 +178,7 @@ export async function windowsShareTheLaneOfWrites(): Promise<void> {
     }),
     limits: narrowWindow,
     clock: new HandClock(),
+    turns: new LoopTurns(new HandClock()),
     nowMs: () => shard.nowMs,
     logger: silentLogger,
     onInstalled: () => {},

@@ -28,6 +28,7 @@ import { OwnCommands } from './own-commands.ts';
 import { PageReads } from './events/page-reads.ts';
 import type { ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionMemory } from '../partition/partition-core.ts';
+import { LoopTurns } from '../loop-turns.ts';
 import { QueryDispatch } from './query-dispatch.ts';
 import { LogError } from '../log.ts';
 import type { Asker } from '../asks/router.ts';
@@ -75,7 +76,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
 
   constructor(options: HistoryShardOptions, tenure: Tenure<HistoryCommand>) {
     const { wire, limits, shard, registry, router, layout, clock, random, logger, sink } = options;
-    const { checkpoints } = options;
+    const { checkpoints, turns = new LoopTurns(clock) } = options;
     const core = new HistoryCore({ wire, limits, ...(checkpoints === undefined ? {} : { stateWire: checkpoints.stateWire }) });
     const own = new OwnCommands({ core, tenure, clock, random });
     const transfers = new TransferQueue({
@@ -116,7 +117,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     const durable =
       checkpoints === undefined
         ? undefined
-        : new DurableShard({ ...options, checkpoints, journal, core, store, visibility, own, notLoaded, tenure });
+        : new DurableShard({ ...options, checkpoints, journal, core, store, visibility, own, notLoaded, tenure, turns });
     const flusher = visibility === undefined ? undefined : options.visibility?.flusher(journal, visibility, durable?.rows);
     this.durable = durable;
     this.checkpointer = durable?.checkpointer;

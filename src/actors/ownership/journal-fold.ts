@@ -18,7 +18,7 @@ import type { Log, PartitionId, StoredRecord } from '../log.ts';
 import type { OwnerPosition } from './owner-position.ts';
 import type { Retries } from './retries.ts';
 import type { ReplayProgress } from './replay-progress.ts';
-import type { ReplayTurns } from './replay-turns.ts';
+import type { LoopTurns } from '../loop-turns.ts';
 
 export type FoldTrouble =
   /** The log no longer holds what it confirmed, or holds something else there. */
@@ -38,7 +38,7 @@ export type JournalFoldOptions = {
   readonly position: OwnerPosition;
   readonly notices: JournalNotices;
   readonly progress: ReplayProgress;
-  readonly turns: ReplayTurns;
+  readonly turns: LoopTurns;
   /** When the term of ownership ends, so does the fold, without a result. */
   readonly retries: Retries;
   /** Where there is a database, a journal may begin behind 0. */

@@ -24,7 +24,7 @@ import { ReadBarrier } from './read-barrier.ts';
 import { ReadProofs } from './read-proofs.ts';
 import { type CheckpointSource, Restoration } from './restoration.ts';
 import { ReplayProgress, type Replayed } from './replay-progress.ts';
-import { ReplayTurns } from './replay-turns.ts';
+import { LoopTurns } from '../loop-turns.ts';
 import { Takeover } from './takeover.ts';
 import type { Logger } from '../../observability/logger.ts';
 import {
@@ -58,7 +58,7 @@ export type PartitionOwnerOptions = ClaimantOptions & {
   readonly onStatus?: (status: PartitionStatus) => void;
   readonly limits: OwnerLimits;
   /** Shared by all partitions of a process. */
-  readonly turns?: ReplayTurns;
+  readonly turns?: LoopTurns;
   /** Where takeovers begin; absent: there is no database, and they begin at the start of the journal. */
   readonly checkpoints?: CheckpointSource;
 };
@@ -121,7 +121,7 @@ export class PartitionOwner implements BatchSource {
     const trouble = new AppendTrouble(clock, logger, retries, () => this.append());
     const notices = new JournalNotices(clock, logger);
     const progress = new ReplayProgress(clock, logger, () => this.#statusChanged());
-    const turns = options.turns ?? new ReplayTurns(clock);
+    const turns = options.turns ?? new LoopTurns(clock);
     this.#retries = retries;
     this.#trouble = trouble;
     this.#notices = notices;

@@ -17,7 +17,7 @@ import type { CommandScale, PartitionMemory, RecordCodec } from './partition-cor
 import type { PartitionStatus } from '../ownership/partition-owner.ts';
 import type { Clock, Random } from '../ports.ts';
 import type { CheckpointSource } from '../ownership/restoration.ts';
-import type { ReplayTurns } from '../ownership/replay-turns.ts';
+import type { LoopTurns } from '../loop-turns.ts';
 import type { Endpoint, ReplySink } from '../asks/switchboard.ts';
 import type { Tenure } from './tenure.ts';
 
@@ -36,7 +36,7 @@ export type ActorOptions<Reply, Record> = {
   readonly onStatus: (status: PartitionStatus) => void;
   /** Of the whole process; absent: one of its own. */
   readonly budget?: CommandBudget;
-  readonly turns?: ReplayTurns;
+  readonly turns?: LoopTurns;
 };
 
 /** What makes it an actor of its kind. */

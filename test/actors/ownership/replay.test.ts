@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { PartitionLoop } from '../../../src/actors/partition/partition-loop.ts';
-import { ReplayTurns } from '../../../src/actors/ownership/replay-turns.ts';
+import { LoopTurns } from '../../../src/actors/loop-turns.ts';
 import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
 import { jsonClaims, ledgerCodec, ledgerMemory, ledgerScale } from '../ledger.ts';
@@ -27,7 +27,7 @@ class Replay {
   folded = 0;
   #nowMs = 0;
   readonly #clock: Clock = { ...systemClock, monoMs: () => this.#nowMs };
-  readonly #turns = new ReplayTurns(this.#clock);
+  readonly #turns = new LoopTurns(this.#clock);
   readonly #foldMs: number;
   readonly #readsAhead: boolean;
 

@@ -23,6 +23,7 @@ import { DatabaseError, type JournalId, type Restored } from '../../database.ts'
 import type { Log, RecordPosition } from '../../log.ts';
 import type { CommitSubscriber } from '../../partition/partition-core.ts';
 import type { Tenure } from '../../partition/tenure.ts';
+import type { LoopTurns } from '../../loop-turns.ts';
 import type { Clock } from '../../ports.ts';
 import { ColdLoads } from './cold-loads.ts';
 import { loadsOf } from './events-left-out.ts';
@@ -36,7 +37,6 @@ import { HistoryReadAhead } from './read-ahead.ts';
 import { Retirement } from './retirement.ts';
 import { DurableRows } from '../visibility/rows-table.ts';
 import { ShardTable } from './shard-table.ts';
-import { inSlices } from './slices.ts';
 import { TimerPages } from './timer-pages.ts';
 import type { VisibilityRows } from '../visibility/visibility-rows.ts';
 import { installWaiting, tellBehind, tellUnread } from './waiting-records.ts';
@@ -64,6 +64,8 @@ export type DurableShardOptions = {
   readonly notLoaded: (command: HistoryCommand, reason: string) => void;
   readonly tenure: Tenure<HistoryCommand>;
   readonly clock: Clock;
+  /** Of all partitions of this process. */
+  readonly turns: LoopTurns;
   readonly logger: Logger;
 };
 
@@ -88,13 +90,13 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     const { checkpoints, journal, core, store, visibility, own, notLoaded, tenure, clock } = options;
     const { database, hotState = new HotState(clock, Infinity) } = checkpoints;
     const logger = options.logger.with({ 'shard-id': journal.partition + 1 });
-    const told = { clock, logger, onFenced: () => tenure.fenced() };
+    const told = { clock, turns: options.turns, logger, onFenced: () => tenure.fenced() };
     const lane = inOneLane(database);
     const checkpointer = checkpointerOf({
       ...options,
       ...told,
       checkpoints: { ...checkpoints, database: { write: lane.write, position: (of) => database.position(of) } },
-      state: new HistoryCheckpoints({ core, store, visibility, clock }),
+      state: new HistoryCheckpoints({ core, store, visibility, turns: options.turns }),
       onDurable: () => {
         if (tenure.active) this.#keyFilter.start();
         this.#timerPages.written();
@@ -111,7 +113,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.readAhead = new HistoryReadAhead({
       core,
       load,
-      clock,
+      turns: options.turns,
       makeRoom: () => void core.makeRoom(hotState.excessBytes, FOLD_LOOKS_MAX, () => false),
       onInstalled: () => this.#showComeBack(),
     });
@@ -154,7 +156,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
 
   /** As `PartitionMemory` says. */
   async install(restored: Restored): Promise<void> {
-    const { checkpoints, journal, core, clock } = this.#options;
+    const { checkpoints, journal, core, turns } = this.#options;
     const { fence, position } = restored;
     if (position !== undefined) {
       const newer = newerState(position);
@@ -163,7 +165,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       const tasks = await shardTasks(checkpoints.database, journal, fence);
       // Rows of tasks that cannot be read are passed over.
       const whole = { runs: [], currentRuns: [], ...tasks };
-      await installingCounters(journal, () => inSlices(clock, core.installing(whole, position)));
+      await installingCounters(journal, () => turns.through(core.installing(whole, position)));
       core.leaveRestInTable();
       if (core.runsCold === undefined) core.countRuns(await runsInTable(checkpoints.database, journal, fence));
       await installWaiting(core, checkpoints.database, journal);

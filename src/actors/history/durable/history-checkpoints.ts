@@ -15,8 +15,7 @@ import { newerSchema, PAGE_ROWS, pages, under } from '../../checkpoint/fenced-ro
 import { type CheckpointPosition, type Database, type Fence, type Fenced, type HistoryRow, type JournalId } from '../../database.ts';
 import type { HistoryStore } from '../events/history-store.ts';
 import { historyRowOf } from './waiting-records.ts';
-import type { Clock } from '../../ports.ts';
-import { inSlices } from './slices.ts';
+import type { LoopTurns } from '../../loop-turns.ts';
 import type { VisibilityRow } from '../../../visibility/row.ts';
 import type { VisibilityRows } from '../visibility/visibility-rows.ts';
 
@@ -35,24 +34,24 @@ export type HistoryCheckpointsOptions = {
   readonly store: HistoryStore;
   /** undefined: nobody lists. */
   readonly visibility: VisibilityRows | undefined;
-  readonly clock: Clock;
+  readonly turns: LoopTurns;
 };
 
 export class HistoryCheckpoints implements CheckpointedState {
   readonly #core: HistoryCore;
   readonly #store: HistoryStore;
   readonly #visibility: VisibilityRows | undefined;
-  readonly #clock: Clock;
+  readonly #turns: LoopTurns;
   #captured: ShardCheckpoint | undefined;
   #collecting: Generator<void, void> | undefined;
   #history: HistoryRow[] = [];
   #shown: VisibilityRow[] = [];
 
-  constructor({ core, store, visibility, clock }: HistoryCheckpointsOptions) {
+  constructor({ core, store, visibility, turns }: HistoryCheckpointsOptions) {
     this.#core = core;
     this.#store = store;
     this.#visibility = visibility;
-    this.#clock = clock;
+    this.#turns = turns;
   }
 
   get unwrittenBytes(): number {
@@ -96,8 +95,8 @@ export class HistoryCheckpoints implements CheckpointedState {
 
   durable(): void {
     this.#core.durable();
-    void inSlices(this.#clock, this.#store.stored());
-    void inSlices(this.#clock, this.#visibility?.stored() ?? []);
+    void this.#turns.through(this.#store.stored());
+    void this.#turns.through(this.#visibility?.stored() ?? []);
     this.#letGo();
   }
 

@@ -14,15 +14,14 @@ import type { HistoryRecord } from '../../../history/record.ts';
 import type { Loaded } from '../../../history/residency/install-loaded.ts';
 import type { LoadKey } from '../../database.ts';
 import type { ReadAhead } from '../../partition/partition-core.ts';
-import type { Clock } from '../../ports.ts';
+import type { LoopTurns } from '../../loop-turns.ts';
 import type { LoadedRun, LoadRuns } from './events-left-out.ts';
-import { inSlices } from './slices.ts';
 import { leaveBehind } from './waiting-records.ts';
 
 export type HistoryReadAheadOptions = {
   readonly core: HistoryCore;
   readonly load: LoadRuns;
-  readonly clock: Clock;
+  readonly turns: LoopTurns;
   /** All that was read before is applied: what is written may leave memory. */
   readonly makeRoom: () => void;
   /** Something has come into memory. */
@@ -67,12 +66,12 @@ export class HistoryReadAhead implements ReadAhead<HistoryRecord> {
 
   /** Once more, as often as a checkpoint has deleted runs meanwhile: what was read may be of one of them. */
   async #loadSome(keys: readonly LoadKey[]): Promise<'fenced' | undefined> {
-    const { core, load, clock } = this.#options;
+    const { core, load, turns } = this.#options;
     for (;;) {
       const begunAt = core.beginLoad();
       const rows = await load(keys);
       if (rows === 'fenced') return rows;
-      await inSlices(clock, this.#installing(rows, keys, begunAt));
+      await turns.through(this.#installing(rows, keys, begunAt));
       this.#options.onInstalled();
       if (core.beginLoad() === begunAt) return undefined;
     }

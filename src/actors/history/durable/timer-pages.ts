@@ -15,10 +15,10 @@ import type { TimerWindowLimits } from '../../../history/timer/timer-window.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import type { Lane } from '../../checkpoint/one-lane.ts';
 import { DatabaseError } from '../../database.ts';
+import type { LoopTurns } from '../../loop-turns.ts';
 import type { Clock, Timer } from '../../ports.ts';
 import { WallAlarm } from '../../wall-alarm.ts';
 import type { ShardTable } from './shard-table.ts';
-import { inSlices } from './slices.ts';
 
 export type TimerPagesOptions = {
   readonly core: HistoryCore;
@@ -26,6 +26,7 @@ export type TimerPagesOptions = {
   readonly lane: Pick<Lane, 'inTurn'>;
   readonly limits: TimerWindowLimits;
   readonly clock: Clock;
+  readonly turns: LoopTurns;
   /** The time by which timers fire. */
   readonly nowMs: () => number;
   readonly logger: Logger;
@@ -112,14 +113,14 @@ export class TimerPages {
   }
 
   async #page(): Promise<void> {
-    const { core, table, clock, nowMs, onInstalled, onFenced } = this.#options;
+    const { core, table, turns, nowMs, onInstalled, onFenced } = this.#options;
     if (!this.#isActive) return;
     const page = core.timerWindow.begin(nowMs());
     try {
       const rows = await table.read((database, journal) => database.timers(journal, page));
       if (rows === 'fenced') this.close();
       if (rows === 'fenced') return onFenced();
-      await inSlices(clock, this.#install(rows));
+      await turns.through(this.#install(rows));
       core.timerWindow.end(rows, nowMs());
       if (this.#isActive) onInstalled();
     } catch (error) {
@@ -169,15 +170,12 @@ export class TimerPages {
 
   /** Never rejects. */
   async #leave(): Promise<void> {
-    const { core, clock, nowMs } = this.#options;
+    const { core, turns, nowMs } = this.#options;
     do {
       this.#leaving = 'once';
       if (this.#isActive) core.timerWindow.comeNearer(nowMs());
       // In a fold nothing fires: what is due by now may have ended long ago.
-      await inSlices(
-        clock,
-        core.timerWindow.leave(() => (this.#isActive ? nowMs() : -Infinity)),
-      );
+      await turns.through(core.timerWindow.leave(() => (this.#isActive ? nowMs() : -Infinity)));
     } while (this.#isAskedAgain);
     this.#leaving = 'not';
   }

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { namespace } from '../../../grpc/stub-ports.ts';
 import { completeWorkflow, continueAsNew, fields, startAttributes, terminateWorkflow } from '../../../history/shard-under-test.ts';
 import { MemoryDatabase } from '../../../support/memory-database.ts';
+import { turns } from '../../../support/event-loop.ts';
 import { World } from './checkpointed-world.ts';
 
 const journal = { kind: 'history', partition: 0 } as const;
@@ -80,6 +81,7 @@ test('a checkpoint takes along what no flush has written: the journal behind it 
   await terminate(world, 'other');
   await world.startWorkflow('third');
   await world.checkpointed();
+  await turns(2);
   expect(world.memory.visibility?.waiting, 'what a checkpoint has written waits for no flush').toBe(0);
   await world.takeOver();
   await world.checkList();

@@ -1,6 +1,6 @@
 /**
- * All partitions of a process that fold their journals share the event loop, and leave room for what else it has to do: answering health,
- * signals, and the partitions that serve.
+ * Long work of all partitions of a process shares the event loop, and leaves room for what else it has to do: answering health, signals, and
+ * the commands of the partitions that serve.
  *
  *     turn of the event loop   │ I/O │ slice of A │ I/O │ slice of B │ I/O │ slice of A │ …
  *     reads under way          │ B C          A C          A B …                          a few at a time: an answer is decoded in the turn
@@ -9,16 +9,20 @@
  * Without it each partition folds a megabyte in the turn in which its read was answered, and sixteen of them, one after another, starve
  * timers for minutes.
  */
-import type { Clock } from '../ports.ts';
+import type { Clock } from './ports.ts';
 
-/** A slice may exceed it by one record. */
-const SLICE_MS = 8;
+/** Of a fold: nobody is served by its partition yet. A slice may exceed it by one record. */
+const FOLD_SLICE_MS = 8;
+/** Of work beside what is served: a slice may exceed it by one step. */
+const STEPS_SLICE_MS = 2;
 const READS_MAX = 2;
 const READ_PATIENCE_MS = 500;
 
-export class ReplayTurns {
+type SliceWaiter = { readonly ms: number; readonly begin: () => void };
+
+export class LoopTurns {
   readonly #clock: Pick<Clock, 'monoMs' | 'after'>;
-  readonly #sliceWaiters: (() => void)[] = [];
+  readonly #sliceWaiters: SliceWaiter[] = [];
   readonly #readWaiters: (() => void)[] = [];
   #scheduled = false;
   #sliceEndMs = 0;
@@ -29,9 +33,9 @@ export class ReplayTurns {
   }
 
   /** Resolves at the start of a slice; it lasts until `over`, or until the caller waits for something. */
-  slice(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#sliceWaiters.push(resolve);
+  slice(ms = FOLD_SLICE_MS): Promise<void> {
+    return new Promise((begin) => {
+      this.#sliceWaiters.push({ ms, begin });
       this.#schedule();
     });
   }
@@ -39,6 +43,21 @@ export class ReplayTurns {
   /** The slice has been used up: ask for another. */
   over(): boolean {
     return this.#clock.monoMs() >= this.#sliceEndMs;
+  }
+
+  /** Goes through the steps of that work, in slices. Rejects with what it throws. */
+  async through(work: Iterable<unknown>): Promise<void> {
+    const steps = work[Symbol.iterator]();
+    do await this.slice(STEPS_SLICE_MS);
+    while (!this.#someOf(steps));
+  }
+
+  /** True: those were the last. */
+  #someOf(steps: Iterator<unknown>): boolean {
+    for (;;) {
+      if (steps.next().done === true) return true;
+      if (this.over()) return false;
+    }
   }
 
   /** Reads when few others do. One that takes long (its broker hangs) makes room for those behind it. */
@@ -67,8 +86,10 @@ export class ReplayTurns {
     this.#scheduled = true;
     this.#clock.after(0, () => {
       this.#scheduled = false;
-      this.#sliceEndMs = this.#clock.monoMs() + SLICE_MS;
-      this.#sliceWaiters.shift()?.();
+      const next = this.#sliceWaiters.shift();
+      if (next === undefined) return;
+      this.#sliceEndMs = this.#clock.monoMs() + next.ms;
+      next.begin();
       this.#schedule();
     });
   }

@@ -1,13 +1,36 @@
 import { expect, test } from 'vitest';
-import { ReplayTurns } from '../../../src/actors/ownership/replay-turns.ts';
-import { HandClock } from '../../support/hand-clock.ts';
-import { turns } from '../../support/event-loop.ts';
+import { LoopTurns } from '../../src/actors/loop-turns.ts';
+import { HandClock } from '../support/hand-clock.ts';
+import { WorkingClock } from '../support/working-clock.ts';
+import { turns } from '../support/event-loop.ts';
+
+test('the long work of all partitions together has one slice in a turn of the event loop, and each comes to its turn', async () => {
+  const clock = new WorkingClock();
+  const loopTurns = new LoopTurns(clock);
+  const steps = Array.from({ length: 16 }, () => 0);
+  function* work(partition: number): Generator<undefined, void> {
+    for (let step = 0; step < 20; step++) {
+      steps[partition]! += 1;
+      yield;
+    }
+  }
+  const ends = Promise.all(steps.map((_, partition) => loopTurns.through(work(partition))));
+  const doneBy: number[] = [];
+  for (let turn = 0; steps.some((done) => done < 20); turn++) {
+    const before = steps.reduce((sum, done) => sum + done, 0);
+    await turns();
+    doneBy.push(steps.reduce((sum, done) => sum + done, 0) - before);
+    if (turn === 15) expect(Math.min(...steps), 'after sixteen turns each has had one').toBeGreaterThan(0);
+  }
+  await ends;
+  expect(Math.max(...doneBy), 'in one turn').toBeLessThanOrEqual(3);
+});
 
 /** Sixteen partitions read at once; each answer is decoded in the turn of the event loop in which it comes. */
 class Reads {
   readonly clock = new HandClock();
   readonly underWay: PromiseWithResolvers<void>[] = [];
-  readonly #turns = new ReplayTurns(this.clock);
+  readonly #turns = new LoopTurns(this.clock);
   begun = 0;
   done = 0;
 
