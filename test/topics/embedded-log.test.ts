@@ -150,6 +150,41 @@ describe('the file of the embedded log', () => {
     await again.close();
   });
 
+  test('a long journal is trimmed step by step: appends and reads do not wait for its end, and what a process left undone goes later', async () => {
+    const filename = fresh();
+    const batches = 3_000;
+    const log = await openEmbeddedLog({ filename, topics, pragmas: [['synchronous', 'off']] });
+    const [long, other] = [new LogWriter(log, at), new LogWriter(log, { ...at, partition: 1 })];
+    for (let i = 0; i < batches; i++) baseOf(await long.append(record(i)));
+    const order: string[] = [];
+    const trimmed = log.truncate(at, batches - 10).then(() => order.push('trimmed'));
+    // What is asked for from now on is below the start, whatever is still there of it.
+    await expect(log.read(at, 1_000, 1)).rejects.toMatchObject({ code: 'out-of-range' });
+    expect((await log.read(at, batches - 10, 1))[0]?.sequence).toBe(batches - 10);
+    expect(baseOf(await other.append(record(0)))).toBe(0);
+    order.push('appended');
+    await trimmed;
+    expect(order).toEqual(['appended', 'trimmed']);
+
+    for (let i = batches; i < 2 * batches; i++) baseOf(await long.append(record(i)));
+    const begun = log.truncate(at, 2 * batches - 10);
+    await log.close();
+    await begun;
+    const rows = (): number => {
+      const db = new DatabaseSync(filename);
+      const { count } = db.prepare('SELECT count(*) AS count FROM journal_1').get() ?? {};
+      db.close();
+      return Number(count);
+    };
+    expect(rows()).toBeGreaterThan(1_000);
+    const again = await openEmbeddedLog({ filename, topics });
+    expect(await again.bounds(at)).toEqual({ start: 2 * batches - 10, end: 2 * batches });
+    expect((await readAll(again, at)).map(({ sequence }) => sequence)).toEqual(Array.from({ length: 10 }, (_, i) => 2 * batches - 10 + i));
+    await again.truncate(at, 2 * batches - 1);
+    await again.close();
+    expect(rows()).toBe(1);
+  });
+
   test('partition counts are for ever', async () => {
     const filename = fresh();
     await (await openEmbeddedLog({ filename, topics })).close();

@@ -89,8 +89,15 @@ class EmbeddedLog implements Log {
     this.#check();
     if (beforeOffset > partition.end) throw outOfRange(id, beforeOffset, partition);
     if (beforeOffset <= partition.start) return;
-    await this.#backend.truncate(partition.index, beforeOffset);
-    partition.start = Math.max(partition.start, beforeOffset);
+    const { start } = partition;
+    // From now on: what is asked for behind the first step does not find what that has dropped.
+    partition.start = beforeOffset;
+    try {
+      while (await this.#backend.truncate(partition.index, beforeOffset)) if (this.#stopped !== undefined) return;
+    } catch (error) {
+      if (partition.start === beforeOffset) partition.start = start;
+      throw error;
+    }
   }
 
   close(): Promise<void> {

@@ -16,7 +16,8 @@ export interface JournalBackend {
   /** One transaction, one fsync. The caller gives the buffers away. `done` may be called before this returns. */
   append(entries: readonly JournalEntry[], done: (result: JournalAppend) => void): void;
   read(index: number, offset: number, bytesMax: number): Promise<readonly JournalRow[]>;
-  truncate(index: number, offset: number): Promise<void>;
+  /** One step of it. True: there are more. */
+  truncate(index: number, offset: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -84,8 +85,10 @@ class FileBackend implements JournalBackend {
     return answer.rows;
   }
 
-  async truncate(index: number, offset: number): Promise<void> {
-    await this.#request({ kind: 'truncate', index, offset });
+  async truncate(index: number, offset: number): Promise<boolean> {
+    const answer = await this.#request({ kind: 'truncate', index, offset });
+    assert(answer.kind === 'truncated', 'a trim is answered with what is left');
+    return answer.more;
   }
 
   async close(): Promise<void> {

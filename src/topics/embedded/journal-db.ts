@@ -40,6 +40,8 @@ export type JournalAppend = { readonly ok: true } | { readonly ok: false; readon
 type Journal = { readonly id: number; readonly insert: StatementSync; readonly select: StatementSync; readonly trim: StatementSync };
 
 const formatVersion = '1';
+/** Batches of one step of a trim: whoever appends waits for one step, not for the first trim of a journal of months. */
+const TRIM_STEP_BATCHES = 200;
 
 export class JournalDb {
   readonly bounds: readonly JournalBounds[];
@@ -100,14 +102,18 @@ export class JournalDb {
     return rows;
   }
 
-  /** Drops the batches that lie wholly below `offset`, and remembers it as the start. */
-  truncate(index: number, offset: number): void {
+  /**
+   * Remembers `offset` as the start, and drops some of the batches before the one that holds it. True: there are more. What a process leaves
+   * undone goes with the next trim: nobody reads below the start.
+   */
+  truncate(index: number, offset: number): boolean {
     const journal = this.#journal(index);
     try {
       this.#begin.run();
-      journal.trim.run(offset);
+      const { changes } = journal.trim.run(offset, TRIM_STEP_BATCHES);
       this.#setStart.run(offset, journal.id);
       this.#commit.run();
+      return Number(changes) === TRIM_STEP_BATCHES;
     } catch (error) {
       this.#rollback();
       throw error;
@@ -199,6 +205,10 @@ function prepareJournal(db: DatabaseSync, id: number): Journal {
     select: db.prepare(
       `SELECT base, data FROM journal_${id} WHERE base >= coalesce((SELECT max(base) FROM journal_${id} WHERE base <= ?), 0) ORDER BY base`,
     ),
-    trim: db.prepare(`DELETE FROM journal_${id} WHERE base + count <= ?`),
+    // `base + count <= ?` would look at every batch that stays.
+    trim: db.prepare(
+      `DELETE FROM journal_${id} WHERE base IN
+        (SELECT base FROM journal_${id} WHERE base < (SELECT max(base) FROM journal_${id} WHERE base <= ?) ORDER BY base LIMIT ?)`,
+    ),
   };
 }

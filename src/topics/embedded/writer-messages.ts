@@ -16,5 +16,6 @@ export type WriterAnswer =
   | { readonly kind: 'opened'; readonly bounds: readonly JournalBounds[] }
   | { readonly kind: 'appended'; readonly result: JournalAppend }
   | { readonly kind: 'rows'; readonly rows: readonly JournalRow[] }
+  | { readonly kind: 'truncated'; readonly more: boolean }
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly failure: WriterFailure };

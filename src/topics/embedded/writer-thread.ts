@@ -26,8 +26,7 @@ function serve(db: JournalDb, request: WriterRequest): void {
     case 'read':
       return answer({ kind: 'rows', rows: db.read(request.index, request.offset, request.bytesMax) });
     case 'truncate':
-      db.truncate(request.index, request.offset);
-      return answer({ kind: 'done' });
+      return answer({ kind: 'truncated', more: db.truncate(request.index, request.offset) });
     case 'close':
       db.close();
       answer({ kind: 'done' });
