@@ -31,6 +31,7 @@ import { startFrontend, type Frontend } from './grpc/frontend.ts';
 import { defaultHistoryLimits } from './history/limits.ts';
 import { assert } from './kernel/assert.ts';
 import { historyShardOf } from './kernel/shard.ts';
+import { uuidAt } from './kernel/uuid.ts';
 import { matchingPartitionOf } from './matching/task-queue.ts';
 import { inspectBeforeClaiming } from './start/before-claiming.ts';
 import { anotherServer } from './start/previous-owner.ts';
@@ -170,6 +171,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       ports: {
         clock: systemClock,
         newId: randomUUID,
+        newRunId: () => uuidAt(systemClock.wallMs(), randomUUID()),
         random: Math.random,
         logger,
         limits,

@@ -17,6 +17,8 @@ export interface FrontendPorts {
   readonly clock: Pick<Clock, 'wallMs' | 'monoMs'>;
   /** A new UUID. */
   readonly newId: () => string;
+  /** The same with its time in front: runs that start one after the other are neighbours in every index of a database. */
+  readonly newRunId: () => string;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;

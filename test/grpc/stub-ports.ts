@@ -81,6 +81,7 @@ export class StubServer {
     this.ports = {
       clock: { wallMs: Date.now, monoMs: () => performance.now() },
       newId: randomUUID,
+      newRunId: randomUUID,
       random: () => 0.5,
       logger: silentLogger,
       limits: defaultHistoryLimits,

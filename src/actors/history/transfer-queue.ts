@@ -12,6 +12,7 @@
  */
 import { unreachable } from '../../kernel/assert.ts';
 import { historyShardOf } from '../../kernel/shard.ts';
+import { uuidAt } from '../../kernel/uuid.ts';
 import { NowAndThen } from '../now-and-then.ts';
 import { matchingPartitionOf, type TaskQueuePartition } from '../../matching/task-queue.ts';
 import { taskQueueKind } from '../../history/generated/enums.ts';
@@ -168,10 +169,15 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       case 'cancelExternal':
       case 'notifyParent':
       case 'closeChild':
-        return this.#options.shard.submit({ kind: 'runOutboxTask', taskId: task.taskId, newRunId: this.#options.random.nonce(), tries });
+        return this.#options.shard.submit({ kind: 'runOutboxTask', taskId: task.taskId, newRunId: this.#newRunId(), tries });
       default:
         return unreachable(task);
     }
+  }
+
+  #newRunId(): string {
+    const { clock, random } = this.#options;
+    return uuidAt(clock.wallMs(), random.nonce());
   }
 
   #dispatch(task: DispatchTask, taskQueue: TaskQueue, tries: Tries): void {

@@ -141,7 +141,7 @@ async function complete(
     meteringMetadata: request.meteringMetadata,
     workerVersion: request.workerVersionStamp,
     binaryChecksum: request.binaryChecksum,
-    newRunId: context.ports.newId(),
+    newRunId: context.ports.newRunId(),
     pollRequestId: context.ports.newId(),
     retentionMs: namespace.retentionMs,
     registryPosition: context.ports.cluster.position,

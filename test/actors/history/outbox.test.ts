@@ -12,6 +12,7 @@ import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts'
 import { defaultHistoryLimits } from '../../../src/history/limits.ts';
 import type { Description } from '../../../src/history/replies.ts';
 import { historyShardOf } from '../../../src/kernel/shard.ts';
+import { uuidAt } from '../../../src/kernel/uuid.ts';
 import type { MatchingTask } from '../../../src/matching/tasks.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
@@ -247,6 +248,15 @@ test('a child that its shard cannot write fails its start, and the parent hears 
   // Started, three of a workflow task, Initiated, StartFailed, Scheduled.
   expect(historyLength).toBe(7);
   expect(process.lost).toBe(1);
+});
+
+test('the run id of a child has the time of its start in front', async () => {
+  const process = await boot();
+  await process.startParent();
+  await process.work(parentKey, [startChild({ workflowId: childKey.workflowId, namespaceId })]);
+  await until(() => process.offered.some(({ key }) => key.workflowId === childKey.workflowId));
+  const { runId } = (await process.describe(2, childKey)).key;
+  expect(runId.slice(0, 15)).toBe(uuidAt(process.clock.wallMs(), systemRandom.nonce()).slice(0, 15));
 });
 
 test('a child is kept as long as its namespace says, not as long as closed runs are by default', async () => {
