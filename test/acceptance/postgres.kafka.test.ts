@@ -81,6 +81,48 @@ function onKafkaAndPostgres(brokers: readonly string[]): void {
       });
     });
 
+    test('a cluster that ran without PostgreSQL is given one: its journals are checkpointed and trimmed, and then need it', async () => {
+      const prefix = `older-${randomUUID()}`;
+      await withFolder(async (folder) => {
+        const without = await kafkaServer(folder, { brokers, topicPrefix: prefix });
+        await without.start();
+        const before = await withClient(without.address, async (client) => {
+          const ids = Array.from({ length: workflows }, (_, nth) => `wf-${nth}`);
+          const handles = await Promise.all(ids.map((workflowId) => client.workflow.start('Order', { workflowId, taskQueue: 'q' })));
+          await Promise.all(handles.map((handle, nth) => (nth % 2 === 0 ? handle.terminate() : handle.signal('paid'))));
+          return await rowsOf(client);
+        });
+        expect(before).toHaveLength(workflows);
+        await without.kill9();
+
+        const server = await kafkaServer(folder, settings(prefix));
+        try {
+          await server.start();
+          expect(await withClient(server.address, rowsOf)).toEqual(before);
+          const written = `SELECT count(*)::int AS runs FROM "${prefix}".runs`;
+          await expect.poll(async () => (await postgres.run(written))[0]?.['runs'], wait).toBe(workflows);
+          await withAdmin(kafkaClient(brokers), async (admin) => {
+            const start = async (): Promise<number> => {
+              const offsets = await admin.fetchTopicOffsets(`${prefix}.history`);
+              return offsets.reduce((sum, { low }) => sum + Number(low), 0);
+            };
+            await expect.poll(start, wait).toBeGreaterThan(workflows);
+          });
+          await server.kill9();
+          await server.start();
+          await withClient(server.address, async (client) => {
+            expect(await rowsOf(client)).toEqual(before);
+            await client.workflow.getHandle('wf-1').signal('paid');
+            const { events } = await client.workflow.getHandle('wf-1').fetchHistory();
+            expect(events?.map(({ eventId }) => Number(eventId))).toEqual([1, 2, 3, 4]);
+          });
+        } finally {
+          await server.stop();
+        }
+        await expect(without.start()).rejects.toThrow('the database that has them must be named again (perdure.postgres)');
+      });
+    });
+
     test('PostgreSQL is away at a start: health says so, and its workflows are served once it is back', async () => {
       const prefix = `away-${randomUUID()}`;
       await withFolder(async (folder) => {

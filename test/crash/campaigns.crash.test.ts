@@ -7,7 +7,7 @@ import { canStartPostgres } from '../postgres/postgres.ts';
 
 const rounds = asksAreCarried
   ? { file: 5, state: 0, kafka: 5, postgres: 0, zombie: 0, postgresZombie: 0 }
-  : { file: 10, state: 10, kafka: 10, postgres: 9, zombie: 12, postgresZombie: 6 };
+  : { file: 10, state: 10, kafka: 10, postgres: 10, zombie: 12, postgresZombie: 10 };
 const MINUTES = 60_000;
 
 describe('servers die under load and lose nothing', async () => {
