@@ -24,7 +24,7 @@ export class FaultyProxy {
   /** Of the pieces that a client sends: how many are the last of their connection. Half of those arrive. */
   resetShare = 0;
   resets = 0;
-  /** Sees each piece that a client sends before it is passed on: whoever waits for a certain request can fall silent just then. */
+  /** Sees each piece that a client sends before it is passed on: whoever waits for a certain request can fall silent or cut just then. */
   heard: ((bytes: Buffer) => void) | undefined;
 
   static async start(brokerPort: () => number, random: () => number = Math.random): Promise<FaultyProxy> {
@@ -78,6 +78,11 @@ export class FaultyProxy {
 
   silence(what: 'answers' | 'all'): void {
     for (const pair of this.#pairs) pair.silent = what;
+  }
+
+  /** All connections, for both sides. What is passed on by then arrives. */
+  cut(): void {
+    for (const { client } of this.#pairs) client.destroy();
   }
 
   async open(): Promise<void> {

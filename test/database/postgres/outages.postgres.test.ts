@@ -1,14 +1,61 @@
 /** What becomes of a write, a load and a start when PostgreSQL dies, stops, freezes, or is lost on the way: every wait ends, and with words. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { DatabaseError, type JournalId } from '../../../src/actors/database.ts';
 import type { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
 import { FaultyProxy } from '../../kafka/proxy.ts';
 import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
+import { comparable, historyRow, taskRow, timerRow } from '../../contract/database/samples.ts';
 import { failureOf, historyCheckpoint, namespaceId, openedPostgres, runRow, visibilityRow } from './support.ts';
 import type { PostgresOptions } from '../../../src/config/postgres-options.ts';
 import type { LocalPostgres } from '../../postgres/local-postgres.ts';
 
 const journal = { kind: 'history', partition: 0 } as const;
+
+/** A second checkpoint that adds, changes, deletes and retires; and what is there before it. */
+async function checkpointOfAll(database: PostgresDatabase, at: JournalId) {
+  const namespace = randomUUID();
+  const [retired, kept, fresh] = [
+    runRow({ namespaceId: namespace }),
+    runRow({ namespaceId: namespace }),
+    runRow({ namespaceId: namespace }),
+  ];
+  const { fence } = await database.restore(at);
+  const first = {
+    runs: [retired, kept],
+    currentRuns: [retired, kept],
+    transferTasks: [taskRow(1), taskRow(2)],
+    timers: [timerRow(1_000, 3), timerRow(2_000, 4)],
+    history: [historyRow(kept.runId, 1, 2), historyRow(retired.runId, 1, 2)],
+    visibility: [visibilityRow(retired), visibilityRow(kept)],
+  };
+  expect(await database.write(at, fence, historyCheckpoint(1, first))).toEqual({ kind: 'written' });
+  const checkpoint = historyCheckpoint(2, {
+    runs: [{ ...kept, status: 2, forgetMs: 5_000 }, fresh],
+    currentRuns: [fresh],
+    childStarts: [{ parentRunId: kept.runId, initiatedEventId: 5, runId: fresh.runId }],
+    transferTasks: [taskRow(5)],
+    timers: [timerRow(3_000, 6)],
+    goneTransferTasks: [1],
+    goneTimers: [3],
+    history: [historyRow(kept.runId, 3, 7), historyRow(fresh.runId, 1, 2)],
+    visibility: [visibilityRow({ ...kept, status: 2, version: 2 }), visibilityRow(fresh)],
+    retiredRuns: [retired],
+  });
+  return { before: await rowsOf(database, at, namespace), checkpoint: { ...checkpoint, base: 1 }, namespace };
+}
+
+async function rowsOf(database: PostgresDatabase, at: JournalId, namespace: string): Promise<unknown> {
+  const { rows: runs } = await database.runs(at, '', 10);
+  const events = { branch: 0, firstEventId: 1, lastEventId: 100, bytesMax: 100_000 };
+  const histories = await Promise.all(runs.map(({ runId }) => database.history(at, { runId, ...events })));
+  const { rows: transferTasks } = await database.transferTasks(at, 0, 10);
+  const everything = { afterFireTimeMs: 0, afterTaskId: 0, untilMs: 10_000, max: 10 };
+  const { rows: timers } = await database.timers(at, everything);
+  const { rows: listed } = await database.list({ namespaceId: namespace, condition: undefined, after: undefined, max: 10 });
+  return comparable({ runs, histories, transferTasks, timers, listed });
+}
 
 describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
   let server: LocalPostgres;
@@ -206,6 +253,50 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
         expect((await database.runs(journal, '', 10)).rows.length).toBe(1);
       },
     );
+
+    test('at any statement of a checkpoint, heard there or not: all of it is there or nothing, and it can be written again', async () => {
+      const options = postgresOptions({ host: '127.0.0.1', port: proxy.port });
+      const database = await open(options);
+      const other = await open({ ...options, port: server.port });
+      const outcomes: string[] = [];
+      for (let nth = 1, isOver = false; !isOver; nth++) {
+        for (const where of ['before it is heard', 'when it is heard']) {
+          const at = { kind: 'history', partition: outcomes.length } as const;
+          const { before, checkpoint, namespace } = await checkpointOfAll(database, at);
+          const { fence } = await database.restore(at);
+          let statements = 0;
+          proxy.heard = () => {
+            statements += 1;
+            if (statements !== nth) return;
+            if (where === 'before it is heard') proxy.silence('all');
+            proxy.cut();
+          };
+          const outcome = await database.write(at, fence, checkpoint).then(
+            ({ kind }) => kind,
+            (error: unknown) => (error instanceof DatabaseError ? error.code : String(error)),
+          );
+          proxy.heard = undefined;
+          isOver = statements < nth;
+          // Waits for what the server still does of it.
+          const raised = await other.restore(at);
+          const isThere = raised.position?.nextOffset === 2;
+          outcomes.push(`${isOver ? 'whole' : where}: ${outcome}, ${isThere ? 'there' : 'not there'}`);
+          const found = await rowsOf(other, at, namespace);
+          if (!isThere) expect(found).toEqual(before);
+          expect(await other.write(at, raised.fence, checkpoint)).toEqual({ kind: 'written' });
+          const whole = await rowsOf(other, at, namespace);
+          expect(whole).not.toEqual(before);
+          if (isThere) expect(found).toEqual(whole);
+        }
+      }
+      const statements = outcomes.length / 2 - 1;
+      expect(statements, 'BEGIN, the guard, each table, COMMIT').toBeGreaterThan(12);
+      const commit = ['before it is heard: unknown, not there', 'when it is heard: unknown, there'];
+      expect(outcomes.slice(-4)).toEqual([...commit, 'whole: written, there', 'whole: written, there']);
+      expect(new Set(outcomes.slice(0, -4))).toEqual(
+        new Set(['before it is heard: unavailable, not there', 'when it is heard: unavailable, not there']),
+      );
+    });
 
     test('a COMMIT that no standby confirms is not called written', async () => {
       const database = await open(postgresOptions(server, { timeoutMs: 1_500 }));
