@@ -18,6 +18,7 @@ const HOUR = 3_600_000;
 const moments = [
   'a run left memory',
   'timers were in the table alone',
+  'runs were behind when their shard began to serve',
   'checkpoints are fenced',
   'the database cannot be read, trying again',
   'doubt settled, memory stays',
@@ -36,7 +37,7 @@ describe('history shards that are checkpointed', () => {
     );
     // No quiet pass.
     const enough = Math.min(100, Math.floor(seeds / 10));
-    for (const kind of [...databaseFates, 'databaseDown', 'trimUndone', 'backupRestored', 'crash', 'pause']) {
+    for (const kind of [...databaseFates, 'databaseDown', 'rowDamaged', 'trimUndone', 'backupRestored', 'crash', 'pause']) {
       expect(totals.injected.get(kind), kind).toBeGreaterThanOrEqual(enough);
     }
     for (const moment of moments) expect(totals.reached.get(moment), moment).toBeGreaterThanOrEqual(Math.floor(enough / 2));

@@ -86,7 +86,7 @@ export class Nemesis {
     disk?.heal();
     for (const server of servers) {
       server.node.resume();
-      if (!server.node.up) this.#restart(server);
+      if (!server.node.up) this.restart(server);
     }
     this.#world.trace('calm');
   }
@@ -109,7 +109,7 @@ export class Nemesis {
       case 'crash':
         if (!server.node.up) return;
         server.crash();
-        this.#world.at(random.int(1, 400), () => this.#restart(server));
+        this.#world.at(random.int(1, 400), () => this.restart(server));
         return;
       case 'takeover':
         return this.takeOver(server, 0);
@@ -149,7 +149,7 @@ export class Nemesis {
     this.takeOver(server, this.#world.random.int(0, 200));
   }
 
-  #restart(server: SimServer): void {
+  restart(server: SimServer): void {
     if (server.node.up) return;
     server.restart();
     this.takeOver(server, this.#world.random.int(0, 100));

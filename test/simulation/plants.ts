@@ -637,6 +637,13 @@ export const plants: readonly Plant[] = [
     caughtBy: 'seeds of history shards',
   },
   {
+    name: 'forgets at a restart what waits for a damaged run',
+    file: 'src/actors/history/durable/durable-shard.ts',
+    search: 'await installWaiting(core, checkpoints.database, journal);',
+    replace: '',
+    caughtBy: 'seeds of history shards',
+  },
+  {
     name: 'lets a far timer leave memory that is not written',
     file: TIMER_WINDOW,
     search: 'return !this.#changes.isTaskUnwritten(task.taskId);',

@@ -11,7 +11,7 @@
  *
  * A backup is a copy of all that stood on the disk, and is put in its place while those who use it go on.
  */
-import { type Database, DatabaseError, type JournalId } from '../../src/actors/database.ts';
+import { type Database, DatabaseError, type JournalId, type Loaded } from '../../src/actors/database.ts';
 import { MemoryDatabase, MemoryTables } from '../support/memory-database.ts';
 import type { SimNode } from './sim-node.ts';
 import type { World } from './world.ts';
@@ -30,7 +30,11 @@ export type DatabasePlan = {
   readonly lateMsMax: number;
   /** Now and then it is copied, and such a copy put in its place. */
   readonly backups?: boolean;
+  /** Of rows of runs that are read: they are damaged from then on, until somebody mends them. */
+  readonly damagedShare?: number;
 };
+
+const DAMAGED_MS_MAX = 900;
 
 export class SimDisk {
   readonly world: World;
@@ -38,6 +42,8 @@ export class SimDisk {
   readonly tables = new MemoryTables();
   readonly injected = new Map<string, number>();
   #backups: MemoryTables[] = [];
+  /** Runs whose rows cannot be read until then. */
+  readonly #damaged = new Map<string, number>();
   /** Nothing is answered until then. */
   downUntilMs = 0;
   /** A checkpoint has been written; the next call waits for it. */
@@ -68,6 +74,27 @@ export class SimDisk {
   heal(): void {
     this.downUntilMs = 0;
     this.calm = true;
+    this.#damaged.clear();
+  }
+
+  /** As it is read now. */
+  read(loaded: Loaded): Loaded {
+    const { run } = loaded;
+    if (run === undefined || !this.#isDamaged(run.runId)) return loaded;
+    return { ...loaded, run: { ...run, state: run.state.slice(0, -1) } };
+  }
+
+  #isDamaged(runId: string): boolean {
+    const { damagedShare = 0 } = this.plan;
+    if (damagedShare === 0 || this.calm) return false;
+    const untilMs = this.#damaged.get(runId);
+    // A row that was mended stays so.
+    if (untilMs !== undefined) return this.world.nowMs < untilMs;
+    if (!this.world.random.chance(damagedShare)) return false;
+    this.count('rowDamaged');
+    this.#damaged.set(runId, this.world.nowMs + this.world.random.int(20, DAMAGED_MS_MAX));
+    this.world.trace(`database: the row of ${runId} is damaged`);
+    return true;
   }
 
   get takesBackups(): boolean {
@@ -111,67 +138,70 @@ export class SimDatabase implements Database {
   }
 
   restore(...given: Parameters<Database['restore']>): ReturnType<Database['restore']> {
-    return this.#request((database) => database.restore(...given));
+    return this.#request('restore', (database) => database.restore(...given));
   }
 
   position(...given: Parameters<Database['position']>): ReturnType<Database['position']> {
-    return this.#request((database) => database.position(...given));
+    return this.#request('position', (database) => database.position(...given));
   }
 
   load(...given: Parameters<Database['load']>): ReturnType<Database['load']> {
-    return this.#request((database) => database.load(...given));
+    return this.#request('load', async (database) => {
+      const { fence, rows } = await database.load(...given);
+      return { fence, rows: rows.map((row) => this.#disk.read(row)) };
+    });
   }
 
   transferTasks(...given: Parameters<Database['transferTasks']>): ReturnType<Database['transferTasks']> {
-    return this.#request((database) => database.transferTasks(...given));
+    return this.#request('transferTasks', (database) => database.transferTasks(...given));
   }
 
   timers(...given: Parameters<Database['timers']>): ReturnType<Database['timers']> {
-    return this.#request((database) => database.timers(...given));
+    return this.#request('timers', (database) => database.timers(...given));
   }
 
   tasksAside(...given: Parameters<Database['tasksAside']>): ReturnType<Database['tasksAside']> {
-    return this.#request((database) => database.tasksAside(...given));
+    return this.#request('tasksAside', (database) => database.tasksAside(...given));
   }
 
   dueRuns(...given: Parameters<Database['dueRuns']>): ReturnType<Database['dueRuns']> {
-    return this.#request((database) => database.dueRuns(...given));
+    return this.#request('dueRuns', (database) => database.dueRuns(...given));
   }
 
   runIds(...given: Parameters<Database['runIds']>): ReturnType<Database['runIds']> {
-    return this.#request((database) => database.runIds(...given));
+    return this.#request('runIds', (database) => database.runIds(...given));
   }
 
   runs(...given: Parameters<Database['runs']>): ReturnType<Database['runs']> {
-    return this.#request((database) => database.runs(...given));
+    return this.#request('runs', (database) => database.runs(...given));
   }
 
   matchingTasks(...given: Parameters<Database['matchingTasks']>): ReturnType<Database['matchingTasks']> {
-    return this.#request((database) => database.matchingTasks(...given));
+    return this.#request('matchingTasks', (database) => database.matchingTasks(...given));
   }
 
   allMatchingTasks(...given: Parameters<Database['allMatchingTasks']>): ReturnType<Database['allMatchingTasks']> {
-    return this.#request((database) => database.allMatchingTasks(...given));
+    return this.#request('allMatchingTasks', (database) => database.allMatchingTasks(...given));
   }
 
   history(...given: Parameters<Database['history']>): ReturnType<Database['history']> {
-    return this.#request((database) => database.history(...given));
+    return this.#request('history', (database) => database.history(...given));
   }
 
   list(...given: Parameters<Database['list']>): ReturnType<Database['list']> {
-    return this.#request((database) => database.list(...given));
+    return this.#request('list', (database) => database.list(...given));
   }
 
   count(...given: Parameters<Database['count']>): ReturnType<Database['count']> {
-    return this.#request((database) => database.count(...given));
+    return this.#request('count', (database) => database.count(...given));
   }
 
   bind(...given: Parameters<Database['bind']>): ReturnType<Database['bind']> {
-    return this.#request((database) => database.bind(...given));
+    return this.#request('bind', (database) => database.bind(...given));
   }
 
   cluster(): ReturnType<Database['cluster']> {
-    return this.#request((database) => database.cluster());
+    return this.#request('cluster', (database) => database.cluster());
   }
 
   write(...given: Parameters<Database['write']>): ReturnType<Database['write']> {
@@ -192,7 +222,7 @@ export class SimDatabase implements Database {
       this.#arrives(TIMEOUT_MS + world.random.int(0, this.#disk.plan.lateMsMax), write);
       return unknownAfter(TIMEOUT_MS);
     }
-    return this.#request(write);
+    return this.#request('write', write);
   }
 
   /** Writing the same rows again changes nothing: so there is no unknown outcome. */
@@ -203,7 +233,7 @@ export class SimDatabase implements Database {
       return outcome;
     };
     const isAnswerLost = this.#disk.hits('answerLost');
-    if (!isAnswerLost && !this.#disk.hits('commitLost')) return this.#request(flush);
+    if (!isAnswerLost && !this.#disk.hits('commitLost')) return this.#request('flush', flush);
     if (isAnswerLost) this.#arrives(this.#disk.delayMs(), flush);
     return this.#answered(TIMEOUT_MS, () => {
       throw new DatabaseError('unavailable', 'simulated: the connection was lost');
@@ -239,8 +269,9 @@ export class SimDatabase implements Database {
   }
 
   /** There, the rows, and back: what is answered was true when the database looked. */
-  #request<T>(call: (database: MemoryDatabase) => Promise<T>): Promise<T> {
+  #request<T>(what: string, call: (database: MemoryDatabase) => Promise<T>): Promise<T> {
     const { world } = this.#node;
+    if (this.#node.diesAt(`${what} asked`)) return new Promise(() => {});
     const reply = this.#node.replyTo();
     return new Promise((resolve, reject) => {
       const answer = (settle: () => void): void => {
@@ -255,7 +286,10 @@ export class SimDatabase implements Database {
         }
         world.promiseSettled();
         call(this.#memory).then(
-          (value) => answer(() => resolve(value)),
+          (value) => {
+            this.#node.diesAt(`${what} done`);
+            answer(() => resolve(value));
+          },
           (error: unknown) => answer(() => reject(error instanceof Error ? error : new Error(String(error)))),
         );
       });

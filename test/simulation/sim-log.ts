@@ -173,7 +173,7 @@ export class SimLog implements Log {
   }
 
   read(id: PartitionId, fromOffset: number): Promise<readonly StoredRecord[]> {
-    return this.#request(() => {
+    return this.#request('read', () => {
       if (this.#broker.hits('readFails')) throw new LogError('unavailable', 'simulated: the read failed');
       const records = this.#broker.records(id);
       if (fromOffset > records.length)
@@ -187,21 +187,21 @@ export class SimLog implements Log {
   }
 
   bounds(id: PartitionId): Promise<LogBounds> {
-    return this.#request(() => {
+    return this.#request('bounds', () => {
       if (this.#broker.hits('readFails')) throw new LogError('unavailable', 'simulated: no metadata');
       return { start: this.#broker.start(id), end: this.#broker.records(id).length };
     });
   }
 
   end(id: PartitionId): Promise<number> {
-    return this.#request(() => {
+    return this.#request('end', () => {
       if (this.#broker.hits('endFails')) throw new LogError('unavailable', 'simulated: no answer');
       return this.#broker.records(id).length;
     });
   }
 
   truncate(id: PartitionId, beforeOffset: number): Promise<void> {
-    return this.#request(() => {
+    return this.#request('truncate', () => {
       if (this.#broker.hits('readFails')) throw new LogError('unavailable', 'simulated: not trimmed');
       this.#broker.startAt(id, Math.max(this.#broker.start(id), beforeOffset));
     });
@@ -229,8 +229,13 @@ export class SimLog implements Log {
     const thereMs = broker.delayMs();
     const backMs = broker.delayMs();
     if (fate !== 'ok') world.trace(`append of ${this.#node.name} will be ${fate}`);
+    if (this.#node.diesAt('append asked')) return;
     const reply = this.#node.replyTo();
-    const append = (): number => broker.append(slot.id, batch.records, this.#node.name);
+    const append = (): number => {
+      const baseOffset = broker.append(slot.id, batch.records, this.#node.name);
+      this.#node.diesAt('append done');
+      return baseOffset;
+    };
     const appendedAfter = (delayMs: number): void => {
       world.at(delayMs, () => {
         const baseOffset = append();
@@ -281,8 +286,9 @@ export class SimLog implements Log {
   }
 
   /** There, look, and back: what is answered was true when the broker looked. */
-  #request<T>(look: () => T): Promise<T> {
+  #request<T>(what: string, look: () => T): Promise<T> {
     const { world } = this.#node;
+    if (this.#node.diesAt(`${what} asked`)) return new Promise(() => {});
     const reply = this.#node.replyTo();
     return new Promise((resolve, reject) => {
       const answer = (settle: () => void): void => {
@@ -295,6 +301,7 @@ export class SimLog implements Log {
         try {
           if (this.#broker.down) throw new LogError('unavailable', 'simulated: the broker is down');
           const value = look();
+          this.#node.diesAt(`${what} done`);
           answer(() => resolve(value));
         } catch (error) {
           answer(() => reject(error instanceof Error ? error : new Error(String(error))));

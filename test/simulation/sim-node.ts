@@ -17,6 +17,8 @@ export class SimNode {
   #waiting: { readonly incarnation: number; readonly run: () => void }[] = [];
   readonly clock: Clock;
   readonly random: Random;
+  /** Asked at each step of what this process does to a log or a database. True: here it dies. */
+  diesAt: (point: string) => boolean = () => false;
 
   constructor(world: World, name: string) {
     this.world = world;

@@ -21,7 +21,12 @@ export type SimPlan = {
   readonly nodeFaults: readonly NodeFault[];
   readonly timeoutMs: number;
   readonly delayMsMax: number;
+  /** Processes die there, one death after the other; absent: by chance alone. */
+  readonly deaths?: readonly Death[];
 };
+
+/** `nth` of those that are called so (`any`: of all), from 1, since the death before. */
+export type Death = { readonly point: string; readonly nth: number };
 
 export type SimOutcome = {
   readonly plan: SimPlan;
@@ -31,11 +36,15 @@ export type SimOutcome = {
   readonly failed: number;
   readonly injected: ReadonlyMap<string, number>;
   readonly reached: ReadonlySet<string>;
+  readonly points: ReadonlyMap<string, number>;
   readonly violation: Violation | undefined;
   readonly lastTrace: readonly string[];
 };
 
 const CALM_MS_MAX = 60_000;
+const DEAD_MS = 30;
+/** Before all that happens at that time. */
+const FIRST = -2;
 
 /** No run loses what was acknowledged. */
 const falseAlarms = ['have vanished', 'stored tasks are missing', 'a task queue met an error'];
@@ -47,6 +56,10 @@ export abstract class SimRun<Plan extends SimPlan, Server extends SimServer, Clu
   protected readonly cluster: Cluster;
   protected readonly nemesis: Nemesis;
   protected readonly reached = new Set<string>();
+  /** How often each was come by. */
+  protected readonly points = new Map<string, number>();
+  /** Of the next death: how many of its points. */
+  #met = 0;
   #violation: Violation | undefined;
 
   /** `stream`: of random numbers, another one for each kind of run; drawing the plan in another way would not change the run. */
@@ -58,6 +71,8 @@ export abstract class SimRun<Plan extends SimPlan, Server extends SimServer, Clu
     this.cluster = clusterOf(this.world, this.broker);
     const { servers, disk, partitionIds } = this.cluster;
     this.nemesis = new Nemesis({ world: this.world, broker: this.broker, disk, servers, partitions: partitionIds, plan });
+    const deaths = [...(plan.deaths ?? [])];
+    for (const server of servers) server.node.diesAt = (point) => this.#diesAt(server, point, deaths);
     this.cluster.said = (message) => this.#said(message);
     this.cluster.onStatus = (server, partition, status) => this.#status(server, partition, status);
   }
@@ -84,6 +99,7 @@ export abstract class SimRun<Plan extends SimPlan, Server extends SimServer, Clu
       failed: this.failed,
       injected: new Map([...this.broker.injected, ...this.nemesis.counts, ...(this.cluster.disk?.injected ?? [])]),
       reached: this.reached,
+      points: this.points,
       violation: this.#violation,
       lastTrace: this.world.lastTrace,
     };
@@ -105,6 +121,27 @@ export abstract class SimRun<Plan extends SimPlan, Server extends SimServer, Clu
       if (!(error instanceof Violation)) throw error;
       this.broken(error);
     }
+  }
+
+  /** It dies before anything else happens, and comes back a little later. */
+  #diesAt(server: Server, point: string, deaths: Death[]): boolean {
+    this.points.set(point, (this.points.get(point) ?? 0) + 1);
+    const [next] = deaths;
+    if (next === undefined || !server.node.up || (next.point !== point && next.point !== 'any')) return false;
+    this.#met += 1;
+    if (this.#met < next.nth) return false;
+    deaths.shift();
+    this.#met = 0;
+    this.reached.add(`died at ${point}`);
+    this.world.at(
+      0,
+      () => {
+        server.crash();
+        this.world.at(DEAD_MS, () => this.nemesis.restart(server));
+      },
+      FIRST,
+    );
+    return true;
   }
 
   #said(message: string): void {

@@ -46,7 +46,7 @@ function withEvents({ history }: JournalTables, run: RunRow): StoredRun {
   if (wanted.length === 0) return run;
   const events = new Map<number, Uint8Array>();
   for (const row of history.values()) {
-    if (row.runId !== run.runId) continue;
+    if (row.runId !== run.runId || row.branch !== 0) continue;
     for (const [index, event] of unpackRow(row).entries())
       if (wanted.includes(row.firstEventId + index)) events.set(row.firstEventId + index, event);
   }

@@ -53,7 +53,7 @@ type Program = {
 };
 
 /** Nothing is known of what became of it, or nothing came of it yet. */
-const undecided: ReadonlySet<string> = new Set(['unavailable', 'notHere', 'deadline', 'busy']);
+const undecided: ReadonlySet<string> = new Set(['unavailable', 'notHere', 'deadline', 'busy', 'dataLoss']);
 
 export class Load {
   readonly told: Told[] = [];
@@ -93,6 +93,11 @@ export class Load {
   /** No more starts, and workers die no more. */
   calm(): void {
     this.#isOver = true;
+  }
+
+  /** Until somebody can say how it is. */
+  describe(key: RunKey): void {
+    this.#untilAnswered(this.#shardOf(key.workflowId), { kind: 'describeWorkflow', key }, () => {});
   }
 
   // ── Clients ────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -153,11 +153,15 @@ export async function checkRows(tables: MemoryTables, id: JournalId, journal: Jo
   if (position === undefined) return;
   const core = new HistoryCore({ wire: historyWire, stateWire: stateCodecBesideHistory });
   core.install(shardRows(tables, id), position);
+  // Their rows are left as they are until somebody has mended them.
+  if (core.damaged.runsBehind().length > 0) return;
   const folded = journal.folded(position.lastOffset);
   const [rows, wanted] = [core.canonicalState(), canonicalText(folded)];
   check(rows === wanted, 'T12 rows differ from their position', () => `at ${position.lastOffset}: ${difference(rows, wanted)}`);
   for (const { key, nextEventId } of folded.runs.values()) {
-    const ends = [...history.values()].filter(({ runId }) => runId === key.runId).map(({ lastEventId }) => lastEventId);
+    const ends = [...history.values()]
+      .filter(({ runId, branch }) => runId === key.runId && branch === 0)
+      .map(({ lastEventId }) => lastEventId);
     const last = Math.max(0, ...ends);
     check(last === nextEventId - 1, 'T12 events differ from their position', () => `${key.runId} has ${nextEventId - 1}, its rows ${last}`);
   }

@@ -11,6 +11,7 @@ import { SimRun, type SimOutcome, type SimPlan } from '../sim-run.ts';
 import { HistoryCluster, type HistoryClusterOptions, type HistoryServer } from './cluster.ts';
 import { Load } from './load.ts';
 import { checkListed, checkMemory, checkNotAhead, checkRows, checkTold, Journal, type RunInJournal } from './oracle.ts';
+import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
 import { journalOf } from '../../../src/actors/history/history-memory.ts';
 import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
 import type { JournalId } from '../../../src/actors/database.ts';
@@ -39,7 +40,7 @@ export function historyPlanOf(seed: number): HistoryPlan {
     retentionMs: random.pick([300, 2_000, 60_000]),
     recordsMax: random.pick([1, 5, 20, 50]),
     journalRetentionMs: backups ? BACKUP_RETENTION_MS : [0, 0, 500, undefined][random.int(0, 3)],
-    ...(base.database === undefined ? {} : { database: { ...base.database, backups } }),
+    ...(base.database === undefined ? {} : { database: { ...base.database, backups, damagedShare: random.pick([0, 0.3]) } }),
   };
 }
 
@@ -106,6 +107,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   #compareMemory(server: HistoryServer, shard: number, offset: number): void {
     const memory = server.shards[shard - 1]?.actor.memory;
     if (memory === undefined) return;
+    if (memory.core.damaged.runsBehind().length > 0) return this.cluster.said('runs were behind when their shard began to serve');
     const { disk } = this.cluster;
     const rows = disk === undefined ? undefined : { tables: disk.tables, id: journalOf(shard) };
     checkMemory(`${server.node.name}/${shard}`, memory, rows, this.#journal(shard), offset - 1);
@@ -153,7 +155,22 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     );
     if (this.cluster.disk === undefined) return;
     const isWritten = (): boolean => this.#journals.every((_, index) => this.#isWritten(index + 1));
+    for (const { core } of this.#memories()) {
+      for (const { key } of core.damaged.runsBehind()) this.#load.describe(key);
+    }
+    await this.comesTrue(
+      'I7 still behind',
+      () => !this.#load.isBusy && this.#memories().every(({ core }) => core.damaged.runsBehind().length === 0),
+      () => 'runs whose rows are whole again are behind in calm',
+    );
     await this.comesTrue('I7 never written', isWritten, () => this.#positions().join(), 10_000);
+  }
+
+  #memories(): readonly HistoryMemory[] {
+    return this.#journals.flatMap((_, partition) => {
+      const [owner] = this.cluster.owners(partition);
+      return owner?.shards[partition]?.actor.memory ?? [];
+    });
   }
 
   #isWritten(shard: number): boolean {
