@@ -18,7 +18,7 @@ export const matchingLimits = {
   /** Stored tasks of one queue that are offered, given out or resting. While it has so many, no more rows are read. */
   heldTasksPerQueueMax: 20_000,
   /** Tasks that leave memory in one turn, once they are written: a few milliseconds of work. */
-  shedTasksPerTurnMax: 2_000,
+  shedTasksPerTurnMax: 500,
   /** Rows that could not be read are read again, after twice as long each time. */
   coldReadRetryFirstMs: 100,
   coldReadRetryMaxMs: 5_000,
