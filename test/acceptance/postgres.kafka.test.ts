@@ -119,7 +119,15 @@ function onKafkaAndPostgres(brokers: readonly string[]): void {
         } finally {
           await server.stop();
         }
-        await expect(without.start()).rejects.toThrow('the database that has them must be named again (perdure.postgres)');
+        try {
+          await without.start();
+          await expect.poll(async () => (await healthPageOf(without.address))[0], wait).toBe(503);
+          const [, { partitions }] = await healthPageOf(without.address);
+          const reason = 'the database that has them must be named again (perdure.postgres)';
+          expect(partitions?.[0]).toMatchObject({ state: 'failed', reason: expect.stringContaining(reason) });
+        } finally {
+          await without.stop();
+        }
       });
     });
 
