@@ -12,6 +12,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { Census } from './actors/ownership/census.ts';
 import { CheckpointSchedule } from './actors/checkpoint/checkpoint-schedule.ts';
 import { ClusterHost } from './actors/cluster/cluster-host.ts';
+import { SlotPurge } from './actors/cluster/slot-purge.ts';
 import { CommandBudget } from './actors/partition/command-budget.ts';
 import { ProcessVisibility } from './actors/history/visibility/process-visibility.ts';
 import { HotState } from './actors/history/durable/hot-state.ts';
@@ -96,18 +97,28 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const shared = { budget: new CommandBudget(), turns: new LoopTurns(systemClock) };
   const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger, ...shared };
 
-  const cluster = new ClusterHost({
-    ...common,
-    topic: clusterTopic(prefix),
-    codec: clusterCodec,
-    sink: router.cluster.sink(CLUSTER_ACTOR),
-    onStatus: census.register(clusterTopic(prefix), 0),
-  });
+  const cluster = new ClusterHost(
+    {
+      ...common,
+      topic: clusterTopic(prefix),
+      codec: clusterCodec,
+      sink: router.cluster.sink(CLUSTER_ACTOR),
+      onStatus: census.register(clusterTopic(prefix), 0),
+    },
+    () => slotPurge.look(),
+  );
   router.cluster.attach(CLUSTER_ACTOR, cluster.actor);
 
   // Rows of List stand beside state; where there is none, in memory: that thread begins when there is something to write, or somebody lists.
   const database = state?.database ?? toldOutages(openSqlite({ filename: undefined }), logger);
   const visibility = new ProcessVisibility({ database, clock: systemClock, logger });
+  const slotPurge = new SlotPurge({
+    cluster,
+    clear: (left) => visibility.clearSlots(left, layout.historyShards),
+    asker: router,
+    clock: systemClock,
+    logger,
+  });
   const stateLimits = { ...defaults.state, ...options.stateLimits };
   const checkpoints = opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state, stateLimits);
   const hotState = new HotState(systemClock, stateLimits.hotStateBytesMax);
@@ -151,6 +162,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
 
   const actors = [cluster, ...shards, ...hosts].map(({ actor }) => actor);
   const release = async (): Promise<void> => {
+    slotPurge.close();
     await Promise.all(actors.map((actor) => actor.drain()));
     router.close();
     await database.close();

@@ -131,6 +131,22 @@ export type WriteOutcome =
   /** The connection was lost during COMMIT: `position` tells what became of it. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
+/** A history shard's, and the fence with which it was restored. */
+export type HeldJournal = { readonly journal: JournalId; readonly fence: Fence };
+
+export type SlotClearing = {
+  readonly namespaceId: string;
+  /** `Keyword07`; at least one. */
+  readonly slots: readonly string[];
+  readonly afterRunId: string;
+  readonly max: number;
+};
+
+export type SlotsCleared =
+  | { readonly kind: 'fenced' }
+  /** `lastRunId`: the next rows stand behind it; undefined: there are none. */
+  | { readonly kind: 'cleared'; readonly lastRunId: string | undefined };
+
 /** What a decision or a fold needs in memory. */
 export type LoadKey =
   | ({ readonly kind: 'current' } & ExecutionId)
@@ -192,6 +208,12 @@ export interface Database {
    * the journal until then, and a restart tells it again. A crash of the database alone may not: nobody would write it again.
    */
   flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'>;
+  /**
+   * Takes what removed attributes have left in these slots out of visibility rows of a namespace, those of the shards whose journals are held.
+   * At most `max` rows are looked at, in the order of run ids, from behind `afterRunId` ('' = from the first); nothing is written to those
+   * journals meanwhile. On the disk when it is answered. `fenced`: one of the fences is raised, and nothing was changed.
+   */
+  clearSlots(held: readonly HeldJournal[], clearing: SlotClearing): Promise<SlotsCleared>;
   load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>>;
   /** By task id, from behind `afterTaskId`; none that is aside. */
   transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TaskRow[]>>;

@@ -9,6 +9,7 @@ import type {
   AddSearchAttributes,
   ClusterCommand,
   InitializeCluster,
+  PurgeSearchAttributes,
   RegisterNamespace,
   RemoveSearchAttributes,
   UpdateNamespace,
@@ -50,6 +51,8 @@ export class ClusterCore {
         return this.#addSearchAttributes(command, nowMs);
       case 'removeSearchAttributes':
         return this.#removeSearchAttributes(command, nowMs);
+      case 'purgeSearchAttributes':
+        return this.#purgeSearchAttributes(command, nowMs);
       case 'initializeCluster':
         return this.#initialize(command, nowMs);
       case 'syncCluster':
@@ -136,7 +139,8 @@ export class ClusterCore {
     if (added.size === 0) return unchanged;
     const slots = this.#state.slotsFor(namespaceId, added);
     for (const [name, type] of added) if (!slots.has(name)) return this.#noSlot(namespaceId, type);
-    return commit({ kind: 'searchAttributesAdded', timeMs, namespaceId, attributes: added, slots });
+    const generations = this.#state.generationsFor(namespaceId, added);
+    return commit({ kind: 'searchAttributesAdded', timeMs, namespaceId, attributes: added, slots, generations });
   }
 
   #noSlot(namespaceId: string, type: number): Result {
@@ -144,8 +148,11 @@ export class ClusterCore {
     const tooMany = `Unable to create search attributes: cannot have more than ${max} search attribute of type ${searchAttributeTypeName(type)}.`;
     const waiting = this.#state.slotsWaiting(namespaceId, type);
     if (waiting === 0) return invalid(tooMany);
-    const why = 'what workflows have stored in them is still there, so no other attribute can take their place yet';
-    return invalid(`${tooMany} ${waiting} of them were removed: ${why}. Each can be added again under its name.`);
+    const why = 'what workflows have stored in them is being cleared, and then others can take their place';
+    return rejected(
+      'resource-exhausted',
+      `${tooMany} ${waiting} of them ${waiting === 1 ? 'was' : 'were'} removed: ${why}. Try again later.`,
+    );
   }
 
   #removeSearchAttributes(command: RemoveSearchAttributes, timeMs: number): Result {
@@ -158,6 +165,11 @@ export class ClusterCore {
     }
     const removed = [...new Set(names)].filter((name) => own.has(name));
     return removed.length === 0 ? unchanged : commit({ kind: 'searchAttributesRemoved', timeMs, namespaceId, names: removed });
+  }
+
+  #purgeSearchAttributes({ namespaceId, slots }: PurgeSearchAttributes, timeMs: number): Result {
+    const purged = [...new Set(slots)].filter((slot) => this.#state.mustBeCleared(namespaceId, slot));
+    return purged.length === 0 ? unchanged : commit({ kind: 'searchAttributesPurged', timeMs, namespaceId, slots: purged });
   }
 
   #initialize(command: InitializeCluster, timeMs: number): Result {

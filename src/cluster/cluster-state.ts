@@ -4,6 +4,7 @@
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import type { ClusterInitialized, ClusterRecord } from './records.ts';
+import { AttributeGenerations } from './attribute-generations.ts';
 import { SlotAssignment } from './search-attribute-slots.ts';
 import { systemSearchAttributes } from './search-attributes.ts';
 
@@ -24,6 +25,8 @@ export type Namespace = {
    * may have none: it is set and shown, and cannot be searched for.
    */
   readonly searchAttributeSlots: ReadonlyMap<string, string>;
+  /** Custom attributes that were removed and added again: name → which one it is, from 1. Values of the ones before are none of it. */
+  readonly searchAttributeGenerations: ReadonlyMap<string, number>;
 };
 
 /** What may be read of it. */
@@ -37,6 +40,8 @@ export interface ClusterSnapshot {
   readonly systemSearchAttributes: ReadonlyMap<string, number>;
   /** Custom attributes that every namespace has. */
   readonly clusterSearchAttributes: ReadonlyMap<string, number>;
+  /** By namespace id, '' = every namespace: slots in which removed attributes have left values, for whoever clears them. */
+  slotsToClear(): ReadonlyMap<string, readonly string[]>;
   /** Undefined until the cluster's very first start has committed it. */
   readonly identity: ClusterIdentity | undefined;
 }
@@ -53,6 +58,7 @@ export class ClusterState implements ClusterSnapshot {
   /** Of the namespace itself, without the cluster's. */
   readonly #ownAttributes = new Map<string, ReadonlyMap<string, number>>();
   readonly #slots = new SlotAssignment();
+  readonly #generations = new AttributeGenerations();
   #sorted: readonly Namespace[] | undefined = undefined;
 
   namespaceByName(name: string): Namespace | undefined {
@@ -75,7 +81,21 @@ export class ClusterState implements ClusterSnapshot {
 
   /** For attributes that are new: name → slot. Those for which none is free are left out. */
   slotsFor(namespaceId: string, attributes: ReadonlyMap<string, number>): ReadonlyMap<string, string> {
-    return this.#slots.find(namespaceId, attributes);
+    return this.#slots.free(namespaceId, attributes);
+  }
+
+  /** For attributes that are new: which of its name each is, where there was one before. */
+  generationsFor(namespaceId: string, attributes: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+    return this.#generations.next(namespaceId, attributes.keys());
+  }
+
+  slotsToClear(): ReadonlyMap<string, readonly string[]> {
+    return new Map(this.#slots.removed());
+  }
+
+  /** A removed attribute has left it, and nobody may have it yet. */
+  mustBeCleared(namespaceId: string, slot: string): boolean {
+    return this.#slots.isRemoved(namespaceId, slot);
   }
 
   /** Slots of that type that were left by removed attributes, and are not cleared yet. */
@@ -116,7 +136,8 @@ export class ClusterState implements ClusterSnapshot {
         return this.#put({ ...this.#known(id), description, ownerEmail, data, retentionMs });
       }
       case 'searchAttributesAdded': {
-        const { namespaceId, attributes, slots } = record;
+        const { namespaceId, attributes, slots, generations } = record;
+        this.#generations.add(namespaceId, attributes.keys(), generations);
         this.#slots.add(namespaceId, this.#slots.find(namespaceId, attributes, slots));
         return this.#setAttributes(namespaceId, new Map([...this.ownAttributes(namespaceId), ...attributes]));
       }
@@ -146,8 +167,10 @@ export class ClusterState implements ClusterSnapshot {
         searchAttributeTypes: attributes(namespace.searchAttributeTypes),
         customSearchAttributes: attributes(namespace.customSearchAttributes),
         searchAttributeSlots: attributes(namespace.searchAttributeSlots),
+        searchAttributeGenerations: attributes(namespace.searchAttributeGenerations),
       })),
       this.#slots.canonical(),
+      this.#generations.canonical(),
     ]);
   }
 
@@ -163,12 +186,16 @@ export class ClusterState implements ClusterSnapshot {
     this.#sorted = undefined;
   }
 
-  #attributesOf(id: string): Pick<Namespace, 'searchAttributeTypes' | 'customSearchAttributes' | 'searchAttributeSlots'> {
-    const customSearchAttributes = new Map([...this.clusterSearchAttributes, ...this.ownAttributes(id)]);
+  #attributesOf(
+    id: string,
+  ): Pick<Namespace, 'searchAttributeTypes' | 'customSearchAttributes' | 'searchAttributeSlots' | 'searchAttributeGenerations'> {
+    const own = this.ownAttributes(id);
+    const customSearchAttributes = new Map([...this.clusterSearchAttributes, ...own]);
     return {
       customSearchAttributes,
       searchAttributeTypes: new Map([...customSearchAttributes, ...systemSearchAttributes]),
       searchAttributeSlots: this.#slots.slotsOf(id),
+      searchAttributeGenerations: this.#generations.of(id, own.keys(), this.clusterSearchAttributes.keys()),
     };
   }
 

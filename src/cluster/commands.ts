@@ -23,7 +23,7 @@ export type UpdateNamespace = {
 
 /**
  * Names that exist are left as they are. `namespaceId` '' = every namespace, those to come included. Reply: Done; rejected:
- * namespace-not-found, invalid-argument (reserved name, unknown type, too many).
+ * namespace-not-found, invalid-argument (reserved name, unknown type, too many), resource-exhausted (too many until removed ones are purged).
  */
 export type AddSearchAttributes = {
   readonly kind: 'addSearchAttributes';
@@ -37,6 +37,16 @@ export type RemoveSearchAttributes = {
   readonly kind: 'removeSearchAttributes';
   readonly namespaceId: string;
   readonly names: readonly string[];
+};
+
+/**
+ * The columns of these slots hold nothing any more, and nothing comes into them: rows of all shards were looked at. What is in use, or was
+ * purged, stays as it is. Reply: Done.
+ */
+export type PurgeSearchAttributes = {
+  readonly kind: 'purgeSearchAttributes';
+  readonly namespaceId: string;
+  readonly slots: readonly string[];
 };
 
 /** The first one is kept for ever, later ones change nothing. Reply: Done. */
@@ -58,5 +68,6 @@ export type ClusterCommand =
   | UpdateNamespace
   | AddSearchAttributes
   | RemoveSearchAttributes
+  | PurgeSearchAttributes
   | InitializeCluster
   | SyncCluster;

@@ -39,6 +39,8 @@ export type SearchAttributesAdded = {
   readonly attributes: ReadonlyMap<string, number>;
   /** Name → slot (`Keyword07`). Records of before have none: the fold gives them theirs. */
   readonly slots: ReadonlyMap<string, string>;
+  /** Name → how many of that name were there before; absent: none, or the record is of before that was counted. */
+  readonly generations: ReadonlyMap<string, number>;
 };
 
 /** Only names that were there. */
@@ -49,7 +51,7 @@ export type SearchAttributesRemoved = {
   readonly names: readonly string[];
 };
 
-/** Nothing of removed attributes is left in these slots: others may have them. Nobody writes this yet. */
+/** Nothing of removed attributes is left in these slots: others may have them. */
 export type SearchAttributesPurged = {
   readonly kind: 'searchAttributesPurged';
   readonly timeMs: number;

@@ -7,7 +7,9 @@ export type ClusterRejection = {
     /** INVALID_ARGUMENT */
     | 'invalid-argument'
     /** FAILED_PRECONDITION */
-    | 'failed-precondition';
+    | 'failed-precondition'
+    /** RESOURCE_EXHAUSTED: later it is possible */
+    | 'resource-exhausted';
   readonly message: string;
 };
 
@@ -23,6 +25,7 @@ export type ClusterReplyTo = {
   readonly updateNamespace: Done;
   readonly addSearchAttributes: Done;
   readonly removeSearchAttributes: Done;
+  readonly purgeSearchAttributes: Done;
   readonly initializeCluster: Done;
   readonly syncCluster: Done;
 };

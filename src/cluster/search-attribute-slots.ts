@@ -4,11 +4,14 @@
  *     Keyword01  Keyword02  …          …  Keyword19  Keyword20
  *     └─ a namespace's own ──▶        ◀── every namespace's ─┘
  *
- * What an attribute has left in its column stays there when it is removed. So its slot is kept for it, should it be added again, and given
- * to no other before a record says that the column was cleared.
+ *     added ─▶ holds a slot ─▶ removed: keeps it, with what workflows have stored ─▶ column cleared ─▶ purged: free
  *
- * Records say which slots they give. Those of before do not: for them the fold looks for slots as a decision does today, in the order of
- * the records and of their entries, so that every reader of a journal finds the same. What that gives may therefore never change.
+ * What an attribute has left in its column stays there when it is removed. So its slot is given to nobody, itself included, before a record
+ * says that the column was cleared: whoever had it meanwhile would lose values to the clearing. One that is added again has another slot.
+ *
+ * Records say which slots they give. Those of before do not, and gave an attribute that was added again its own slot: `find` is how the
+ * fold gives them theirs, in the order of the records and of their entries, so that every reader of a journal finds the same. What that
+ * gives may therefore never change.
  */
 import { searchAttributeSlots } from '../kernel/search-attribute-slots.ts';
 
@@ -22,10 +25,20 @@ export class SlotAssignment {
   /** By namespace id, '' = every namespace: slot → who has it. */
   readonly #holders = new Map<string, Holders>();
 
-  /**
-   * Slots for new attributes (name → IndexedValueType): what the record `said`, else the first that is free. Attributes for which none is
-   * free are left out.
-   */
+  /** For attributes that are to be added (name → IndexedValueType): the first that is free. Those for which none is free are left out. */
+  free(namespaceId: string, attributes: ReadonlyMap<string, number>): ReadonlyMap<string, string> {
+    const found = new Map<string, string>();
+    const given = new Set<string>();
+    for (const [name, type] of attributes) {
+      const slot = this.#free(namespaceId, type, given);
+      if (slot === undefined) continue;
+      found.set(name, slot);
+      given.add(slot);
+    }
+    return found;
+  }
+
+  /** Slots of attributes that were added: what the record `said`, else its own of before or the first that is free. */
   find(namespaceId: string, attributes: ReadonlyMap<string, number>, said = noSlots): ReadonlyMap<string, string> {
     const found = new Map<string, string>();
     const given = new Set(said.values());
@@ -47,6 +60,18 @@ export class SlotAssignment {
   remove(namespaceId: string, names: ReadonlySet<string>): void {
     const holders = this.#holders.get(namespaceId);
     for (const [slot, { name }] of holders ?? noHolders) if (names.has(name)) holders?.set(slot, { name, removed: true });
+  }
+
+  /** By namespace id, '' = every namespace: slots whose columns hold what removed attributes have left. */
+  *removed(): Generator<readonly [namespaceId: string, slots: readonly string[]], void> {
+    for (const [namespaceId, holders] of this.#holders) {
+      const slots = [...holders].filter(([, { removed }]) => removed).map(([slot]) => slot);
+      if (slots.length > 0) yield [namespaceId, slots];
+    }
+  }
+
+  isRemoved(namespaceId: string, slot: string): boolean {
+    return this.#holdersOf(namespaceId).get(slot)?.removed === true;
   }
 
   /** Their columns were cleared. A slot that is in use stays so. */
@@ -84,7 +109,11 @@ export class SlotAssignment {
     const slots = searchAttributeSlots.get(type) ?? [];
     const own = this.#holdersOf(namespaceId);
     const earlier = slots.find((slot) => own.get(slot)?.removed === true && own.get(slot)?.name === name);
-    if (earlier !== undefined) return earlier;
+    return earlier ?? this.#free(namespaceId, type, given);
+  }
+
+  #free(namespaceId: string, type: number, given: ReadonlySet<string>): string | undefined {
+    const slots = searchAttributeSlots.get(type) ?? [];
     const owners = this.#ownersBeside(namespaceId);
     const isFree = (slot: string): boolean => !given.has(slot) && !owners.some((owner) => owner.has(slot));
     return namespaceId === '' ? slots.findLast(isFree) : slots.find(isFree);

@@ -15,6 +15,8 @@ export type PayloadValue = {
   readonly encoding: string;
   readonly dataBytes: number;
   readonly text: string;
+  /** For which of several attributes of its name it was set (`searchAttributeGenerations`); 0: the first. */
+  readonly generation: number;
 };
 
 /** The wire format as this check needs it. */

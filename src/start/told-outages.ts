@@ -70,6 +70,7 @@ export function toldOutages(database: Database, logger: Logger, nowMs = steadyWa
     write: (journal, ...rest) =>
       told('write', journal, database.write(journal, ...rest), (outcome) => (outcome.kind === 'unknown' ? outcome.reason : undefined)),
     flush: (journal, ...rest) => told('flush', journal, database.flush(journal, ...rest)),
+    clearSlots: (held, clearing) => told('clear slots', held[0]?.journal ?? 'reads', database.clearSlots(held, clearing)),
     load: (...asked) => read(database.load(...asked)),
     transferTasks: (...asked) => read(database.transferTasks(...asked)),
     timers: (...asked) => read(database.timers(...asked)),

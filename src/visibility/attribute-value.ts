@@ -36,7 +36,7 @@ function cut(text: string): string {
 }
 
 /** Undefined = not set: nothing, null, an empty list, and what is no value of that kind. */
-export function attributeValue(kind: ColumnKind, { encoding, text, dataBytes }: PayloadValue): SlotValue | undefined {
+export function attributeValue(kind: ColumnKind, { encoding, text, dataBytes }: Omit<PayloadValue, 'generation'>): SlotValue | undefined {
   if (dataBytes === 0 || encoding !== 'json/plain') return undefined;
   let value: unknown;
   try {

@@ -47,5 +47,16 @@ export function isEmptyPayload(payload: Uint8Array): boolean {
 
 export function payloadValue(payload: Uint8Array): PayloadValue {
   const { metadata, data } = decodePayload(payload, ownLimits);
-  return { encoding: fromUtf8.decode(metadata.get('encoding')), dataBytes: data.length, text: fromUtf8.decode(data) };
+  const encoding = fromUtf8.decode(metadata.get('encoding'));
+  return { encoding, dataBytes: data.length, text: fromUtf8.decode(data), generation: generationOf(metadata) };
+}
+
+/** In the metadata of a search attribute's value, where an attribute of its name was removed before. */
+export const GENERATION = 'perdure-generation';
+
+/** The edge alone writes it; what else may stand there is none. */
+function generationOf(metadata: ReadonlyMap<string, Uint8Array>): number {
+  const bytes = metadata.get(GENERATION);
+  const text = bytes === undefined ? '' : fromUtf8.decode(bytes);
+  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ClusterCore, clusterLimits } from '../../src/cluster/cluster-core.ts';
 import type { ClusterCommand, RegisterNamespace } from '../../src/cluster/commands.ts';
-import type { ClusterRecord } from '../../src/cluster/records.ts';
+import type { ClusterRecord, SearchAttributesAdded } from '../../src/cluster/records.ts';
 import { systemSearchAttributes } from '../../src/cluster/search-attributes.ts';
 import { clusterCodec } from '../../src/topics/codec/cluster-codec.ts';
 
@@ -255,38 +255,97 @@ describe('search attributes', () => {
     expect(ask(add('', { More: type === 2 ? 3 : 2 }))).toEqual(done);
   });
 
-  test("a removed attribute's slot is for nobody else before it is cleared", () => {
+  const purge = (namespaceId: string, ...names: string[]): ClusterCommand => ({ kind: 'purgeSearchAttributes', namespaceId, slots: names });
+
+  test("a removed attribute's slot is for nobody, itself included, before it is purged", () => {
     ask(add('id-a', many(6, 3)));
     ask(remove('id-a', 'A2', 'A3'));
     expect(slots('a')).toEqual({ A1: 'Int01', A4: 'Int04', A5: 'Int05', A6: 'Int06' });
+    expect(core.state.slotsToClear()).toEqual(new Map([['id-a', ['Int02', 'Int03']]]));
     const full = 'Unable to create search attributes: cannot have more than 6 search attribute of type Int.';
-    const why =
-      '2 of them were removed: what workflows have stored in them is still there, so no other attribute can take their place yet. ' +
-      'Each can be added again under its name.';
-    expect(ask(add('id-a', { New: 3 }))).toEqual(rejected('invalid-argument', `${full} ${why}`));
-    expect(ask(add('', { New: 3 }))).toEqual(rejected('invalid-argument', `${full} ${why}`));
+    const why = 'what workflows have stored in them is being cleared, and then others can take their place. Try again later.';
+    const wait = rejected('resource-exhausted', `${full} 2 of them were removed: ${why}`);
+    for (const namespaceId of ['id-a', '']) for (const name of ['New', 'A2']) expect(ask(add(namespaceId, { [name]: 3 }))).toEqual(wait);
     expect(ask(add('id-b', { New: 3 }))).toEqual(done);
-    core.evolve({ kind: 'searchAttributesPurged', timeMs: now, namespaceId: 'id-a', slots: ['Int03', 'Int04'] });
+    expect(ask(purge('id-a', 'Int03', 'Int03', 'Int04', 'Int99'))).toEqual(done);
+    expect(journal.at(-1)).toMatchObject({ kind: 'searchAttributesPurged', namespaceId: 'id-a', slots: ['Int03'] });
     expect(slots('a')).toEqual({ A1: 'Int01', A4: 'Int04', A5: 'Int05', A6: 'Int06' });
-    expect(ask(add('id-a', { New: 3 }))).toEqual(done);
-    expect(slots('a')).toMatchObject({ New: 'Int03' });
+    expect(core.state.slotsToClear()).toEqual(new Map([['id-a', ['Int02']]]));
     expect(ask(add('id-a', { A2: 3 }))).toEqual(done);
-    expect(slots('a')).toMatchObject({ A2: 'Int02' });
+    expect(slots('a')).toMatchObject({ A2: 'Int03' });
+    const one = rejected('resource-exhausted', `${full} 1 of them was removed: ${why}`);
+    expect(ask(add('id-a', { New: 3 }))).toEqual(one);
+    ask(purge('id-a', 'Int02'));
+    expect(ask(add('id-a', { New: 3 }))).toEqual(done);
+    expect(slots('a')).toMatchObject({ A2: 'Int03', New: 'Int02' });
   });
 
-  test('added and removed again and again, an attribute has the same slot; under another type it has another', () => {
-    for (let round = 0; round < 30; round++) {
-      ask(add('id-a', { Color: 2 }));
-      ask(add('', { Everywhere: 2 }));
-      expect(slots('a')).toEqual({ Color: 'Keyword01', Everywhere: 'Keyword20' });
+  test('a purge is of the slots of one namespace, or of those that are for every one; what is in use stays', () => {
+    ask(add('id-a', { Color: 2 }));
+    ask(add('id-b', { Color: 2 }));
+    ask(add('', { Zone: 2 }));
+    ask(remove('id-a', 'Color'));
+    ask(remove('id-b', 'Color'));
+    ask(remove('', 'Zone'));
+    expect(core.state.slotsToClear()).toEqual(
+      new Map([
+        ['id-a', ['Keyword01']],
+        ['id-b', ['Keyword01']],
+        ['', ['Keyword20']],
+      ]),
+    );
+    const records = journal.length;
+    for (const nothing of [purge('id-a', 'Keyword20'), purge('', 'Keyword01'), purge('id-c', 'Keyword01'), purge('id-a')]) {
+      expect(ask(nothing)).toEqual(done);
+    }
+    expect(journal).toHaveLength(records);
+    ask(purge('id-a', 'Keyword01'));
+    ask(purge('', 'Keyword20'));
+    expect(core.state.slotsToClear()).toEqual(new Map([['id-b', ['Keyword01']]]));
+    ask(add('id-a', { Other: 2 }));
+    ask(add('id-b', { Other: 2 }));
+    expect([slots('a'), slots('b')]).toEqual([{ Other: 'Keyword01' }, { Other: 'Keyword02' }]);
+    ask(purge('id-a', 'Keyword01'));
+    expect(slots('a')).toEqual({ Other: 'Keyword01' });
+  });
+
+  const generations = (name: string): Record<string, number> =>
+    Object.fromEntries(core.state.namespaceByName(name)?.searchAttributeGenerations ?? []);
+
+  test('one that was there before is another one, which its record says; so it is for whoever had one of that name', () => {
+    ask(add('id-a', { Color: 2, Size: 3 }));
+    expect(journal.at(-1)).toMatchObject({ generations: new Map() });
+    ask(remove('id-a', 'Color', 'Size'));
+    ask(add('id-a', { Color: 1, Other: 1 }));
+    expect(journal.at(-1)).toMatchObject({ generations: new Map([['Color', 1]]) });
+    ask(add('id-b', { Color: 2 }));
+    expect([generations('a'), generations('b')]).toEqual([{ Color: 1 }, {}]);
+    ask(add('', { Color: 2, Size: 3, Fresh: 2 }));
+    expect(journal.at(-1)).toMatchObject({
+      generations: new Map([
+        ['Color', 2],
+        ['Size', 1],
+      ]),
+    });
+    expect([generations('a'), generations('b')]).toEqual([{ Color: 1, Size: 1 }, { Size: 1 }]);
+    ask(remove('id-a', 'Color'));
+    expect(generations('a')).toEqual({ Color: 2, Size: 1 });
+    ask(remove('', 'Size'));
+    ask(add('id-b', { Size: 3 }));
+    expect([generations('a'), generations('b')]).toEqual([{ Color: 2 }, { Size: 2 }]);
+  });
+
+  test('added and removed again and again, an attribute finds a slot as long as they are purged', () => {
+    for (let round = 0; round < 100; round++) {
+      expect(ask(add('id-a', { Color: 3 }))).toEqual(done);
+      expect(ask(add('', { Everywhere: 3 }))).toEqual(done);
+      expect(new Set(Object.values(slots('a'))).size).toBe(2);
       ask(remove('id-a', 'Color'));
       ask(remove('', 'Everywhere'));
+      if (round % 3 === 2) for (const [namespaceId, names] of core.state.slotsToClear()) ask(purge(namespaceId, ...names));
     }
-    ask(add('id-a', { Color: 1 }));
+    expect(ask(add('id-a', { Color: 1 }))).toEqual(done);
     expect(slots('a')).toEqual({ Color: 'Text01' });
-    ask(remove('id-a', 'Color'));
-    ask(add('id-a', { Color: 2 }));
-    expect(slots('a')).toEqual({ Color: 'Keyword01' });
   });
 
   test('what hides an attribute of every namespace has a slot of its own, and gives way when it is removed', () => {
@@ -318,6 +377,7 @@ describe('a journal of before there were slots', () => {
     namespaceId,
     attributes: new Map(Object.entries(attributes)),
     slots: new Map(),
+    generations: new Map(),
   });
   const numbered = (from: number, to: number, type: number): Record<string, number> =>
     Object.fromEntries(Array.from({ length: to - from + 1 }, (_, index) => [`A${from + index}`, type]));
@@ -357,6 +417,14 @@ describe('a journal of before there were slots', () => {
     expect([b?.searchAttributeTypes.get('A20'), b?.searchAttributeTypes.get('Late')]).toEqual([2, 2]);
   });
 
+  test('knows one attribute of each name, whenever it was added again', () => {
+    for (const record of records) core.evolve(record);
+    expect(core.state.namespaceByName('a')?.searchAttributeGenerations).toEqual(new Map());
+    ask({ kind: 'removeSearchAttributes', namespaceId: 'id-a', names: ['Zebra'] });
+    ask({ kind: 'addSearchAttributes', namespaceId: 'id-a', attributes: new Map([['Zebra', 2]]) });
+    expect(core.state.namespaceByName('a')?.searchAttributeGenerations).toEqual(new Map([['Zebra', 1]]));
+  });
+
   test('is gone on with: what is added now says its slot, and takes none that an old record was given', () => {
     for (const record of records) core.evolve(record);
     expect(ask({ kind: 'addSearchAttributes', namespaceId: 'id-a', attributes: new Map([['New', 2]]) })).toEqual(done);
@@ -392,6 +460,13 @@ describe('the identity of the cluster', () => {
   });
 });
 
+/** What holds values of a removed attribute is given to none that would show them. */
+function expectUncleared(waiting: ReadonlyMap<string, readonly string[]>, { namespaceId, slots }: SearchAttributesAdded): void {
+  const owners = namespaceId === '' ? [...waiting.keys()] : ['', namespaceId];
+  const uncleared = owners.flatMap((owner) => waiting.get(owner) ?? []);
+  expect([...slots.values()].filter((slot) => uncleared.includes(slot))).toEqual([]);
+}
+
 test('replaying the journal gives the live state, at every step', () => {
   const name = fc.constantFrom('a', 'b', 'c');
   const namespaceId = fc.constantFrom('', 'id-a', 'id-b', 'id-c');
@@ -406,6 +481,9 @@ test('replaying the journal gives the live state, at every step', () => {
     fc
       .record({ namespaceId, attribute })
       .map((x): ClusterCommand => ({ kind: 'removeSearchAttributes', namespaceId: x.namespaceId, names: [x.attribute] })),
+    fc
+      .record({ namespaceId, slots: fc.subarray(['Keyword01', 'Keyword20', 'Int01', 'Int02', 'Int06', 'Bool01', 'Text01']) })
+      .map((x): ClusterCommand => ({ kind: 'purgeSearchAttributes', ...x })),
     fc.record({ id: fc.constantFrom('id-a', 'id-b'), description: fc.option(name, { nil: undefined }) }).map((x): ClusterCommand => ({
       kind: 'updateNamespace',
       ...x,
@@ -418,18 +496,16 @@ test('replaying the journal gives the live state, at every step', () => {
     fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
       core = new ClusterCore();
       const replayed = new ClusterCore();
-      const before = new ClusterCore();
       for (const [i, each] of commands.entries()) {
+        const waiting = core.state.slotsToClear();
         const handled = core.handle(each, i, 1);
         if (handled.kind === 'commit') {
           const { value, schema } = clusterCodec.encode(handled.record);
           core.evolve(handled.record);
           replayed.evolve(clusterCodec.decode(value, schema));
-          before.evolve(handled.record.kind === 'searchAttributesAdded' ? { ...handled.record, slots: new Map() } : handled.record);
+          if (handled.record.kind === 'searchAttributesAdded') expectUncleared(waiting, handled.record);
         }
         expect(replayed.canonicalState()).toBe(core.canonicalState());
-        // Records of before would have led to the same slots.
-        expect(before.canonicalState()).toBe(core.canonicalState());
         for (const namespace of core.state.namespaces()) {
           const { searchAttributeSlots, customSearchAttributes } = namespace;
           expect(new Set(searchAttributeSlots.values()).size).toBe(customSearchAttributes.size);
@@ -444,6 +520,7 @@ test.each<[ClusterCommand, unknown]>([
   [{ kind: 'updateNamespace', id: 'id-a', description: 'd', ownerEmail: undefined, data: new Map([['k', 'v']]), retentionMs: day }, done],
   [{ kind: 'addSearchAttributes', namespaceId: 'id-a', attributes: new Map([['Fresh', 2]]) }, done],
   [{ kind: 'removeSearchAttributes', namespaceId: 'id-a', names: ['Color'] }, done],
+  [{ kind: 'purgeSearchAttributes', namespaceId: 'id-a', slots: ['Keyword01'] }, done],
   [{ kind: 'initializeCluster', clusterId: 'c', clusterName: 'n', tokenKey: new Uint8Array(32), historyShards: 4 }, done],
   [{ kind: 'syncCluster' }, done],
 ])('an ask that is repeated has happened once: $kind', (command, second) => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkSearchAttributes, withTypes } from '../../src/grpc/validation/search-attributes.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
-import { decodeFields, encodeFields } from '../../src/wire/fields.ts';
+import { decodeFields, encodeFields, payloadValue } from '../../src/wire/fields.ts';
 import { decodePayload, encodePayload } from '../../src/wire/generated/lean/common.ts';
 import { IndexedValueType } from '../../src/wire/generated/lean/enums.ts';
 import { ShardUnderTest } from '../history/shard-under-test.ts';
@@ -112,7 +112,7 @@ describe('types are added to', () => {
   const named = (names: readonly string[]): Uint8Array => encodeFields(new Map(names.map((name) => [name, payload('"x"')])));
 
   test('what will be set', () => {
-    const typed = withTypes(named(['KEYWORD']), types, defaultHistoryLimits)!;
+    const typed = withTypes(named(['KEYWORD']), of, defaultHistoryLimits)!;
     const value = decodePayload(decodeFields(typed).get('KEYWORD')!);
     expect(Buffer.from(value.metadata.get('type')!).toString()).toBe('Keyword');
   });
@@ -122,6 +122,17 @@ describe('types are added to', () => {
     ['more than may be set', Array.from({ length: 101 }, (_, at) => `name ${at}`)],
   ])('nothing that will be refused, and nothing is read of it: %s', (_, names) => {
     const refused = named(names);
-    expect(withTypes(refused, types, defaultHistoryLimits)).toBe(refused);
+    expect(withTypes(refused, of, defaultHistoryLimits)).toBe(refused);
+  });
+
+  test('and which of its name it is, where there was one before; whatever the client says of that counts for nothing', () => {
+    const again = { ...of, searchAttributeGenerations: new Map([['KEYWORD', 3]]) };
+    const generations = (message: Uint8Array): readonly number[] =>
+      [...decodeFields(message).values()].map((value) => payloadValue(value).generation);
+    const said = withTypes(named(['KEYWORD', 'TEXT']), again, defaultHistoryLimits)!;
+    expect(generations(said)).toEqual([3, 0]);
+    const older = withTypes(said, { ...of, searchAttributeGenerations: new Map([['TEXT', 1]]) }, defaultHistoryLimits)!;
+    expect(generations(older)).toEqual([0, 1]);
+    expect(withTypes(older, { ...of, searchAttributeGenerations: new Map([['TEXT', 1]]) }, defaultHistoryLimits)).toEqual(older);
   });
 });

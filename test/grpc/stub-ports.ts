@@ -75,6 +75,7 @@ export class StubServer {
         ['BuildIds', 7],
       ]),
       clusterSearchAttributes: new Map(),
+      slotsToClear: () => new Map(),
       identity: undefined,
     };
     const tokenKey = Buffer.alloc(32, 7);
@@ -146,6 +147,7 @@ export function namespace(name: string): Namespace {
       ['CustomKeyword', 2],
       ['CustomInt', 3],
     ]),
+    searchAttributeGenerations: new Map(),
     searchAttributeSlots: new Map([
       ['CustomKeyword', 'Keyword01'],
       ['CustomInt', 'Int01'],

@@ -222,7 +222,7 @@ function writeAll(checkpoints: Checkpoints): void {
 /** A start whose append is under way, while memory has the end of that run already. */
 export function rowsAreNotAheadOfTheLog(): void {
   const shard = unwatched();
-  const view = { namespaceById: () => undefined, systemSearchAttributes: new Map<string, number>() };
+  const view = { position: 0, namespaceById: () => undefined, systemSearchAttributes: new Map<string, number>() };
   const rows = new VisibilityRows({ shard: 1, core: shard.core, registry: { isFolded: true, view }, wire: historyWire });
   shard.start();
   for (const record of shard.records) rows.accepted(record);

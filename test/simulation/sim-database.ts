@@ -188,6 +188,10 @@ export class SimDatabase implements Database {
     return this.#request('history', (database) => database.history(...given));
   }
 
+  clearSlots(...given: Parameters<Database['clearSlots']>): ReturnType<Database['clearSlots']> {
+    return this.#request('clearSlots', (database) => database.clearSlots(...given));
+  }
+
   list(...given: Parameters<Database['list']>): ReturnType<Database['list']> {
     return this.#request('list', (database) => database.list(...given));
   }

@@ -13,6 +13,7 @@ import {
   type ExecutionId,
   type Fence,
   type Fenced,
+  type HeldJournal,
   type HistoryDelta,
   type HistoryRange,
   type HistoryRow,
@@ -24,6 +25,8 @@ import {
   type Restored,
   type RunId,
   type RunRow,
+  type SlotClearing,
+  type SlotsCleared,
   type TaskRow,
   type TimerRow,
   type TimerWindow,
@@ -39,7 +42,7 @@ export type WriteFault = 'fails' | 'commit lost' | 'answer lost';
 
 /** What a simulation lets go wrong. Each is asked before the call touches a row, and may take its time. */
 export type DatabaseFaults = {
-  readonly onWrite?: (journal: JournalId, what: 'write' | 'flush') => Promise<WriteFault | undefined>;
+  readonly onWrite?: (journal: JournalId, what: 'write' | 'flush' | 'clearSlots') => Promise<WriteFault | undefined>;
   /** Rejecting with a DatabaseError fails the read. Not asked for list and count. */
   readonly onRead?: (journal: JournalId, what: ReadName) => Promise<void>;
 };
@@ -192,6 +195,24 @@ export class MemoryDatabase implements Database {
     return 'flushed';
   }
 
+  async clearSlots(held: readonly HeldJournal[], { namespaceId, slots, afterRunId, max }: SlotClearing): Promise<SlotsCleared> {
+    const [first] = held;
+    const fault = first === undefined ? undefined : await this.#writing(first.journal, 'clearSlots');
+    if (fault === 'commit lost') throw new DatabaseError('unavailable', 'the connection was lost before the commit');
+    if (held.some(({ journal, fence }) => fence === 0 || this.#tables.journal(journal).fence !== fence)) return { kind: 'fenced' };
+    const { visibility } = this.#tables;
+    const behind = [...visibility]
+      .filter(([, row]) => row.namespaceId === namespaceId && row.runId > afterRunId)
+      .sort(([, one], [, other]) => (one.runId < other.runId ? -1 : 1))
+      .slice(0, max);
+    for (const [key, row] of behind) {
+      if (!held.some(({ journal }) => journal.kind === 'history' && journal.partition + 1 === row.shard)) continue;
+      visibility.set(key, { ...row, slots: new Map([...row.slots].filter(([slot]) => !slots.includes(slot))) });
+    }
+    if (fault === 'answer lost') throw new DatabaseError('unavailable', 'the connection was lost behind the commit');
+    return { kind: 'cleared', lastRunId: behind.length < max ? undefined : behind.at(-1)?.[1].runId };
+  }
+
   async load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>> {
     const tables = await this.#read(journal, 'load');
     return fenced(
@@ -299,7 +320,7 @@ export class MemoryDatabase implements Database {
     return this.#tables.journal(journal);
   }
 
-  async #writing(journal: JournalId, what: 'write' | 'flush'): Promise<WriteFault | undefined> {
+  async #writing(journal: JournalId, what: 'write' | 'flush' | 'clearSlots'): Promise<WriteFault | undefined> {
     this.#checkOpen();
     const fault = await this.#faults.onWrite?.(journal, what);
     if (fault === 'fails') throw new DatabaseError('unavailable', 'the database does not answer');

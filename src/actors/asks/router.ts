@@ -89,6 +89,7 @@ const clusterReplies: ReplyKinds<ClusterReplyTo> = {
   updateNamespace: { done: true },
   addSearchAttributes: { done: true },
   removeSearchAttributes: { done: true },
+  purgeSearchAttributes: { done: true },
   initializeCluster: { done: true },
   syncCluster: { done: true },
 };

@@ -22,8 +22,11 @@ export class ClusterHost {
   readonly actor: PartitionActor<ClusterCommand, ClusterReply, ClusterRecord, never, Memory>;
   #view = new ClusterState();
   #isFolded = false;
+  readonly #onRemoved: () => void;
 
-  constructor(options: ActorOptions<ClusterReply, ClusterRecord>) {
+  /** `onRemoved`: search attributes are, or were before this process took over. */
+  constructor(options: ActorOptions<ClusterReply, ClusterRecord>, onRemoved: () => void = () => {}) {
+    this.#onRemoved = onRemoved;
     this.actor = new PartitionActor(options, {
       partition: 0,
       logFields: {},
@@ -51,6 +54,7 @@ export class ClusterHost {
         activated: () => {
           this.#view = filling;
           this.#isFolded = true;
+          this.#onRemoved();
         },
         deactivated: () => {},
         accepted: () => {},
@@ -59,7 +63,14 @@ export class ClusterHost {
         answer: (askId, reply) => sink.answer(askId, reply),
         act: (effect: never) => effect,
       },
-      subscribers: [filling],
+      subscribers: [
+        filling,
+        {
+          committed: ({ kind }, _position, replayed) => {
+            if (!replayed && kind === 'searchAttributesRemoved') this.#onRemoved();
+          },
+        },
+      ],
     };
   }
 }

@@ -11,12 +11,14 @@ import { migrate } from './migrate.ts';
 import { nameOf } from './postgres-name.ts';
 import { Reads } from './reads.ts';
 import { quoted, schemaName } from './schema-name.ts';
+import { SlotClearer } from './slot-clearer.ts';
 import { VisibilityReads } from './visibility-reads.ts';
 import type {
   Checkpoint,
   Database,
   Fence,
   Fenced,
+  HeldJournal,
   HistoryRange,
   HistoryRow,
   JournalId,
@@ -26,6 +28,8 @@ import type {
   Restored,
   RunId,
   RunRow,
+  SlotClearing,
+  SlotsCleared,
   TaskRow,
   TimerRow,
   TimerWindow,
@@ -49,6 +53,7 @@ export class PostgresDatabase implements Database {
   readonly #schema: string;
   readonly #reads: Reads;
   readonly #writer: CheckpointWriter;
+  readonly #slots: SlotClearer;
   readonly #visibility: VisibilityReads;
   /** While the tables are looked at. */
   #migrating: { readonly connections: Connections; readonly done: Promise<void> } | undefined;
@@ -63,6 +68,7 @@ export class PostgresDatabase implements Database {
     this.#lists = new Connections(options, visibilityConnectionsMax, durable, before);
     this.#reads = new Reads(this.#state, this.#schema);
     this.#writer = new CheckpointWriter(this.#state, this.#schema, logger);
+    this.#slots = new SlotClearer(this.#state, this.#schema);
     this.#visibility = new VisibilityReads(this.#lists, this.#schema);
   }
 
@@ -120,6 +126,10 @@ export class PostgresDatabase implements Database {
 
   flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'> {
     return this.#writer.flush(journal, fence, rows, retired);
+  }
+
+  clearSlots(held: readonly HeldJournal[], clearing: SlotClearing): Promise<SlotsCleared> {
+    return this.#slots.clear(held, clearing);
   }
 
   load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>> {

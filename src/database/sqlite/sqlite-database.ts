@@ -19,18 +19,23 @@ import { writeHistoryDelta, writeMatchingDelta, writeVisibilityRows } from './de
 import { fenceOf, moveJournal, readJournal, restoreJournal } from './journal-rows.ts';
 import { sqliteName, type SqliteOptions } from './options.ts';
 import { allMatchingTasks, dueRuns, history, load, matchingTasks, runIds, runs, tasksAside, timers, transferTasks } from './state-reads.ts';
+import { clearVisibilitySlots } from './slot-clearing.ts';
+import { heldShards } from '../held-shards.ts';
 import { countSteps, listSteps } from './visibility-queries.ts';
 import type {
   Checkpoint,
   Database,
   Fence,
   Fenced,
+  HeldJournal,
   HistoryRange,
   JournalId,
   Loaded,
   LoadKey,
   Restored,
   RunId,
+  SlotClearing,
+  SlotsCleared,
   TimerWindow,
   WriteOutcome,
 } from '../../actors/database.ts';
@@ -120,6 +125,14 @@ export class SqliteDatabase implements Database {
       for (const _ of writeVisibilityRows(connection, rows, retired)) await othersTurn(connection);
       return 'flushed';
     }, notDurable);
+  }
+
+  clearSlots(held: readonly HeldJournal[], clearing: SlotClearing): Promise<SlotsCleared> {
+    return this.#transaction((connection) => {
+      const isHeld = ({ journal, fence }: HeldJournal): boolean => fence !== 0 && fenceOf(connection, journal) === fence;
+      if (!held.every(isHeld)) return { kind: 'fenced' };
+      return { kind: 'cleared', lastRunId: clearVisibilitySlots(connection, heldShards(held), clearing) };
+    });
   }
 
   load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>> {

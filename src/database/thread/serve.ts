@@ -16,6 +16,7 @@ const calls: { readonly [M in Method]: (database: Database, args: Arguments<M>) 
   position: (database, args) => database.position(...args),
   write: (database, args) => database.write(...args),
   flush: (database, args) => database.flush(...args),
+  clearSlots: (database, args) => database.clearSlots(...args),
   load: (database, args) => database.load(...args),
   transferTasks: (database, args) => database.transferTasks(...args),
   timers: (database, args) => database.timers(...args),

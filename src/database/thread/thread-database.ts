@@ -46,6 +46,7 @@ export function threadDatabase(options: ThreadDatabaseOptions): Database {
     position: (...args) => channel.ask('position', args),
     write: (...args) => channel.write(args),
     flush: (...args) => channel.ask('flush', args),
+    clearSlots: (...args) => channel.ask('clearSlots', args),
     load: (...args) => channel.ask('load', args),
     transferTasks: (...args) => channel.ask('transferTasks', args),
     timers: (...args) => channel.ask('timers', args),

@@ -67,6 +67,7 @@ export type ExhaustedCause = { readonly value: number; readonly name: string };
 export const exhaustedCause = {
   concurrentLimit: { value: 2, name: 'ConcurrentLimit' },
   systemOverloaded: { value: 3, name: 'SystemOverloaded' },
+  persistenceLimit: { value: 4, name: 'PersistenceLimit' },
   busyWorkflow: { value: 5, name: 'BusyWorkflow' },
 } as const satisfies Readonly<Record<string, ExhaustedCause>>;
 export const exhaustedScope = { namespace: { value: 1, name: 'Namespace' }, system: { value: 2, name: 'System' } } as const;

@@ -78,6 +78,8 @@ export function clusterRejection(rejected: ClusterRejection, namespace: string):
       return invalidArgument(rejected.message);
     case 'failed-precondition':
       return new StatusError(statusCode.failedPrecondition, rejected.message);
+    case 'resource-exhausted':
+      return resourceExhausted(rejected.message, exhaustedCause.persistenceLimit, exhaustedScope.namespace);
     default:
       return unreachable(rejected.reason);
   }

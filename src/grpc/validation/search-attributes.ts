@@ -1,6 +1,6 @@
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { type SearchAttributeLimits, searchAttributesProblem, searchAttributeTypeName } from '../../kernel/search-attributes.ts';
-import { decodeFields, encodeFields, fieldCount, payloadValue } from '../../wire/fields.ts';
+import { decodeFields, encodeFields, fieldCount, GENERATION, payloadValue } from '../../wire/fields.ts';
 import { decodePayload, encodePayload } from '../../wire/generated/lean/common.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { invalidArgument } from '../errors/status-error.ts';
@@ -15,13 +15,18 @@ export function checkSearchAttributes(bytes: Uint8Array | undefined, namespace: 
   if (problem !== undefined) throw invalidArgument(problem);
 }
 
+/** What a namespace says of its attributes. */
+export type DefinedAttributes = Pick<Namespace, 'searchAttributeTypes' | 'searchAttributeGenerations'>;
+
 /**
  * The same search attributes, each payload naming its type: a reader that decodes typed attributes needs it, and whoever set the value
- * may not have known it. With an unknown name, or too many, they stay as they are, for whoever refuses them.
+ * may not have known it. Where an attribute of that name was removed before, it names which one it is for, whatever the client says: who
+ * hands on what it was given may hand on a value of the one before. With an unknown name, or too many, they stay as they are, for whoever
+ * refuses them.
  */
 export function withTypes(
   bytes: Uint8Array | undefined,
-  types: ReadonlyMap<string, number>,
+  { searchAttributeTypes: types, searchAttributeGenerations: generations }: DefinedAttributes,
   { searchAttributesBytesMax, searchAttributeKeysMax }: SearchAttributeLimits,
 ): Uint8Array | undefined {
   if (bytes === undefined || bytes.length === 0 || bytes.length > searchAttributesBytesMax) return bytes;
@@ -32,11 +37,16 @@ export function withTypes(
     const type = types.get(name);
     if (type === undefined) return bytes;
     const payload = decodePayload(encoded, ownLimits);
-    if (payload.metadata.has('type')) typed.set(name, encoded);
-    else {
-      const metadata = new Map([...payload.metadata, ['type', Buffer.from(searchAttributeTypeName(type))] as const]);
-      typed.set(name, encodePayload({ ...payload, metadata }));
+    const generation = generations.get(name);
+    if (generation === undefined && payload.metadata.has('type') && !payload.metadata.has(GENERATION)) {
+      typed.set(name, encoded);
+      continue;
     }
+    const metadata = new Map(payload.metadata);
+    if (!metadata.has('type')) metadata.set('type', Buffer.from(searchAttributeTypeName(type)));
+    if (generation === undefined) metadata.delete(GENERATION);
+    else metadata.set(GENERATION, Buffer.from(String(generation)));
+    typed.set(name, encodePayload({ ...payload, metadata }));
   }
   return encodeFields(typed);
 }

@@ -96,7 +96,7 @@ export function startAttributes(
     input: request.input,
     header: request.header,
     memo: request.memo,
-    searchAttributes: withTypes(request.searchAttributes, namespace.searchAttributeTypes, limits),
+    searchAttributes: withTypes(request.searchAttributes, namespace, limits),
     executionTimeoutMs: request.workflowExecutionTimeoutMs,
     runTimeoutMs: request.workflowRunTimeoutMs,
     taskTimeoutMs: request.workflowTaskTimeoutMs,

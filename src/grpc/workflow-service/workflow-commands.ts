@@ -17,7 +17,7 @@ import type { Call } from '../transport/call.ts';
 import { checkBound } from '../validation/bounds.ts';
 import type { EdgeLimits } from '../validation/lengths.ts';
 import { checkOpaque } from '../validation/opaque.ts';
-import { withTypes } from '../validation/search-attributes.ts';
+import { type DefinedAttributes, withTypes } from '../validation/search-attributes.ts';
 import { opaqueFailure } from './failures.ts';
 
 /** By the names in commands; '' names the workflow's own and is not in here. */
@@ -55,7 +55,7 @@ async function resolve(context: HandlerContext, call: Call, named: ReadonlySet<s
 export function workflowCommand(
   command: Command,
   namespaces: TargetNamespaces,
-  attributeTypes: ReadonlyMap<string, number>,
+  defined: DefinedAttributes,
   limits: EdgeLimits,
 ): WorkflowCommand {
   checkBound('Command.command_type', command.commandType);
@@ -87,13 +87,13 @@ export function workflowCommand(
     case CommandType.CONTINUE_AS_NEW_WORKFLOW_EXECUTION:
       return {
         type: 'continueAsNewWorkflowExecution',
-        attributes: continueAsNew(command.continueAsNewWorkflowExecutionCommandAttributes, attributeTypes, limits),
+        attributes: continueAsNew(command.continueAsNewWorkflowExecutionCommandAttributes, defined, limits),
         ...common,
       };
     case CommandType.START_CHILD_WORKFLOW_EXECUTION:
       return {
         type: 'startChildWorkflowExecution',
-        attributes: startChild(command.startChildWorkflowExecutionCommandAttributes, namespaces, attributeTypes, limits),
+        attributes: startChild(command.startChildWorkflowExecutionCommandAttributes, namespaces, defined, limits),
         ...common,
       };
     case CommandType.REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION:
@@ -111,7 +111,7 @@ export function workflowCommand(
     case CommandType.UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
       return {
         type: 'upsertWorkflowSearchAttributes',
-        attributes: upsertSearchAttributes(command.upsertWorkflowSearchAttributesCommandAttributes, attributeTypes, limits),
+        attributes: upsertSearchAttributes(command.upsertWorkflowSearchAttributesCommandAttributes, defined, limits),
         ...common,
       };
     case CommandType.MODIFY_WORKFLOW_PROPERTIES:
@@ -160,17 +160,17 @@ function scheduleActivity(attributes: ScheduleActivityTaskCommandAttributes | un
 
 function upsertSearchAttributes(
   attributes: UpsertWorkflowSearchAttributesCommandAttributes | undefined,
-  attributeTypes: ReadonlyMap<string, number>,
+  defined: DefinedAttributes,
   limits: EdgeLimits,
 ): AttributesOf<'upsertWorkflowSearchAttributes'> {
   if (attributes === undefined) return undefined;
   checkOpaque(attributes.searchAttributes, 'fields');
-  return { searchAttributes: withTypes(attributes.searchAttributes, attributeTypes, limits) };
+  return { searchAttributes: withTypes(attributes.searchAttributes, defined, limits) };
 }
 
 function continueAsNew(
   attributes: ContinueAsNewWorkflowExecutionCommandAttributes | undefined,
-  attributeTypes: ReadonlyMap<string, number>,
+  defined: DefinedAttributes,
   limits: EdgeLimits,
 ): AttributesOf<'continueAsNewWorkflowExecution'> {
   if (attributes === undefined) return undefined;
@@ -186,7 +186,7 @@ function continueAsNew(
     input: attributes.input,
     header: attributes.header,
     memo: attributes.memo,
-    searchAttributes: withTypes(attributes.searchAttributes, attributeTypes, limits),
+    searchAttributes: withTypes(attributes.searchAttributes, defined, limits),
     runTimeoutMs: attributes.workflowRunTimeoutMs,
     taskTimeoutMs: attributes.workflowTaskTimeoutMs,
     backoffStartIntervalMs: attributes.backoffStartIntervalMs,
@@ -202,7 +202,7 @@ function continueAsNew(
 function startChild(
   attributes: StartChildWorkflowExecutionCommandAttributes | undefined,
   namespaces: TargetNamespaces,
-  attributeTypes: ReadonlyMap<string, number>,
+  defined: DefinedAttributes,
   limits: EdgeLimits,
 ): AttributesOf<'startChildWorkflowExecution'> {
   if (attributes === undefined) return undefined;
@@ -213,7 +213,7 @@ function startChild(
   checkOpaque(attributes.searchAttributes, 'fields');
   checkOpaque(attributes.priority, 'priority');
   const childNamespace = namespaces.get(attributes.namespace);
-  const childTypes = childNamespace === undefined ? attributeTypes : childNamespace.searchAttributeTypes;
+  const childDefined = childNamespace === undefined ? defined : childNamespace;
   return {
     namespace: attributes.namespace,
     namespaceId: childNamespace?.id ?? '',
@@ -223,7 +223,7 @@ function startChild(
     input: attributes.input,
     header: attributes.header,
     memo: attributes.memo,
-    searchAttributes: withTypes(attributes.searchAttributes, childTypes, limits),
+    searchAttributes: withTypes(attributes.searchAttributes, childDefined, limits),
     executionTimeoutMs: attributes.workflowExecutionTimeoutMs,
     runTimeoutMs: attributes.workflowRunTimeoutMs,
     taskTimeoutMs: attributes.workflowTaskTimeoutMs,

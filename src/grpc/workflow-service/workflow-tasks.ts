@@ -126,7 +126,7 @@ async function complete(
     task,
     namespace: namespace.name,
     identity: request.identity,
-    commands: request.commands.map((command) => workflowCommand(command, namespaces, namespace.searchAttributeTypes, context.limits)),
+    commands: request.commands.map((command) => workflowCommand(command, namespaces, namespace, context.limits)),
     sticky:
       request.stickyAttributes?.workerTaskQueue === undefined
         ? undefined

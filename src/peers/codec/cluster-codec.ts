@@ -22,6 +22,7 @@ const requestCodecs: KindCodecs<ClusterCommand> = {
   removeSearchAttributes: plain(4, 'removeSearchAttributes', wire.writeRemoveSearchAttributes, wire.readRemoveSearchAttributes),
   initializeCluster: plain(5, 'initializeCluster', wire.writeInitializeCluster, wire.readInitializeCluster),
   syncCluster: bare(6, 'syncCluster'),
+  purgeSearchAttributes: plain(7, 'purgeSearchAttributes', wire.writePurgeSearchAttributes, wire.readPurgeSearchAttributes),
 };
 
 const rejectionReasons: Words<ClusterRejection['reason']> = {
@@ -29,6 +30,7 @@ const rejectionReasons: Words<ClusterRejection['reason']> = {
   'namespace-not-found': true,
   'invalid-argument': true,
   'failed-precondition': true,
+  'resource-exhausted': true,
 };
 
 const answerCodecs: KindCodecs<ClusterReply | AskFailure> = {

@@ -75,6 +75,7 @@ const calls: Readonly<Record<Exclude<keyof Database, 'name' | 'close'>, (databas
   position: (database) => database.position(journal),
   write: (database) => database.write(journal, 1, { position: positionAt(1), kind: 'history', delta: emptyDelta }),
   flush: (database) => database.flush(journal, 1, [visibilityRow({ namespaceId })], []),
+  clearSlots: (database) => database.clearSlots([{ journal, fence: 1 }], { namespaceId, slots: ['Keyword01'], afterRunId: '', max: 1 }),
   load: (database) => database.load(journal, [{ kind: 'current', namespaceId, workflowId: 'w' }]),
   transferTasks: (database) => database.transferTasks(journal, 0, 1),
   timers: (database) => database.timers(journal, { afterFireTimeMs: 0, afterTaskId: 0, untilMs: 1, max: 1 }),

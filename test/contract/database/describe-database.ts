@@ -15,6 +15,7 @@ import { describeListPages } from './list-pages.ts';
 import { describeLoads } from './loads.ts';
 import { describeRandomWrites } from './random-writes.ts';
 import { describeRows } from './rows.ts';
+import { describeSlotClearing } from './slot-clearing.ts';
 import { describeVisibilityRows } from './visibility-rows.ts';
 import { describeWindows } from './windows.ts';
 import type { Database } from '../../../src/actors/database.ts';
@@ -49,6 +50,7 @@ export function describeDatabase(name: string, subject: { readonly open: () => P
     describeWindows(use);
     describeHistoryRanges(use);
     describeVisibilityRows(use);
+    describeSlotClearing(use);
     describeListAndCount(use);
     describeListPages(use);
     describeHostileValues(use);

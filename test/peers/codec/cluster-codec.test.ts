@@ -33,6 +33,7 @@ const requests: ByKind<ClusterCommand> = {
   }),
   addSearchAttributes: record({ kind: fc.constant('addSearchAttributes' as const), namespaceId: text, attributes: mapOf(enumValue) }),
   removeSearchAttributes: record({ kind: fc.constant('removeSearchAttributes' as const), namespaceId: text, names: list(text) }),
+  purgeSearchAttributes: record({ kind: fc.constant('purgeSearchAttributes' as const), namespaceId: text, slots: list(text) }),
   initializeCluster: record({
     kind: fc.constant('initializeCluster' as const),
     clusterId: text,
@@ -49,7 +50,7 @@ const answers: ByKind<ClusterReply | AskFailure> = {
   rejected: record({
     kind: fc.constant('rejected' as const),
     rejection: record({
-      reason: word('namespace-exists', 'namespace-not-found', 'invalid-argument', 'failed-precondition'),
+      reason: word('namespace-exists', 'namespace-not-found', 'invalid-argument', 'failed-precondition', 'resource-exhausted'),
       message: text,
     }),
   }),
@@ -70,6 +71,7 @@ test('golden: the numbers of asks and answers', () => {
     {
       "addSearchAttributes": 3,
       "initializeCluster": 5,
+      "purgeSearchAttributes": 7,
       "registerNamespace": 1,
       "removeSearchAttributes": 4,
       "syncCluster": 6,

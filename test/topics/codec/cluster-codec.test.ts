@@ -36,7 +36,14 @@ const records: fc.Arbitrary<ClusterRecord> = fc.oneof(
     data,
     retentionMs: timeMs,
   }),
-  fc.record({ kind: fc.constant('searchAttributesAdded' as const), timeMs, namespaceId: text, attributes: types, slots: data }),
+  fc.record({
+    kind: fc.constant('searchAttributesAdded' as const),
+    timeMs,
+    namespaceId: text,
+    attributes: types,
+    slots: data,
+    generations: types,
+  }),
   fc.record({ kind: fc.constant('searchAttributesRemoved' as const), timeMs, namespaceId: text, names: fc.array(text, { maxLength: 3 }) }),
   fc.record({ kind: fc.constant('searchAttributesPurged' as const), timeMs, namespaceId: text, slots: fc.array(text, { maxLength: 3 }) }),
 );
@@ -77,7 +84,14 @@ const golden: readonly (readonly [type: string, key: string, record: ClusterReco
     'SearchAttributesAdded',
     'id-1',
     // As it was written when there were no slots.
-    { kind: 'searchAttributesAdded', timeMs: 5, namespaceId: 'id-1', attributes: new Map([['Color', 2]]), slots: new Map() },
+    {
+      kind: 'searchAttributesAdded',
+      timeMs: 5,
+      namespaceId: 'id-1',
+      attributes: new Map([['Color', 2]]),
+      slots: new Map(),
+      generations: new Map(),
+    },
     '08052a110a0469642d3112090a05436f6c6f721002',
   ],
   [
@@ -89,8 +103,22 @@ const golden: readonly (readonly [type: string, key: string, record: ClusterReco
       namespaceId: '',
       attributes: new Map([['Color', 2]]),
       slots: new Map([['Color', 'Keyword20']]),
+      generations: new Map(),
     },
     '08052a1f12090a05436f6c6f7210021a120a05436f6c6f7212094b6579776f72643230',
+  ],
+  [
+    'SearchAttributesAdded',
+    'id-1',
+    {
+      kind: 'searchAttributesAdded',
+      timeMs: 5,
+      namespaceId: 'id-1',
+      attributes: new Map([['Color', 2]]),
+      slots: new Map([['Color', 'Keyword02']]),
+      generations: new Map([['Color', 3]]),
+    },
+    '08052a300a0469642d3112090a05436f6c6f7210021a120a05436f6c6f7212094b6579776f7264303222090a05436f6c6f721003',
   ],
   [
     'SearchAttributesPurged',

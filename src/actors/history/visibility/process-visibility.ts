@@ -18,11 +18,12 @@ import type { Database, JournalId } from '../../database.ts';
 import type { Clock } from '../../ports.ts';
 import { FlushPace } from './flush-pace.ts';
 import { OwnRows, type RowsTable } from './rows-table.ts';
+import { clearSlots, type SlotsLeft } from './slot-clearing.ts';
 import { VisibilityFlusher } from './visibility-flusher.ts';
 import type { VisibilityRows } from './visibility-rows.ts';
 
 export type ProcessVisibilityOptions = {
-  readonly database: Pick<Database, 'restore' | 'position' | 'flush' | 'list' | 'count'>;
+  readonly database: Pick<Database, 'restore' | 'position' | 'flush' | 'clearSlots' | 'list' | 'count'>;
   readonly clock: Clock;
   readonly logger: Logger;
 };
@@ -79,6 +80,19 @@ export class ProcessVisibility {
 
   count(query: VisibilityCount): ReturnType<Database['count']> {
     return this.#read(() => this.#options.database.count(query));
+  }
+
+  /** What removed attributes have left goes out of the rows of all `shards`. False: not now. Rejects with DatabaseError. */
+  async clearSlots(left: SlotsLeft, shards: number): Promise<boolean> {
+    const { database, clock } = this.#options;
+    const serving = this.#serving;
+    if (serving.length < shards) return false;
+    const held = (await Promise.all(serving.map((each) => each.heldWith(left.registryPosition)))).filter((each) => each !== undefined);
+    if (held.length < shards) return false;
+    const isCleared = await clearSlots(database, clock, held, left);
+    // One of them may be another's by now; or the rows were in memory, and are lost.
+    if (!isCleared) await this.#witness?.isThere();
+    return isCleared;
   }
 
   async #read<Rows>(read: () => Promise<Rows>): Promise<Rows> {

@@ -9,11 +9,13 @@
 import { assert } from '../../../kernel/assert.ts';
 import type { RunKey } from '../../../history/commands.ts';
 import type { VisibilityRow } from '../../../visibility/row.ts';
-import type { Database, Fence, JournalId } from '../../database.ts';
+import type { Database, Fence, HeldJournal, JournalId } from '../../database.ts';
 
 export interface RowsTable {
   /** The database is there: we hold its fence. */
   readonly isOpen: boolean;
+  /** The fence that is held; it is raised if there is none yet. undefined: it cannot be had now. Rejects with DatabaseError. */
+  held(): Promise<HeldJournal | undefined>;
   /**
    * `fenced`: nothing was written, it may be written again. `over`: nothing will ever be, of this memory. Rejects with DatabaseError: it may
    * have been written.
@@ -43,6 +45,11 @@ export class DurableRows implements RowsTable {
     return this.#options.checkpointer.fence !== 0;
   }
 
+  async held(): Promise<HeldJournal | undefined> {
+    const { journal, checkpointer } = this.#options;
+    return this.isOpen ? { journal, fence: checkpointer.fence } : undefined;
+  }
+
   async flush(rows: readonly VisibilityRow[], retired: readonly RunKey[]): Promise<'flushed' | 'over'> {
     const { journal, database, checkpointer, onFenced } = this.#options;
     assert(this.isOpen, 'a memory is installed before it has rows');
@@ -63,6 +70,8 @@ export type OwnRowsOptions = {
 export class OwnRows implements RowsTable {
   readonly #options: OwnRowsOptions;
   #fence: Fence | undefined;
+  /** Of those who need the fence at the same time one raises it. */
+  #raising: Promise<Fence> | undefined;
 
   constructor(options: OwnRowsOptions) {
     this.#options = options;
@@ -72,10 +81,13 @@ export class OwnRows implements RowsTable {
     return this.#fence !== undefined;
   }
 
+  async held(): Promise<HeldJournal> {
+    return { journal: this.#options.journal, fence: this.#fence ?? (await this.#raised()) };
+  }
+
   async flush(rows: readonly VisibilityRow[], retired: readonly RunKey[]): Promise<'flushed' | 'fenced'> {
     const { database, journal } = this.#options;
-    this.#fence ??= (await database.restore(journal)).fence;
-    const fence = this.#fence;
+    const fence = this.#fence ?? (await this.#raised());
     const outcome = await database.flush(journal, fence, rows, retired);
     if (outcome === 'fenced') this.#lost(fence);
     return outcome;
@@ -94,6 +106,17 @@ export class OwnRows implements RowsTable {
   /** The next fence is another database's. */
   forget(): void {
     this.#fence = undefined;
+  }
+
+  async #raised(): Promise<Fence> {
+    const { database, journal } = this.#options;
+    this.#raising ??= database.restore(journal).then(({ fence }) => fence);
+    try {
+      this.#fence = await this.#raising;
+      return this.#fence;
+    } finally {
+      this.#raising = undefined;
+    }
   }
 
   #lost(fence: Fence): void {

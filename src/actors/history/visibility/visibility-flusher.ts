@@ -10,7 +10,7 @@
  * Nothing is written while a journal is read at a start, unless very many rows come together: the start goes first.
  */
 import { backOffMs } from '../../../kernel/back-off.ts';
-import { DatabaseError } from '../../database.ts';
+import { DatabaseError, type HeldJournal } from '../../database.ts';
 import { NowAndThen } from '../../now-and-then.ts';
 import type { HistoryRecord } from '../../../history/record.ts';
 import type { Logger } from '../../../observability/logger.ts';
@@ -115,6 +115,15 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
     if (this.isFilled) return Promise.resolve();
     this.#runNow();
     return this.#until(() => this.isFilled || !this.#isRunning);
+  }
+
+  /**
+   * The fence under which its rows stand, once all that are written from now on are made with that much of the registry. undefined: not yet.
+   * Rejects with DatabaseError.
+   */
+  async heldWith(registryPosition: number): Promise<HeldJournal | undefined> {
+    const { rows, table } = this.#options;
+    return this.isActive && rows.areMadeWith(registryPosition) ? await table.held() : undefined;
   }
 
   /** The database is another one than it was, and empty. */

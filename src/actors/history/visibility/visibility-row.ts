@@ -42,7 +42,7 @@ export function visibilityRow(run: RunSummary, shard: number, registry: Attribut
   };
 }
 
-/** Attributes that the namespace does not define (any more) have no column. */
+/** Attributes that the namespace does not define (any more) have no column; and none has what was set for another of its name. */
 function slotsOf(
   namespaceId: string,
   searchAttributes: Uint8Array,
@@ -56,7 +56,9 @@ function slotsOf(
     for (const [name, payload] of wire.decodeFields(searchAttributes)) {
       const column = attributeColumn(custom, name);
       if (column === undefined) continue;
-      const value = attributeValue(column.kind, wire.payloadValue(payload));
+      const stored = wire.payloadValue(payload);
+      if (stored.generation !== (namespace?.searchAttributeGenerations.get(name) ?? 0)) continue;
+      const value = attributeValue(column.kind, stored);
       if (value !== undefined) slots.set(column.name, value);
     }
   } catch {

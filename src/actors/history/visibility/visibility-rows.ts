@@ -35,7 +35,7 @@ export type VisibilityRowsOptions = {
   readonly shard: number;
   readonly core: Pick<HistoryCore, 'summaryOf' | 'runIds'>;
   /** Asked anew for each batch. */
-  readonly registry: { readonly isFolded: boolean; readonly view: AttributeRegistry };
+  readonly registry: { readonly isFolded: boolean; readonly view: AttributeRegistry & { readonly position: number } };
   readonly wire: SearchAttributeWire;
 };
 
@@ -71,9 +71,12 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   readonly #waiting = new Map<string, Change>();
   /** Before all of the queue. */
   #taken: readonly Change[] | undefined;
+  /** How much of the registry the rows of that batch were made with, or a row of it. */
+  #takenWith = 0;
   #last = 0;
   /** In the checkpoint that is being made or written, by run id. */
   #captured = new Map<string, RunSummary>();
+  #capturedWith = 0;
   /** Of those, what has retired since: such a row comes back with the checkpoint, and goes once more. */
   #retiredSince: RunKey[] = [];
   /** Ids of runs that are to be given once more. */
@@ -101,6 +104,16 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   isWritten(mark: number): boolean {
     const first = this.#taken?.[0] ?? this.#queue.first;
     return first === undefined || first.number > mark;
+  }
+
+  /**
+   * Rows that are under way, in a batch or a checkpoint, were made with that much of the registry or more, as those to come are. Else some of
+   * them may hold what is of an attribute that was removed.
+   */
+  areMadeWith(registryPosition: number): boolean {
+    if (this.#options.registry.view.position < registryPosition) return false;
+    if (this.#taken !== undefined && this.#takenWith < registryPosition) return false;
+    return this.#captured.size === 0 || this.#capturedWith >= registryPosition;
   }
 
   /** Not all runs were given since `showAll`. */
@@ -151,6 +164,7 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     this.#taken = taken;
     const { shard, registry, wire } = this.#options;
     const { view } = registry;
+    this.#takenWith = view.position;
     const rows: VisibilityRow[] = [];
     const retired: RunKey[] = [];
     for (const { key, summary } of taken) {
@@ -187,6 +201,7 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   *rowsOfCheckpoint(): Generator<VisibilityRow, void> {
     const { shard, registry, wire } = this.#options;
     this.#captured = new Map();
+    this.#capturedWith = registry.view.position;
     this.#retiredSince = [];
     for (const change of this.#unwritten()) {
       const { key, isOver } = change;

@@ -10,7 +10,7 @@ import { turns } from '../../../support/event-loop.ts';
 import { WorkingClock } from '../../../support/working-clock.ts';
 import { key, ShardUnderTest } from '../../../history/shard-under-test.ts';
 
-const registry = { isFolded: true, view: { namespaceById: () => undefined } };
+const registry = { isFolded: true, view: { position: 0, namespaceById: () => undefined } };
 
 test('a checkpoint of many workflows that becomes durable is settled some of them at a time', async () => {
   const shard = new ShardUnderTest({}, stateCodecBesideHistory);

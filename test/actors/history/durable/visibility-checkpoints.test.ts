@@ -154,6 +154,47 @@ test('while nobody knows which attributes there are, no row is written without t
   expect(slots()).toEqual([new Map([['Keyword03', 'red']])]);
 });
 
+test.each([
+  ['a flush', { flushFault: 'hangs', fault: 'fails' }],
+  ['a checkpoint', { flushFault: 'fails', fault: 'fails' }],
+  ['a checkpoint whose outcome nobody knows', { flushFault: 'fails', fault: 'hangs' }],
+] as const)(
+  'what a removed attribute has left is cleared behind rows that were made with it, here on their way by %s',
+  async (_way, faults) => {
+    const world = new World();
+    const unknown = world.registry.view;
+    const registered = {
+      ...namespace('ns'),
+      searchAttributeTypes: new Map([['CustomKeywordField', 2]]),
+      searchAttributeSlots: new Map([['CustomKeywordField', 'Keyword03']]),
+    };
+    const registry = { isFolded: true, view: { ...unknown, namespaceById: () => registered } };
+    world.registry = registry;
+    await world.takeOver();
+    const start = startAttributes({ searchAttributes: fields({ CustomKeywordField: '"red"' }) });
+    const slots = (): unknown => [...world.tables.visibility.values()].map((row) => Object.fromEntries(row.slots));
+    await world.try({ ...world.startCommand('wf', 3_600_000), start });
+    await world.listed();
+    expect(slots()).toEqual([{ Keyword03: 'red' }]);
+    Object.assign(world, faults);
+    await world.try({ ...world.startCommand('other', 3_600_000), start });
+    await world.pass(2_000);
+
+    Object.assign(registry, { view: { ...unknown, position: 7 } });
+    const left = { namespaceIds: [world.execution('wf').namespaceId], slots: ['Keyword03'], registryPosition: 7 };
+    expect(await world.visibility.clearSlots(left, 1)).toBe(false);
+    expect(await world.visibility.clearSlots(left, 2), 'a shard is not served here').toBe(false);
+    world.mend();
+    for (let isCleared = false; !isCleared; await world.pass(100)) isCleared = await world.visibility.clearSlots(left, 1);
+    expect(slots()).toEqual([{}, {}]);
+    await terminate(world, 'wf');
+    await world.checkpointed();
+    await world.takeOver();
+    await world.checkList();
+    expect(slots()).toEqual([{}, {}]);
+  },
+);
+
 const fault = fc.constantFrom('fails' as const, 'commit lost' as const, 'answer lost' as const, 'hangs' as const);
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('start' as const), id: fc.nat(2) }) },

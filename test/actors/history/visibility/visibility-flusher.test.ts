@@ -13,7 +13,7 @@ import { HandClock } from '../../../support/hand-clock.ts';
 import { MemoryDatabase, MemoryTables, type WriteFault } from '../../../support/memory-database.ts';
 
 const namespaceId = uuid();
-const view = { namespaceById: () => undefined };
+const view = { position: 0, namespaceById: () => undefined };
 const partition = { epoch: 1, sequence: 1, offset: 1 };
 
 /** One shard whose records are committed when the test says so, and a database that can be lost, refuse, fail and hang. */

@@ -28,7 +28,7 @@ const registered = {
     ['CustomIntField', 'Int02'],
   ]),
 };
-const view = { namespaceById: (id: string) => (id === namespaceId ? registered : undefined) };
+const view = { position: 0, namespaceById: (id: string) => (id === namespaceId ? registered : undefined) };
 
 const start = { epoch: 1, sequence: 1, offset: 0 };
 

@@ -1,0 +1,49 @@
+/**
+ * Which of several search attributes of one name: one that was removed and added again, perhaps with another type, is another one. Workflows
+ * keep what was set on them, by its name, for as long as they are kept; so a value tells for which generation it was set, and shows in no other.
+ *
+ *     added: 0, values tell nothing ─▶ removed ─▶ added again: 1, values tell 1 ─▶ removed ─▶ …
+ *
+ * Records of before this was counted tell no generation: the name goes on with the one that it had, and with all its values.
+ */
+const none: ReadonlyMap<string, number> = new Map();
+
+export class AttributeGenerations {
+  /** By namespace id, '' = every namespace: the last of each name that was ever added. */
+  readonly #last = new Map<string, Map<string, number>>();
+
+  add(namespaceId: string, names: Iterable<string>, said: ReadonlyMap<string, number>): void {
+    const last = this.#last.get(namespaceId) ?? new Map<string, number>();
+    this.#last.set(namespaceId, last);
+    for (const name of names) last.set(name, said.get(name) ?? last.get(name) ?? 0);
+  }
+
+  /** Of names that are to be added: those that were there before, in this namespace or in every one (''), or in any if it is for every one. */
+  next(namespaceId: string, names: Iterable<string>): ReadonlyMap<string, number> {
+    const owners = namespaceId === '' ? [...this.#last.values()] : [this.#last.get('') ?? none, this.#last.get(namespaceId) ?? none];
+    const next = new Map<string, number>();
+    for (const name of names) {
+      const known = owners.flatMap((owner) => owner.get(name) ?? []);
+      if (known.length > 0) next.set(name, Math.max(...known) + 1);
+    }
+    return next;
+  }
+
+  /** Of defined names, 0 left out: a namespace's own before the cluster's of the same name. */
+  of(namespaceId: string, own: Iterable<string>, everywhere: Iterable<string>): ReadonlyMap<string, number> {
+    const generations = new Map<string, number>();
+    for (const [owner, names] of [
+      ['', everywhere],
+      [namespaceId, own],
+    ] as const) {
+      for (const name of names) generations.set(name, this.#last.get(owner)?.get(name) ?? 0);
+    }
+    return new Map([...generations].filter(([, generation]) => generation > 0));
+  }
+
+  /** In an order that depends on what was added alone. */
+  canonical(): unknown {
+    const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
+    return [...this.#last].map(([owner, last]) => [owner, [...last].toSorted(byKey)] as const).toSorted(byKey);
+  }
+}
