@@ -38,7 +38,7 @@ import { inspectBeforeClaiming } from './start/before-claiming.ts';
 import { anotherServer } from './start/previous-owner.ts';
 import { checkFirstStart } from './start/whole-journals.ts';
 import { claimsOf, listenerAddresses } from './start/server-contact.ts';
-import { setUpCluster } from './start/set-up-cluster.ts';
+import { checkSetUp, setUpCluster } from './start/set-up-cluster.ts';
 import { toldOutages } from './start/told-outages.ts';
 import type { ClusterDatabase } from './start/cluster-database.ts';
 import type { OpenLog } from './start/open-log.ts';
@@ -50,6 +50,8 @@ import { historyWire } from './topics/codec/history-wire.ts';
 import { stateCodecBesideHistory } from './topics/codec/state-codec.ts';
 import { matchingCodec } from './topics/codec/matching-codec.ts';
 import { matchingStateCodec } from './topics/codec/matching-state-codec.ts';
+
+export { checkSetUp };
 
 /** Clients refuse servers that are not 1.x; this is the Temporal release whose behaviour we follow. */
 const SERVED_VERSION = '1.32.0';

@@ -8,21 +8,33 @@ import type { KafkaOptions } from './config/kafka-options.ts';
 import type { PostgresOptions } from './config/postgres-options.ts';
 import type { BrokerProbe, PostgresProbe, RunningServer, ServerOptions } from './config/server-options.ts';
 import { logOpener } from './start/open-log.ts';
-import { openState } from './start/open-state.ts';
+import { checkNobodys, isStateAlone, type OpenState, openState } from './start/open-state.ts';
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const fatal = onceFatal(options);
-  const open = await logOpener(options, fatal);
-  const opening = open();
-  const openingState = openState(options);
+  if (asksForMore(options)) await (await import('./composition.ts')).checkSetUp(options);
+  let openingState: Promise<OpenState | undefined> | undefined;
+  const state = (): Promise<OpenState | undefined> => (openingState ??= openState(options));
+  const checkState = async (logName: string): Promise<void> => {
+    const found = await state();
+    if (found !== undefined) await checkNobodys(found, logName);
+  };
   try {
-    const [log, state, { compose }] = await Promise.all([opening, openingState, import('./composition.ts')]);
-    return await compose(options, { log, state }, fatal);
+    const open = await logOpener({ ...options, beforeMakingTopics: checkState }, fatal);
+    if (isStateAlone(options.log)) await checkState(options.log.filename);
+    const opening = open();
+    const [openLog, openedState, { compose }] = await Promise.all([opening, state(), import('./composition.ts')]);
+    return await compose(options, { log: openLog, state: openedState }, fatal);
   } catch (error) {
     // Its thread would keep the process alive.
     await (await openingState)?.database.close();
     throw error;
   }
+}
+
+/** Than every server has: whether a cluster can be set up so is looked at before anything is made. */
+function asksForMore({ searchAttributes, namespaces }: ServerOptions): boolean {
+  return searchAttributes.size > 0 || namespaces.some((name) => name !== 'default');
 }
 
 /** Whether the brokers let us in; changes nothing there. */

@@ -52,16 +52,17 @@ export async function inspectBeforeClaiming({ log: opened, state, claims, option
 }
 
 async function inspectState(
-  { database, mayComeBack }: OpenState,
+  { database, isNew, mayComeBack }: OpenState,
   { log, name }: OpenLog,
   { identity }: KnownCluster,
   journals: readonly CheckpointedJournal[],
   logger: Logger,
 ): Promise<ClusterDatabase> {
-  const state = new ClusterDatabase({ database, logName: name, clusterId: identity?.clusterId });
+  const state = new ClusterDatabase({ database, isNew, logName: name, clusterId: identity?.clusterId });
   try {
     await state.checkOwner();
     await state.checkJournals(log, journals);
+    await state.makeOurs();
   } catch (error) {
     if (!mayComeBack || !(error instanceof DatabaseError) || !error.recoverable) throw error;
     logger.warn('the database does not answer: no workflow is served until it does', { reason: error.message });

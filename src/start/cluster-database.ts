@@ -2,7 +2,8 @@
  * The database of one cluster, and of no other: rows of another one would be folded together with journals that they know nothing of.
  *
  *     it is             the log knows its cluster       the log knows none: a first start
- *     nobody's          bound to it                     restored from, and bound once the cluster has its identity
+ *     nobody's          bound to it, if the journals    restored from, and bound once the cluster has its identity
+ *                       reach back to where it ends
  *     this cluster's    gone on with                    –
  *     another's         refused                         refused: the log was lost, or is another one
  *
@@ -17,6 +18,8 @@ import type { Log, PartitionId } from '../actors/log.ts';
 export type ClusterDatabaseOptions = {
   /** Its methods are its own: those of a class would be missing in what is made of it. */
   readonly database: Database;
+  /** There is none: asking it anything would make it. */
+  readonly isNew: boolean;
   /** For people. */
   readonly logName: string;
   /** As the log knows it; undefined: a first start. */
@@ -42,19 +45,29 @@ export class ClusterDatabase {
     this.database = {
       ...database,
       restore: async (journal) => {
-        if (!this.#isOurs) await this.checkOwner();
+        if (!this.#isOurs) await this.makeOurs();
         return await database.restore(journal);
       },
     };
   }
 
-  /** Throws DatabaseError: it is another's, or cannot be asked. */
+  /** Changes nothing. Throws DatabaseError: it is another's, or cannot be asked. */
   async checkOwner(): Promise<void> {
+    if (!this.#options.isNew) await this.#look();
+  }
+
+  /** Makes what is new, and binds what is nobody's. Throws DatabaseError: it is another's, or cannot be asked. */
+  async makeOurs(): Promise<void> {
+    if (!this.#isOurs) await this.#look();
+    const { clusterId } = this.#options;
+    if (!this.#isOurs && clusterId !== undefined) await this.bind(clusterId);
+  }
+
+  async #look(): Promise<void> {
     const { database, clusterId } = this.#options;
     const owner = await database.cluster();
-    if (owner === undefined && clusterId !== undefined) return await this.bind(clusterId);
-    if (owner !== clusterId) throw this.#anothers(owner);
-    this.#isOurs = true;
+    if (owner !== undefined && owner !== clusterId) throw this.#anothers(owner);
+    this.#isOurs = owner === clusterId;
   }
 
   /** The cluster has its identity. */
@@ -78,8 +91,9 @@ export class ClusterDatabase {
   }
 
   async #troubleOf(log: Pick<Log, 'bounds'>, { journal, partition, newer }: CheckpointedJournal): Promise<string | undefined> {
+    const { database, isNew } = this.#options;
     for (let before: CheckpointPosition | undefined, isFirst = true; ; isFirst = false) {
-      const { position } = await this.#options.database.position(journal);
+      const { position } = isNew ? { position: undefined } : await database.position(journal);
       const bounds = await log.bounds(partition);
       const unreadable = position === undefined ? undefined : newer(position);
       const trouble = unreadable ?? missingBeginning(bounds, position, true) ?? missingEnd(bounds, position);
@@ -90,7 +104,7 @@ export class ClusterDatabase {
     }
   }
 
-  #anothers(owner = 'nobody', clusterId = this.#options.clusterId): DatabaseError {
+  #anothers(owner: string, clusterId = this.#options.clusterId): DatabaseError {
     const { database, logName } = this.#options;
     const [who, wayOut] =
       clusterId === undefined

@@ -1,6 +1,7 @@
 /** Opens the log that the options name: its topics are there afterwards, and what is said about it is said in one place. */
 import { LogError } from '../actors/log.ts';
 import { AnotherServerError } from '../config/another-server.ts';
+import { ignoredPartitions } from './layout.ts';
 import { topicCatalogue, type TopicSpec } from '../topics/catalogue.ts';
 import type { Concern } from '../actors/ownership/census.ts';
 import type { Log, PartitionId } from '../actors/log.ts';
@@ -23,7 +24,10 @@ export type OpenLog = {
 
 type OpenKafkaLog = (typeof kafkaLog)['openKafkaLog'];
 type OpenEmbeddedLog = (typeof embeddedLog)['openEmbeddedLog'];
-type Options = Pick<ServerOptions, 'log' | 'historyShards' | 'matchingPartitions' | 'logger' | 'topicWatchIntervalMs'>;
+type Options = Pick<ServerOptions, 'log' | 'clusterName' | 'historyShards' | 'matchingPartitions' | 'logger' | 'topicWatchIntervalMs'> & {
+  /** Throws why no topic may be made. */
+  readonly beforeMakingTopics: (logName: string) => Promise<void>;
+};
 
 /** The embedded log is one server's own: nobody else's topics are beside them. */
 const EMBEDDED_PREFIX = 'perdure';
@@ -46,11 +50,17 @@ async function openKafka(openKafkaLog: OpenKafkaLog, kafka: KafkaOptions, option
   const { logger, topicWatchIntervalMs: intervalMs } = options;
   const prefix = kafka.topicPrefix;
   const topics = catalogueOf(prefix, options);
-  const log = await openKafkaLog({ kafka, topics, logger });
+  const name = `kafka ${kafka.brokers.join(',')}`;
+  const beforeMaking = async (existing: readonly TopicSpec[]): Promise<void> => {
+    const found = topics.map((topic) => existing.find((each) => each.name === topic.name) ?? topic);
+    ignoredPartitions({ prefix, identity: undefined, configured: options, topics: found });
+    await options.beforeMakingTopics(name);
+  };
+  const log = await openKafkaLog({ kafka, topics, logger, beforeMaking });
   const { watchTopics } = await import('../topics/kafka/topic-watch.ts');
   const watch: OpenLog['watch'] = (onLook, startMax) =>
     watchTopics({ kafka, topics, logger, onLook, startMax, ...(intervalMs === undefined ? {} : { intervalMs }) });
-  return { log, name: `kafka ${kafka.brokers.join(',')}`, prefix, topics: log.topics, watch };
+  return { log, name, prefix, topics: log.topics, watch };
 }
 
 async function openEmbedded(

@@ -6,12 +6,14 @@
  *     log on Kafka     PostgreSQL, if the server file names one
  *
  * Its thread starts at once and loads while the log is opened. It looks at the database with the first call, and none comes before the log is
- * known to be ours: beside somebody else's file nothing is made.
+ * known to be ours: beside somebody else's file nothing is made. Where the log is about to be made, a state that is there is looked at before.
  */
+import { existsSync } from 'node:fs';
+import { ClusterDatabase } from './cluster-database.ts';
 import { toldOutages } from './told-outages.ts';
 import type { JournalRetention } from '../actors/checkpoint/journal-trim.ts';
-import type { Database } from '../actors/database.ts';
-import type { ServerOptions } from '../config/server-options.ts';
+import { DatabaseError, type Database } from '../actors/database.ts';
+import type { LogOptions, ServerOptions } from '../config/server-options.ts';
 
 export type OpenState = {
   readonly database: Database;
@@ -19,6 +21,8 @@ export type OpenState = {
   readonly retention: JournalRetention;
   /** Others run it, so a start may wait for it. What is wrong with a file needs a person. */
   readonly mayComeBack: boolean;
+  /** There is none: the first call makes it. */
+  readonly isNew: boolean;
 };
 
 const threadAtOnce = { startsAtOnce: true } as const;
@@ -34,10 +38,30 @@ export async function openState({ log, logger }: Pick<ServerOptions, 'log' | 'lo
     const { openPostgres } = await import('../database/postgres/open-postgres.ts');
     const { postgres, journalRetentionMs, journalRetentionBytes } = log.state;
     const retention = { journalRetentionMs, ...(journalRetentionBytes === undefined ? {} : { journalRetentionBytes }) };
-    return { database: toldOutages(openPostgres(postgres, logger, threadAtOnce), logger), retention, mayComeBack: true };
+    return { database: toldOutages(openPostgres(postgres, logger, threadAtOnce), logger), retention, mayComeBack: true, isNew: false };
   }
   if (log.filename === undefined) return undefined;
   const { openSqlite } = await import('../database/sqlite/open-sqlite.ts');
-  const database = openSqlite({ filename: `${log.filename}-state` }, threadAtOnce);
-  return { database: toldOutages(database, logger), retention: { journalRetentionMs: 0 }, mayComeBack: false };
+  const filename = stateFile(log.filename);
+  const database = openSqlite({ filename }, threadAtOnce);
+  const isNew = !existsSync(filename);
+  return { database: toldOutages(database, logger), retention: { journalRetentionMs: 0 }, mayComeBack: false, isNew };
+}
+
+function stateFile(logFile: string): string {
+  return `${logFile}-state`;
+}
+
+/** There is a state, and its log is to be made: it must be nobody's. */
+export function isStateAlone(log: LogOptions): log is LogOptions & { readonly kind: 'embedded'; readonly filename: string } {
+  return log.kind === 'embedded' && log.filename !== undefined && !existsSync(log.filename) && existsSync(stateFile(log.filename));
+}
+
+/** Before a log is made beside it. Throws DatabaseError when it is somebody's, or cannot be used; what may come back is waited for later. */
+export async function checkNobodys({ database, mayComeBack, isNew }: OpenState, logName: string): Promise<void> {
+  try {
+    await new ClusterDatabase({ database, isNew, logName, clusterId: undefined }).checkOwner();
+  } catch (error) {
+    if (!mayComeBack || !(error instanceof DatabaseError) || !error.recoverable) throw error;
+  }
 }

@@ -1,34 +1,63 @@
 /** First things first: the cluster's identity and token key, then the namespaces and search attributes that the options name. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isAskFailure } from '../actors/asks/asks.ts';
+import { ClusterCore } from '../cluster/cluster-core.ts';
 import { indexedValueTypeName, indexedValueTypeNamed } from '../cluster/search-attributes.ts';
-import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
 import type { Clock } from '../actors/ports.ts';
 import type { Asker } from '../actors/asks/router.ts';
 import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
 import type { ClusterCommand } from '../cluster/commands.ts';
+import type { ClusterRejection } from '../cluster/replies.ts';
 import type { ServerOptions } from '../config/server-options.ts';
 
 export type ClusterToSetUp = {
   readonly asker: Pick<Asker, 'askCluster'>;
   readonly clock: Pick<Clock, 'monoMs'>;
-  readonly cluster: Pick<ClusterHost, 'view'>;
+  /** As far as it is committed. */
+  readonly cluster: { readonly view: ClusterView };
   readonly options: Pick<ServerOptions, 'clusterName' | 'historyShards' | 'namespaces' | 'searchAttributes'>;
 };
+
+type ClusterView = Pick<ClusterSnapshot, 'namespaceByName' | 'clusterSearchAttributes'>;
 
 const DEFAULT_RETENTION_MS = 72 * 3_600_000;
 const ANSWER_TIMEOUT_MS = 30_000;
 
 /** Idempotent. Throws when the cluster's actor refuses something, or does not answer. */
 export async function setUpCluster({ asker, clock, cluster, options }: ClusterToSetUp): Promise<void> {
-  const ask = (command: ClusterCommand, about = ''): Promise<void> =>
+  const ask: Ask = (command, about) =>
     new Promise((resolve, reject) => {
       asker.askCluster(command, clock.monoMs() + ANSWER_TIMEOUT_MS, (answer) => {
         if (isAskFailure(answer)) reject(new Error(`the cluster actor could not be set up: ${answer.message}`));
-        else if (answer.kind === 'rejected') reject(new Error(`${about}${answer.rejection.message}`));
+        else if (answer.kind === 'rejected') reject(refused(answer.rejection, about));
         else resolve();
       });
     });
+  await setUp(ask, cluster, options);
+}
+
+/**
+ * Tried on a cluster that nobody keeps: with what no cluster could be set up a start is refused before a file or a topic is made. Throws as
+ * `setUpCluster`.
+ */
+export async function checkSetUp(options: ClusterToSetUp['options']): Promise<void> {
+  const core = new ClusterCore();
+  const ask: Ask = async (command, about) => {
+    const handled = core.handle(command, 0, 0);
+    if (handled.kind !== 'wait' && handled.reply?.kind === 'rejected') throw refused(handled.reply.rejection, about);
+    core.accept(handled);
+  };
+  await setUp(ask, { view: core.state }, options);
+}
+
+/** `about`: what comes before the reason, for people. */
+type Ask = (command: ClusterCommand, about?: string) => Promise<void>;
+
+function refused({ message }: ClusterRejection, about = ''): Error {
+  return new Error(`${about}${message}`);
+}
+
+async function setUp(ask: Ask, cluster: ClusterToSetUp['cluster'], options: ClusterToSetUp['options']): Promise<void> {
   const { clusterName, historyShards } = options;
   await ask({ kind: 'initializeCluster', clusterId: randomUUID(), clusterName, tokenKey: randomBytes(32), historyShards });
   for (const name of options.namespaces) {
@@ -44,7 +73,7 @@ function namespaceNamed(name: string): ClusterCommand {
 }
 
 /** Name → indexed value type. */
-function wantedAttributes(typeNames: ServerOptions['searchAttributes'], cluster: ClusterSnapshot): ReadonlyMap<string, number> {
+function wantedAttributes(typeNames: ServerOptions['searchAttributes'], cluster: ClusterView): ReadonlyMap<string, number> {
   const attributes = new Map<string, number>();
   for (const [name, typeName] of typeNames) {
     const type = indexedValueTypeNamed(typeName);

@@ -14,7 +14,7 @@ import { healthPageOf } from '../support/health-page.ts';
 import { idsOf, rowsOf } from '../support/listed-workflows.ts';
 import { kafkaServer, withFolder, type KafkaServerSettings } from '../support/servers.ts';
 import { withClient } from '../support/with-client.ts';
-import { kafkaClient, setTopic, withAdmin } from './kafka-admin.ts';
+import { deleteTopic, kafkaClient, setTopic, withAdmin } from './kafka-admin.ts';
 import type { LocalPostgres } from '../postgres/local-postgres.ts';
 
 const kafka = inject('kafka');
@@ -189,7 +189,29 @@ function onKafkaAndPostgres(brokers: readonly string[]): void {
         const [url = '', ...others] = perdure;
         const mayNot = await kafkaServer(folder, settings(prefix, { perdure: [url.replace(' }', ', migrate: false }'), ...others] }));
         await expect(mayNot.start()).rejects.toThrow(`CREATE TABLE \\"${prefix}\\".perdure`);
+        expect(await topicsOf(prefix)).toEqual([]);
       });
     });
+
+    test('the state of another cluster is refused before a topic is made, and no table is made before Kafka lets us make topics', async () => {
+      const prefix = `bound-${randomUUID()}`;
+      await withFolder(async (folder) => {
+        const tooMany = await kafkaServer(folder, settings(prefix, { replicationFactor: 3 }));
+        await expect(tooMany.start()).rejects.toThrow('perdure.kafka.replicationFactor is 3');
+        expect(await postgres.run(`SELECT 1 FROM pg_namespace WHERE nspname = '${prefix}'`)).toEqual([]);
+        const server = await kafkaServer(folder, settings(prefix));
+        await server.start();
+        await server.stop();
+        await withAdmin(kafkaClient(brokers), async (admin) => {
+          for (const topic of await topicsOf(prefix)) await deleteTopic(admin, topic);
+        });
+        const without = await kafkaServer(folder, settings(prefix));
+        await expect(without.start()).rejects.toThrow(/holds the state of cluster .*, but kafka .* holds no cluster yet/);
+        expect(await topicsOf(prefix)).toEqual([]);
+      });
+    });
+
+    const topicsOf = (prefix: string): Promise<readonly string[]> =>
+      withAdmin(kafkaClient(brokers), async (admin) => (await admin.listTopics()).filter((topic) => topic.startsWith(`${prefix}.`)));
   });
 }

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import { freePorts } from '../kafka/local-broker.ts';
 import { skipAloud } from '../sdk/skip-aloud.ts';
-import { kafkaClient, setTopic, withAdmin } from './kafka-admin.ts';
+import { deleteTopic, kafkaClient, setTopic, withAdmin } from './kafka-admin.ts';
 import { obeyAll, refusedStart, startsAndStops } from './kafka-start.ts';
 import type { Admin, Kafka } from 'kafkajs';
 import type { LocalBroker } from '../kafka/local-broker.ts';
@@ -21,6 +21,8 @@ else refusedStarts(kafka.brokers);
 
 function refusedStarts(brokers: readonly string[]): void {
   const client = kafkaClient(brokers);
+  const topicsOf = ({ prefix }: Settings): Promise<readonly string[]> =>
+    withAdmin(client, async (admin) => (await admin.listTopics()).filter((topic) => topic.startsWith(`${prefix}.`)));
   const fresh = (more: Partial<Settings> = {}): Settings => ({ brokers, prefix: `refused-${randomUUID()}`, ...more });
 
   describe('a start is refused', () => {
@@ -67,9 +69,29 @@ function refusedStarts(brokers: readonly string[]): void {
     });
 
     test('more replicas than there are brokers', async () => {
-      expect(await refusedStart(fresh({ replicationFactor: 3 }))).toBe(
+      const settings = fresh({ replicationFactor: 3 });
+      expect(await refusedStart(settings)).toBe(
         'perdure: perdure.kafka.replicationFactor is 3, but the cluster has 1 broker alive: set it to 1, or start more brokers\n',
       );
+      expect(await topicsOf(settings)).toEqual([]);
+    });
+
+    test('somebody made one topic otherwise than it must be: the others are not made beside it', async () => {
+      const settings = fresh();
+      const [history, matching] = [`${settings.prefix}.history`, `${settings.prefix}.matching`];
+      await withAdmin(client, async (admin) => {
+        await admin.createTopics({ topics: [{ topic: matching, numPartitions: 3, replicationFactor: 1 }] });
+        await setTopic(admin, matching, new Map([['cleanup.policy', 'compact']]));
+        const output = await refusedStart(settings);
+        expect(output).toContain(`topic ${matching} has cleanup.policy=compact, needed is delete`);
+        expect(await topicsOf(settings)).toEqual([matching]);
+        await obeyAll(admin, output, 1);
+      });
+      expect(await refusedStart(settings)).toContain(`topic ${matching} has 3 partitions, needed are 16 (matching partitions)`);
+      expect(await topicsOf(settings)).toEqual([matching]);
+      await withAdmin(client, (admin) => deleteTopic(admin, matching));
+      await startsAndStops(settings);
+      expect(await topicsOf(settings)).toContain(history);
     });
 
     test('no broker answers', async () => {

@@ -20,7 +20,7 @@ test('one that does not answer is ours to restore from only when it has said so'
   const tables = inMemory();
   let cluster: () => Promise<string | undefined> = away;
   const database = { ...tables, cluster: () => cluster() };
-  const state = new ClusterDatabase({ database, logName: 'kafka a:1', clusterId: 'mine' });
+  const state = new ClusterDatabase({ database, isNew: false, logName: 'kafka a:1', clusterId: 'mine' });
   await expect(state.checkOwner()).rejects.toMatchObject({ code: 'unavailable' });
   await expect(state.database.restore(journal)).rejects.toMatchObject({ code: 'unavailable', message: 'nobody listens' });
   cluster = () => tables.cluster();
@@ -32,7 +32,7 @@ test('one that does not answer is ours to restore from only when it has said so'
 test('one that turns out to be another cluster’s is left as it is', async () => {
   const tables = inMemory();
   await tables.bind('theirs');
-  const state = new ClusterDatabase({ database: tables, logName: 'kafka a:1', clusterId: 'mine' });
+  const state = new ClusterDatabase({ database: tables, isNew: false, logName: 'kafka a:1', clusterId: 'mine' });
   await expect(state.database.restore(journal)).rejects.toMatchObject({
     code: 'misconfigured',
     message: expect.stringMatching(
@@ -44,13 +44,13 @@ test('one that turns out to be another cluster’s is left as it is', async () =
 
 test('a first start that was killed before its cluster had an identity leaves it to the next', async () => {
   const tables = inMemory();
-  const killed = new ClusterDatabase({ database: tables, logName: 'kafka a:1', clusterId: undefined });
+  const killed = new ClusterDatabase({ database: tables, isNew: false, logName: 'kafka a:1', clusterId: undefined });
   await killed.checkOwner();
   await killed.database.restore(journal);
-  const next = new ClusterDatabase({ database: tables, logName: 'kafka a:1', clusterId: undefined });
+  const next = new ClusterDatabase({ database: tables, isNew: false, logName: 'kafka a:1', clusterId: undefined });
   await next.checkOwner();
   await next.bind('mine');
-  const late = new ClusterDatabase({ database: tables, logName: 'kafka b:1', clusterId: undefined });
+  const late = new ClusterDatabase({ database: tables, isNew: false, logName: 'kafka b:1', clusterId: undefined });
   await expect(late.checkOwner()).rejects.toThrow(
     'sqlite in memory holds the state of cluster mine, but kafka b:1 holds no cluster yet: the journals were lost, or another log was named',
   );

@@ -54,6 +54,7 @@ export class JournalDb {
   constructor(options: JournalDbOptions) {
     const where = options.filename ?? ':memory:';
     let db: DatabaseSync | undefined;
+    checkPragmas(options.pragmas);
     try {
       // No waiting for a lock: who holds it holds it until the process ends.
       db = new DatabaseSync(where, { timeout: 0 });
@@ -136,14 +137,18 @@ export class JournalDb {
   }
 }
 
-/** Takes the lock first, so that the loser of two starts has changed nothing. */
-function lockAndTune(db: DatabaseSync, options: JournalDbOptions): void {
-  for (const [name] of options.pragmas) {
+/** Before a file is made. */
+function checkPragmas(pragmas: JournalDbOptions['pragmas']): void {
+  for (const [name] of pragmas) {
     if (!/^[a-z_]+$/i.test(name)) throw new LogError('misconfigured', `"${name}" is not the name of an SQLite pragma`);
     if (name.toLowerCase() === 'locking_mode') {
       throw new LogError('misconfigured', 'the pragma locking_mode cannot be set: the exclusive lock is what makes the embedded log safe');
     }
   }
+}
+
+/** Takes the lock first, so that the loser of two starts has changed nothing. */
+function lockAndTune(db: DatabaseSync, options: JournalDbOptions): void {
   if (options.filename === undefined) {
     // Nothing to roll back to and nothing to sync: a failure ends the process's log anyway.
     db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF');

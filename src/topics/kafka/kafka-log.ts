@@ -19,7 +19,7 @@ import { errorName, isDenial, isRefusal, isStaleLeader, isTooLarge, noError, off
 import { failureText, kafkaFailure } from './kafka-failure.ts';
 import { kafkaOutages } from './kafka-outages.ts';
 import { LeaderSearch } from './leader-search.ts';
-import { provisionTopics } from './provision.ts';
+import { type ProvisionOptions, provisionTopics } from './provision.ts';
 import { decodeRecordBatches, encodeRecordBatch } from './record-batch.ts';
 import * as requests from './requests.ts';
 import type { AppendOutcome, BatchSource, Log, LogAttachment, LogBounds, PartitionId, StoredRecord } from '../../actors/log.ts';
@@ -48,7 +48,7 @@ const retryMsMax = 500;
 const outageTickMs = 500;
 
 /** Creates or checks the topics, then connects. */
-export async function openKafkaLog(options: KafkaLogOptions): Promise<OpenKafkaLog> {
+export async function openKafkaLog(options: KafkaLogOptions & Pick<ProvisionOptions, 'beforeMaking'>): Promise<OpenKafkaLog> {
   return await connectKafkaLog({ ...options, topics: await provisionTopics(options) });
 }
 

@@ -5,6 +5,9 @@
  *     some missing, the others empty         the rest is made: a first start was interrupted, or an operator made some by hand
  *     some missing, others hold records      refused: what they held is gone, and a new topic would hide it
  *
+ * Whatever would refuse the start afterwards is looked at before one is made: the settings of those that are there, our rights, the replicas,
+ * and what the caller wants to look at (`beforeMaking`).
+ *
  * Perdure refuses to serve on a topic whose settings would lose records, and names the command that mends it; it changes no setting of a
  * topic that somebody else may have made.
  */
@@ -21,7 +24,13 @@ import type { KafkaOptions } from '../../config/kafka-options.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { TopicSpec } from '../catalogue.ts';
 
-export type ProvisionOptions = { readonly kafka: KafkaOptions; readonly topics: readonly TopicSpec[]; readonly logger: Logger };
+export type ProvisionOptions = {
+  readonly kafka: KafkaOptions;
+  readonly topics: readonly TopicSpec[];
+  readonly logger: Logger;
+  /** Throws why none may be made: called when all else is in order, with those that are there, as they are. */
+  readonly beforeMaking?: (existing: readonly TopicSpec[]) => Promise<void>;
+};
 
 /** Shorter than a start may take: an error that says what is missing helps more than one that says that the start took too long. */
 const leadersTimeoutMs = 15_000;
@@ -37,11 +46,20 @@ export async function provisionTopics(options: ProvisionOptions): Promise<readon
   const { kafka, topics } = options;
   return await withAdmin(options, async (admin) => {
     const missing = await topicsToCreate(admin, options);
-    if (missing.length > 0) await createTopics(admin, options, missing);
+    if (missing.length > 0) {
+      const existing = topics.filter((topic) => !missing.includes(topic));
+      const found = existing.length === 0 ? [] : await leaders(admin, existing);
+      if (existing.length > 0) await checkSettings(admin, found, kafka);
+      await createTopics(admin, options, missing, asTheyAre(existing, found));
+    }
     const metadata = await leaders(admin, topics);
     await checkSettings(admin, metadata, kafka);
-    return topics.map((topic) => ({ ...topic, partitions: partitionsIn(metadata, topic.name) }));
+    return asTheyAre(topics, metadata);
   });
+}
+
+function asTheyAre(topics: readonly TopicSpec[], metadata: readonly ITopicMetadata[]): readonly TopicSpec[] {
+  return topics.map((topic) => ({ ...topic, partitions: partitionsIn(metadata, topic.name) }));
 }
 
 function partitionsIn(metadata: readonly ITopicMetadata[], topic: string): number {
@@ -98,7 +116,12 @@ export async function partitionCount(options: Omit<ProvisionOptions, 'topics'>, 
   });
 }
 
-async function createTopics(admin: Admin, options: ProvisionOptions, missing: readonly TopicSpec[]): Promise<void> {
+async function createTopics(
+  admin: Admin,
+  options: ProvisionOptions,
+  missing: readonly TopicSpec[],
+  existing: readonly TopicSpec[],
+): Promise<void> {
   const { kafka } = options;
   if (!kafka.autoCreateTopics) {
     const stillMissing = await stillMissingOf(admin, missing);
@@ -112,6 +135,12 @@ async function createTopics(admin: Admin, options: ProvisionOptions, missing: re
     replicationFactor: kafka.replicationFactor,
     configEntries,
   }));
+  try {
+    await admin.createTopics({ topics, validateOnly: true, waitForLeaders: false });
+  } catch (error) {
+    throw await whyNotCreated(error, admin, kafka, missing);
+  }
+  await options.beforeMaking?.(existing);
   try {
     // Waiting for leaders is ours: kafkajs' own wait can report a topic as unknown that it has just made.
     const created = await admin.createTopics({ topics, waitForLeaders: false });
