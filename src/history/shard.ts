@@ -149,6 +149,7 @@ export class Shard implements ShardView {
         this.#changes?.runRetired(key);
         this.#count(-1);
         this.#residency?.keys.deleted();
+        this.#residency?.noLongerUnread(key);
         if (this.isBehind(key.runId)) this.#forgetBehind(key.runId);
       } else {
         this.finishTask(run.retentionTaskId);
@@ -359,6 +360,12 @@ export class Shard implements ShardView {
 
   isBehind(runId: string): boolean {
     return this.#residency?.behind.has(runId) === true;
+  }
+
+  runToDeleteUnread(key: RunKey): RunKey | undefined {
+    const unread = this.#residency?.toDeleteUnread;
+    if (unread === undefined || unread.size === 0) return undefined;
+    return unread.get(key.runId === '' ? currentName(key) : runName(key));
   }
 
   /** The table was asked for a run that the journal goes on with, and has none: that is damage as well. */

@@ -47,6 +47,8 @@ export type ShardView = {
   isRunCold(key: RunKey): boolean;
   /** Its row cannot be read: what the journal brings for it waits (residency/runs-behind.ts). */
   isBehind(runId: string): boolean;
+  /** It is to be deleted, and its row cannot be read. `key`: a run, or the current one. */
+  runToDeleteUnread(key: RunKey): RunKey | undefined;
   isCurrentCold(key: { readonly namespaceId: string; readonly workflowId: string }): boolean;
   /** `key`: of the child. */
   isChildStartCold(key: RunKey, startedBy: { readonly runId: string; readonly initiatedEventId: number }): boolean;

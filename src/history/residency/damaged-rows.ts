@@ -4,7 +4,7 @@ import type { WaitingRow } from '../checkpoint/rows.ts';
 import type { StateWire } from '../checkpoint/state-wire.ts';
 import type { RunKey } from '../commands.ts';
 import type { Shard } from '../shard.ts';
-import type { UnreadTask } from './residency.ts';
+import { currentName, type LoadKey, runName, type UnreadTask } from './residency.ts';
 import type { RunBehind } from './runs-behind.ts';
 
 export class DamagedRows {
@@ -19,6 +19,11 @@ export class DamagedRows {
   /** In a fold: what it brings for this run waits, until `installLoaded` is given a row that can be read. */
   leaveBehind(key: RunKey, reason: string): void {
     this.#shard.leaveBehind(key, reason);
+  }
+
+  /** Somebody wants to delete it: that is decided without it. `asked`: as it was asked for. */
+  deleteUnread(asked: LoadKey, key: RunKey): void {
+    this.#shard.residency?.toDeleteUnread.set(asked.kind === 'run' ? runName(asked) : currentName(key), key);
   }
 
   runsBehind(): readonly RunBehind[] {

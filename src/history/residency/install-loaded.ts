@@ -56,6 +56,7 @@ function installRow(shard: Shard, row: StoredRun, wires: Wires): boolean {
   if (shard.isRetired(row.runId)) return false;
   assert(!shard.runs.has(row.runId), 'no row takes the place of a run');
   const decoded = decodeRow(row, wires.stateWire);
+  shard.residency?.noLongerUnread(row);
   if (shard.isBehind(row.runId)) comeBack(shard, row, decoded, wires.wire);
   else installDecoded(shard, row, decoded);
   return true;

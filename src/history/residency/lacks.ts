@@ -6,6 +6,7 @@
  *     start, signal-with-start                  the current run, and the first of its chain: a request may be known to either
  *     start of a child, findChild               the child that this parent has started, else the same
  *     fireTimer, runOutboxTask, finishOutboxTask  the run of the task, which is in memory itself
+ *     delete                                    its run, if that can be read
  *     any other                                 its run, or the current one
  */
 import { commandKey } from '../command-key.ts';
@@ -29,6 +30,8 @@ export function commandLacks(shard: ShardView, command: HistoryCommand): Lacks {
     case 'finishQueryDispatch':
       // Only stickiness is looked at, when the sticky queue has not answered.
       return command.outcome.kind === 'answered' ? undefined : runLacks(shard, command.query.key);
+    case 'deleteWorkflow':
+      return shard.runToDeleteUnread(command.key) === undefined ? runLacks(shard, command.key) : undefined;
     case 'runOutboxTask':
     case 'finishOutboxTask': {
       const task = shard.transfers.get(command.taskId);

@@ -41,6 +41,8 @@ export class Residency {
   readonly behind = new RunsBehind();
   /** By task id: those whose rows cannot be read. They neither run nor fire, and go when they end. */
   readonly unread = new Map<number, UnreadTask>();
+  /** By name: runs whose rows could not be read, and that are to be deleted nevertheless. */
+  readonly toDeleteUnread = new Map<string, RunKey>();
   #allHere = true;
   readonly #absent = new Set<string>();
 
@@ -71,6 +73,13 @@ export class Residency {
       this.#absent.delete(oldest);
       return;
     }
+  }
+
+  /** It has ended for good, or its row can be read. */
+  noLongerUnread(key: RunKey): void {
+    if (this.toDeleteUnread.size === 0) return;
+    this.toDeleteUnread.delete(runName(key));
+    this.toDeleteUnread.delete(currentName(key));
   }
 
   begins(key: RunKey, startedBy: StartedBy | undefined): void {

@@ -13,7 +13,7 @@
  */
 import { DatabaseError, type LoadKey } from '../../database.ts';
 import { errorText } from '../../../kernel/error-text.ts';
-import type { HistoryCommand } from '../../../history/commands.ts';
+import type { HistoryCommand, RunKey } from '../../../history/commands.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import { executionKey } from '../../../history/state.ts';
 import type { Logger } from '../../../observability/logger.ts';
@@ -205,23 +205,36 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
 
   #installPart({ begunAt }: Load, { want, keys }: Load['parts'][number], rows: readonly LoadedRun[]): void {
     if (!this.#isWaited(want)) return;
+    const loaded = rows.map((each, at) => ({ ...each, key: keys[at]! }));
     try {
-      const loaded = rows.map((each, at) => ({ ...each, key: keys[at]! }));
       if (this.#options.core.installLoaded(loaded, begunAt)) return this.#end(want, undefined);
     } catch (error) {
-      return this.#damaged(want, error);
+      return this.#damaged(want, loaded, error);
     }
     this.#unasked.push(want);
     this.#askSoon();
   }
 
-  #damaged(want: Want, error: unknown): void {
+  #damaged(want: Want, loaded: readonly (LoadedRun & { readonly key: LoadKey })[], error: unknown): void {
+    const { core, logger } = this.#options;
     const reason = errorText(error);
-    if (this.#tellsOf(want.execution)) {
-      const told = { ...this.#options.core.idsOf(want.command), reason };
-      this.#options.logger.error('the state of a workflow cannot be read: it stands still; put its row back from a backup', told);
+    if (want.command.kind === 'deleteWorkflow') {
+      for (const { key, currentRunId } of loaded) {
+        const run = runOf(key, currentRunId);
+        if (run !== undefined) core.damaged.deleteUnread(key, run);
+      }
+      logger.warn('a workflow is deleted whose state cannot be read: its parent and its children hear nothing of it', {
+        ...core.idsOf(want.command),
+        reason,
+      });
+      return this.#end(want, undefined);
     }
-    this.#end(want, { kind: 'damaged', message: `the state of this workflow in the database cannot be read: ${reason}` });
+    if (this.#tellsOf(want.execution)) {
+      const told = { ...core.idsOf(want.command), reason };
+      logger.error('the state of a workflow cannot be read: it stands still; put its row back from a backup, or delete the workflow', told);
+    }
+    const wayOut = 'its row has to be put back from a backup; DeleteWorkflowExecution removes the workflow unread';
+    this.#end(want, { kind: 'damaged', message: `the state of this workflow in the database cannot be read: ${reason}; ${wayOut}` });
   }
 
   /** Not at each try: its timers, and workers that poll for it, ask again and again. */
@@ -295,6 +308,13 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
       this.#end(want, { kind: 'away', message: unavailable(noAnswer) });
     }
   }
+}
+
+/** Which run a key asked for; undefined: none that is there. */
+function runOf(key: LoadKey, currentRunId: string | undefined): RunKey | undefined {
+  if (key.kind === 'run') return { namespaceId: key.namespaceId, workflowId: key.workflowId, runId: key.runId };
+  if (key.kind === 'childStart' || currentRunId === undefined) return undefined;
+  return { namespaceId: key.namespaceId, workflowId: key.workflowId, runId: currentRunId };
 }
 
 const noAnswer = `the database has not answered for ${PATIENCE_MS / 1_000} s`;

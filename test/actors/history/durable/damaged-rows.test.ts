@@ -97,6 +97,83 @@ describe('a run whose row is damaged, and for which the journal has records behi
   });
 });
 
+describe('a run whose row is damaged can be deleted unread', () => {
+  function deleteCommand(world: World, workflowId: string, runId = '') {
+    return { kind: 'deleteWorkflow', key: { ...world.execution(workflowId), runId } } as const;
+  }
+
+  function runIdOf(world: World, workflowId: string): string {
+    const run = [...world.folded().runs.values()].find(({ key }) => key.workflowId === workflowId);
+    return run?.key.runId ?? '';
+  }
+
+  async function isGone(world: World, runId: string): Promise<void> {
+    expect(await world.ask(describeCommand(world, 'bad'))).toMatchObject({ kind: 'rejected', rejection: { reason: 'workflow-not-found' } });
+    await world.signal('good');
+    await world.checkpointed();
+    expect(world.tables.journal(journal).runs.has(runId), 'its row').toBe(false);
+    await world.startWorkflow('bad');
+    await world.pass(70_000);
+    await world.checkpointed();
+    await world.drainAndStart();
+    expect(world.host.actor.status()).toMatchObject({ state: 'active' });
+    expect(await world.ask(describeCommand(world, 'bad'))).toMatchObject({ kind: 'description', status: 1 });
+    expect(await world.ask(describeCommand(world, 'good'))).toMatchObject({ kind: 'description' });
+    await world.checkList();
+  }
+
+  test.each(['the current run', 'a run by its id'])('%s, for which the journal has records as well', async (which) => {
+    const world = await damagedWorld();
+    const runId = runIdOf(world, 'bad');
+    await takenOver(world);
+    const terminate = await world.ask({
+      kind: 'terminateWorkflow',
+      key: { ...world.execution('bad'), runId: '' },
+      firstExecutionRunId: '',
+      reason: '',
+      details: undefined,
+      identity: '',
+      links: [],
+      childOf: undefined,
+    });
+    expect(terminate).toMatchObject({ kind: 'dataLoss', message: expect.stringContaining('DeleteWorkflowExecution removes the workflow') });
+    expect(await world.ask(deleteCommand(world, 'bad', which === 'a run by its id' ? runId : ''))).toEqual({ kind: 'done' });
+    expect(world.lines.filter((line) => line.includes('a workflow is deleted whose state cannot be read'))).toHaveLength(1);
+    await isGone(world, runId);
+  });
+
+  test('with nothing behind the checkpoint', async () => {
+    const world = await damagedWorld();
+    const runId = runIdOf(world, 'bad');
+    world.damage('bad');
+    world.mend();
+    await world.checkpointed();
+    await world.drainAndStart();
+    world.damage('bad');
+    expect(await world.ask(deleteCommand(world, 'bad'))).toEqual({ kind: 'done' });
+    await isGone(world, runId);
+  });
+
+  test('whose row is gone altogether, by its id', async () => {
+    const world = await damagedWorld();
+    const runId = runIdOf(world, 'bad');
+    world.lose('bad');
+    await takenOver(world);
+    expect(await world.ask(deleteCommand(world, 'bad', runId))).toEqual({ kind: 'done' });
+    await isGone(world, runId);
+  });
+
+  test('one that is mended meanwhile is deleted as ever: its parent would hear of it', async () => {
+    const world = await damagedWorld();
+    await takenOver(world);
+    world.damage('bad');
+    expect(await world.ask(deleteCommand(world, 'bad'))).toEqual({ kind: 'done' });
+    expect(world.lines.filter((line) => line.includes('a workflow is deleted'))).toEqual([]);
+    await world.checkpointed();
+    world.checkRows();
+  });
+});
+
 const journal = { kind: 'history', partition: 0 } as const;
 
 /** Of that workflow. */
