@@ -9,11 +9,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import { hostname, networkInterfaces } from 'node:os';
-import { Census } from './actors/ownership/census.ts';
-import { CheckpointSchedule } from './actors/checkpoint/checkpoint-schedule.ts';
+import { Census, type Concern } from './actors/ownership/census.ts';
+import { CheckpointSchedule, defaultCheckpointScheduleLimits } from './actors/checkpoint/checkpoint-schedule.ts';
 import { ClusterHost } from './actors/cluster/cluster-host.ts';
 import { SlotPurge } from './actors/cluster/slot-purge.ts';
-import { CommandBudget } from './actors/partition/command-budget.ts';
+import { COMMAND_BYTES_MAX, CommandBudget } from './actors/partition/command-budget.ts';
 import { ProcessVisibility } from './actors/history/visibility/process-visibility.ts';
 import { HotState } from './actors/history/durable/hot-state.ts';
 import { HistoryShard } from './actors/history/history-shard.ts';
@@ -24,15 +24,16 @@ import { CLUSTER_ACTOR, Router } from './actors/asks/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/history/transfer-queue.ts';
 import { AnotherServerError } from './config/another-server.ts';
-import { defaults } from './config/defaults.ts';
 import { configuredLimits } from './config/limits.ts';
-import type { RunningServer, ServerOptions, StartSummary, StateLimits } from './config/server-options.ts';
+import { memoryShare, memoryThereIs, stateLimitsIn } from './config/memory.ts';
+import type { HeapCondition, RunningServer, ServerOptions, StartSummary, StateLimits } from './config/server-options.ts';
 import { openSqlite } from './database/sqlite/open-sqlite.ts';
 import { startFrontend, type Frontend } from './grpc/frontend.ts';
 import { defaultHistoryLimits } from './history/limits.ts';
 import { assert } from './kernel/assert.ts';
 import { historyShardOf } from './kernel/shard.ts';
 import { uuidAt } from './kernel/uuid.ts';
+import { matchingLimits } from './matching/limits.ts';
 import { matchingPartitionOf } from './matching/task-queue.ts';
 import { inspectBeforeClaiming } from './start/before-claiming.ts';
 import { anotherServer } from './start/previous-owner.ts';
@@ -56,6 +57,8 @@ export { checkSetUp };
 /** Clients refuse servers that are not 1.x; this is the Temporal release whose behaviour we follow. */
 const SERVED_VERSION = '1.32.0';
 const STOP_GRACE_MS = 2_000;
+/** However little memory there is: one actor still takes the largest request. */
+const COMMAND_BYTES_MIN = 16 * 1024 * 1024;
 
 export type Opened = {
   readonly log: OpenLog;
@@ -89,6 +92,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     logger,
     clusterTopic: clusterTopic(prefix),
     runsPutAside: () => shards.reduce((sum, shard) => sum + shard.runsAside, 0),
+    ownConcern: () => concernOf(options.heap),
     stalledMsMax: options.startMsMax / 2,
     onFatal: fatal,
     onMoved: () => options.onProgress?.(),
@@ -96,7 +100,10 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       new AnotherServerError(`${anotherServer(rival, prefix)} (it took ${partition} at epoch ${epoch}, offset ${offset})`),
   });
   const limits = { ...defaultHistoryLimits, ...configuredLimits(options.dynamicConfig) };
-  const shared = { budget: new CommandBudget(), turns: new LoopTurns(systemClock) };
+  const memory = memoryThereIs();
+  const share = memoryShare(memory);
+  const commandBytesMax = Math.max(COMMAND_BYTES_MIN, Math.floor(share * COMMAND_BYTES_MAX));
+  const shared = { budget: new CommandBudget(commandBytesMax), turns: new LoopTurns(systemClock) };
   const common = { owner, log, claims, clock: systemClock, random: systemRandom, logger, ...shared };
 
   const cluster = new ClusterHost(
@@ -121,8 +128,9 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     clock: systemClock,
     logger,
   });
-  const stateLimits = { ...defaults.state, ...options.stateLimits };
-  const checkpoints = opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state, stateLimits);
+  const stateLimits = { ...stateLimitsIn(memory), ...options.stateLimits };
+  const checkpoints =
+    opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state, stateLimits, share);
   const hotState = new HotState(systemClock, stateLimits.hotStateBytesMax);
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
@@ -136,6 +144,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       registry: cluster,
       visibility,
       ...(checkpoints === undefined ? {} : { checkpoints: { ...checkpoints, stateWire: stateCodecBesideHistory, hotState } }),
+      ...(options.heap === undefined ? {} : { heap: options.heap }),
       cacheBytesMax: stateLimits.historyCacheBytesMax / layout.historyShards,
       layout,
       router,
@@ -153,6 +162,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       topic: matchingTopic(prefix),
       codec: matchingCodec,
       matchingPartitions: layout.matchingPartitions,
+      limits: { windowTasksPerHostMax: Math.floor(share * matchingLimits.windowTasksPerHostMax) },
       ...(checkpoints === undefined ? {} : { checkpoints: { ...checkpoints, stateWire: matchingStateCodec } }),
       router,
       sink: router.matching.sink(partition),
@@ -241,9 +251,23 @@ function checkpointsIn(
   { database }: ClusterDatabase,
   { retention }: OpenState,
   { checkpointRecordsMax, unwrittenStateBytesMax }: StateLimits,
+  share: number,
 ): CheckpointOptions {
-  const schedule = new CheckpointSchedule({ unwrittenStateBytesMax });
+  const { recordsMax, recordBytesMax } = defaultCheckpointScheduleLimits;
+  const schedule = new CheckpointSchedule({
+    recordsMax: share * recordsMax,
+    recordBytesMax: share * recordBytesMax,
+    unwrittenStateBytesMax,
+  });
   return { database, schedule, limits: { recordsMax: checkpointRecordsMax }, ...retention };
+}
+
+/** Everything is served still, but for starts. */
+function concernOf(heap: HeapCondition | undefined): Concern | undefined {
+  if (heap?.nearlyFull === undefined) return undefined;
+  const { usedMiB, limitMiB } = heap.nearlyFull;
+  const message = `${usedMiB} MiB of the ${limitMiB} MiB that state may take are in use: no workflow is started until there is room`;
+  return { subject: 'memory', severity: 'warning', message };
 }
 
 type Parts = {

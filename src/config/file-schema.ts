@@ -286,24 +286,24 @@ export const fileSchema = group({
       ),
       hotStateBytesMax: key(
         bytesBetween(mib, tib),
-        'Workflows in memory. Past it, those that were not used for longest are left to the database, until somebody needs them.',
+        'Workflows in memory. Past it, those that were not used for longest are left to the database, until somebody needs them. Less with a heap below 1.5 GiB.',
         { default: defaults.state.hotStateBytesMax },
       ),
       historyCacheBytesMax: key(
         bytesBetween(mib, tib),
-        'Events of histories in memory. What is not there is read from the database, or the journal.',
+        'Events of histories in memory. What is not there is read from the database, or the journal. Less with a heap below 1.5 GiB.',
         {
           default: defaults.state.historyCacheBytesMax,
         },
       ),
       unwrittenStateBytesMax: key(
         bytesBetween(mib, tib),
-        'State in memory because the database has not taken it yet. Past it no workflow is started; those that run go on.',
+        'State in memory because the database has not taken it yet. Past it no workflow is started; those that run go on. Less with a heap below 1.5 GiB.',
         { default: defaults.state.unwrittenStateBytesMax },
       ),
       checkpointRecordsMax: key(
         whole(10, 40_000),
-        'Records of one journal after which a checkpoint is written, if it is not for another reason: a restart reads what no checkpoint has.',
+        'Records of one journal after which a checkpoint is written, if it is not for another reason: a restart reads what no checkpoint has. Less with a heap below 1.5 GiB.',
         { default: defaults.state.checkpointRecordsMax },
       ),
       health: refused('a health port of its own is not available yet; GET /health answers on the gRPC port'),

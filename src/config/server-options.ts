@@ -46,8 +46,10 @@ export type ServerOptions = {
   readonly clusterName: string;
   /** How often the topics on Kafka are compared with what they should be; a minute unless a test is in a hurry. */
   readonly topicWatchIntervalMs?: number;
-  /** What is left out has its default (defaults.ts). */
+  /** What is left out is what fits into the memory that there is (memory.ts). */
   readonly stateLimits?: Partial<StateLimits>;
+  /** Of the event loop; absent: nobody watches it. */
+  readonly heap?: HeapCondition;
   readonly logger: Logger;
   /** A start in which nothing moves for so long fails; from half of it on it goes on without partitions that wait, if it can. */
   readonly startMsMax: number;
@@ -56,6 +58,11 @@ export type ServerOptions = {
   /** The server serves no more: it failed, or AnotherServerError. The caller says so and exits. */
   readonly onFatal: (error: Error) => void;
 };
+
+export interface HeapCondition {
+  /** So much of the heap is in use that V8 may end the process; undefined: there is room. */
+  readonly nearlyFull: { readonly usedMiB: number; readonly limitMiB: number } | undefined;
+}
 
 export type StateLimits = {
   /** Workflows in memory, of all shards: what is past it leaves memory for the database, which has it. */

@@ -3,6 +3,7 @@ import type { LogFormat, LogLevel } from '../observability/logger.ts';
 import { defaults } from './defaults.ts';
 import { parseDurationMs } from './duration.ts';
 import type { FileConfig } from './file-schema.ts';
+import { type Memory, memoryThereIs, stateLimitsIn, whyItDoesNotFit } from './memory.ts';
 import { postgresOptions } from './postgres-settings.ts';
 import { readTlsFiles } from './tls-files.ts';
 import type { KafkaOptions } from './kafka-options.ts';
@@ -31,6 +32,8 @@ export type SettingsOptions = {
   readonly locate: Locate;
   /** File names in the server file count from its folder, not from where somebody stood when he started the server. */
   readonly folder: string;
+  /** Absent: what this process has. */
+  readonly memory?: Memory;
 };
 
 /** Fills in the defaults and checks what one key alone cannot tell. `settings` is undefined when there are errors. */
@@ -58,7 +61,7 @@ export function settingsOf(
     searchAttributes: new Map(),
     dynamicConfig: new Map(Object.entries(config.perdure?.dynamicConfig ?? {}).filter(([, value]) => value !== undefined)),
     clusterName: config.clusterMetadata?.currentClusterName ?? defaults.clusterName,
-    stateLimits: stateLimits(config, log, report),
+    stateLimits: stateLimits(config, log, options, report),
   };
   const settings: FileSettings = {
     server,
@@ -136,7 +139,12 @@ function stateBesideKafka(
 }
 
 /** Of these, all but the cache of histories speak of a database. */
-function stateLimits({ perdure }: FileConfig, log: LogOptions | undefined, report: Report): StateLimits {
+function stateLimits(
+  { perdure }: FileConfig,
+  log: LogOptions | undefined,
+  { memory = memoryThereIs() }: SettingsOptions,
+  report: Report,
+): StateLimits {
   const unheeded: readonly (readonly [keys: readonly (keyof NonNullable<typeof perdure>)[], why: string | undefined])[] = [
     [['journalRetention', 'journalRetentionBytes'], log === undefined ? undefined : whyNoRetention(log)],
     [['hotStateBytesMax', 'unwrittenStateBytesMax', 'checkpointRecordsMax'], log === undefined ? undefined : whyNoState(log)],
@@ -145,8 +153,14 @@ function stateLimits({ perdure }: FileConfig, log: LogOptions | undefined, repor
     if (why === undefined) continue;
     for (const key of keys) if (perdure?.[key] !== undefined) report(['perdure', key], why, 'warning');
   }
-  const given = Object.entries(defaults.state).map(([key, otherwise]) => [key, perdure?.[key as keyof StateLimits] ?? otherwise]);
-  return Object.fromEntries(given) as StateLimits;
+  const limits = Object.entries(stateLimitsIn(memory)).map(([name, otherwise]) => {
+    const key = name as keyof StateLimits;
+    const given = perdure?.[key];
+    const tooMuch = given === undefined ? undefined : whyItDoesNotFit(key, given, memory);
+    if (tooMuch !== undefined) report(['perdure', key], tooMuch, 'warning');
+    return [key, given ?? otherwise];
+  });
+  return Object.fromEntries(limits) as StateLimits;
 }
 
 function whyNoRetention(log: LogOptions): string | undefined {

@@ -230,6 +230,11 @@ export class HistoryCore {
     return this.#changes.retiredCount;
   }
 
+  /** Runs that cannot leave memory, because their rows are not what they are. */
+  get unwrittenRuns(): number {
+    return this.#changes.unwrittenRuns;
+  }
+
   /** A load begins: what `installLoaded` wants to know of it. */
   beginLoad(): number {
     return this.#changes.retirements;

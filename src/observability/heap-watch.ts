@@ -1,15 +1,27 @@
 /**
- * How large heaps get, and who hears when the event loop's is nearly full: at its limit V8 ends the process, with words that help nobody. Looked
+ * How large heaps get, and what is done when the event loop's is nearly full: at its limit V8 ends the process, with words that help nobody. Looked
  * at after each full collection, for only then is what is used also what is needed.
+ *
+ *     0 ──────── room ──────── ▲ ── nearly full: no workflow is started, what runs goes on ── limit
+ *                              └ at three quarters; a gibibyte before the limit of a large one. From four fifths on V8 may give up as well
+ *
+ * This sees what no other limit counts, and it is the only one of a server whose state has no database.
  */
 import { constants, PerformanceObserver } from 'node:perf_hooks';
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Logger } from './logger.ts';
 
-const warnShare = 0.8;
-const warnIntervalMs = 60_000;
 const mebibyte = 2 ** 20;
 const boundedFromMiB = 64;
+/** Of the limit, and no more than so much of a large one. */
+const roomShareMin = 1 / 4;
+const roomMiBMax = 1_024;
+/** More than that has to be free before workflows are started again, or it would be now and then at every collection. */
+const roomAgainFactor = 1.2;
+const warnIntervalMs = 60_000;
+/** Where nothing is started little comes to be collected, and V8 may not look for long. */
+const COLLECT_INTERVAL_MS = 30_000;
 
 export type HeapUse = { readonly usedMiB: number; readonly limitMiB: number };
 
@@ -18,20 +30,75 @@ export function heapUse(): HeapUse {
   return { usedMiB: Math.round(used / mebibyte), limitMiB: Math.round(limit / mebibyte) };
 }
 
-/** Answers how to stop watching. */
-export function watchHeap(logger: Logger): () => void {
-  let warnedMs = -Infinity;
-  return afterFullCollections(({ usedMiB, limitMiB }) => {
-    if (usedMiB < warnShare * limitMiB || performance.now() - warnedMs < warnIntervalMs) return;
-    warnedMs = performance.now();
-    logger.warn(
-      'the heap is nearly full; at its limit the process ends. Give it more memory, or let closed workflows go sooner (retention)',
-      {
-        'heap-mib': usedMiB,
-        'heap-limit-mib': limitMiB,
-      },
+export class HeapWatch {
+  readonly #logger: Logger;
+  readonly #limitBytes: () => number;
+  readonly #collectIntervalMs: number;
+  readonly #stop: () => void;
+  #nearlyFull: HeapUse | undefined;
+  #warnedMs = -Infinity;
+  #collectedMs = -Infinity;
+
+  /** `limitBytes`: what objects that last may take. Asked anew each time. */
+  constructor(logger: Logger, limitBytes: () => number, collectIntervalMs = COLLECT_INTERVAL_MS) {
+    this.#logger = logger;
+    this.#collectIntervalMs = collectIntervalMs;
+    this.#limitBytes = limitBytes;
+    this.#stop = afterFullCollections(() => this.#collected());
+  }
+
+  /** Asked by what would fill it further. undefined: there is room. */
+  get nearlyFull(): HeapUse | undefined {
+    if (this.#nearlyFull !== undefined && performance.now() - this.#collectedMs > this.#collectIntervalMs) {
+      this.#collectedMs = performance.now();
+      collect();
+    }
+    return this.#nearlyFull;
+  }
+
+  stop(): void {
+    this.#stop();
+  }
+
+  #collected(): void {
+    const limitMiB = Math.floor(this.#limitBytes() / mebibyte);
+    const use = { usedMiB: Math.ceil(lastingBytes() / mebibyte), limitMiB };
+    const roomMiB = Math.min(roomShareMin * limitMiB, roomMiBMax);
+    this.#collectedMs = performance.now();
+    if (use.usedMiB >= limitMiB - roomMiB) this.#isNearlyFull(use);
+    else if (this.#nearlyFull !== undefined && use.usedMiB < limitMiB - roomAgainFactor * roomMiB) {
+      this.#nearlyFull = undefined;
+      this.#logger.info('there is room in the heap again: workflows are started', { 'heap-mib': use.usedMiB, 'heap-limit-mib': limitMiB });
+    }
+  }
+
+  #isNearlyFull(use: HeapUse): void {
+    this.#nearlyFull = use;
+    if (performance.now() - this.#warnedMs < warnIntervalMs) return;
+    this.#warnedMs = performance.now();
+    this.#logger.warn(
+      'the heap is nearly full: no workflow is started until there is room; those that run go on. Give it more memory, or let closed workflows go sooner (retention)',
+      { 'heap-mib': use.usedMiB, 'heap-limit-mib': use.limitMiB },
     );
-  });
+  }
+}
+
+/** Of objects that have outlived the space for new ones. */
+function lastingBytes(): number {
+  let bytes = 0;
+  for (const { space_name: name, space_used_size: used } of getHeapSpaceStatistics()) if (!name.startsWith('new_')) bytes += used;
+  return bytes;
+}
+
+let garbageCollector: (() => void) | undefined;
+
+function collect(): void {
+  if (garbageCollector === undefined) {
+    setFlagsFromString('--expose-gc');
+    garbageCollector = runInNewContext('gc') as () => void;
+    setFlagsFromString('--no-expose-gc');
+  }
+  garbageCollector();
 }
 
 /**

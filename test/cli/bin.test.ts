@@ -1,4 +1,15 @@
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -68,6 +79,22 @@ describe('bin/perdure', () => {
       expect({ code, err }).toEqual({ code: 0, err: '' });
       expect(JSON.parse(out)).toMatchObject({ node: '24.21.0' });
     }
+  });
+
+  test.each([
+    ['without a limit', 'max', 75],
+    ['of 512 MiB', String(512 * 2 ** 20), 75],
+    ['of 256 MiB', String(256 * 2 ** 20), 50],
+  ])('a container %s leaves room beside the heap', async (_what, limit, percentage) => {
+    const home = mkdtempSync(join(folder, 'container-'));
+    writeFileSync(join(home, 'memory.max'), `${limit}\n`);
+    mkdirSync(join(home, 'bin'));
+    mkdirSync(join(home, 'node_modules/node/bin'), { recursive: true });
+    writeFileSync(join(home, 'bin/perdure'), readFileSync(bin, 'utf8').replaceAll('/sys/fs/cgroup', home), { mode: 0o755 });
+    writeFileSync(join(home, 'node_modules/node/bin/node'), '#!/bin/sh\necho "$@"\n', { mode: 0o755 });
+    const { code, out } = await output(join(home, 'bin/perdure'), ['version'], { NODE_OPTIONS: '' });
+    expect(code).toBe(0);
+    expect(out).toContain(`--max-old-space-size-percentage=${percentage} `);
   });
 
   test('execs: the process that was started is Node itself, so that SIGKILL reaches it', async () => {

@@ -28,7 +28,12 @@ function resolve(source: string, options: Partial<ReadOptions> = {}) {
 function resolveAsIs(source: string, options: Partial<ReadOptions> = {}) {
   const read = readConfigFile(source, { ...lenient, ...options });
   if (read.config === undefined) return { settings: undefined, problems: read.problems };
-  const { settings, problems } = settingsOf(read.config, { autoCreateTopics: true, locate: read.locate, folder: '/etc/perdure' });
+  const { settings, problems } = settingsOf(read.config, {
+    autoCreateTopics: true,
+    locate: read.locate,
+    folder: '/etc/perdure',
+    memory: { heapBytes: 2 ** 40, machineBytes: 2 ** 40 },
+  });
   return { settings, problems: [...read.problems, ...problems] };
 }
 

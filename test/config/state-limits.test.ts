@@ -10,10 +10,13 @@ const inMemory = 'persistence: {datastores: {default: {sql: {pluginName: sqlite,
 const onKafka = 'kafka: {brokers: [a:1]}, ';
 const onPostgres = `${onKafka}postgres: {host: db}, `;
 
-function read(source: string) {
+const mebibyte = 2 ** 20;
+const plenty = { heapBytes: 4 * 2 ** 40, machineBytes: 4 * 2 ** 40 };
+
+function read(source: string, memory = plenty) {
   const file = readConfigFile(source, { env: { CACHE: '1048576' }, strict: true });
   const locate = file.locate;
-  const checked = file.config === undefined ? undefined : settingsOf(file.config, { autoCreateTopics: true, locate, folder: '/' });
+  const checked = file.config === undefined ? undefined : settingsOf(file.config, { autoCreateTopics: true, locate, folder: '/', memory });
   const problems = [...file.problems, ...(checked?.problems ?? [])].map(({ severity, path, message }) => `${severity} ${path}: ${message}`);
   return { settings: checked?.settings, problems };
 }
@@ -40,6 +43,20 @@ describe('limits of state in memory', () => {
     const { settings } = read(`${inFile}perdure: {hotStateBytesMax: 1048576}`);
     expect(settings?.server.stateLimits).toEqual({ ...defaults.state, hotStateBytesMax: 1_048_576 });
     expect(defaults.state.checkpointRecordsMax).toBe(defaultCheckpointLimits.recordsMax);
+  });
+
+  test('on little memory those that nobody set are smaller, and one that is set and does not fit is told', () => {
+    const little = { heapBytes: 96 * mebibyte, machineBytes: 4_096 * mebibyte };
+    const { settings, problems } = read(`${inFile}perdure: {unwrittenStateBytesMax: 104857600}`, little);
+    expect(settings?.server.stateLimits).toEqual({
+      hotStateBytesMax: 16 * mebibyte,
+      historyCacheBytesMax: 4 * mebibyte,
+      unwrittenStateBytesMax: 100 * mebibyte,
+      checkpointRecordsMax: 625,
+    });
+    expect(problems).toEqual([
+      expect.stringMatching(/^warning perdure\.unwrittenStateBytesMax: 100 MiB do not fit: this process has 96 MiB .* 48 MiB or less/),
+    ]);
   });
 
   test.each([

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
 const program = fileURLToPath(new URL('./young-generation.ts', import.meta.url));
+const fills = fileURLToPath(new URL('./heap-fill.ts', import.meta.url));
 
 async function youngMiB(options: readonly string[], ...line: readonly string[]): Promise<number> {
   const { stdout } = await promisify(execFile)(process.execPath, [...options, program, ...line]);
@@ -18,4 +19,12 @@ test('a thread has a small young generation, whatever the event loop has', async
 
 test('where somebody limits the whole heap and the old generation, that is left alone: V8 takes two of the three limits', async () => {
   expect(await youngMiB(['--max-heap-size=1000', '--max-old-space-size=900'], 'bounded')).toBeGreaterThan(0);
+});
+
+test('a heap that is nearly full is told before V8 gives up, and again when there is room, though nothing else is collected', async () => {
+  const options = ['--max-old-space-size=64', '--max-semi-space-size=4'];
+  const { stdout } = await promisify(execFile)(process.execPath, [...options, fills, '64']);
+  expect(stdout).toMatch(
+    /^.*WARN .*the heap is nearly full: no workflow is started until there is room.*heap-mib=\d+ heap-limit-mib=64\nkept true\n.*INFO .*room in the heap again.*\nempty\n$/,
+  );
 });

@@ -18,7 +18,7 @@ export type CheckpointScheduleLimits = {
   readonly unwrittenStateBytesMax: number;
 };
 
-const defaultCheckpointScheduleLimits: CheckpointScheduleLimits = {
+export const defaultCheckpointScheduleLimits: CheckpointScheduleLimits = {
   recordsMax: 40_000,
   recordBytesMax: 64 * 1024 * 1024,
   atOnceMax: 2,

@@ -50,6 +50,8 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly visibility?: ProcessVisibility;
   /** State is written to a database, and taken from there; absent: it lives in memory and in the journal. */
   readonly checkpoints?: HistoryCheckpointOptions;
+  /** While it is nearly full no workflow is started; absent: nobody watches it. */
+  readonly heap?: { readonly nearlyFull: object | undefined };
 };
 
 /** What this process has folded of the cluster's journal. */

@@ -64,7 +64,10 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   submit(askId: number, request: HistoryRequest): AskFailure | undefined {
     if (request.kind === 'readHistory') return this.#readHistory(askId, request);
     if (request.kind === 'completeWorkflowTask') return this.#completeWorkflowTask(askId, request);
-    if (begins(request) && this.#options.checkpoints?.schedule.isFull === true) return { kind: 'busy', message: databaseBehind };
+    if (begins(request)) {
+      const message = this.#whyNothingBegins();
+      if (message !== undefined) return { kind: 'busy', message };
+    }
     if (request.kind === 'queryWorkflow') {
       return this.actor.submit(askId, { ...request, remainingMs: request.deadlineMs - this.#options.clock.wallMs() });
     }
@@ -73,6 +76,13 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
 
   cancel(askId: number): void {
     if (this.actor.memory?.pageReads.leave(askId) !== true) this.actor.cancel(askId);
+  }
+
+  /** Memory must not grow by new work. undefined: it may. */
+  #whyNothingBegins(): string | undefined {
+    const { checkpoints, heap } = this.#options;
+    if (checkpoints?.schedule.isFull === true) return databaseBehind;
+    return heap?.nearlyFull === undefined ? undefined : heapNearlyFull;
   }
 
   /** A registry that is behind the asker's would call unknown what its worker rightly uses. */
@@ -120,6 +130,8 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
 
 const databaseBehind =
   'the database has taken no state for so long that memory must not grow: no workflow is started until it does; those that run go on';
+const heapNearlyFull =
+  'the memory of this server is nearly full: no workflow is started until there is room; those that run go on. Give it more memory, or let closed workflows go sooner';
 const noHistoryNow = 'the history of this workflow cannot be read now';
 
 function begins({ kind }: HistoryRequest): boolean {

@@ -32,7 +32,7 @@ export type UnservedPartition = {
 
 /** What people should mend while everything is served still. */
 export type Concern = {
-  /** What it is about: a topic. */
+  /** What it is about: a topic, or `memory`. */
   readonly subject: string;
   /** `lost`: journals are gone, and a restart would show it. */
   readonly severity: 'warning' | 'lost';
@@ -57,6 +57,8 @@ export type CensusOptions = {
   /** Topic of the partition without which nothing can be served. */
   readonly clusterTopic: string;
   readonly runsPutAside: () => number;
+  /** Of this process, beside those of its log's topics; absent: there are none. */
+  readonly ownConcern?: () => Concern | undefined;
   /** A start goes on without partitions that have not moved for so long. */
   readonly stalledMsMax: number;
   /** A rival took a partition: what that is called. */
@@ -156,7 +158,8 @@ export class Census implements ServerCondition {
   }
 
   concerns(): readonly Concern[] {
-    return this.#concerns;
+    const own = this.#options.ownConcern?.();
+    return own === undefined ? this.#concerns : [own, ...this.#concerns];
   }
 
   /** What the log's topics give reason to worry about now, in place of what did before. */

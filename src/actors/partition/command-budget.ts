@@ -14,8 +14,9 @@
  *     one hangs     │ ██████████ it │            left │      half
  *     three hang    │ ████ │ ████ │ ████ │       left │      a quarter each
  */
-const COMMAND_BYTES_MAX = 256 * 1024 * 1024;
-const COMMAND_BYTES_RESERVED = 64 * 1024 * 1024;
+export const COMMAND_BYTES_MAX = 256 * 1024 * 1024;
+/** Of it, for what finishes work. */
+const RESERVED_SHARE = 1 / 4;
 /** What one actor may have, as a multiple of what it leaves. */
 const SHARE_OF_REST_MAX = 1;
 
@@ -24,7 +25,7 @@ export class CommandBudget {
   readonly #requestBytesMax: number;
   #bytes = 0;
 
-  constructor(bytesMax: number = COMMAND_BYTES_MAX, bytesReserved: number = COMMAND_BYTES_RESERVED) {
+  constructor(bytesMax: number = COMMAND_BYTES_MAX, bytesReserved: number = RESERVED_SHARE * bytesMax) {
     this.bytesMax = bytesMax;
     this.#requestBytesMax = bytesMax - bytesReserved;
   }

@@ -1,10 +1,11 @@
 import { createServer } from 'node:net';
 import { flushCompileCache } from 'node:module';
 import { AnotherServerError } from '../../config/another-server.ts';
+import { memoryThereIs, usableHeapBytes } from '../../config/memory.ts';
 import type { RunningServer } from '../../config/server-options.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import { perdureVersion } from '../../config/version.ts';
-import { boundHeapGrowth, boundThreadHeaps, heapUse, watchHeap } from '../../observability/heap-watch.ts';
+import { boundHeapGrowth, boundThreadHeaps, HeapWatch, heapUse } from '../../observability/heap-watch.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { CliError, failure } from '../cli-error.ts';
 import { incompleteInstallation } from '../incomplete-installation.ts';
@@ -57,17 +58,17 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
   // Without a listener for SIGUSR1 Node would open its debugger.
   process.on('SIGUSR1', ignore);
   process.on('uncaughtException', onBug);
-  const unwatchHeap = watchHeap(request.logger);
+  const heap = new HeapWatch(request.logger, () => usableHeapBytes(memoryThereIs()));
   boundThreadHeaps();
   try {
-    return await lifeOf(request, end, secondSignal.promise);
+    return await lifeOf(request, heap, end, secondSignal.promise);
   } catch (error) {
     const told = error instanceof CliError ? error : incompleteInstallation(error);
     if (told === undefined) request.lastWords.bug(asError(error));
     else request.lastWords.failure(told);
     return told?.exitCode ?? exitCodes.failed;
   } finally {
-    unwatchHeap();
+    heap.stop();
     process.off('uncaughtException', onBug);
     for (const signal of stopSignals) process.off(signal, onSignal);
     process.off('SIGUSR1', ignore);
@@ -75,14 +76,19 @@ export async function serve(request: ServeRequest): Promise<ExitCode> {
 }
 
 /** Throws CliError when the server ends in another way than it was asked to. */
-async function lifeOf(request: ServeRequest, end: PromiseWithResolvers<End>, secondSignal: Promise<'again'>): Promise<ExitCode> {
+async function lifeOf(
+  request: ServeRequest,
+  heap: HeapWatch,
+  end: PromiseWithResolvers<End>,
+  secondSignal: Promise<'again'>,
+): Promise<ExitCode> {
   const { settings, logger } = request;
   const heapBefore = heapUse();
   const beganMs = performance.now();
-  const started = await Promise.race([start(request, (error) => end.resolve({ kind: 'fatal', error })), end.promise]);
+  const started = await Promise.race([start(request, heap, (error) => end.resolve({ kind: 'fatal', error })), end.promise]);
   if ('kind' in started) return endedEarly(started);
   request.onServing(started);
-  const heap = heapUse();
+  const heapNow = heapUse();
   logger.info('serving', {
     address: hostPort(settings.host, started.port),
     version: perdureVersion(),
@@ -92,9 +98,9 @@ async function lifeOf(request: ServeRequest, end: PromiseWithResolvers<End>, sec
     records: started.started.records,
     'journal-mib': Math.round(started.started.bytes / 2 ** 20),
     seconds: secondsSince(beganMs),
-    'start-heap-mib': heap.usedMiB - heapBefore.usedMiB,
-    'heap-mib': heap.usedMiB,
-    'heap-limit-mib': heap.limitMiB,
+    'start-heap-mib': heapNow.usedMiB - heapBefore.usedMiB,
+    'heap-mib': heapNow.usedMiB,
+    'heap-limit-mib': heapNow.limitMiB,
   });
   // A server that is only ever killed would never write its compile cache.
   setImmediate(flushCompileCache);
@@ -111,6 +117,7 @@ async function lifeOf(request: ServeRequest, end: PromiseWithResolvers<End>, sec
 
 async function start(
   { settings, addressSetBy, logger, io, startMsMax }: ServeRequest,
+  heap: HeapWatch,
   onFatal: (error: Error) => void,
 ): Promise<RunningServer> {
   // A busy port is told before a database file is made or a topic created.
@@ -124,7 +131,7 @@ async function start(
     timer = setTimeout(stuck, startMsMax);
   };
   try {
-    return await startServer({ ...settings, logger, startMsMax, onFatal, onProgress });
+    return await startServer({ ...settings, heap, logger, startMsMax, onFatal, onProgress });
   } catch (error) {
     throw startFailure(error, settings, addressSetBy);
   } finally {

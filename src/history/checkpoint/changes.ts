@@ -115,6 +115,11 @@ export class Changes {
     return this.#since.runs.has(runId) || this.#cut?.has(runId) === true;
   }
 
+  /** How many those are: one that has changed again since the cut counts twice. */
+  get unwrittenRuns(): number {
+    return this.#since.runs.size + (this.#cut?.runCount ?? 0);
+  }
+
   /** Its row, if it has one, is to be deleted. */
   isRetired(runId: string): boolean {
     return this.#since.retired.has(runId) || this.#cut?.isRetired(runId) === true;

@@ -56,6 +56,10 @@ export class Cut {
     return this.#changes.runs.has(runId);
   }
 
+  get runCount(): number {
+    return this.#changes.runs.size;
+  }
+
   get retiredCount(): number {
     return this.#changes.retired.size;
   }

@@ -21,6 +21,8 @@ import type { VisibilityRows } from '../visibility/visibility-rows.ts';
 
 /** What a record costs beside its events: its part of a checkpoint's rows, roughly. */
 const RECORD_BYTES = 256;
+/** What a run takes in memory that cannot leave before it is written, roughly. */
+const RUN_BYTES = 2_048;
 
 /** Of events and what else it brings, roughly. Called for each record: cheap. */
 export function recordBytes({ runs, retiredRuns }: HistoryRecord): number {
@@ -55,7 +57,7 @@ export class HistoryCheckpoints implements CheckpointedState {
   }
 
   get unwrittenBytes(): number {
-    return this.#store.unwrittenBytes;
+    return this.#store.unwrittenBytes + this.#core.unwrittenRuns * RUN_BYTES;
   }
 
   cut(): void {

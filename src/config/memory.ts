@@ -1,0 +1,91 @@
+/**
+ * How much memory there is, and what of it the limits of state may take where nobody said otherwise.
+ *
+ *     machine or container   2 GiB and more    1 GiB     256 MiB            --max-old-space-size=96
+ *     heap of the process    1.5 GiB and more  768 MiB   128 MiB that fit   96 MiB
+ *     share of each limit    1                 1/2       1/12               1/16
+ *
+ * So a server on little memory leaves workflows to its database sooner, writes checkpoints sooner, and refuses starts sooner, in place of
+ * being ended by V8 or by the kernel.
+ */
+import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
+import { defaults } from './defaults.ts';
+import type { StateLimits } from './server-options.ts';
+
+export type Memory = {
+  /** What objects that last may take in the heap of the event loop: there V8 ends the process. */
+  readonly heapBytes: number;
+  /** Of the machine, or of the container. */
+  readonly machineBytes: number;
+};
+
+const mebibyte = 2 ** 20;
+/** With so large a heap each limit is what `defaults` say. */
+const wholeHeapBytes = 1_536 * mebibyte;
+/** The program, its threads, SQLite's pages, what comes in from sockets: all that no heap holds. */
+const outsideBytes = 128 * mebibyte;
+/** With less a server does not start at all, whatever its limits. */
+const shareMin = 1 / 32;
+/** Of the heap that is said not to fit when somebody sets a limit to more. */
+const fitsShareMax = 1 / 2;
+/** What V8 gives new objects, unless somebody said otherwise: `bin/perdure` does. */
+const semiSpaceMiB = 16;
+
+export function memoryThereIs(): Memory {
+  const constrained = process.constrainedMemory();
+  return { heapBytes: oldSpaceBytes(), machineBytes: Math.min(totalmem(), constrained > 0 ? constrained : Infinity) };
+}
+
+/** V8 names the limit of new and old objects together; the old ones reach theirs alone. */
+function oldSpaceBytes(): number {
+  const { heap_size_limit: limitBytes } = getHeapStatistics();
+  const said = `${process.env['NODE_OPTIONS'] ?? ''} ${process.execArgv.join(' ')}`;
+  const youngBytes = 3 * (lastMiB(said, /--max[-_]semi[-_]space[-_]size[= ](\d+)/g) ?? semiSpaceMiB) * mebibyte;
+  const oldMiB = lastMiB(said, /--max[-_]old[-_]space[-_]size[= ](\d+)/g);
+  return Math.min(limitBytes, oldMiB === undefined ? Math.max(limitBytes - youngBytes, limitBytes / 2) : oldMiB * mebibyte);
+}
+
+function lastMiB(said: string, option: RegExp): number | undefined {
+  const given = Number([...said.matchAll(option)].at(-1)?.[1]);
+  return given > 0 ? given : undefined;
+}
+
+/** What of the heap fits into the machine as well. */
+export function usableHeapBytes({ heapBytes, machineBytes }: Memory): number {
+  return Math.max(Math.min(heapBytes, machineBytes - outsideBytes), shareMin * wholeHeapBytes);
+}
+
+/** Of each default: 1 where there is plenty. */
+export function memoryShare(memory: Memory): number {
+  return Math.min(1, usableHeapBytes(memory) / wholeHeapBytes);
+}
+
+/** Where the server file says nothing else. */
+export function stateLimitsIn(memory: Memory): StateLimits {
+  const share = memoryShare(memory);
+  const { hotStateBytesMax, historyCacheBytesMax, unwrittenStateBytesMax, checkpointRecordsMax } = defaults.state;
+  return {
+    hotStateBytesMax: Math.floor(share * hotStateBytesMax),
+    historyCacheBytesMax: Math.floor(share * historyCacheBytesMax),
+    unwrittenStateBytesMax: Math.floor(share * unwrittenStateBytesMax),
+    checkpointRecordsMax: Math.floor(share * checkpointRecordsMax),
+  };
+}
+
+/** Why a limit that somebody set will not protect this process; undefined: it does. */
+export function whyItDoesNotFit(key: keyof StateLimits, given: number, memory: Memory): string | undefined {
+  if (key === 'checkpointRecordsMax') return undefined;
+  const usableBytes = usableHeapBytes(memory);
+  const most = Math.floor(fitsShareMax * usableBytes);
+  if (given <= most) return undefined;
+  return (
+    `${inMiB(given)} do not fit: this process has ${inMiB(usableBytes)} for state, and would run out of memory before this limit is reached. ` +
+    `Give it more memory (NODE_OPTIONS=--max-old-space-size=<MiB>, or a larger container), say ${inMiB(most)} or less, or leave the key out ` +
+    `(${inMiB(stateLimitsIn(memory)[key])} then)`
+  );
+}
+
+function inMiB(bytes: number): string {
+  return `${Math.floor(bytes / mebibyte)} MiB`;
+}
