@@ -61,9 +61,10 @@ export async function refusedStart(settings: StartSettings, flags: readonly stri
     const ended = await child.exit;
     clearTimeout(hangs);
     expect({ ...ended, out: child.out }, `it was not refused: ${child.err}`).toEqual({ code: 1, signal: null, out: '' });
-    expect(child.err).toMatch(/^perdure: /);
+    expect(child.err).toMatch(/^perdure: /m);
     expect(child.err, 'no stack for what an operator can mend').not.toMatch(/^\s+at /m);
-    return child.err;
+    // On a busy machine lines before it say that the start still tries.
+    return child.err.slice(child.err.search(/^perdure: /m));
   });
 }
 
