@@ -112,6 +112,8 @@ export type HistoryDelta = {
 };
 
 export type MatchingTaskRow = { readonly taskId: number; readonly queue: string; readonly task: Uint8Array };
+/** Of one queue: its first tasks, by task id, and the id of its last one. */
+export type MatchingQueue = { readonly queue: string; readonly lastTaskId: number; readonly tasks: readonly MatchingTaskRow[] };
 export type MatchingDelta = { readonly tasks: readonly MatchingTaskRow[]; readonly goneTasks: readonly number[] };
 
 export type Checkpoint = {
@@ -174,6 +176,24 @@ export type TimerWindow = {
   readonly max: number;
 };
 
+export type MatchingQueuePage = {
+  /** undefined: from the first. */
+  readonly afterQueue: string | undefined;
+  /** Of each queue. */
+  readonly tasksMax: number;
+  /** Of all: the queue with which there are as many is the last one. With fewer there is no other. */
+  readonly tasksOfAllMax: number;
+};
+
+export type MatchingTaskRange = {
+  readonly queue: string;
+  readonly afterTaskId: number;
+  readonly untilTaskId: number;
+  readonly max: number;
+};
+
+export type MatchingTaskCount = { readonly count: number; readonly lastTaskId: number };
+
 export type HistoryRange = {
   readonly runId: string;
   readonly branch: number;
@@ -229,8 +249,10 @@ export interface Database {
   runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>>;
   /** Of one queue, by task id, from behind `afterTaskId`. */
   matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>>;
-  /** Of all queues, by task id, from behind `afterTaskId`. */
-  allMatchingTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>>;
+  /** Queues that have tasks, in the order of their names' bytes, with their first tasks. Costs what it gives, however many tasks there are. */
+  matchingQueues(journal: JournalId, page: MatchingQueuePage): Promise<Fenced<readonly MatchingQueue[]>>;
+  /** Of one queue, the first `max` tasks within a range: how many they are, and the id of the last of them (`afterTaskId`: there is none). */
+  countMatchingTasks(journal: JournalId, range: MatchingTaskRange): Promise<Fenced<MatchingTaskCount>>;
   /** Rows that hold any of the events, in order. */
   history(journal: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]>;
   /** Rows of any shard. Neither asks for a fence. */

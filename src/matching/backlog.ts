@@ -7,7 +7,8 @@
  *     1 2 3 … 900 │ 901 … 1,000,000: rows alone │ 1,000,001 …           ids of one queue, in the order in which they are offered
  *            ◀─load                             │◀─leave── once they are written
  *
- * Only what stands in `tasks` is offered. So nothing but a fold removes a cold one, and that by its id, without a look.
+ * Only what stands in `tasks` is offered. So nothing but a fold removes a cold one, and that by its id, without a look. A takeover reads the
+ * first rows of each queue and the id of its last one: how many lie between is counted afterwards (cold-count.ts).
  */
 import { assert } from '../kernel/assert.ts';
 import { isUnread, type UnreadTask } from './checkpoint/read-rows.ts';
@@ -18,10 +19,13 @@ import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts'
 export type StoredTask = { readonly id: number; readonly queue: StoredQueue; readonly task: MatchingTask; readonly storedAtMs: number };
 
 /**
- * Of one queue: those with ids above `afterId`, up to `untilId`. `count`: how many, and some more that a fold has removed. `sinceMs`: when one
- * close before them was stored.
+ * Of one queue: those with ids above `afterId`, up to `untilId`. `count`: how many they are, beside those that are uncounted. `left`: how many ever
+ * left memory. `sinceMs`: when one close before them was stored.
  */
-export type ColdTasks = { afterId: number; untilId: number; count: number; sinceMs: number };
+export type ColdTasks = { afterId: number; untilId: number; count: number; left: number; sinceMs: number; uncounted: IdRange | undefined };
+
+/** Ids above `afterId`, up to `untilId`. */
+export type IdRange = { readonly afterId: number; readonly untilId: number };
 
 export type StoredQueue = {
   readonly key: string;
@@ -46,7 +50,7 @@ export type WindowLimits = {
 };
 
 /** A read of cold tasks: what was known of them when it began. */
-export type ColdRead = Readonly<Pick<ColdTasks, 'afterId' | 'untilId' | 'count'>> & { readonly max: number };
+export type ColdRead = Readonly<Pick<ColdTasks, 'afterId' | 'untilId' | 'count' | 'left'>> & { readonly max: number };
 
 export type TaskOfRow = { readonly spilled: SpilledTask; readonly storedAtMs: number };
 
@@ -70,9 +74,15 @@ export class Backlog {
   #coldCount = 0;
   /** Rows that are being read: they will be in memory. A slow database must not be asked for a window of each queue at once. */
   #awaited = 0;
-  /** Removed in a fold, while they had no place in a window: their rows may still be read. No more than the journal behind a checkpoint tells of. */
+  /**
+   * Removed in a fold, while they had no place in a window: their rows may still be read, until a checkpoint has removed them. No more than the
+   * journal behind a checkpoint tells of.
+   */
   readonly #goneCold = new Set<number>();
   readonly #goneNewer = new Set<number>();
+  #goneInCut: readonly number[] = none;
+  #goneRows: readonly number[] = none;
+  readonly #uncounted = new Set<StoredQueue>();
   /** Of tasks whose rows cannot be read. */
   readonly #unread = new Set<number>();
   /** undefined: there are no checkpoints. */
@@ -90,6 +100,11 @@ export class Backlog {
     return this.#tasks.size;
   }
 
+  /** Of those whose counts are not known a queue that may be counted now: rows of removed tasks are gone. */
+  get toCount(): StoredQueue | undefined {
+    return this.#goneCold.size > 0 ? undefined : this.#uncounted.values().next().value;
+  }
+
   evolve(record: MatchingRecord): void {
     this.timeMs = record.timeMs;
     for (const spilled of record.spilled) {
@@ -103,7 +118,7 @@ export class Backlog {
 
   /** The row of a task that comes now cannot be read: it goes when the task ends. */
   leaveUnread(id: number): void {
-    this.lastId = id;
+    this.#installed(id);
     this.#unread.add(id);
   }
 
@@ -133,7 +148,7 @@ export class Backlog {
   #store({ id, queue, task }: SpilledTask, storedAtMs: number): StoredTask {
     const storedQueue = this.#storedQueue(queue);
     const stored: StoredTask = { id, queue: storedQueue, task, storedAtMs };
-    if (storedQueue.cold === undefined && !this.hasRoom(storedQueue.key)) this.endWindow(storedQueue, id);
+    if (storedQueue.cold === undefined && !this.hasRoom(storedQueue.key)) this.#endWindow(storedQueue, id);
     if (storedQueue.cold === undefined) this.#intoWindow(stored);
     else {
       storedQueue.newer.set(id, stored);
@@ -213,29 +228,71 @@ export class Backlog {
   }
 
   /** Before that task: what comes is not for its window. */
-  endWindow(stored: StoredQueue, id: number): StoredQueue {
+  #endWindow(stored: StoredQueue, id: number): ColdTasks {
     const last = stored.tasks.get(stored.windowUpToId);
-    stored.cold = { afterId: id - 1, untilId: id - 1, count: 0, sinceMs: last?.storedAtMs ?? this.timeMs };
-    return stored;
+    stored.cold = {
+      afterId: id - 1,
+      untilId: id - 1,
+      count: 0,
+      left: 0,
+      sinceMs: last?.storedAtMs ?? this.timeMs,
+      uncounted: undefined,
+    };
+    return stored.cold;
   }
 
-  /** Out of a row, behind those with lower ids. */
+  /** How many tasks of one queue may be in its window. */
+  get windowTasksMax(): number {
+    return this.#windowMax(0);
+  }
+
+  /** Out of a row, into a window with room, behind those of its queue with lower ids. */
   installTask(spilled: SpilledTask, storedAtMs: number): void {
-    this.lastId = spilled.id;
+    this.#installed(spilled.id);
     this.#store(spilled, storedAtMs);
   }
 
-  /** Likewise of a queue whose window is full: the row is all there is of it. */
-  installCold(stored: StoredQueue, id: number): void {
-    assert(stored.cold !== undefined && stored.newer.size === 0, `no window ends before stored task ${id}`);
-    this.lastId = id;
-    this.#isCold(stored.cold, id);
+  /** Of a queue whose window ends there: rows are all there is of the others, up to the last one. */
+  installCold(queue: TaskQueuePartition, { afterId, untilId }: IdRange): void {
+    this.#installed(untilId);
+    const stored = this.#storedQueue(queue);
+    const cold = this.#endWindow(stored, afterId + 1);
+    cold.untilId = untilId;
+    cold.uncounted = { afterId, untilId };
+    this.#uncounted.add(stored);
+    this.#coldCount += coldHint(cold);
   }
 
-  #isCold(cold: ColdTasks, id: number): void {
-    cold.untilId = id;
-    cold.count++;
-    this.#coldCount++;
+  #installed(id: number): void {
+    this.lastId = Math.max(this.lastId, id);
+  }
+
+  /** Up to `upToId` there are as many as that. Answers how many more are known of. */
+  counted(stored: StoredQueue, { afterId, untilId }: IdRange, count: number): number {
+    const { cold } = stored;
+    // A read of rows was faster: the rest is counted anew.
+    if (cold?.uncounted?.afterId !== afterId) return 0;
+    const before = coldHint(cold);
+    cold.count += count;
+    this.#countedUpTo(stored, cold, untilId);
+    const more = coldHint(cold) - before;
+    this.#coldCount += more;
+    return more;
+  }
+
+  #countedUpTo(stored: StoredQueue, cold: ColdTasks, afterId: number): void {
+    const { uncounted } = cold;
+    if (uncounted === undefined || afterId <= uncounted.afterId) return;
+    cold.uncounted = afterId < uncounted.untilId ? { afterId, untilId: uncounted.untilId } : undefined;
+    if (cold.uncounted === undefined) this.#uncounted.delete(stored);
+  }
+
+  /** No read of its rows is under way. Where they were counted and there are none, nothing is waited for. */
+  settleCounted(stored: StoredQueue): void {
+    const { cold } = stored;
+    if (cold === undefined || coldHint(cold) > 0) return;
+    cold.afterId = cold.untilId;
+    this.#settle(stored);
   }
 
   /** Rows have them: some leave memory, `budget` at most. A window's worth stays, unless there are cold ones before. Answers how many left. */
@@ -246,9 +303,12 @@ export class Backlog {
     for (const task of newer.values()) {
       if (left >= budget || task.id > writtenUpToId) break;
       this.#forget(task);
-      this.#isCold(cold, task.id);
+      cold.untilId = task.id;
+      cold.count++;
+      cold.left++;
       left++;
     }
+    this.#coldCount += left;
     return left;
   }
 
@@ -273,14 +333,15 @@ export class Backlog {
    */
   nextColdRead({ cold }: StoredQueue, waiting: number): ColdRead {
     assert(cold !== undefined && hasCold(cold), 'what is cold is read');
-    const { afterId, untilId, count } = cold;
+    const { afterId, untilId, count, left } = cold;
     const max = Math.max(1, this.#windowMax(0) - waiting);
     this.#awaited += max;
-    return { afterId, untilId, count, max };
+    return { afterId, untilId, count, left, max };
   }
 
   notRead(read: ColdRead): void {
     this.#awaited -= read.max;
+    this.#forgetGone();
   }
 
   /** As many rows at least there are of those. */
@@ -290,19 +351,20 @@ export class Backlog {
 
   /**
    * What that read has found, in order. Answers how many of those that were thought to be cold do not come into memory: a fold removed them, or
-   * their rows cannot be read, and stay as they are.
+   * their rows cannot be read, and stay as they are. Less than none: of those that nobody had counted some have come.
    */
   installRead(stored: StoredQueue, read: ColdRead, rows: readonly (TaskOfRow | UnreadTask)[]): number {
     const { cold } = stored;
     assert(cold !== undefined && cold.afterId === read.afterId, `rows behind ${read.afterId} are awaited, not behind ${cold?.afterId}`);
     this.#awaited -= read.max;
-    let [loaded, counted] = [0, 0];
+    const before = coldHint(cold);
+    let loaded = 0;
     for (const row of rows) {
       const id = idOfRow(row);
       if (id > read.untilId) break;
       cold.afterId = id;
       if (this.#goneNewer.delete(id)) continue;
-      counted++;
+      if (!isUncounted(cold, id)) cold.count--;
       if (this.#goneCold.delete(id) || isUnread(row)) continue;
       cold.sinceMs = row.storedAtMs;
       const task: StoredTask = { id, queue: stored, task: row.spilled.task, storedAtMs: row.storedAtMs };
@@ -311,12 +373,51 @@ export class Backlog {
       loaded++;
     }
     const isEnd = rows.length < read.max || idOfRow(rows.at(-1)!) >= read.untilId;
-    if (isEnd) [cold.afterId, counted] = [read.untilId, read.count];
-    cold.count -= counted;
-    this.#coldCount -= counted;
+    // What left memory meanwhile is behind it.
+    if (isEnd) [cold.afterId, cold.count] = [read.untilId, cold.left - read.left];
+    this.#countedUpTo(stored, cold, cold.afterId);
+    const fewer = before - coldHint(cold);
+    this.#coldCount -= fewer;
     this.#settle(stored);
-    return counted - loaded;
+    this.#forgetGone();
+    return fewer - loaded;
   }
+
+  // ── Rows of what a fold has removed ───────────────────────────────────────────────────────────────────────────────────────────
+
+  /** A checkpoint is cut: it removes the rows of those. */
+  cut(): void {
+    const isNone = this.#goneCold.size === 0 && this.#goneNewer.size === 0;
+    this.#goneInCut = isNone ? none : [...this.#goneCold, ...this.#goneNewer];
+  }
+
+  /** It has removed them. */
+  durable(): void {
+    this.#goneRows = this.#goneInCut;
+    this.#goneInCut = none;
+    this.#forgetGone();
+  }
+
+  /** A read that began before may still bring them. */
+  #forgetGone(): void {
+    if (this.#awaited > 0 || this.#goneRows.length === 0) return;
+    for (const id of this.#goneRows) {
+      this.#goneCold.delete(id);
+      this.#goneNewer.delete(id);
+    }
+    this.#goneRows = none;
+  }
+}
+
+const none: readonly number[] = [];
+
+/** As many at least: of those that nobody has counted there is one. */
+export function coldHint({ count, uncounted }: ColdTasks): number {
+  return uncounted === undefined ? count : count + 1;
+}
+
+function isUncounted({ uncounted }: ColdTasks, id: number): boolean {
+  return uncounted !== undefined && id > uncounted.afterId && id <= uncounted.untilId;
 }
 
 function idOfRow(row: TaskOfRow | UnreadTask): number {

@@ -130,6 +130,15 @@ export type StoredTasksLoaded = {
 /** Instead: not now. It is asked for again. No reply. */
 export type StoredTasksNotLoaded = { readonly kind: 'storedTasksNotLoaded'; readonly queue: TaskQueuePartition };
 
+/** From the shell, to each `countStoredTasks` effect: how many of them have ids above `afterTaskId`, up to `upToTaskId`. No reply. */
+export type StoredTasksCounted = {
+  readonly kind: 'storedTasksCounted';
+  readonly queue: TaskQueuePartition;
+  readonly afterTaskId: number;
+  readonly upToTaskId: number;
+  readonly count: number;
+};
+
 /** From the shell, when `nextDeadline()` has come. No reply. */
 export type Tick = { readonly kind: 'tick' };
 
@@ -160,6 +169,7 @@ export type MatchingCommand<T> =
   | ForwardedTaskAnswered
   | StoredTasksLoaded
   | StoredTasksNotLoaded
+  | StoredTasksCounted
   | Tick
   | FlushRemovals
   | EndPolls

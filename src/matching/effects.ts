@@ -57,6 +57,19 @@ export type LoadStoredTasks = {
   readonly rowsMin: number;
 };
 
+/**
+ * Count stored tasks of this queue in the table, the first `max` within a range of ids; hand the number back as `storedTasksCounted`, however long
+ * that takes.
+ */
+export type CountStoredTasks = {
+  readonly kind: 'countStoredTasks';
+  readonly queue: TaskQueuePartition;
+  readonly key: string;
+  readonly afterTaskId: number;
+  readonly untilTaskId: number;
+  readonly max: number;
+};
+
 /** Rows that were read cannot be understood: people are told, the tasks behind them go on. */
 export type TasksUnread = { readonly kind: 'tasksUnread'; readonly unread: readonly UnreadTask[] };
 
@@ -79,5 +92,6 @@ export type MatchingEffect<T> =
   | CancelForwardedPoll
   | Broken
   | LoadStoredTasks
+  | CountStoredTasks
   | TasksUnread
   | ForwardTask;

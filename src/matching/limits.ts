@@ -19,6 +19,8 @@ export const matchingLimits = {
   heldTasksPerQueueMax: 20_000,
   /** Tasks that leave memory in one turn, once they are written: a few milliseconds of work. */
   shedTasksPerTurnMax: 500,
+  /** Rows of one queue that are counted by one statement, after a takeover: some milliseconds in a database. */
+  countedTasksPerReadMax: 20_000,
   /** Rows that could not be read are read again, after twice as long each time. */
   coldReadRetryFirstMs: 100,
   coldReadRetryMaxMs: 5_000,

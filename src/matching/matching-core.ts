@@ -24,11 +24,12 @@
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import { Backlog } from './backlog.ts';
+import { ColdCount } from './cold-count.ts';
 import type { BacklogWire } from './checkpoint/backlog-wire.ts';
 import { Changes } from './checkpoint/changes.ts';
-import { installCounters, installTasks } from './checkpoint/install.ts';
+import { installCounters, installQueue } from './checkpoint/install.ts';
 import { isUnread, readRow, type UnreadTask } from './checkpoint/read-rows.ts';
-import type { BacklogCheckpoint, BacklogCounters, TaskRow } from './checkpoint/rows.ts';
+import type { BacklogCheckpoint, BacklogCounters, QueueRows, TaskRow } from './checkpoint/rows.ts';
 import type {
   AddActivityTask,
   AddWorkflowTask,
@@ -88,6 +89,7 @@ export class MatchingCore<T> {
   readonly #polls: Polls<T>;
   readonly #startAnswers: StartAnswers<T>;
   readonly #queues: QueueTable<T>;
+  readonly #coldCount: ColdCount<T>;
 
   constructor(options: MatchingCoreOptions) {
     const limits = { ...matchingLimits, ...options.limits };
@@ -113,6 +115,7 @@ export class MatchingCore<T> {
     this.#queries = queries;
     this.#polls = polls;
     this.#startAnswers = new StartAnswers(parts, starts, offers, polls);
+    this.#coldCount = new ColdCount(parts, backlog);
     this.#queues = new QueueTable(parts, { backlog, removals, windows, offers, forwarding });
   }
 
@@ -177,9 +180,14 @@ export class MatchingCore<T> {
 
   // ── Checkpoints ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Some rows of a checkpoint, by task id, before the first record; behind the last of them its counters. */
-  install(rows: Iterable<TaskRow>): readonly UnreadTask[] {
-    return installTasks(this.#backlog, rows, this.#rowsWire);
+  /** How many rows of a queue `install` may take now. */
+  get windowTasksMax(): number {
+    return this.#backlog.windowTasksMax;
+  }
+
+  /** Some queues of a checkpoint, before the first record; behind the last of them its counters. */
+  install(queues: Iterable<QueueRows>): readonly UnreadTask[] {
+    return Array.from(queues, (rows) => installQueue(this.#backlog, rows, this.#rowsWire)).flat();
   }
 
   installed(counters: BacklogCounters): void {
@@ -190,6 +198,7 @@ export class MatchingCore<T> {
   /** As the backlog is now, so the rows of the next checkpoint will be. */
   cut(): void {
     this.#noted.cut();
+    this.#backlog.cut();
   }
 
   /** undefined: some of the cut is not encoded yet. */
@@ -200,11 +209,12 @@ export class MatchingCore<T> {
   /** The database has the checkpoint for good. */
   durable(): void {
     this.#windows.written(this.#noted.durable());
+    this.#backlog.durable();
   }
 
-  /** Written tasks may leave memory: with the next ticks they do. */
-  get hasToShed(): boolean {
-    return this.#windows.hasToShed;
+  /** Written tasks may leave memory, or are to be counted: with the next ticks they do, and are. */
+  get hasToTick(): boolean {
+    return this.#windows.hasToShed || this.#backlog.toCount !== undefined;
   }
 
   /** There will be no further checkpoint: nothing is noted for one. */
@@ -255,14 +265,18 @@ export class MatchingCore<T> {
         return this.#storedTasksLoaded(command);
       case 'storedTasksNotLoaded':
         return this.#storedTasksNotLoaded(command);
+      case 'storedTasksCounted':
+        return this.#coldCount.counted(command, this.#queues.find(command.queue));
       case 'tick':
         this.#windows.shedMore();
+        this.#coldCount.goOn();
         return this.#queues.loadMore();
       case 'flushRemovals':
         return this.#removals.hasten(this.#decision.nowMs);
       case 'endPolls':
         return this.#polls.endAll(this.#queues.values());
       case 'activate':
+        this.#coldCount.goOn();
         return this.#queues.loadStored();
       default:
         return unreachable(command);
@@ -301,6 +315,7 @@ export class MatchingCore<T> {
     const unread = read.filter(isUnread);
     if (unread.length > 0) this.#decision.act({ kind: 'tasksUnread', unread });
     this.#windows.loaded(queue, read);
+    this.#coldCount.goOn();
     this.#offers.startWaiting(queue);
     this.#forwarding.offerBacklog(queue);
   }
@@ -308,6 +323,7 @@ export class MatchingCore<T> {
   #storedTasksNotLoaded({ queue: partition }: StoredTasksNotLoaded): void {
     const queue = this.#queues.find(partition);
     if (queue !== undefined) this.#windows.notLoaded(queue);
+    this.#coldCount.goOn();
   }
 
   #shutdownWorker({ queue: partition, workerInstanceKey }: ShutdownWorker, askId: number): void {

@@ -9,7 +9,7 @@
  * namespace may still load its even share. So a host of n namespaces holds at most 1 + 1/2 + … + 1/n times its limit.
  */
 import { LinkedList } from '../kernel/linked-list.ts';
-import { type Backlog, hasCold, type StoredQueue } from './backlog.ts';
+import { type Backlog, coldHint, hasCold, type StoredQueue } from './backlog.ts';
 import type { Forwarding } from './forwarding.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
 import { LoadedQueue } from './loaded-queue.ts';
@@ -73,12 +73,12 @@ export class QueueTable<T> {
     const loaded = this.#byKey.get(key);
     const queue = loaded ?? new LoadedQueue(key, partition, this.#parts.limits);
     const stored = this.#backlog.queues.get(key);
+    const coldTasks = stored?.cold === undefined ? 0 : coldHint(stored.cold);
     const oldest = stored === undefined ? undefined : this.#oldest(stored);
     return {
       kind: 'taskQueueDescription',
       pollers: queue.describePollers(nowMs),
-      backlogCountHint:
-        loaded?.storedTasks ?? (stored === undefined ? 0 : stored.tasks.size + (stored.cold?.count ?? 0) + stored.newer.size),
+      backlogCountHint: loaded?.storedTasks ?? (stored === undefined ? 0 : stored.tasks.size + coldTasks + stored.newer.size),
       backlogAgeMs: oldest === undefined ? 0 : Math.max(0, nowMs - oldest.storedAtMs),
       ackLevel: oldest === undefined ? this.#backlog.lastId : oldest.id - 1,
       readLevel: this.#backlog.lastId,

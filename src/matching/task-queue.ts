@@ -33,6 +33,14 @@ export function taskQueuePartitionKey(queue: TaskQueuePartition): string {
     : `${queue.namespaceId}/n${letter}/${queue.partition}/${queue.name}`;
 }
 
+/** What that key names; undefined: nothing. */
+export function taskQueuePartitionOf(key: string): TaskQueuePartition | undefined {
+  const [, namespaceId = '', kind, type, partition = '', name = ''] = /^([^/]*)\/([ns])([wa])\/(\d+)\/(.*)$/s.exec(key) ?? [];
+  const taskType = type === 'w' ? 'workflow' : 'activity';
+  const named: TaskQueuePartition = { namespaceId, name, taskType, partition: Number(partition), kind: kind === 's' ? 'sticky' : 'normal' };
+  return taskQueuePartitionKey(named) === key ? named : undefined;
+}
+
 /** Where a partition without matching poll or task looks next; undefined for the root and for sticky queues. */
 export function parentPartition(queue: TaskQueuePartition): TaskQueuePartition | undefined {
   if (queue.partition === 0) return undefined;

@@ -10,7 +10,7 @@
  * asked for again.
  */
 import { backOffMs } from '../kernel/back-off.ts';
-import { type Backlog, hasCold, type StoredQueue, type TaskOfRow } from './backlog.ts';
+import { type Backlog, coldHint, hasCold, type StoredQueue, type TaskOfRow } from './backlog.ts';
 import type { UnreadTask } from './checkpoint/read-rows.ts';
 import type { MatchingTask } from './tasks.ts';
 import { armQueue, type HostParts } from './host-parts.ts';
@@ -39,7 +39,7 @@ export class Windows<T> {
     let removed = 0;
     // The queue was in memory before, and those were finished then: their removal is journaled soon.
     for (const id of this.#removals) if (tasks.has(id)) removed++;
-    queue.rest = tasks.size - removed + (cold?.count ?? 0) + newer.size;
+    queue.rest = tasks.size - removed + (cold === undefined ? 0 : coldHint(cold)) + newer.size;
     queue.storedTasks += queue.rest;
   }
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { BacklogCheckpoint } from '../../src/matching/checkpoint/rows.ts';
 import type { MatchingCore } from '../../src/matching/matching-core.ts';
 import { matchingStateCodec } from '../../src/topics/codec/matching-state-codec.ts';
+import { matchingQueuesOf } from '../support/memory-database.ts';
 import { coreWithTable, Table } from './checkpointed-backlog.ts';
 import { activities, add, Host, poll, task, workflows, type Started } from './fixtures.ts';
 
@@ -116,7 +117,7 @@ test.each<[string, (table: Table) => void, number, string]>([
   const table = tableOfTwo();
   spoil(table);
   const core = coreWithTable(0);
-  const unread = core.install(table.rows.values());
+  const unread = core.install(matchingQueuesOf(table.rows.values()));
   expect(unread).toMatchObject([{ taskId, error: { message: expect.stringContaining(problem) } }]);
   expect(core.counts().storedTasks).toBe(1);
 });

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import type { BacklogCheckpoint, BacklogCounters, TaskRow } from '../../src/matching/checkpoint/rows.ts';
 import { MatchingCore } from '../../src/matching/matching-core.ts';
 import type { MatchingRecord } from '../../src/matching/records.ts';
+import { matchingQueuesOf } from '../support/memory-database.ts';
 import { matchingStateCodec } from '../../src/topics/codec/matching-state-codec.ts';
 import type { Started } from './fixtures.ts';
 
@@ -35,11 +36,12 @@ export class Table {
     return [...this.rows.values()].toSorted((one, other) => one.taskId - other.taskId);
   }
 
-  /** In pages, as a database gives them. */
+  /** Queue by queue, as a database gives them. */
   installInto(core: MatchingCore<Started>): void {
     if (this.counters === undefined) return;
-    const rows = this.sorted;
-    for (let from = 0; from < rows.length; from += 2) core.install(rows.slice(from, from + 2));
+    for (const queue of matchingQueuesOf(this.rows.values())) {
+      core.install([{ ...queue, tasks: queue.tasks.slice(0, core.windowTasksMax) }]);
+    }
     core.installed(this.counters);
   }
 }

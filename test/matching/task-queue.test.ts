@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { matchingPartitionOf, parentPartition, taskQueuePartitionKey, type TaskQueuePartition } from '../../src/matching/task-queue.ts';
+import {
+  matchingPartitionOf,
+  parentPartition,
+  taskQueuePartitionKey,
+  taskQueuePartitionOf,
+  type TaskQueuePartition,
+} from '../../src/matching/task-queue.ts';
 
 const queues: fc.Arbitrary<TaskQueuePartition> = fc.record({
   namespaceId: fc.uuid(),
@@ -40,4 +46,18 @@ test('hosts are fixed for ever, and partitions of one queue spread over them', (
     ]
   `);
   expect(matchingPartitionOf(queue, 1)).toBe(0);
+});
+
+test('a key says which partition it names, whatever clients call their queues', () => {
+  for (const name of ['orders', '', '/_sys/orders/3', 'ns/na/0/orders', 'two\nlines\r\u2028', '注文 🛒', '\0']) {
+    for (const taskType of ['workflow', 'activity'] as const) {
+      for (const kind of ['normal', 'sticky'] as const) {
+        const queue: TaskQueuePartition = { namespaceId: '5f9e7c3a-0000-4000-8000-000000000001', name, taskType, partition: 12, kind };
+        expect(taskQueuePartitionOf(taskQueuePartitionKey(queue))).toEqual(queue);
+      }
+    }
+  }
+  for (const key of ['', 'orders', 'ns/na/orders', 'ns/na/01/orders', 'ns/xa/0/orders', 'ns/na/-1/orders', 'ns/na/1e400/orders']) {
+    expect(taskQueuePartitionOf(key), key).toBeUndefined();
+  }
 });

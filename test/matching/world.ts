@@ -371,6 +371,15 @@ export class World {
           this.#send(`table>${partition}`, () => tell({ kind: 'storedTasksLoaded', queue, rows }));
         });
         return;
+      case 'countStoredTasks':
+        this.#send(`${partition}>table`, () => {
+          const { queue, key, afterTaskId, untilTaskId, max } = effect;
+          const within = host.table.sorted.filter((row) => row.queue === key && row.taskId > afterTaskId && row.taskId <= untilTaskId);
+          const rows = within.slice(0, max);
+          const upToTaskId = rows.length < max ? untilTaskId : rows.at(-1)!.taskId;
+          this.#send(`table>${partition}`, () => tell({ kind: 'storedTasksCounted', queue, afterTaskId, upToTaskId, count: rows.length }));
+        });
+        return;
       default:
         throw new Error('unknown effect');
     }

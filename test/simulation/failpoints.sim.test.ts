@@ -45,7 +45,7 @@ const kinds: Readonly<
       const load = { workers: 1, matchingPartitions: 1, queueNames: 2, queuePartitions: 1, expiringShare: 0.1, historyFaultShare: 0.05 };
       return runMatchingSeed(seed, (): MatchingPlan => ({ ...steady, ...load, seed, limits: windows, deaths }));
     },
-    points: ['allMatchingTasks', 'append', 'bounds', 'matchingTasks', 'read', 'restore', 'truncate', 'write'],
+    points: ['append', 'bounds', 'countMatchingTasks', 'matchingQueues', 'matchingTasks', 'read', 'restore', 'truncate', 'write'],
   },
 };
 

@@ -180,8 +180,12 @@ export class SimDatabase implements Database {
     return this.#request('matchingTasks', (database) => database.matchingTasks(...given));
   }
 
-  allMatchingTasks(...given: Parameters<Database['allMatchingTasks']>): ReturnType<Database['allMatchingTasks']> {
-    return this.#request('allMatchingTasks', (database) => database.allMatchingTasks(...given));
+  matchingQueues(...given: Parameters<Database['matchingQueues']>): ReturnType<Database['matchingQueues']> {
+    return this.#request('matchingQueues', (database) => database.matchingQueues(...given));
+  }
+
+  countMatchingTasks(...given: Parameters<Database['countMatchingTasks']>): ReturnType<Database['countMatchingTasks']> {
+    return this.#request('countMatchingTasks', (database) => database.countMatchingTasks(...given));
   }
 
   history(...given: Parameters<Database['history']>): ReturnType<Database['history']> {

@@ -58,6 +58,8 @@ export abstract class SimRun<Plan extends SimPlan, Server extends SimServer, Clu
   protected readonly reached = new Set<string>();
   /** How often each was come by. */
   protected readonly points = new Map<string, number>();
+  /** How many of the plan's deaths it has died. */
+  protected deathsMet = 0;
   /** Of the next death: how many of its points. */
   #met = 0;
   #violation: Violation | undefined;
@@ -132,6 +134,7 @@ export abstract class SimRun<Plan extends SimPlan, Server extends SimServer, Clu
     if (this.#met < next.nth) return false;
     deaths.shift();
     this.#met = 0;
+    this.deathsMet += 1;
     this.reached.add(`died at ${point}`);
     this.world.at(
       0,

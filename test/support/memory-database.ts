@@ -21,6 +21,10 @@ import {
   type Loaded,
   type LoadKey,
   type MatchingDelta,
+  type MatchingQueue,
+  type MatchingQueuePage,
+  type MatchingTaskCount,
+  type MatchingTaskRange,
   type MatchingTaskRow,
   type Restored,
   type RunId,
@@ -58,7 +62,8 @@ export type ReadName =
   | 'runIds'
   | 'runs'
   | 'matchingTasks'
-  | 'allMatchingTasks'
+  | 'matchingQueues'
+  | 'countMatchingTasks'
   | 'history';
 
 export class MemoryTables {
@@ -278,10 +283,26 @@ export class MemoryDatabase implements Database {
     return fenced(tables, behind.slice(0, max));
   }
 
-  async allMatchingTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>> {
-    const tables = await this.#read(journal, 'allMatchingTasks');
-    const behind = byTaskId(tables.matchingTasks.values()).filter(({ taskId }) => taskId > afterTaskId);
-    return fenced(tables, behind.slice(0, max));
+  async matchingQueues(journal: JournalId, page: MatchingQueuePage): Promise<Fenced<readonly MatchingQueue[]>> {
+    const tables = await this.#read(journal, 'matchingQueues');
+    const queues: MatchingQueue[] = [];
+    let taken = 0;
+    for (const queue of matchingQueuesOf(tables.matchingTasks.values(), page.tasksMax)) {
+      if (taken >= page.tasksOfAllMax) break;
+      if (page.afterQueue !== undefined && Buffer.compare(Buffer.from(queue.queue), Buffer.from(page.afterQueue)) <= 0) continue;
+      queues.push(queue);
+      taken += queue.tasks.length;
+    }
+    return fenced(tables, queues);
+  }
+
+  async countMatchingTasks(journal: JournalId, range: MatchingTaskRange): Promise<Fenced<MatchingTaskCount>> {
+    const tables = await this.#read(journal, 'countMatchingTasks');
+    const { queue, afterTaskId, untilTaskId, max } = range;
+    const within = byTaskId(tables.matchingTasks.values())
+      .filter((row) => row.queue === queue && row.taskId > afterTaskId && row.taskId <= untilTaskId)
+      .slice(0, max);
+    return { fence: tables.fence, rows: { count: within.length, lastTaskId: within.at(-1)?.taskId ?? afterTaskId } };
   }
 
   async history(journal: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]> {
@@ -437,6 +458,17 @@ function childStartKey(row: { readonly parentRunId: string; readonly initiatedEv
 
 function visibilityKey(row: { readonly namespaceId: string; readonly runId: string }): string {
   return `${row.namespaceId} ${row.runId}`;
+}
+
+/** By the bytes of their names, each with its first tasks. */
+export function matchingQueuesOf(rows: Iterable<MatchingTaskRow>, tasksMax = Infinity): readonly MatchingQueue[] {
+  const byQueue = Map.groupBy(byTaskId(rows), ({ queue }) => queue);
+  const queues = Array.from(byQueue, ([queue, all]) => ({
+    queue,
+    lastTaskId: all.at(-1)?.taskId ?? 0,
+    tasks: all.slice(0, tasksMax),
+  }));
+  return queues.sort((one, other) => Buffer.compare(Buffer.from(one.queue), Buffer.from(other.queue)));
 }
 
 function byTaskId<Row extends { readonly taskId: number }>(rows: Iterable<Row>): Row[] {

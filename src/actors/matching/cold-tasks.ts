@@ -1,12 +1,12 @@
-/** Reads the rows of stored tasks that are not in memory, under the fence of this memory. */
+/** Reads and counts the rows of stored tasks that are not in memory, under the fence of this memory. */
 import type { TaskRow } from '../../matching/checkpoint/rows.ts';
-import type { LoadStoredTasks } from '../../matching/effects.ts';
+import type { CountStoredTasks, LoadStoredTasks } from '../../matching/effects.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
-import { type Database, DatabaseError, type JournalId } from '../database.ts';
+import { type Database, DatabaseError, type JournalId, type MatchingTaskCount } from '../database.ts';
 
 export type ColdTasksOptions = {
-  readonly database: Pick<Database, 'matchingTasks'>;
+  readonly database: Pick<Database, 'matchingTasks' | 'countMatchingTasks'>;
   readonly journal: JournalId;
   readonly checkpointer: Pick<Checkpointer, 'fence' | 'isSuperseded'>;
   readonly logger: Logger;
@@ -34,6 +34,19 @@ export class ColdTasks {
       if (this.#isInTrouble) logger.info('stored tasks are read again');
       this.#isInTrouble = false;
       return rows;
+    } catch (error) {
+      this.#failed(error);
+      return undefined;
+    }
+  }
+
+  /** Up to `lastTaskId` there are as many. undefined: not now. Never rejects. */
+  async count({ key, afterTaskId, untilTaskId, max }: CountStoredTasks): Promise<MatchingTaskCount | undefined> {
+    const { database, journal, checkpointer } = this.#options;
+    try {
+      const { fence, rows } = await database.countMatchingTasks(journal, { queue: key, afterTaskId, untilTaskId, max });
+      if (fence !== checkpointer.fence) return undefined;
+      return rows.count < max ? { ...rows, lastTaskId: untilTaskId } : rows;
     } catch (error) {
       this.#failed(error);
       return undefined;

@@ -9,9 +9,9 @@ import type { MatchingCore } from '../../matching/matching-core.ts';
 import type { MatchingRecord } from '../../matching/records.ts';
 import type { CapturedState, CheckpointedState } from '../checkpoint/checkpointer.ts';
 import { checkPosition, installingCounters } from '../checkpoint/damaged-journal.ts';
-import { newerSchema, PAGE_ROWS, pages } from '../checkpoint/fenced-rows.ts';
+import { newerSchema, PAGE_ROWS, under } from '../checkpoint/fenced-rows.ts';
 import type { CheckpointOptions } from '../checkpoint/partition-checkpoints.ts';
-import { type CheckpointPosition, type Database, DatabaseError, type JournalId, type MatchingTaskRow, type Restored } from '../database.ts';
+import { type CheckpointPosition, type Database, DatabaseError, type JournalId, type Restored } from '../database.ts';
 
 export type MatchingCheckpointOptions = CheckpointOptions & { readonly stateWire: BacklogWire };
 
@@ -71,10 +71,13 @@ export function newerBacklog(position: CheckpointPosition): string | undefined {
   return newerSchema(position, backlogSchema);
 }
 
-/** All rows of a host, as they are under its fence, into its empty core. Rejects with DatabaseError. */
+/**
+ * The queues of a host, as they are under its fence, into its empty core: it reads their first tasks, as many as their windows take. Rejects with
+ * DatabaseError.
+ */
 export async function installBacklog(
-  core: Pick<MatchingCore<never>, 'install' | 'installed'>,
-  database: Pick<Database, 'allMatchingTasks'>,
+  core: Pick<MatchingCore<never>, 'windowTasksMax' | 'install' | 'installed'>,
+  database: Pick<Database, 'matchingQueues'>,
   journal: JournalId,
   { fence, position }: Restored,
   logger: Logger,
@@ -83,8 +86,14 @@ export async function installBacklog(
   const newer = newerBacklog(position);
   if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
   checkPosition(journal, position);
-  const read = (last: MatchingTaskRow | undefined) => database.allMatchingTasks(journal, last?.taskId ?? 0, PAGE_ROWS);
-  for await (const page of pages(fence, read)) for (const unread of core.install(page)) tellUnread(unread, logger);
+  let afterQueue: string | undefined;
+  for (let hasMore = true; hasMore;) {
+    const page = { afterQueue, tasksMax: core.windowTasksMax, tasksOfAllMax: PAGE_ROWS };
+    const queues = await under(fence, database.matchingQueues(journal, page));
+    for (const unread of core.install(queues)) tellUnread(unread, logger);
+    hasMore = queues.reduce((sum, { tasks }) => sum + tasks.length, 0) >= PAGE_ROWS;
+    afterQueue = queues.at(-1)?.queue;
+  }
   await installingCounters(journal, () => core.installed(position));
 }
 

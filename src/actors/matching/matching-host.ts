@@ -116,7 +116,7 @@ class MatchingMemory implements PartitionMemory<HostCommand, HostReply, Matching
             journal: journalOf(partition),
             state: new MatchingCheckpoints(matching),
             onDurable: () => {
-              if (matching.hasToShed) tenure.submit({ kind: 'tick' });
+              if (matching.hasToTick) tenure.submit({ kind: 'tick' });
             },
             onFenced: () => tenure.fenced(),
           });

@@ -18,6 +18,7 @@ import { taskQueueKind } from '../../history/generated/enums.ts';
 import type { ForwardedPollOutcome, MatchingCommand, MatchingRequest, StartOutcome } from '../../matching/commands.ts';
 import type {
   Broken,
+  CountStoredTasks,
   ForwardPoll,
   ForwardTask,
   LoadStoredTasks,
@@ -68,6 +69,8 @@ const FORWARD_TIMEOUT_MS = 10_000;
 const WITHDRAW_TIMEOUT_MS = 10_000;
 const WITHDRAW_RETRY_MS = 250;
 const WITHDRAW_RETRY_MS_MAX = 10_000;
+const COUNT_RETRY_MS = 1_000;
+const COUNT_RETRY_MS_MAX = 30_000;
 
 export class MatchingShell implements PartitionShell<HostCommand, HostReply, MatchingRecord, HostEffect> {
   readonly #options: MatchingShellOptions;
@@ -133,6 +136,8 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
         return this.#forwardTask(effect);
       case 'loadStoredTasks':
         return void this.#loadStoredTasks(effect);
+      case 'countStoredTasks':
+        return void this.#countStoredTasks(effect);
       case 'tasksUnread':
         for (const unread of effect.unread) tellUnread(unread, this.#options.logger);
         return;
@@ -174,6 +179,19 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
     const { queue } = load;
     const rows = await this.#options.coldTasks?.read(load);
     this.#tenure.submit(rows === undefined ? { kind: 'storedTasksNotLoaded', queue } : { kind: 'storedTasksLoaded', queue, rows });
+  }
+
+  /** As often as it takes: nothing but a number that people see waits for it. Never rejects. */
+  async #countStoredTasks(effect: CountStoredTasks, attempt = 1): Promise<void> {
+    const { queue, afterTaskId } = effect;
+    const counted = await this.#options.coldTasks?.count(effect);
+    if (counted !== undefined) {
+      const { count, lastTaskId: upToTaskId } = counted;
+      this.#tenure.submit({ kind: 'storedTasksCounted', queue, afterTaskId, upToTaskId, count });
+    } else if (this.#tenure.active) {
+      const delayMs = backOffMs(attempt, COUNT_RETRY_MS, COUNT_RETRY_MS_MAX);
+      this.#tenure.after(delayMs, () => void this.#countStoredTasks(effect, attempt + 1));
+    }
   }
 
   // ── History ────────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -24,6 +24,10 @@ import type {
   JournalId,
   Loaded,
   LoadKey,
+  MatchingQueue,
+  MatchingQueuePage,
+  MatchingTaskCount,
+  MatchingTaskRange,
   MatchingTaskRow,
   Restored,
   RunId,
@@ -164,8 +168,12 @@ export class PostgresDatabase implements Database {
     return this.#reads.matchingTasks(journal, queue, afterTaskId, max);
   }
 
-  allMatchingTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>> {
-    return this.#reads.allMatchingTasks(journal, afterTaskId, max);
+  matchingQueues(journal: JournalId, page: MatchingQueuePage): Promise<Fenced<readonly MatchingQueue[]>> {
+    return this.#reads.matchingQueues(journal, page);
+  }
+
+  countMatchingTasks(journal: JournalId, range: MatchingTaskRange): Promise<Fenced<MatchingTaskCount>> {
+    return this.#reads.countMatchingTasks(journal, range);
   }
 
   history(journal: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]> {

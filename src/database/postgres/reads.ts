@@ -15,6 +15,10 @@ import type {
   JournalId,
   Loaded,
   LoadKey,
+  MatchingQueue,
+  MatchingQueuePage,
+  MatchingTaskCount,
+  MatchingTaskRange,
   MatchingTaskRow,
   Restored,
   RunId,
@@ -106,12 +110,27 @@ export class Reads {
     }));
   }
 
-  async allMatchingTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>> {
-    return await this.#fenced(this.#statements.allMatchingTasks, journal, [bounded(afterTaskId), max], (row: MatchingTuple) => ({
-      taskId: row.task_id,
-      queue: textOf(row.queue),
-      task: row.task,
-    }));
+  async matchingQueues(journal: JournalId, page: MatchingQueuePage): Promise<Fenced<readonly MatchingQueue[]>> {
+    const queues: (MatchingQueue & { readonly tasks: MatchingTaskRow[] })[] = [];
+    // The name that comes next in the order of bytes.
+    const fromQueue = page.afterQueue === undefined ? '' : `${page.afterQueue}\0`;
+    const values = [Buffer.from(fromQueue), page.tasksMax, page.tasksOfAllMax];
+    const fence = await this.#each<MatchingTuple>(this.#statements.matchingQueues, journal, values, (row) => {
+      const queue = textOf(row.queue);
+      if (queues.at(-1)?.queue !== queue) queues.push({ queue, lastTaskId: row.last_id, tasks: [] });
+      queues.at(-1)?.tasks.push({ taskId: row.task_id, queue, task: row.task });
+    });
+    return { fence, rows: queues };
+  }
+
+  async countMatchingTasks(journal: JournalId, range: MatchingTaskRange): Promise<Fenced<MatchingTaskCount>> {
+    const { queue, afterTaskId, untilTaskId, max } = range;
+    const values = [Buffer.from(queue), bounded(afterTaskId), bounded(untilTaskId), max];
+    let rows: MatchingTaskCount = { count: 0, lastTaskId: afterTaskId };
+    const fence = await this.#each<CountTuple>(this.#statements.countMatchingTasks, journal, values, (row) => {
+      rows = { count: row.tasks, lastTaskId: row.last_id ?? afterTaskId };
+    });
+    return { fence, rows };
   }
 
   async history({ partition }: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]> {
@@ -214,10 +233,10 @@ RETURNING ${journalColumns}`,
   WHERE partition = $2 AND queue = $3::bytea AND task_id > $4::bigint ORDER BY task_id LIMIT $5::bigint`,
       'ORDER BY r.task_id',
     ),
-    allMatchingTasks: fenced(
-      `SELECT true AS is_row, task_id, queue, task FROM ${at}.matching_tasks
-  WHERE partition = $2 AND task_id > $3::bigint ORDER BY task_id LIMIT $4::bigint`,
-      'ORDER BY r.task_id',
+    matchingQueues: fenced(matchingQueuesText(at), 'ORDER BY r.queue, r.task_id'),
+    countMatchingTasks: fenced(
+      `SELECT true AS is_row, count(*) AS tasks, max(task_id) AS last_id FROM (SELECT task_id FROM ${at}.matching_tasks
+  WHERE partition = $2 AND queue = $3::bytea AND task_id > $4::bigint AND task_id <= $5::bigint ORDER BY task_id LIMIT $6::bigint) t`,
     ),
     history: { text: historyText(at) },
   };
@@ -235,6 +254,22 @@ function loadText(at: string): string {
   SELECT true, k.at, c.run_id, NULL, NULL, NULL, NULL, NULL, NULL
   FROM unnest($9::integer[], $10::uuid[], $11::bigint[]) AS k(at, parent_run_id, initiated_event_id)
   JOIN ${at}.child_starts c ON c.partition = $2 AND c.parent_run_id = k.parent_run_id AND c.initiated_event_id = k.initiated_event_id`;
+}
+
+/** From name to name through the index: what is behind the first tasks of a queue is not looked at. */
+function matchingQueuesText(at: string): string {
+  const next = (where: string): string => `LATERAL (SELECT queue FROM ${at}.matching_tasks
+      WHERE partition = $2 AND ${where} ORDER BY queue LIMIT 1) n`;
+  const ofQueue = (columns: string, queue: string): string =>
+    `SELECT ${columns} FROM ${at}.matching_tasks WHERE partition = $2 AND queue = ${queue}`;
+  const taken = `LATERAL (SELECT count(*) AS tasks FROM (${ofQueue('1', 'n.queue')} LIMIT $4::bigint) f) c`;
+  return `WITH RECURSIVE q AS (
+    SELECT n.queue, c.tasks FROM ${next('queue >= $3::bytea')}, ${taken}
+    UNION ALL
+    SELECT n.queue, q.tasks + c.tasks FROM q, ${next('queue > q.queue')}, ${taken} WHERE q.tasks < $5::bigint)
+  SELECT true AS is_row, q.queue, l.task_id AS last_id, f.task_id, f.task FROM q,
+    LATERAL (${ofQueue('task_id', 'q.queue')} ORDER BY task_id DESC LIMIT 1) l,
+    LATERAL (${ofQueue('task_id, task', 'q.queue')} ORDER BY task_id LIMIT $4::bigint) f`;
 }
 
 /** From the row that holds the first event (rows of a run do not overlap); as many as fit, by their sizes alone. */
@@ -299,7 +334,8 @@ function runOf(row: RunTuple, workflowId: string): RunRow {
 
 type TaskTuple = { readonly task_id: number; readonly task: Uint8Array; readonly aside: boolean };
 type TimerTuple = TaskTuple & { readonly fire_ms: number | null };
-type MatchingTuple = { readonly task_id: number; readonly queue: Uint8Array; readonly task: Uint8Array };
+type MatchingTuple = { readonly task_id: number; readonly last_id: number; readonly queue: Uint8Array; readonly task: Uint8Array };
+type CountTuple = { readonly tasks: number; readonly last_id: number | null };
 type HistoryTuple = { readonly first_event_id: number; readonly last_event_id: number; readonly events: Uint8Array };
 
 function taskOf({ task_id: taskId, task, aside }: TaskTuple): TaskRow {

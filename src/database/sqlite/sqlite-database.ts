@@ -18,7 +18,19 @@ import { Connection, databaseFailure, isLocked } from './connection.ts';
 import { writeHistoryDelta, writeMatchingDelta, writeVisibilityRows } from './delta.ts';
 import { fenceOf, moveJournal, readJournal, restoreJournal } from './journal-rows.ts';
 import { sqliteName, type SqliteOptions } from './options.ts';
-import { allMatchingTasks, dueRuns, history, load, matchingTasks, runIds, runs, tasksAside, timers, transferTasks } from './state-reads.ts';
+import {
+  countMatchingTasks,
+  dueRuns,
+  history,
+  load,
+  matchingQueues,
+  matchingTasks,
+  runIds,
+  runs,
+  tasksAside,
+  timers,
+  transferTasks,
+} from './state-reads.ts';
 import { clearVisibilitySlots } from './slot-clearing.ts';
 import { heldShards } from '../held-shards.ts';
 import { countSteps, listSteps } from './visibility-queries.ts';
@@ -32,6 +44,8 @@ import type {
   JournalId,
   Loaded,
   LoadKey,
+  MatchingQueuePage,
+  MatchingTaskRange,
   Restored,
   RunId,
   SlotClearing,
@@ -171,8 +185,12 @@ export class SqliteDatabase implements Database {
     return this.#window(journal, (connection) => matchingTasks(connection, journal.partition, queue, afterTaskId, max));
   }
 
-  allMatchingTasks(journal: JournalId, afterTaskId: number, max: number) {
-    return this.#window(journal, (connection) => allMatchingTasks(connection, journal.partition, afterTaskId, max));
+  matchingQueues(journal: JournalId, page: MatchingQueuePage) {
+    return this.#window(journal, (connection) => matchingQueues(connection, journal.partition, page));
+  }
+
+  countMatchingTasks(journal: JournalId, range: MatchingTaskRange) {
+    return this.#window(journal, (connection) => countMatchingTasks(connection, journal.partition, range));
   }
 
   list(query: VisibilityList) {

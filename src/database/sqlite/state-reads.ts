@@ -5,6 +5,10 @@ import type {
   HistoryRow,
   Loaded,
   LoadKey,
+  MatchingQueue,
+  MatchingQueuePage,
+  MatchingTaskCount,
+  MatchingTaskRange,
   MatchingTaskRow,
   RunId,
   RunRow,
@@ -45,7 +49,12 @@ const timersSql = `
   SELECT * FROM timers WHERE partition = ? AND aside = 0 AND (fire_ms, task_id) > (?, ?) AND fire_ms <= ? ORDER BY fire_ms, task_id LIMIT ?`;
 const timersAsideSql = 'SELECT * FROM timers WHERE partition = ? AND aside = 1 ORDER BY task_id';
 const matchingTasksSql = 'SELECT * FROM matching_tasks WHERE partition = ? AND queue = ? AND task_id > ? ORDER BY task_id LIMIT ?';
-const allMatchingTasksSql = 'SELECT * FROM matching_tasks WHERE partition = ? AND task_id > ? ORDER BY task_id LIMIT ?';
+const firstMatchingQueueSql = 'SELECT queue FROM matching_tasks WHERE partition = ? ORDER BY queue LIMIT 1';
+const nextMatchingQueueSql = 'SELECT queue FROM matching_tasks WHERE partition = ? AND queue > ? ORDER BY queue LIMIT 1';
+const lastMatchingTaskSql = 'SELECT task_id FROM matching_tasks WHERE partition = ? AND queue = ? ORDER BY task_id DESC LIMIT 1';
+const countMatchingTasksSql = `
+  SELECT count(*) AS count, max(task_id) AS last_id FROM (
+    SELECT task_id FROM matching_tasks WHERE partition = ? AND queue = ? AND task_id > ? AND task_id <= ? ORDER BY task_id LIMIT ?)`;
 
 export function transferTasks(connection: Connection, partition: number, afterTaskId: number, max: number): readonly TaskRow[] {
   return connection.statement(transferTasksSql).all(partition, afterTaskId, max).map(taskOf);
@@ -77,9 +86,29 @@ export function matchingTasks(
   return rows.map((row) => ({ taskId: wholeOf(row, 'task_id'), queue, task: bytesOf(row, 'task') }));
 }
 
-export function allMatchingTasks(connection: Connection, partition: number, afterTaskId: number, max: number): readonly MatchingTaskRow[] {
-  const rows = connection.statement(allMatchingTasksSql).all(partition, afterTaskId, max);
-  return rows.map((row) => ({ taskId: wholeOf(row, 'task_id'), queue: nameText(bytesOf(row, 'queue')), task: bytesOf(row, 'task') }));
+/** From name to name through the index: what is behind the first tasks of a queue is not looked at. */
+export function matchingQueues(connection: Connection, partition: number, page: MatchingQueuePage): readonly MatchingQueue[] {
+  const { afterQueue, tasksMax, tasksOfAllMax } = page;
+  const queues: MatchingQueue[] = [];
+  const next = (after: Uint8Array) => connection.statement(nextMatchingQueueSql).get(partition, after);
+  let found = afterQueue === undefined ? connection.statement(firstMatchingQueueSql).get(partition) : next(nameBytes(afterQueue));
+  for (let taken = 0; found !== undefined && taken < tasksOfAllMax;) {
+    const name = bytesOf(found, 'queue');
+    const queue = nameText(name);
+    const tasks = matchingTasks(connection, partition, queue, -1, tasksMax);
+    const last = connection.statement(lastMatchingTaskSql).get(partition, name);
+    if (last !== undefined) queues.push({ queue, lastTaskId: wholeOf(last, 'task_id'), tasks });
+    taken += tasks.length;
+    found = next(name);
+  }
+  return queues;
+}
+
+export function countMatchingTasks(connection: Connection, partition: number, range: MatchingTaskRange): MatchingTaskCount {
+  const { queue, afterTaskId, untilTaskId, max } = range;
+  const row = connection.statement(countMatchingTasksSql).get(partition, nameBytes(queue), afterTaskId, untilTaskId, max);
+  if (row === undefined) return { count: 0, lastTaskId: afterTaskId };
+  return { count: wholeOf(row, 'count'), lastTaskId: optionalWholeOf(row, 'last_id') ?? afterTaskId };
 }
 
 const dueRunsSql = `

@@ -1,37 +1,39 @@
 /**
- * A backlog out of the rows that checkpoints have written, page by page: a page is a moment's work, and what is not served yet may wait
- * between two of them.
+ * A backlog out of the rows that checkpoints have written: of each queue its first ones, as many as its window takes. A page of queues is a moment's
+ * work, and what is not served yet may wait between two of them.
+ *
+ *     rows of a queue   1 2 3 … 1,000 │ 1,001 …………………………… 1,000,000
+ *                       tasks: read   │ cold: nobody looks ─────┘ but for the last id
  */
 import { assert } from '../../kernel/assert.ts';
 import type { Backlog } from '../backlog.ts';
+import { taskQueuePartitionOf } from '../task-queue.ts';
 import type { BacklogWire } from './backlog-wire.ts';
 import { isUnread, readRow, type UnreadTask } from './read-rows.ts';
-import type { BacklogCounters, TaskRow } from './rows.ts';
+import type { BacklogCounters, QueueRows } from './rows.ts';
 
-/**
- * Some of the rows, into a backlog that has all those with lower ids and no record. Of a queue whose window is full they stay rows; so do those that
- * cannot be read, until they end.
- */
-export function installTasks(backlog: Backlog, rows: Iterable<TaskRow>, wire: BacklogWire): readonly UnreadTask[] {
+/** All rows of a queue, into a backlog that has none of it and no record. Those that cannot be read stay rows until they end. */
+export function installQueue(backlog: Backlog, { queue, lastTaskId, tasks }: QueueRows, wire: BacklogWire): readonly UnreadTask[] {
   const unread: UnreadTask[] = [];
-  for (const row of rows) {
-    const { taskId, queue } = row;
-    assert(taskId > backlog.lastId, `rows come by task id: ${taskId} after ${backlog.lastId}`);
-    const known = backlog.queues.get(queue);
-    if (known?.cold !== undefined) backlog.installCold(known, taskId);
-    else if (known !== undefined && !backlog.hasRoom(queue)) backlog.installCold(backlog.endWindow(known, taskId), taskId);
-    else {
-      const read = readRow(row, wire);
-      if (isUnread(read)) {
-        backlog.leaveUnread(taskId);
-        unread.push(read);
-      } else backlog.installTask(read.spilled, read.storedAtMs);
-    }
+  let upToId = 0;
+  for (const row of tasks) {
+    assert(row.taskId > upToId && row.taskId <= lastTaskId, `stored task ${row.taskId} stands between ${upToId} and ${lastTaskId}`);
+    if (!backlog.hasRoom(queue)) break;
+    upToId = row.taskId;
+    const read = readRow(row, wire);
+    if (isUnread(read)) {
+      backlog.leaveUnread(row.taskId);
+      unread.push(read);
+    } else backlog.installTask(read.spilled, read.storedAtMs);
   }
+  if (upToId === lastTaskId) return unread;
+  const partition = taskQueuePartitionOf(queue);
+  if (partition !== undefined) backlog.installCold(partition, { afterId: upToId, untilId: lastTaskId });
+  else unread.push({ taskId: lastTaskId, queue, error: new Error(`${queue} names no task queue`) });
   return unread;
 }
 
-/** Behind the last row: the backlog equals the one that was folded up to where the rows go. */
+/** Behind the last queue: the backlog equals the one that was folded up to where the rows go. */
 export function installCounters(backlog: Backlog, { counters, timeMs }: BacklogCounters, wire: BacklogWire): void {
   const { lastId } = wire.decodeCounters(counters);
   assert(lastId >= backlog.lastId, `the last stored task was ${lastId}, and there is a row of task ${backlog.lastId}`);

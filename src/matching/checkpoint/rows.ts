@@ -8,6 +8,9 @@ export type TaskRow = {
   readonly task: Uint8Array;
 };
 
+/** Of one queue: its first rows, by task id, and the id of its last one. */
+export type QueueRows = { readonly queue: string; readonly lastTaskId: number; readonly tasks: readonly TaskRow[] };
+
 /** What changed between two cuts. What is named among the gone may never have been written, and stands among the rows never. */
 export type BacklogDelta = { readonly tasks: readonly TaskRow[]; readonly goneTasks: readonly number[] };
 

@@ -14,6 +14,7 @@ import type { TaskQueuePartition } from '../../../src/matching/task-queue.ts';
 import { matchingCodec } from '../../../src/topics/codec/matching-codec.ts';
 import { matchingStateCodec } from '../../../src/topics/codec/matching-state-codec.ts';
 import { activities, add, poll, task, workflows } from '../../matching/fixtures.ts';
+import { matchingQueuesOf } from '../../support/memory-database.ts';
 import { turns } from '../../support/event-loop.ts';
 import { CheckpointedPartition } from '../checkpointed-partition.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
@@ -41,6 +42,8 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
   readonly taken = new Set<string>();
   /** Tasks whose start history has recorded. */
   readonly started = new Set<string>();
+  /** That a database has handed out, of its queues and of their tasks. */
+  rowsRead = 0;
   #polls = 0;
 
   constructor(options: HostOptions = {}) {
@@ -108,7 +111,7 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
     const { position } = this.tables.journal(journal);
     if (position === undefined) return;
     const core = new MatchingCore<never>({ firstCorrelation: 0, backlogWire: matchingStateCodec });
-    core.install(this.#sortedRows);
+    core.install(matchingQueuesOf(this.#sortedRows));
     core.installed(position);
     assert.equal(
       core.canonicalState(),
@@ -135,7 +138,8 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
 
   // ── What it stands on ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  protected open(router: Router, database: Database): MatchingHost {
+  protected open(router: Router, connected: Database): MatchingHost {
+    const database = this.#counted(connected);
     const history = router.history.sink(1);
     router.history.attach(1, {
       submit: (askId, command) => {
@@ -164,6 +168,23 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
     });
     router.matching.attach(0, host.actor);
     return host;
+  }
+
+  #counted(database: Database): Database {
+    const matchingQueues = database.matchingQueues.bind(database);
+    const matchingTasks = database.matchingTasks.bind(database);
+    return Object.assign(database, {
+      matchingQueues: async (...given: Parameters<Database['matchingQueues']>) => {
+        const found = await matchingQueues(...given);
+        this.rowsRead += found.rows.reduce((sum, { tasks }) => sum + 1 + tasks.length, 0);
+        return found;
+      },
+      matchingTasks: async (...given: Parameters<Database['matchingTasks']>) => {
+        const found = await matchingTasks(...given);
+        this.rowsRead += found.rows.length;
+        return found;
+      },
+    });
   }
 
   /** A task is started once, for one poll. What the worker is given does not matter here. */

@@ -123,7 +123,7 @@ test('a database that is away when the host is taken over is waited for, at whic
   for (let count = 0; count < 5; count++) await host.add(`task-${count}`, count % QUEUES);
   await host.checkpointed();
   await host.trim();
-  for (const read of ['restore', 'allMatchingTasks'] as const) {
+  for (const read of ['restore', 'matchingQueues'] as const) {
     host.onRead = (what) => {
       if (what === read) throw new DatabaseError('unavailable', 'connection refused');
     };
@@ -171,11 +171,11 @@ test('a backlog of several pages comes back whole, though another restores betwe
   await host.trim();
   let pages = 0;
   host.onRead = (what) => {
-    if (what === 'allMatchingTasks' && ++pages === 2) host.raiseFence();
+    if (what === 'matchingQueues' && ++pages === 2) host.raiseFence();
   };
   const { fence } = host;
   await host.takeOver();
-  expect(pages, 'begun anew').toBe(2 + 3);
+  expect(pages, 'begun anew').toBe(2 + 2);
   expect(host.fence).toBe(fence + 3);
   host.checkMemory();
   expect(host.matching.counts().storedTasks).toBe(1_200);
@@ -210,6 +210,88 @@ test('of a long backlog a window is in memory, before and after a restart, and i
   expect([...host.started]).toEqual(Array.from({ length: 500 }, (_, nth) => `task-${nth}`));
   await host.drain();
   expect(host.rows.size).toBe(0);
+});
+
+test('a takeover reads the first tasks of each queue, however many are stored behind them', async () => {
+  const host = new CheckpointedHost({ windows: { ...windows, storedTasksPerTurnMax: 20, countedTasksPerReadMax: 100 } });
+  await host.start();
+  for (let nth = 0; nth < 3_000; nth++) await host.add(`task-${nth}`, nth % QUEUES);
+  await host.checkpointed();
+  await host.trim();
+  host.rowsRead = 0;
+  await host.takeOver();
+  expect(host.rowsRead).toBeLessThanOrEqual(QUEUES * (1 + windows.windowTasksPerQueueMax));
+  expect(host.inMemory).toBeLessThanOrEqual(windows.windowTasksPerHostMax + QUEUES * windows.windowTasksPerQueueMin);
+  host.checkMemory();
+  await host.pass(1_000);
+  expect(host.rowsRead, 'they are counted, not read').toBeLessThanOrEqual(QUEUES * (1 + windows.windowTasksPerQueueMax));
+  expect(host.matching.counts().storedTasks).toBe(3_000);
+  for (let queue = 0; queue < QUEUES; queue++) expect(await host.describe(queue)).toMatchObject({ backlogCountHint: 1_000 });
+  await host.checkNothingLost();
+  expect(host.started.size).toBe(3_000);
+});
+
+test('what a fold removes of tasks that are rows alone is not counted', async () => {
+  const host = await withLongBacklog(400);
+  host.fault = 'fails';
+  let reads = 0;
+  host.onRead = (what) => {
+    if (what === 'matchingTasks' && ++reads > 3) throw new DatabaseError('unavailable', 'connection refused');
+  };
+  await host.work();
+  await host.pass(5_000);
+  host.onRead = () => {};
+  const left = 400 - host.started.size;
+  expect(host.started.size, 'more than a window').toBeGreaterThan(windows.windowTasksPerQueueMax);
+  expect(left).toBeGreaterThan(windows.windowTasksPerQueueMax);
+  await host.takeOver();
+  host.checkMemory();
+  await host.add('task-400');
+  const waiting = await host.describe();
+  expect(waiting.kind === 'taskQueueDescription' && waiting.backlogCountHint).toBeLessThanOrEqual(left + 1);
+  host.mend();
+  await host.checkpointed();
+  await host.pass(1_000);
+  expect(await host.describe()).toMatchObject({ backlogCountHint: left + 1, ackLevel: 400 - left });
+  expect(host.matching.counts().storedTasks).toBe(left + 1);
+});
+
+test('a queue of which a fold removes all that are rows alone is empty', async () => {
+  const host = await withLongBacklog(200);
+  host.fault = 'fails';
+  await host.checkNothingLost();
+  await host.pass(5_000);
+  expect(host.rows.size).toBe(200);
+  await host.takeOver();
+  host.checkMemory();
+  host.mend();
+  await host.checkpointed();
+  await host.pass(1_000);
+  expect(await host.describe()).toMatchObject({ backlogCountHint: 0, backlogAgeMs: 0, ackLevel: 200 });
+  expect(host.matching.counts().storedTasks).toBe(0);
+  expect(host.rows.size).toBe(0);
+});
+
+test('while rows cannot be counted the queue goes on, and they are counted later', async () => {
+  const host = await withLongBacklog(300);
+  let refused = 0;
+  host.onRead = (what) => {
+    if (what !== 'countMatchingTasks') return;
+    refused++;
+    throw new DatabaseError('unavailable', 'connection refused');
+  };
+  await host.takeOver();
+  await host.pass(5_000);
+  expect(refused, 'it is tried again').toBeGreaterThan(1);
+  for (let nth = 0; nth < 4; nth++) await host.work();
+  const started = host.started.size;
+  expect(started, 'more than a window').toBeGreaterThan(windows.windowTasksPerQueueMax);
+  expect(host.matching.counts().storedTasks).toBeGreaterThan(0);
+  host.onRead = () => {};
+  await host.pass(60_000);
+  expect(await host.describe()).toMatchObject({ backlogCountHint: 300 - started });
+  await host.checkNothingLost();
+  expect(host.started.size).toBe(300);
 });
 
 test.each(['unavailable', 'corrupt'] as const)(

@@ -27,3 +27,35 @@ test('of a long backlog a damaged row stops none behind it, and comes back when 
   await host.takeOver();
   await host.checkNothingLost();
 });
+
+test('a takeover that finds nothing but damaged rows at the head of a queue gives out those behind them', async () => {
+  const host = new CheckpointedHost({ windows: { windowTasksPerQueueMax: 2, windowTasksPerHostMax: 4, windowTasksPerQueueMin: 1 } });
+  await host.start();
+  for (let count = 0; count < 12; count++) await host.add(`task-${count}`);
+  await host.checkpointed();
+  for (const taskId of [1, 2, 3]) host.rows.set(taskId, { ...host.rows.get(taskId)!, task: Uint8Array.of(1, 2, 3) });
+  await host.takeOver();
+  expect(host.host.actor.status()).toMatchObject({ state: 'active' });
+  for (let tries = 0; tries < 30; tries++) {
+    await host.work();
+    await host.pass(1_000);
+  }
+  expect([...host.taken].filter((name) => !host.started.has(name))).toEqual(['task-0', 'task-1', 'task-2']);
+  expect(host.matching.storedTasks, 'nothing is waited for').toBe(0);
+  await host.checkpointed();
+  expect([...host.rows.keys()], 'they stay as they are').toEqual([1, 2, 3]);
+});
+
+test('rows that stand at no task queue are told, and the other queues go on', async () => {
+  const host = new CheckpointedHost();
+  await host.start();
+  for (let count = 0; count < 4; count++) await host.add(`task-${count}`);
+  await host.checkpointed();
+  for (const taskId of [1, 2]) host.rows.set(taskId, { ...host.rows.get(taskId)!, queue: 'no task queue' });
+  await host.takeOver();
+  const told = host.lines.filter((line) => line.includes('a stored task cannot be read'));
+  expect(told.map((line) => /taskId=(\d+)/.exec(line)?.[1])).toEqual(['1', '2']);
+  await host.work();
+  await host.pass(1_000);
+  expect([...host.started]).toEqual(['task-2', 'task-3']);
+});

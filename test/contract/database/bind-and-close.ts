@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Database } from '../../../src/actors/database.ts';
+import { allQueues } from './database-under-test.ts';
 import type { DatabaseFixture } from './describe-database.ts';
 import { emptyDelta, positionAt, uuid, visibilityRow } from './samples.ts';
 
@@ -84,7 +85,8 @@ const calls: Readonly<Record<Exclude<keyof Database, 'name' | 'close'>, (databas
   runIds: (database) => database.runIds(journal, '', 1),
   runs: (database) => database.runs(journal, '', 1),
   matchingTasks: (database) => database.matchingTasks(journal, 'q', 0, 1),
-  allMatchingTasks: (database) => database.allMatchingTasks(journal, 0, 1),
+  matchingQueues: (database) => database.matchingQueues(journal, allQueues),
+  countMatchingTasks: (database) => database.countMatchingTasks(journal, { queue: 'q', afterTaskId: 0, untilTaskId: 1, max: 1 }),
   history: (database) => database.history(journal, { runId: uuid(), branch: 0, firstEventId: 1, lastEventId: 1, bytesMax: 1 }),
   list: (database) => database.list({ namespaceId, condition: undefined, after: undefined, max: 1 }),
   count: (database) => database.count({ namespaceId, condition: undefined, byStatus: false }),

@@ -7,6 +7,7 @@ import type {
   HistoryRow,
   JournalId,
   MatchingDelta,
+  MatchingQueuePage,
   MatchingTaskRow,
   Restored,
   RunRow,
@@ -115,7 +116,9 @@ export class Owner {
       transferTasksAside: aside.rows.transferTasks,
       timersAside: aside.rows.timers,
       history: history.flat(),
-      matching: (await database.allMatchingTasks(journal, -1, 100_000)).rows,
+      matching: (await database.matchingQueues(journal, allQueues)).rows
+        .flatMap(({ tasks }) => tasks)
+        .toSorted((one, other) => one.taskId - other.taskId),
       listed: await this.listed(),
     };
   }
@@ -136,6 +139,9 @@ export async function allPages<Row>(next: (last: Row | undefined) => Promise<rea
   }
   throw new Error('the pages do not end');
 }
+
+/** With all their tasks. */
+export const allQueues: MatchingQueuePage = { afterQueue: undefined, tasksMax: 100_000, tasksOfAllMax: 100_000 };
 
 export const allTimers = {
   afterFireTimeMs: Number.MIN_SAFE_INTEGER,

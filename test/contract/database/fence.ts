@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type DatabaseUnderTest, Owner } from './database-under-test.ts';
+import { allQueues, type DatabaseUnderTest, Owner } from './database-under-test.ts';
 import { comparable, emptyDelta, idOf, matchingRow, positionAt, runRow, taskRow, visibilityRow } from './samples.ts';
 
 export function describeFence(use: () => DatabaseUnderTest): void {
@@ -162,7 +162,9 @@ export function describeFence(use: () => DatabaseUnderTest): void {
       const successor = await Owner.restore(use().other, journal);
       expect(new Set(await fences())).toEqual(new Set([successor.fence]));
       expect((await database.matchingTasks(matching.journal, 'q', 0, 1)).fence).toBe(matching.fence);
-      expect((await database.allMatchingTasks(matching.journal, 0, 1)).fence).toBe(matching.fence);
+      expect((await database.matchingQueues(matching.journal, allQueues)).fence).toBe(matching.fence);
+      const range = { queue: 'q', afterTaskId: 0, untilTaskId: 1, max: 1 };
+      expect((await database.countMatchingTasks(matching.journal, range)).fence).toBe(matching.fence);
     });
   });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { MatchingTaskRow, RunId, RunRow, TaskRow, TimerRow } from '../../../src/actors/database.ts';
-import { allPages, allTimers, type DatabaseUnderTest, type Owner } from './database-under-test.ts';
+import type { MatchingQueue, MatchingTaskRow, RunId, RunRow, TaskRow, TimerRow } from '../../../src/actors/database.ts';
+import { allPages, allQueues, allTimers, type DatabaseUnderTest, type Owner } from './database-under-test.ts';
 import { comparable, idOf, matchingRow, runRow, taskRow, timerRow } from './samples.ts';
 
 export function describeWindows(use: () => DatabaseUnderTest): void {
@@ -115,22 +115,51 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
       expect((await owner.database.matchingTasks(owner.journal, 'neither', -1, 3)).rows).toEqual([]);
     });
 
-    test('matching tasks of all queues by id, page by page, each with its queue', async () => {
+    test('matching queues by name, page by page, each with its first tasks and its last id', async () => {
       const owner = await use().freshOwner('matching');
-      const ids = Array.from({ length: 20 }, (_, i) => (i * 7) % 20);
-      const queues = ['orders', 'with\0NUL', 'größe/注文 🛒'];
-      const rows = ids.map((id) => matchingRow(id, queues[id % queues.length] ?? ''));
+      const ids = Array.from({ length: 36 }, (_, i) => (i * 7) % 36);
+      const names = ['with\0NUL', 'orders', 'größe/注文 🛒', 'orders\0', 'x'.repeat(1_000), ''];
+      const rows = ids.map((id) => matchingRow(id, names[id % names.length] ?? ''));
       await owner.matchingWritten({ tasks: rows });
-      for (const max of [1, 3, 20, 21]) {
-        const pages = await allPages<MatchingTaskRow>(async (last) => {
-          const page = await owner.database.allMatchingTasks(owner.journal, last?.taskId ?? -1, max);
-          expect(page.rows.length).toBeLessThanOrEqual(max);
-          return page.rows;
+      const byName = names.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+      for (const [tasksMax, tasksOfAllMax] of [
+        [1, 1],
+        [1, 2],
+        [4, 5],
+        [6, 18],
+        [7, 36],
+        [6, 37],
+      ] as const) {
+        const found = await allPages<MatchingQueue>(async (last) => {
+          const page = { afterQueue: last?.queue, tasksMax, tasksOfAllMax };
+          const { rows: queues } = await owner.database.matchingQueues(owner.journal, page);
+          const taken = queues.map(({ tasks }) => tasks.length);
+          const sum = (counts: readonly number[]): number => counts.reduce((one, other) => one + other, 0);
+          expect(sum(taken.slice(0, -1)), 'it ends with the queue with which there are enough').toBeLessThan(tasksOfAllMax);
+          if (sum(taken) < tasksOfAllMax) expect(queues.at(-1)?.queue ?? last?.queue, 'there is no other').toBe(byName.at(-1));
+          return queues;
         });
-        expect(comparable(pages)).toEqual(comparable(rows.toSorted((one, other) => one.taskId - other.taskId)));
+        const wanted = byName.map((queue) => {
+          const all = rows.filter((row) => row.queue === queue).toSorted((one, other) => one.taskId - other.taskId);
+          return { queue, lastTaskId: all.at(-1)?.taskId ?? -1, tasks: all.slice(0, tasksMax) };
+        });
+        expect(comparable(found)).toEqual(comparable(wanted));
       }
       const neighbour = await use().freshOwner('matching');
-      expect(await neighbour.database.allMatchingTasks(neighbour.journal, -1, 3)).toEqual({ fence: neighbour.fence, rows: [] });
+      expect(await neighbour.database.matchingQueues(neighbour.journal, allQueues)).toEqual({ fence: neighbour.fence, rows: [] });
+    });
+
+    test('matching tasks of one queue are counted, stretch by stretch', async () => {
+      const owner = await use().freshOwner('matching');
+      const ids = Array.from({ length: 20 }, (_, i) => i);
+      await owner.matchingWritten({ tasks: ids.map((id) => matchingRow(id, id % 2 === 0 ? 'even' : 'odd')) });
+      const count = async (queue: string, afterTaskId: number, untilTaskId: number, max: number) =>
+        (await owner.database.countMatchingTasks(owner.journal, { queue, afterTaskId, untilTaskId, max })).rows;
+      expect(await count('odd', -1, 19, 100)).toEqual({ count: 10, lastTaskId: 19 });
+      expect(await count('odd', -1, 19, 4)).toEqual({ count: 4, lastTaskId: 7 });
+      expect(await count('odd', 7, 16, 4)).toEqual({ count: 4, lastTaskId: 15 });
+      expect(await count('odd', 15, 16, 4)).toEqual({ count: 0, lastTaskId: 15 });
+      expect(await count('neither', 3, 19, 4)).toEqual({ count: 0, lastTaskId: 3 });
     });
   });
 }

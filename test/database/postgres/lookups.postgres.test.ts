@@ -62,6 +62,34 @@ describe.skipIf('missing' in inject('postgres'))('lookups on PostgreSQL', () => 
       for (const what of ['through', 'entries', 'pages']) expect([what, Number(read?.[what]) < rows * 20]).toEqual([what, true]);
     },
   );
+
+  test('a takeover of task queues reads their first tasks, whatever stands behind them', async () => {
+    const options = postgresOptions(server, { connectionsMax: 1 });
+    let database = await openedPostgres(options);
+    const { fence } = await database.restore(matching);
+    const rows = 20_000;
+    const tasks = Array.from({ length: rows }, (_, taskId) => ({ taskId, task: new Uint8Array(20), queue: `q${taskId % 5}` }));
+    const { position } = historyCheckpoint(1, {});
+    await database.write(matching, fence, { kind: 'matching', position, delta: { tasks, goneTasks: [] } });
+    // What a connection has read is told when it ends.
+    const readSoFar = async (): Promise<number> => {
+      await database.close();
+      const read = await server.run(`SELECT
+        (SELECT sum(seq_tup_read)::float8 FROM pg_stat_user_tables WHERE schemaname = '${options.topicPrefix}')
+          + (SELECT sum(idx_tup_read)::float8 FROM pg_stat_user_indexes WHERE schemaname = '${options.topicPrefix}') AS rows`);
+      return Number(read[0]?.['rows']);
+    };
+    const before = await readSoFar();
+    database = await openedPostgres(options);
+    const page = { afterQueue: 'q0', tasksMax: 100, tasksOfAllMax: 1_000 };
+    const { rows: queues } = await database.matchingQueues(matching, page);
+    expect(queues.map(({ queue, lastTaskId, tasks: first }) => [queue, lastTaskId, first.length])).toEqual(
+      [1, 2, 3, 4].map((nth) => [`q${nth}`, rows - 5 + nth, 100]),
+    );
+    const read = (await readSoFar()) - before;
+    expect(read).toBeGreaterThan(4 * 100);
+    expect(read).toBeLessThan(rows / 10);
+  });
 });
 
 /** A row in every table that is known by a run. */

@@ -5,7 +5,7 @@ import { taskQueuePartitionKey, type TaskQueuePartition } from '../../../src/mat
 import { taskIdentity } from '../../../src/matching/tasks.ts';
 import { matchingCodec } from '../../../src/topics/codec/matching-codec.ts';
 import { matchingStateCodec } from '../../../src/topics/codec/matching-state-codec.ts';
-import type { MemoryTables } from '../../support/memory-database.ts';
+import { matchingQueuesOf, type MemoryTables } from '../../support/memory-database.ts';
 import { difference, FoldedJournal } from '../folded-journal.ts';
 import { check } from '../oracle.ts';
 import type { Checkpointer } from '../../../src/actors/checkpoint/checkpointer.ts';
@@ -76,7 +76,7 @@ export function checkRows(tables: MemoryTables, id: JournalId, journal: Matching
   const { position } = rowsOf;
   if (position === undefined) return;
   const core = new MatchingCore<never>({ firstCorrelation: 0, backlogWire: matchingStateCodec });
-  core.install(byId(rowsOf));
+  core.install(matchingQueuesOf(rowsOf.matchingTasks.values()));
   core.installed(position);
   const [rows, wanted] = [core.canonicalState(), journal.folded(position.lastOffset).core.canonicalState()];
   check(rows === wanted, 'T12 rows differ from their position', () => `at ${position.lastOffset}: ${difference(rows, wanted)}`);
