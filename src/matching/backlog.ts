@@ -12,7 +12,7 @@
  */
 import { assert } from '../kernel/assert.ts';
 import { isUnread, type UnreadTask } from './checkpoint/read-rows.ts';
-import { taskIdentity, type MatchingTask } from './tasks.ts';
+import { taskBytes, taskIdentity, type MatchingTask } from './tasks.ts';
 import type { MatchingRecord, SpilledTask } from './records.ts';
 import { taskQueuePartitionKey, type TaskQueuePartition } from './task-queue.ts';
 
@@ -45,6 +45,7 @@ export type StoredQueue = {
 export type WindowLimits = {
   readonly windowTasksPerQueueMax: number;
   readonly windowTasksPerHostMax: number;
+  readonly windowBytesPerHostMax: number;
   /** Of a queue, where all others fill the host's. */
   readonly windowTasksPerQueueMin: number;
 };
@@ -71,6 +72,8 @@ export class Backlog {
   /** Those in memory. */
   readonly #tasks = new Map<number, StoredTask>();
   #newerCount = 0;
+  /** Of those in windows. */
+  #windowBytes = 0;
   #coldCount = 0;
   /** Rows that are being read: they will be in memory. A slow database must not be asked for a window of each queue at once. */
   #awaited = 0;
@@ -161,6 +164,7 @@ export class Backlog {
   #intoWindow(stored: StoredTask): void {
     stored.queue.tasks.set(stored.id, stored);
     stored.queue.windowUpToId = stored.id;
+    this.#windowBytes += taskBytes(stored.task);
   }
 
   #remember(stored: StoredTask): void {
@@ -201,7 +205,8 @@ export class Backlog {
   /** It is not in memory any more. */
   #forget({ id, queue, task }: StoredTask): void {
     this.#tasks.delete(id);
-    if (!queue.tasks.delete(id) && queue.newer.delete(id)) this.#newerCount--;
+    if (queue.tasks.delete(id)) this.#windowBytes -= taskBytes(task);
+    else if (queue.newer.delete(id)) this.#newerCount--;
     const identity = taskIdentity(task);
     // A later copy may be stored.
     if (queue.ids.get(identity) === id) queue.ids.delete(identity);
@@ -222,9 +227,13 @@ export class Backlog {
 
   #windowMax(ahead: number): number {
     if (this.#limits === undefined) return Infinity;
-    const { windowTasksPerHostMax, windowTasksPerQueueMax, windowTasksPerQueueMin } = this.#limits;
-    const inWindows = this.#tasks.size - this.#newerCount + this.#awaited + ahead;
-    return inWindows < windowTasksPerHostMax ? windowTasksPerQueueMax : windowTasksPerQueueMin;
+    const { windowTasksPerHostMax, windowBytesPerHostMax, windowTasksPerQueueMax, windowTasksPerQueueMin } = this.#limits;
+    const inWindows = this.#tasks.size - this.#newerCount;
+    const coming = this.#awaited + ahead;
+    // Those that come are as large as those that are here.
+    const bytes = inWindows === 0 ? 0 : this.#windowBytes * (1 + coming / inWindows);
+    const isFull = inWindows + coming >= windowTasksPerHostMax || bytes >= windowBytesPerHostMax;
+    return isFull ? windowTasksPerQueueMin : windowTasksPerQueueMax;
   }
 
   /** Before that task: what comes is not for its window. */

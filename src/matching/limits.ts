@@ -9,11 +9,12 @@ export const matchingLimits = {
   /** Likewise where there is a database, and most of them are rows alone. */
   tableTasksPerQueueMax: 5_000_000,
   /**
-   * Stored tasks that may be offered and are in memory, with a database: of one queue, of a whole host (6 MB at 300 bytes each), and of one
-   * queue where others fill the host's. Those that came since and are not written come on top.
+   * Stored tasks that may be offered and are in memory, with a database: of one queue, of a whole host, also in bytes (what clients name a workflow
+   * may take 4 KB of a task), and of one queue where others fill the host's. Those that came since and are not written come on top.
    */
   windowTasksPerQueueMax: 1_000,
   windowTasksPerHostMax: 20_000,
+  windowBytesPerHostMax: 16 * 1024 * 1024,
   windowTasksPerQueueMin: 10,
   /** Stored tasks of one queue that are offered, given out or resting. While it has so many, no more rows are read. */
   heldTasksPerQueueMax: 20_000,

@@ -17,10 +17,10 @@ class WithTable {
   readonly host: Host;
   #polls = 0;
 
-  constructor(queues: number, tasks: number, limits: Partial<MatchingLimits>) {
+  constructor(queues: number, tasks: number, limits: Partial<MatchingLimits>, name = '') {
     const before = new Host({}, matchingStateCodec);
     for (let nth = 0; nth < tasks; nth++) {
-      for (let queue = 0; queue < queues; queue++) before.ask(add(task(`t${queue}-${nth}`), { queue: named(queue) }));
+      for (let queue = 0; queue < queues; queue++) before.ask(add(task(`t${queue}-${nth}${name}`), { queue: named(queue) }));
     }
     before.core.cut();
     this.table.write(
@@ -98,4 +98,23 @@ test('tasks of a shard that is not served rest in memory, and so many that no mo
     of.answerReads();
     of.host.advanceTo(of.host.now + 1_000);
   }
+});
+
+test('tasks of workflows with long names fill the windows of a host with fewer of them', () => {
+  const limits = { windowTasksPerQueueMax: 50, windowTasksPerQueueMin: 2, windowBytesPerHostMax: 400_000, removalsFlushMs: 0 };
+  const short = new WithTable(10, 60, limits);
+  expect(short.inMemory).toBe(10 * 50);
+  const long = new WithTable(10, 60, limits, 'x'.repeat(1_000));
+  expect(long.inMemory).toBeLessThanOrEqual(100 + 10 * 2);
+  // The first windows are worked off, and others come in their place.
+  let most = 0;
+  for (let nth = 0; nth < 800 && long.host.core.storedTasks > 0; nth++) {
+    long.poll(nth % 10);
+    for (const start of long.host.takeStarts()) long.host.answerStart(start);
+    long.answerReads();
+    long.host.advanceTo(long.host.now + 1);
+    most = Math.max(most, long.inMemory);
+  }
+  expect(most, 'one read of a queue more').toBeLessThanOrEqual(100 + 10 * 2 + 50);
+  expect(long.host.core.storedTasks).toBe(0);
 });
