@@ -288,3 +288,8 @@ export class DatabaseError extends Error {
     return this.code === 'unavailable';
   }
 }
+
+/** The database is away. People are told of it once for all who ask, where it was opened; whoever asked tries again. */
+export function isOutage(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && error.recoverable;
+}

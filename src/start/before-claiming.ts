@@ -4,7 +4,7 @@
  *
  *     topics there ─▶ identity ─▶ layout ─▶ journals whole ─▶ whoever claimed last is gone ─▶ database ours, and not behind them ─▶ claims
  */
-import { DatabaseError } from '../actors/database.ts';
+import { isOutage } from '../actors/database.ts';
 import { clusterTopic, historyTopic, matchingTopic } from '../topics/catalogue.ts';
 import { readKnownCluster, type KnownCluster } from './known-cluster.ts';
 import { ignoredPartitions } from './layout.ts';
@@ -64,7 +64,7 @@ async function inspectState(
     await state.checkJournals(log, journals);
     await state.makeOurs();
   } catch (error) {
-    if (!mayComeBack || !(error instanceof DatabaseError) || !error.recoverable) throw error;
+    if (!mayComeBack || !isOutage(error)) throw error;
     logger.warn('the database does not answer: no workflow is served until it does', { reason: error.message });
   }
   return state;

@@ -6,7 +6,7 @@
  *
  * What a database refuses for good is for whoever asked to tell, and so is a List that reads too much: the database answers all others.
  */
-import { DatabaseError, type Database, type JournalId } from '../actors/database.ts';
+import { DatabaseError, isOutage, type Database, type JournalId } from '../actors/database.ts';
 import type { Logger } from '../observability/logger.ts';
 import { OutageReport, steadyWallMs } from '../observability/outage-report.ts';
 
@@ -94,9 +94,4 @@ export function toldOutages(database: Database, logger: Logger, nowMs = steadyWa
 /** We end it: whether it answers is not known, nor asked any more. */
 function isOver(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === 'closed';
-}
-
-/** It is told here: whoever asked says nothing of it. */
-function isOutage(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && error.recoverable;
 }

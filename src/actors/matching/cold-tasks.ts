@@ -3,7 +3,7 @@ import type { TaskRow } from '../../matching/checkpoint/rows.ts';
 import type { CountStoredTasks, LoadStoredTasks } from '../../matching/effects.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
-import { type Database, DatabaseError, type JournalId, type MatchingTaskCount } from '../database.ts';
+import { type Database, DatabaseError, isOutage, type JournalId, type MatchingTaskCount } from '../database.ts';
 
 export type ColdTasksOptions = {
   readonly database: Pick<Database, 'matchingTasks' | 'countMatchingTasks'>;
@@ -53,10 +53,9 @@ export class ColdTasks {
     }
   }
 
-  /** That a database is away is told once for all partitions, where they ask it. */
   #failed(error: unknown): void {
-    const isTold = error instanceof DatabaseError && (error.recoverable || error.code === 'closed');
-    if (isTold || this.#isInTrouble) return;
+    const isOver = error instanceof DatabaseError && error.code === 'closed';
+    if (isOutage(error) || isOver || this.#isInTrouble) return;
     this.#isInTrouble = true;
     const message = 'stored tasks that are not in memory cannot be read; polls for them wait, the others go on';
     this.#options.logger.error(message, { error: error instanceof Error ? error : new Error(String(error)) });

@@ -18,6 +18,8 @@ export type MatchingCheckpointOptions = CheckpointOptions & { readonly stateWire
 /** What a task takes in a row, and in memory until it is written, roughly. */
 const TASK_BYTES = 256;
 const REMOVAL_BYTES = 16;
+/** Of rows that one read has found damaged. */
+const TOLD_MAX = 10;
 
 /** Of what a record brings to a checkpoint, roughly. */
 export function recordBytes({ spilled, removed }: MatchingRecord): number {
@@ -90,7 +92,7 @@ export async function installBacklog(
   for (let hasMore = true; hasMore;) {
     const page = { afterQueue, tasksMax: core.windowTasksMax, tasksOfAllMax: PAGE_ROWS };
     const queues = await under(fence, database.matchingQueues(journal, page));
-    for (const unread of core.install(queues)) tellUnread(unread, logger);
+    tellUnread(core.install(queues), logger);
     hasMore = queues.reduce((sum, { tasks }) => sum + tasks.length, 0) >= PAGE_ROWS;
     afterQueue = queues.at(-1)?.queue;
   }
@@ -98,10 +100,9 @@ export async function installBacklog(
 }
 
 /** Whoever dispatched it offers it again when its shard is taken over: of history nothing is lost. */
-export function tellUnread({ taskId, queue, error }: UnreadTask, logger: Logger): void {
-  logger.error('a stored task cannot be read: nobody is offered it until the shard of its workflow is taken over; the others go on', {
-    taskId,
-    queue,
-    reason: errorText(error),
-  });
+export function tellUnread(unread: readonly UnreadTask[], logger: Logger): void {
+  for (const { taskId, queue, error } of unread.slice(0, TOLD_MAX)) logger.error(taskUnread, { taskId, queue, reason: errorText(error) });
+  if (unread.length > TOLD_MAX) logger.error('nor can more stored tasks of this read', { tasks: unread.length - TOLD_MAX });
 }
+
+const taskUnread = 'a stored task cannot be read: nobody is offered it until the shard of its workflow is taken over; the others go on';

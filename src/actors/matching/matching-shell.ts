@@ -139,8 +139,7 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
       case 'countStoredTasks':
         return void this.#countStoredTasks(effect);
       case 'tasksUnread':
-        for (const unread of effect.unread) tellUnread(unread, this.#options.logger);
-        return;
+        return tellUnread(effect.unread, this.#options.logger);
       default:
         return unreachable(effect);
     }

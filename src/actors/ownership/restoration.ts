@@ -8,8 +8,7 @@
  * A database that is away is waited for: nothing is served meanwhile, and nothing is lost by it. Whatever else it says fails the partition.
  */
 import { errorText } from '../../kernel/error-text.ts';
-import { DatabaseError } from '../database.ts';
-import type { Restored } from '../database.ts';
+import { isOutage, type Restored } from '../database.ts';
 import type { Retries } from './retries.ts';
 
 /** The checkpoints of one journal. */
@@ -73,7 +72,7 @@ export class Restoration {
 
   /** The rows of a checkpoint, or its position, could not be read. True: trying again may help. */
   failed(error: unknown): boolean {
-    const mayPass = error instanceof DatabaseError && error.recoverable;
+    const mayPass = isOutage(error);
     this.#tell(mayPass ? `its checkpoint cannot be read: ${errorText(error)}` : '');
     return mayPass;
   }

@@ -11,7 +11,7 @@
  *
  * For one memory: when that is dropped, nothing is installed any more.
  */
-import { DatabaseError, type LoadKey } from '../../database.ts';
+import { DatabaseError, isOutage, type LoadKey } from '../../database.ts';
 import { errorText } from '../../../kernel/error-text.ts';
 import type { HistoryCommand, RunKey } from '../../../history/commands.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
@@ -251,9 +251,7 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
 
   #failed(load: Load, error: unknown): void {
     const reason = error instanceof DatabaseError ? error.message : errorText(error);
-    // That a database is away is told once for all shards, where they ask it.
-    const isOutage = error instanceof DatabaseError && error.recoverable;
-    if (!isOutage && this.#warnings.now()) {
+    if (!isOutage(error) && this.#warnings.now()) {
       const problem = error instanceof Error ? error : new Error(reason);
       this.#options.logger.warn('workflows that are not in memory cannot be loaded; the others go on', {
         error: problem,

@@ -10,7 +10,7 @@ import { errorText } from '../../../kernel/error-text.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { RunKey } from '../../../history/commands.ts';
 import type { Logger } from '../../../observability/logger.ts';
-import { DatabaseError } from '../../database.ts';
+import { isOutage } from '../../database.ts';
 import type { Clock, Timer } from '../../ports.ts';
 import type { ShardTable } from './shard-table.ts';
 
@@ -106,7 +106,7 @@ export class KeyFilterBuild {
   #failed(error: unknown): void {
     const { clock, logger } = this.#options;
     this.#failures += 1;
-    if (!(error instanceof DatabaseError && error.recoverable)) {
+    if (!isOutage(error)) {
       logger.warn('the filter of workflow ids cannot be built: unknown ones are looked for in the database', { reason: errorText(error) });
     }
     this.#pause = clock.after(backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => {

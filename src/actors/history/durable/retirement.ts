@@ -10,7 +10,7 @@
  * A run whose messages to other shards are not answered stays in the table. Each try of such a message brings it into memory, and there its timer
  * looks after it.
  */
-import { DatabaseError } from '../../database.ts';
+import { isOutage } from '../../database.ts';
 import type { HistoryCommand, RetireRuns, RunKey } from '../../../history/commands.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { Logger } from '../../../observability/logger.ts';
@@ -67,10 +67,8 @@ export class Retirement {
       if (runs.length > 0) submit({ kind: 'retireRuns', runs });
       return due.length < rowsMax ? LOOK_INTERVAL_MS : LOOK_AGAIN_MS;
     } catch (error) {
-      // That a database is away is told once for all shards, where they ask it.
-      const isOutage = error instanceof DatabaseError && error.recoverable;
       const problem = error instanceof Error ? error : new Error(String(error));
-      if (tenure.active && !isOutage)
+      if (tenure.active && !isOutage(error))
         logger.warn('closed workflows whose retention is over cannot be looked for: tried again', { error: problem });
       return LOOK_INTERVAL_MS;
     }

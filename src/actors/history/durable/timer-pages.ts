@@ -14,7 +14,7 @@ import type { HistoryCore } from '../../../history/history-core.ts';
 import type { TimerWindowLimits } from '../../../history/timer/timer-window.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import type { Lane } from '../../checkpoint/one-lane.ts';
-import { DatabaseError } from '../../database.ts';
+import { isOutage } from '../../database.ts';
 import type { LoopTurns } from '../../loop-turns.ts';
 import type { Clock, Timer } from '../../ports.ts';
 import { WallAlarm } from '../../wall-alarm.ts';
@@ -152,9 +152,7 @@ export class TimerPages {
   #failed(error: unknown): void {
     const { clock, logger } = this.#options;
     if (!this.#isActive) return;
-    // That a database is away is told once for all shards, where they ask it.
-    const isOutage = error instanceof DatabaseError && error.recoverable;
-    if (!isOutage && !this.#isSaid) {
+    if (!isOutage(error) && !this.#isSaid) {
       const problem = error instanceof Error ? error : new Error(String(error));
       logger.warn('timers cannot be read from the database; those in memory go on', { error: problem });
       this.#isSaid = true;

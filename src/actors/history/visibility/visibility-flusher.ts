@@ -10,7 +10,7 @@
  * Nothing is written while a journal is read at a start, unless very many rows come together: the start goes first.
  */
 import { backOffMs } from '../../../kernel/back-off.ts';
-import { DatabaseError, type HeldJournal } from '../../database.ts';
+import { DatabaseError, isOutage, type HeldJournal } from '../../database.ts';
 import { NowAndThen } from '../../now-and-then.ts';
 import type { HistoryRecord } from '../../../history/record.ts';
 import type { Logger } from '../../../observability/logger.ts';
@@ -272,8 +272,7 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
   #failed(error: unknown): void {
     this.#rows.giveBack();
     this.#failures += 1;
-    // That a database is away is told once for all shards, where they ask it.
-    if ((error instanceof DatabaseError && error.recoverable) || !this.#warnings.now()) return;
+    if (isOutage(error) || !this.#warnings.now()) return;
     this.#isSaid = true;
     const problem = error instanceof Error ? error : String(error);
     this.#options.logger.warn('rows of List cannot be written, and wait', { error: problem, rows: this.#rows.waiting });
