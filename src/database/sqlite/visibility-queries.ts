@@ -45,30 +45,67 @@ const stretchEntries = 5_000;
 export function* listSteps(opened: () => Connection, query: VisibilityList, entries = stretchEntries): Generator<void, VisibilityPage> {
   const probes = indexProbes(query.namespaceId, query.condition);
   const probe = narrowest(opened(), probes, selectiveRowsMax);
-  const rows = new Map<string, ListedRow>();
-  const index = probe === undefined ? (orderedIndex(probes) ?? walkOf(opened(), query)) : undefined;
-  if (index === undefined) {
-    addRows(rows, opened(), listSql('sqlite', listedColumns, probe?.from ?? 'visibility', query, probe?.byRuns), query);
-    return { rows: [...rows.values()] };
-  }
-  let bytes = 0;
-  const add = ({ from, byRuns }: Pick<IndexProbe, 'from' | 'byRuns'>, bounds: Bounds): void => {
-    const sql = listSql('sqlite', listedColumns, from, { ...query, ...bounds }, byRuns);
-    const bytesMax = query.bytesMax === undefined ? undefined : query.bytesMax - bytes;
-    bytes += addRows(rows, opened(), sql, { max: query.max, bytesMax });
-  };
+  const walked = probe === undefined ? (orderedIndex(probes) ?? walkOf(opened(), query)) : undefined;
+  const page = new Page(query);
+  if (walked === undefined) page.read(opened(), probe ?? wholeTable);
+  else yield* readWalking(opened, page, walked, probes, entries);
+  return { rows: page.rows };
+}
+
+function* readWalking(
+  opened: () => Connection,
+  page: Page,
+  walked: OrderedIndex,
+  probes: readonly IndexProbe[],
+  entries: number,
+): Generator<void, void> {
   let isFirst = true;
-  for (const { after, until } of stretches(opened, index, entries, query)) {
-    add({ from: index.from, byRuns: undefined }, { after, until });
-    if (until === undefined || rows.size >= query.max || bytes >= (query.bytesMax ?? Infinity)) break;
+  for (const { after, until } of stretches(opened, walked, entries, page.query)) {
+    page.read(opened(), { from: walked.from, byRuns: undefined }, { after, until });
+    if (until === undefined || page.isFull) return;
     const narrow = isFirst ? narrowest(opened(), probes, narrowRowsMax) : undefined;
     isFirst = false;
     yield;
-    if (narrow === undefined || narrow.from === index.from) continue;
-    add(narrow, { after: until, until: undefined });
-    break;
+    if (narrow !== undefined && narrow.from !== walked.from) return page.read(opened(), narrow, { after: until, until: undefined });
   }
-  return { rows: [...rows.values()] };
+}
+
+/** Where SQLite chooses. */
+const wholeTable: Source = { from: 'visibility', byRuns: undefined };
+
+type Source = Pick<IndexProbe, 'from' | 'byRuns'>;
+
+class Page {
+  readonly query: VisibilityList;
+  /** By run id. */
+  readonly #rows = new Map<string, ListedRow>();
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  constructor(query: VisibilityList) {
+    this.query = query;
+    this.#bytesMax = query.bytesMax ?? Infinity;
+  }
+
+  get rows(): readonly ListedRow[] {
+    return [...this.#rows.values()];
+  }
+
+  get isFull(): boolean {
+    return this.#rows.size >= this.query.max || this.#bytes >= this.#bytesMax;
+  }
+
+  /** Those that are not there yet, until it is full. */
+  read(connection: Connection, { from, byRuns }: Source, bounds?: Bounds): void {
+    const { text, parameters } = listSql('sqlite', listedColumns, from, { ...this.query, ...bounds }, byRuns);
+    for (const row of connection.prepare(text).iterate(...sqliteParameters(parameters))) {
+      const served = listedRow(row);
+      if (this.#rows.has(served.runId)) continue;
+      this.#rows.set(served.runId, served);
+      this.#bytes += servedBytes(served);
+      if (this.isFull) break;
+    }
+  }
 }
 
 export function* countSteps(
@@ -117,24 +154,6 @@ function* stretches(
 
 function keysetOf(row: SqlRow): VisibilityKeyset {
   return { sortMs: wholeOf(row, 'sort_ms'), startTimeMs: wholeOf(row, 'start_ms'), runId: textOf(row, 'run_id') };
-}
-
-/** Adds rows, by run id, that are not there yet, until there is no more room for them; the bytes of those that were added. */
-function addRows(
-  rows: Map<string, ListedRow>,
-  connection: Connection,
-  { text, parameters }: Sql,
-  { max, bytesMax = Infinity }: Pick<VisibilityList, 'max' | 'bytesMax'>,
-): number {
-  let bytes = 0;
-  for (const row of connection.prepare(text).iterate(...sqliteParameters(parameters))) {
-    const served = listedRow(row);
-    if (rows.has(served.runId)) continue;
-    rows.set(served.runId, served);
-    bytes += servedBytes(served);
-    if (bytes >= bytesMax || rows.size >= max) break;
-  }
-  return bytes;
 }
 
 function counted(connection: Connection, { text, parameters }: Sql, { byStatus }: VisibilityCount): readonly StatusCount[] {
