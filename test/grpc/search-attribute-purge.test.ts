@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { status as codes } from '@grpc/grpc-js';
 import type { Client, Connection } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { LogOptions } from '../../src/config/server-options.ts';
 import { idsOf, listedServer } from '../support/listed-workflows.ts';
 import { refusal } from '../support/refusal.ts';
 
-const [text, keyword, int, keywordList] = [1, 2, 3, 7];
+const [text, keyword, int, double, bool, datetime, keywordList] = [1, 2, 3, 4, 5, 6, 7];
 
 async function logs(kind: string): Promise<LogOptions> {
   if (kind === 'in memory') return { kind: 'embedded', filename: undefined, sqlitePragmas: [] };
@@ -91,6 +92,68 @@ test.each([
   },
 );
 
+test('workers and clients read the values of one that was added again as any other', async () => {
+  const { server, client } = await listedServer(await logs('in memory'));
+  const color = defineSearchAttributeKey('Color', SearchAttributeType.KEYWORD);
+  for (let round = 0; round < 3; round++) {
+    await add(client, { Color: keyword });
+    const typedSearchAttributes = [{ key: color, value: `red ${round}` }];
+    const handle = await client.workflow.start('T', { workflowId: `wf-${round}`, taskQueue: 'q', typedSearchAttributes });
+    expect((await handle.describe()).typedSearchAttributes.get(color)).toBe(`red ${round}`);
+    expect(await idsOf(client, `Color = 'red ${round}'`)).toEqual([`wf-${round}`]);
+    await remove(client, 'Color');
+  }
+  await server.stop();
+});
+
+/** Encoded as JSON by hand: what no JSON library would write. */
+const hostile: readonly (readonly [typeName: string, json: string])[] = [
+  ['Text', '"\\u0000"'],
+  ['Text', '"\\ud800 half"'],
+  ['Keyword', '"\\u0000\\udc00"'],
+  ['Keyword', '1'],
+  ['Int', '9223372036854775807'],
+  ['Int', '9223372036854775808'],
+  ['Int', '-9223372036854775808'],
+  ['Int', '1e999'],
+  ['Double', 'NaN'],
+  ['Double', '1e308'],
+  ['Double', '1e999'],
+  ['Bool', '1'],
+  ['Datetime', '"9999-12-31T23:59:59.999999999Z"'],
+  ['Datetime', '"9999-12-31T23:59:59-23:59"'],
+  ['Datetime', '"0000-01-01T00:00:00+23:59"'],
+  ['Datetime', '"10000-01-01T00:00:00Z"'],
+  ['KeywordList', `[${Array.from({ length: 100_001 }, () => '"x"').join(',')}]`],
+  ['KeywordList', `[${Array.from({ length: 500 }, () => '"x"').join(',')}]`],
+  ['KeywordList', '["\\u0000", "\\ud800"]'],
+];
+
+test('a value that no column can hold is refused, or its workflow is shown without it; either way others are shown, and it can be removed', async () => {
+  const { server, client } = await listedServer(await logs('on a file'));
+  const types = { Text: text, Keyword: keyword, Int: int, Double: double, Bool: bool, Datetime: datetime, KeywordList: keywordList };
+  await add(client, types);
+  const accepted: string[] = [];
+  for (const [nth, [typeName, json]] of hostile.entries()) {
+    const data = { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(json) };
+    const refused = await startWith(client, `wf-${nth}`, { indexedFields: { [typeName]: data } }).then(
+      () => undefined,
+      (error: { readonly code: number }) => error.code,
+    );
+    expect([undefined, codes.INVALID_ARGUMENT], json.slice(0, 40)).toContain(refused);
+    if (refused === undefined) accepted.push(`wf-${nth}`);
+    expect(new Set(await idsOf(client, ''))).toEqual(new Set(accepted));
+  }
+  expect(accepted.length).toBeGreaterThan(5);
+  expect(await idsOf(client, 'Int = 9223372036854775807')).toEqual(['wf-4']);
+  expect(await idsOf(client, 'Double > 1e307')).toEqual(['wf-9']);
+  await remove(client, ...Object.keys(types));
+  await add(client, types);
+  for (const name of Object.keys(types)) expect(await idsOf(client, `${name} IS NOT NULL`), name).toEqual([]);
+  expect(new Set(await idsOf(client, ''))).toEqual(new Set(accepted));
+  await server.stop();
+});
+
 test('a workflow that sets what was removed since is told so by its task, and sets nothing', async () => {
   const { server, client } = await listedServer(await logs('in memory'));
   await add(client, { Color: keyword, Size: int });
@@ -120,15 +183,19 @@ test('one that every namespace has, and one of its own in its place', async () =
 
 type Attributes = Readonly<Record<string, string | number | readonly string[]>>;
 
-/** Each workflow has a task queue of its name. */
 async function start(client: Client, workflowId: string, attributes: Attributes): Promise<void> {
+  await startWith(client, workflowId, indexed(attributes));
+}
+
+/** Each workflow has a task queue of its name. */
+async function startWith(client: Client, workflowId: string, searchAttributes: temporal.api.common.v1.ISearchAttributes): Promise<void> {
   await client.connection.workflowService.startWorkflowExecution({
     namespace: client.options.namespace,
     workflowId,
     requestId: workflowId,
     workflowType: { name: 'T' },
     taskQueue: { name: workflowId },
-    searchAttributes: indexed(attributes),
+    searchAttributes,
   });
 }
 

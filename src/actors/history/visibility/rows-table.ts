@@ -7,6 +7,7 @@
  *                     is raised before the first row; when it does not know that fence it is another one, and is filled again
  */
 import { assert } from '../../../kernel/assert.ts';
+import type { Lane } from '../../checkpoint/one-lane.ts';
 import type { RunKey } from '../../../history/commands.ts';
 import type { VisibilityRow } from '../../../visibility/row.ts';
 import type { Database, Fence, HeldJournal, JournalId } from '../../database.ts';
@@ -14,7 +15,10 @@ import type { Database, Fence, HeldJournal, JournalId } from '../../database.ts'
 export interface RowsTable {
   /** The database is there: we hold its fence. */
   readonly isOpen: boolean;
-  /** The fence that is held; it is raised if there is none yet. undefined: it cannot be had now. Rejects with DatabaseError. */
+  /**
+   * The fence that is held, once all is written that is being written now; it is raised if there is none yet. undefined: it cannot be had now.
+   * Rejects with DatabaseError.
+   */
   held(): Promise<HeldJournal | undefined>;
   /**
    * `fenced`: nothing was written, it may be written again. `over`: nothing will ever be, of this memory. Rejects with DatabaseError: it may
@@ -26,7 +30,7 @@ export interface RowsTable {
 export type DurableRowsOptions = {
   readonly journal: JournalId;
   /** In one lane with the checkpoints. */
-  readonly database: Pick<Database, 'flush'>;
+  readonly database: Pick<Lane, 'flush' | 'inTurn'>;
   readonly checkpointer: {
     /** 0: memory is not made yet. */
     readonly fence: Fence;
@@ -46,7 +50,9 @@ export class DurableRows implements RowsTable {
   }
 
   async held(): Promise<HeldJournal | undefined> {
-    const { journal, checkpointer } = this.#options;
+    const { journal, database, checkpointer } = this.#options;
+    // Whoever makes rows and writes them in one turn of the lane is through with those of before.
+    await database.inTurn(async () => {});
     return this.isOpen ? { journal, fence: checkpointer.fence } : undefined;
   }
 
