@@ -9,6 +9,8 @@ export type Plant = {
   readonly replace: string;
   /** Where it must show: in the random runs, or only where the log breaks its promises. */
   readonly caughtBy: keyof typeof seedsMax | 'scenarios';
+  /** The invariants (docs/protocol.md), or rules of scenarios, that it breaks: one of them must find it. Absent: whatever does. */
+  readonly shows?: readonly string[];
 };
 
 /** Of each kind of random run. */
@@ -44,6 +46,7 @@ export const plants: readonly Plant[] = [
     search: 'if (head.rests > this.#committed) return;',
     replace: '',
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'acts before the commit',
@@ -53,6 +56,7 @@ export const plants: readonly Plant[] = [
       'this.#window.commit(askId, handled.record, encoded, handled.reply, [], bytes);' +
       ' for (const effect of handled.effects) this.#shell.act(effect);',
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'does not compare the base offset',
@@ -60,6 +64,7 @@ export const plants: readonly Plant[] = [
     search: 'if (baseOffset > expected || service.suspect) return',
     replace: 'if (service.suspect) return',
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'serves without a claim',
@@ -67,6 +72,7 @@ export const plants: readonly Plant[] = [
     search: 'if (term === retries.term && claiming !== undefined) this.claim(claiming);',
     replace: 'if (term === retries.term && claiming !== undefined) this.#activate({ proof: 0 }, []);',
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'accepts a claim of the same epoch',
@@ -74,6 +80,7 @@ export const plants: readonly Plant[] = [
     search: "if (record.epoch <= cursor.epoch) return 'void';",
     replace: "if (record.epoch < cursor.epoch) return 'void';",
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'knows its own claim by the epoch alone',
@@ -81,6 +88,7 @@ export const plants: readonly Plant[] = [
     search: 'if (owner.ownerNonce !== landed.own.claim.ownerNonce) return',
     replace: 'if (owner.epoch !== landed.own.epoch) return',
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'claims without a nonce',
@@ -88,6 +96,7 @@ export const plants: readonly Plant[] = [
     search: 'const ownerNonce = this.#options.random.nonce();',
     replace: "const ownerNonce = 'claim';",
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'reads the gap without looking at claims',
@@ -97,6 +106,7 @@ export const plants: readonly Plant[] = [
       "if (record.key === '@claim' && this.#query.ownNonces.size === 0) { this.cursor.offset = record.offset + 1; return; }" +
       ' const verdict = effective(this.cursor, record, claims);',
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'takes over one record short of its claim',
@@ -107,6 +117,7 @@ export const plants: readonly Plant[] = [
       " const short = { key: '@claim', epoch: own.epoch, sequence: 0, offset, timeMs: 0, value: this.#options.claims.encode(own.claim) };" +
       ' position.step(short, this.#options.claims); }',
     caughtBy: 'seeds',
+    shows: ['I7'],
   },
   {
     name: 'goes on with the fold behind its claim without looking at what was folded',
@@ -114,6 +125,7 @@ export const plants: readonly Plant[] = [
     search: 'position.stepBack();',
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['T6'],
   },
   {
     name: 'does not compare the record that was folded last',
@@ -121,6 +133,7 @@ export const plants: readonly Plant[] = [
     search: 'if (!position.passLast(record, claims)) return',
     replace: 'if (!position.passLast({ ...record, ...position.last }, claims)) return',
     caughtBy: 'scenarios',
+    shows: ['T6'],
   },
   {
     name: 'gives a batch up without a new epoch',
@@ -131,6 +144,7 @@ export const plants: readonly Plant[] = [
       ' void this.#refold({ offset }).then(() => this.#activate({ proof: 0 }, [])); return; }' +
       ' const ownerNonce = this.#options.random.nonce();',
     caughtBy: 'seeds',
+    shows: ['I5'],
   },
   {
     name: 'keeps memory without what was lost in doubt',
@@ -138,6 +152,7 @@ export const plants: readonly Plant[] = [
     search: 'const goesAgain = found === undefined && doubt.sent.length > 0;',
     replace: 'const goesAgain = false;',
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'appends again what was found when doubt was settled',
@@ -145,6 +160,7 @@ export const plants: readonly Plant[] = [
     search: 'const goesAgain = found === undefined && doubt.sent.length > 0;',
     replace: 'const goesAgain = doubt.sent.length > 0;',
     caughtBy: 'seeds',
+    shows: ['I5'],
   },
   {
     name: 'appends again with the stamps of the old epoch',
@@ -152,6 +168,7 @@ export const plants: readonly Plant[] = [
     search: 'again.map((record, index) => ({ ...record, epoch, sequence: sequence + 1 + index }))',
     replace: 'again',
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'sends a refused batch again twice',
@@ -159,6 +176,7 @@ export const plants: readonly Plant[] = [
     search: 'const again = service.again.shift();',
     replace: "const again = this.#ownership.trouble.reason === '' ? service.again.shift() : service.again[0];",
     caughtBy: 'seeds',
+    shows: ['I5'],
   },
   {
     name: 'sends the second half of a batch that was too large first',
@@ -166,6 +184,7 @@ export const plants: readonly Plant[] = [
     search: 'return [records.slice(0, middle), records.slice(middle)];',
     replace: 'return [records.slice(middle), records.slice(0, middle)];',
     caughtBy: 'seeds',
+    shows: ['I5', 'I9'],
   },
   {
     name: 'sends what gathered before what was refused',
@@ -175,6 +194,7 @@ export const plants: readonly Plant[] = [
       'if (again !== undefined && memory.openRecords() > 0) { service.again.unshift(again); return memory.seal(epoch, sequence + 1); }' +
       ' if (again !== undefined) return',
     caughtBy: 'seeds',
+    shows: ['I9'],
   },
   {
     name: 'keeps its memory over a rival that came and went',
@@ -182,6 +202,7 @@ export const plants: readonly Plant[] = [
     search: "if (stretch.foreign || stretch.rival !== undefined || doubt.dropsMemory) return { kind: 'foldAgain' };",
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['T2'],
   },
   {
     name: 'uses a sequence again',
@@ -189,6 +210,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#cursor.sequence += count;',
     replace: 'this.#cursor.sequence += 1;',
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'believes the outcome of an earlier append',
@@ -196,6 +218,7 @@ export const plants: readonly Plant[] = [
     search: "if (underWay?.kind !== 'append' || outcome.generation !== underWay.proof) return;",
     replace: "if (underWay?.kind !== 'append') return;",
     caughtBy: 'seeds',
+    shows: ['I17'],
   },
   {
     name: 'takes what became of an earlier claim for the fate of the latest',
@@ -203,6 +226,7 @@ export const plants: readonly Plant[] = [
     search: "if (claim.kind !== 'sent' || outcome.generation !== claim.proof) return;",
     replace: "if (claim.kind !== 'sent') return;",
     caughtBy: 'seeds',
+    shows: ['I17'],
   },
   {
     name: 'applies a duplicate',
@@ -210,6 +234,7 @@ export const plants: readonly Plant[] = [
     search: 'record.sequence !== cursor.sequence + 1',
     replace: 'record.sequence > cursor.sequence + 1',
     caughtBy: 'seeds',
+    shows: ['I10', 'I5'],
   },
   {
     name: 'applies what a fenced owner wrote',
@@ -217,6 +242,7 @@ export const plants: readonly Plant[] = [
     search: "if (record.epoch < cursor.epoch) return 'void';",
     replace: '',
     caughtBy: 'seeds',
+    shows: ['I10', 'I5'],
   },
   {
     name: 'applies what stands behind a gap',
@@ -224,6 +250,7 @@ export const plants: readonly Plant[] = [
     search: "record.sequence > cursor.sequence + 1) return 'gap';",
     replace: "record.sequence > cursor.sequence + 1) { cursor.sequence = record.sequence; return 'record'; }",
     caughtBy: 'scenarios',
+    shows: ['T4'],
   },
   {
     name: 'calls a hole in a fold void',
@@ -231,6 +258,7 @@ export const plants: readonly Plant[] = [
     search: "if (record.offset > cursor.offset) return 'hole';",
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['T8'],
   },
   {
     name: 'says nothing of a gap',
@@ -238,6 +266,7 @@ export const plants: readonly Plant[] = [
     search: "record.sequence > cursor.sequence + 1) return 'gap';",
     replace: "record.sequence > cursor.sequence + 1) return 'void';",
     caughtBy: 'scenarios',
+    shows: ['T4'],
   },
   {
     name: 'takes a claim that it cannot read',
@@ -245,6 +274,7 @@ export const plants: readonly Plant[] = [
     search: "if (!readable(record, claims)) return 'foreign';",
     replace: '',
     caughtBy: 'seeds',
+    shows: ['I17'],
   },
   {
     name: 'takes a claim of any epoch',
@@ -252,6 +282,7 @@ export const plants: readonly Plant[] = [
     search: 'record.epoch === 0 || record.epoch > cursor.epoch + EPOCH_JUMP_MAX',
     replace: 'record.epoch === 0',
     caughtBy: 'scenarios',
+    shows: ['T8'],
   },
   {
     name: 'drops the last record of a batch',
@@ -259,6 +290,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#openBytes -= bytes;\n    return batch;',
     replace: 'this.#openBytes -= bytes;\n    if (batch.length > 2) batch.pop();\n    return batch;',
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'answers reads without proof',
@@ -266,6 +298,7 @@ export const plants: readonly Plant[] = [
     search: 'return this.#exclusive || this.#proven > mark;',
     replace: 'return true;',
     caughtBy: 'seeds',
+    shows: ['I13'],
   },
   {
     name: 'takes a proof that is older than the read',
@@ -273,6 +306,7 @@ export const plants: readonly Plant[] = [
     search: 'return this.#exclusive || this.#proven > mark;',
     replace: 'return this.#exclusive || this.#proven >= mark;',
     caughtBy: 'seeds',
+    shows: ['I13'],
   },
   {
     name: 'takes any end of the log for proof',
@@ -280,6 +314,7 @@ export const plants: readonly Plant[] = [
     search: 'if (isTrusted && found.end <= position.cursor.offset) return',
     replace: 'if (found.end >= 0) return',
     caughtBy: 'seeds',
+    shows: ['I13'],
   },
   {
     name: 'takes an end of the log for proof while it looks back',
@@ -287,6 +322,7 @@ export const plants: readonly Plant[] = [
     search: "const isTrusted = !suspect && underWay?.kind !== 'lookBack';",
     replace: 'const isTrusted = !suspect;',
     caughtBy: 'scenarios',
+    shows: ['T6'],
   },
   {
     name: 'does not watch the log while idle',
@@ -294,6 +330,7 @@ export const plants: readonly Plant[] = [
     search: 'if (isIdle && noneBegun && ',
     replace: 'if (isIdle && !noneBegun && ',
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'goes on after a rival claim',
@@ -301,6 +338,7 @@ export const plants: readonly Plant[] = [
     search: 'if (stretch.rival !== undefined) {\n',
     replace: 'if (stretch.rival !== undefined && lookBack.batch !== undefined) {\n',
     caughtBy: 'seeds',
+    shows: ['I10'],
   },
   {
     name: 'forgets the time of replayed records',
@@ -329,6 +367,7 @@ export const plants: readonly Plant[] = [
     search: 'if (baseOffset < expected) return',
     replace: 'if (baseOffset < 0) return',
     caughtBy: 'scenarios',
+    shows: ['T5'],
   },
   {
     name: 'does not look for its last confirmed record',
@@ -336,6 +375,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#intact = record.epoch === last.epoch && record.sequence === last.sequence;',
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['T6'],
   },
   {
     name: 'trusts an offset after a leader change',
@@ -343,6 +383,7 @@ export const plants: readonly Plant[] = [
     search: 'if (baseOffset > expected || service.suspect) return',
     replace: 'if (baseOffset > expected) return',
     caughtBy: 'scenarios',
+    shows: ['T6'],
   },
   {
     name: 'does not ask what is known elsewhere',
@@ -350,6 +391,7 @@ export const plants: readonly Plant[] = [
     search: 'if (elsewhere !== undefined) known.push(elsewhere);',
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['T5'],
   },
   {
     name: 'lets a fenced owner overwrite derived data',
@@ -357,6 +399,7 @@ export const plants: readonly Plant[] = [
     search: 'if (stored.epoch !== mine.epoch) return stored.epoch < mine.epoch;',
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['T11'],
   },
   {
     name: 'does what a refused record had staged for those who wait',
@@ -396,6 +439,7 @@ export const plants: readonly Plant[] = [
       'const reply = decide(draft, command);\n    const handled = this.#handled(draft, reply);' +
       ' for (const change of handled.changes) changeVolatile(this.#volatile, change); return handled;',
     caughtBy: 'scenarios',
+    shows: ['I7'],
   },
   {
     name: 'makes a speculative task real by looking at its run',
@@ -403,6 +447,7 @@ export const plants: readonly Plant[] = [
     search: 'this.runs.push(opened);\n    return opened;\n  }\n\n  /** A new run',
     replace: 'this.runs.push(opened);\n    opened.ensureReal();\n    return opened;\n  }\n\n  /** A new run',
     caughtBy: 'scenarios',
+    shows: ['I7'],
   },
   {
     name: 'lets the later tasks of a run that is put aside into the queues',
@@ -410,6 +455,7 @@ export const plants: readonly Plant[] = [
     search: 'if (this.#waitsAside(task)) this.#waitAside(task);\n    else this.#wait(task);',
     replace: 'this.#wait(task);',
     caughtBy: 'scenarios',
+    shows: ['I7'],
   },
   {
     name: 'leaves a closed run aside',
@@ -417,6 +463,7 @@ export const plants: readonly Plant[] = [
     search: "if (draft.shard.aside.has(run.run.key.runId)) run.addShardFact({ kind: 'runTakenBack' });",
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['I7'],
   },
   {
     name: 'leaves a child alone whose start nobody heard of',
@@ -424,6 +471,7 @@ export const plants: readonly Plant[] = [
     search: "if (outcome.kind === 'childStarted') followClosePolicy(run.draft, task, outcome.runId);",
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['I7'],
   },
   {
     name: 'takes what others have not heard along with a deleted run',
@@ -431,6 +479,7 @@ export const plants: readonly Plant[] = [
     search: 'else if (this.#undelivered.has(key.runId)) this.#leaveMessages(run);',
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['I7'],
   },
   {
     name: 'captures a run after it has changed',
@@ -438,6 +487,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#cut?.touch(run);\n    this.#since.runs.set(run.key.runId, run);',
     replace: 'this.#since.runs.set(run.key.runId, run);',
     caughtBy: 'scenarios',
+    shows: ['I3'],
   },
   {
     name: 'forgets at the cut which tasks have ended',
@@ -445,6 +495,7 @@ export const plants: readonly Plant[] = [
     search: 'return this.#since.isGone(taskId) || this.#cut?.isGone(taskId) === true;',
     replace: 'return this.#since.isGone(taskId);',
     caughtBy: 'scenarios',
+    shows: ['I3'],
   },
   {
     name: 'takes the workflow id away with an older run',
@@ -452,6 +503,7 @@ export const plants: readonly Plant[] = [
     search: 'if (this.#currentRuns.get(execution) !== run) return;',
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['I3'],
   },
   {
     name: 'restores without raising the fence',
@@ -459,6 +511,7 @@ export const plants: readonly Plant[] = [
     search: 'tables.fence = this.#tables.nextFence(tables.fence);',
     replace: 'tables.fence = 1;',
     caughtBy: 'seeds with a database',
+    shows: ['I10'],
   },
   {
     name: 'makes every memory of an owner from its first restore',
@@ -466,6 +519,7 @@ export const plants: readonly Plant[] = [
     search: 'checkpoints.restore().catch(',
     replace: '(this.first ??= checkpoints.restore()).catch(',
     caughtBy: 'seeds with a database',
+    shows: ['I10'],
   },
   {
     name: 'goes on behind a checkpoint with the stamp of no record',
@@ -473,6 +527,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#cursor = { epoch, sequence, offset: nextOffset };',
     replace: 'this.#cursor = { epoch: 0, sequence: 0, offset: nextOffset };',
     caughtBy: 'seeds with a database',
+    shows: ['I18', 'I10'],
   },
   {
     name: 'goes on behind a checkpoint with the epoch alone',
@@ -480,6 +535,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#cursor = { epoch, sequence, offset: nextOffset };',
     replace: 'this.#cursor = { epoch, sequence: 0, offset: nextOffset };',
     caughtBy: 'seeds with a database',
+    shows: ['I18'],
   },
   {
     name: 'forgets the time of a checkpoint',
@@ -487,6 +543,7 @@ export const plants: readonly Plant[] = [
     search: 'this.wrote(timeMs);',
     replace: '',
     caughtBy: 'seeds with a database',
+    shows: ['I9'],
   },
   {
     name: 'takes a journal that was trimmed beyond the witness',
@@ -494,6 +551,7 @@ export const plants: readonly Plant[] = [
     search: 'if (start <= Math.max(0, checkpoint?.lastOffset ?? 0)) return undefined;',
     replace: 'if (start <= Math.max(0, checkpoint?.nextOffset ?? 0)) return undefined;',
     caughtBy: 'scenarios',
+    shows: ['T13'],
   },
   {
     name: 'takes a checkpoint that the journal does not reach',
@@ -501,6 +559,7 @@ export const plants: readonly Plant[] = [
     search: 'if (checkpoint === undefined || checkpoint.nextOffset <= end) return undefined;',
     replace: 'return undefined;',
     caughtBy: 'scenarios',
+    shows: ['T5'],
   },
   {
     name: 'an owner that is fenced keeps its memory',
@@ -508,6 +567,7 @@ export const plants: readonly Plant[] = [
     search: ' || doubt.dropsMemory',
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['T12'],
   },
   {
     name: 'takes what is left of a trimmed stretch for the whole',
@@ -515,6 +575,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#isTrimmed = true;',
     replace: '',
     caughtBy: 'seeds with a database',
+    shows: ['I18'],
   },
   {
     name: 'counts tasks from the start again after a restart',
@@ -522,6 +583,7 @@ export const plants: readonly Plant[] = [
     search: 'shard.taskIdLast = taskIdLast;',
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['I3'],
   },
   {
     name: 'leaves no trace of a task that ended before its row was written',
@@ -529,6 +591,7 @@ export const plants: readonly Plant[] = [
     search: 'if (taskId <= this.#taskIdWritten)',
     replace: 'if (taskId < this.#taskIdWritten - 1000)',
     caughtBy: 'scenarios',
+    shows: ['I3'],
   },
   {
     name: 'writes a checkpoint before its last record is committed',
@@ -536,6 +599,7 @@ export const plants: readonly Plant[] = [
     search: 'if (this.#committed === cut.records) this.#cutCommitted(cut);\n  }',
     replace: 'this.#cutCommitted(cut);\n  }',
     caughtBy: 'seeds of history shards',
+    shows: ['T12'],
   },
   {
     name: 'gives a run the event behind the one that its row leaves to history',
@@ -543,6 +607,7 @@ export const plants: readonly Plant[] = [
     search: 'held[wanted[at]! - row.firstEventId]',
     replace: 'held[wanted[at]! - row.firstEventId + 1]',
     caughtBy: 'seeds of history shards',
+    shows: ['T12', 'I3'],
   },
   {
     name: 'trims the journal before the checkpoint is durable',
@@ -550,6 +615,7 @@ export const plants: readonly Plant[] = [
     search: 'cut.isBeingWritten = true;\n',
     replace: 'cut.isBeingWritten = true; this.#options.onDurable?.(this.#checkpointAt(position, cut.bytes).position);\n',
     caughtBy: 'seeds of history shards',
+    shows: ['I17'],
   },
   {
     name: 'trims the journal beyond the witness',
@@ -557,6 +623,7 @@ export const plants: readonly Plant[] = [
     search: 'log.truncate(partition, offset).then(',
     replace: 'log.truncate(partition, offset + 1).then(',
     caughtBy: 'seeds of history shards',
+    shows: ['I17'],
   },
   {
     name: 'takes a checkpoint whose answer was lost for written',
@@ -564,6 +631,7 @@ export const plants: readonly Plant[] = [
     search: 'return await this.#whatBecameOf(checkpoint);',
     replace: "return 'written';",
     caughtBy: 'seeds of history shards',
+    shows: ['I17'],
   },
   {
     name: 'writes changes upon whatever checkpoint stands there',
@@ -571,6 +639,7 @@ export const plants: readonly Plant[] = [
     search: ', base: this.#before?.nextOffset ?? 0 };',
     replace: ' };',
     caughtBy: 'scenarios',
+    shows: ['T12'],
   },
   {
     name: 'cuts events when it cuts state, committed or not',
@@ -578,6 +647,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#core.cut();\n  }\n\n  cutCommitted(): void {\n    this.#store.cut();',
     replace: 'this.#core.cut();\n    this.#store.cut();\n  }\n\n  cutCommitted(): void {',
     caughtBy: 'seeds of history shards',
+    shows: ['T12'],
   },
   {
     name: 'reads events from rows that are not written yet',
@@ -585,6 +655,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#cuts += 1;',
     replace: 'this.#cuts += 1;\n    this.#cutsStored = this.#cuts;',
     caughtBy: 'seeds of history shards',
+    shows: ['I17'],
   },
   {
     name: 'leaves out an event where rows end and the journal goes on',
@@ -592,6 +663,7 @@ export const plants: readonly Plant[] = [
     search: 'else if (kept > 0) batches.splice(0, kept);',
     replace: 'else if (kept > 0 && kept + 1 < batches.length) batches.splice(0, kept + 1);',
     caughtBy: 'seeds of history shards',
+    shows: ['I17'],
   },
   {
     name: 'forgets the time of a shard',
@@ -599,6 +671,7 @@ export const plants: readonly Plant[] = [
     search: 'shard.timeMs = timeMs;',
     replace: '',
     caughtBy: 'seeds of history shards',
+    shows: ['T12'],
   },
   {
     name: 'builds a row of List when it is committed, from a memory that is further',
@@ -607,6 +680,7 @@ export const plants: readonly Plant[] = [
     replace:
       'const noted = this.#noted.shift().summary;\n' + '      const summary = this.#options.core.summaryOf(noted.key.runId) ?? noted;\n',
     caughtBy: 'scenarios',
+    shows: ['I10'],
   },
   {
     name: 'installs a load though runs were deleted since it began',
@@ -614,6 +688,7 @@ export const plants: readonly Plant[] = [
     search: 'if (this.#changes.retirements !== begunAt) return false;',
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['I3'],
   },
   {
     name: 'lets workflow ids slip that begin while the filter of keys is built',
@@ -621,6 +696,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#next?.add(hash);',
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['I1'],
   },
   {
     name: 'folds onto rows that another owner has written further',
@@ -628,6 +704,7 @@ export const plants: readonly Plant[] = [
     search: "if (found.fence !== this.#checkpointer.fence || (await this.#checkpointer.isSuperseded())) return 'fenced';",
     replace: '',
     caughtBy: 'seeds of history shards',
+    shows: ['I17'],
   },
   {
     name: 'folds a record onto a run that is not in memory',
@@ -635,6 +712,7 @@ export const plants: readonly Plant[] = [
     search: 'return lacking.size === 0 ? undefined : this.#load([...lacking.values()]);',
     replace: 'return undefined;',
     caughtBy: 'seeds of history shards',
+    shows: ['I17'],
   },
   {
     name: 'forgets at a restart what waits for a damaged run',
@@ -642,6 +720,7 @@ export const plants: readonly Plant[] = [
     search: 'await installWaiting(core, checkpoints.database, journal);',
     replace: '',
     caughtBy: 'seeds of history shards',
+    shows: ['I7'],
   },
   {
     name: 'lets a far timer leave memory that is not written',
@@ -649,6 +728,7 @@ export const plants: readonly Plant[] = [
     search: 'return !this.#changes.isTaskUnwritten(task.taskId);',
     replace: 'return true;',
     caughtBy: 'scenarios',
+    shows: ['I7'],
   },
   {
     name: 'lets a timer leave memory that a page under way has passed over',
@@ -656,6 +736,7 @@ export const plants: readonly Plant[] = [
     search: 'Math.max(nowMs, this.#page?.untilMs ?? -Infinity)',
     replace: 'nowMs',
     caughtBy: 'scenarios',
+    shows: ['I7'],
   },
   {
     name: 'brings a timer back whose row is still to be deleted',
@@ -663,6 +744,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#changes.isGone(taskId) || ',
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['I3'],
   },
   {
     name: 'leaves the row of a timer that was cancelled in the table alone',
@@ -670,6 +752,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#changes?.unseenTaskGone(taskId);',
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['I3'],
   },
   {
     name: 'reads windows of timers beside the writes',
@@ -677,6 +760,7 @@ export const plants: readonly Plant[] = [
     search: 'await lane.inTurn(() => this.#page());',
     replace: 'await this.#page();',
     caughtBy: 'scenarios',
+    shows: ['I3'],
   },
   {
     name: 'takes a run that is not written out of memory',
@@ -684,6 +768,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#changes?.isUnwritten(runId) === false && ',
     replace: '',
     caughtBy: 'scenarios',
+    shows: ['I3'],
   },
   {
     name: 'deletes the pointer of a workflow id with any of its runs, in SQLite',
@@ -691,6 +776,7 @@ export const plants: readonly Plant[] = [
     search: 'AND workflow_id = ? AND run_id = ?',
     replace: 'AND workflow_id = ? AND ? IS NOT NULL',
     caughtBy: 'scenarios',
+    shows: ['I1'],
   },
   {
     name: 'writes tasks that were stored after the cut with its rows',
@@ -698,6 +784,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#since = new ChangeSet();\n  }\n\n  /** Encodes a task',
     replace: '}\n\n  /** Encodes a task',
     caughtBy: 'seeds of matching hosts',
+    shows: ['T12'],
   },
   {
     name: 'leaves the row of a task that is delivered while it is written',
@@ -705,6 +792,7 @@ export const plants: readonly Plant[] = [
     search: 'if (!stored.delete(id)) removed.add(id);',
     replace: 'if (!stored.delete(id) && this.#cut === undefined) removed.add(id);',
     caughtBy: 'seeds of matching hosts',
+    shows: ['T12'],
   },
   {
     name: 'deletes the row of a task whose delivery is not in the journal',
@@ -712,6 +800,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#removals.add(offer.storedId, this.#parts.decision.nowMs);',
     replace: 'this.#removals.add(offer.storedId, this.#parts.decision.nowMs); this.#backlog.notes?.taskRemoved(offer.storedId);',
     caughtBy: 'seeds of matching hosts',
+    shows: ['T12'],
   },
   {
     name: 'takes a stored task for delivered when its start is asked for',
@@ -721,6 +810,7 @@ export const plants: readonly Plant[] = [
       'this.#parts.deadlines.remove(offer);\n' +
       '      if (offer.storedId > 0) this.#removals.add(offer.storedId, this.#parts.decision.nowMs);\n      return offer;',
     caughtBy: 'seeds of matching hosts',
+    shows: ['I7'],
   },
   {
     name: 'trims the journal of stored tasks before their checkpoint is durable',
@@ -728,6 +818,7 @@ export const plants: readonly Plant[] = [
     search: 'cut.isBeingWritten = true;\n',
     replace: 'cut.isBeingWritten = true; this.#options.onDurable?.(this.#checkpointAt(position, cut.bytes).position);\n',
     caughtBy: 'seeds of matching hosts',
+    shows: ['I17'],
   },
   {
     name: 'counts stored tasks from the last row again after a restart',
@@ -735,6 +826,7 @@ export const plants: readonly Plant[] = [
     search: 'backlog.lastId = lastId;',
     replace: '',
     caughtBy: 'seeds of matching hosts',
+    shows: ['T12'],
   },
   {
     name: 'installs rows that were read under the fence of another',
@@ -749,6 +841,7 @@ export const plants: readonly Plant[] = [
     search: 'if (left >= budget || task.id > writtenUpToId) break;',
     replace: 'if (left >= budget) break;',
     caughtBy: 'seeds of matching hosts',
+    shows: ['I18'],
   },
   {
     name: 'forgets what a fold removes of tasks that are rows alone',
@@ -756,6 +849,7 @@ export const plants: readonly Plant[] = [
     search: 'this.#goneCold.add(id);',
     replace: '',
     caughtBy: 'seeds of matching hosts',
+    shows: ['I3'],
   },
   {
     name: 'takes a window of rows from the table of another owner',
@@ -763,6 +857,7 @@ export const plants: readonly Plant[] = [
     search: 'if ((await checkpointer.isSuperseded()) || fence !== checkpointer.fence) return undefined;',
     replace: '',
     caughtBy: 'seeds of matching hosts',
+    shows: ['I18'],
   },
 ];
 
