@@ -82,6 +82,21 @@ test('those that are wanted in one turn are one load; what is in memory waits fo
   expect(world.loads.slice(before)).toEqual([30]);
 });
 
+test('very many are loads of at most 200, two at a time', async () => {
+  const ids = Array.from({ length: 700 }, (_, n) => `wf-${n}`);
+  const world = await coldWorld(ids);
+  world.loadFault = 'hangs';
+  const before = world.loads.length;
+  const answers = ids.map((id) => world.ask(describeCommand(world, id)));
+  await world.quiet();
+  expect(world.loads.slice(before), 'the others wait').toHaveLength(2);
+  world.mend();
+  for (const answer of await Promise.all(answers)) expect(answer).toMatchObject({ kind: 'description', status: 1 });
+  const loads = world.loads.slice(before);
+  expect(Math.max(...loads)).toBe(200);
+  expect(loads.reduce((sum, keys) => sum + keys, 0)).toBe(ids.length);
+});
+
 test('commands of one workflow keep their order while it is loaded', async () => {
   const world = await coldWorld(['wf']);
   const key = { ...world.execution('wf'), runId: '' };
