@@ -37,6 +37,18 @@ class WithTable {
     return this.host.core.counts().tasksInMemory;
   }
 
+  /** What is stored now is written, and what may leaves memory. */
+  write(): void {
+    const { core, journal } = this.host;
+    core.cut();
+    this.table.write(
+      core.capture(() => true)!,
+      journal.length,
+    );
+    core.durable();
+    this.host.advanceTo(this.host.now + 1);
+  }
+
   poll(queue: number): void {
     this.host.ask(poll(`p${this.#polls++}`, { queue: named(queue), deadlineMs: this.host.now + 60_000 }));
   }
@@ -117,4 +129,37 @@ test('tasks of workflows with long names fill the windows of a host with fewer o
   }
   expect(most, 'one read of a queue more').toBeLessThanOrEqual(100 + 10 * 2 + 50);
   expect(long.host.core.storedTasks).toBe(0);
+});
+
+test('history offers again what it is not sure of: a copy is stored of what is a row alone, no other beside it, and each task is started once', () => {
+  const of = new WithTable(1, 60, { windowTasksPerQueueMax: 10, windowTasksPerHostMax: 10, removalsFlushMs: 0 });
+  const offerAll = (): void => {
+    for (let nth = 0; nth < 60; nth++) of.host.ask(add(task(`t0-${nth}`), { queue: named(0) }));
+  };
+  const stored = (): number => of.host.journal.flatMap(({ spilled }) => spilled).length;
+  for (let times = 0; times < 4; times++) offerAll();
+  expect(stored(), 'what is in memory is known, copies too').toBe(50);
+  of.write();
+  expect(of.inMemory).toBe(10);
+  offerAll();
+  expect(stored(), 'as many for each time that history is taken over').toBe(100);
+  const started: string[] = [];
+  for (let nth = 0; of.host.core.storedTasks > 0; nth++) {
+    expect(nth).toBeLessThan(1_000);
+    of.poll(0);
+    for (const start of of.host.takeStarts()) {
+      const name = start.task.key.workflowId;
+      if (started.includes(name)) of.host.answerStart(start, { kind: 'obsolete' });
+      else {
+        started.push(name);
+        of.host.answerStart(start);
+      }
+    }
+    of.answerReads();
+    of.host.advanceTo(of.host.now + 1);
+    if (nth % 10 === 0) of.write();
+  }
+  expect(started, 'in the order in which they came first').toEqual(Array.from({ length: 60 }, (_, nth) => `t0-${nth}`));
+  of.write();
+  expect(of.table.rows.size, 'copies go when their turn has come').toBe(0);
 });

@@ -11,7 +11,7 @@ import { backOffMs } from '../../kernel/back-off.ts';
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
 import type { PurgeSearchAttributes } from '../../cluster/commands.ts';
 import type { Asker } from '../asks/router.ts';
-import { DatabaseError } from '../database.ts';
+import { isOutage } from '../database.ts';
 import { NowAndThen } from '../now-and-then.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Clock, Timer } from '../ports.ts';
@@ -102,8 +102,7 @@ export class SlotPurge {
   }
 
   #failed(error: unknown): void {
-    // That a database is away is told once for all, where it is asked.
-    if (this.#isClosed || (error instanceof DatabaseError && error.recoverable) || !this.#warnings.now()) return;
+    if (this.#isClosed || isOutage(error) || !this.#warnings.now()) return;
     const problem = error instanceof Error ? error : String(error);
     this.#options.logger.warn('what removed search attributes have left cannot be cleared, and their slots wait', { error: problem });
   }
