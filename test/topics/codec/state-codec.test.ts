@@ -319,6 +319,31 @@ describe('a run whose history is stored beside it', () => {
     }
   });
 
+  test('leaves out what is small as well where there is very much of it', () => {
+    const rowOf = (activities: number) => {
+      const many = new ShardUnderTest();
+      many.checks = false;
+      many.start();
+      const input = new Uint8Array(1_000).fill(7);
+      const commands = Array.from({ length: activities }, (_, nth) => scheduleActivity({ activityId: `a${nth}`, input }));
+      many.complete(pollOf(many, key.workflowId), commands);
+      const shardOfMany = new Shard();
+      for (const record of many.records) evolve(shardOfMany, record, historyWire);
+      const [it] = [...shardOfMany.runs.values()];
+      const eventsOfIt = many.records.flatMap(({ runs }) => runs.flatMap((each) => each.events));
+      const known: EventsLeftOut = new Map(eventsOfIt.map(({ event, bytes: encoded }) => [event.eventId, encoded]));
+      return { it: it!, known, row: stateCodecBesideHistory.encodeRun(it!, undefined).state };
+    };
+    const few = rowOf(200);
+    expect(few.row).toEqual(stateCodec.encodeRun(few.it, undefined).state);
+    const very = rowOf(2_000);
+    expect(very.row.length).toBeLessThan(200_000);
+    expect(stateCodec.eventsLeftOut(very.row)).toHaveLength(2_000);
+    const read = stateCodec.decodeRun(very.row, very.known);
+    expect(isDeepStrictEqual(plain(read.run), plain(very.it))).toBe(true);
+    expect(stateCodecBesideHistory.encodeRun(read.run, undefined).state).toEqual(very.row);
+  });
+
   test('the same run with all that is in it needs no event', () => {
     const whole = stateCodec.encodeRun(run, undefined).state;
     expect(whole.length).toBeGreaterThan(3 * 2 * 1024 * 1024);

@@ -15,6 +15,10 @@ import { decodeEvent } from '../event-codec.ts';
 
 /** What of an initiating event clients and workflows may make as large as they like, together. */
 const payloadBytesMax = 4 * 1024;
+/** Of all those of a run together: two thousand of them would be a row of 8 MiB, encoded in one piece and written with each attempt of one. */
+const smallBytesMax = 256 * 1024;
+/** Beyond: what names the event takes hardly less. */
+const payloadBytesMaxOfMany = 128;
 
 type Whole<Entry extends { readonly attributes: unknown }> = Entry & { readonly attributes: NonNullable<Entry['attributes']> };
 
@@ -25,37 +29,53 @@ export type WholeRun = state.Run & {
 };
 
 export function leaveOut(run: state.Run): { readonly message: state.Run; readonly bytesLeftOut: number } {
+  const bytesMax = smallBytesOf(run) > smallBytesMax ? payloadBytesMaxOfMany : payloadBytesMax;
   const eventsLeftOut: number[] = [];
   let bytesLeftOut = 0;
-  const isLarge = (eventId: number, ...payloads: readonly (Uint8Array | undefined)[]): boolean => {
-    const bytes = payloadBytes(payloads);
-    if (bytes <= payloadBytesMax) return false;
+  const isLarge = (eventId: number, bytes: number): boolean => {
+    if (bytes <= bytesMax) return false;
     eventsLeftOut.push(eventId);
     bytesLeftOut += bytes;
     return true;
   };
-  const activities = run.activities.map((activity) => {
-    const { scheduledEventId, attributes } = activity;
-    return isLarge(scheduledEventId, attributes?.input, attributes?.header) ? { ...activity, attributes: undefined } : activity;
-  });
-  const children = run.children.map((child) => {
-    const { initiatedEventId, attributes, userMetadata } = child;
-    const { input, header, memo, searchAttributes } = attributes ?? {};
-    if (!isLarge(initiatedEventId, input, header, memo, searchAttributes, userMetadata)) return child;
-    return { ...child, attributes: undefined, userMetadata: undefined };
-  });
-  const externalSignals = run.externalSignals.map((request) => {
-    const { initiatedEventId, input, header } = request;
-    return isLarge(initiatedEventId, input, header) ? { ...request, input: undefined, header: undefined } : request;
-  });
+  const activities = run.activities.map((activity) =>
+    isLarge(activity.scheduledEventId, bytesOfActivity(activity)) ? { ...activity, attributes: undefined } : activity,
+  );
+  const children = run.children.map((child) =>
+    isLarge(child.initiatedEventId, bytesOfChild(child)) ? { ...child, attributes: undefined, userMetadata: undefined } : child,
+  );
+  const externalSignals = run.externalSignals.map((request) =>
+    isLarge(request.initiatedEventId, bytesOfSignal(request)) ? { ...request, input: undefined, header: undefined } : request,
+  );
   const message = eventsLeftOut.length === 0 ? run : { ...run, activities, children, externalSignals, eventsLeftOut };
   return { message, bytesLeftOut };
 }
 
-function payloadBytes(payloads: readonly (Uint8Array | undefined)[]): number {
-  let bytes = 0;
-  for (const payload of payloads) bytes += payload?.length ?? 0;
-  return bytes;
+/** What would stay in the row. */
+function smallBytesOf({ activities, children, externalSignals }: state.Run): number {
+  let small = 0;
+  const count = (bytes: number): void => void (small += bytes <= payloadBytesMax ? bytes : 0);
+  for (const activity of activities) count(bytesOfActivity(activity));
+  for (const child of children) count(bytesOfChild(child));
+  for (const request of externalSignals) count(bytesOfSignal(request));
+  return small;
+}
+
+function bytesOfActivity({ attributes }: state.Activity): number {
+  return lengthOf(attributes?.input) + lengthOf(attributes?.header);
+}
+
+function bytesOfChild({ attributes, userMetadata }: state.Child): number {
+  const { input, header, memo, searchAttributes } = attributes ?? {};
+  return lengthOf(input) + lengthOf(header) + lengthOf(memo) + lengthOf(searchAttributes) + lengthOf(userMetadata);
+}
+
+function bytesOfSignal({ input, header }: state.ExternalRequest): number {
+  return lengthOf(input) + lengthOf(header);
+}
+
+function lengthOf(payload: Uint8Array | undefined): number {
+  return payload?.length ?? 0;
 }
 
 /** Throws where an event is not there, or is none of the kind that it must be. */
