@@ -3,13 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { status as codes } from '@grpc/grpc-js';
-import type { Client, Connection } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { LogOptions } from '../../src/config/server-options.ts';
 import { idsOf, listedServer } from '../support/listed-workflows.ts';
 import { refusal } from '../support/refusal.ts';
+import { embeddedServer } from '../support/servers.ts';
 
 const [text, keyword, int, double, bool, datetime, keywordList] = [1, 2, 3, 4, 5, 6, 7];
 
@@ -165,6 +166,32 @@ test('a workflow that sets what was removed since is told so by its task, and se
   });
   expect(await idsOf(client, 'Size = 1')).toEqual(['upserts']);
   await server.stop();
+});
+
+test('a server that is killed right after a removal clears what is left when it is started again', async () => {
+  const log = await logs('on a file');
+  const server = await embeddedServer(log.kind === 'embedded' ? log.filename : undefined);
+  onTestFinished(() => server.stop());
+  const served = async (use: (client: Client) => Promise<void>): Promise<void> => {
+    await server.start();
+    const connection = await Connection.connect({ address: server.address });
+    await use(new Client({ connection }));
+    await connection.close();
+  };
+  await served(async (client) => {
+    await add(client, { A1: int, A2: int, A3: int, A4: int, A5: int, A6: int });
+    for (let nth = 1; nth <= 20; nth++) await start(client, `wf-${nth}`, { A1: nth, A6: nth });
+    expect(await idsOf(client, 'A1 > 0')).toHaveLength(20);
+    await remove(client, 'A1');
+    await server.kill9();
+  });
+  await served(async (client) => {
+    await add(client, { B: int });
+    expect(await idsOf(client, 'B IS NOT NULL')).toEqual([]);
+    expect(await idsOf(client, 'A6 > 0')).toHaveLength(20);
+    await start(client, 'new', { B: 7 });
+    expect(await idsOf(client, 'B > 0')).toEqual(['new']);
+  });
 });
 
 test('one that every namespace has, and one of its own in its place', async () => {
