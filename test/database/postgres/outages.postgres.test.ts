@@ -188,6 +188,31 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     expect(await fates()).toEqual(new Set(['fulfilled']));
   });
 
+  test('it has no connection left: calls say so, with what to do; when there is one again they are answered', async () => {
+    const small = await startPostgres({ max_connections: '10' });
+    const taken: Awaited<ReturnType<LocalPostgres['connect']>>[] = [];
+    try {
+      const options = postgresOptions(small, { connectionsMax: 1 });
+      await (await openedPostgres(options)).close();
+      for (;;) {
+        const client = await small.connect().catch(() => undefined);
+        if (client === undefined) break;
+        taken.push(client);
+      }
+      const refused = await failureOf(openedPostgres(options));
+      expect(refused).toMatchObject({ code: 'unavailable', recoverable: true });
+      expect(refused.message).toContain('raise its max_connections, or lower perdure.postgres.pool');
+      await Promise.all(taken.splice(0).map((client) => client.end()));
+      const database = await open(options);
+      const { fence } = await database.restore(journal);
+      expect(await database.write(journal, fence, historyCheckpoint(1, { runs: [runRow()] }))).toEqual({ kind: 'written' });
+    } finally {
+      await Promise.all(taken.map((client) => client.end().catch(() => {})));
+      await Promise.all(opened.splice(0).map((database) => database.close()));
+      await small.stop();
+    }
+  });
+
   test('frozen: close ends, and so does what was under way', async () => {
     const database = await open(postgresOptions(server));
     await database.restore(journal);
