@@ -166,8 +166,11 @@ export type Loaded = {
   readonly run: RunRow | undefined;
 };
 
-/** `fence`: under which this was read. What carries another one than the owner's is dropped. */
-export type Fenced<Rows> = { readonly fence: Fence; readonly rows: Rows };
+/**
+ * `fence`, `nextOffset`: under which this was read, and of which checkpoint, all of one moment; `nextOffset` 0: nothing was ever written. What
+ * carries another fence than the owner's is dropped. Beside a write that is under way it may be of that one already.
+ */
+export type Fenced<Rows> = { readonly fence: Fence; readonly nextOffset: number; readonly rows: Rows };
 
 export type TimerWindow = {
   readonly afterFireTimeMs: number;

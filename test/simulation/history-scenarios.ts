@@ -167,12 +167,12 @@ export async function windowsShareTheLaneOfWrites(): Promise<void> {
     lane,
     table: new ShardTable<'timers'>({
       journal,
-      checkpointer: { fence: 1, isSuperseded: () => Promise.resolve(false) },
+      checkpointer: { fence: 1, written: undefined, isSuperseded: () => Promise.resolve(false) },
       database: {
         timers: async (_journal, page) => {
           const rows = checkpoints.table.timers(page);
           await new Promise<void>((resolve) => (answer = resolve));
-          return { fence: 1, rows };
+          return { fence: 1, nextOffset: 0, rows };
         },
       },
     }),

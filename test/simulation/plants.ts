@@ -701,7 +701,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'folds onto rows that another owner has written further',
     file: 'src/actors/history/durable/shard-table.ts',
-    search: "if (found.fence !== this.#checkpointer.fence || (await this.#checkpointer.isSuperseded())) return 'fenced';",
+    search: "if (fence !== checkpointer.fence || (!isLast && (await checkpointer.isSuperseded()))) return 'fenced';",
     replace: '',
     caughtBy: 'seeds of history shards',
     shows: ['I17'],

@@ -147,8 +147,8 @@ export class SimDatabase implements Database {
 
   load(...given: Parameters<Database['load']>): ReturnType<Database['load']> {
     return this.#request('load', async (database) => {
-      const { fence, rows } = await database.load(...given);
-      return { fence, rows: rows.map((row) => this.#disk.read(row)) };
+      const { rows, ...generation } = await database.load(...given);
+      return { ...generation, rows: rows.map((row) => this.#disk.read(row)) };
     });
   }
 

@@ -302,7 +302,7 @@ export class MemoryDatabase implements Database {
     const within = byTaskId(tables.matchingTasks.values())
       .filter((row) => row.queue === queue && row.taskId > afterTaskId && row.taskId <= untilTaskId)
       .slice(0, max);
-    return { fence: tables.fence, rows: { count: within.length, lastTaskId: within.at(-1)?.taskId ?? afterTaskId } };
+    return fenced(tables, { count: within.length, lastTaskId: within.at(-1)?.taskId ?? afterTaskId });
   }
 
   async history(journal: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]> {
@@ -479,8 +479,8 @@ function byRunId(rows: Iterable<RunRow>): RunRow[] {
   return [...rows].sort((one, other) => (one.runId < other.runId ? -1 : 1));
 }
 
-function fenced<Rows>({ fence }: JournalTables, rows: Rows): Fenced<Rows> {
-  return { fence, rows: copied(rows) };
+function fenced<Rows>({ fence, position }: JournalTables, rows: Rows): Fenced<Rows> {
+  return { fence, nextOffset: position?.nextOffset ?? 0, rows: copied(rows) };
 }
 
 function copied<Value>(value: Value): Value {

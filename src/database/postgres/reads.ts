@@ -50,10 +50,10 @@ export class Reads {
 
   async load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>> {
     const loaded: Loaded[] = keys.map(() => ({ currentRunId: undefined, run: undefined }));
-    const fence = await this.#each<LoadedRow>(this.#statements.load, journal, loadParameters(keys), (row) => {
+    const generation = await this.#each<LoadedRow>(this.#statements.load, journal, loadParameters(keys), (row) => {
       loaded[row.at] = loadedOf(row);
     });
-    return { fence, rows: loaded };
+    return { ...generation, rows: loaded };
   }
 
   async transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TaskRow[]>> {
@@ -71,11 +71,11 @@ export class Reads {
   ): Promise<Fenced<{ readonly transferTasks: readonly TaskRow[]; readonly timers: readonly TimerRow[] }>> {
     const transferTasks: TaskRow[] = [];
     const timers: TimerRow[] = [];
-    const fence = await this.#each<TimerTuple>(this.#statements.tasksAside, journal, [], (row) => {
+    const generation = await this.#each<TimerTuple>(this.#statements.tasksAside, journal, [], (row) => {
       if (row.fire_ms === null) transferTasks.push(taskOf(row));
       else timers.push(timerOf(row));
     });
-    return { fence, rows: { transferTasks, timers } };
+    return { ...generation, rows: { transferTasks, timers } };
   }
 
   async dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>> {
@@ -158,24 +158,20 @@ export class Reads {
     of: (row: Tuple) => Result,
   ): Promise<Fenced<readonly Result[]>> {
     const rows: Result[] = [];
-    const fence = await this.#each<Tuple>(statement, journal, values, (row) => rows.push(of(row)));
-    return { fence, rows };
+    const generation = await this.#each<Tuple>(statement, journal, values, (row) => rows.push(of(row)));
+    return { ...generation, rows };
   }
 
-  /** The fence; `found` is called for each row. Of nothing there is one row still: the fence, alone. */
+  /** Which rows they are; `found` is called for each. Of nothing there is one row still: the fence and the offset, alone. */
   async #each<Tuple extends Row>(
     statement: Statement,
     { kind, partition }: JournalId,
     values: readonly Parameter[],
     found: (row: Tuple) => void,
-  ): Promise<number> {
-    const rows = await this.#rows<Tuple & { readonly fence: number; readonly is_row: boolean | null }>(statement, [
-      kind,
-      partition,
-      ...values,
-    ]);
+  ): Promise<Pick<Fenced<unknown>, 'fence' | 'nextOffset'>> {
+    const rows = await this.#rows<Tuple & Generation>(statement, [kind, partition, ...values]);
     for (const row of rows) if (row.is_row === true) found(row);
-    return rows[0]?.fence ?? 0;
+    return { fence: rows[0]?.fence ?? 0, nextOffset: rows[0]?.of_next_offset ?? 0 };
   }
 }
 
@@ -184,8 +180,8 @@ const journalColumns = 'fence, epoch, sequence, next_offset, last_offset, time_m
 function statementsFor(at: string) {
   /** `rows` selects `true AS is_row` among its columns. */
   const fenced = (rows: string, order = ''): Statement => ({
-    text: `SELECT j.fence, r.*
-FROM (SELECT coalesce((SELECT fence FROM ${at}.journals WHERE kind = $1 AND partition = $2::integer), 0) AS fence) j
+    text: `SELECT j.fence, j.next_offset AS of_next_offset, r.*
+FROM (SELECT 1) one LEFT JOIN ${at}.journals j ON j.kind = $1 AND j.partition = $2::integer
 LEFT JOIN (${rows}) r ON true ${order}`,
   });
   return {
@@ -332,6 +328,8 @@ function runOf(row: RunTuple, workflowId: string): RunRow {
   return { namespaceId, workflowId, runId, status, state, forgetMs: forgetMs ?? undefined };
 }
 
+/** Of the rows; null: nobody has restored, or written. */
+type Generation = { readonly fence: number | null; readonly of_next_offset: number | null; readonly is_row: boolean | null };
 type TaskTuple = { readonly task_id: number; readonly task: Uint8Array; readonly aside: boolean };
 type TimerTuple = TaskTuple & { readonly fire_ms: number | null };
 type MatchingTuple = { readonly task_id: number; readonly last_id: number; readonly queue: Uint8Array; readonly task: Uint8Array };

@@ -1,7 +1,7 @@
 /** The row of a journal: its fence, and how far its rows go. */
 import { DatabaseError } from '../../actors/database.ts';
 import { bytesOf, optionalBytesOf, whole, wholeOf, type SqlRow } from './values.ts';
-import type { Checkpoint, CheckpointPosition, Fence, JournalId, Restored, TrimPoint } from '../../actors/database.ts';
+import type { Checkpoint, CheckpointPosition, Fence, Fenced, JournalId, Restored, TrimPoint } from '../../actors/database.ts';
 import type { Connection } from './connection.ts';
 
 const nowMs = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -12,7 +12,7 @@ const restoreSql = `
   ON CONFLICT (kind, partition) DO UPDATE SET fence = max(fence + 1, excluded.fence) RETURNING *`;
 
 const selectSql = 'SELECT * FROM journals WHERE kind = ? AND partition = ?';
-const fenceSql = 'SELECT fence FROM journals WHERE kind = ? AND partition = ?';
+const generationSql = 'SELECT fence, next_offset FROM journals WHERE kind = ? AND partition = ?';
 
 const guardSql = `
   UPDATE journals SET epoch = ?, sequence = ?, next_offset = ?, last_offset = ?, time_ms = ?, schema = ?, counters = ?, trim_points = ?
@@ -30,10 +30,10 @@ export function readJournal(connection: Connection, { kind, partition }: Journal
   return row === undefined ? { fence: 0, position: undefined } : restored(row);
 }
 
-/** 0: never restored. */
-export function fenceOf(connection: Connection, { kind, partition }: JournalId): Fence {
-  const row = connection.statement(fenceSql).get(kind, partition);
-  return row === undefined ? 0 : wholeOf(row, 'fence');
+/** Which rows they are; fence 0: never restored, next offset 0: never written. */
+export function generationOf(connection: Connection, { kind, partition }: JournalId): Pick<Fenced<unknown>, 'fence' | 'nextOffset'> {
+  const row = connection.statement(generationSql).get(kind, partition);
+  return row === undefined ? { fence: 0, nextOffset: 0 } : { fence: wholeOf(row, 'fence'), nextOffset: wholeOf(row, 'next_offset') };
 }
 
 /** The guard of a write and its first statement. False: another has restored since, or the rows are not those that this one goes on from. */

@@ -16,7 +16,7 @@ import { DatabaseError } from '../../actors/database.ts';
 import { assert } from '../../kernel/assert.ts';
 import { Connection, databaseFailure, isLocked } from './connection.ts';
 import { writeHistoryDelta, writeMatchingDelta, writeVisibilityRows } from './delta.ts';
-import { fenceOf, moveJournal, readJournal, restoreJournal } from './journal-rows.ts';
+import { generationOf, moveJournal, readJournal, restoreJournal } from './journal-rows.ts';
 import { sqliteName, type SqliteOptions } from './options.ts';
 import {
   countMatchingTasks,
@@ -135,7 +135,7 @@ export class SqliteDatabase implements Database {
 
   flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'> {
     return this.#transaction(async (connection) => {
-      if (fence === 0 || fenceOf(connection, journal) !== fence) return 'fenced';
+      if (fence === 0 || generationOf(connection, journal).fence !== fence) return 'fenced';
       for (const _ of writeVisibilityRows(connection, rows, retired)) await othersTurn(connection);
       return 'flushed';
     }, notDurable);
@@ -143,7 +143,7 @@ export class SqliteDatabase implements Database {
 
   clearSlots(held: readonly HeldJournal[], clearing: SlotClearing): Promise<SlotsCleared> {
     return this.#transaction((connection) => {
-      const isHeld = ({ journal, fence }: HeldJournal): boolean => fence !== 0 && fenceOf(connection, journal) === fence;
+      const isHeld = ({ journal, fence }: HeldJournal): boolean => fence !== 0 && generationOf(connection, journal).fence === fence;
       if (!held.every(isHeld)) return { kind: 'fenced' };
       return { kind: 'cleared', lastRunId: clearVisibilitySlots(connection, heldShards(held), clearing) };
     });
@@ -362,7 +362,7 @@ function chunksOf(connection: Connection, { kind, partition }: JournalId, checkp
 }
 
 function fenced<Rows>(connection: Connection, journal: JournalId, read: () => Rows): Fenced<Rows> {
-  return connection.snapshot(() => ({ fence: fenceOf(connection, journal), rows: read() }));
+  return connection.snapshot(() => ({ ...generationOf(connection, journal), rows: read() }));
 }
 
 /** Answers what has come in. A read that met a broken disk meanwhile may have ended the transaction: what follows would stand alone. */

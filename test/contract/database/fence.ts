@@ -14,7 +14,7 @@ export function describeFence(use: () => DatabaseUnderTest): void {
         expect(await database.write(journal, fence, checkpoint)).toEqual({ kind: 'fenced' });
         expect(await database.flush(journal, fence, [row], [])).toBe('fenced');
       }
-      expect(await database.load(journal, [])).toEqual({ fence: 0, rows: [] });
+      expect(await database.load(journal, [])).toEqual({ fence: 0, nextOffset: 0, rows: [] });
       expect(await database.position(journal)).toEqual({ fence: 0, position: undefined });
     });
 
@@ -142,6 +142,28 @@ export function describeFence(use: () => DatabaseUnderTest): void {
       expect((await history.database.transferTasks(history.journal, 0, 9)).rows.length).toBe(1);
       expect((await neighbour.everything()).runs).toEqual([]);
       await history.written({ goneTransferTasks: [1] });
+    });
+
+    test('what is read bears the end of the checkpoint that it is of', async () => {
+      const owner = await use().freshOwner();
+      const { database, journal } = owner;
+      const matching = await use().freshOwner('matching');
+      const ends = async (): Promise<readonly number[]> => [
+        (await database.load(journal, [{ kind: 'current', namespaceId: owner.namespaceId, workflowId: 'w' }])).nextOffset,
+        (await database.load(journal, [])).nextOffset,
+        (await database.timers(journal, { afterFireTimeMs: 0, afterTaskId: 0, untilMs: 1, max: 1 })).nextOffset,
+        (await database.tasksAside(journal)).nextOffset,
+        (await database.dueRuns(journal, 1, 1)).nextOffset,
+        (await database.runIds(journal, '', 1)).nextOffset,
+      ];
+      expect(new Set(await ends()), 'nothing was written').toEqual(new Set([0]));
+      await owner.written({ transferTasks: [taskRow(1)], timers: [] });
+      expect(new Set(await ends())).toEqual(new Set([owner.nextOffset]));
+      expect((await database.transferTasks(journal, 0, 1)).nextOffset).toBe(owner.nextOffset);
+      await Owner.restore(use().other, journal);
+      expect(new Set(await ends())).toEqual(new Set([owner.nextOffset]));
+      await matching.matchingWritten({ tasks: [matchingRow(1, 'q')] });
+      expect((await database.matchingTasks(matching.journal, 'q', 0, 1)).nextOffset).toBe(matching.nextOffset);
     });
 
     test('what is read bears the fence under which it was read', async () => {

@@ -20,6 +20,10 @@ export type LoadedRun = Omit<Loaded, 'run'> & { readonly run: StoredRun | undefi
 /** Events between two that are wanted are read with them, if they are no more. */
 const GAP_EVENTS_MAX = 100;
 const READ_BYTES_MAX = 4 * 1024 * 1024;
+/** Histories that are read at a time: each may take as much as that. */
+const READS_MAX = 8;
+/** Of which checkpoint they are is not told with them: where any were read, the position is asked for behind them. */
+const OF_SEVERAL_MOMENTS = -1;
 
 export type LoadRuns = (keys: readonly LoadKey[]) => Promise<readonly LoadedRun[] | 'fenced'>;
 
@@ -27,18 +31,21 @@ export type LoadRuns = (keys: readonly LoadKey[]) => Promise<readonly LoadedRun[
 export function loadsOf(table: ShardTable<'load' | 'history'>, wire: Pick<StateWire, 'eventsLeftOut'>): LoadRuns {
   return (keys) =>
     table.read(async (database, journal) => {
-      const { fence, rows } = await database.load(journal, keys);
-      const whole: LoadedRun[] = [];
-      for (const row of rows) whole.push(await withEvents(row, wire, (range) => database.history(journal, range)));
-      return { fence, rows: whole };
+      const { fence, nextOffset, rows } = await database.load(journal, keys);
+      const reads = rows.flatMap((row, at) => {
+        const wanted = row.run === undefined ? [] : wantedOf(row.run.state, wire);
+        return row.run === undefined || wanted.length === 0 ? [] : [{ at, run: row.run, wanted }];
+      });
+      if (reads.length === 0) return { fence, nextOffset, rows };
+      const whole: LoadedRun[] = [...rows];
+      const readRows: ReadRows = (range) => database.history(journal, range);
+      for (let from = 0; from < reads.length; from += READS_MAX) {
+        const some = reads.slice(from, from + READS_MAX);
+        const events = await Promise.all(some.map(({ run, wanted }) => read(run.runId, wanted, readRows)));
+        for (const [nth, { at, run }] of some.entries()) whole[at] = { ...rows[at]!, run: { ...run, events: events[nth]! } };
+      }
+      return { fence, nextOffset: OF_SEVERAL_MOMENTS, rows: whole };
     });
-}
-
-async function withEvents(row: Loaded, wire: Pick<StateWire, 'eventsLeftOut'>, readRows: ReadRows): Promise<LoadedRun> {
-  const { run } = row;
-  const wanted = run === undefined ? [] : wantedOf(run.state, wire);
-  if (run === undefined || wanted.length === 0) return row;
-  return { ...row, run: { ...run, events: await read(run.runId, wanted, readRows) } };
 }
 
 /** Of a damaged row none: whoever decodes it says what is wrong. */

@@ -8,13 +8,13 @@ export type ShardTableOptions<Read extends Reads> = {
   readonly journal: JournalId;
   readonly database: Pick<Database, Read>;
   /** Of this memory: under whose fence it was restored, and what it has written. */
-  readonly checkpointer: Pick<Checkpointer, 'fence' | 'isSuperseded'>;
+  readonly checkpointer: Pick<Checkpointer, 'fence' | 'written' | 'isSuperseded'>;
 };
 
 export class ShardTable<Read extends Reads = Reads> {
   readonly #journal: JournalId;
   readonly #database: Pick<Database, Read>;
-  readonly #checkpointer: Pick<Checkpointer, 'fence' | 'isSuperseded'>;
+  readonly #checkpointer: Pick<Checkpointer, 'fence' | 'written' | 'isSuperseded'>;
 
   constructor({ journal, database, checkpointer }: ShardTableOptions<Read>) {
     this.#journal = journal;
@@ -24,11 +24,14 @@ export class ShardTable<Read extends Reads = Reads> {
 
   /**
    * `fenced`: another has restored since, and the rows are none that this memory has left there. A backup that was put in place under it bears
-   * the fence that it had then, so that alone proves nothing. Rejects with DatabaseError.
+   * the fence that it had then, so that alone proves nothing: the checkpoint that they are of must be ours too. Only where it is not the last
+   * one, as beside a write, is the position asked for, which waits for the writes before it. Rejects with DatabaseError.
    */
   async read<Rows>(ask: (database: Pick<Database, Read>, journal: JournalId) => Promise<Fenced<Rows>>): Promise<Rows | 'fenced'> {
-    const found = await ask(this.#database, this.#journal);
-    if (found.fence !== this.#checkpointer.fence || (await this.#checkpointer.isSuperseded())) return 'fenced';
-    return found.rows;
+    const { fence, nextOffset, rows } = await ask(this.#database, this.#journal);
+    const checkpointer = this.#checkpointer;
+    const isLast = nextOffset === (checkpointer.written?.nextOffset ?? 0);
+    if (fence !== checkpointer.fence || (!isLast && (await checkpointer.isSuperseded()))) return 'fenced';
+    return rows;
   }
 }

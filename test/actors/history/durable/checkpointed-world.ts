@@ -62,6 +62,8 @@ export class World extends CheckpointedPartition<HistoryShard> {
   loadFault: 'hangs' | 'fails' | 'slow' | undefined;
   /** Keys of each load that was asked for. */
   readonly loads: number[] = [];
+  /** What else, and they, as it was asked. */
+  readonly asked: ReadName[] = [];
   /** How many runs have left memory. */
   evicted = 0;
   #loadsMended: (() => void)[] = [];
@@ -70,6 +72,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
   #visibility: ProcessVisibility | undefined;
   registry: Registry = { isFolded: true, view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } };
   override readonly onRead = async (what: ReadName): Promise<void> => {
+    this.asked.push(what);
     if (what === 'timers' && this.timersFail) throw new DatabaseError('unavailable', 'connection refused');
     if (what !== 'load' && what !== 'dueRuns') return;
     if (this.loadFault === 'fails') throw new DatabaseError('unavailable', 'connection refused');

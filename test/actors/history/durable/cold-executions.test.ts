@@ -97,6 +97,23 @@ test('very many are loads of at most 200, two at a time', async () => {
   expect(loads.reduce((sum, keys) => sum + keys, 0)).toBe(ids.length);
 });
 
+test('a load is one question, which waits for no checkpoint that is being written', async () => {
+  const world = await coldWorld(['wf', 'other']);
+  await world.startWorkflow('hot');
+  world.fault = 'hangs';
+  const written = world.writes;
+  await world.pass(1_000);
+  expect(world.writes, 'one is under way').toBe(written + 1);
+  const before = world.asked.length;
+  expect(await world.ask(describeCommand(world, 'wf'))).toMatchObject({ kind: 'description', status: 1 });
+  expect(world.asked.slice(before)).toEqual(['load']);
+  world.mend();
+  await world.checkpointed();
+  const behind = world.asked.length;
+  expect(await world.ask(describeCommand(world, 'other'))).toMatchObject({ kind: 'description', status: 1 });
+  expect(world.asked.slice(behind)).toEqual(['load']);
+});
+
 test('commands of one workflow keep their order while it is loaded', async () => {
   const world = await coldWorld(['wf']);
   const key = { ...world.execution('wf'), runId: '' };
@@ -251,6 +268,21 @@ test('what was read after another had restored counts for nothing: the shard res
   await world.pass(2_000);
   expect(world.host.actor.status()).toMatchObject({ state: 'active', refolds: 1 });
   expect(await world.ask(describeCommand(world, 'wf'))).toMatchObject({ kind: 'description' });
+  world.checkMemory();
+});
+
+test('what is read of a backup counts for nothing, though that bears the fence of its owner', async () => {
+  const world = await coldWorld(['wf', 'other']);
+  const backup = world.tables.copy();
+  await world.signal('other');
+  await world.checkpointed();
+  world.evict();
+  world.tables.become(backup);
+  expect(await world.ask(describeCommand(world, 'wf'))).toMatchObject({ kind: 'notHere' });
+  await world.pass(2_000);
+  expect(world.host.actor.status()).toMatchObject({ state: 'active', refolds: 1 });
+  expect(await world.ask(describeCommand(world, 'wf'))).toMatchObject({ kind: 'description' });
+  expect(await world.ask(describeCommand(world, 'other'))).toMatchObject({ kind: 'description' });
   world.checkMemory();
 });
 

@@ -24,8 +24,8 @@ function dueWorld(count: number) {
     core,
     table: new ShardTable({
       journal: { kind: 'history', partition: 0 },
-      database: { dueRuns: async (_journal, _untilMs, max) => ({ fence: 1, rows: rows.slice(0, max) }) },
-      checkpointer: { fence: 1, isSuperseded: async () => false },
+      database: { dueRuns: async (_journal, _untilMs, max) => ({ fence: 1, nextOffset: 0, rows: rows.slice(0, max) }) },
+      checkpointer: { fence: 1, written: undefined, isSuperseded: async () => false },
     }),
     tenure,
     submit: (command) => {
