@@ -1,10 +1,11 @@
 import type { Database } from '../database.ts';
+import { oneAtATime, type OneAtATime } from '../../kernel/one-at-a-time.ts';
 
 type Writes = Pick<Database, 'write' | 'flush'>;
 
 export type Lane = Writes & {
   /** What is read of tasks, with all that comes of it: none is deleted meanwhile. */
-  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  readonly inTurn: OneAtATime;
 };
 
 /**
@@ -13,12 +14,7 @@ export type Lane = Writes & {
  * deleted behind that, would come to life again.
  */
 export function inOneLane(database: Writes): Lane {
-  let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const done = last.then(work);
-    last = done.catch(() => {});
-    return done;
-  };
+  const inTurn = oneAtATime();
   return {
     write: (...args) => inTurn(() => database.write(...args)),
     flush: (...args) => inTurn(() => database.flush(...args)),

@@ -115,22 +115,22 @@ export class Reads {
     // The name that comes next in the order of bytes.
     const fromQueue = page.afterQueue === undefined ? '' : `${page.afterQueue}\0`;
     const values = [Buffer.from(fromQueue), page.tasksMax, page.tasksOfAllMax];
-    const fence = await this.#each<MatchingTuple>(this.#statements.matchingQueues, journal, values, (row) => {
+    const generation = await this.#each<MatchingTuple>(this.#statements.matchingQueues, journal, values, (row) => {
       const queue = textOf(row.queue);
       if (queues.at(-1)?.queue !== queue) queues.push({ queue, lastTaskId: row.last_id, tasks: [] });
       queues.at(-1)?.tasks.push({ taskId: row.task_id, queue, task: row.task });
     });
-    return { fence, rows: queues };
+    return { ...generation, rows: queues };
   }
 
   async countMatchingTasks(journal: JournalId, range: MatchingTaskRange): Promise<Fenced<MatchingTaskCount>> {
     const { queue, afterTaskId, untilTaskId, max } = range;
     const values = [Buffer.from(queue), bounded(afterTaskId), bounded(untilTaskId), max];
     let rows: MatchingTaskCount = { count: 0, lastTaskId: afterTaskId };
-    const fence = await this.#each<CountTuple>(this.#statements.countMatchingTasks, journal, values, (row) => {
+    const generation = await this.#each<CountTuple>(this.#statements.countMatchingTasks, journal, values, (row) => {
       rows = { count: row.tasks, lastTaskId: row.last_id ?? afterTaskId };
     });
-    return { fence, rows };
+    return { ...generation, rows };
   }
 
   async history({ partition }: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]> {

@@ -23,6 +23,7 @@ import { DatabaseError, type JournalId, type Restored } from '../../database.ts'
 import type { Log, RecordPosition } from '../../log.ts';
 import type { CommitSubscriber } from '../../partition/partition-core.ts';
 import type { Tenure } from '../../partition/tenure.ts';
+import { oneAtATime, type OneAtATime } from '../../../kernel/one-at-a-time.ts';
 import type { LoopTurns } from '../../loop-turns.ts';
 import type { Clock } from '../../ports.ts';
 import { ColdLoads } from './cold-loads.ts';
@@ -47,6 +48,8 @@ export type HistoryCheckpointOptions = CheckpointOptions & {
   readonly evictionsPerCheck?: number;
   /** Of all shards of this process; absent: nothing leaves for want of room. */
   readonly hotState?: HotState;
+  /** Of all shards of this process, for what each reads in the background; absent: they do not wait for each other. */
+  readonly backgroundReads?: OneAtATime;
   readonly timerWindow?: Partial<TimerWindowLimits>;
 };
 
@@ -128,7 +131,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
         hotState.look();
       },
     });
-    this.#keyFilter = new KeyFilterBuild({ ...told, core, table });
+    this.#keyFilter = new KeyFilterBuild({ ...told, core, table, inTurn: checkpoints.backgroundReads ?? oneAtATime() });
     this.#retirement = new Retirement({ core, table, tenure, submit: (command) => void own.submit(command), logger });
     const evictionCheck = new EvictionCheck({ core, load, logger, every: checkpoints.evictionsPerCheck ?? EVICTIONS_PER_CHECK });
     this.#timerPages = new TimerPages({

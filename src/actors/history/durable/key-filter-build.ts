@@ -3,10 +3,15 @@
  *
  *     in memory, some at a time ─▶ pages of the table, one after another ─▶ the filter counts        until then every miss asks the database
  *
- * In the background, beside what the shard does. What begins meanwhile is in it as well.
+ * In the background, beside what the shard does. What begins meanwhile is in it as well. A start with a million workflows has seconds of reading
+ * to do, and right then everything is cold: so pages are short, all shards of a process read one at a time, and each is followed by a rest.
+ *
+ *     shard 1  page ········      page ········            a quarter of the database's time at most; loads go in between
+ *     shard 2              page ········     page …
  */
 import { backOffMs } from '../../../kernel/back-off.ts';
 import { errorText } from '../../../kernel/error-text.ts';
+import type { OneAtATime } from '../../../kernel/one-at-a-time.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { RunKey } from '../../../history/commands.ts';
 import type { Logger } from '../../../observability/logger.ts';
@@ -17,13 +22,20 @@ import type { ShardTable } from './shard-table.ts';
 export type KeyFilterBuildOptions = {
   readonly core: HistoryCore;
   readonly table: ShardTable<'runIds'>;
+  /** Shared by all shards of a process. */
+  readonly inTurn: OneAtATime;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onFenced: () => void;
 };
 
-/** Of one page, and of one turn of the event loop: about two milliseconds. */
+/** In one turn of the event loop: about two milliseconds. */
 const KEYS_AT_ONCE = 2_000;
+/** About as long, on the side of the database: rows of run ids lie anywhere in its table. */
+const PAGE_KEYS = 250;
+/** As long as a page took, so often; a database that is slow just now keeps nobody waiting for long. */
+const RESTS = 3;
+const REST_MS_MAX = 50;
 const RETRY_DELAY_MS = 200;
 const RETRY_DELAY_MS_MAX = 10_000;
 
@@ -84,10 +96,10 @@ export class KeyFilterBuild {
 
   /** False: not to the end. */
   async #addTable(): Promise<boolean> {
-    const { core, table, onFenced } = this.#options;
+    const { core, onFenced, inTurn } = this.#options;
     for (let after = ''; ;) {
       const behind = after;
-      const rows = await table.read((database, journal) => database.runIds(journal, behind, KEYS_AT_ONCE));
+      const rows = await inTurn(() => this.#page(behind));
       if (this.#isClosed) return false;
       if (rows === 'fenced') {
         onFenced();
@@ -95,12 +107,22 @@ export class KeyFilterBuild {
       }
       core.knownKeys.addKnown(rows);
       after = rows.at(-1)?.runId ?? after;
-      if (rows.length < KEYS_AT_ONCE) return true;
+      if (rows.length < PAGE_KEYS) return true;
     }
   }
 
-  async #turn(): Promise<void> {
-    await new Promise<void>((resolve) => void this.#options.clock.after(0, resolve));
+  /** With the rest behind it. */
+  async #page(after: string): Promise<readonly RunKey[] | 'fenced'> {
+    const { table, clock } = this.#options;
+    if (this.#isClosed) return [];
+    const askedMs = clock.monoMs();
+    const rows = await table.read((database, journal) => database.runIds(journal, after, PAGE_KEYS));
+    if (rows !== 'fenced' && rows.length === PAGE_KEYS) await this.#turn(Math.min(RESTS * (clock.monoMs() - askedMs), REST_MS_MAX));
+    return rows;
+  }
+
+  async #turn(restMs = 0): Promise<void> {
+    await new Promise<void>((resolve) => void this.#options.clock.after(restMs, resolve));
   }
 
   #failed(error: unknown): void {
