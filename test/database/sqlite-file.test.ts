@@ -384,6 +384,8 @@ describe.each([
     const cold = runRow({ namespaceId, workflowId: 'cold' });
     const first = { ...emptyDelta, runs: [cold], currentRuns: [cold] };
     await database.write(journalUnderTest, fence, { kind: 'history', position: positionAt(1), delta: first });
+    // A thread of its own may answer it, which has started then.
+    await database.load(journalUnderTest, []);
     const ended: string[] = [];
     const runs = Array.from({ length: 20_000 }, () => runRow({ namespaceId }));
     const write = database
