@@ -31,6 +31,7 @@ import { openSqlite } from './database/sqlite/open-sqlite.ts';
 import { startFrontend, type Frontend } from './grpc/frontend.ts';
 import { defaultHistoryLimits } from './history/limits.ts';
 import { assert } from './kernel/assert.ts';
+import { oneAtATime } from './kernel/one-at-a-time.ts';
 import { historyShardOf } from './kernel/shard.ts';
 import { uuidAt } from './kernel/uuid.ts';
 import { matchingLimits } from './matching/limits.ts';
@@ -132,6 +133,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const checkpoints =
     opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state, stateLimits, share);
   const hotState = new HotState(systemClock, stateLimits.hotStateBytesMax);
+  const backgroundReads = oneAtATime();
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
     const host = new HistoryShard({
@@ -143,7 +145,9 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       limits,
       registry: cluster,
       visibility,
-      ...(checkpoints === undefined ? {} : { checkpoints: { ...checkpoints, stateWire: stateCodecBesideHistory, hotState } }),
+      ...(checkpoints === undefined
+        ? {}
+        : { checkpoints: { ...checkpoints, stateWire: stateCodecBesideHistory, hotState, backgroundReads } }),
       ...(options.heap === undefined ? {} : { heap: options.heap }),
       cacheBytesMax: stateLimits.historyCacheBytesMax / layout.historyShards,
       layout,
