@@ -40,7 +40,7 @@ export function historyPlanOf(seed: number): HistoryPlan {
     retentionMs: random.pick([300, 2_000, 60_000]),
     recordsMax: random.pick([1, 5, 20, 50]),
     journalRetentionMs: backups ? BACKUP_RETENTION_MS : [0, 0, 500, undefined][random.int(0, 3)],
-    ...(base.database === undefined ? {} : { database: { ...base.database, backups, damagedShare: random.pick([0, 0.3]) } }),
+    ...(base.database === undefined ? {} : { database: { ...base.database, backups, damagedShare: random.pick([0, 0.6]) } }),
   };
 }
 
