@@ -43,7 +43,7 @@ export async function openState({ log, logger }: Pick<ServerOptions, 'log' | 'lo
   if (log.filename === undefined) return undefined;
   const { openSqlite } = await import('../database/sqlite/open-sqlite.ts');
   const filename = stateFile(log.filename);
-  const database = openSqlite({ filename }, threadAtOnce);
+  const database = openSqlite({ filename }, { ...threadAtOnce, logger });
   const isNew = !existsSync(filename);
   return { database: toldOutages(database, logger), retention: { journalRetentionMs: 0 }, mayComeBack: false, isNew };
 }

@@ -13,12 +13,20 @@
 import { threadDatabase } from '../thread/thread-database.ts';
 import { sqliteName, type SqliteOptions } from './options.ts';
 import type { Database } from '../../actors/database.ts';
+import type { Logger } from '../../observability/logger.ts';
 
-export function openSqlite(options: SqliteOptions, { startsAtOnce = false }: { readonly startsAtOnce?: boolean } = {}): Database {
-  const writer = sqliteThread(options, startsAtOnce);
+export type OpenSqliteOptions = {
+  readonly startsAtOnce?: boolean;
+  /** Hears of damage; absent: nobody does. */
+  readonly logger?: Logger;
+};
+
+export function openSqlite(options: SqliteOptions, how: OpenSqliteOptions = {}): Database {
+  const writer = sqliteThread(options, how);
   if (options.filename === undefined) return writer;
-  const loads = sqliteThread({ ...options, readsOnly: true }, false);
-  const lists = sqliteThread({ ...options, readsOnly: true }, false);
+  const readsOnly = { ...options, readsOnly: true };
+  const loads = sqliteThread(readsOnly, { ...how, startsAtOnce: false });
+  const lists = sqliteThread(readsOnly, { ...how, startsAtOnce: false });
   return {
     ...writer,
     load: (...asked) => loads.load(...asked),
@@ -31,7 +39,13 @@ export function openSqlite(options: SqliteOptions, { startsAtOnce = false }: { r
   };
 }
 
-function sqliteThread(options: SqliteOptions, startsAtOnce: boolean): Database {
+function sqliteThread(options: SqliteOptions, { startsAtOnce = false, logger }: OpenSqliteOptions): Database {
   const worker = new URL('./thread.ts', import.meta.url);
-  return threadDatabase({ name: sqliteName(options), worker, workerData: options, startsAtOnce });
+  return threadDatabase({
+    name: sqliteName(options),
+    worker,
+    workerData: options,
+    startsAtOnce,
+    heard: ({ level, message, fields }) => logger?.[level](message, fields),
+  });
 }

@@ -25,12 +25,15 @@ import {
   load,
   matchingQueues,
   matchingTasks,
+  type PassedOver,
   runIds,
   runs,
   tasksAside,
   timers,
   transferTasks,
 } from './state-reads.ts';
+import { errorText } from '../../kernel/error-text.ts';
+import type { Said } from '../thread/messages.ts';
 import { clearVisibilitySlots } from './slot-clearing.ts';
 import { heldShards } from '../held-shards.ts';
 import { countSteps, listSteps } from './visibility-queries.ts';
@@ -59,6 +62,9 @@ const bindSql = `INSERT OR IGNORE INTO perdure (name, value) VALUES ('cluster', 
 const clusterSql = `SELECT value FROM perdure WHERE name = 'cluster'`;
 
 const defaultQueryTimeoutMs = 10_000;
+
+/** Of rows that cannot be read. */
+const toldMax = 1_000;
 
 const notDurable = { isDurable: false };
 
@@ -89,9 +95,13 @@ export class SqliteDatabase implements Database {
   /** Whose commit failed: until there is another one it reads what stood there before. What is loaded is cold, and so never in that commit. */
   #inDoubt: Connection | undefined;
   #isClosed = false;
+  readonly #say: (said: Said) => void;
+  /** Rows that cannot be read, of which somebody has heard. */
+  readonly #told = new Set<string>();
 
-  constructor(options: SqliteOptions) {
+  constructor(options: SqliteOptions, say: (said: Said) => void = () => {}) {
     this.#options = options;
+    this.#say = say;
     this.name = sqliteName(options);
   }
 
@@ -170,15 +180,15 @@ export class SqliteDatabase implements Database {
   }
 
   dueRuns(journal: JournalId, untilMs: number, max: number) {
-    return this.#window(journal, (connection) => dueRuns(connection, journal.partition, untilMs, max));
+    return this.#window(journal, (connection) => dueRuns(connection, journal.partition, untilMs, max, this.#passedOver(journal)));
   }
 
   runIds(journal: JournalId, afterRunId: string, max: number) {
-    return this.#window(journal, (connection) => runIds(connection, journal.partition, afterRunId, max));
+    return this.#window(journal, (connection) => runIds(connection, journal.partition, afterRunId, max, this.#passedOver(journal)));
   }
 
   runs(journal: JournalId, afterRunId: string, max: number) {
-    return this.#window(journal, (connection) => runs(connection, journal.partition, afterRunId, max));
+    return this.#window(journal, (connection) => runs(connection, journal.partition, afterRunId, max, this.#passedOver(journal)));
   }
 
   matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number) {
@@ -220,6 +230,16 @@ export class SqliteDatabase implements Database {
     const isOver = (): void => void (restores.mayJoin = false);
     outcomes.then(isOver, isOver);
     return restores;
+  }
+
+  #passedOver({ partition }: JournalId): PassedOver {
+    return (runId, error) => {
+      const row = `${partition} ${runId}`;
+      if (this.#told.has(row) || this.#told.size >= toldMax) return;
+      this.#told.add(row);
+      const message = 'a row of the table runs cannot be read: it is passed over; put it back from a backup';
+      this.#say({ level: 'error', message, fields: { database: this.name, partition, runId, reason: errorText(error) } });
+    };
   }
 
   #window<Rows>(journal: JournalId, read: (connection: Connection) => Rows): Promise<Fenced<Rows>> {

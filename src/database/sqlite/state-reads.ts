@@ -1,4 +1,5 @@
 /** What a partition's actor reads of its rows. Each is one moment's; the caller reads the fence of the same moment beside it. */
+import { DatabaseError } from '../../actors/database.ts';
 import { bytesOf, idOf, keyBytes, nameBytes, nameText, optionalWholeOf, uuidText, wholeOf, type SqlRow } from './values.ts';
 import type {
   HistoryRange,
@@ -27,7 +28,33 @@ export function load(connection: Connection, partition: number, keys: readonly L
   return keys.map((key) => loadOne(connection, partition, key));
 }
 
+/** What its ids cannot be read from is the trouble of this key alone: it is answered with a row that nobody can decode. */
 function loadOne(connection: Connection, partition: number, key: LoadKey): Loaded {
+  try {
+    return loadReadable(connection, partition, key);
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    const ids = key.kind === 'childStart' ? { namespaceId: '', workflowId: '' } : key;
+    const runId = key.kind === 'run' ? key.runId : nobodysId;
+    const run = {
+      namespaceId: ids.namespaceId,
+      workflowId: ids.workflowId,
+      runId,
+      status: 0,
+      state: new Uint8Array(),
+      forgetMs: undefined,
+    };
+    return { currentRunId: runId, run };
+  }
+}
+
+const nobodysId = '00000000-0000-0000-0000-000000000000';
+
+function isUnreadable(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === 'corrupt';
+}
+
+function loadReadable(connection: Connection, partition: number, key: LoadKey): Loaded {
   if (key.kind === 'childStart') {
     const row = connection.statement(childStartSql).get(partition, keyBytes(key.parentRunId), key.initiatedEventId);
     return { currentRunId: row === undefined ? undefined : idOf(row, 'run_id'), run: undefined };
@@ -113,27 +140,59 @@ export function countMatchingTasks(connection: Connection, partition: number, ra
 
 const dueRunsSql = `
   SELECT run_id, namespace_id, workflow_id, forget_ms FROM runs
-  WHERE partition = ? AND forget_ms IS NOT NULL AND forget_ms <= ? ORDER BY forget_ms, run_id LIMIT ?`;
+  WHERE partition = ? AND forget_ms IS NOT NULL AND forget_ms <= ? ORDER BY forget_ms, run_id`;
 const runIdsSql = `
-  SELECT run_id, namespace_id, workflow_id FROM runs WHERE partition = ? AND run_id > ? ORDER BY run_id LIMIT ?`;
-const runsSql = 'SELECT * FROM runs WHERE partition = ? AND run_id > ? ORDER BY run_id LIMIT ?';
+  SELECT run_id, namespace_id, workflow_id FROM runs WHERE partition = ? AND run_id > ? ORDER BY run_id`;
+const runsSql = 'SELECT * FROM runs WHERE partition = ? AND run_id > ? ORDER BY run_id';
 
 export function dueRuns(
   connection: Connection,
   partition: number,
   untilMs: number,
   max: number,
+  passedOver: PassedOver,
 ): readonly (RunId & { readonly forgetMs: number })[] {
-  const rows = connection.statement(dueRunsSql).all(partition, untilMs, max);
-  return rows.map((row) => ({ ...runIdOf(row), forgetMs: wholeOf(row, 'forget_ms') }));
+  const rows = connection.statement(dueRunsSql).iterate(partition, untilMs);
+  return readable(rows, max, (row) => ({ ...runIdOf(row), forgetMs: wholeOf(row, 'forget_ms') }), passedOver);
 }
 
-export function runIds(connection: Connection, partition: number, afterRunId: string, max: number): readonly RunId[] {
-  return connection.statement(runIdsSql).all(partition, keyBytes(afterRunId), max).map(runIdOf);
+export function runIds(
+  connection: Connection,
+  partition: number,
+  afterRunId: string,
+  max: number,
+  passedOver: PassedOver,
+): readonly RunId[] {
+  return readable(connection.statement(runIdsSql).iterate(partition, keyBytes(afterRunId)), max, runIdOf, passedOver);
 }
 
-export function runs(connection: Connection, partition: number, afterRunId: string, max: number): readonly RunRow[] {
-  return connection.statement(runsSql).all(partition, keyBytes(afterRunId), max).map(runOf);
+export function runs(
+  connection: Connection,
+  partition: number,
+  afterRunId: string,
+  max: number,
+  passedOver: PassedOver,
+): readonly RunRow[] {
+  return readable(connection.statement(runsSql).iterate(partition, keyBytes(afterRunId)), max, runOf, passedOver);
+}
+
+/** A row that cannot be read, as far as it says what it is. */
+export type PassedOver = (runId: string, error: unknown) => void;
+
+/** As many as are wanted, or all: a page with fewer is the last one, so what cannot be read must not count. */
+function readable<Row>(rows: Iterable<SqlRow>, max: number, read: (row: SqlRow) => Row, passedOver: PassedOver): readonly Row[] {
+  const found: Row[] = [];
+  if (max <= 0) return found;
+  for (const row of rows) {
+    try {
+      found.push(read(row));
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      passedOver(Buffer.from(bytesOf(row, 'run_id')).toString('hex'), error);
+    }
+    if (found.length >= max) break;
+  }
+  return found;
 }
 
 /** From the row in which the first event stands. */

@@ -15,7 +15,7 @@ export type Loaded = {
   readonly key: LoadKey;
   /** Of the workflow id, for `current` and `run`; for a child start: the run that was made. undefined: none is there. */
   readonly currentRunId: string | undefined;
-  /** `current`: that run. `run`: the one that the key names. undefined: it is not there; for a child start always. */
+  /** `current`: that run. `run`: the one that the key names. undefined: it is not there; for a child start, unless that cannot be read. */
   readonly run: StoredRun | undefined;
 };
 
@@ -39,6 +39,8 @@ export function installLoaded(shard: Shard, { key, currentRunId, run }: Loaded, 
     case 'childStart': {
       const startedBy = { runId: key.parentRunId, initiatedEventId: key.initiatedEventId };
       if (shard.childStarts.has(childStartKey(startedBy))) return;
+      // Its row cannot be read: this says why.
+      if (run !== undefined) decodeRow(run, wires.stateWire);
       if (currentRunId === undefined || shard.isRetired(currentRunId)) return shard.noteAbsent(childStartName(startedBy));
       return shard.installChildStart(childStartKey(startedBy), currentRunId);
     }
