@@ -6,6 +6,7 @@ import { DatabaseError, type DatabaseErrorCode } from '../../src/actors/database
 import type { FrontendPorts, VisibilityStore } from '../../src/grpc/ports.ts';
 import type { Call } from '../../src/grpc/transport/call.ts';
 import { VisibilityQueries } from '../../src/grpc/workflow-service/visibility-queries.ts';
+import { createLogger } from '../../src/observability/logger.ts';
 import type { VisibilityRow } from '../../src/visibility/row.ts';
 import { encodeFields } from '../../src/wire/fields.ts';
 import { decodeGetClusterInfoResponse, decodeGetSystemInfoResponse } from '../../src/wire/generated/lean/namespace_service.ts';
@@ -125,6 +126,31 @@ describe('what is served of a row', () => {
         memo: shown,
         searchAttributes: { indexedFields: shown.fields },
       },
+    ]);
+  });
+
+  test('of a row that is damaged all but the memo or the attributes that no client could read, and the page goes on; told once', async () => {
+    const lines: string[] = [];
+    const logger = createLogger({ level: 'error', format: 'text', write: (line) => void lines.push(line), nowMs: () => 0 });
+    await reopen({ logger });
+    const broken = fields.subarray(0, fields.length - 1);
+    bench.stub.rows = rows(4, (index) => ({
+      memo: index === 1 ? broken : fields,
+      searchAttributes: index === 2 ? utf8.encode('no message') : fields,
+    }));
+    for (let time = 1; time <= 2; time++) {
+      const { executions = [], nextPageToken } = await answer('ListWorkflowExecutions', { pageSize: 3 });
+      expect(executions.map(({ memo }) => memo)).toEqual([shown, {}, shown]);
+      expect(executions.map(({ searchAttributes }) => searchAttributes)).toEqual([
+        { indexedFields: shown.fields },
+        { indexedFields: shown.fields },
+        {},
+      ]);
+      expect(await ids('ListWorkflowExecutions', { pageSize: 3, nextPageToken })).toEqual(['w3']);
+    }
+    expect(lines.filter((line) => line.includes('it is listed without it'))).toEqual([
+      expect.stringMatching(/workflowId=w1 .*part=memo /),
+      expect.stringMatching(/workflowId=w2 .*part=searchAttributes /),
     ]);
   });
 

@@ -14,6 +14,7 @@ import { emptyWorkflowExecutionInfo, type WorkflowExecutionInfo } from '../../wi
 import type { ListWorkflowExecutionsResponse } from '../../wire/generated/lean/visibility_service.ts';
 import { invalidArgument } from '../errors/status-error.ts';
 import type { Tokens } from '../tokens/tokens.ts';
+import { checkOpaque } from '../validation/opaque.ts';
 
 /** Of an answer: clients receive no more by default. One row is given, however large. */
 export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
@@ -37,6 +38,9 @@ export function rowsAfter(
   return { sortMs, startTimeMs, runId };
 }
 
+/** What of a row cannot be read, and is left out: clients would take no page with it. */
+export type LeftOut = (row: ListedRow, part: 'memo' | 'searchAttributes', error: unknown) => void;
+
 /** `rows`: at most `max`, and fewer only at the end, or when they reach `PAGE_BYTES_MAX`. */
 export function listedPage(
   tokens: Tokens,
@@ -44,6 +48,7 @@ export function listedPage(
   max: number,
   namespaceId: string,
   condition: Condition | undefined,
+  leftOut: LeftOut,
 ): ListWorkflowExecutionsResponse {
   const executions: WorkflowExecutionInfo[] = [];
   let [bytes, stored] = [0, 0];
@@ -51,7 +56,7 @@ export function listedPage(
     stored += servedBytes(row);
     bytes += bytesOf(row);
     if (bytes > PAGE_BYTES_MAX && executions.length > 0) break;
-    executions.push(executionInfo(row));
+    executions.push(executionInfo(row, leftOut));
   }
   const last = rows[executions.length - 1];
   const isEnd = executions.length === rows.length && rows.length < max && stored < PAGE_BYTES_MAX;
@@ -75,7 +80,7 @@ function bytesOf(row: ListedRow): number {
 }
 
 /** Lengths and sizes are those of closed runs alone, as on Temporal: they would be old as soon as a workflow goes on. */
-function executionInfo(row: ListedRow): WorkflowExecutionInfo {
+function executionInfo(row: ListedRow, leftOut: LeftOut): WorkflowExecutionInfo {
   return {
     ...emptyWorkflowExecutionInfo(),
     execution: { workflowId: row.workflowId, runId: row.runId },
@@ -86,12 +91,26 @@ function executionInfo(row: ListedRow): WorkflowExecutionInfo {
     historyLength: row.historyLength ?? 0,
     parentExecution: row.parentWorkflowId === '' ? undefined : { workflowId: row.parentWorkflowId, runId: row.parentRunId },
     executionTimeMs: row.executionTimeMs,
-    memo: row.memo ?? nothing,
-    searchAttributes: row.searchAttributes ?? nothing,
+    memo: servable(row, 'memo', leftOut),
+    searchAttributes: servable(row, 'searchAttributes', leftOut),
     taskQueue: row.taskQueue,
     stateTransitionCount: row.stateTransitionCount ?? 0,
     historySizeBytes: row.historySizeBytes ?? 0,
     executionDurationMs: row.executionDurationMs ?? 0,
     rootExecution: { workflowId: row.rootWorkflowId, runId: row.rootRunId },
   };
+}
+
+/** They were whole when they came; a row may be damaged since, and nothing else looks into them on their way. */
+function servable(row: ListedRow, part: 'memo' | 'searchAttributes', leftOut: LeftOut): Uint8Array {
+  const bytes = row[part];
+  if (bytes === undefined) return nothing;
+  try {
+    // Both have one and the same form.
+    checkOpaque(bytes, 'fields');
+    return bytes;
+  } catch (error) {
+    leftOut(row, part, error);
+    return nothing;
+  }
 }

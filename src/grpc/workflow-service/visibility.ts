@@ -1,4 +1,5 @@
 import type { Namespace } from '../../cluster/cluster-state.ts';
+import { errorText } from '../../kernel/error-text.ts';
 import { searchAttributeTypeName } from '../../kernel/search-attributes.ts';
 import type { Condition } from '../../visibility/condition.ts';
 import type { CheckedQuery } from '../../visibility/filter/checker.ts';
@@ -34,7 +35,7 @@ import { unary, type NamedMethod } from '../method.ts';
 import type { Call } from '../transport/call.ts';
 import { bounds } from '../validation/bounds.ts';
 import { closedQuery, openQuery } from './execution-filters.ts';
-import { listedPage, PAGE_BYTES_MAX, rowsAfter } from './listed-page.ts';
+import { type LeftOut, listedPage, PAGE_BYTES_MAX, rowsAfter } from './listed-page.ts';
 import { VisibilityQueries } from './visibility-queries.ts';
 
 /** `frontend.visibilityMaxPageSize` of Temporal; a page is also as long as nobody asks for less. */
@@ -84,13 +85,24 @@ type PageRequest = {
   readonly filters?: () => readonly Condition[];
 };
 
+const TOLD_MAX = 1_000;
+
 class Lists {
   readonly #context: HandlerContext;
   readonly #queries = new VisibilityQueries();
+  /** Run ids of rows that are damaged, of which somebody has heard. */
+  readonly #told = new Set<string>();
 
   constructor(context: HandlerContext) {
     this.#context = context;
   }
+
+  readonly #leftOut: LeftOut = ({ namespaceId, workflowId, runId }, part, error) => {
+    if (this.#told.has(runId) || this.#told.size >= TOLD_MAX) return;
+    this.#told.add(runId);
+    const fields = { namespaceId, workflowId, runId, part, reason: errorText(error) };
+    this.#context.ports.logger.error('a part of a workflow’s row of List cannot be read: it is listed without it', fields);
+  };
 
   async page(call: Call, request: PageRequest): Promise<ListWorkflowExecutionsResponse> {
     const namespace = await this.#context.namespace(call, request.namespace);
@@ -103,7 +115,7 @@ class Lists {
     const { rows } = await this.#queries.run(call, id, () =>
       ports.visibility.list({ namespaceId: id, condition, after, max, bytesMax: PAGE_BYTES_MAX }),
     );
-    return listedPage(tokens, rows, max, id, condition);
+    return listedPage(tokens, rows, max, id, condition, this.#leftOut);
   }
 
   async count(call: Call, request: CountWorkflowExecutionsRequest): Promise<CountWorkflowExecutionsResponse> {
