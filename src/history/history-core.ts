@@ -39,6 +39,7 @@ import { executionKey, isRunning, type WorkflowTask } from './state.ts';
 import type { TransferTask } from './tasks.ts';
 import type { NextTimer } from './timer/timer-queue.ts';
 import { TimerWindow } from './timer/timer-window.ts';
+import { TransferWindow } from './transfer/transfer-window.ts';
 import { endTooLarge } from './execution/too-large.ts';
 import { changeVolatile, emptyVolatile, type Volatile, type VolatileChange } from './volatile.ts';
 
@@ -62,6 +63,8 @@ export class HistoryCore {
   readonly #shard: Shard;
   readonly #stateWire: StateWire | undefined;
   readonly #timerWindow: TimerWindow | undefined;
+  /** Which tasks for workers are in memory. undefined: all, there is no database. */
+  readonly transferWindow: TransferWindow | undefined;
   readonly #volatile: Volatile = emptyVolatile();
   /** Rows of this shard that cannot be read. */
   readonly damaged: DamagedRows;
@@ -71,7 +74,10 @@ export class HistoryCore {
     this.#shard = new Shard(stateWire);
     this.#stateWire = stateWire;
     const { changes } = this.#shard;
-    if (stateWire !== undefined && changes !== undefined) this.#timerWindow = new TimerWindow(this.#shard, changes, stateWire);
+    if (stateWire !== undefined && changes !== undefined) {
+      this.#timerWindow = new TimerWindow(this.#shard, changes, stateWire);
+      this.transferWindow = new TransferWindow(this.#shard, changes, stateWire);
+    }
     this.damaged = new DamagedRows(this.#shard, stateWire);
     this.#limits = { ...defaultHistoryLimits, ...limits };
   }
@@ -179,6 +185,10 @@ export class HistoryCore {
   countRuns(inTable: number): void {
     assert(this.#shard.runCount === undefined, 'runs are counted once');
     this.#shard.runCount = inTable;
+  }
+
+  get transferTasksInMemory(): number {
+    return this.#shard.transfers.size;
   }
 
   get timersInMemory(): number {
@@ -342,10 +352,14 @@ export class HistoryCore {
     return install(this.#shard, rows, counters, this.#stateWire);
   }
 
-  /** After `install`: the table has more runs than were given, and those are loaded when they are needed. Transfer tasks are all in memory. */
+  /**
+   * After `install`: the table has more runs than were given, and those are loaded when they are needed; more tasks for workers, which come in
+   * pages. All messages to other shards were given.
+   */
   leaveRestInTable(): void {
     assert(this.#shard.residency !== undefined, 'what is not in memory is in a database');
     this.#shard.residency.beginsInPart();
+    this.transferWindow?.beginsUnread(this.#shard.taskIdLast);
   }
 
   /** Which timers are in memory; until it is opened all are. */

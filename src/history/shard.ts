@@ -21,8 +21,9 @@ import {
   type UnreadTask,
 } from './residency/residency.ts';
 import { type AsideRun, childStartKey, executionKey, isRunning, type Run, type RunView, type ShardView } from './state.ts';
-import { isOutbox, isTimer, type PendingTask, type PendingTransfer, type TimerTask } from './tasks.ts';
-import { behindAll, type TimerPlace, TimerQueue, type TimerView } from './timer/timer-queue.ts';
+import { isOutbox, isTimer, type PendingTask, type PendingTransfer } from './tasks.ts';
+import { type TimerPlace, TimerQueue, type TimerView } from './timer/timer-queue.ts';
+import { TransferTasks } from './transfer/transfer-tasks.ts';
 
 export class Shard implements ShardView {
   taskIdLast = 0;
@@ -36,8 +37,8 @@ export class Shard implements ShardView {
   readonly childStarts: ReadonlyMap<string, string> = this.#childStarts;
   /** By the same keys: the task of a deleted run that keeps the start, whatever becomes of the run that it has made. */
   readonly #startsKept = new Map<string, number>();
-  readonly #transfers = new Map<number, PendingTransfer>();
-  readonly transfers: ReadonlyMap<number, PendingTransfer> = this.#transfers;
+  readonly #transfers = new TransferTasks();
+  readonly transfers: ReadonlyMap<number, PendingTransfer> = this.#transfers.byId;
   readonly #undelivered = new Map<string, number>();
   readonly undelivered: ReadonlyMap<string, number> = this.#undelivered;
   /** Of the same runs, which tasks those are: to find them takes no look at all that wait. */
@@ -71,6 +72,11 @@ export class Shard implements ShardView {
 
   get changes(): Changes | undefined {
     return this.#changes;
+  }
+
+  /** Which of the transfers wait. */
+  get transferTasks(): TransferTasks {
+    return this.#transfers;
   }
 
   get residency(): Residency | undefined {
@@ -112,7 +118,7 @@ export class Shard implements ShardView {
   #leaveMessages({ key, namespace, start: { workflowType, firstRunId, parent, root } }: Run): void {
     const sender = { key, namespace, start: { workflowType, firstRunId, parent, root } };
     for (const taskId of this.#undeliveredIds.get(key.runId) ?? []) {
-      const task = this.#transfers.get(taskId);
+      const task = this.transfers.get(taskId);
       if (task === undefined || !isOutbox(task)) continue;
       const message = { ...task, sender };
       this.#wait(message);
@@ -191,7 +197,7 @@ export class Shard implements ShardView {
 
   /** By its id alone, whatever it is and whoever's. */
   finishTask(taskId: number): void {
-    const task = this.#timers.get(taskId) ?? this.#transfers.get(taskId) ?? this.#tasksAside.get(taskId);
+    const task = this.#timers.get(taskId) ?? this.transfers.get(taskId) ?? this.#tasksAside.get(taskId);
     if (task === undefined) return this.#finishUnseen(taskId);
     // Its run is in memory; the run's row tells when retention ends.
     if (task.kind === 'retention') this.change(task.key.runId);
@@ -205,10 +211,7 @@ export class Shard implements ShardView {
 
   #finishUnseen(taskId: number): void {
     const unread = this.#residency?.unread.get(taskId);
-    if (unread === undefined) {
-      if (this.#timers.horizon !== behindAll) this.#changes?.unseenTaskGone(taskId);
-      return;
-    }
+    if (unread === undefined) return this.#changes?.unseenTaskGone(taskId);
     this.#residency?.unread.delete(taskId);
     this.#changes?.unreadTaskGone(unread);
   }
@@ -219,8 +222,12 @@ export class Shard implements ShardView {
 
   #wait(task: PendingTask): void {
     this.#changes?.taskWaits(task);
+    this.#intoQueue(task);
+  }
+
+  #intoQueue(task: PendingTask): void {
     if (isTimer(task)) this.#timers.add(task);
-    else this.#transfers.set(task.taskId, task);
+    else this.#transfers.add(task);
   }
 
   #waitAside(task: PendingTask): void {
@@ -230,7 +237,7 @@ export class Shard implements ShardView {
 
   #takeFromQueue(task: PendingTask): void {
     if (isTimer(task)) this.#timers.remove(task.taskId);
-    else this.#transfers.delete(task.taskId);
+    else this.#transfers.remove(task.taskId);
   }
 
   #undeliveredYet({ taskId, key: { runId } }: PendingTask): void {
@@ -299,8 +306,7 @@ export class Shard implements ShardView {
 
   installTask(task: PendingTask, aside: boolean): void {
     if (aside) this.#tasksAside.set(task.taskId, task);
-    else if (isTimer(task)) this.#timers.add(task);
-    else this.#transfers.set(task.taskId, task);
+    else this.#intoQueue(task);
     if (!isOutbox(task)) return;
     this.#undeliveredYet(task);
     this.#keepChildStart(task);
@@ -316,10 +322,25 @@ export class Shard implements ShardView {
     this.#timers.remove(taskId);
   }
 
-  /** Its run was put aside while the timer was in the table alone: it waits aside from now on, whatever its row says. */
-  keepTimerAside(task: TimerTask): void {
-    this.#timers.remove(task.taskId);
+  /** Likewise. */
+  leaveTransfer(taskId: number): void {
+    this.#transfers.remove(taskId);
+  }
+
+  /** Its run was put aside while the task was in the table alone: it waits aside from now on, whatever its row says. */
+  keepTaskAside(task: PendingTask): void {
+    this.#takeFromQueue(task);
     this.#tasksAside.set(task.taskId, task);
+  }
+
+  /** In memory. */
+  hasTask(taskId: number): boolean {
+    return this.transfers.has(taskId) || this.#timers.get(taskId) !== undefined || this.#tasksAside.has(taskId);
+  }
+
+  /** Its row cannot be read, and that has been noted. */
+  isUnread(taskId: number): boolean {
+    return this.#residency?.unread.has(taskId) === true;
   }
 
   leaveTaskUnread(task: UnreadTask): void {
@@ -393,7 +414,7 @@ export class Shard implements ShardView {
   }
 
   #putTasksAside(runId: string): void {
-    for (const task of [...this.#transfers.values(), ...this.#timers.values()]) {
+    for (const task of [...this.transfers.values(), ...this.#timers.values()]) {
       if (task.key.runId === runId && task.kind !== 'retention') this.putTaskAside(task);
     }
   }

@@ -106,10 +106,17 @@ export type PendingTransfer =
 export type PendingTask = PendingTransfer | TimerTask;
 
 /** Another shard has to hear of it. The others are tasks for workers. */
-export type OutboxTask = Exclude<PendingTransfer, { readonly kind: 'workflowTask' | 'activityTask' }>;
+export type OutboxTask = Exclude<PendingTransfer, DispatchTask>;
+
+/** A task for workers: matching is told of it. */
+export type DispatchTask = Extract<TransferTask, { readonly kind: 'workflowTask' | 'activityTask' }>;
+
+export function isDispatch(task: Task): task is DispatchTask {
+  return task.kind === 'workflowTask' || task.kind === 'activityTask';
+}
 
 export function isOutbox(task: PendingTask): task is OutboxTask {
-  return !isTimer(task) && task.kind !== 'workflowTask' && task.kind !== 'activityTask';
+  return !isTimer(task) && !isDispatch(task);
 }
 
 /** Its run is deleted. */

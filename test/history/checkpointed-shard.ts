@@ -25,6 +25,7 @@ import type { HistoryRecord } from '../../src/history/record.ts';
 import type { Loaded } from '../../src/history/residency/install-loaded.ts';
 import type { LoadKey } from '../../src/history/residency/residency.ts';
 import { Shard } from '../../src/history/shard.ts';
+import { isDispatch } from '../../src/history/tasks.ts';
 import type { TimerPage } from '../../src/history/timer/timer-window.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { stateCodec } from '../../src/topics/codec/state-codec.ts';
@@ -45,8 +46,11 @@ export class Table {
     unique('runs', [...delta.runs, ...delta.retiredRuns], ({ runId }) => runId);
     unique('pointers', delta.currentRuns, ({ namespaceId, workflowId }) => `${namespaceId}/${workflowId}`);
     unique('child starts', delta.childStarts, ({ parentRunId, initiatedEventId }) => `${parentRunId}/${initiatedEventId}`);
-    const rowsOfTasks = [...delta.transferTasks, ...delta.timers].map(({ taskId }) => taskId);
-    unique('tasks', [...rowsOfTasks, ...delta.goneTransferTasks, ...delta.goneTimers], (taskId) => taskId);
+    // Of one that has ended while the table alone had it nobody knows which kind it was.
+    const [transfers, timers] = [delta.transferTasks, delta.timers].map((rows) => rows.map(({ taskId }) => taskId));
+    unique('rows of tasks', [...(transfers ?? []), ...(timers ?? [])], (taskId) => taskId);
+    unique('transfer tasks', [...(transfers ?? []), ...delta.goneTransferTasks], (taskId) => taskId);
+    unique('timers', [...(timers ?? []), ...delta.goneTimers], (taskId) => taskId);
     if (order === 'deletes first') this.#delete(delta);
     for (const row of delta.runs) this.#runs.set(row.runId, row);
     for (const row of delta.currentRuns) this.#currentRuns.set(`${row.namespaceId}/${row.workflowId}`, row);
@@ -93,9 +97,20 @@ export class Table {
     return within.toSorted((a, b) => a.fireTimeMs - b.fireTimeMs || a.taskId - b.taskId).slice(0, max);
   }
 
+  /** As a database answers: by task id, none that is aside. */
+  transfers(afterTaskId: number, max: number): readonly TaskRow[] {
+    const { transferTasks } = this.rows;
+    return [...transferTasks].filter(({ aside, taskId }) => !aside && taskId > afterTaskId).slice(0, max);
+  }
+
   /** What a restart reads, beside what it loads later. */
   get rowsOfRestart(): ShardRows {
-    return { ...this.rows, runs: [], currentRuns: [], timers: [...this.#timers.values()].filter(({ aside }) => aside) };
+    return {
+      runs: [],
+      currentRuns: [],
+      transferTasks: [...this.rows.transferTasks].filter(({ aside, task }) => aside || !isDispatch(stateCodec.decodeTask(task))),
+      timers: [...this.#timers.values()].filter(({ aside }) => aside),
+    };
   }
 
   /** As a database answers: by (end, run id). */

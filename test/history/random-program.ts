@@ -235,7 +235,7 @@ export class Program {
         shard.fireDueTimers();
         return;
       case 'outbox': {
-        const task = pick([...shard.core.pendingTransferTasks()].filter(isForOthers), step.n);
+        const task = pick(shard.transfers().filter(isForOthers), step.n);
         if (task === undefined) return;
         this.#messages.delete(task.taskId);
         if (step.answerLost) shard.carryInVain(task);
@@ -243,7 +243,7 @@ export class Program {
         return;
       }
       case 'send': {
-        const task = pick([...shard.core.pendingTransferTasks()].filter(isForOthers), step.n);
+        const task = pick(shard.transfers().filter(isForOthers), step.n);
         if (task === undefined) return;
         this.#messages.delete(task.taskId);
         const message = shard.outboxMessage(task.taskId);
@@ -301,7 +301,7 @@ export class Program {
 
   #pollWorkflow(n: number, normal: boolean): void {
     const task = pick(
-      [...this.shard.core.pendingTransferTasks()].filter(({ kind }) => kind === 'workflowTask'),
+      this.shard.transfers().filter(({ kind }) => kind === 'workflowTask'),
       n,
     );
     if (task?.kind !== 'workflowTask') return;
@@ -433,7 +433,7 @@ export class Program {
 
   #pollActivity(n: number): void {
     const task = pick(
-      [...this.shard.core.pendingTransferTasks()].filter(({ kind }) => kind === 'activityTask'),
+      this.shard.transfers().filter(({ kind }) => kind === 'activityTask'),
       n,
     );
     if (task?.kind !== 'activityTask') return;

@@ -193,15 +193,20 @@ export class ShardUnderTest {
     });
   }
 
+  /** By their ids, in memory or not. */
+  transfers(): readonly TransferTask[] {
+    return [...this.core.pendingTransferTasks()].toSorted((one, other) => one.taskId - other.taskId);
+  }
+
   pendingTask<Kind extends TransferTask['kind']>(kind: Kind): Extract<TransferTask, { readonly kind: Kind }> {
-    for (const task of this.core.pendingTransferTasks()) {
+    for (const task of this.transfers()) {
       if (task.kind === kind) return task as Extract<TransferTask, { readonly kind: Kind }>;
     }
     throw new Error(`no ${kind} task is pending`);
   }
 
   pendingTasks(): readonly TransferTask['kind'][] {
-    return [...this.core.pendingTransferTasks()].map((task) => task.kind);
+    return this.transfers().map((task) => task.kind);
   }
 
   pollWorkflowTask(pollRequestId = this.newRequestId()): StartedWorkflowTask {
@@ -279,7 +284,7 @@ export class ShardUnderTest {
   /** Carries the outbox, as the shell does, until nothing is left to carry. */
   pumpOutbox(): void {
     for (let step = 0; step < 100; step++) {
-      const task = [...this.core.pendingTransferTasks()].find(
+      const task = this.transfers().find(
         ({ kind, taskId }) => kind !== 'workflowTask' && kind !== 'activityTask' && !this.#settled.has(taskId),
       );
       if (task === undefined) {
@@ -330,7 +335,7 @@ export class ShardUnderTest {
   /** Carries what can be carried; a busy target keeps what is for it. */
   pumpOutboxIfPossible(): void {
     for (let round = 0; round < 20; round++) {
-      const tasks = [...this.core.pendingTransferTasks()].filter(
+      const tasks = this.transfers().filter(
         ({ kind, taskId }) => kind !== 'workflowTask' && kind !== 'activityTask' && !this.#settled.has(taskId),
       );
       for (const task of tasks) this.tryCarry(task);

@@ -12,11 +12,13 @@ import { MemoryDatabase, MemoryTables } from '../support/memory-database.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import { ShardTable } from '../../src/actors/history/durable/shard-table.ts';
 import { LoopTurns } from '../../src/actors/loop-turns.ts';
-import { TimerPages } from '../../src/actors/history/durable/timer-pages.ts';
+import { HistoryCore } from '../../src/history/history-core.ts';
+import type { TransferWindow } from '../../src/history/transfer/transfer-window.ts';
+import { RowPages } from '../../src/actors/history/durable/row-pages.ts';
 import { VisibilityRows } from '../../src/actors/history/visibility/visibility-rows.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import type { StateWire } from '../../src/history/checkpoint/state-wire.ts';
-import { defaultTimerWindowLimits } from '../../src/history/timer/timer-window.ts';
+import { defaultTimerWindowLimits, type TimerPage } from '../../src/history/timer/timer-window.ts';
 import { askOf } from '../../src/kernel/handled.ts';
 import { emptyDelta, positionAt, runRow, uuid } from '../contract/database/samples.ts';
 import { Checkpoints } from '../history/checkpointed-shard.ts';
@@ -162,26 +164,27 @@ export async function windowsShareTheLaneOfWrites(): Promise<void> {
     },
     flush: () => Promise.resolve('flushed'),
   });
-  const pages = new TimerPages({
-    core,
-    lane,
-    table: new ShardTable<'timers'>({
-      journal,
-      checkpointer: { fence: 1, written: undefined, isSuperseded: () => Promise.resolve(false) },
-      database: {
-        timers: async (_journal, page) => {
-          const rows = checkpoints.table.timers(page);
-          await new Promise<void>((resolve) => (answer = resolve));
-          return { fence: 1, nextOffset: 0, rows };
-        },
+  const table = new ShardTable<'timers'>({
+    journal,
+    checkpointer: { fence: 1, written: undefined, isSuperseded: () => Promise.resolve(false) },
+    database: {
+      timers: async (_journal, page) => {
+        const rows = checkpoints.table.timers(page);
+        await new Promise<void>((resolve) => (answer = resolve));
+        return { fence: 1, nextOffset: 0, rows };
       },
-    }),
-    limits: narrowWindow,
+    },
+  });
+  const pages = new RowPages({
+    window: core.timerWindow,
+    lane,
+    read: (page: TimerPage) => table.read((of, id) => of.timers(id, page)),
     clock: new HandClock(),
     turns: new LoopTurns(new HandClock()),
     nowMs: () => shard.nowMs,
     logger: silentLogger,
-    onInstalled: () => {},
+    lines: { rowDamaged: '', notRead: '', readAgain: '' },
+    onEnded: () => {},
     onFenced: () => {},
   });
   pages.activated();
@@ -211,6 +214,94 @@ export function cancelledTimersStayAway(): void {
   assert.equal(shard.core.timersInMemory, 0, 'its row is still there, and counts for nothing');
   writeAll(checkpoints);
   assert.equal(checkpoints.table.size.timers, 0, 'its row goes');
+}
+
+/** Seven workflows wait for a worker, in the table alone; two tasks come in a page, and matching has none of them. */
+function dispatcher(delivered: readonly number[] = []): {
+  readonly shard: ShardUnderTest;
+  readonly checkpoints: Checkpoints;
+  readonly tasks: readonly number[];
+} {
+  const shard = unwatched(stateCodec);
+  const checkpoints = new Checkpoints(shard);
+  windowOf(shard).opens({ tasksMax: 2, tasksLeft: 2, pageRows: 2 });
+  for (let n = 0; n < 7; n++) shard.start({ key: { namespaceId, workflowId: `wf-${n}`, runId: '' } });
+  const tasks = shard.transfers().map(({ taskId }) => taskId);
+  for (const [n, taskId] of tasks.entries()) {
+    if (delivered.includes(n)) windowOf(shard).delivered(taskId);
+    else windowOf(shard).keeps(taskId);
+  }
+  writeAll(checkpoints);
+  for (const _look of windowOf(shard).leave(() => shard.nowMs));
+  return { shard, checkpoints, tasks };
+}
+
+function windowOf({ core: { transferWindow } }: ShardUnderTest): TransferWindow {
+  assert(transferWindow !== undefined);
+  return transferWindow;
+}
+
+/** Matching takes what is tried. Answers what that was. */
+function dispatched(shard: ShardUnderTest, { table }: Checkpoints): readonly number[] {
+  const window = windowOf(shard);
+  const heard: number[] = [];
+  let tried = shard.transfers();
+  for (let rounds = 0; rounds < 20; rounds++) {
+    for (const { taskId } of tried) {
+      window.delivered(taskId);
+      heard.push(taskId);
+    }
+    window.resume();
+    if (window.wants()) {
+      const { afterTaskId, max } = window.begin(shard.nowMs);
+      const rows = table.transfers(afterTaskId, max);
+      for (const row of rows) window.install(row);
+      window.end(rows, shard.nowMs);
+    }
+    tried = window.takeBrought();
+  }
+  return heard;
+}
+
+/** Whatever was refused has its turn when matching takes it, once. */
+export function whatIsRefusedHasItsTurn(): void {
+  const { shard, checkpoints, tasks } = dispatcher();
+  // Some end meanwhile.
+  for (const n of [3, 5]) shard.ask(terminateWorkflow({ key: { namespaceId, workflowId: `wf-${n}`, runId: '' } }));
+  assert.deepEqual(
+    dispatched(shard, checkpoints).toSorted((one, other) => one - other),
+    tasks.filter((_, n) => n !== 3 && n !== 5),
+  );
+  writeAll(checkpoints);
+  assert.equal(checkpoints.table.size.transferTasks, 5, 'the rows of those that have ended go');
+}
+
+/** Between two that were refused are tasks that matching has, in one page with the first of them. */
+export function whatMatchingHasIsPassedOver(): void {
+  const { shard, checkpoints, tasks } = dispatcher([1, 2]);
+  assert.deepEqual(
+    dispatched(shard, checkpoints).toSorted((one, other) => one - other),
+    tasks.filter((_, n) => n !== 1 && n !== 2),
+  );
+}
+
+/** A takeover finds more than a page of tasks; what it makes itself is given out once. */
+export function aTakeoverReadsAllTasks(): void {
+  const { shard, checkpoints, tasks } = dispatcher();
+  const { counters, rowsOfRestart, rows } = checkpoints.table;
+  assert(counters !== undefined);
+  shard.core = new HistoryCore({ wire: historyWire, stateWire: stateCodec });
+  windowOf(shard).opens({ tasksMax: 2, tasksLeft: 2, pageRows: 2 });
+  shard.core.install({ ...rowsOfRestart, runs: rows.runs, currentRuns: rows.currentRuns }, counters);
+  shard.core.leaveRestInTable();
+  shard.core.knownKeys.addKnown([]);
+  shard.core.knownKeys.rebuilt();
+  shard.start({ key: { namespaceId, workflowId: 'new', runId: '' } });
+  const [own] = shard.transfers().map(({ taskId }) => taskId);
+  windowOf(shard).delivered(own ?? 0);
+  writeAll(checkpoints);
+  for (const _look of windowOf(shard).leave(() => shard.nowMs));
+  assert.deepEqual(dispatched(shard, checkpoints), tasks);
 }
 
 function writeAll(checkpoints: Checkpoints): void {

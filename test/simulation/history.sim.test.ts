@@ -19,6 +19,7 @@ const moments = [
   'a run left memory',
   'timers were in the table alone',
   'runs were behind when their shard began to serve',
+  'tasks for workers stood in line',
   'checkpoints are fenced',
   'the database cannot be read, trying again',
   'doubt settled, memory stays',

@@ -34,6 +34,8 @@ const PROOFS = 'src/actors/ownership/read-proofs.ts';
 const BARRIER = 'src/actors/ownership/read-barrier.ts';
 const CHECKPOINTER = 'src/actors/checkpoint/checkpointer.ts';
 const TIMER_WINDOW = 'src/history/timer/timer-window.ts';
+const ROW_WINDOW = 'src/history/residency/row-window.ts';
+const TRANSFER_WINDOW = 'src/history/transfer/transfer-window.ts';
 const STORE = 'src/actors/history/events/history-store.ts';
 const BACKLOG_CHANGES = 'src/matching/checkpoint/changes.ts';
 const OFFERS = 'src/matching/offers.ts';
@@ -724,8 +726,8 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'lets a far timer leave memory that is not written',
-    file: TIMER_WINDOW,
-    search: 'return !this.#changes.isTaskUnwritten(task.taskId);',
+    file: ROW_WINDOW,
+    search: 'return !this.#changes.isTaskUnwritten(taskId);',
     replace: 'return true;',
     caughtBy: 'scenarios',
     shows: ['I7'],
@@ -733,15 +735,15 @@ export const plants: readonly Plant[] = [
   {
     name: 'lets a timer leave memory that a page under way has passed over',
     file: TIMER_WINDOW,
-    search: 'Math.max(nowMs, this.#page?.untilMs ?? -Infinity)',
+    search: 'Math.max(nowMs, this.page?.untilMs ?? -Infinity)',
     replace: 'nowMs',
     caughtBy: 'scenarios',
     shows: ['I7'],
   },
   {
     name: 'brings a timer back whose row is still to be deleted',
-    file: TIMER_WINDOW,
-    search: 'this.#changes.isGone(taskId) || ',
+    file: ROW_WINDOW,
+    search: 'if (this.#changes.isGone(taskId)) return;',
     replace: '',
     caughtBy: 'scenarios',
     shows: ['I3'],
@@ -756,11 +758,46 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'reads windows of timers beside the writes',
-    file: 'src/actors/history/durable/timer-pages.ts',
+    file: 'src/actors/history/durable/row-pages.ts',
     search: 'await lane.inTurn(() => this.#page());',
     replace: 'await this.#page();',
     caughtBy: 'scenarios',
     shows: ['I3'],
+  },
+  {
+    name: 'reads one page of the tasks for workers that a takeover finds, and no other',
+    file: TRANSFER_WINDOW,
+    search: 'this.#unread = readTo >= lastTaskId ? undefined : { afterTaskId: readTo, lastTaskId };',
+    replace: 'this.#unread = undefined;',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'passes over the end of a page of those that stand in line',
+    file: TRANSFER_WINDOW,
+    search: 'if (taskId <= readTo) this.#line.shift();',
+    replace: 'this.#line.shift();',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'offers what matching has once more when it reads what a takeover has found',
+    file: TRANSFER_WINDOW,
+    search: 'taskId <= (this.#unread?.lastTaskId ?? -1)',
+    replace: 'true',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'forgets a task for a worker that leaves memory refused',
+    file: TRANSFER_WINDOW,
+    search: 'if (stands) this.#line.push(taskId);',
+    replace: '',
+    caughtBy: 'scenarios',
+  },
+  {
+    name: 'leaves the row of a task that a worker took while the table alone had it',
+    file: 'src/history/checkpoint/change-set.ts',
+    search: 'this.goneTransfers.add(taskId);\n  }\n\n  /** It is in a row. */',
+    replace: '}\n\n  /** It is in a row. */',
+    caughtBy: 'scenarios',
   },
   {
     name: 'takes a run that is not written out of memory',

@@ -22,8 +22,9 @@ export function shardRows(tables: MemoryTables, journal: JournalId): ShardRows {
 
 /** Whatever is not in memory comes there. False: some of it cannot now, for runs were deleted meanwhile. */
 export function loadAll(core: HistoryCore, tables: MemoryTables, journal: JournalId): boolean {
-  const { runs, currentRuns, childStarts, timers } = tables.journal(journal);
+  const { runs, currentRuns, childStarts, timers, transferTasks } = tables.journal(journal);
   for (const row of timers.values()) if (!row.aside) core.timerWindow.install(row);
+  for (const row of transferTasks.values()) if (!row.aside) core.transferWindow?.install(row);
   const loaded: Loaded[] = [];
   for (const row of runs.values()) {
     const run = withEvents(tables.journal(journal), row);
@@ -51,4 +52,10 @@ function withEvents({ history }: JournalTables, run: RunRow): StoredRun {
       if (wanted.includes(row.firstEventId + index)) events.set(row.firstEventId + index, event);
   }
   return { ...run, events };
+}
+
+/** Tasks leave memory that may. */
+export function tasksLeave(core: HistoryCore, nowMs: number): void {
+  for (const _look of core.timerWindow.leave(() => nowMs));
+  for (const _look of core.transferWindow?.leave(() => nowMs) ?? []);
 }

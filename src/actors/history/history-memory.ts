@@ -33,7 +33,7 @@ import { QueryDispatch } from './query-dispatch.ts';
 import { LogError } from '../log.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
-import { type ClusterLayout, TransferQueue } from './transfer-queue.ts';
+import { type ClusterLayout, TransferQueue, type TransferRoom } from './transfer-queue.ts';
 import type { ProcessVisibility } from './visibility/process-visibility.ts';
 import { VisibilityRows } from './visibility/visibility-rows.ts';
 
@@ -86,6 +86,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
         shard,
         pendingTask: (taskId) => core.transferTask(taskId),
         pendingTransferTasks: () => core.pendingTransferTasks(),
+        room: this.#roomFor(core),
         retentionMsOf: (namespaceId) => registry.view.namespaceById(namespaceId)?.retentionMs,
         submit: (command) => void own.submit(command),
         putAside: (task, reason) => own.putAside(task.key, task.kind, task.taskId, reason),
@@ -119,7 +120,19 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     const durable =
       checkpoints === undefined
         ? undefined
-        : new DurableShard({ ...options, checkpoints, journal, core, store, visibility, own, notLoaded, tenure, turns });
+        : new DurableShard({
+            ...options,
+            checkpoints,
+            journal,
+            core,
+            store,
+            visibility,
+            own,
+            run: (tasks) => transfers.runAll(tasks),
+            notLoaded,
+            tenure,
+            turns,
+          });
     const flusher = visibility === undefined ? undefined : options.visibility?.flusher(journal, visibility, durable?.rows);
     this.durable = durable;
     this.checkpointer = durable?.checkpointer;
@@ -134,6 +147,23 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       { committed: (record, _position, replayed) => void (replayed || tellPutAside(record, core, logger)) },
       ...(durable === undefined ? [] : [durable]),
     ];
+  }
+
+  /** Whatever makes room brings the next. */
+  #roomFor({ transferWindow: window }: HistoryCore): TransferRoom | undefined {
+    if (window === undefined) return undefined;
+    const thenNext = <Answer>(answer: Answer): Answer => {
+      this.durable?.fewerTransfers();
+      return answer;
+    };
+    return {
+      delivered: (taskId) => thenNext(window.delivered(taskId)),
+      keeps: (taskId) => thenNext(window.keeps(taskId)),
+      hasTurn: (taskId) => thenNext(window.hasTurn(taskId)),
+      get othersWait() {
+        return window.othersWait;
+      },
+    };
   }
 
   async install(restored: Restored): Promise<void> {

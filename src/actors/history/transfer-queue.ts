@@ -20,7 +20,7 @@ import type { DecidedRequest, Deliver, OutboxMessage, OutboxOutcome, OwnHistoryC
 import { outboxOutcome, outboxTooLarge } from '../../history/outbox/outbox.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply } from '../../history/replies.ts';
-import { isLastMessage, isTimer, type TransferTask } from '../../history/tasks.ts';
+import { type DispatchTask, isDispatch, isLastMessage, isTimer, type TransferTask } from '../../history/tasks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type AskFailure, isAskFailure } from '../asks/asks.ts';
 import { backOffMs } from '../../kernel/back-off.ts';
@@ -39,12 +39,26 @@ export type ClusterLayout = {
   readonly taskQueuePartitions: number;
 };
 
+/** Which tasks for workers may wait in memory for their next attempt (history/transfer/transfer-window.ts). Those that may not come back in `runAll`. */
+export interface TransferRoom {
+  /** Matching has it. */
+  delivered(taskId: number): void;
+  /** It was refused. False: it waits elsewhere. */
+  keeps(taskId: number): boolean;
+  /** The pause after that is over. False: likewise. */
+  hasTurn(taskId: number): boolean;
+  /** Elsewhere. */
+  readonly othersWait: boolean;
+}
+
 /** What the queue needs of its shard. */
 export interface TransferShard {
   readonly shard: number;
   /** Undefined: it has ended, or waits aside. */
   pendingTask(taskId: number): TransferTask | undefined;
   pendingTransferTasks(): Iterable<TransferTask>;
+  /** undefined: for all. */
+  readonly room: TransferRoom | undefined;
   /** How long closed runs of a namespace are kept; undefined: not known here and now. */
   retentionMsOf(namespaceId: string): number | undefined;
   /** The task's run takes no part in the queues from now on: what the task needs cannot be done. */
@@ -64,7 +78,6 @@ export type TransferQueueOptions = {
   readonly logger: Logger;
 };
 
-type DispatchTask = Extract<TransferTask, { readonly kind: 'workflowTask' | 'activityTask' }>;
 type OutboxTask = Exclude<TransferTask, DispatchTask>;
 
 const DELIVERY_TIMEOUT_MS = 10_000;
@@ -83,6 +96,8 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   readonly #tenure: Pick<Tenure<never>, 'active' | 'after'>;
   /** Tasks that wait for their next attempt. */
   #waiting = 0;
+  /** Those that a takeover finds, or that waited elsewhere; the first are on. */
+  readonly #toRun: (readonly TransferTask[])[] = [];
   readonly #warnings: NowAndThen;
 
   constructor(options: TransferQueueOptions) {
@@ -93,15 +108,23 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
 
   /** After a takeover: what the journal left pending. */
   runPending(): void {
-    this.#runFrom([...this.#options.shard.pendingTransferTasks()], 0);
+    this.runAll([...this.#options.shard.pendingTransferTasks()]);
   }
 
-  /** A few in each turn of the event loop: a journal may leave hundreds of thousands. */
-  #runFrom(tasks: readonly TransferTask[], first: number): void {
-    if (!this.#tenure.active) return;
+  /** In their order, behind those that are on. A few in each turn of the event loop: a journal may leave hundreds of thousands. */
+  runAll(tasks: readonly TransferTask[]): void {
+    this.#toRun.push(tasks);
+    if (this.#toRun.length === 1) this.#runFrom(0);
+  }
+
+  #runFrom(first: number): void {
+    const [tasks] = this.#toRun;
+    if (!this.#tenure.active || tasks === undefined) return;
     const next = first + TASKS_PER_TURN_MAX;
     for (const task of tasks.slice(first, next)) this.run(task);
-    if (next < tasks.length) this.#tenure.after(0, () => this.#runFrom(tasks, next));
+    const isDone = next >= tasks.length;
+    if (isDone) this.#toRun.shift();
+    if (this.#toRun.length > 0) this.#tenure.after(0, () => this.#runFrom(isDone ? 0 : next));
   }
 
   committed(record: HistoryRecord, _position: RecordPosition, replayed: boolean): void {
@@ -201,7 +224,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       },
       this.#deadlineMs(),
       (reply) => {
-        if (reply.kind === 'done') return;
+        if (reply.kind === 'done') return shard.room?.delivered(task.taskId);
         try {
           if (reply.kind === 'stickyUnavailable') this.#dispatchToNormalQueue(task, tries);
           else this.#retry(task, tries, whyNot(reply));
@@ -280,13 +303,17 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   #retry(task: TransferTask, tries: Tries, reason: string): void {
     if (!this.#tenure.active) return;
     const { attempt } = tries;
-    if (attempt >= WARN_ATTEMPT) this.#warn(task, attempt, reason);
-    const delayMsMax = Math.max(RETRY_DELAY_MS_MAX, this.#waiting * RETRY_DELAY_MS_PER_TASK);
-    const delayMs = backOffMs(attempt, RETRY_DELAY_MS, delayMsMax) * (0.8 + 0.4 * this.#options.random.fraction());
+    const room = isDispatch(task) && tries.failures === 0 ? this.#options.shard.room : undefined;
+    const othersWait = room?.othersWait === true;
+    if (attempt >= WARN_ATTEMPT || othersWait) this.#warn(task, attempt, reason);
+    if (room?.keeps(task.taskId) === false) return;
+    const waitingMs = this.#waiting * RETRY_DELAY_MS_PER_TASK;
+    const backedOffMs = backOffMs(attempt, RETRY_DELAY_MS, Math.max(RETRY_DELAY_MS_MAX, waitingMs));
+    const delayMs = (othersWait ? Math.max(backedOffMs, waitingMs) : backedOffMs) * (0.8 + 0.4 * this.#options.random.fraction());
     this.#waiting += 1;
     this.#tenure.after(delayMs, () => {
       this.#waiting -= 1;
-      this.#run(task, nextTry(tries));
+      if (room?.hasTurn(task.taskId) !== false) this.#run(task, nextTry(tries));
     });
   }
 

@@ -12,7 +12,7 @@
 import { assert } from '../../kernel/assert.ts';
 import { askOf } from '../../kernel/handled.ts';
 import type { BudgetShare } from './command-budget.ts';
-import { Fifo } from './fifo.ts';
+import { Fifo } from '../../kernel/fifo.ts';
 import { NOBODY } from '../asks/asks.ts';
 import { APPEND_BYTES_MAX, type LogRecord, type RecordPosition } from '../log.ts';
 import type { CommitSubscriber, EncodedRecord, EffectSink } from './partition-core.ts';

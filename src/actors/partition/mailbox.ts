@@ -7,7 +7,7 @@
  * empty. It is found by halving, because asks are numbered in the order in which they are made.
  */
 import { NOBODY } from '../asks/asks.ts';
-import { Fifo } from './fifo.ts';
+import { Fifo } from '../../kernel/fifo.ts';
 
 export type CommandMail<Command> = {
   readonly kind: 'command';

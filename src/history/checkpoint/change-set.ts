@@ -72,9 +72,11 @@ export class ChangeSet {
     if (taskId <= this.#taskIdWritten) (isTimer(task) ? this.goneTimers : this.goneTransfers).add(taskId);
   }
 
-  /** A task that is not in memory has ended, if it had not before: a timer, for all others are there. */
+  /** A task that is not in memory has ended, if it had not before: nobody knows of which kind it was. */
   unseenTaskGone(taskId: number): void {
-    if (taskId <= this.#taskIdWritten && !this.goneTransfers.has(taskId)) this.goneTimers.add(taskId);
+    if (taskId > this.#taskIdWritten || this.isGone(taskId)) return;
+    this.goneTimers.add(taskId);
+    this.goneTransfers.add(taskId);
   }
 
   /** It is in a row. */

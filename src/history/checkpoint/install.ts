@@ -3,7 +3,7 @@ import { assert } from '../../kernel/assert.ts';
 import type { UnreadTask } from '../residency/residency.ts';
 import type { Shard } from '../shard.ts';
 import { type AsideRun, childStartKey, isRunning, type Run, type RunView } from '../state.ts';
-import { isTimer, type TimerTask } from '../tasks.ts';
+import { isTimer, type PendingTransfer, type TimerTask } from '../tasks.ts';
 import { timersOf } from '../timer/timers-of.ts';
 import type { ShardCounters, ShardRows, StoredRun, TaskRow } from './rows.ts';
 import type { EventsLeftOut, StateWire } from './state-wire.ts';
@@ -77,29 +77,32 @@ function waitsAside({ aside, runs }: Shard, { taskId, key }: TimerTask): boolean
   return false;
 }
 
-/** Its timers may have been in the table alone when it was put aside, and have come here since: they are not to fire. */
+/** Its tasks may have been in the table alone when it was put aside, and have come here since: they are not to run. */
 function installAside(shard: Shard, run: RunView, aside: AsideRun): void {
   shard.installAside(run.key.runId, aside);
   for (const taskId of timersOf(run)) {
     const timer = shard.timers.get(taskId);
-    if (timer !== undefined) shard.keepTimerAside(timer);
+    if (timer !== undefined) shard.keepTaskAside(timer);
   }
+  for (const task of shard.transfers.values()) if (task.key.runId === run.key.runId) shard.keepTaskAside(task);
 }
 
 /** One that cannot be read is the trouble of its workflow alone. */
 function installTask(shard: Shard, row: TaskRow, wire: StateWire, kind: UnreadTask['kind']): void {
   try {
     if (kind === 'timer') installTimer(shard, row, wire);
-    else installTransferTask(shard, row, wire);
+    else installTransfer(shard, row, wire);
   } catch (error) {
     shard.leaveTaskUnread({ taskId: row.taskId, kind, error });
   }
 }
 
-function installTransferTask(shard: Shard, { taskId, task: bytes, aside }: TaskRow, wire: StateWire): void {
+export function installTransfer(shard: Shard, { taskId, task: bytes, aside }: TaskRow, wire: StateWire): PendingTransfer {
   const task = wire.decodeTask(bytes);
   assert(task.taskId === taskId && !isTimer(task), `the row of transfer task ${taskId} holds ${task.kind} ${task.taskId}`);
-  shard.installTask(task, aside);
+  // Whatever its row says, likewise; of a deleted run nothing waits aside.
+  shard.installTask(task, aside || shard.aside.has(task.key.runId));
+  return task;
 }
 
 function bytesOf(events: EventsLeftOut | undefined): number {

@@ -17,7 +17,7 @@ export type NextTimer = { readonly fireTimeMs: number; readonly taskId: number }
 
 /** Where a timer comes in the order of all. */
 export type TimerPlace = NextTimer;
-export const behindAll: TimerPlace = { fireTimeMs: Infinity, taskId: Infinity };
+const behindAll: TimerPlace = { fireTimeMs: Infinity, taskId: Infinity };
 export const beforeAll: TimerPlace = { fireTimeMs: -Infinity, taskId: -Infinity };
 
 /** `next` drops heap entries that no longer count: nothing that anyone could see. */

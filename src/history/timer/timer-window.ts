@@ -6,19 +6,14 @@
  *     in the table    all that are written, near and far
  *                                 └ the next page is read, from the horizon on: begin ─ install … ─ end
  *
- * A timer beyond the horizon stays until its row is written; then it leaves (`leave`), and comes back with the window that reaches it. What
- * has ended is not brought back by a row that is still to be deleted. Pages are read and installed in one lane with the writes: else
- * a row that was read, and deleted behind that, would come to life again. From `begin` on nothing leaves that the page may bring: it is passed over
- * where it is in memory. What is due stays as well, be it in a window or not.
+ * A timer beyond the horizon stays until its row is written; then it leaves (`leave`), and comes back with the window that reaches it. From
+ * `begin` on nothing leaves that the page may bring: it is passed over where it is in memory. What is due stays as well, be it in a window or not.
  *
  * Where very many are near, the horizon comes nearer, and what lies behind it leaves.
  */
-import { assert } from '../../kernel/assert.ts';
-import type { Changes } from '../checkpoint/changes.ts';
 import { installTimer } from '../checkpoint/install.ts';
 import type { TimerRow } from '../checkpoint/rows.ts';
-import type { StateWire } from '../checkpoint/state-wire.ts';
-import type { Shard } from '../shard.ts';
+import { RowWindow } from '../residency/row-window.ts';
 import type { TimerTask } from '../tasks.ts';
 import { beforeAll, type TimerPlace } from './timer-queue.ts';
 
@@ -54,12 +49,8 @@ export type TimerPage = {
   readonly max: number;
 };
 
-export class TimerWindow {
-  readonly #shard: Shard;
-  readonly #changes: Changes;
-  readonly #wire: StateWire;
+export class TimerWindow extends RowWindow<TimerPage, TimerRow, TimerTask> {
   #limits = defaultTimerWindowLimits;
-  #page: TimerPage | undefined;
   /** Half of the time that the last page has brought is over. */
   #wakeMs = -Infinity;
   /** When the last page was brought. */
@@ -67,86 +58,64 @@ export class TimerWindow {
   /** The table has more than was brought, or may have. */
   #hasMore = true;
 
-  constructor(shard: Shard, changes: Changes, wire: StateWire) {
-    this.#shard = shard;
-    this.#changes = changes;
-    this.#wire = wire;
-  }
-
   /** From now on timers that are written need not be in memory. Before anything has happened. */
   opens(limits: TimerWindowLimits): void {
     this.#limits = limits;
-    this.#shard.moveTimerHorizon(beforeAll);
+    this.shard.moveTimerHorizon(beforeAll);
   }
 
   /** All timers up to there are in memory. */
   get horizon(): TimerPlace {
-    return this.#shard.timers.horizon;
+    return this.shard.timers.horizon;
   }
 
-  /** When to ask `wants` at the latest. */
-  get wakeMs(): number {
+  override get wakeMs(): number {
     return this.#wakeMs;
   }
 
-  /** The time has come to read a page. A few comparisons. */
-  wants(nowMs: number): boolean {
-    const { near, horizon } = this.#shard.timers;
+  override wants(nowMs: number): boolean {
+    const { near, horizon } = this.shard.timers;
     const { timersMax, timersLeft, overdueMsMax } = this.#limits;
-    if (this.#page !== undefined) return false;
+    if (this.page !== undefined) return false;
     if (near < timersMax && nowMs >= this.#wakeMs) return true;
     if (near < timersLeft && this.#hasMore) return true;
     return horizon.fireTimeMs <= nowMs && nowMs - this.#broughtMs >= overdueMsMax;
   }
 
-  /** And another one behind that. */
-  get goesOn(): boolean {
-    return this.#hasMore && this.#shard.timers.near < this.#limits.timersMax;
+  override get goesOn(): boolean {
+    return this.#hasMore && this.shard.timers.near < this.#limits.timersMax;
   }
 
-  begin(nowMs: number): TimerPage {
-    assert(this.#page === undefined, 'one page at a time');
-    const { horizon, near } = this.#shard.timers;
+  protected override nextPage(nowMs: number): TimerPage {
+    const { horizon, near } = this.shard.timers;
     const { aheadMsMax, pageRows, timersMax } = this.#limits;
-    this.#page = {
+    return {
       afterFireTimeMs: Math.max(horizon.fireTimeMs, Number.MIN_SAFE_INTEGER),
       afterTaskId: Math.min(Math.max(horizon.taskId, -1), Number.MAX_SAFE_INTEGER),
       untilMs: Math.max(nowMs + aheadMsMax, horizon.fireTimeMs),
       max: Math.max(1, Math.min(pageRows, timersMax - near)),
     };
-    return this.#page;
   }
 
-  /** A row of the page. Throws what cannot be decoded; then that timer is none. */
-  install(row: TimerRow): void {
-    const { timers, tasksAside } = this.#shard;
-    const { taskId } = row;
-    if (this.#changes.isGone(taskId) || timers.get(taskId) !== undefined || tasksAside.has(taskId)) return;
-    installTimer(this.#shard, row, this.#wire);
+  protected override bring(row: TimerRow): void {
+    installTimer(this.shard, row, this.wire);
   }
 
-  /** All rows of the page were installed. */
-  end(rows: readonly TimerPlace[], nowMs: number): void {
-    assert(this.#page !== undefined, 'a page was begun');
-    const { untilMs, max } = this.#page;
+  /** `candidates` sees to it. */
+  protected override passOver(): void {}
+
+  protected override ended({ untilMs, max }: TimerPage, rows: readonly TimerRow[], nowMs: number): void {
     const last = rows.at(-1);
-    this.#page = undefined;
     this.#hasMore = rows.length >= max;
     const horizon = this.#hasMore && last !== undefined ? last : { fireTimeMs: untilMs, taskId: Infinity };
     this.#broughtMs = nowMs;
     this.#reachesTo({ fireTimeMs: horizon.fireTimeMs, taskId: horizon.taskId }, nowMs);
   }
 
-  /** It could not be read. */
-  abandon(): void {
-    this.#page = undefined;
-  }
-
-  /** After a checkpoint is durable. */
-  comeNearer(nowMs: number): void {
-    const { timers } = this.#shard;
+  override comeNearer(nowMs: number): void {
+    const { timers } = this.shard;
     const { timersMax, timersNearMax } = this.#limits;
-    if (timers.near <= timersNearMax || this.#page !== undefined) return;
+    if (timers.near <= timersNearMax || this.page !== undefined) return;
     const place = timers.placeOf(timersMax / (timers.near + timers.far));
     // What is due is needed, however many those are.
     if (place === undefined || place.fireTimeMs <= nowMs || place.fireTimeMs > timers.horizon.fireTimeMs) return;
@@ -154,24 +123,24 @@ export class TimerWindow {
     this.#reachesTo(place, nowMs);
   }
 
-  /** Far timers leave whose rows are written and that are not due; with a pause after each look at one. */
-  *leave(nowMs: () => number): Generator<undefined, void> {
-    const { timers } = this.#shard;
+  /** Those that are far and not due. */
+  protected override *candidates(nowMs: () => number): Generator<TimerTask | undefined, void> {
+    const { timers } = this.shard;
     if (timers.far === 0) return;
-    for (const task of timers.values()) {
-      if (this.#mayLeave(task, nowMs())) this.#shard.leaveTimer(task.taskId);
-      yield;
-    }
+    for (const task of timers.values()) yield this.#isFar(task, nowMs()) ? task : undefined;
   }
 
-  #mayLeave(task: TimerTask, nowMs: number): boolean {
-    const neededUntilMs = Math.max(nowMs, this.#page?.untilMs ?? -Infinity);
-    if (task.fireTimeMs <= neededUntilMs || !this.#shard.timers.isFar(task)) return false;
-    return !this.#changes.isTaskUnwritten(task.taskId);
+  protected override left({ taskId }: TimerTask): void {
+    this.shard.leaveTimer(taskId);
+  }
+
+  #isFar(task: TimerTask, nowMs: number): boolean {
+    const neededUntilMs = Math.max(nowMs, this.page?.untilMs ?? -Infinity);
+    return task.fireTimeMs > neededUntilMs && this.shard.timers.isFar(task);
   }
 
   #reachesTo(place: TimerPlace, nowMs: number): void {
-    this.#shard.moveTimerHorizon(place);
+    this.shard.moveTimerHorizon(place);
     this.#wakeMs = nowMs + Math.max(0, place.fireTimeMs - nowMs) / 2;
   }
 }

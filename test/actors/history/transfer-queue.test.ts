@@ -28,6 +28,7 @@ class Bench {
       shard: 1,
       pendingTask: (taskId) => this.#pending.get(taskId),
       pendingTransferTasks: () => this.#pending.values(),
+      room: undefined,
       retentionMsOf: () => undefined,
       submit: (command) => {
         if (command.kind !== 'runOutboxTask') return;

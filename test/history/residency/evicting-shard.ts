@@ -19,12 +19,15 @@ import type { Loaded } from '../../../src/history/residency/install-loaded.ts';
 import type { LoadKey } from '../../../src/history/residency/residency.ts';
 import type { Lacks } from '../../../src/history/residency/lacks.ts';
 import { executionKey } from '../../../src/history/state.ts';
-import type { ShardCounters, TimerRow } from '../../../src/history/checkpoint/rows.ts';
+import type { ShardCounters, TaskRow, TimerRow } from '../../../src/history/checkpoint/rows.ts';
 import type { NextTimer, TimerPlace } from '../../../src/history/timer/timer-queue.ts';
 import type { TimerPage, TimerWindowLimits } from '../../../src/history/timer/timer-window.ts';
+import { isDispatch, type TransferTask } from '../../../src/history/tasks.ts';
+import type { TransferWindow } from '../../../src/history/transfer/transfer-window.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
+import { tasksLeave } from '../../support/shard-rows.ts';
 import { Checkpoints, installed, type Table } from '../checkpointed-shard.ts';
 import { Program, type ProgramStep } from '../random-program.ts';
 import { namespaceId, ShardUnderTest } from '../shard-under-test.ts';
@@ -43,6 +46,10 @@ export type Move =
   | 'beginWindow'
   | 'endWindow'
   | 'leaveSome'
+  | 'beginTasks'
+  | 'endTasks'
+  | 'tasksRefused'
+  | 'tasksDelivered'
   | 'writeAndEvict';
 
 class HeardShard extends ShardUnderTest {
@@ -77,6 +84,9 @@ const tinyWindow: TimerWindowLimits = {
   overdueMsMax: 0,
 };
 
+/** Nor any task for a worker. */
+const tinyRoom = { tasksMax: 0, tasksLeft: 4, pageRows: 2 };
+
 const everything: TimerPage = {
   afterFireTimeMs: Number.MIN_SAFE_INTEGER,
   afterTaskId: -1,
@@ -97,6 +107,13 @@ export class EvictingShard extends HeardShard {
   #window: readonly TimerRow[] | undefined;
   /** Timers leave, some at a time. */
   #leaving: Iterator<undefined> | undefined;
+  /** How many tasks for workers have left memory, and how many have come back to be tried. */
+  tasksLeft = 0;
+  tasksBrought = 0;
+  #tasks: readonly TaskRow[] | undefined;
+  /** By this memory: what matching has, and what was refused and has not had its turn again. */
+  readonly #delivered = new Set<number>();
+  readonly #inLine = new Set<number>();
   /** Asked of the table, and on its way; with the executions whose commands did not wait for it. */
   #underWay: { readonly rows: readonly Loaded[]; readonly begunAt: number; readonly gaveUp: Set<string> } | undefined;
 
@@ -106,6 +123,7 @@ export class EvictingShard extends HeardShard {
     this.#moves = moves;
     this.checkpoints = new Checkpoints(this);
     this.core.timerWindow.opens(tinyWindow);
+    this.transferWindow.opens(tinyRoom);
   }
 
   override decide(command: HistoryCommand): HandledHistory {
@@ -124,9 +142,13 @@ export class EvictingShard extends HeardShard {
     const { table } = checkpoints;
     this.#underWay = undefined;
     this.#window = undefined;
+    this.#tasks = undefined;
+    this.#delivered.clear();
+    this.#inLine.clear();
     this.#leaving = undefined;
     this.core = new HistoryCore({ wire: historyWire, limits: this.limits, stateWire: stateCodec });
     this.core.timerWindow.opens(tinyWindow);
+    this.transferWindow.opens(tinyRoom);
     if (table.counters !== undefined) {
       restart(this.core, table, table.counters);
     }
@@ -168,8 +190,85 @@ export class EvictingShard extends HeardShard {
     this.core.timerWindow.end(rows, this.nowMs);
   }
 
+  get transferWindow(): TransferWindow {
+    const { transferWindow } = this.core;
+    assert(transferWindow !== undefined, 'it has a database');
+    return transferWindow;
+  }
+
+  /** Whoever takes one takes it by its id, be it in memory or not. */
+  override transfers(): readonly TransferTask[] {
+    const { core } = this;
+    const here = new Map(super.transfers().map((task) => [task.taskId, task]));
+    const { tasksAside } = this.checkpoints.folded;
+    for (const { taskId, task, aside: waitsAside } of this.checkpoints.table.rows.transferTasks) {
+      if (here.has(taskId) || waitsAside || tasksAside.has(taskId) || core.isGone(taskId)) continue;
+      here.set(taskId, stateCodec.decodeTask(task) as TransferTask);
+    }
+    return [...here.values()].toSorted((one, other) => one.taskId - other.taskId);
+  }
+
+  #beginTasks(): void {
+    this.transferWindow.resume();
+    this.#takeBrought();
+    if (this.#tasks !== undefined || !this.transferWindow.wants()) return;
+    const { afterTaskId, max } = this.transferWindow.begin(this.nowMs);
+    this.#tasks = this.checkpoints.table.transfers(afterTaskId, max);
+  }
+
+  #endTasks(): void {
+    const rows = this.#tasks;
+    this.#tasks = undefined;
+    if (rows === undefined) return;
+    for (const row of rows) this.transferWindow.install(row);
+    this.transferWindow.end(rows, this.nowMs);
+    this.#takeBrought();
+  }
+
+  #takeBrought(): void {
+    for (const { taskId } of this.transferWindow.takeBrought()) {
+      this.#inLine.delete(taskId);
+      this.tasksBrought++;
+    }
+  }
+
+  /** Whatever was refused, stood in line or was never read: each has its turn, so workers hear of all. */
+  expectAllTried(): void {
+    const window = this.transferWindow;
+    this.#endTasks();
+    for (let round = 0, wait = true; wait; round++) {
+      assert(round < 10_000, 'the line comes to its end');
+      wait = window.othersWait;
+      for (const { taskId } of [...this.core.pendingTransferTasks()]) {
+        if (!this.#inLine.has(taskId)) this.#deliver(taskId);
+      }
+      for (const _look of window.leave(() => this.nowMs));
+      this.#beginTasks();
+      this.#endTasks();
+    }
+    const unheard = this.transfers().filter((task) => isDispatch(task) && !this.#delivered.has(task.taskId));
+    assert.deepEqual(unheard, [], 'every task for a worker was tried');
+  }
+
+  /** What matching says of most of those that are tried. */
+  #tried(answer: 'tasksRefused' | 'tasksDelivered'): void {
+    const before = this.core.transferTasksInMemory;
+    for (const { taskId } of [...this.core.pendingTransferTasks()]) {
+      if (taskId % 5 === 0 || this.#inLine.has(taskId)) continue;
+      if (answer === 'tasksDelivered') this.#deliver(taskId);
+      else if (!this.transferWindow.keeps(taskId) || !this.transferWindow.hasTurn(taskId)) this.#inLine.add(taskId);
+    }
+    this.tasksLeft += before - this.core.transferTasksInMemory;
+  }
+
+  #deliver(taskId: number): void {
+    this.transferWindow.delivered(taskId);
+    this.#delivered.add(taskId);
+  }
+
   #leave(max: number): void {
     const before = this.core.timersInMemory;
+    const tasksBefore = this.core.transferTasksInMemory;
     this.core.timerWindow.comeNearer(this.nowMs);
     this.#leaving ??= this.core.timerWindow.leave(() => this.nowMs);
     for (let left = max; left > 0; left--) {
@@ -178,6 +277,8 @@ export class EvictingShard extends HeardShard {
       break;
     }
     this.timersLeft += before - this.core.timersInMemory;
+    for (const _look of this.transferWindow.leave(() => this.nowMs));
+    this.tasksLeft += tasksBefore - this.core.transferTasksInMemory;
   }
 
   /** Closed runs that are due and not in memory. */
@@ -205,6 +306,7 @@ export class EvictingShard extends HeardShard {
 
   /** Every run that may. */
   evict(): void {
+    this.#tried('tasksRefused');
     this.#leave(Infinity);
     for (const runId of this.runIds()) if (this.core.evict(runId)) this.evicted++;
   }
@@ -212,6 +314,7 @@ export class EvictingShard extends HeardShard {
   writeAll(): void {
     const { checkpoints } = this;
     this.#endWindow();
+    this.#endTasks();
     if (checkpoints.state === 'none') checkpoints.cut();
     while (checkpoints.state === 'cut') checkpoints.capture(Infinity);
     checkpoints.write('written');
@@ -220,6 +323,8 @@ export class EvictingShard extends HeardShard {
   loadAll(): void {
     const { table } = this.checkpoints;
     for (const row of table.timers(everything)) this.core.timerWindow.install(row);
+    this.#endTasks();
+    for (const row of table.transfers(-1, Infinity)) this.transferWindow.install(row);
     assert(this.core.installLoaded(table.load(table.keys), this.core.beginLoad()));
   }
 
@@ -256,6 +361,7 @@ export class EvictingShard extends HeardShard {
       case 'write':
       case 'lose':
         if (checkpoints.state === 'captured') this.#endWindow();
+        if (checkpoints.state === 'captured') this.#endTasks();
         if (checkpoints.state === 'captured') checkpoints.write(move === 'write' ? 'written' : 'lost');
         return;
       case 'evict':
@@ -280,11 +386,21 @@ export class EvictingShard extends HeardShard {
         return this.#endWindow();
       case 'leaveSome':
         return this.#leave(2);
+      case 'beginTasks':
+        return this.#beginTasks();
+      case 'endTasks':
+        return this.#endTasks();
+      case 'tasksRefused':
+      case 'tasksDelivered':
+        return this.#tried(move);
       case 'loadAnyway':
         return this.loadAll();
       case 'writeAndEvict':
         this.writeAll();
-        return this.evict();
+        this.evict();
+        if (this.#moved % 3 !== 0) return;
+        this.#beginTasks();
+        return this.#endTasks();
     }
   }
 }
@@ -359,11 +475,12 @@ export class TwoShards {
     evicting.loadAll();
     assert.equal(evicting.core.canonicalState(), whole.core.canonicalState(), 'what comes back is what was there');
     for (const runId of [...evicting.core.runIds()]) if (!resident.has(runId)) evicting.core.evict(runId);
-    for (const _ of evicting.core.timerWindow.leave(() => evicting.nowMs));
+    tasksLeave(evicting.core, evicting.nowMs);
   }
 
   finish(): void {
     const { whole, evicting } = this;
+    evicting.expectAllTried();
     evicting.writeAll();
     evicting.writeAll();
     const state = whole.core.canonicalState();
@@ -391,6 +508,7 @@ export class TwoShards {
     }
     const { table } = early.checkpoints;
     for (const row of table.timers(everything)) restarted.core.timerWindow.install(row);
+    for (const row of table.transfers(-1, Infinity)) restarted.transferWindow.install(row);
     assert(restarted.core.installLoaded(table.load(table.keys), restarted.core.beginLoad()));
     assert.equal(restarted.core.canonicalState(), whole.core.canonicalState(), 'a restart loads what the journal goes on with');
     restarted.core.cut();

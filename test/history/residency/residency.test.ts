@@ -36,6 +36,10 @@ const move = fc.constantFrom<Move[]>(
   'endWindow',
   'endWindow',
   'leaveSome',
+  'beginTasks',
+  'endTasks',
+  'tasksRefused',
+  'tasksDelivered',
   'writeAndEvict',
 );
 /** Closed runs go within a program. */
@@ -46,6 +50,8 @@ test('random programs: whatever leaves memory between two commands, whatever is 
   let loaded = 0;
   let retired = 0;
   let timersLeft = 0;
+  let tasksLeft = 0;
+  let tasksBrought = 0;
   fc.assert(
     fc.property(
       fewerKinds(fc.array(programStep, { minLength: 30, maxLength: 120, size: 'max' })),
@@ -62,6 +68,8 @@ test('random programs: whatever leaves memory between two commands, whatever is 
         retired += shards.retired;
         loaded += shards.evicting.loaded;
         timersLeft += shards.evicting.timersLeft;
+        tasksLeft += shards.evicting.tasksLeft;
+        tasksBrought += shards.evicting.tasksBrought;
       },
     ),
     { numRuns: 100 },
@@ -69,6 +77,8 @@ test('random programs: whatever leaves memory between two commands, whatever is 
   expect(Math.min(evicted, loaded)).toBeGreaterThan(500);
   expect(retired).toBeGreaterThan(5);
   expect(timersLeft).toBeGreaterThan(100);
+  expect(tasksLeft).toBeGreaterThan(100);
+  expect(tasksBrought).toBeGreaterThan(20);
 }, 240_000);
 
 test('keys and answers are those of the database port', () => {
@@ -348,7 +358,7 @@ test('the end of a retention comes back with its run after a restart', () => {
 
 test('an execution goes on from where it was, through its timers, its child and its worker', () => {
   const shard = coldFamily();
-  const childTask = [...shard.core.pendingTransferTasks()].findLast(({ kind }) => kind === 'workflowTask');
+  const childTask = shard.transfers().findLast(({ kind }) => kind === 'workflowTask');
   expect(childTask?.key.workflowId).toBe('child');
   shard.fireNextTimer();
   cold(shard);

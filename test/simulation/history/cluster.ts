@@ -1,6 +1,7 @@
 /**
  * Processes with history shards, each in the production loop, over one simulated log and one simulated database. Tasks are handed to the
- * workers of the simulation at once: matching is a stub that forgets nothing.
+ * workers of the simulation at once: matching is a stub that forgets nothing, and with a database refuses all for a part of
+ * each second.
  *
  *     HistoryServer ─┬─ HistoryShard × shards ─┬─ SimLog ─────── SimBroker
  *                    ├─ Router                 └─ SimDatabase ── SimDisk
@@ -17,6 +18,7 @@ import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.ts';
 import { jsonClaims } from '../../actors/ledger.ts';
+import { tasksLeave } from '../../support/shard-rows.ts';
 import { busyClock, checkpointLimits } from '../checkpointed-actors.ts';
 import { SimCluster } from '../sim-cluster.ts';
 import { SimDatabase, type DatabasePlan, type SimDisk } from '../sim-database.ts';
@@ -37,6 +39,11 @@ export type HistoryActor = PartitionActor<HistoryCommand, HistoryReply, HistoryR
 
 /** Hardly any timer is in memory that need not be. */
 const tinyWindow = { aheadMsMax: 300, timersMax: 4, timersLeft: 2, timersNearMax: 6, pageRows: 2, overdueMsMax: 100 };
+/** Nor any task for a worker. */
+const tinyRoom = { tasksMax: 3, tasksLeft: 2, pageRows: 2 };
+/** Of each second. */
+const REFUSES_MS = 400;
+const backlogFull = { kind: 'rejected', rejection: { reason: 'backlog-full', message: 'the backlog is full' } } as const;
 
 export type HistoryClusterOptions = {
   readonly servers: number;
@@ -106,9 +113,10 @@ export class HistoryServer extends SimServer {
         if (memory?.active !== true) continue;
         const { core } = memory;
         for (const runId of [...core.runIds()]) if (core.evict(runId)) this.cluster.said('a run left memory');
-        for (const _look of core.timerWindow.leave(() => this.node.clock.wallMs()));
+        tasksLeave(core, this.node.clock.wallMs());
         const rows = disk.tables.journal(journalOf(index + 1)).timers;
         if (rows.size > core.timersInMemory) this.cluster.said('timers were in the table alone');
+        if (core.transferWindow?.othersWait === true) this.cluster.said('tasks for workers stood in line');
       }
       this.#evictNowAndThen(disk);
     });
@@ -149,6 +157,7 @@ export class HistoryServer extends SimServer {
               database,
               stateWire: stateCodecBesideHistory,
               timerWindow: tinyWindow,
+              transferWindow: tinyRoom,
               limits,
               schedule,
               ...(journalRetentionMs === undefined ? {} : { journalRetentionMs }),
@@ -161,8 +170,9 @@ export class HistoryServer extends SimServer {
     const sink = this.router.matching.sink(0);
     this.router.matching.attach(0, {
       submit: (askId, request) => {
-        if (request.kind === 'addWorkflowTask' || request.kind === 'addActivityTask') this.cluster.onOffer(request);
-        this.node.clock.soon(() => void sink.answer(askId, { kind: 'done' }));
+        const isAccepted = this.database === undefined || this.node.clock.wallMs() % 1_000 >= REFUSES_MS;
+        if (isAccepted && (request.kind === 'addWorkflowTask' || request.kind === 'addActivityTask')) this.cluster.onOffer(request);
+        this.node.clock.soon(() => void sink.answer(askId, isAccepted ? { kind: 'done' } : backlogFull));
         return undefined;
       },
       cancel: () => {},

@@ -13,7 +13,7 @@ import { isRunning } from '../../../src/history/state.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.ts';
-import { loadAll, shardRows } from '../../support/shard-rows.ts';
+import { loadAll, shardRows, tasksLeave } from '../../support/shard-rows.ts';
 import type { MemoryTables } from '../../support/memory-database.ts';
 import { difference, FoldedJournal } from '../folded-journal.ts';
 import { check } from '../oracle.ts';
@@ -138,11 +138,12 @@ export function checkMemory(
   if (rows !== undefined && checkpointer !== undefined) {
     const { fence, position } = rows.tables.journal(rows.id);
     if (fence !== checkpointer.fence || position?.nextOffset !== checkpointer.written?.nextOffset) return;
+    if (core.transferWindow?.isReading === true) return;
     loadAll(core, rows.tables, rows.id);
   }
   const live = core.canonicalState();
   for (const runId of [...core.runIds()]) if (!resident.has(runId)) core.evict(runId);
-  if (rows !== undefined) for (const _look of core.timerWindow.leave(() => -Infinity));
+  if (rows !== undefined) tasksLeave(core, 0);
   const folded = canonicalText(journal.folded(lastOffset));
   check(live === folded, 'I3 memory is not its journal', () => `${name} at offset ${lastOffset}: ${difference(live, folded)}`);
 }

@@ -5,15 +5,25 @@
  *                            ColdLoads         what commands need ────────┤
  *                            KeyFilterBuild    which workflow ids there are ─▶ HistoryCore ─▶ Checkpointer ─┐
  *                            Retirement        what is over ──────────────┤    rows of List ─▶ DurableRows ──┴─▶ one lane of writes
- *                            TimerPages        timers that are near ─────┘
+ *                            RowPages          timers that are near, ────┤
+ *                                              tasks that are tried ─────┘
  *                            HotState          what leaves memory
  */
+import { assert } from '../../../kernel/assert.ts';
 import type { HistoryCommand, RunKey } from '../../../history/commands.ts';
+import type { TaskRow, TimerRow } from '../../../history/checkpoint/rows.ts';
 import type { StateWire } from '../../../history/checkpoint/state-wire.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { HistoryRecord } from '../../../history/record.ts';
 import { executionKey } from '../../../history/state.ts';
-import { defaultTimerWindowLimits, type TimerWindowLimits } from '../../../history/timer/timer-window.ts';
+import { defaultTimerWindowLimits, type TimerPage, type TimerWindowLimits } from '../../../history/timer/timer-window.ts';
+import {
+  defaultTransferWindowLimits,
+  type TransferPage,
+  type TransferWindow,
+  type TransferWindowLimits,
+} from '../../../history/transfer/transfer-window.ts';
+import type { PendingTransfer } from '../../../history/tasks.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
 import { checkPosition, installingCounters } from '../../checkpoint/damaged-journal.ts';
@@ -38,7 +48,7 @@ import { HistoryReadAhead } from './read-ahead.ts';
 import { Retirement } from './retirement.ts';
 import { DurableRows } from '../visibility/rows-table.ts';
 import { ShardTable } from './shard-table.ts';
-import { TimerPages } from './timer-pages.ts';
+import { RowPages } from './row-pages.ts';
 import type { VisibilityRows } from '../visibility/visibility-rows.ts';
 import { installWaiting, tellBehind, tellUnread } from './waiting-records.ts';
 
@@ -51,6 +61,7 @@ export type HistoryCheckpointOptions = CheckpointOptions & {
   /** Of all shards of this process, for what each reads in the background; absent: they do not wait for each other. */
   readonly backgroundReads?: OneAtATime;
   readonly timerWindow?: Partial<TimerWindowLimits>;
+  readonly transferWindow?: Partial<TransferWindowLimits>;
 };
 
 export type DurableShardOptions = {
@@ -63,6 +74,8 @@ export type DurableShardOptions = {
   /** undefined: nobody lists. */
   readonly visibility: VisibilityRows | undefined;
   readonly own: OwnCommands;
+  /** Tasks for workers that have come into memory: to be tried. */
+  readonly run: (tasks: readonly PendingTransfer[]) => void;
   /** One of the shard's own commands, whose workflow is out of reach. */
   readonly notLoaded: (command: HistoryCommand, reason: string) => void;
   readonly tenure: Tenure<HistoryCommand>;
@@ -70,6 +83,17 @@ export type DurableShardOptions = {
   /** Of all partitions of this process. */
   readonly turns: LoopTurns;
   readonly logger: Logger;
+};
+
+const timerLines = {
+  rowDamaged: 'a timer in the database cannot be read: it does not fire',
+  notRead: 'timers cannot be read from the database; those in memory go on',
+  readAgain: 'timers are read again',
+};
+const transferLines = {
+  rowDamaged: 'a task for a worker in the database cannot be read: it is not given out',
+  notRead: 'tasks for workers cannot be read from the database; those in memory go on',
+  readAgain: 'tasks for workers are read again',
 };
 
 /** In a fold, before each read that brings so many records at the most. */
@@ -85,7 +109,9 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   readonly #logger: Logger;
   readonly #keyFilter: KeyFilterBuild;
   readonly #retirement: Retirement;
-  readonly #timerPages: TimerPages;
+  readonly #timerPages: RowPages<TimerPage, TimerRow>;
+  readonly #transferWindow: TransferWindow;
+  readonly #transferPages: RowPages<TransferPage, TaskRow>;
   readonly #hotState: HotState;
   readonly #hotShard: HotShard;
 
@@ -103,6 +129,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       onDurable: () => {
         if (tenure.active) this.#keyFilter.start();
         this.#timerPages.written();
+        this.#transferPages.written();
         hotState.look();
       },
     });
@@ -134,14 +161,25 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.#keyFilter = new KeyFilterBuild({ ...told, core, table, inTurn: checkpoints.backgroundReads ?? oneAtATime() });
     this.#retirement = new Retirement({ core, table, tenure, submit: (command) => void own.submit(command), logger });
     const evictionCheck = new EvictionCheck({ core, load, logger, every: checkpoints.evictionsPerCheck ?? EVICTIONS_PER_CHECK });
-    this.#timerPages = new TimerPages({
-      ...told,
-      core,
-      table,
-      lane,
-      limits: { ...defaultTimerWindowLimits, ...checkpoints.timerWindow },
-      nowMs: () => tenure.nowMs(),
-      onInstalled: () => own.armTimer(),
+    const paged = { ...told, lane, nowMs: () => tenure.nowMs() };
+    const { timerWindow, transferWindow } = core;
+    assert(transferWindow !== undefined, 'a shard with a database has windows');
+    timerWindow.opens({ ...defaultTimerWindowLimits, ...checkpoints.timerWindow });
+    transferWindow.opens({ ...defaultTransferWindowLimits, ...checkpoints.transferWindow });
+    this.#transferWindow = transferWindow;
+    this.#timerPages = new RowPages({
+      ...paged,
+      window: timerWindow,
+      read: (page: TimerPage) => table.read((of, id) => of.timers(id, page)),
+      lines: timerLines,
+      onEnded: () => own.armTimer(),
+    });
+    this.#transferPages = new RowPages({
+      ...paged,
+      window: transferWindow,
+      read: ({ afterTaskId, max }: TransferPage) => table.read((of, id) => of.transferTasks(id, afterTaskId, max)),
+      lines: transferLines,
+      onEnded: () => this.#runBrought(),
     });
     const isWanted = ({ namespaceId, workflowId }: RunKey): boolean => this.coldLoads.isWanted(executionKey(namespaceId, workflowId));
     // In a fold what is loaded must stay until it is applied: there room is made between two reads.
@@ -165,7 +203,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
       const newer = newerState(position);
       if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
       checkPosition(journal, position);
-      const tasks = await shardTasks(checkpoints.database, journal, fence);
+      const tasks = await shardTasks(checkpoints.database, checkpoints.stateWire, journal, fence);
       // Rows of tasks that cannot be read are passed over.
       const whole = { runs: [], currentRuns: [], ...tasks };
       await installingCounters(journal, () => turns.through(core.installing(whole, position)));
@@ -185,6 +223,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   activated(): void {
     tellBehind(this.#options.core, this.#logger);
     this.#timerPages.activated();
+    this.#transferPages.activated();
     tellUnread(this.#options.core, this.#logger);
     this.#retirement.activated();
     this.#keyFilter.start();
@@ -205,11 +244,24 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   }
 
   timerFired(): void {
-    this.#timerPages.fired();
+    this.#timerPages.fewer();
+  }
+
+  /** Fewer tasks for workers wait in memory. */
+  fewerTransfers(): void {
+    this.#transferWindow.resume();
+    this.#runBrought();
+    this.#transferPages.fewer();
+  }
+
+  #runBrought(): void {
+    const brought = this.#transferWindow.takeBrought();
+    if (brought.length > 0) this.#options.run(brought);
   }
 
   deactivated(): void {
     this.#timerPages.close();
+    this.#transferPages.close();
     this.coldLoads.close();
     this.#keyFilter.close();
     this.#hotState.leave(this.#hotShard);

@@ -6,13 +6,14 @@
  *     VisibilityRows  what List shows and no flush has written ── at least so far ─────────┴─▶ one delta
  */
 import { assert } from '../../../kernel/assert.ts';
-import type { ShardCheckpoint, ShardRows } from '../../../history/checkpoint/rows.ts';
-import { stateSchemaBehind } from '../../../history/checkpoint/state-wire.ts';
+import type { ShardCheckpoint, ShardRows, TaskRow } from '../../../history/checkpoint/rows.ts';
+import { stateSchemaBehind, type StateWire } from '../../../history/checkpoint/state-wire.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { HistoryRecord } from '../../../history/record.ts';
+import { isDispatch } from '../../../history/tasks.ts';
 import type { CapturedState, CheckpointedState } from '../../checkpoint/checkpointer.ts';
 import { newerSchema, PAGE_ROWS, pages, under } from '../../checkpoint/fenced-rows.ts';
-import { type CheckpointPosition, type Database, type Fence, type Fenced, type HistoryRow, type JournalId } from '../../database.ts';
+import { type CheckpointPosition, type Database, type Fence, type HistoryRow, type JournalId } from '../../database.ts';
 import type { HistoryStore } from '../events/history-store.ts';
 import { historyRowOf } from './waiting-records.ts';
 import type { LoopTurns } from '../../loop-turns.ts';
@@ -121,22 +122,33 @@ export function newerState(position: CheckpointPosition): string | undefined {
 }
 
 /**
- * The tasks of a shard, as they are under this fence; its runs are loaded when they are needed, and its timers when they are near. Rejects with
- * DatabaseError; `unavailable`, too, when another has restored meanwhile.
+ * What a takeover must have of the tasks of a shard, as they are under this fence: messages to other shards, and what waits aside. Its runs are
+ * loaded when they are needed, its timers when they are near, and tasks for workers some at a time. Rejects with DatabaseError; `unavailable`, too,
+ * when another has restored meanwhile.
  */
 export async function shardTasks(
   database: Database,
+  wire: StateWire,
   journal: JournalId,
   fence: Fence,
 ): Promise<Pick<ShardRows, 'transferTasks' | 'timers'>> {
-  const transferTasks = await allRows(fence, (last: { readonly taskId: number } | undefined) =>
-    database.transferTasks(journal, last?.taskId ?? -1, PAGE_ROWS),
-  );
+  const transferTasks: TaskRow[] = [];
+  const read = (last: TaskRow | undefined) => database.transferTasks(journal, last?.taskId ?? -1, PAGE_ROWS);
+  for await (const page of pages(fence, read)) for (const row of page) if (!isForWorker(row, wire)) transferTasks.push(row);
   const aside = await under(fence, database.tasksAside(journal));
   return {
     transferTasks: [...transferTasks, ...aside.transferTasks].sort((one, other) => one.taskId - other.taskId),
     timers: aside.timers,
   };
+}
+
+/** Of one that cannot be read nobody knows; whoever installs it is told. */
+function isForWorker({ task }: TaskRow, wire: StateWire): boolean {
+  try {
+    return isDispatch(wire.decodeTask(task));
+  } catch {
+    return false;
+  }
 }
 
 /** How many runs are there: read one after another, which takes a second for some hundred thousand. */
@@ -145,10 +157,4 @@ export async function runsInTable(database: Pick<Database, 'runIds'>, journal: J
   const read = (last: { readonly runId: string } | undefined) => database.runIds(journal, last?.runId ?? '', PAGE_ROWS);
   for await (const page of pages(fence, read)) runs += page.length;
   return runs;
-}
-
-async function allRows<Row>(fence: Fence, read: (last: Row | undefined) => Promise<Fenced<readonly Row[]>>): Promise<Row[]> {
-  const rows: Row[] = [];
-  for await (const page of pages(fence, read)) for (const row of page) rows.push(row);
-  return rows;
 }

@@ -26,7 +26,7 @@ import type { HistoryRecord } from '../../../history/record.ts';
 import { LinkedList, type Linked } from '../../../kernel/linked-list.ts';
 import type { SearchAttributeWire } from '../../../kernel/search-attributes.ts';
 import type { VisibilityRow } from '../../../visibility/row.ts';
-import { Fifo } from '../../partition/fifo.ts';
+import { Fifo } from '../../../kernel/fifo.ts';
 import type { RecordPosition } from '../../log.ts';
 import type { CommitSubscriber } from '../../partition/partition-core.ts';
 import { type AttributeRegistry, visibilityRow } from './visibility-row.ts';

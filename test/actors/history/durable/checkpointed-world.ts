@@ -11,6 +11,7 @@ import { defaultHistoryLimits } from '../../../../src/history/limits.ts';
 import { Shard } from '../../../../src/history/shard.ts';
 import type { TransferTask } from '../../../../src/history/tasks.ts';
 import type { TimerWindowLimits } from '../../../../src/history/timer/timer-window.ts';
+import type { TransferWindowLimits } from '../../../../src/history/transfer/transfer-window.ts';
 import type { WorkflowCommand } from '../../../../src/history/workflow-commands.ts';
 import type { CheckpointLimits } from '../../../../src/actors/checkpoint/checkpoint-limits.ts';
 import type { CheckpointScheduleLimits } from '../../../../src/actors/checkpoint/checkpoint-schedule.ts';
@@ -28,7 +29,7 @@ import { historyWire } from '../../../../src/topics/codec/history-wire.ts';
 import { stateCodecBesideHistory } from '../../../../src/topics/codec/state-codec.ts';
 import { turns } from '../../../support/event-loop.ts';
 import { type DatabaseFaults, MemoryDatabase, type MemoryTables, type ReadName } from '../../../support/memory-database.ts';
-import { loadAll, shardRows } from '../../../support/shard-rows.ts';
+import { loadAll, shardRows, tasksLeave } from '../../../support/shard-rows.ts';
 import { completion } from '../../../history/completion.ts';
 import { activityRef, signalAttributes, startAttributes } from '../../../history/shard-under-test.ts';
 import { CheckpointedPartition } from '../../checkpointed-partition.ts';
@@ -42,6 +43,10 @@ const layout = { historyShards: 1, matchingPartitions: 1, taskQueuePartitions: 1
 
 /** Hardly any timer is in memory that need not be. */
 const tinyWindow = { aheadMsMax: 10_000, timersMax: 4, timersLeft: 2, timersNearMax: 6, pageRows: 2, overdueMsMax: 1_000 };
+/** Nor any task for a worker. */
+const tinyRoom = { tasksMax: 4, tasksLeft: 2, pageRows: 2 };
+
+const backlogFull = { kind: 'rejected', rejection: { reason: 'backlog-full', message: 'the backlog is full' } } as const;
 
 export type WorldOptions = {
   readonly limits?: Partial<CheckpointLimits>;
@@ -52,6 +57,7 @@ export type WorldOptions = {
   readonly journalRetentionMs?: number;
   readonly journalRetentionBytes?: number;
   readonly timerWindow?: Partial<TimerWindowLimits>;
+  readonly transferWindow?: Partial<TransferWindowLimits>;
   /** Of the database, where it is not the twin. */
   readonly database?: () => Database;
 };
@@ -67,12 +73,19 @@ export class World extends CheckpointedPartition<HistoryShard> {
   /** How many runs have left memory. */
   evicted = 0;
   #loadsMended: (() => void)[] = [];
+  /** Ids of the tasks that matching was offered. */
+  readonly offers: number[] = [];
+  /** Whether matching refuses this one. */
+  refuses: (taskQueue: string) => boolean = () => false;
+  /** Pages of tasks for workers cannot be read. */
+  transfersFail = false;
   /** Windows of timers cannot be read. */
   timersFail = false;
   #visibility: ProcessVisibility | undefined;
   registry: Registry = { isFolded: true, view: { position: 0, namespaceById: () => undefined, systemSearchAttributes } };
   override readonly onRead = async (what: ReadName): Promise<void> => {
     this.asked.push(what);
+    if (what === 'transferTasks' && this.transfersFail) throw new DatabaseError('unavailable', 'connection refused');
     if (what === 'timers' && this.timersFail) throw new DatabaseError('unavailable', 'connection refused');
     if (what !== 'load' && what !== 'dueRuns') return;
     if (this.loadFault === 'fails') throw new DatabaseError('unavailable', 'connection refused');
@@ -163,7 +176,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
     assert(loadAll(core, this.tables, journal));
     this.#checkWhole();
     for (const runId of [...core.runIds()]) if (!resident.has(runId)) core.evict(runId);
-    for (const _look of core.timerWindow.leave(() => this.clock.wallMs()));
+    tasksLeave(core, this.clock.wallMs());
   }
 
   /** Whatever may leave memory leaves it. */
@@ -277,7 +290,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
 
   /** A worker takes the nth task that is pending, and answers it. */
   async work(nth: number, commands: readonly WorkflowCommand[]): Promise<void> {
-    const tasks = [...this.memory.core.pendingTransferTasks()].filter(({ kind }) => kind === 'workflowTask' || kind === 'activityTask');
+    const tasks = [...this.folded().transfers.values()].filter(({ kind }) => kind === 'workflowTask' || kind === 'activityTask');
     const task = tasks[nth % Math.max(1, tasks.length)];
     if (task !== undefined) await Promise.race([this.#work(task, commands), turns(12)]);
   }
@@ -321,8 +334,11 @@ export class World extends CheckpointedPartition<HistoryShard> {
     this.#visibility = visibility;
     const matching = router.matching.sink(0);
     router.matching.attach(0, {
-      submit: (askId) => {
-        systemClock.soon(() => matching.answer(askId, { kind: 'done' }));
+      submit: (askId, request) => {
+        const isTask = request.kind === 'addWorkflowTask' || request.kind === 'addActivityTask';
+        const isRefused = isTask && this.refuses(request.queue.name);
+        if (isTask) this.offers.push(request.task.taskId);
+        systemClock.soon(() => matching.answer(askId, isRefused ? backlogFull : { kind: 'done' }));
         return undefined;
       },
       cancel: () => {},
@@ -351,6 +367,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
         hotState: new HotState(this.clock, this.#options.hotStateBytesMax ?? Infinity),
         stateWire: stateCodecBesideHistory,
         timerWindow: { ...tinyWindow, ...this.#options.timerWindow },
+        transferWindow: { ...tinyRoom, ...this.#options.transferWindow },
         schedule: this.schedule,
         ...(this.#options.evictionsPerCheck === undefined ? {} : { evictionsPerCheck: this.#options.evictionsPerCheck }),
         ...(this.#options.journalRetentionMs === undefined ? {} : { journalRetentionMs: this.#options.journalRetentionMs }),

@@ -197,7 +197,7 @@ test.each(['transferTasks', 'timers'] as const)('a row of %s that is damaged is 
   await world.takeOver();
   expect(world.lines.filter((line) => line.includes('ERROR') && line.includes(`taskId=${row?.taskId}`))).toHaveLength(1);
   await world.pass(6_000);
-  await world.work(0, [completeWorkflow()]);
+  await world.work(1, [completeWorkflow()]);
   await world.checkpointed();
   expect(await world.ask(describeCommand(world, 'good'))).toMatchObject({ kind: 'description', status: 2 });
   expect(await world.ask(describeCommand(world, 'bad'))).toMatchObject({ kind: 'description', status: 1 });

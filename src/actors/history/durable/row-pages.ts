@@ -1,38 +1,46 @@
 /**
- * Keeps those timers of a shard in memory that are due soon (history/timer/timer-window.ts), and lets the others leave.
+ * Keeps those tasks of a shard in memory that are needed there soon, and lets the others leave: timers (history/timer/timer-window.ts) and tasks
+ * for workers (history/transfer/transfer-window.ts), each in pages of its own.
  *
  *     activated; half of the window is over; few are left ─▶ a page: read and installed in the lane of writes ─▶ the next, or an alarm
  *                                              ▲                          └ the database is away ─┐
  *                                              └────────────────── a pause ───────────────────────┘
- *     a checkpoint is durable ─▶ what is far, and written, leaves
+ *     a checkpoint is durable ─▶ what is not needed, and written, leaves
  *
- * While the database is away the timers that are in memory fire; those behind them are late by as long as it is away.
+ * While the database is away the tasks that are in memory go on; those behind them are late by as long as it is away.
  */
 import { backOffMs } from '../../../kernel/back-off.ts';
-import type { TimerRow } from '../../../history/checkpoint/rows.ts';
-import type { HistoryCore } from '../../../history/history-core.ts';
-import type { TimerWindowLimits } from '../../../history/timer/timer-window.ts';
+import type { TaskRow } from '../../../history/checkpoint/rows.ts';
+import type { RowWindow } from '../../../history/residency/row-window.ts';
+import type { PendingTask } from '../../../history/tasks.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import type { Lane } from '../../checkpoint/one-lane.ts';
 import { isOutage } from '../../database.ts';
 import type { LoopTurns } from '../../loop-turns.ts';
 import type { Clock, Timer } from '../../ports.ts';
 import { WallAlarm } from '../../wall-alarm.ts';
-import type { ShardTable } from './shard-table.ts';
 
-export type TimerPagesOptions = {
-  readonly core: HistoryCore;
-  readonly table: ShardTable<'timers'>;
+export type RowPagesOptions<Page, Row extends TaskRow> = {
+  readonly window: RowWindow<Page, Row, PendingTask>;
+  /** Rejects with DatabaseError. */
+  readonly read: (page: Page) => Promise<readonly Row[] | 'fenced'>;
   readonly lane: Pick<Lane, 'inTurn'>;
-  readonly limits: TimerWindowLimits;
   readonly clock: Clock;
   readonly turns: LoopTurns;
   /** The time by which timers fire. */
   readonly nowMs: () => number;
   readonly logger: Logger;
-  /** The first timer may be another one. */
-  readonly onInstalled: () => void;
+  readonly lines: RowPagesLines;
+  /** A page is in memory, or could not be read. */
+  readonly onEnded: () => void;
   readonly onFenced: () => void;
+};
+
+/** For people. */
+export type RowPagesLines = {
+  readonly rowDamaged: string;
+  readonly notRead: string;
+  readonly readAgain: string;
 };
 
 const RETRY_DELAY_MS = 200;
@@ -40,8 +48,8 @@ const RETRY_DELAY_MS_MAX = 10_000;
 /** While more are near than there should be, or those that are due take their time. */
 const LOOK_AGAIN_MS = 1_000;
 
-export class TimerPages {
-  readonly #options: TimerPagesOptions;
+export class RowPages<Page, Row extends TaskRow> {
+  readonly #options: RowPagesOptions<Page, Row>;
   readonly #alarm: WallAlarm;
   #isActive = false;
   #isReading = false;
@@ -49,14 +57,12 @@ export class TimerPages {
   /** Somebody has read that they fail. */
   #isSaid = false;
   #pause: Timer | undefined;
-  /** Timers that may leave are looked for; once more, if that was asked for meanwhile. */
+  /** Tasks that may leave are looked for; once more, if that was asked for meanwhile. */
   #leaving: 'not' | 'once' | 'again' = 'not';
 
-  constructor(options: TimerPagesOptions) {
-    const { core, clock, nowMs, limits } = options;
+  constructor(options: RowPagesOptions<Page, Row>) {
     this.#options = options;
-    this.#alarm = new WallAlarm(clock, nowMs, () => this.#look());
-    core.timerWindow.opens(limits);
+    this.#alarm = new WallAlarm(options.clock, options.nowMs, () => this.#look());
   }
 
   activated(): void {
@@ -65,9 +71,9 @@ export class TimerPages {
   }
 
   /** Fewer are left. A few comparisons. */
-  fired(): void {
-    const { core, nowMs } = this.#options;
-    if (this.#mayRead && core.timerWindow.wants(nowMs())) this.#look();
+  fewer(): void {
+    const { window, nowMs } = this.#options;
+    if (this.#mayRead && window.wants(nowMs())) this.#look();
   }
 
   /** A checkpoint is durable. */
@@ -89,20 +95,20 @@ export class TimerPages {
   // ── What comes ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #look(): void {
-    const { core, nowMs } = this.#options;
+    const { window, nowMs } = this.#options;
     if (!this.#mayRead) return;
-    if (core.timerWindow.wants(nowMs())) void this.#read();
-    else this.#alarm.set(Math.max(core.timerWindow.wakeMs, nowMs() + LOOK_AGAIN_MS));
+    if (window.wants(nowMs())) void this.#read();
+    else this.#alarm.set(Math.max(window.wakeMs, nowMs() + LOOK_AGAIN_MS));
   }
 
   /** Never rejects. */
   async #read(): Promise<void> {
-    const { core, lane, logger } = this.#options;
+    const { window, lane, logger, lines } = this.#options;
     this.#isReading = true;
     try {
       do await lane.inTurn(() => this.#page());
-      while (this.#isActive && core.timerWindow.goesOn);
-      if (this.#isSaid) logger.info('timers are read again');
+      while (this.#isActive && window.goesOn);
+      if (this.#isSaid) logger.info(lines.readAgain);
       this.#isSaid = false;
       this.#failures = 0;
     } catch (error) {
@@ -113,23 +119,24 @@ export class TimerPages {
   }
 
   async #page(): Promise<void> {
-    const { core, table, turns, nowMs, onInstalled, onFenced } = this.#options;
+    const { window, read, turns, nowMs, onEnded, onFenced } = this.#options;
     if (!this.#isActive) return;
-    const page = core.timerWindow.begin(nowMs());
+    const page = window.begin(nowMs());
     try {
-      const rows = await table.read((database, journal) => database.timers(journal, page));
+      const rows = await read(page);
       if (rows === 'fenced') this.close();
       if (rows === 'fenced') return onFenced();
       await turns.through(this.#install(rows));
-      core.timerWindow.end(rows, nowMs());
-      if (this.#isActive) onInstalled();
+      window.end(rows, nowMs());
     } catch (error) {
-      core.timerWindow.abandon();
+      window.abandon();
       throw error;
+    } finally {
+      if (this.#isActive) onEnded();
     }
   }
 
-  *#install(rows: readonly TimerRow[]): Generator<undefined, void> {
+  *#install(rows: readonly Row[]): Generator<undefined, void> {
     for (const row of rows) {
       if (!this.#isActive) return;
       this.#installOne(row);
@@ -138,23 +145,22 @@ export class TimerPages {
   }
 
   /** What cannot be decoded is one workflow's trouble. */
-  #installOne(row: TimerRow): void {
-    const { core, logger } = this.#options;
+  #installOne(row: Row): void {
+    const { window, logger, lines } = this.#options;
     try {
-      core.timerWindow.install(row);
+      window.install(row);
     } catch (error) {
       const problem = error instanceof Error ? error : new Error(String(error));
-      const { taskId, fireTimeMs } = row;
-      logger.error('a timer in the database cannot be read: it does not fire', { taskId, fireTimeMs, error: problem });
+      logger.error(lines.rowDamaged, { taskId: row.taskId, error: problem });
     }
   }
 
   #failed(error: unknown): void {
-    const { clock, logger } = this.#options;
+    const { clock, logger, lines } = this.#options;
     if (!this.#isActive) return;
     if (!isOutage(error) && !this.#isSaid) {
       const problem = error instanceof Error ? error : new Error(String(error));
-      logger.warn('timers cannot be read from the database; those in memory go on', { error: problem });
+      logger.warn(lines.notRead, { error: problem });
       this.#isSaid = true;
     }
     this.#failures += 1;
@@ -168,12 +174,12 @@ export class TimerPages {
 
   /** Never rejects. */
   async #leave(): Promise<void> {
-    const { core, turns, nowMs } = this.#options;
+    const { window, turns, nowMs } = this.#options;
     do {
       this.#leaving = 'once';
-      if (this.#isActive) core.timerWindow.comeNearer(nowMs());
+      if (this.#isActive) window.comeNearer(nowMs());
       // In a fold nothing fires: what is due by now may have ended long ago.
-      await turns.through(core.timerWindow.leave(() => (this.#isActive ? nowMs() : -Infinity)));
+      await turns.through(window.leave(() => (this.#isActive ? nowMs() : -Infinity)));
     } while (this.#isAskedAgain);
     this.#leaving = 'not';
   }

@@ -1,4 +1,4 @@
-import { assert } from '../../kernel/assert.ts';
+import { assert } from './assert.ts';
 
 const CAPACITY_MIN = 64;
 

@@ -1,0 +1,213 @@
+/**
+ * Which tasks for workers are in memory, where a database has rows of them: of a million activities that wait for a worker, or for matching to
+ * accept them, a few are here.
+ *
+ *     committed, or brought ─▶ tried ─┬─ matching has it ─▶ idle ─ written ─▶ its row alone, until it starts or is obsolete
+ *                              ▲      └─ refused ─ a pause ─┬─▶ tried again
+ *                              │                            └ too many wait, or others wait for their turn ─▶ at the end of the line
+ *                              └── few are left: the next of the line ◀── ids, 8 bytes each; written, their rows alone ──┘
+ *
+ * Rows that a memory begins with come in the order of their ids, before the line; which of them matching has, nobody knows: all are offered
+ * again. A task that is new is tried at once, however many wait: those of a queue whose matching partition is away hold up no other. For the same
+ * reason what was refused goes to the end of the line; with a horizon, as timers have it, 2,000 tasks of one queue would keep all others in the table.
+ *
+ * Messages to other shards stay in memory: decisions ask for them (whether a run may be forgotten, what its deletion leaves behind).
+ */
+import { Fifo } from '../../kernel/fifo.ts';
+import { installTransfer } from '../checkpoint/install.ts';
+import type { TaskRow } from '../checkpoint/rows.ts';
+import { RowWindow } from '../residency/row-window.ts';
+import { isDispatch, type PendingTransfer } from '../tasks.ts';
+
+export type TransferWindowLimits = {
+  /** So many tasks for workers that are tried, or wait for their next attempt, are in memory; beyond that one that is refused stands in line. */
+  readonly tasksMax: number;
+  /** With so few left of them more are brought, if there are more. */
+  readonly tasksLeft: number;
+  /** Rows of one page. */
+  readonly pageRows: number;
+};
+
+export const defaultTransferWindowLimits: TransferWindowLimits = { tasksMax: 2_000, tasksLeft: 1_000, pageRows: 1_000 };
+
+/** What to read: by task id, from behind that one on. */
+export type TransferPage = {
+  readonly afterTaskId: number;
+  readonly max: number;
+  /** Those alone, in this order; undefined: all that were there when this memory began. */
+  readonly wanted: ReadonlySet<number> | undefined;
+};
+
+export class TransferWindow extends RowWindow<TransferPage, TaskRow, PendingTransfer> {
+  #limits = defaultTransferWindowLimits;
+  /** Rows of that range have not been read by this memory. */
+  #unread: { readonly afterTaskId: number; readonly lastTaskId: number } | undefined;
+  /** Whose turn is to come; the first is the next. What has ended meanwhile is passed over then. */
+  readonly #line = new Fifo<number>();
+  /** The last page could not be read: whoever needs none goes first. */
+  #isAway = false;
+  #brought: PendingTransfer[] = [];
+
+  /** From now on tasks that are written need not be in memory. Before anything has happened. */
+  opens(limits: TransferWindowLimits): void {
+    this.#limits = limits;
+  }
+
+  /** The table has tasks that are not in memory, all of them up to there. */
+  beginsUnread(lastTaskId: number): void {
+    this.#unread = { afterTaskId: -1, lastTaskId };
+  }
+
+  // ── What becomes of those that are tried ───────────────────────────────────────────────────────────────────────────────────
+
+  /** Matching has it. */
+  delivered(taskId: number): void {
+    this.#rests(taskId);
+  }
+
+  /** It was refused. False: its next turn comes when it has stood in line. */
+  keeps(taskId: number): boolean {
+    return this.shard.transferTasks.waiting <= this.#limits.tasksMax || !this.#standInLine(taskId);
+  }
+
+  /** The pause after that is over. False: the same; others wait, and there is no room for them. */
+  hasTurn(taskId: number): boolean {
+    return !this.othersWait || this.#isRoom || !this.#standInLine(taskId);
+  }
+
+  /** For their turn. */
+  get othersWait(): boolean {
+    return this.#unread !== undefined || this.#line.length > 0;
+  }
+
+  /** Tasks that have come since this was asked last: to be tried, in their order. */
+  takeBrought(): readonly PendingTransfer[] {
+    if (this.#brought.length === 0) return this.#brought;
+    const brought = this.#brought;
+    this.#brought = [];
+    return brought;
+  }
+
+  #standInLine(taskId: number): boolean {
+    const stands = this.#rests(taskId);
+    if (stands) this.#line.push(taskId);
+    return stands;
+  }
+
+  /** It leaves at once if it may; else when a checkpoint is durable. */
+  #rests(taskId: number): boolean {
+    const rests = this.shard.transferTasks.rest(taskId);
+    if (rests && this.isWritten(taskId)) this.shard.leaveTransfer(taskId);
+    return rests;
+  }
+
+  // ── What comes ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  override wants(): boolean {
+    return this.page === undefined && this.othersWait && this.#isRoom;
+  }
+
+  get #isRoom(): boolean {
+    return this.shard.transferTasks.waiting < this.#limits.tasksLeft;
+  }
+
+  override get goesOn(): boolean {
+    return this.wants();
+  }
+
+  override get wakeMs(): number {
+    return Infinity;
+  }
+
+  /** Few are left: the next of the line come that are still in memory. Those need no page. */
+  resume(): void {
+    if (this.#unread !== undefined && !this.#isAway) return;
+    for (let taskId = this.#line.peek(); taskId !== undefined && this.#isRoom; taskId = this.#line.peek()) {
+      if (!this.shard.hasTask(taskId)) return;
+      this.#line.shift();
+      const task = this.shard.transferTasks.wake(taskId);
+      if (task !== undefined) this.#brought.push(task);
+    }
+  }
+
+  override abandon(): void {
+    super.abandon();
+    this.#isAway = true;
+    for (let looks = Math.min(this.#line.length, this.#limits.pageRows); looks > 0; looks--) {
+      if (this.shard.hasTask(this.#line.peek() ?? 0)) break;
+      this.#line.push(this.#line.shift());
+    }
+    this.resume();
+  }
+
+  protected override nextPage(): TransferPage {
+    const { pageRows } = this.#limits;
+    if (this.#unread !== undefined) return { afterTaskId: this.#unread.afterTaskId, max: pageRows, wanted: undefined };
+    const wanted = new Set<number>();
+    let last = -1;
+    for (let next = 0; next < Math.min(pageRows, this.#line.length); next++) {
+      const taskId = this.#line.at(next) ?? 0;
+      if (taskId <= last || this.shard.hasTask(taskId)) break;
+      wanted.add(taskId);
+      last = taskId;
+    }
+    return { afterTaskId: (this.#line.peek() ?? 0) - 1, max: pageRows, wanted };
+  }
+
+  protected override bring(row: TaskRow): void {
+    const { taskId } = row;
+    if (this.isReading && !this.#isNext(taskId)) return;
+    if (this.shard.isUnread(taskId)) return;
+    const task = installTransfer(this.shard, row, this.wire);
+    if (!this.shard.transfers.has(taskId)) return;
+    // With no page it is there to be looked at.
+    if (this.isReading) this.#brought.push(task);
+    else this.shard.transferTasks.rest(taskId);
+  }
+
+  /** It is one of those for which the page is read. Others of its rows are of tasks that matching has, or whose turn comes later. */
+  #isNext(taskId: number): boolean {
+    if (this.page === undefined) return false;
+    return this.page.wanted === undefined ? taskId <= (this.#unread?.lastTaskId ?? -1) : this.page.wanted.has(taskId);
+  }
+
+  /** Its row was written, and nobody had heard of that: it waits for its turn no longer, so it does not leave. */
+  protected override passOver(taskId: number): void {
+    const task = this.#isNext(taskId) ? this.shard.transferTasks.wake(taskId) : undefined;
+    if (task !== undefined) this.#brought.push(task);
+  }
+
+  protected override ended({ max, wanted }: TransferPage, rows: readonly TaskRow[]): void {
+    const last = rows.at(-1);
+    const readTo = rows.length < max || last === undefined ? Infinity : last.taskId;
+    if (wanted === undefined) {
+      const lastTaskId = this.#unread?.lastTaskId ?? -1;
+      this.#unread = readTo >= lastTaskId ? undefined : { afterTaskId: readTo, lastTaskId };
+    } else {
+      // Of those that had no row, each has ended.
+      for (const taskId of wanted) if (taskId <= readTo) this.#line.shift();
+    }
+    this.#isAway = false;
+    this.resume();
+  }
+
+  // ── What leaves ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  override comeNearer(): void {}
+
+  protected override *candidates(nowMs: () => number): Generator<PendingTransfer | undefined, void> {
+    const { transfers, transferTasks } = this.shard;
+    let ahead = 0;
+    for (const task of transfers.values()) {
+      const waits = isDispatch(task) && !transferTasks.isIdle(task.taskId);
+      // In a fold nobody tries them: the first stay, as many as there should be.
+      const isBeyond = waits && ahead++ >= this.#limits.tasksMax && nowMs() === -Infinity;
+      yield isBeyond || (isDispatch(task) && !waits) ? task : undefined;
+    }
+  }
+
+  protected override left({ taskId }: PendingTransfer): void {
+    this.#standInLine(taskId);
+    this.shard.leaveTransfer(taskId);
+  }
+}

@@ -1,0 +1,299 @@
+/** Which tasks for workers are in memory, whatever matching says of them and whatever becomes of their rows: each has its turn, and few are here. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { HistoryCore } from '../../src/history/history-core.ts';
+import type { TransferPage, TransferWindow, TransferWindowLimits } from '../../src/history/transfer/transfer-window.ts';
+import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { stateCodec } from '../../src/topics/codec/state-codec.ts';
+import { Checkpoints } from './checkpointed-shard.ts';
+import { key, ShardUnderTest, terminateWorkflow } from './shard-under-test.ts';
+
+const limits: TransferWindowLimits = { tasksMax: 4, tasksLeft: 2, pageRows: 2 };
+
+/** Workflows that wait for a worker, and what stands between them and matching. */
+class DispatchingShard extends ShardUnderTest {
+  checkpoints = new Checkpoints(this);
+  /** To be tried, in that order. */
+  tried: number[] = [];
+  /** By this memory. */
+  readonly delivered: number[] = [];
+  #workflows = 0;
+
+  constructor() {
+    super({}, stateCodec);
+    this.checks = false;
+    this.window.opens(limits);
+  }
+
+  get window(): TransferWindow {
+    const { transferWindow } = this.core;
+    if (transferWindow === undefined) throw new Error('it has a database');
+    return transferWindow;
+  }
+
+  workflow(): number {
+    this.start({ key: { ...key, workflowId: `wf-${++this.#workflows}` } });
+    const taskId = Math.max(...this.here());
+    this.tried.push(taskId);
+    return taskId;
+  }
+
+  /** As the transfer queue does. */
+  answered(taskId: number, answer: 'delivered' | 'refused'): void {
+    this.tried.splice(this.tried.indexOf(taskId), 1);
+    if (this.core.transferTask(taskId) === undefined) return;
+    if (answer === 'delivered') {
+      expect(this.delivered, 'nothing is given to matching twice').not.toContain(taskId);
+      this.window.delivered(taskId);
+      this.delivered.push(taskId);
+    } else if (this.window.keeps(taskId)) this.tried.push(taskId);
+  }
+
+  /** The pause of one that was refused. */
+  pauseOver(taskId: number): void {
+    if (this.core.transferTask(taskId) === undefined || !this.window.hasTurn(taskId)) this.tried.splice(this.tried.indexOf(taskId), 1);
+  }
+
+  terminate(taskId: number): void {
+    const task = this.checkpoints.folded.transfers.get(taskId);
+    if (task !== undefined) this.ask(terminateWorkflow({ key: { ...task.key } }));
+  }
+
+  here(): readonly number[] {
+    return [...this.core.pendingTransferTasks()].map(({ taskId }) => taskId);
+  }
+
+  pending(): readonly number[] {
+    return [...this.checkpoints.folded.transfers.keys()];
+  }
+
+  write(): void {
+    while (this.checkpoints.state === 'cut') this.checkpoints.capture(Infinity);
+    if (this.checkpoints.state === 'none') this.checkpoints.cut();
+    this.checkpoints.capture(Infinity);
+    this.checkpoints.write('written');
+  }
+
+  leave(nowMs = this.nowMs): void {
+    for (const _look of this.window.leave(() => nowMs));
+  }
+
+  /** undefined: no page is wanted. */
+  begin(): readonly [TransferPage, ReturnType<Checkpoints['table']['transfers']>] | undefined {
+    this.window.resume();
+    this.#bring();
+    if (!this.window.wants()) return undefined;
+    const page = this.window.begin(this.nowMs);
+    return [page, this.checkpoints.table.transfers(page.afterTaskId, page.max)];
+  }
+
+  end(page: ReturnType<DispatchingShard['begin']>): void {
+    if (page === undefined) return;
+    for (const row of page[1]) this.window.install(row);
+    this.window.end(page[1], this.nowMs);
+    this.#bring();
+  }
+
+  /** Some of what it begins with is in the table alone; the records behind that are folded. */
+  restart(): void {
+    const { table, recordsInTable } = this.checkpoints;
+    this.core = new HistoryCore({ wire: historyWire, stateWire: stateCodec });
+    this.window.opens(limits);
+    if (table.counters !== undefined) {
+      this.core.install({ ...table.rowsOfRestart, runs: table.rows.runs, currentRuns: table.rows.currentRuns }, table.counters);
+      this.core.leaveRestInTable();
+      this.core.knownKeys.addKnown(table.keys.flatMap((each) => (each.kind === 'run' ? [each] : [])));
+      this.core.knownKeys.rebuilt();
+    }
+    for (const record of this.records.slice(table.counters === undefined ? 0 : recordsInTable)) this.core.evolve(record);
+    this.checkpoints.crashed();
+    this.delivered.length = 0;
+    this.tried = [...this.here()];
+  }
+
+  /** Matching takes all from now on. */
+  drain(): void {
+    for (let rounds = 0; this.tried.length > 0 || this.window.othersWait; rounds++) {
+      expect(rounds, 'the line comes to its end').toBeLessThan(1_000);
+      for (const taskId of [...this.tried]) this.answered(taskId, 'delivered');
+      this.end(this.begin());
+    }
+  }
+
+  #bring(): void {
+    for (const { taskId } of this.window.takeBrought()) {
+      expect(this.tried, 'nobody else tries it').not.toContain(taskId);
+      this.tried.push(taskId);
+    }
+  }
+}
+
+describe('a task for a worker', () => {
+  test('that matching has leaves when it is written, and is not offered again', () => {
+    const shard = new DispatchingShard();
+    const taskId = shard.workflow();
+    shard.answered(taskId, 'delivered');
+    shard.leave();
+    expect(shard.here(), 'its row is not written').toEqual([taskId]);
+    shard.write();
+    shard.leave();
+    expect(shard.here()).toEqual([]);
+    expect(shard.window.wants()).toBe(false);
+    shard.terminate(taskId);
+    shard.write();
+    expect(shard.checkpoints.table.size.transferTasks, 'its row goes with it').toBe(0);
+  });
+
+  test('that is refused stays as long as few wait; then it stands in line, and is brought when few are left', () => {
+    const shard = new DispatchingShard();
+    const tasks = Array.from({ length: 9 }, () => shard.workflow());
+    for (const taskId of tasks) shard.answered(taskId, 'refused');
+    shard.write();
+    shard.leave();
+    expect(shard.here()).toHaveLength(4);
+    expect(shard.begin(), 'there is no room').toBeUndefined();
+    shard.drain();
+    expect(shard.delivered.toSorted((a, b) => a - b)).toEqual(tasks);
+  });
+
+  test('that stands in line and is not written needs no database', () => {
+    const shard = new DispatchingShard();
+    const tasks = Array.from({ length: 9 }, () => shard.workflow());
+    for (const taskId of tasks) shard.answered(taskId, 'refused');
+    for (let rounds = 0; rounds < 20; rounds++) {
+      for (const taskId of [...shard.tried]) shard.answered(taskId, 'delivered');
+      expect(shard.begin()).toBeUndefined();
+    }
+    expect(shard.delivered.toSorted((a, b) => a - b)).toEqual(tasks);
+  });
+
+  test('that has ended while it stood in line does not come back by its row', () => {
+    const shard = new DispatchingShard();
+    const tasks = Array.from({ length: 9 }, () => shard.workflow());
+    for (const taskId of tasks) shard.answered(taskId, 'refused');
+    shard.write();
+    shard.leave();
+    const cold = tasks.filter((taskId) => !shard.here().includes(taskId));
+    for (const taskId of cold) shard.terminate(taskId);
+    expect(shard.checkpoints.table.size.transferTasks, 'the rows are there still').toBe(9);
+    shard.drain();
+    expect(shard.delivered.filter((taskId) => cold.includes(taskId))).toEqual([]);
+    shard.write();
+    expect(shard.checkpoints.table.size.transferTasks).toBe(4);
+  });
+
+  test('that one matching partition refuses holds up none of another', () => {
+    const shard = new DispatchingShard();
+    const stuck = Array.from({ length: 20 }, () => shard.workflow());
+    const other = [...Array.from({ length: 3 }, () => shard.workflow())];
+    shard.write();
+    shard.restart();
+    const heard = new Set<number>();
+    for (let rounds = 0; rounds < 60; rounds++) {
+      for (const taskId of [...shard.tried]) {
+        heard.add(taskId);
+        shard.answered(taskId, stuck.includes(taskId) ? 'refused' : 'delivered');
+        if (shard.tried.includes(taskId)) shard.pauseOver(taskId);
+      }
+      shard.end(shard.begin());
+      shard.leave();
+      expect(shard.here().length).toBeLessThanOrEqual(limits.tasksMax);
+    }
+    expect(shard.delivered).toEqual(other);
+    expect(heard.size, 'and all are tried').toBe(23);
+  });
+
+  test('of a long tail leaves in the fold that brings it', () => {
+    const shard = new DispatchingShard();
+    const tasks = Array.from({ length: 30 }, () => shard.workflow());
+    shard.restart();
+    shard.write();
+    shard.leave(-Infinity);
+    expect(shard.here()).toEqual(tasks.slice(0, 4));
+    shard.tried = [...shard.here()];
+    shard.drain();
+    expect(shard.delivered).toEqual(tasks);
+  });
+});
+
+type Step =
+  | { readonly do: 'start' | 'write' | 'cut' | 'leave' | 'begin' | 'end' | 'fail' | 'restart' }
+  | { readonly do: 'delivered' | 'refused' | 'pauseOver' | 'terminate'; readonly n: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('start' as const) }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constantFrom('write', 'cut', 'leave', 'begin', 'end', 'fail') }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+  { weight: 12, arbitrary: fc.record({ do: fc.constantFrom('delivered', 'refused', 'pauseOver', 'terminate'), n: fc.nat(100) }) },
+);
+
+test('random steps: every task for a worker has its turn, none is delivered twice, and those that wait in memory are few', () => {
+  let left = 0;
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 30, maxLength: 150, size: 'max' }), (steps) => {
+      const shard = new DispatchingShard();
+      let page: ReturnType<DispatchingShard['begin']>;
+      const end = (): void => {
+        shard.end(page);
+        page = undefined;
+      };
+      for (const each of steps) {
+        switch (each.do) {
+          case 'start':
+            shard.workflow();
+            break;
+          case 'write':
+            end();
+            shard.write();
+            break;
+          case 'cut':
+            if (shard.checkpoints.state === 'none') shard.checkpoints.cut();
+            break;
+          case 'leave': {
+            const before = shard.here().length;
+            shard.leave();
+            left += before - shard.here().length;
+            break;
+          }
+          case 'begin':
+            page ??= shard.begin();
+            break;
+          case 'end':
+            end();
+            break;
+          case 'fail':
+            if (page !== undefined) shard.window.abandon();
+            page = undefined;
+            break;
+          case 'restart':
+            page = undefined;
+            shard.restart();
+            break;
+          case 'delivered':
+          case 'refused':
+          case 'pauseOver': {
+            const taskId = shard.tried[each.n % shard.tried.length];
+            if (taskId !== undefined && each.do === 'pauseOver') shard.pauseOver(taskId);
+            else if (taskId !== undefined && each.do !== 'pauseOver') shard.answered(taskId, each.do);
+            break;
+          }
+          case 'terminate': {
+            const pending = shard.pending();
+            const taskId = pending[each.n % pending.length];
+            if (taskId !== undefined) shard.terminate(taskId);
+          }
+        }
+      }
+      end();
+      for (const taskId of [...shard.tried]) shard.answered(taskId, 'refused');
+      shard.write();
+      shard.write();
+      shard.leave();
+      expect(shard.here().length).toBeLessThanOrEqual(limits.tasksMax);
+      shard.drain();
+      expect(shard.delivered.filter((taskId) => shard.pending().includes(taskId)).toSorted((a, b) => a - b)).toEqual(shard.pending());
+    }),
+    { numRuns: 100 },
+  );
+  expect(left).toBeGreaterThan(100);
+}, 240_000);
