@@ -9,7 +9,7 @@ import type { Pace } from './pace.ts';
 import { signalRound, timerRound } from './scenario-latency.ts';
 import { rawRound } from './scenario-raw.ts';
 import { sdkRound } from './scenario-sdk.ts';
-import { scaleRound } from './scenario-scale.ts';
+import { closedRound, scaleRound } from './scenario-scale.ts';
 import { startRound } from './scenario-start.ts';
 import { visibilityRound } from './scenario-visibility.ts';
 import { ServerProcess } from './server-process.ts';
@@ -32,6 +32,7 @@ const usage = `Measures a server that speaks Temporal's API: one activity a work
              scale, named alone: a server in which --open workflows wait, what they cost and how soon it is back after SIGKILL
              visibility, named alone: List and Count where --rows workflows are shown, in --databases sqlite,postgres, without a server
   --open 200000  --wakes 1000  (workflows; signals a second)
+  --closed 3000000             (scale, instead of open ones: workflows that have ended)
   --users 16  --warm-up 3  --window 10  --rounds 3  (seconds)  --namespace default  --json FILE (or - for the output)
 `;
 
@@ -56,6 +57,7 @@ const { values } = parseArgs({
     scenario: { type: 'string' },
     open: { type: 'string', default: '200000' },
     wakes: { type: 'string', default: '1000' },
+    closed: { type: 'string', default: '0' },
     rows: { type: 'string', default: '100000' },
     databases: { type: 'string', default: 'sqlite,postgres' },
     users: { type: 'string', default: '16' },
@@ -111,9 +113,10 @@ async function measureAll(): Promise<ReadonlyMap<string, readonly Figure[]>> {
   };
   if (wanted?.includes('start') ?? true) keep(await alternate('start', pace.rounds, startUp));
   if (wanted?.includes('scale') === true) {
-    const scale = { openWorkflows: Number(values.open), wakesPerSecond: Number(values.wakes) };
+    const scale = { openWorkflows: Number(values.open), wakesPerSecond: Number(values.wakes), closedWorkflows: Number(values.closed) };
+    const round = scale.closedWorkflows > 0 ? closedRound : scaleRound;
     const run = ({ command }: Contender): Promise<readonly Figure[]> =>
-      command === undefined ? Promise.resolve([]) : scaleRound(command, values.namespace, pace, scale);
+      command === undefined ? Promise.resolve([]) : round(command, values.namespace, pace, scale);
     keep(await alternate('scale', pace.rounds, run));
   }
   for (const scenario of scenarios) {

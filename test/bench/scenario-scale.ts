@@ -5,6 +5,7 @@ import { figure, percentile } from './figures.ts';
 import type { Figure } from './figures.ts';
 import { GrpcConnection } from './grpc-connection.ts';
 import {
+  completeCommand,
   completeTask,
   completionWithoutSticky,
   countRequest,
@@ -27,6 +28,8 @@ export type Scale = {
   /** Each waits on a timer of a day. */
   readonly openWorkflows: number;
   readonly wakesPerSecond: number;
+  /** Each is finished by its first task. */
+  readonly closedWorkflows: number;
 };
 
 const timerMs = 24 * 3_600_000;
@@ -46,12 +49,12 @@ export async function scaleRound(command: string, namespace: string, pace: Pace,
     const queues = uniqueQueues(namespace);
     figures.push(...(await rawWith(server, namespace, pace, 'none open')));
     const rssBefore = residentMiBOf([server.pid]);
-    figures.push(await openWorkflows(server, queues, scale.openWorkflows));
+    figures.push(await passWorkflows(server, queues, scale.openWorkflows, 'open', timerCommand(timerMs), figures));
     await delay(settleMs);
     const rss = residentMiBOf([server.pid]);
     figures.push(figure(`RSS, ${scale.openWorkflows} open`, 'MiB', rss));
     figures.push(figure('RSS an open workflow', 'KiB', ((rss - rssBefore) * 1024) / scale.openWorkflows));
-    figures.push(...bytesOnDisk(server, scale.openWorkflows));
+    figures.push(...bytesOnDisk(server, scale.openWorkflows, 'an open workflow'));
     figures.push(...(await rawWith(server, namespace, pace, 'all open')));
     figures.push(...(await wakeSome(server, queues, pace, scale, 'wakes')));
     figures.push(...(await lists(server, queues, scale.openWorkflows)));
@@ -66,15 +69,58 @@ export async function scaleRound(command: string, namespace: string, pace: Pace,
   }
 }
 
+/** What takes minutes shows that it goes on. */
+function told(each: Figure): Figure {
+  console.error(`${each.name}: ${each.value.toFixed(0)} ${each.unit}`);
+  return each;
+}
+
 async function rawWith(server: ServerProcess, namespace: string, pace: Pace, label: string): Promise<readonly Figure[]> {
   const figures = await rawRound(targetOf(server, namespace), 16, pace);
   const kept = figures.filter(({ name }) => /workflows|start p99|server CPU/.test(name));
   return kept.map((each) => ({ ...each, name: `${each.name}, ${label}` }));
 }
 
-async function openWorkflows(server: ServerProcess, queues: Queues, count: number): Promise<Figure> {
+/**
+ * A server through which many workflows have gone: what it takes after each tenth of them, on disk, and after a start.
+ *
+ *   start ─▶ raw ─▶ closed workflows ─▶ raw ─▶ lists ─▶ load, SIGKILL ─▶ start
+ */
+export async function closedRound(command: string, namespace: string, pace: Pace, { closedWorkflows }: Scale): Promise<readonly Figure[]> {
+  const figures: Figure[] = [];
+  let server = await ServerProcess.start(command);
+  try {
+    const queues = uniqueQueues(namespace);
+    figures.push(...(await rawWith(server, namespace, pace, 'none closed')));
+    figures.push(await passWorkflows(server, queues, closedWorkflows, 'closed', completeCommand(), figures));
+    await delay(settleMs);
+    figures.push(figure(`RSS, ${closedWorkflows} closed`, 'MiB', residentMiBOf([server.pid])));
+    figures.push(...bytesOnDisk(server, closedWorkflows, 'a closed workflow'));
+    figures.push(...(await rawWith(server, namespace, pace, 'all closed')));
+    figures.push(...(await lists(server, queues, closedWorkflows)));
+    await rawWith(server, namespace, pace, 'before the kill');
+    server = await server.killAndStart();
+    figures.push(figure('SIGKILL, exec to GetSystemInfo', 'ms', server.readyMs));
+    await delay(settleMs);
+    figures.push(figure('RSS after the start', 'MiB', residentMiBOf([server.pid])));
+    return figures;
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Starts them, and answers the first task of each with the command. */
+async function passWorkflows(
+  server: ServerProcess,
+  queues: Queues,
+  count: number,
+  word: 'open' | 'closed',
+  answer: Uint8Array,
+  figures: Figure[],
+): Promise<Figure> {
   const begin = performance.now();
-  const worker = await Sleepers.open(server, queues, completionWithoutSticky(queues, timerCommand(timerMs)));
+  const tenth = Math.ceil(count / 10);
+  const worker = await Sleepers.open(server, queues, completionWithoutSticky(queues, answer));
   try {
     let next = 0;
     const starter = async (): Promise<void> => {
@@ -82,11 +128,11 @@ async function openWorkflows(server: ServerProcess, queues: Queues, count: numbe
         const tasked = worker.nextTaskOf(workflowIdOf(queues, number));
         await worker.call('StartWorkflowExecution', startRequest(queues, workflowIdOf(queues, number), 'sleeper'));
         await tasked;
-        if (number % 50_000 === 49_999) console.error(`${number + 1} open, RSS ${residentMiBOf([server.pid]).toFixed(0)} MiB`);
+        if ((number + 1) % tenth === 0) figures.push(told(figure(`RSS, after ${number + 1}`, 'MiB', residentMiBOf([server.pid]))));
       }
     };
     await Promise.race([Promise.all(Array.from({ length: atOnce }, starter)), worker.failed]);
-    return figure('workflows opened', '/s', (count * 1000) / (performance.now() - begin));
+    return figure(`workflows until they are ${word}`, '/s', (count * 1000) / (performance.now() - begin));
   } finally {
     await worker.close();
   }
@@ -214,14 +260,14 @@ class Sleepers {
   }
 }
 
-function bytesOnDisk({ folder }: ServerProcess, workflows: number): readonly Figure[] {
+function bytesOnDisk({ folder }: ServerProcess, workflows: number, each: string): readonly Figure[] {
   const files = readdirSync(folder).filter((file) => file !== 'output.log');
   const bytesOf = (wanted: (file: string) => boolean): number =>
     files.filter(wanted).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
   const isState = (file: string): boolean => file.includes('-state');
   return [
-    figure('journal on disk, an open workflow', 'B', bytesOf((file) => !isState(file)) / workflows),
-    figure('state on disk, an open workflow', 'B', bytesOf(isState) / workflows),
+    figure(`journal on disk, ${each}`, 'B', bytesOf((file) => !isState(file)) / workflows),
+    figure(`state on disk, ${each}`, 'B', bytesOf(isState) / workflows),
   ];
 }
 
