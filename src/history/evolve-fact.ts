@@ -4,7 +4,7 @@ import { evolveActivityFact } from './activity/evolve-activity.ts';
 import { evolveEvent } from './evolve-event.ts';
 import type { HistoryEvent } from './events.ts';
 import { eventTypeNumber } from './generated/public-api.ts';
-import { attachRequestId } from './execution/evolve-execution.ts';
+import { attachRequestId, evolveProblems } from './execution/evolve-execution.ts';
 import type { Fact } from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import type { Run } from './state.ts';
@@ -28,6 +28,8 @@ export function evolveFact(run: Run, fact: RunFact, nowMs: number, wire: History
     case 'stickySet':
     case 'stickyCleared':
       return evolveWorkflowTaskFact(run, fact, nowMs);
+    case 'problemsReported':
+      return evolveProblems(run, fact.problems, wire);
     case 'activityStarted':
     case 'activityStartWithdrawn':
     case 'activityHeartbeat':

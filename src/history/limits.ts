@@ -46,6 +46,11 @@ export type HistoryLimits = {
   readonly workflowTaskBackoffAttempt: number;
   readonly workflowTaskBackoffMs: number;
   readonly workflowTaskBackoffMsMax: number;
+  /**
+   * A workflow task that has failed so many times in a row is reported by `TemporalReportedProblems`; in Temporal
+   * `system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute`.
+   */
+  readonly workflowTaskProblemsReported: number;
   readonly activityRetryIntervalMsDefault: number;
   readonly activityRetryCoefficientDefault: number;
   /** Times the initial interval. */
@@ -99,6 +104,7 @@ export const defaultHistoryLimits: HistoryLimits = {
   workflowTaskBackoffAttempt: 4,
   workflowTaskBackoffMs: 5000,
   workflowTaskBackoffMsMax: 10 * minute,
+  workflowTaskProblemsReported: 5,
   activityRetryIntervalMsDefault: 1000,
   activityRetryCoefficientDefault: 2,
   activityRetryIntervalFactorMax: 100,

@@ -71,6 +71,8 @@ export type Fact =
   | { readonly kind: 'workflowTaskFailed'; readonly unhandledCommand: boolean }
   /** The scheduled task moved to another queue, under a new stamp. */
   | { readonly kind: 'workflowTaskRequeued'; readonly taskQueue: TaskQueue }
+  /** `TemporalReportedProblems` from here on; none: it is gone. */
+  | { readonly kind: 'problemsReported'; readonly problems: readonly string[] }
   | { readonly kind: 'stickySet'; readonly sticky: StickyAttributes }
   | { readonly kind: 'stickyCleared' }
   /** Happened while a workflow task was started: takes effect now, gets its id and its place in history at the end of that task. */

@@ -254,6 +254,8 @@ export interface HistoryWire extends SearchAttributeWire {
   limitCauses(failure: Uint8Array, causesMax: number): Uint8Array;
   /** Payloads of one JSON value each. */
   encodePayloads(jsonTexts: readonly string[]): Uint8Array;
+  /** The value of a search attribute of the type KeywordList. */
+  encodeKeywords(words: readonly string[]): Uint8Array;
   encodeFields(fields: ReadonlyMap<string, Uint8Array>): Uint8Array;
   decodePriority(priority: Uint8Array): PriorityFields;
   /** A null, empty or `[]` payload, which deletes its key in an upsert. */

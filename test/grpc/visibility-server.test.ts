@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { describedBy, idsOf, listedServer, rowsOf } from '../support/listed-workflows.ts';
 
+/** `temporal.api.enums.v1.WorkflowTaskFailedCause` */
+const nonDeterministicError = 24;
 const inMemory = { kind: 'embedded', filename: undefined, sqlitePragmas: [] } as const;
 
 test('a start, a close: whoever lists right after the answer is shown it, in its own namespace alone', async () => {
@@ -25,6 +27,33 @@ test('a start, a close: whoever lists right after the answer is shown it, in its
   const query = 'GROUP BY ExecutionStatus';
   const { groups } = await client.connection.workflowService.countWorkflowExecutions({ namespace: 'default', query });
   expect(groups?.map(({ count }) => Number(count)).toSorted((one, another) => one - another)).toEqual([7, 13]);
+  await server.stop();
+});
+
+test('a workflow whose tasks fail again and again is found, until one of them completes', async () => {
+  const { server, client } = await listedServer(inMemory);
+  const { workflowService } = client.connection;
+  const taskQueue = { name: 'broken' };
+  await client.workflow.start('Broken', { workflowId: 'broken', taskQueue: 'broken' });
+  await client.workflow.start('Sound', { workflowId: 'sound', taskQueue: 'sound' });
+  const poll = () =>
+    client.connection.withDeadline(Date.now() + 60_000, () => workflowService.pollWorkflowTaskQueue({ namespace: 'default', taskQueue }));
+  const troubled = "TemporalReportedProblems IN ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')";
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    expect(await idsOf(client, troubled)).toEqual([]);
+    const { taskToken } = await poll();
+    await workflowService.respondWorkflowTaskFailed({
+      namespace: 'default',
+      taskToken,
+      cause: nonDeterministicError,
+    });
+  }
+  expect(await idsOf(client, troubled)).toEqual(['broken']);
+  expect(await idsOf(client, "TemporalReportedProblems = 'cause=WorkflowTaskFailedCauseNonDeterministicError'")).toEqual(['broken']);
+  expect(await rowsOf(client, troubled)).toEqual(await describedBy(client, ['broken']));
+  const { taskToken } = await poll();
+  await workflowService.respondWorkflowTaskCompleted({ namespace: 'default', taskToken });
+  expect(await idsOf(client, 'TemporalReportedProblems IS NOT NULL')).toEqual([]);
   await server.stop();
 });
 

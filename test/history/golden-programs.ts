@@ -153,6 +153,21 @@ export function asideAndBack(): ShardUnderTest {
   return shard;
 }
 
+/** A workflow task that fails five times is reported, with another cause when it times out, until it completes. */
+export function problems(): ShardUnderTest {
+  const shard = new ShardUnderTest();
+  shard.start();
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    const task = refOf(shard.pollWorkflowTask());
+    shard.expectDone({ kind: 'failWorkflowTask', task, cause: 24, failure: undefined, identity: 'w', binaryChecksum: '', jitter: 0 });
+  }
+  shard.pollWorkflowTask();
+  shard.advance(60_000);
+  shard.fireDueTimers();
+  shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+  return shard;
+}
+
 /**
  * Deleted are: an open run with a child and a parent, and one that had closed before its parent heard of it; a parent, before it knew that it
  * had a child.

@@ -13,7 +13,7 @@ import { recordSchema } from '../../src/history/record.ts';
 import type { Task } from '../../src/history/tasks.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import { asideAndBack, deletions, everything, everyOtherEvent } from './golden-programs.ts';
+import { asideAndBack, deletions, everything, everyOtherEvent, problems } from './golden-programs.ts';
 import { namespaceId } from './shard-under-test.ts';
 
 /** Facts that came later stand in files of their own: what was written once stays as it is. */
@@ -27,6 +27,7 @@ const newest = [
   'golden/history-journal-v1-lean-put-aside',
   'golden/history-journal-v1-lean-events',
   'golden/history-journal-v1-lean-deletions',
+  'golden/history-journal-v1-lean-problems',
 ] as const;
 const journals = [...earlier, ...newest] as const;
 
@@ -94,6 +95,7 @@ test('neither the golden files nor their programs leave anything out', () => {
     workflowTaskRequeued: true,
     stickySet: true,
     stickyCleared: true,
+    problemsReported: true,
     eventBuffered: true,
     bufferFlushed: true,
     timerFiredUnbuffered: true,
@@ -126,7 +128,7 @@ test('neither the golden files nor their programs leave anything out', () => {
   };
   for (const records of [
     goldenRecords().map((value) => historyCodec.decode(value, 1)),
-    [everything(), asideAndBack(), everyOtherEvent(), deletions()].flatMap((program) => program.records),
+    [everything(), asideAndBack(), everyOtherEvent(), deletions(), problems()].flatMap((program) => program.records),
   ]) {
     const seenFacts = new Set(records.flatMap(({ runs }) => runs.flatMap((change) => change.facts.map(({ fact }) => fact.kind))));
     const seenTasks = new Set(records.flatMap((record) => record.tasks.map(({ kind }) => kind)));

@@ -123,7 +123,7 @@ function description(context: HandlerContext, namespace: Namespace): DescribeNam
       ownerEmail: namespace.ownerEmail,
       data: namespace.data,
       id: namespace.id,
-      capabilities: emptyNamespaceInfoCapabilities(),
+      capabilities: { ...emptyNamespaceInfoCapabilities(), reportedProblemsSearchAttribute: true },
       limits: {
         blobSizeLimitError: context.limits.blobBytesMax,
         memoSizeLimitError: context.limits.memoBytesMax,

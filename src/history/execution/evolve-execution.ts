@@ -148,3 +148,11 @@ function markClosed(run: Run, closedAs: number, timeMs: number): void {
   run.externalSignals = none.externalSignals;
   run.externalCancels = none.externalCancels;
 }
+
+/** The search attribute of the workflows whose tasks fail again and again. */
+export const reportedProblems = 'TemporalReportedProblems';
+
+export function evolveProblems(run: Run, problems: readonly string[], wire: HistoryWire): void {
+  const fields = wire.encodeFields(new Map([[reportedProblems, wire.encodeKeywords(problems)]]));
+  run.searchAttributes = mergeFields(run.searchAttributes, fields, wire);
+}

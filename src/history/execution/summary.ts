@@ -35,9 +35,10 @@ export function summaryOf(run: RunView): RunSummary {
   };
 }
 
-/** What grows with every event (the length of the history) is shown of closed runs alone. No fact changes what is shown. */
-export function changesSummary({ events }: RunChange): boolean {
+/** What grows with every event (the length of the history) is shown of closed runs alone. */
+export function changesSummary({ events, facts }: RunChange): boolean {
   for (const { event } of events) if (shown[event.type]) return true;
+  for (const { fact } of facts) if (fact.kind === 'problemsReported') return true;
   return false;
 }
 

@@ -24,14 +24,15 @@ import { notBuiltField } from './not-built.ts';
 import { cancelTimer, startTimer } from '../timer/timer-commands.ts';
 import { modifyWorkflowProperties, upsertWorkflowSearchAttributes } from '../execution/upsert.ts';
 import type { Draft, RunDraft } from '../draft.ts';
-import { writeWorkflowTaskFailed } from './fail-workflow-task.ts';
+import { writeWorkflowTaskFailed, writeWorkflowTaskTimedOut } from './fail-workflow-task.ts';
+import { clearProblems } from './reported-problems.ts';
 import { answerQueries, releaseQueries } from '../query/query.ts';
 import { reject, rejectInvalid } from '../reject.ts';
 import type { HistoryReply, Rejected, StartedActivityTask, StartedWorkflowTask } from '../replies.ts';
 import { dropSpeculative } from './speculative.ts';
 import { findStartedTask } from './started-task.ts';
 import { isRunning, type RunView } from '../state.ts';
-import { timeoutType, workflowTaskFailedCause } from '../generated/enums.ts';
+import { workflowTaskFailedCause } from '../generated/enums.ts';
 import { pascalCase } from '../../kernel/pascal-case.ts';
 import {
   describeStarted,
@@ -75,6 +76,7 @@ export function completeWorkflowTask(draft: Draft, request: ResolvedCompletion):
     cancelsOfItself: 0,
     upsertedBytes: 0,
   };
+  clearProblems(completing);
   setSticky(completing, request.sticky);
   for (const command of request.commands) {
     const failure = applyCommand(completion, command);
@@ -214,13 +216,7 @@ function scheduleNext(
 
 /** A worker that only ever asks for more time loses the task. */
 function endHeartbeats(run: RunDraft, request: CompleteWorkflowTask): Rejected {
-  const workflowTask = run.run.workflowTask;
-  assert(workflowTask !== undefined, 'a task heartbeats');
-  finishWorkflowTaskTasks(run);
-  const { scheduledEventId, startedEventId } = workflowTask;
-  if (workflowTask.kind === 'normal') {
-    run.add('workflowTaskTimedOut', { scheduledEventId, startedEventId, timeoutType: timeoutType.startToClose });
-  } else run.addFact({ kind: 'workflowTaskFailed', unhandledCommand: false });
+  writeWorkflowTaskTimedOut(run);
   if (run.run.sticky !== undefined) run.addFact({ kind: 'stickyCleared' });
   scheduleWorkflowTask(run, { jitter: request.jitter });
   return reject({ reason: 'task-not-found', message: 'workflow task heartbeat timeout' });

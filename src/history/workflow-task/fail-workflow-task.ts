@@ -5,6 +5,7 @@ import type { FailWorkflowTask, ResetStickyTaskQueue } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { findRun, findRunning, isRejected, workflowClosed } from '../reject.ts';
 import type { HistoryReply } from '../replies.ts';
+import { reportProblem } from './reported-problems.ts';
 import { findStartedTask } from './started-task.ts';
 import { isRunning, type RunView } from '../state.ts';
 import type { TimerTask } from '../tasks.ts';
@@ -47,20 +48,32 @@ export function writeWorkflowTaskFailed(run: RunDraft, { cause, failure, identit
   finishWorkflowTaskTasks(run);
   if (workflowTask.kind === 'transient') {
     run.addFact({ kind: 'workflowTaskFailed', unhandledCommand: cause === workflowTaskFailedCause.unhandledCommand });
-    return;
+  } else {
+    run.add('workflowTaskFailed', {
+      scheduledEventId: workflowTask.scheduledEventId,
+      startedEventId: workflowTask.startedEventId,
+      cause,
+      failure,
+      identity,
+      baseRunId: '',
+      newRunId: '',
+      forkEventVersion: 0,
+      binaryChecksum,
+      workerVersion: undefined,
+    });
   }
-  run.add('workflowTaskFailed', {
-    scheduledEventId: workflowTask.scheduledEventId,
-    startedEventId: workflowTask.startedEventId,
-    cause,
-    failure,
-    identity,
-    baseRunId: '',
-    newRunId: '',
-    forkEventVersion: 0,
-    binaryChecksum,
-    workerVersion: undefined,
-  });
+  reportProblem(run, workflowTask.attempt, { kind: 'failed', cause });
+}
+
+/** The worker that had it did not answer in time. Likewise. */
+export function writeWorkflowTaskTimedOut(run: RunDraft): void {
+  const { workflowTask } = run.run;
+  assert(workflowTask !== undefined, 'a task times out');
+  finishWorkflowTaskTasks(run);
+  const { kind, attempt, scheduledEventId, startedEventId } = workflowTask;
+  if (kind === 'transient') run.addFact({ kind: 'workflowTaskFailed', unhandledCommand: false });
+  else run.add('workflowTaskTimedOut', { scheduledEventId, startedEventId, timeoutType: timeoutType.startToClose });
+  reportProblem(run, attempt, { kind: 'timedOut', timeoutType: timeoutType.startToClose });
 }
 
 export function fireWorkflowTaskTimeout(
@@ -81,9 +94,7 @@ export function fireWorkflowTaskTimeout(
     changing.add('workflowTaskTimedOut', { scheduledEventId, startedEventId: 0, timeoutType: timeoutType.scheduleToStart });
   } else {
     if (startedEventId === 0) return;
-    finishWorkflowTaskTasks(changing);
-    if (workflowTask.kind === 'transient') changing.addFact({ kind: 'workflowTaskFailed', unhandledCommand: false });
-    else changing.add('workflowTaskTimedOut', { scheduledEventId, startedEventId, timeoutType: timeoutType.startToClose });
+    writeWorkflowTaskTimedOut(changing);
   }
   scheduleWorkflowTask(changing, { jitter });
 }

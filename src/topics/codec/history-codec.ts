@@ -100,6 +100,8 @@ function toWireFact({ afterEvents, fact }: PlacedFact): journal.Fact {
     }
     case 'stickyCleared':
       return { ...noFact, afterEvents, stickyCleared: nothing };
+    case 'problemsReported':
+      return { ...noFact, afterEvents, problemsReported: fact };
     case 'eventBuffered':
       return { ...noFact, afterEvents, eventBuffered: encodeEvent(fact.event) };
     case 'bufferFlushed':
@@ -146,6 +148,7 @@ function factOf(wire: journal.Fact): Fact {
     return { kind: 'stickySet', sticky: { taskQueue: needed(workerTaskQueue), scheduleToStartTimeoutMs } };
   }
   if (wire.stickyCleared !== undefined) return { kind: 'stickyCleared' };
+  if (wire.problemsReported !== undefined) return { kind: 'problemsReported', ...wire.problemsReported };
   if (wire.eventBuffered !== undefined) return { kind: 'eventBuffered', event: decodeEvent(wire.eventBuffered) };
   if (wire.bufferFlushed !== undefined) return { kind: 'bufferFlushed' };
   if (wire.timerFiredUnbuffered !== undefined) return { kind: 'timerFiredUnbuffered', ...wire.timerFiredUnbuffered };

@@ -18,6 +18,7 @@ import { encodeEvent } from './event-codec.ts';
 
 const utf8 = new TextEncoder();
 const jsonMetadata = new Map([['encoding', utf8.encode('json/plain')]]);
+const keywordListMetadata = new Map([...jsonMetadata, ['type', utf8.encode('KeywordList')]]);
 
 export const historyWire: HistoryWire = {
   encodeEvent,
@@ -30,6 +31,9 @@ export const historyWire: HistoryWire = {
     encodePayloads({
       payloads: jsonTexts.map((text) => encodePayload({ metadata: jsonMetadata, data: utf8.encode(text), externalPayloads: [] })),
     }),
+
+  encodeKeywords: (words) =>
+    encodePayload({ metadata: keywordListMetadata, data: utf8.encode(JSON.stringify(words)), externalPayloads: [] }),
 
   decodeFields,
   encodeFields,
