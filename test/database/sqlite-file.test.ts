@@ -443,3 +443,35 @@ test('a file that is moved away while it is used: nothing is written or listed, 
   expect(await database.write(journalUnderTest, fence, checkpoint)).toEqual({ kind: 'written' });
   expect(await database.list({ namespaceId: '', condition: undefined, after: undefined, max: 1 })).toEqual({ rows: [] });
 });
+
+test('a backup that is put in its place while it is used is read by nobody, and it goes on where it is put back', async () => {
+  const filename = fresh();
+  const database = open(filename);
+  const { fence } = await database.restore(journalUnderTest);
+  const namespaceId = crypto.randomUUID();
+  const runs = Array.from({ length: 200 }, (_, nth) => runRow({ namespaceId, workflowId: `wf-${nth}`, state: Buffer.alloc(1_000, 'o') }));
+  const changed = { ...runs[100]!, state: Buffer.alloc(1_000, 'n') };
+  const write = async (at: number, base: number, some: typeof runs): Promise<void> => {
+    const delta = { ...emptyDelta, runs: some };
+    const checkpoint = { kind: 'history', position: positionAt(at), delta, base } as const;
+    expect(await database.write(journalUnderTest, fence, checkpoint)).toEqual({ kind: 'written' });
+  };
+  const other = new DatabaseSync(filename);
+  await write(10, 0, runs);
+  other.exec(`PRAGMA wal_checkpoint(TRUNCATE); VACUUM INTO '${filename}-backup'`);
+  await write(20, positionAt(10).nextOffset, [changed]);
+  other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  other.close();
+  // The row of the journal is in the write-ahead log, which the backup would have for its own.
+  await write(30, positionAt(20).nextOffset, [runRow({ namespaceId, workflowId: 'another' })]);
+  await rename(filename, `${filename}-aside`);
+  await rename(`${filename}-backup`, filename);
+
+  const load = () => database.load(journalUnderTest, [{ ...changed, kind: 'run' }]);
+  await expect(load()).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('was deleted, moved or replaced') });
+  const listed = database.list({ namespaceId, condition: undefined, after: undefined, max: 1 });
+  await expect(listed).rejects.toMatchObject({ code: 'unavailable' });
+  await rename(`${filename}-aside`, filename);
+  const { nextOffset, rows } = await load();
+  expect([nextOffset, Buffer.from(rows[0]!.run!.state)]).toEqual([positionAt(30).nextOffset, changed.state]);
+});

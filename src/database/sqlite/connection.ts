@@ -13,7 +13,7 @@ import { AssertionError } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { sqliteFailure, type SqliteFailure } from '../../sqlite/sqlite-failure.ts';
 import { migrations } from './migrations.ts';
-import type { SqliteOptions } from './options.ts';
+import type { OpenedFile, SqliteOptions } from './options.ts';
 
 /** While it is opened nothing else is asked of this thread. */
 const openLockTimeoutMs = 5_000;
@@ -42,13 +42,16 @@ export class Connection {
     this.#filename = filename;
     let db: DatabaseSync | undefined;
     try {
-      // Whoever only reads would else make a new one, and list what is in it: nothing.
-      if (options.readsOnly === true && filename !== undefined && !existsSync(filename)) throw gone(filename);
+      // Whoever only reads would else make a new one, and list what is in it: nothing. And a backup that lies there now would be read through the
+      // write-ahead log of the file before it: the fence and the offset of now, over rows of then.
+      if (filename !== undefined && (isAnother(filename, options.opened) || (options.readsOnly === true && !existsSync(filename))))
+        throw gone(filename);
       const timeoutMs = mustSync ? lockTimeoutMs : openLockTimeoutMs;
       db = new DatabaseSync(filename ?? ':memory:', { timeout: timeoutMs });
       prepareUnlocked(db, options, mustSync, timeoutMs);
       this.#db = db;
       this.#file = filename === undefined ? undefined : fileAt(filename);
+      if (filename !== undefined) noteOpened(filename, options.opened);
     } catch (error) {
       db?.close();
       throw databaseFailure(error, options);
@@ -111,6 +114,21 @@ export class Connection {
 function fileAt(filename: string): string | undefined {
   const found = statSync(filename, { throwIfNoEntry: false });
   return found === undefined ? undefined : `${found.dev}:${found.ino}`;
+}
+
+/** Where one was opened before: not that one. */
+function isAnother(filename: string, opened: OpenedFile | undefined): boolean {
+  if (opened === undefined || opened[1] === 0n) return false;
+  const found = statSync(filename, { throwIfNoEntry: false, bigint: true });
+  return found?.dev !== opened[0] || found?.ino !== opened[1];
+}
+
+function noteOpened(filename: string, opened: OpenedFile | undefined): void {
+  if (opened === undefined || opened[1] !== 0n) return;
+  const found = statSync(filename, { throwIfNoEntry: false, bigint: true });
+  if (found === undefined) return;
+  opened[0] = found.dev;
+  Atomics.store(opened, 1, found.ino);
 }
 
 function gone(filename: string): DatabaseError {

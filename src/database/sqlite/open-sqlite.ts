@@ -11,7 +11,7 @@
  * Threads start with the first call that needs them; the first of them at once, if that is wanted.
  */
 import { threadDatabase } from '../thread/thread-database.ts';
-import { sqliteName, type SqliteOptions } from './options.ts';
+import { noFileYet, sqliteName, type SqliteOptions } from './options.ts';
 import type { Database } from '../../actors/database.ts';
 import type { Logger } from '../../observability/logger.ts';
 
@@ -21,7 +21,8 @@ export type OpenSqliteOptions = {
   readonly logger?: Logger;
 };
 
-export function openSqlite(options: SqliteOptions, how: OpenSqliteOptions = {}): Database {
+export function openSqlite(asked: SqliteOptions, how: OpenSqliteOptions = {}): Database {
+  const options = { ...asked, opened: noFileYet() };
   const writer = sqliteThread(options, how);
   if (options.filename === undefined) return writer;
   const readsOnly = { ...options, readsOnly: true };

@@ -5,7 +5,16 @@ export type SqliteOptions = {
   readonly queryTimeoutMs?: number;
   /** It only reads, beside another connection of ours that writes. */
   readonly readsOnly?: boolean;
+  /** Shared by all connections of a process, so that all have the same file: what another puts in its place meanwhile is opened by none. */
+  readonly opened?: OpenedFile;
 };
+
+/** Device and inode of the file that was opened first; zeros: none was yet. In memory that threads share. */
+export type OpenedFile = BigUint64Array<SharedArrayBuffer>;
+
+export function noFileYet(): OpenedFile {
+  return new BigUint64Array(new SharedArrayBuffer(16));
+}
 
 /** For people. */
 export function sqliteName({ filename }: SqliteOptions): string {
