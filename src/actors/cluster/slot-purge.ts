@@ -34,6 +34,8 @@ const ANSWER_TIMEOUT_MS = 30_000;
 const RETRY_DELAY_MS = 50;
 const RETRY_DELAY_MS_MAX = 10_000;
 const WARN_INTERVAL_MS = 60_000;
+/** At a start, and after a move, shards are not served for a moment. With the pauses between them, these take about 50 s. */
+const QUIET_TRIES = 12;
 
 export class SlotPurge {
   readonly #options: SlotPurgeOptions;
@@ -68,6 +70,7 @@ export class SlotPurge {
     this.#isRunning = false;
     if (this.#isClosed) return;
     this.#failures = isDone ? 0 : this.#failures + 1;
+    this.#tellWaiting();
     // Others were removed meanwhile.
     if (isDone) this.look();
     else this.#timer = this.#options.clock.after(backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX), () => this.look());
@@ -99,6 +102,14 @@ export class SlotPurge {
     return new Promise((resolve) => {
       asker.askCluster(command, clock.monoMs() + ANSWER_TIMEOUT_MS, ({ kind }) => resolve(kind === 'done'));
     });
+  }
+
+  /** Whoever adds attributes is told to try again later: somebody has to know why that is of no use. */
+  #tellWaiting(): void {
+    if (this.#failures < QUIET_TRIES || !this.#warnings.now()) return;
+    const slots = [...this.#options.cluster.view.slotsToClear().values()].flat().length;
+    const why = 'all shards have to be served here, and their database has to take what is written';
+    this.#options.logger.warn(`slots of removed search attributes wait to be cleared: ${why}`, { slots, tries: this.#failures });
   }
 
   #failed(error: unknown): void {

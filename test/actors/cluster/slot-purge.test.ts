@@ -192,3 +192,23 @@ test('what cannot be cleared now is tried again; the slot waits, and an outage o
   expect(bench.warnings.join()).toContain('stones');
   expect(bench.warnings.join()).not.toContain('refused');
 });
+
+test('where it cannot be done for long, because a shard is served nowhere, that is said; a moment is not', async () => {
+  const bench = await started();
+  await bench.add('a', 'A1', 'A2');
+  bench.clear = async () => false;
+  await bench.remove('a', 'A1', 'A2');
+  const tried = async (times: number): Promise<void> => {
+    await until(() => bench.asked.length === times && bench.clock.pending > 0);
+    bench.clock.advance(10_000);
+  };
+  for (let times = 1; times <= 11; times++) await tried(times);
+  expect(bench.warnings).toEqual([]);
+  for (let times = 12; times <= 20; times++) await tried(times);
+  expect(bench.warnings).toHaveLength(1);
+  expect(bench.warnings.join()).toContain('all shards have to be served');
+  expect(bench.warnings.join()).toContain('slots=2');
+  bench.clear = async () => true;
+  await tried(21);
+  await until(() => Object.keys(bench.left as object).length === 0);
+});
