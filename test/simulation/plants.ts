@@ -774,8 +774,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'passes over the end of a page of those that stand in line',
     file: TRANSFER_WINDOW,
-    search: 'if (taskId <= readTo) this.#line.shift();',
-    replace: 'this.#line.shift();',
+    search: 'this.#called = this.#called.filter((taskId) => taskId > readTo);',
+    replace: 'this.#called = [];',
     caughtBy: 'scenarios',
   },
   {

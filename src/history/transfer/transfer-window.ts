@@ -34,7 +34,7 @@ export const defaultTransferWindowLimits: TransferWindowLimits = { tasksMax: 2_0
 export type TransferPage = {
   readonly afterTaskId: number;
   readonly max: number;
-  /** Those alone, in this order; undefined: all that were there when this memory began. */
+  /** Those alone; undefined: all that were there when this memory began. */
   readonly wanted: ReadonlySet<number> | undefined;
 };
 
@@ -44,6 +44,11 @@ export class TransferWindow extends RowWindow<TransferPage, TaskRow, PendingTran
   #unread: { readonly afterTaskId: number; readonly lastTaskId: number } | undefined;
   /** Whose turn is to come; the first is the next. What has ended meanwhile is passed over then. */
   readonly #line = new Fifo<number>();
+  /**
+   * The first of the line, a page of them at the most, in the order of their ids: they come next, in one page or a few. In the order of the line,
+   * which is that of many pauses, a page would bring two of its rows.
+   */
+  #called: readonly number[] = [];
   /** The last page could not be read: whoever needs none goes first. */
   #isAway = false;
   #brought: PendingTransfer[] = [];
@@ -77,7 +82,12 @@ export class TransferWindow extends RowWindow<TransferPage, TaskRow, PendingTran
 
   /** For their turn. */
   get othersWait(): boolean {
-    return this.#unread !== undefined || this.#line.length > 0;
+    return this.#isForPages || this.#line.length > 0;
+  }
+
+  /** Somebody comes by the next page. */
+  get #isForPages(): boolean {
+    return this.#unread !== undefined || this.#called.length > 0;
   }
 
   /** Tasks that have come since this was asked last: to be tried, in their order. */
@@ -121,7 +131,7 @@ export class TransferWindow extends RowWindow<TransferPage, TaskRow, PendingTran
 
   /** Few are left: the next of the line come that are still in memory. Those need no page. */
   resume(): void {
-    if (this.#unread !== undefined && !this.#isAway) return;
+    if (this.#isForPages && !this.#isAway) return;
     for (let taskId = this.#line.peek(); taskId !== undefined && this.#isRoom; taskId = this.#line.peek()) {
       if (!this.shard.hasTask(taskId)) return;
       this.#line.shift();
@@ -143,15 +153,18 @@ export class TransferWindow extends RowWindow<TransferPage, TaskRow, PendingTran
   protected override nextPage(): TransferPage {
     const { pageRows } = this.#limits;
     if (this.#unread !== undefined) return { afterTaskId: this.#unread.afterTaskId, max: pageRows, wanted: undefined };
-    const wanted = new Set<number>();
-    let last = -1;
-    for (let next = 0; next < Math.min(pageRows, this.#line.length); next++) {
-      const taskId = this.#line.at(next) ?? 0;
-      if (taskId <= last || this.shard.hasTask(taskId)) break;
-      wanted.add(taskId);
-      last = taskId;
+    if (this.#called.length === 0) this.#called = this.#callFromLine();
+    return { afterTaskId: (this.#called[0] ?? 0) - 1, max: pageRows, wanted: new Set(this.#called) };
+  }
+
+  /** Those behind one that is in memory come after it, and that one needs no page. */
+  #callFromLine(): readonly number[] {
+    const called: number[] = [];
+    for (let taskId = this.#line.peek(); taskId !== undefined; taskId = this.#line.peek()) {
+      if (called.length === this.#limits.pageRows || this.shard.hasTask(taskId)) break;
+      called.push(this.#line.shift());
     }
-    return { afterTaskId: (this.#line.peek() ?? 0) - 1, max: pageRows, wanted };
+    return called.sort((one, other) => one - other);
   }
 
   protected override bring(row: TaskRow): void {
@@ -185,7 +198,7 @@ export class TransferWindow extends RowWindow<TransferPage, TaskRow, PendingTran
       this.#unread = readTo >= lastTaskId ? undefined : { afterTaskId: readTo, lastTaskId };
     } else {
       // Of those that had no row, each has ended.
-      for (const taskId of wanted) if (taskId <= readTo) this.#line.shift();
+      this.#called = this.#called.filter((taskId) => taskId > readTo);
     }
     this.#isAway = false;
     this.resume();
