@@ -51,7 +51,11 @@ export type WindowLimits = {
 };
 
 /** A read of cold tasks: what was known of them when it began. */
-export type ColdRead = Readonly<Pick<ColdTasks, 'afterId' | 'untilId' | 'count' | 'left'>> & { readonly max: number };
+export type ColdRead = Readonly<Pick<ColdTasks, 'afterId' | 'untilId' | 'count' | 'left'>> & {
+  readonly max: number;
+  /** What so many take in memory, if they are as large as those in windows. */
+  readonly bytesMax: number;
+};
 
 export type TaskOfRow = { readonly spilled: SpilledTask; readonly storedAtMs: number };
 
@@ -77,6 +81,7 @@ export class Backlog {
   #coldCount = 0;
   /** Rows that are being read: they will be in memory. A slow database must not be asked for a window of each queue at once. */
   #awaited = 0;
+  #awaitedBytes = 0;
   /**
    * Removed in a fold, while they had no place in a window: their rows may still be read, until a checkpoint has removed them. No more than the
    * journal behind a checkpoint tells of.
@@ -219,21 +224,26 @@ export class Backlog {
 
   // ── What is in memory ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** One more may stand in the queue's window. `ahead`: as many are about to be stored. */
-  hasRoom(key: string, ahead = 0): boolean {
+  /**
+   * One more may stand in the queue's window. `ahead`: as many are about to be stored, with so many bytes. Then `evolve` finds room as well,
+   * whichever of those have windows: an offer out of what may become cold would be counted for ever.
+   */
+  hasRoom(key: string, ahead = 0, bytesAhead = 0): boolean {
     const stored = this.queues.get(key);
-    return stored?.cold === undefined && (stored?.tasks.size ?? 0) + ahead < this.#windowMax(ahead);
+    return stored?.cold === undefined && (stored?.tasks.size ?? 0) + ahead < this.#windowMax(ahead, bytesAhead);
   }
 
-  #windowMax(ahead: number): number {
+  #windowMax(ahead: number, bytesAhead: number): number {
     if (this.#limits === undefined) return Infinity;
     const { windowTasksPerHostMax, windowBytesPerHostMax, windowTasksPerQueueMax, windowTasksPerQueueMin } = this.#limits;
-    const inWindows = this.#tasks.size - this.#newerCount;
-    const coming = this.#awaited + ahead;
-    // Those that come are as large as those that are here.
-    const bytes = inWindows === 0 ? 0 : this.#windowBytes * (1 + coming / inWindows);
-    const isFull = inWindows + coming >= windowTasksPerHostMax || bytes >= windowBytesPerHostMax;
+    const tasks = this.#inWindows + this.#awaited + ahead;
+    const bytes = this.#windowBytes + this.#awaitedBytes + bytesAhead;
+    const isFull = tasks >= windowTasksPerHostMax || bytes >= windowBytesPerHostMax;
     return isFull ? windowTasksPerQueueMin : windowTasksPerQueueMax;
+  }
+
+  get #inWindows(): number {
+    return this.#tasks.size - this.#newerCount;
   }
 
   /** Before that task: what comes is not for its window. */
@@ -252,7 +262,7 @@ export class Backlog {
 
   /** How many tasks of one queue may be in its window. */
   get windowTasksMax(): number {
-    return this.#windowMax(0);
+    return this.#windowMax(0, 0);
   }
 
   /** Out of a row, into a window with room, behind those of its queue with lower ids. */
@@ -270,6 +280,14 @@ export class Backlog {
     cold.uncounted = { afterId, untilId };
     this.#uncounted.add(stored);
     this.#coldCount += coldHint(cold);
+  }
+
+  /** Behind the last queue: where nothing before a cold task could be read, it is as old as the checkpoint for all that is known. */
+  installCounters(lastId: number, timeMs: number): void {
+    assert(lastId >= this.lastId, `the last stored task was ${lastId}, and there is a row of task ${this.lastId}`);
+    this.lastId = lastId;
+    this.timeMs = timeMs;
+    for (const { cold } of this.#uncounted) if (cold?.sinceMs === 0) cold.sinceMs = timeMs;
   }
 
   #installed(id: number): void {
@@ -307,7 +325,7 @@ export class Backlog {
   /** Rows have them: some leave memory, `budget` at most. A window's worth stays, unless there are cold ones before. Answers how many left. */
   shed(stored: StoredQueue, writtenUpToId: number, budget: number): number {
     const { cold, newer } = stored;
-    if (cold === undefined || (!hasCold(cold) && newer.size <= this.#windowMax(0))) return 0;
+    if (cold === undefined || (!hasCold(cold) && newer.size <= this.windowTasksMax)) return 0;
     let left = 0;
     for (const task of newer.values()) {
       if (left >= budget || task.id > writtenUpToId) break;
@@ -325,7 +343,7 @@ export class Backlog {
   takeNewer(stored: StoredQueue, waiting: number): void {
     const { cold, newer } = stored;
     assert(cold !== undefined && !hasCold(cold), 'what is cold comes first');
-    let room = Math.max(1, this.#windowMax(0) - waiting);
+    let room = Math.max(1, this.windowTasksMax - waiting);
     for (const task of newer.values()) {
       if (room-- <= 0) break;
       newer.delete(task.id);
@@ -343,14 +361,23 @@ export class Backlog {
   nextColdRead({ cold }: StoredQueue, waiting: number): ColdRead {
     assert(cold !== undefined && hasCold(cold), 'what is cold is read');
     const { afterId, untilId, count, left } = cold;
-    const max = Math.max(1, this.#windowMax(0) - waiting);
+    const max = Math.max(1, this.windowTasksMax - waiting);
+    const inWindows = this.#inWindows;
+    const bytesMax = inWindows === 0 ? 0 : (max * this.#windowBytes) / inWindows;
     this.#awaited += max;
-    return { afterId, untilId, count, left, max };
+    this.#awaitedBytes += bytesMax;
+    return { afterId, untilId, count, left, max, bytesMax };
   }
 
   notRead(read: ColdRead): void {
-    this.#awaited -= read.max;
+    this.#notAwaited(read);
     this.#forgetGone();
+  }
+
+  #notAwaited({ max, bytesMax }: ColdRead): void {
+    this.#awaited -= max;
+    // Sums of fractions: they begin anew where there are none.
+    this.#awaitedBytes = this.#awaited === 0 ? 0 : this.#awaitedBytes - bytesMax;
   }
 
   /** As many rows at least there are of those. */
@@ -365,7 +392,7 @@ export class Backlog {
   installRead(stored: StoredQueue, read: ColdRead, rows: readonly (TaskOfRow | UnreadTask)[]): number {
     const { cold } = stored;
     assert(cold !== undefined && cold.afterId === read.afterId, `rows behind ${read.afterId} are awaited, not behind ${cold?.afterId}`);
-    this.#awaited -= read.max;
+    this.#notAwaited(read);
     const before = coldHint(cold);
     let loaded = 0;
     for (const row of rows) {

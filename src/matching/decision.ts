@@ -3,6 +3,7 @@ import type { Handled } from '../kernel/handled.ts';
 import type { MatchingEffect } from './effects.ts';
 import type { MatchingRecord, SpilledTask } from './records.ts';
 import type { MatchingReply } from './replies.ts';
+import { taskBytes } from './tasks.ts';
 
 export type MatchingHandled<T> = Handled<MatchingRecord, MatchingReply<T>, MatchingEffect<T>>;
 
@@ -11,6 +12,8 @@ const nothing: MatchingHandled<never> = { kind: 'wait', barrier: false, effects:
 export class Decision<T> {
   nowMs = 0;
   spilled: SpilledTask[] = [];
+  /** What those take in memory. */
+  spilledBytes = 0;
   /** An answer rests on what was read here: it waits for the commits before it. */
   barrier = false;
   #effects: MatchingEffect<T>[] = [];
@@ -18,8 +21,14 @@ export class Decision<T> {
   begin(nowMs: number): void {
     this.nowMs = nowMs;
     this.spilled = [];
+    this.spilledBytes = 0;
     this.barrier = false;
     this.#effects = [];
+  }
+
+  spill(task: SpilledTask): void {
+    this.spilled.push(task);
+    this.spilledBytes += taskBytes(task.task);
   }
 
   act(effect: MatchingEffect<T>): void {

@@ -184,7 +184,7 @@ export class Offers<T> {
       offer.state = 'done';
       queue.openOffers--;
     }
-    decision.spilled.push({ id, queue: queue.queue, task: offer.task });
+    decision.spill({ id, queue: queue.queue, task: offer.task });
     this.#answerAdd(offer, done);
     this.#forwarding.offerBacklog(queue);
   }

@@ -47,7 +47,7 @@ export class Windows<T> {
   admit(queue: LoadedQueue): boolean {
     const { decision, limits } = this.#parts;
     const isFull = queue.offers.size >= limits.windowTasksPerQueueMax;
-    if (queue.rest === 0 && !isFull && this.#backlog.hasRoom(queue.key, decision.spilled.length)) return true;
+    if (queue.rest === 0 && !isFull && this.#backlog.hasRoom(queue.key, decision.spilled.length, decision.spilledBytes)) return true;
     queue.rest++;
     // It is in no list yet, and nothing else may happen here for long.
     if (this.#isLow(queue) && queue.restDueMs === 0) this.#lookAgain(queue, decision.nowMs);

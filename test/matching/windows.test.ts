@@ -131,6 +131,40 @@ test('tasks of workflows with long names fill the windows of a host with fewer o
   expect(long.host.core.storedTasks).toBe(0);
 });
 
+test('tasks with long names that are stored together are in the window when they are offers', () => {
+  const of = new WithTable(1, 5, {
+    windowTasksPerQueueMax: 50,
+    windowTasksPerQueueMin: 1,
+    windowBytesPerHostMax: 10_000,
+    removalsFlushMs: 0,
+  });
+  // Their shard is not served for a moment: they rest, and are stored with one record when they come back.
+  for (let nth = 0; nth < 5; nth++) of.host.ask(poll(`short-${nth}`, { queue: named(1), deadlineMs: of.host.now + 50 }));
+  for (let nth = 0; nth < 5; nth++) of.host.ask(add(task(`long-${nth}`.padEnd(1_000, 'x')), { queue: named(1) }));
+  for (const start of of.host.takeStarts()) of.host.answerStart(start, { kind: 'refused' });
+  of.host.advanceTo(of.host.now + 1_000);
+  expect(of.host.journal.map(({ spilled }) => spilled.length)).toEqual([5]);
+  of.write();
+  const given: number[] = [];
+  for (let nth = 0; nth < 20 && of.host.core.storedTasks > 0; nth++) {
+    for (const queue of [0, 1]) of.poll(queue);
+    for (const { rowsMin, key } of of.host.effects.filter((effect): effect is LoadStoredTasks => effect.kind === 'loadStoredTasks')) {
+      expect(of.table.sorted.filter((row) => row.queue === key).length, 'what is thought to be there is there').toBeGreaterThanOrEqual(
+        rowsMin,
+      );
+    }
+    of.answerReads();
+    for (const start of of.host.takeStarts()) {
+      given.push(start.task.key.workflowId.length);
+      of.host.answerStart(start);
+    }
+    of.host.advanceTo(of.host.now + 1);
+    of.write();
+  }
+  expect(given).toHaveLength(10);
+  expect(of.host.core.storedTasks).toBe(0);
+});
+
 test('history offers again what it is not sure of: a copy is stored of what is a row alone, no other beside it, and each task is started once', () => {
   const of = new WithTable(1, 60, { windowTasksPerQueueMax: 10, windowTasksPerHostMax: 10, removalsFlushMs: 0 });
   const offerAll = (): void => {

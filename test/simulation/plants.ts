@@ -859,8 +859,8 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'counts stored tasks from the last row again after a restart',
-    file: 'src/matching/checkpoint/install.ts',
-    search: 'backlog.lastId = lastId;',
+    file: 'src/matching/backlog.ts',
+    search: 'this.lastId = lastId;',
     replace: '',
     caughtBy: 'seeds of matching hosts',
     shows: ['T12'],

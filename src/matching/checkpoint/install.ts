@@ -12,7 +12,7 @@ import type { BacklogWire } from './backlog-wire.ts';
 import { isUnread, readRow, type UnreadTask } from './read-rows.ts';
 import type { BacklogCounters, QueueRows } from './rows.ts';
 
-/** All rows of a queue, into a backlog that has none of it and no record. Those that cannot be read stay rows until they end. */
+/** The first rows of a queue, and that there are others, into a backlog that has none of it and no record. Those that cannot be read stay rows until they end. */
 export function installQueue(backlog: Backlog, { queue, lastTaskId, tasks }: QueueRows, wire: BacklogWire): readonly UnreadTask[] {
   const unread: UnreadTask[] = [];
   let upToId = 0;
@@ -35,8 +35,5 @@ export function installQueue(backlog: Backlog, { queue, lastTaskId, tasks }: Que
 
 /** Behind the last queue: the backlog equals the one that was folded up to where the rows go. */
 export function installCounters(backlog: Backlog, { counters, timeMs }: BacklogCounters, wire: BacklogWire): void {
-  const { lastId } = wire.decodeCounters(counters);
-  assert(lastId >= backlog.lastId, `the last stored task was ${lastId}, and there is a row of task ${backlog.lastId}`);
-  backlog.lastId = lastId;
-  backlog.timeMs = timeMs;
+  backlog.installCounters(wire.decodeCounters(counters).lastId, timeMs);
 }

@@ -36,6 +36,9 @@ test('a takeover that finds nothing but damaged rows at the head of a queue give
   for (const taskId of [1, 2, 3]) host.rows.set(taskId, { ...host.rows.get(taskId)!, task: Uint8Array.of(1, 2, 3) });
   await host.takeOver();
   expect(host.host.actor.status()).toMatchObject({ state: 'active' });
+  expect(await host.describe(), 'as old as can be known').toMatchObject({
+    backlogAgeMs: expect.toSatisfy((ageMs: number) => ageMs < 60_000),
+  });
   for (let tries = 0; tries < 30; tries++) {
     await host.work();
     await host.pass(1_000);
