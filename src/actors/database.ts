@@ -161,7 +161,8 @@ export type Loaded = {
   readonly currentRunId: string | undefined;
   /**
    * `current`: that run. `run`: the one that the key names, if it is of the workflow id that the key names. For a child start, and if it is not
-   * there: undefined.
+   * there: undefined. One that cannot be read is a row without state; so is what a current run or a child start names where that cannot be read,
+   * without a current run id then.
    */
   readonly run: RunRow | undefined;
 };

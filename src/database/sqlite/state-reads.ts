@@ -1,6 +1,6 @@
 /** What a partition's actor reads of its rows. Each is one moment's; the caller reads the fence of the same moment beside it. */
 import { DatabaseError } from '../../actors/database.ts';
-import { bytesOf, idOf, keyBytes, nameBytes, nameText, optionalWholeOf, uuidText, wholeOf, type SqlRow } from './values.ts';
+import { bytesOf, idOf, keyBytes, nameBytes, nameText, optionalWholeOf, wholeOf, type SqlRow } from './values.ts';
 import type {
   HistoryRange,
   HistoryRow,
@@ -28,46 +28,49 @@ export function load(connection: Connection, partition: number, keys: readonly L
   return keys.map((key) => loadOne(connection, partition, key));
 }
 
-/** What its ids cannot be read from is the trouble of this key alone: it is answered with a row that nobody can decode. */
+/** What cannot be read is the trouble of this key alone: it is answered with a row that nobody can decode. */
 function loadOne(connection: Connection, partition: number, key: LoadKey): Loaded {
+  if (key.kind === 'childStart') {
+    const row = connection.statement(childStartSql).get(partition, keyBytes(key.parentRunId), key.initiatedEventId);
+    const runId = row === undefined ? undefined : orUnreadable(() => idOf(row, 'run_id'));
+    if (runId === unreadable) return { currentRunId: undefined, run: unreadableRun('', '', nobodysId) };
+    return { currentRunId: runId, run: undefined };
+  }
+  const { namespaceId, workflowId } = key;
+  const pointer = connection.statement(currentSql).get(partition, keyBytes(namespaceId), nameBytes(workflowId));
+  const pointed = pointer === undefined ? undefined : orUnreadable(() => idOf(pointer, 'run_id'));
+  const currentRunId = pointed === unreadable ? undefined : pointed;
+  if (key.kind === 'current' && pointed === unreadable) return { currentRunId, run: unreadableRun(namespaceId, workflowId, nobodysId) };
+  const runId = key.kind === 'run' ? key.runId : currentRunId;
+  if (runId === undefined) return { currentRunId, run: undefined };
+  const row =
+    key.kind === 'run'
+      ? connection.statement(runOfWorkflowSql).get(partition, keyBytes(runId), keyBytes(namespaceId), nameBytes(workflowId))
+      : connection.statement(runSql).get(partition, keyBytes(runId));
+  const run = row === undefined ? undefined : orUnreadable(() => runOf(row));
+  return { currentRunId, run: run === unreadable ? unreadableRun(namespaceId, workflowId, runId) : run };
+}
+
+const unreadable = Symbol('unreadable');
+
+function orUnreadable<Value>(read: () => Value): Value | typeof unreadable {
   try {
-    return loadReadable(connection, partition, key);
+    return read();
   } catch (error) {
     if (!isUnreadable(error)) throw error;
-    const ids = key.kind === 'childStart' ? { namespaceId: '', workflowId: '' } : key;
-    const runId = key.kind === 'run' ? key.runId : nobodysId;
-    const run = {
-      namespaceId: ids.namespaceId,
-      workflowId: ids.workflowId,
-      runId,
-      status: 0,
-      state: new Uint8Array(),
-      forgetMs: undefined,
-    };
-    return { currentRunId: runId, run };
+    return unreadable;
   }
 }
 
+function unreadableRun(namespaceId: string, workflowId: string, runId: string): RunRow {
+  return { namespaceId, workflowId, runId, status: 0, state: new Uint8Array(), forgetMs: undefined };
+}
+
+/** Of a row that does not say which run it names. */
 const nobodysId = '00000000-0000-0000-0000-000000000000';
 
 function isUnreadable(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === 'corrupt';
-}
-
-function loadReadable(connection: Connection, partition: number, key: LoadKey): Loaded {
-  if (key.kind === 'childStart') {
-    const row = connection.statement(childStartSql).get(partition, keyBytes(key.parentRunId), key.initiatedEventId);
-    return { currentRunId: row === undefined ? undefined : idOf(row, 'run_id'), run: undefined };
-  }
-  const namespaceId = keyBytes(key.namespaceId);
-  const workflowId = nameBytes(key.workflowId);
-  const pointer = connection.statement(currentSql).get(partition, namespaceId, workflowId);
-  const currentRunId = pointer === undefined ? undefined : bytesOf(pointer, 'run_id');
-  const row =
-    key.kind === 'run'
-      ? connection.statement(runOfWorkflowSql).get(partition, keyBytes(key.runId), namespaceId, workflowId)
-      : currentRunId && connection.statement(runSql).get(partition, currentRunId);
-  return { currentRunId: currentRunId && uuidText(currentRunId), run: row && runOf(row) };
 }
 
 const transferTasksSql = 'SELECT * FROM transfer_tasks WHERE partition = ? AND task_id > ? AND aside = 0 ORDER BY task_id LIMIT ?';
@@ -143,6 +146,7 @@ const dueRunsSql = `
   WHERE partition = ? AND forget_ms IS NOT NULL AND forget_ms <= ? ORDER BY forget_ms, run_id`;
 const runIdsSql = `
   SELECT run_id, namespace_id, workflow_id FROM runs WHERE partition = ? AND run_id > ? ORDER BY run_id`;
+const pointerToSql = 'SELECT run_id, namespace_id, workflow_id FROM executions WHERE partition = ? AND run_id = ?';
 const runsSql = 'SELECT * FROM runs WHERE partition = ? AND run_id > ? ORDER BY run_id';
 
 export function dueRuns(
@@ -163,7 +167,27 @@ export function runIds(
   max: number,
   passedOver: PassedOver,
 ): readonly RunId[] {
-  return readable(connection.statement(runIdsSql).iterate(partition, keyBytes(afterRunId)), max, runIdOf, passedOver);
+  const rows = connection.statement(runIdsSql).iterate(partition, keyBytes(afterRunId));
+  return readable(rows, max, (row) => knownRunIdOf(connection, partition, row, passedOver), passedOver);
+}
+
+/**
+ * The filter of keys is made of these, and denies whatever is not among them. So a workflow whose newest run has a row that does not say whose it
+ * is must not be missing: its pointer says it, for which the table is gone through.
+ */
+function knownRunIdOf(connection: Connection, partition: number, row: SqlRow, passedOver: PassedOver): RunId {
+  try {
+    return runIdOf(row);
+  } catch (error) {
+    const pointer = isUnreadable(error) ? connection.statement(pointerToSql).get(partition, bytesOf(row, 'run_id')) : undefined;
+    if (pointer === undefined) throw error;
+    passedOver(hexOf(row), error);
+    return runIdOf(pointer);
+  }
+}
+
+function hexOf(row: SqlRow): string {
+  return Buffer.from(bytesOf(row, 'run_id')).toString('hex');
 }
 
 export function runs(
@@ -188,7 +212,7 @@ function readable<Row>(rows: Iterable<SqlRow>, max: number, read: (row: SqlRow) 
       found.push(read(row));
     } catch (error) {
       if (!isUnreadable(error)) throw error;
-      passedOver(Buffer.from(bytesOf(row, 'run_id')).toString('hex'), error);
+      passedOver(hexOf(row), error);
     }
     if (found.length >= max) break;
   }

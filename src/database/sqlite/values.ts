@@ -58,7 +58,7 @@ export function keyBytes(id: string): Uint8Array {
 
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-export function uuidText(bytes: Uint8Array): string {
+function uuidText(bytes: Uint8Array): string {
   if (bytes.length !== 16) throw new DatabaseError('corrupt', `an id of ${bytes.length} bytes was stored; every id has 16`);
   let text = '';
   for (let index = 0; index < 16; index++) {

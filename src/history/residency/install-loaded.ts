@@ -15,7 +15,10 @@ export type Loaded = {
   readonly key: LoadKey;
   /** Of the workflow id, for `current` and `run`; for a child start: the run that was made. undefined: none is there. */
   readonly currentRunId: string | undefined;
-  /** `current`: that run. `run`: the one that the key names. undefined: it is not there; for a child start, unless that cannot be read. */
+  /**
+   * `current`: that run. `run`: the one that the key names. undefined: it is not there, or a child start was asked for. Without a current run id,
+   * for `current` and a child start: that id cannot be read, nor can this.
+   */
   readonly run: StoredRun | undefined;
 };
 
@@ -31,6 +34,7 @@ export function installLoaded(shard: Shard, { key, currentRunId, run }: Loaded, 
       return;
     case 'current': {
       if (!shard.isCurrentCold(key)) return;
+      if (currentRunId === undefined && run !== undefined) decodeRow(run, wires.stateWire);
       if (currentRunId === undefined) return shard.noteAbsent(currentName(key));
       const isThere = shard.runs.has(currentRunId) || (run !== undefined && installRow(shard, run, wires));
       if (!isThere) return shard.noteAbsent(currentName(key));

@@ -66,6 +66,9 @@ type Load = {
   readonly parts: readonly { readonly want: Want; readonly keys: readonly LoadKey[] }[];
 };
 
+/** `key`: as it was asked for. */
+type UnreadRun = { readonly key: LoadKey; readonly run: RunKey };
+
 export class ColdLoads implements Prefetch<HistoryCommand> {
   readonly #options: ColdLoadsOptions;
   /** By execution, the longest first: all that commands wait for, asked of the database or not. */
@@ -218,11 +221,9 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   #damaged(want: Want, loaded: readonly (LoadedRun & { readonly key: LoadKey })[], error: unknown): void {
     const { core, logger } = this.#options;
     const reason = errorText(error);
-    if (want.command.kind === 'deleteWorkflow') {
-      for (const { key, currentRunId } of loaded) {
-        const run = runOf(key, currentRunId);
-        if (run !== undefined) core.damaged.deleteUnread(key, run);
-      }
+    const runs = loaded.flatMap((each) => runOf(each) ?? []);
+    if (want.command.kind === 'deleteWorkflow' && runs.length > 0) {
+      for (const { key, run } of runs) core.damaged.deleteUnread(key, run);
       logger.warn('a workflow is deleted whose state cannot be read: its parent and its children hear nothing of it', {
         ...core.idsOf(want.command),
         reason,
@@ -233,7 +234,8 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
       const told = { ...core.idsOf(want.command), reason };
       logger.error('the state of a workflow cannot be read: it stands still; put its row back from a backup, or delete the workflow', told);
     }
-    const wayOut = 'its row has to be put back from a backup; DeleteWorkflowExecution removes the workflow unread';
+    const unread = runs.length > 0 ? '; DeleteWorkflowExecution removes the workflow unread' : '';
+    const wayOut = `its row has to be put back from a backup${unread}`;
     this.#end(want, { kind: 'damaged', message: `the state of this workflow in the database cannot be read: ${reason}; ${wayOut}` });
   }
 
@@ -308,11 +310,13 @@ export class ColdLoads implements Prefetch<HistoryCommand> {
   }
 }
 
-/** Which run a key asked for; undefined: none that is there. */
-function runOf(key: LoadKey, currentRunId: string | undefined): RunKey | undefined {
-  if (key.kind === 'run') return { namespaceId: key.namespaceId, workflowId: key.workflowId, runId: key.runId };
-  if (key.kind === 'childStart' || currentRunId === undefined) return undefined;
-  return { namespaceId: key.namespaceId, workflowId: key.workflowId, runId: currentRunId };
+/** Which run a key asked for. undefined: none, or nobody can tell whether the one that was found is its own. */
+function runOf({ key, currentRunId, run }: LoadedRun & { readonly key: LoadKey }): UnreadRun | undefined {
+  if (key.kind === 'childStart') return undefined;
+  const { namespaceId, workflowId } = key;
+  if (key.kind === 'run') return { key, run: { namespaceId, workflowId, runId: key.runId } };
+  if (currentRunId === undefined || run?.namespaceId !== namespaceId || run.workflowId !== workflowId) return undefined;
+  return { key, run: { namespaceId, workflowId, runId: currentRunId } };
 }
 
 const noAnswer = `the database has not answered for ${PATIENCE_MS / 1_000} s`;
