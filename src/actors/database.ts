@@ -146,7 +146,7 @@ export type SlotClearing = {
 
 export type SlotsCleared =
   | { readonly kind: 'fenced' }
-  /** `lastRunId`: the next rows stand behind it; undefined: there are none. */
+  /** `lastRunId`: the next rows stand behind it, all of them where others kept it from looking at any; undefined: there are none. */
   | { readonly kind: 'cleared'; readonly lastRunId: string | undefined };
 
 /** What a decision or a fold needs in memory. */

@@ -27,6 +27,11 @@ export function isOvertime(error: DatabaseError): boolean {
   return sqlState(error.cause) === '57014';
 }
 
+/** It would have waited longer for a lock than `lock_timeout` allows. */
+export function isLocked(error: unknown): boolean {
+  return error instanceof DatabaseError && sqlState(error.cause) === '55P03';
+}
+
 export function postgresFailure(error: unknown, options: PostgresOptions): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const name = nameOf(options);

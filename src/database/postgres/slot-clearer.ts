@@ -11,7 +11,14 @@ import { inTransaction, type Connections, type Session } from './connections.ts'
 import { arrayOf, uuidOf, wholeNumber } from './pack.ts';
 import { quoted } from './schema-name.ts';
 import { attributeKinds } from './visibility-table.ts';
+import { isLocked } from './postgres-failure.ts';
 import type { HeldJournal, SlotClearing, SlotsCleared } from '../../actors/database.ts';
+
+/**
+ * For the lock of one journal: a write that hangs holds it until its connection is ended, and who waits for it here keeps all writes of the
+ * shards before it waiting too.
+ */
+const LOCK_WAIT_MS = 250;
 
 export class SlotClearer {
   readonly #connections: Connections;
@@ -23,8 +30,19 @@ export class SlotClearer {
   }
 
   async clear(held: readonly HeldJournal[], clearing: SlotClearing): Promise<SlotsCleared> {
+    try {
+      return await this.#clear(held, clearing);
+    } catch (error) {
+      if (!isLocked(error)) throw error;
+      // None were looked at: others have their turns, and it is asked again.
+      return { kind: 'cleared', lastRunId: clearing.afterRunId };
+    }
+  }
+
+  async #clear(held: readonly HeldJournal[], clearing: SlotClearing): Promise<SlotsCleared> {
     return await this.#connections.use((session) =>
       inTransaction(session, async () => {
+        await session.run(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`);
         if (!(await this.#holds(session, held))) return { kind: 'fenced' };
         const lastRunId = await this.#clearStretch(session, heldShards(held), clearing);
         return { kind: 'cleared', lastRunId };

@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { DatabaseError, type JournalId } from '../../../src/actors/database.ts';
+import { clearSlots } from '../../../src/actors/history/visibility/slot-clearing.ts';
+import { systemClock } from '../../../src/actors/system-ports.ts';
 import type { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
 import { FaultyProxy } from '../../kafka/proxy.ts';
 import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
@@ -234,6 +236,30 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     const restored = await database.restore(journal).catch(() => database.restore(journal));
     expect(restored.fence).toBeGreaterThan(fence);
     await client.end().catch(() => {});
+  });
+
+  test('a write that hangs: what removed attributes have left waits for it, and keeps no other shard waiting', async () => {
+    const options = postgresOptions(server);
+    const database = await open(options);
+    const there = { kind: 'history', partition: 1 } as const;
+    const { fence } = await database.restore(journal);
+    const held = [
+      { journal, fence },
+      { journal: there, fence: (await database.restore(there)).fence },
+    ];
+    const flushed = async (): Promise<string> =>
+      await database.flush(journal, fence, [visibilityRow({ slots: new Map([['Keyword01', 'red']]) })], []);
+    expect(await flushed()).toBe('flushed');
+    const client = await server.connect();
+    await client.query(`BEGIN; UPDATE "${options.topicPrefix}".journals SET next_offset = next_offset WHERE partition = 1`);
+    const cleared = clearSlots(database, systemClock, held, { namespaceIds: [namespaceId], slots: ['Keyword01'], registryPosition: 0 });
+    await pause(100);
+    expect([await flushed(), await flushed(), await flushed()]).toEqual(['flushed', 'flushed', 'flushed']);
+    await client.query('COMMIT');
+    expect(await cleared).toBe(true);
+    const condition = { kind: 'isNull', column: { name: 'Keyword01', kind: 'keyword' }, not: true } as const;
+    expect(await database.count({ namespaceId, condition, byStatus: false })).toEqual([expect.objectContaining({ count: 0 })]);
+    await client.end();
   });
 
   test('a List or Count that does not end in its time is told apart: the database is not away', async () => {
