@@ -34,7 +34,7 @@ import { assert } from './kernel/assert.ts';
 import { oneAtATime } from './kernel/one-at-a-time.ts';
 import { historyShardOf } from './kernel/shard.ts';
 import { uuidAt } from './kernel/uuid.ts';
-import { matchingLimits } from './matching/limits.ts';
+import { windowLimitsOf } from './matching/limits.ts';
 import { matchingPartitionOf } from './matching/task-queue.ts';
 import { inspectBeforeClaiming } from './start/before-claiming.ts';
 import { anotherServer } from './start/previous-owner.ts';
@@ -166,7 +166,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       topic: matchingTopic(prefix),
       codec: matchingCodec,
       matchingPartitions: layout.matchingPartitions,
-      limits: { windowTasksPerHostMax: Math.floor(share * matchingLimits.windowTasksPerHostMax) },
+      limits: windowLimitsOf(share),
       ...(checkpoints === undefined ? {} : { checkpoints: { ...checkpoints, stateWire: matchingStateCodec } }),
       router,
       sink: router.matching.sink(partition),

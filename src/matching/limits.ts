@@ -84,3 +84,12 @@ export const matchingLimits = {
   /** Removals in one record. */
   removalsPerRecordMax: 10_000,
 } as const;
+
+/** Of windows, where the memory that all limits are for is there in part. */
+export function windowLimitsOf(share: number): Pick<MatchingLimits, 'windowTasksPerHostMax' | 'windowBytesPerHostMax'> {
+  const { windowTasksPerHostMax, windowBytesPerHostMax } = matchingLimits;
+  return {
+    windowTasksPerHostMax: Math.floor(share * windowTasksPerHostMax),
+    windowBytesPerHostMax: Math.floor(share * windowBytesPerHostMax),
+  };
+}

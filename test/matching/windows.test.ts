@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { matchingStateCodec } from '../../src/topics/codec/matching-state-codec.ts';
 import type { LoadStoredTasks } from '../../src/matching/effects.ts';
-import type { MatchingLimits } from '../../src/matching/limits.ts';
+import { type MatchingLimits, windowLimitsOf } from '../../src/matching/limits.ts';
 import type { TaskQueuePartition } from '../../src/matching/task-queue.ts';
 import { Table } from './checkpointed-backlog.ts';
 import { activities, add, Host, poll, task } from './fixtures.ts';
@@ -129,6 +129,13 @@ test('tasks of workflows with long names fill the windows of a host with fewer o
   }
   expect(most, 'one read of a queue more').toBeLessThanOrEqual(100 + 10 * 2 + 50);
   expect(long.host.core.storedTasks).toBe(0);
+});
+
+test('on little memory windows have their share of bytes as of tasks', () => {
+  const share = 1 / 256;
+  expect(new WithTable(10, 60, windowLimitsOf(share)).inMemory, 'by their number').toBeGreaterThan(150);
+  // 64 KiB, and ten of each queue.
+  expect(new WithTable(10, 60, windowLimitsOf(share), 'x'.repeat(1_000)).inMemory).toBeLessThanOrEqual(16 + 10 * 10);
 });
 
 test('tasks with long names that are stored together are in the window when they are offers', () => {
