@@ -227,6 +227,11 @@ export class MatchingCore<T> {
     return this.#changes?.size ?? 0;
   }
 
+  /** What those take in memory, roughly. */
+  get unwrittenBytes(): number {
+    return this.#changes?.bytes ?? 0;
+  }
+
   get #noted(): Changes {
     assert(this.#changes !== undefined, 'a core without a database, or whose checkpoints have ended, has none');
     return this.#changes;

@@ -826,8 +826,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'leaves the row of a task that is delivered while it is written',
     file: BACKLOG_CHANGES,
-    search: 'if (!stored.delete(id)) removed.add(id);',
-    replace: 'if (!stored.delete(id) && this.#cut === undefined) removed.add(id);',
+    search: 'if (!this.#since.take(id)) this.#since.removed.add(id);',
+    replace: 'if (!this.#since.take(id) && this.#cut === undefined) this.#since.removed.add(id);',
     caughtBy: 'seeds of matching hosts',
     shows: ['T12'],
   },

@@ -4,9 +4,11 @@ import { errorText } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { UnreadTask } from '../../matching/checkpoint/read-rows.ts';
 import { type BacklogWire, backlogSchema } from '../../matching/checkpoint/backlog-wire.ts';
+import { REMOVAL_BYTES } from '../../matching/checkpoint/changes.ts';
 import type { BacklogCheckpoint } from '../../matching/checkpoint/rows.ts';
 import type { MatchingCore } from '../../matching/matching-core.ts';
 import type { MatchingRecord } from '../../matching/records.ts';
+import { taskBytes } from '../../matching/tasks.ts';
 import type { CapturedState, CheckpointedState } from '../checkpoint/checkpointer.ts';
 import { checkPosition, installingCounters } from '../checkpoint/damaged-journal.ts';
 import { newerSchema, PAGE_ROWS, under } from '../checkpoint/fenced-rows.ts';
@@ -15,18 +17,15 @@ import { type CheckpointPosition, type Database, DatabaseError, type JournalId, 
 
 export type MatchingCheckpointOptions = CheckpointOptions & { readonly stateWire: BacklogWire };
 
-/** What a task takes in a row, and in memory until it is written, roughly. */
-const TASK_BYTES = 256;
-const REMOVAL_BYTES = 16;
 /** Of rows that one read has found damaged. */
 const TOLD_MAX = 10;
 
 /** Of what a record brings to a checkpoint, roughly. */
 export function recordBytes({ spilled, removed }: MatchingRecord): number {
-  return spilled.length * TASK_BYTES + removed.length * REMOVAL_BYTES;
+  return spilled.reduce((bytes, { task }) => bytes + taskBytes(task), removed.length * REMOVAL_BYTES);
 }
 
-type CheckpointedCore = Pick<MatchingCore<never>, 'cut' | 'capture' | 'durable' | 'abandonCheckpoints' | 'unwritten'>;
+type CheckpointedCore = Pick<MatchingCore<never>, 'cut' | 'capture' | 'durable' | 'abandonCheckpoints' | 'unwrittenBytes'>;
 
 export class MatchingCheckpoints implements CheckpointedState {
   readonly #core: CheckpointedCore;
@@ -37,7 +36,7 @@ export class MatchingCheckpoints implements CheckpointedState {
   }
 
   get unwrittenBytes(): number {
-    return this.#core.unwritten * TASK_BYTES;
+    return this.#core.unwrittenBytes;
   }
 
   cut(): void {

@@ -10,13 +10,35 @@
 import { assert } from '../../kernel/assert.ts';
 import { collected } from '../../kernel/collected.ts';
 import type { Backlog, ChangeNotes, StoredTask } from '../backlog.ts';
+import { taskBytes } from '../tasks.ts';
 import type { BacklogWire } from './backlog-wire.ts';
 import type { BacklogCheckpoint, TaskRow } from './rows.ts';
+
+/** Of a removal, in memory and in a record, roughly. */
+export const REMOVAL_BYTES = 16;
 
 class ChangeSet {
   readonly stored = new Map<number, StoredTask>();
   /** Of those that the cut before has, or a row. */
   readonly removed = new Set<number>();
+  #storedBytes = 0;
+
+  put(task: StoredTask): void {
+    this.stored.set(task.id, task);
+    this.#storedBytes += taskBytes(task.task);
+  }
+
+  /** It was stored, and removed, since the last cut. */
+  take(id: number): boolean {
+    const task = this.stored.get(id);
+    if (task === undefined) return false;
+    this.#storedBytes -= taskBytes(task.task);
+    return this.stored.delete(id);
+  }
+
+  get bytes(): number {
+    return this.#storedBytes + this.removed.size * REMOVAL_BYTES;
+  }
 
   get size(): number {
     return this.stored.size + this.removed.size;
@@ -37,12 +59,11 @@ export class Changes implements ChangeNotes {
   // ── What `Backlog` tells ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   taskStored(stored: StoredTask): void {
-    this.#since.stored.set(stored.id, stored);
+    this.#since.put(stored);
   }
 
   taskRemoved(id: number): void {
-    const { stored, removed } = this.#since;
-    if (!stored.delete(id)) removed.add(id);
+    if (!this.#since.take(id)) this.#since.removed.add(id);
   }
 
   // ── For whoever writes checkpoints ─────────────────────────────────────────────────────────────────────────────────────────
@@ -71,6 +92,11 @@ export class Changes implements ChangeNotes {
   get size(): number {
     return this.#since.size + (this.#cut?.size ?? 0);
   }
+
+  /** What those take in memory, roughly. */
+  get bytes(): number {
+    return this.#since.bytes + (this.#cut?.bytes ?? 0);
+  }
 }
 
 class Cut {
@@ -95,6 +121,10 @@ class Cut {
 
   get size(): number {
     return this.#changes.size;
+  }
+
+  get bytes(): number {
+    return this.#changes.bytes;
   }
 
   capture(goOn: () => boolean): BacklogCheckpoint | undefined {

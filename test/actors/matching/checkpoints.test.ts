@@ -397,3 +397,13 @@ test('a stored task whose row cannot be read is offered to nobody, and the other
   await host.checkpointed();
   expect(host.rows.size).toBe(0);
 });
+
+test('what is not written counts with the names that clients chose', async () => {
+  const host = new CheckpointedHost();
+  await host.start();
+  const before = host.unwrittenBytes;
+  for (let nth = 0; nth < 5; nth++) await host.add(`long-${nth}`.padEnd(1_000, 'x'));
+  expect(host.unwrittenBytes - before, 'two bytes a character, twice').toBeGreaterThanOrEqual(5 * 4_000);
+  await host.checkpointed();
+  expect(host.unwrittenBytes).toBe(0);
+});
