@@ -105,8 +105,12 @@ export abstract class CheckpointedPartition<Host extends Hosted> {
     for (let tries = 0; this.host.actor.status().state !== 'active'; tries++) {
       assert(tries < 1_000, `it serves in the end, and is ${JSON.stringify(this.host.actor.status())}: ${this.lines.join()}`);
       if (tries === 10) this.mendReads();
-      // It was fenced, has claimed once more, and has won: it is not as dead as it seemed.
-      if (this.host.actor.status().state === 'unassigned') return await this.takeOver();
+      // It was fenced, has claimed once more, and has won: it is not as dead as it seemed. It is left in peace for a moment: it reads tables as
+      // soon as it serves, and one that fenced it right then would be fenced in turn, for ever while no time passes.
+      if (this.host.actor.status().state === 'unassigned') {
+        await this.pass(100);
+        return await this.takeOver();
+      }
       await (tries < 20 ? turns() : this.pass(100));
     }
     await this.quiet();
