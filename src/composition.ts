@@ -221,6 +221,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         },
         tokenKey: () => identity.tokenKey,
         condition: census,
+        rebuildList: () => Promise.all(shards.map((shard) => shard.rebuildList())),
         state: () => ({ shards: shards.map((shard) => shard.report()), matching: hosts.map((host) => host.report()) }),
       },
     });

@@ -61,6 +61,8 @@ export type Restored = {
 
 export type ExecutionId = { readonly namespaceId: string; readonly workflowId: string };
 export type RunId = ExecutionId & { readonly runId: string };
+/** Of a row of List. */
+export type ListedId = Pick<RunId, 'namespaceId' | 'runId'>;
 
 export type RunRow = RunId & {
   /** `temporal.api.enums.v1.WorkflowExecutionStatus` */
@@ -167,6 +169,13 @@ export type Loaded = {
   readonly run: RunRow | undefined;
 };
 
+/** `last`: of all that were looked at; undefined: there are no more. */
+export type StrayRows = { readonly strays: readonly ListedId[]; readonly last: ListedId | undefined };
+
+/** `asked`: by `noteRebuild`. `lost`: there are runs, and the first of them, up to `RUNS_PROBED`, have no visibility rows. */
+export type RebuildReason = 'asked' | 'lost';
+export const RUNS_PROBED = 20;
+
 /**
  * `fence`, `nextOffset`: under which this was read, and of which checkpoint, all of one moment; `nextOffset` 0: nothing was ever written. What
  * carries another fence than the owner's is dropped. Beside a write that is under way it may be of that one already.
@@ -231,7 +240,12 @@ export interface Database {
    * What ends this process too (the power of its machine) may undo it, but none behind the next `write` that is written: what it tells is in
    * the journal until then, and a restart tells it again. A crash of the database alone may not: nobody would write it again.
    */
-  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'>;
+  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly ListedId[]): Promise<'flushed' | 'fenced'>;
+  /**
+   * Likewise, of rows that are true whatever stands there: they replace newer ones as well, for such a one is wrong. They are what the checkpoint
+   * says with this next offset (0: there is none). `moved`: there is another one by now, and nothing was written.
+   */
+  rewrite(journal: JournalId, fence: Fence, nextOffset: number, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced' | 'moved'>;
   /**
    * Takes what removed attributes have left in these slots out of visibility rows of a namespace, those of the shards whose journals are held.
    * At most `max` rows are looked at, in the order of run ids, from behind `afterRunId` ('' = from the first); nothing is written to those
@@ -249,8 +263,14 @@ export interface Database {
   dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>>;
   /** Which runs there are, in the order of their ids, from behind `afterRunId` ('' = from the first): for the filter of keys. */
   runIds(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunId[]>>;
-  /** The same with their state: to build anew what is derived. */
-  runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>>;
+  /** The same with their state, to build anew what is derived. No more than fit into `bytesMax`, but one at least. */
+  runs(journal: JournalId, afterRunId: string, max: number, bytesMax: number): Promise<Fenced<readonly RunRow[]>>;
+  /** Visibility rows of this shard whose run the table does not have, among the next `max` rows of all shards. In an order of its own. */
+  strayRows(journal: JournalId, after: ListedId | undefined, max: number): Promise<Fenced<StrayRows>>;
+  /** Whether the visibility rows of this shard have to be built again from its runs. */
+  rebuildDue(journal: JournalId): Promise<Fenced<RebuildReason | undefined>>;
+  /** That they have to be, or not any more, by the holder of the fence; on the disk, with all that was flushed before. */
+  noteRebuild(journal: JournalId, fence: Fence, isDue: boolean): Promise<'noted' | 'fenced'>;
   /** Of one queue, by task id, from behind `afterTaskId`. */
   matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>>;
   /** Queues that have tasks, in the order of their names' bytes, with their first tasks. Costs what it gives, however many tasks there are. */

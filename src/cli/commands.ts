@@ -1,4 +1,4 @@
-import type { Command } from './command.ts';
+import type { Command, Flag } from './command.ts';
 import { startDevFlags } from './server/start-dev-flags.ts';
 import { startFlags } from './server/start-flags.ts';
 
@@ -79,30 +79,55 @@ const config: Command = {
   ],
 };
 
+const addressFlag: Flag = {
+  name: 'address',
+  value: 'HOST:PORT',
+  help: 'gRPC port of the server',
+  defaultText: '127.0.0.1:7233',
+  env: 'TEMPORAL_ADDRESS',
+};
+
+const visibility: Command = {
+  name: 'visibility',
+  summary: 'What List and Count show.',
+  examples: [{ what: 'Build it again', line: 'perdure admin visibility rebuild' }],
+  subcommands: [
+    {
+      name: 'rebuild',
+      summary: 'Let a running server build what List and Count show again from its workflows, while it serves.',
+      details: [
+        'Where List is wrong, or its tables were lost: rows that are missing come back, wrong ones are mended, and those of workflows that do not exist go. ' +
+          'It may be asked for at any time, goes on behind a crash, and ends by itself; perdure admin state shows how far it is.',
+      ],
+      flags: [addressFlag, { name: 'output', short: 'o', value: 'FORMAT', help: 'text or json', defaultText: 'text' }],
+      examples: [
+        { what: 'Of all shards', line: 'perdure admin visibility rebuild' },
+        { what: 'How far it is', line: 'perdure admin state' },
+      ],
+      run: async (invocation) => (await import('./admin/rebuild-visibility.ts')).runRebuildVisibility(invocation),
+    },
+  ],
+};
+
 const admin: Command = {
   name: 'admin',
-  summary: 'Look into a running server.',
-  examples: [{ what: 'What is kept of each history shard', line: 'perdure admin state' }],
+  summary: 'Look into a running server, and mend it.',
+  examples: [
+    { what: 'What is kept of each history shard', line: 'perdure admin state' },
+    { what: 'Where List is wrong', line: 'perdure admin visibility rebuild' },
+  ],
   subcommands: [
     {
       name: 'state',
       summary: 'Show each history shard of a running server: its journal, its last checkpoint, what is not written. Changes nothing.',
-      flags: [
-        {
-          name: 'address',
-          value: 'HOST:PORT',
-          help: 'gRPC port of the server',
-          defaultText: '127.0.0.1:7233',
-          env: 'TEMPORAL_ADDRESS',
-        },
-        { name: 'output', short: 'o', value: 'FORMAT', help: 'text or json', defaultText: 'text' },
-      ],
+      flags: [addressFlag, { name: 'output', short: 'o', value: 'FORMAT', help: 'text or json', defaultText: 'text' }],
       examples: [
         { what: 'As a table', line: 'perdure admin state' },
         { what: 'For a script', line: 'perdure admin state --address db-3:7233 -o json' },
       ],
       run: async (invocation) => (await import('./admin/state.ts')).runState(invocation),
     },
+    visibility,
   ],
 };
 

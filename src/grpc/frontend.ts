@@ -51,6 +51,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     logger: ports.logger,
     health: () => health.report(),
     state: () => health.stateReport(),
+    actions: new Map([['/visibility/rebuild', async () => ({ shards: await ports.rebuildList() })]]),
     instance: options.instance ?? '',
   });
   return {

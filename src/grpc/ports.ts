@@ -2,7 +2,7 @@
  * What the frontend needs of the rest of the server. Its handlers translate: a request becomes a command for one actor, a reply becomes
  * an answer. They keep no state, know no partition and never touch a log.
  */
-import type { ShardReport } from '../actors/history/shard-report.ts';
+import type { RebuildAnswer, ShardReport } from '../actors/history/shard-report.ts';
 import type { MatchingReport } from '../actors/matching/matching-report.ts';
 import type { ServerCondition } from '../actors/ownership/census.ts';
 import type { Database } from '../actors/database.ts';
@@ -27,6 +27,8 @@ export interface FrontendPorts {
   readonly condition: ServerCondition;
   /** The partitions, and what is kept of them. */
   readonly state: () => StateReport;
+  /** The rows of List are built again from the runs, of each shard. Never rejects. */
+  readonly rebuildList: () => Promise<readonly RebuildAnswer[]>;
   /** The same as the shards have. */
   readonly limits: HistoryLimits;
 

@@ -289,6 +289,24 @@ export class HistoryCore {
     return this.#stateWire.encodeRun(run, aside).state;
   }
 
+  /**
+   * What the row of a run is worth that was read while no checkpoint has become durable (`checkpointsDurable`): all that there is to say of the
+   * run, less than that, or nothing any more.
+   */
+  rowStanding(runId: string): 'whole' | 'behind' | 'retired' {
+    if (this.#shard.isRetired(runId)) return 'retired';
+    return this.#changes.isUnwritten(runId) || this.#shard.isBehind(runId) ? 'behind' : 'whole';
+  }
+
+  /** There is no row of it in the table; it is not gone, though: there will be one, or must be. */
+  isWithoutRow(runId: string): boolean {
+    return this.#shard.runs.has(runId) || this.#shard.isBehind(runId);
+  }
+
+  get checkpointsDurable(): number {
+    return this.#changes.durableCount;
+  }
+
   /** What the runs in memory take there, roughly. */
   get hotBytes(): number {
     return this.#shard.residency?.hot.bytes ?? 0;

@@ -312,6 +312,6 @@ export function forkRun(run: RunView): Run {
   return fork;
 }
 
-export function isRunning(run: RunView): boolean {
+export function isRunning(run: Pick<RunView, 'status'>): boolean {
   return run.status === status.running;
 }

@@ -11,6 +11,9 @@ const commands = [
   ['config', 'validate'],
   ['config', 'print'],
   ['config', 'schema'],
+  ['admin'],
+  ['admin', 'state'],
+  ['admin', 'visibility', 'rebuild'],
   ['version'],
 ];
 

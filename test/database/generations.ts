@@ -35,7 +35,7 @@ export function deltaAt(generation: number): HistoryDelta {
 /** The generations that the tables show, each once; those of the position and of every table are one and the same. */
 export async function generationsIn(database: Database): Promise<readonly (number | undefined)[]> {
   const { position } = await database.position(journalUnderTest);
-  const { rows: runs } = await database.runs(journalUnderTest, '', 10_000);
+  const { rows: runs } = await database.runs(journalUnderTest, '', 10_000, Infinity);
   const { rows: tasks } = await database.transferTasks(journalUnderTest, -1, 10);
   const { rows: timers } = await database.timers(journalUnderTest, { afterFireTimeMs: -1, afterTaskId: -1, untilMs: 2 ** 50, max: 10 });
   const { rows: current } = await database.load(journalUnderTest, [{ kind: 'current', namespaceId, workflowId: 'w' }]);

@@ -104,7 +104,7 @@ describe('what is no state of Perdure is refused in words, and left as it is', (
     bytes.fill(0xa5, 8192);
     writeFileSync(filename, bytes);
     const damaged = open(filename);
-    await expect(damaged.runs(journalUnderTest, '', 100)).rejects.toMatchObject({
+    await expect(damaged.runs(journalUnderTest, '', 100, Infinity)).rejects.toMatchObject({
       code: 'corrupt',
       message: expect.stringContaining('is damaged'),
     });

@@ -154,6 +154,19 @@ test('what a database does not take stands in GET /health, which stays 200; GET 
   expect([page.status, await page.json()]).toEqual([200, { status: 'SERVING', shards, matching }]);
 });
 
+test('what an operator wants done is done for a POST with his header alone, which no page of a browser can send', async () => {
+  let asked = 0;
+  const rebuildList = async () => (asked++, [{ shard: 1 }]);
+  const { address } = await bench({ rebuildList });
+  const url = `http://${address}/visibility/rebuild`;
+  expect((await fetch(url)).status).toBe(405);
+  expect((await fetch(url, { method: 'OPTIONS' })).headers.get('access-control-allow-headers')).toBeNull();
+  expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(403);
+  expect(asked).toBe(0);
+  const answer = await fetch(url, { method: 'POST', headers: { 'perdure-operator': 'test' } });
+  expect([answer.status, await answer.json(), asked]).toEqual([200, { shards: [{ shard: 1 }] }, 1]);
+});
+
 describe('grpc.health.v1', () => {
   test.each([
     '',

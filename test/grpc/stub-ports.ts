@@ -95,6 +95,7 @@ export class StubServer {
         visibilityStore: 'memory',
       },
       state: () => ({ shards: [], matching: [] }),
+      rebuildList: async () => [],
       condition: { unserved: () => [], concerns: () => [], runsPutAside: () => 0, watch: () => () => {} },
       asker,
       visibility: {

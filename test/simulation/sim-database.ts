@@ -176,6 +176,14 @@ export class SimDatabase implements Database {
     return this.#request('runs', (database) => database.runs(...given));
   }
 
+  strayRows(...given: Parameters<Database['strayRows']>): ReturnType<Database['strayRows']> {
+    return this.#request('strayRows', (database) => database.strayRows(...given));
+  }
+
+  rebuildDue(...given: Parameters<Database['rebuildDue']>): ReturnType<Database['rebuildDue']> {
+    return this.#request('rebuildDue', (database) => database.rebuildDue(...given));
+  }
+
   matchingTasks(...given: Parameters<Database['matchingTasks']>): ReturnType<Database['matchingTasks']> {
     return this.#request('matchingTasks', (database) => database.matchingTasks(...given));
   }
@@ -233,16 +241,27 @@ export class SimDatabase implements Database {
     return this.#request('write', write);
   }
 
-  /** Writing the same rows again changes nothing: so there is no unknown outcome. */
   flush(...given: Parameters<Database['flush']>): ReturnType<Database['flush']> {
-    const flush = async (database: MemoryDatabase): ReturnType<Database['flush']> => {
+    return this.#again('flush', async (database) => {
       const outcome = await database.flush(...given);
       if (outcome === 'flushed') this.#disk.onFlushed();
       return outcome;
-    };
+    });
+  }
+
+  rewrite(...given: Parameters<Database['rewrite']>): ReturnType<Database['rewrite']> {
+    return this.#again('rewrite', (database) => database.rewrite(...given));
+  }
+
+  noteRebuild(...given: Parameters<Database['noteRebuild']>): ReturnType<Database['noteRebuild']> {
+    return this.#again('noteRebuild', (database) => database.noteRebuild(...given));
+  }
+
+  /** Writing the same again changes nothing: so there is no unknown outcome. */
+  #again<Outcome>(what: string, write: (database: MemoryDatabase) => Promise<Outcome>): Promise<Outcome> {
     const isAnswerLost = this.#disk.hits('answerLost');
-    if (!isAnswerLost && !this.#disk.hits('commitLost')) return this.#request('flush', flush);
-    if (isAnswerLost) this.#arrives(this.#disk.delayMs(), flush);
+    if (!isAnswerLost && !this.#disk.hits('commitLost')) return this.#request(what, write);
+    if (isAnswerLost) this.#arrives(this.#disk.delayMs(), write);
     return this.#answered(TIMEOUT_MS, () => {
       throw new DatabaseError('unavailable', 'simulated: the connection was lost');
     });

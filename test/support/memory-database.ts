@@ -10,6 +10,7 @@ import {
   type ChildStartRow,
   type Database,
   DatabaseError,
+  RUNS_PROBED,
   type ExecutionId,
   type Fence,
   type Fenced,
@@ -20,17 +21,20 @@ import {
   type JournalId,
   type Loaded,
   type LoadKey,
+  type ListedId,
   type MatchingDelta,
   type MatchingQueue,
   type MatchingQueuePage,
   type MatchingTaskCount,
   type MatchingTaskRange,
   type MatchingTaskRow,
+  type RebuildReason,
   type Restored,
   type RunId,
   type RunRow,
   type SlotClearing,
   type SlotsCleared,
+  type StrayRows,
   type TaskRow,
   type TimerRow,
   type TimerWindow,
@@ -61,6 +65,8 @@ export type ReadName =
   | 'dueRuns'
   | 'runIds'
   | 'runs'
+  | 'strayRows'
+  | 'rebuildDue'
   | 'matchingTasks'
   | 'matchingQueues'
   | 'countMatchingTasks'
@@ -112,6 +118,7 @@ export class MemoryTables {
 export class JournalTables {
   readonly id: JournalId;
   fence: Fence = 0;
+  isRebuildDue = false;
   position: CheckpointPosition | undefined;
   readonly runs = new Map<string, RunRow>();
   /** Run ids by execution. */
@@ -130,6 +137,7 @@ export class JournalTables {
   copy(): JournalTables {
     const copy = new JournalTables(this.id);
     copy.fence = this.fence;
+    copy.isRebuildDue = this.isRebuildDue;
     copy.position = this.position;
     for (const [key, row] of this.runs) copy.runs.set(key, row);
     for (const [key, row] of this.currentRuns) copy.currentRuns.set(key, row);
@@ -188,13 +196,46 @@ export class MemoryDatabase implements Database {
     return fault === 'answer lost' ? { kind: 'unknown', reason: 'the connection was lost behind the commit' } : { kind: 'written' };
   }
 
-  async flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'> {
+  async flush(
+    journal: JournalId,
+    fence: Fence,
+    rows: readonly VisibilityRow[],
+    retired: readonly ListedId[],
+  ): Promise<'flushed' | 'fenced'> {
     const given = copied(rows);
+    return await this.#flushing(journal, fence, () => {
+      this.#show(given);
+      for (const run of retired) this.#tables.visibility.delete(visibilityKey(run));
+    });
+  }
+
+  async rewrite(
+    journal: JournalId,
+    fence: Fence,
+    nextOffset: number,
+    rows: readonly VisibilityRow[],
+  ): Promise<'flushed' | 'fenced' | 'moved'> {
+    const given = copied(rows);
+    let isThere = false;
+    const outcome = await this.#flushing(journal, fence, () => {
+      isThere = (this.#tables.journal(journal).position?.nextOffset ?? 0) === nextOffset;
+      if (isThere) this.#show(given, { replacesNewer: true });
+    });
+    return outcome === 'flushed' && !isThere ? 'moved' : outcome;
+  }
+
+  async noteRebuild(journal: JournalId, fence: Fence, isDue: boolean): Promise<'noted' | 'fenced'> {
+    const outcome = await this.#flushing(journal, fence, () => {
+      this.#tables.journal(journal).isRebuildDue = isDue;
+    });
+    return outcome === 'flushed' ? 'noted' : outcome;
+  }
+
+  async #flushing(journal: JournalId, fence: Fence, change: () => void): Promise<'flushed' | 'fenced'> {
     const fault = await this.#writing(journal, 'flush');
     if (fault === 'commit lost') throw new DatabaseError('unavailable', 'the connection was lost before the commit');
     if (this.#tables.journal(journal).fence !== fence || fence === 0) return 'fenced';
-    this.#show(given);
-    for (const run of retired) this.#tables.visibility.delete(visibilityKey(run));
+    change();
     // Writing them again changes nothing: so a flush has no third outcome.
     if (fault === 'answer lost') throw new DatabaseError('unavailable', 'the connection was lost behind the commit');
     return 'flushed';
@@ -271,10 +312,30 @@ export class MemoryDatabase implements Database {
     );
   }
 
-  async runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>> {
+  async runs(journal: JournalId, afterRunId: string, max: number, bytesMax: number): Promise<Fenced<readonly RunRow[]>> {
     const tables = await this.#read(journal, 'runs');
     const behind = byRunId(tables.runs.values()).filter(({ runId }) => runId > afterRunId);
-    return fenced(tables, behind.slice(0, max));
+    let bytes = 0;
+    const beyond = behind.findIndex(({ state }, index) => (bytes += state.length) > bytesMax && index > 0);
+    return fenced(tables, behind.slice(0, Math.min(max, beyond < 0 ? max : beyond)));
+  }
+
+  async strayRows(journal: JournalId, after: ListedId | undefined, max: number): Promise<Fenced<StrayRows>> {
+    const tables = await this.#read(journal, 'strayRows');
+    const behind = [...this.#tables.visibility.values()]
+      .filter((row) => after === undefined || visibilityKey(row) > visibilityKey(after))
+      .sort((one, other) => (visibilityKey(one) < visibilityKey(other) ? -1 : 1))
+      .slice(0, max);
+    const idOf = ({ namespaceId, runId }: VisibilityRow): ListedId => ({ namespaceId, runId });
+    const strays = behind.filter(({ shard, runId }) => shard === journal.partition + 1 && !tables.runs.has(runId)).map(idOf);
+    return fenced(tables, { strays, last: behind.map(idOf).at(-1) });
+  }
+
+  async rebuildDue(journal: JournalId): Promise<Fenced<RebuildReason | undefined>> {
+    const tables = await this.#read(journal, 'rebuildDue');
+    const probed = byRunId(tables.runs.values()).slice(0, RUNS_PROBED);
+    const isLost = probed.length > 0 && !probed.some((run) => this.#tables.visibility.has(visibilityKey(run)));
+    return fenced(tables, tables.isRebuildDue ? 'asked' : isLost ? 'lost' : undefined);
   }
 
   async matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>> {
@@ -365,12 +426,12 @@ export class MemoryDatabase implements Database {
     }
   }
 
-  #show(rows: readonly VisibilityRow[]): void {
+  #show(rows: readonly VisibilityRow[], { replacesNewer = false } = {}): void {
     for (const given of rows) {
       const row = storedRow(given, isUuid);
       if (row === undefined) continue;
       const known = this.#tables.visibility.get(visibilityKey(row));
-      if (known === undefined || known.version <= row.version) this.#tables.visibility.set(visibilityKey(row), row);
+      if (replacesNewer || known === undefined || known.version <= row.version) this.#tables.visibility.set(visibilityKey(row), row);
     }
   }
 }

@@ -27,7 +27,7 @@ import { EventsMissing } from './events/history-store.ts';
 import { LogError } from '../log.ts';
 import { PartitionActor } from '../partition/partition-actor.ts';
 import type { Endpoint } from '../asks/switchboard.ts';
-import { shardReport, type ShardReport } from './shard-report.ts';
+import { type RebuildAnswer, shardReport, type ShardReport } from './shard-report.ts';
 
 export class HistoryShard implements Endpoint<HistoryRequest> {
   readonly actor: PartitionActor<HistoryCommand, HistoryReply, HistoryRecord, HistoryEffect, HistoryMemory>;
@@ -55,6 +55,24 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   report(): ShardReport {
     const { shard, clock } = this.#options;
     return shardReport(shard, this.actor.status(), this.actor.memory, clock);
+  }
+
+  /** The rows of List are built again from the runs, which takes its time: `report` tells how far it is. Never rejects. */
+  async rebuildList(): Promise<RebuildAnswer> {
+    const { shard } = this.#options;
+    const { memory } = this.actor;
+    if (memory?.active !== true) return { shard, refused: notServedNow };
+    const rebuild = memory.durable?.listRebuild;
+    if (rebuild === undefined) return { shard, refused: withoutDatabase };
+    const asked = rebuild.ask().then(
+      (outcome) => (outcome === 'noted' ? { shard } : { shard, refused: notServedNow }),
+      (error: unknown) => ({ shard, refused: errorText(error) }),
+    );
+    const late = new Promise<RebuildAnswer>((resolve) => {
+      const timer = this.#options.clock.after(REBUILD_ANSWER_MS, () => resolve({ shard, refused: noAnswerYet }));
+      void asked.then(() => timer.cancel());
+    });
+    return await Promise.race([asked, late]);
   }
 
   get journalStartMax(): number {
@@ -128,6 +146,11 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   }
 }
 
+/** Whoever asks waits for ten seconds. */
+const REBUILD_ANSWER_MS = 5_000;
+const noAnswerYet = 'the database has not answered for 5 s: it may begin yet, when it does';
+const notServedNow = 'the shard is not served here now';
+const withoutDatabase = 'there is no database: rows of List are in memory, and a restart builds them';
 const databaseBehind =
   'the database has taken no state for so long that memory must not grow: no workflow is started until it does; those that run go on';
 const heapNearlyFull =

@@ -1,5 +1,6 @@
 import { type PartitionReport, partitionReport } from '../checkpoint/partition-report.ts';
 import type { Clock } from '../ports.ts';
+import type { ListRebuildReport } from './visibility/list-rebuild.ts';
 import type { HistoryMemory } from './history-memory.ts';
 
 export type ShardReport = PartitionReport & {
@@ -10,7 +11,12 @@ export type ShardReport = PartitionReport & {
    * not restored yet.
    */
   readonly executions: { readonly hot: number; readonly hotBytes?: number; readonly cold?: number };
+  /** Of the rows of List, since the shard was taken over. */
+  readonly listRebuild?: ListRebuildReport;
 };
+
+/** `refused`: why nothing was begun; absent: rows of List are built again by whoever serves the shard. */
+export type RebuildAnswer = { readonly shard: number; readonly refused?: string };
 
 type Status = Parameters<typeof partitionReport>[0];
 
@@ -27,5 +33,6 @@ export function shardReport(
     ...(core === undefined || checkpointer === undefined ? {} : { hotBytes: core.hotBytes }),
     ...(cold === undefined ? {} : { cold }),
   };
-  return { shard, ...partitionReport(status, checkpointer, clock), executions };
+  const listRebuild = memory?.durable?.listRebuild?.report;
+  return { shard, ...partitionReport(status, checkpointer, clock), executions, ...(listRebuild === undefined ? {} : { listRebuild }) };
 }

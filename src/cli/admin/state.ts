@@ -2,20 +2,10 @@
  * `perdure admin state`: what a running server says of its history shards and its partitions of task queues, from `GET /health/state` on its
  * gRPC port. Reads only.
  */
-import { errorMessage } from '../../kernel/error-text.ts';
-import { usageError, failure } from '../cli-error.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { outputFormat } from '../output.ts';
-import { isHostPort } from '../../config/host-port.ts';
 import type { Invocation } from '../command.ts';
-
-/** Not by `import`: its module form loads Node's fetch. */
-const { get } = process.getBuiltinModule('node:http');
-
-const defaultAddress = '127.0.0.1:7233';
-const answerTimeoutMs = 10_000;
-/** A page has some 300 bytes for each shard. */
-const pageBytesMax = 32 * 1024 * 1024;
+import { askServer, noServer, serverAddress } from './ask-server.ts';
 
 /** As much of the page as is printed; a server of another version may leave some out. */
 type Partition = {
@@ -34,42 +24,24 @@ type Partition = {
 type Shard = Partition & {
   readonly shard: number;
   readonly executions?: { readonly hot?: number; readonly hotBytes?: number; readonly cold?: number };
+  readonly listRebuild?: {
+    readonly state: string;
+    readonly runs: number;
+    readonly unreadRuns: number;
+    readonly removedRows: number;
+    readonly seconds: number;
+    readonly trouble?: string;
+  };
 };
 type Matching = Partition & { readonly partition: number; readonly storedTasks?: number };
 type StatePage = { readonly status: string; readonly shards: readonly Shard[]; readonly matching?: readonly Matching[] };
 
 export async function runState({ flags, io }: Invocation): Promise<ExitCode> {
   const format = outputFormat(flags.one('output'));
-  const address = flags.one('address') ?? (io.env['TEMPORAL_ADDRESS'] || defaultAddress);
-  if (!isHostPort(address)) throw usageError(`--address: expected host:port, IPv6 in brackets, got "${address}"`);
-  const page = parsed(await body(address), address);
+  const address = serverAddress(flags, io);
+  const page = parsed(await askServer(address, 'GET', '/health/state'), address);
   io.out(format === 'json' ? `${JSON.stringify(page)}\n` : rendered(page));
   return exitCodes.done;
-}
-
-async function body(address: string): Promise<string> {
-  try {
-    return await new Promise((resolve, reject) => {
-      const signal = AbortSignal.timeout(answerTimeoutMs);
-      const request = get(`http://${address}/health/state`, { agent: false, signal }, (response) => {
-        const chunks: Buffer[] = [];
-        let bytes = 0;
-        response.on('data', (chunk: Buffer) => {
-          bytes += chunk.length;
-          if (bytes > pageBytesMax) request.destroy(new Error('its answer has no end'));
-          else chunks.push(chunk);
-        });
-        response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
-        response.on('error', reject);
-      });
-      request.on('error', reject);
-    });
-  } catch (error) {
-    throw failure(`no server answers at ${address}`, {
-      why: errorMessage(error),
-      next: 'Name the gRPC port of a running server: --address HOST:PORT.',
-    });
-  }
 }
 
 function parsed(text: string, address: string): StatePage {
@@ -79,7 +51,7 @@ function parsed(text: string, address: string): StatePage {
   } catch {
     // Said below.
   }
-  throw failure(`what answers at ${address} is no Perdure server, or an older one`, { next: 'Name its gRPC port: --address HOST:PORT.' });
+  throw noServer(address);
 }
 
 const titles = ['STATE', 'OFFSET', 'CHECKPOINT', 'AGE', 'TAIL', 'UNWRITTEN'] as const;
@@ -94,6 +66,7 @@ function rendered({ status, shards, matching = [] }: StatePage): string {
       ['MATCHING', ...titles, 'TASKS'],
       matching.map((each) => [String(each.partition), ...cells(each), String(each.storedTasks ?? '-')]),
     ),
+    table(['SHARD', 'LIST IS BUILT AGAIN', 'RUNS', 'UNREAD', 'ROWS REMOVED', 'TIME'], shards.flatMap(rebuilds)),
   ];
   const named = [
     ...shards.map((each) => ({ ...each, who: `shard ${each.shard}` })),
@@ -141,6 +114,15 @@ function cells({ state, offset, checkpoint }: Partition): readonly string[] {
     `${tailRecords} (${size(tailBytes)})`,
     size(unwrittenBytes),
   ];
+}
+
+/** How far the rows of List are, one line or none. */
+function rebuilds({ shard, executions: { hot = 0, cold = 0 } = {}, listRebuild }: Shard): readonly (readonly string[])[] {
+  if (listRebuild === undefined) return [];
+  const { state, runs, unreadRuns, removedRows, trouble } = listRebuild;
+  const how = trouble ?? (state === 'waits' ? 'waits for a checkpoint' : state === 'done' ? 'done' : 'goes on');
+  const ofRuns = state === 'done' ? String(runs) : `${runs} of ${hot + cold}`;
+  return [[String(shard), how, ofRuns, String(unreadRuns), String(removedRows), seconds(listRebuild.seconds)]];
 }
 
 function executions({ executions: { hot, hotBytes, cold } = {} }: Shard): readonly string[] {

@@ -3,7 +3,7 @@
  * what is new or changed; what is retired last, so that no row of it is left, whatever else the delta says.
  */
 import { errorText } from '../../kernel/error-text.ts';
-import { begin, commit, inTransaction, rollBack, type Connections, type Statement } from './connections.ts';
+import { begin, commit, inTransaction, rollBack, type Connections, type Session, type Statement } from './connections.ts';
 import { arrayOf, Pack, uuidOf, wholeNumber } from './pack.ts';
 import { quoted } from './schema-name.ts';
 import {
@@ -15,9 +15,10 @@ import {
   timersTable,
   transferTasksTable,
 } from './state-tables.ts';
+import { rebuildName } from './reads.ts';
 import { Upsert, type Step } from './upsert.ts';
 import { VisibilityWriter } from './visibility-writer.ts';
-import type { Checkpoint, Fence, JournalId, RunId, WriteOutcome } from '../../actors/database.ts';
+import type { Checkpoint, Fence, JournalId, ListedId, RunId, WriteOutcome } from '../../actors/database.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { VisibilityRow } from '../../visibility/row.ts';
 
@@ -62,16 +63,60 @@ export class CheckpointWriter {
   }
 
   /** On the disk as well when it is answered: PostgreSQL may crash while we live, and whoever has flushed a row writes it no second time. */
-  async flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'> {
+  async flush(
+    journal: JournalId,
+    fence: Fence,
+    rows: readonly VisibilityRow[],
+    retired: readonly ListedId[],
+  ): Promise<'flushed' | 'fenced'> {
     const encoded = this.#visibility.encode(rows);
     const retirement = chunksOf(retired).map((chunk) => this.#retiredVisibility(chunk));
+    const isHeld = await this.#held(journal, fence, async (session) => {
+      await this.#visibility.write(session, encoded);
+      for (const { statement, values } of retirement) await session.query(statement, values);
+    });
+    return isHeld ? 'flushed' : 'fenced';
+  }
+
+  async rewrite(
+    journal: JournalId,
+    fence: Fence,
+    nextOffset: number,
+    rows: readonly VisibilityRow[],
+  ): Promise<'flushed' | 'fenced' | 'moved'> {
+    const lowering = this.#visibility.lowering(rows);
+    const encoded = this.#visibility.encode(rows);
+    let isThere = false;
+    const isHeld = await this.#held(journal, fence, async (session, at) => {
+      isThere = at === nextOffset;
+      if (!isThere) return;
+      await session.query(lowering.statement, lowering.values);
+      await this.#visibility.write(session, encoded);
+    });
+    if (!isHeld) return 'fenced';
+    return isThere ? 'flushed' : 'moved';
+  }
+
+  async noteRebuild(journal: JournalId, fence: Fence, isDue: boolean): Promise<'noted' | 'fenced'> {
+    const { rebuildDue, rebuildOver } = this.#statements;
+    const isHeld = await this.#held(journal, fence, async (session) => {
+      await session.query(isDue ? rebuildDue : rebuildOver, [rebuildName(journal)]);
+    });
+    return isHeld ? 'noted' : 'fenced';
+  }
+
+  /** In one transaction, if the fence is still the journal's: no restore comes between. */
+  async #held(
+    { kind, partition }: JournalId,
+    fence: Fence,
+    work: (session: Session, nextOffset: number) => Promise<void>,
+  ): Promise<boolean> {
     return await this.#connections.use((session) =>
       inTransaction(session, async () => {
-        const { count } = await session.query(this.#statements.holdFence, [journal.kind, journal.partition, fence]);
-        if (count === 0) return 'fenced';
-        await this.#visibility.write(session, encoded);
-        for (const { statement, values } of retirement) await session.query(statement, values);
-        return 'flushed';
+        const { rows } = await session.query<{ readonly next_offset: number }>(this.#statements.holdFence, [kind, partition, fence]);
+        const [held] = rows;
+        if (held !== undefined) await work(session, held.next_offset);
+        return held !== undefined;
       }),
     );
   }
@@ -133,7 +178,7 @@ export class CheckpointWriter {
     });
   }
 
-  #retiredVisibility(runs: readonly RunId[]): Step {
+  #retiredVisibility(runs: readonly ListedId[]): Step {
     const namespaceIds = arrayOf(runs.map(({ namespaceId }) => uuidOf(namespaceId)));
     return { statement: this.#statements.retiredVisibility, values: [namespaceIds, arrayOf(runs.map(({ runId }) => uuidOf(runId)))] };
   }
@@ -181,11 +226,13 @@ WHERE kind = $1 AND partition = $2::integer AND fence = $3::bigint
     },
     holdFence: {
       name: 'hold fence',
-      text: `SELECT 1 AS held FROM ${at}.journals WHERE kind = $1 AND partition = $2::integer AND fence = $3::bigint FOR SHARE`,
+      text: `SELECT coalesce(next_offset, 0) AS next_offset FROM ${at}.journals WHERE kind = $1 AND partition = $2::integer AND fence = $3::bigint FOR SHARE`,
     },
     goneTransferTasks: goneTasks('transfer_tasks'),
     goneTimers: goneTasks('timers'),
     goneMatchingTasks: goneTasks('matching_tasks'),
+    rebuildDue: { text: `INSERT INTO ${at}.perdure (name, value) VALUES ($1, 'asked') ON CONFLICT (name) DO NOTHING` },
+    rebuildOver: { text: `DELETE FROM ${at}.perdure WHERE name = $1` },
     retiredByRun: ['runs', 'history', 'child_starts'].map((table) => ({
       text: `DELETE FROM ${at}.${table} WHERE partition = $1::integer AND run_id = ANY($2::uuid[])`,
     })),

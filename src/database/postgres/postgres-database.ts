@@ -28,12 +28,15 @@ import type {
   MatchingQueuePage,
   MatchingTaskCount,
   MatchingTaskRange,
+  ListedId,
   MatchingTaskRow,
+  RebuildReason,
   Restored,
   RunId,
   RunRow,
   SlotClearing,
   SlotsCleared,
+  StrayRows,
   TaskRow,
   TimerRow,
   TimerWindow,
@@ -128,12 +131,16 @@ export class PostgresDatabase implements Database {
     return this.#writer.write(journal, fence, checkpoint);
   }
 
-  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'> {
+  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly ListedId[]): Promise<'flushed' | 'fenced'> {
     return this.#writer.flush(journal, fence, rows, retired);
   }
 
   clearSlots(held: readonly HeldJournal[], clearing: SlotClearing): Promise<SlotsCleared> {
     return this.#slots.clear(held, clearing);
+  }
+
+  rewrite(journal: JournalId, fence: Fence, nextOffset: number, rows: readonly VisibilityRow[]): Promise<'flushed' | 'fenced' | 'moved'> {
+    return this.#writer.rewrite(journal, fence, nextOffset, rows);
   }
 
   load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>> {
@@ -160,8 +167,20 @@ export class PostgresDatabase implements Database {
     return this.#reads.runIds(journal, afterRunId, max);
   }
 
-  runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>> {
-    return this.#reads.runs(journal, afterRunId, max);
+  runs(journal: JournalId, afterRunId: string, max: number, bytesMax: number): Promise<Fenced<readonly RunRow[]>> {
+    return this.#reads.runs(journal, afterRunId, max, bytesMax);
+  }
+
+  strayRows(journal: JournalId, after: ListedId | undefined, max: number): Promise<Fenced<StrayRows>> {
+    return this.#reads.strayRows(journal, after, max);
+  }
+
+  rebuildDue(journal: JournalId): Promise<Fenced<RebuildReason | undefined>> {
+    return this.#reads.rebuildDue(journal);
+  }
+
+  noteRebuild(journal: JournalId, fence: Fence, isDue: boolean): Promise<'noted' | 'fenced'> {
+    return this.#writer.noteRebuild(journal, fence, isDue);
   }
 
   matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>> {

@@ -5,7 +5,7 @@
 import { arrayOf, Pack } from './pack.ts';
 import { quoted } from './schema-name.ts';
 import { isUuid } from '../../kernel/uuid.ts';
-import { DatabaseError } from '../../actors/database.ts';
+import { DatabaseError, RUNS_PROBED } from '../../actors/database.ts';
 import type { Connections, Parameter, Row, Statement } from './connections.ts';
 import type {
   TrimPoint,
@@ -19,10 +19,13 @@ import type {
   MatchingQueuePage,
   MatchingTaskCount,
   MatchingTaskRange,
+  ListedId,
   MatchingTaskRow,
+  RebuildReason,
   Restored,
   RunId,
   RunRow,
+  StrayRows,
   TaskRow,
   TimerRow,
   TimerWindow,
@@ -96,9 +99,30 @@ export class Reads {
     }));
   }
 
-  async runs(journal: JournalId, afterRunId: string, max: number): Promise<Fenced<readonly RunRow[]>> {
+  async runs(journal: JournalId, afterRunId: string, max: number, bytesMax: number): Promise<Fenced<readonly RunRow[]>> {
     const after = isUuid(afterRunId) ? afterRunId : null;
-    return await this.#fenced(this.#statements.runs, journal, [after, max], (row: RunTuple) => runOf(row, textOf(row.workflow_id)));
+    const values = [after, max, bounded(bytesMax)];
+    return await this.#fenced(this.#statements.runs, journal, values, (row: RunTuple) => runOf(row, textOf(row.workflow_id)));
+  }
+
+  async strayRows(journal: JournalId, after: ListedId | undefined, max: number): Promise<Fenced<StrayRows>> {
+    const strays: ListedId[] = [];
+    let last: ListedId | undefined;
+    const values = [after?.runId ?? null, after?.namespaceId ?? null, max];
+    const generation = await this.#each<WalkedTuple>(this.#statements.strayRows, journal, values, (row) => {
+      last = { namespaceId: row.namespace_id, runId: row.run_id };
+      if (row.is_stray) strays.push(last);
+    });
+    return { ...generation, rows: { strays, last } };
+  }
+
+  async rebuildDue(journal: JournalId): Promise<Fenced<RebuildReason | undefined>> {
+    let reason: RebuildReason | undefined;
+    const generation = await this.#each<DueTuple>(this.#statements.rebuildDue, journal, [rebuildName(journal)], ({ is_asked, is_lost }) => {
+      if (is_asked) reason = 'asked';
+      else if (is_lost) reason = 'lost';
+    });
+    return { ...generation, rows: reason };
   }
 
   async matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number): Promise<Fenced<readonly MatchingTaskRow[]>> {
@@ -175,6 +199,12 @@ export class Reads {
   }
 }
 
+/** Of the row that says that somebody has asked for it. */
+export function rebuildName({ partition }: JournalId): string {
+  return `list rebuild ${partition}`;
+}
+
+const noId = `'00000000-0000-0000-0000-000000000000'`;
 const journalColumns = 'fence, epoch, sequence, next_offset, last_offset, time_ms, schema, counters, trim_points';
 
 function statementsFor(at: string) {
@@ -220,9 +250,24 @@ RETURNING ${journalColumns}`,
       'ORDER BY r.run_id',
     ),
     runs: fenced(
-      `SELECT true AS is_row, run_id, namespace_id, workflow_id, status, forget_ms, state FROM ${at}.runs
-  WHERE partition = $2 AND run_id > coalesce($3::uuid, '00000000-0000-0000-0000-000000000000') ORDER BY run_id LIMIT $4::bigint`,
+      `SELECT true AS is_row, run_id, namespace_id, workflow_id, status, forget_ms, state
+  FROM (SELECT *, sum(bytes) OVER (ORDER BY run_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+  FROM (SELECT *, octet_length(state) AS bytes FROM ${at}.runs
+  WHERE partition = $2 AND run_id > coalesce($3::uuid, '00000000-0000-0000-0000-000000000000') ORDER BY run_id LIMIT $4::bigint) page) summed
+  WHERE coalesce(bytes_before, 0) + bytes <= $5::bigint OR bytes_before IS NULL`,
       'ORDER BY r.run_id',
+    ),
+    strayRows: fenced(
+      `SELECT true AS is_row, v.namespace_id, v.run_id, v.shard = $2 + 1
+    AND NOT EXISTS (SELECT FROM ${at}.runs x WHERE x.partition = $2 AND x.run_id = v.run_id) AS is_stray
+  FROM ${at}.visibility v
+  WHERE (v.run_id, v.namespace_id) > (coalesce($3::uuid, ${noId}), coalesce($4::uuid, ${noId})) ORDER BY v.run_id, v.namespace_id LIMIT $5::bigint`,
+      'ORDER BY r.run_id, r.namespace_id',
+    ),
+    rebuildDue: fenced(
+      `WITH probed AS (SELECT namespace_id, run_id FROM ${at}.runs WHERE partition = $2 ORDER BY run_id LIMIT ${RUNS_PROBED})
+  SELECT true AS is_row, EXISTS (SELECT FROM ${at}.perdure WHERE name = $3) AS is_asked, EXISTS (SELECT FROM probed) AND NOT EXISTS (
+    SELECT FROM probed p JOIN ${at}.visibility v ON v.run_id = p.run_id AND v.namespace_id = p.namespace_id) AS is_lost`,
     ),
     matchingTasks: fenced(
       `SELECT true AS is_row, task_id, task FROM ${at}.matching_tasks
@@ -334,6 +379,9 @@ type TaskTuple = { readonly task_id: number; readonly task: Uint8Array; readonly
 type TimerTuple = TaskTuple & { readonly fire_ms: number | null };
 type MatchingTuple = { readonly task_id: number; readonly last_id: number; readonly queue: Uint8Array; readonly task: Uint8Array };
 type CountTuple = { readonly tasks: number; readonly last_id: number | null };
+type WalkedTuple = { readonly namespace_id: string; readonly run_id: string; readonly is_stray: boolean };
+type DueTuple = { readonly is_asked: boolean; readonly is_lost: boolean };
+
 type HistoryTuple = { readonly first_event_id: number; readonly last_event_id: number; readonly events: Uint8Array };
 
 function taskOf({ task_id: taskId, task, aside }: TaskTuple): TaskRow {

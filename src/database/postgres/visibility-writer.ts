@@ -9,9 +9,11 @@ import { isUuid } from '../../kernel/uuid.ts';
 import { OPEN_SORT_MS, type SlotValue, type VisibilityRow } from '../../visibility/row.ts';
 import { storable, wordsOf } from '../../visibility/text.ts';
 import { isAboutData } from './postgres-failure.ts';
-import { Upsert, type ColumnOf, type StatementParts } from './upsert.ts';
+import { arrayOf, uuidOf } from './pack.ts';
+import { quoted } from './schema-name.ts';
+import { Upsert, type ColumnOf, type StatementParts, type Step } from './upsert.ts';
 import { attributeDefinitions, attributeKinds } from './visibility-table.ts';
-import type { Session } from './connections.ts';
+import type { Session, Statement } from './connections.ts';
 import type { ColumnKind } from '../../visibility/condition.ts';
 import type { Logger } from '../../observability/logger.ts';
 
@@ -57,11 +59,13 @@ type VisibilityStep = ReturnType<Upsert<VisibilityRow>['encode']>[number] & { re
 export class VisibilityWriter {
   readonly #plain: Upsert<VisibilityRow>;
   readonly #withSlots: Upsert<VisibilityRow>;
+  readonly #lower: Statement;
   readonly #logger: Logger;
 
   constructor(schema: string, logger: Logger) {
     this.#plain = new Upsert(schema, table, plainText);
     this.#withSlots = new Upsert(schema, tableWithSlots, withSlotsText);
+    this.#lower = { text: lowerText(quoted(schema)) };
     this.#logger = logger;
   }
 
@@ -81,6 +85,17 @@ export class VisibilityWriter {
         newest.filter(({ slots }) => slots.size > 0),
       ),
     ];
+  }
+
+  /** Where what stands there says that it is newer than one of these rows, it is not: they may be written then. */
+  lowering(rows: readonly VisibilityRow[]): Step {
+    const fitting = rows.filter(fits);
+    const values = [
+      arrayOf(fitting.map(({ namespaceId }) => uuidOf(namespaceId))),
+      arrayOf(fitting.map(({ runId }) => uuidOf(runId))),
+      arrayOf(fitting.map(({ version }) => version)),
+    ];
+    return { statement: this.#lower, values };
   }
 
   /** Within a transaction. */
@@ -175,6 +190,12 @@ SELECT coalesce(r.close_ms, $1::bigint), ${values.join(', ')}
 FROM ${rows}
 ON CONFLICT (run_id, namespace_id) DO UPDATE SET sort_ms = excluded.sort_ms, ${[...changed, ...emptied].join(', ')}
 WHERE v.version <= excluded.version`;
+}
+
+function lowerText(at: string): string {
+  return `UPDATE ${at}.visibility v SET version = r.version
+FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS r(namespace_id, run_id, version)
+WHERE v.run_id = r.run_id AND v.namespace_id = r.namespace_id AND v.version > r.version`;
 }
 
 function slotsJson(slots: VisibilityRow['slots']): string {

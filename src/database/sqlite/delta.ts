@@ -3,8 +3,8 @@
  * others.
  */
 import { idBytes, nameBytes, optionalWhole, whole } from './values.ts';
-import { removeVisibility, writeVisibility } from './visibility-rows.ts';
-import type { HistoryDelta, MatchingDelta, RunId } from '../../actors/database.ts';
+import { removeVisibility, rewriteVisibility, writeVisibility } from './visibility-rows.ts';
+import type { HistoryDelta, ListedId, MatchingDelta, RunId } from '../../actors/database.ts';
 import type { VisibilityRow } from '../../visibility/row.ts';
 import type { Connection } from './connection.ts';
 
@@ -76,7 +76,7 @@ export function* writeHistoryDelta(connection: Connection, partition: number, de
 export function* writeVisibilityRows(
   connection: Connection,
   rows: readonly VisibilityRow[],
-  retired: readonly RunId[],
+  retired: readonly ListedId[],
   chunk = new Chunk(),
 ): Generator<void, void> {
   for (const row of rows) {
@@ -85,6 +85,14 @@ export function* writeVisibilityRows(
   }
   for (const { namespaceId, runId } of retired) {
     removeVisibility(connection, namespaceId, runId);
+    if (chunk.isFull(0, visibilityWeight)) yield;
+  }
+}
+
+export function* rewriteVisibilityRows(connection: Connection, rows: readonly VisibilityRow[]): Generator<void, void> {
+  const chunk = new Chunk();
+  for (const row of rows) {
+    rewriteVisibility(connection, row);
     if (chunk.isFull(0, visibilityWeight)) yield;
   }
 }

@@ -15,7 +15,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from '../../actors/database.ts';
 import { assert } from '../../kernel/assert.ts';
 import { Connection, databaseFailure, isLocked } from './connection.ts';
-import { writeHistoryDelta, writeMatchingDelta, writeVisibilityRows } from './delta.ts';
+import { rewriteVisibilityRows, writeHistoryDelta, writeMatchingDelta, writeVisibilityRows } from './delta.ts';
+import { noteRebuild, rebuildDue, strayRows } from './list-rebuild.ts';
 import { generationOf, moveJournal, readJournal, restoreJournal } from './journal-rows.ts';
 import { sqliteName, type SqliteOptions } from './options.ts';
 import {
@@ -49,8 +50,8 @@ import type {
   LoadKey,
   MatchingQueuePage,
   MatchingTaskRange,
+  ListedId,
   Restored,
-  RunId,
   SlotClearing,
   SlotsCleared,
   TimerWindow,
@@ -143,9 +144,9 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly RunId[]): Promise<'flushed' | 'fenced'> {
+  flush(journal: JournalId, fence: Fence, rows: readonly VisibilityRow[], retired: readonly ListedId[]): Promise<'flushed' | 'fenced'> {
     return this.#transaction(async (connection) => {
-      if (fence === 0 || generationOf(connection, journal).fence !== fence) return 'fenced';
+      if (!holdsFence(connection, journal, fence)) return 'fenced';
       for (const _ of writeVisibilityRows(connection, rows, retired)) await othersTurn(connection);
       return 'flushed';
     }, notDurable);
@@ -157,6 +158,15 @@ export class SqliteDatabase implements Database {
       if (!held.every(isHeld)) return { kind: 'fenced' };
       return { kind: 'cleared', lastRunId: clearVisibilitySlots(connection, heldShards(held), clearing) };
     });
+  }
+
+  async rewrite(journal: JournalId, fence: Fence, nextOffset: number, rows: readonly VisibilityRow[]) {
+    return await this.#transaction(async (connection) => {
+      if (!holdsFence(connection, journal, fence)) return 'fenced';
+      if ((readJournal(connection, journal).position?.nextOffset ?? 0) !== nextOffset) return 'moved';
+      for (const _ of rewriteVisibilityRows(connection, rows)) await othersTurn(connection);
+      return 'flushed';
+    }, notDurable);
   }
 
   load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>> {
@@ -187,8 +197,26 @@ export class SqliteDatabase implements Database {
     return this.#window(journal, (connection) => runIds(connection, journal.partition, afterRunId, max, this.#passedOver(journal)));
   }
 
-  runs(journal: JournalId, afterRunId: string, max: number) {
-    return this.#window(journal, (connection) => runs(connection, journal.partition, afterRunId, max, this.#passedOver(journal)));
+  runs(journal: JournalId, afterRunId: string, max: number, bytesMax: number) {
+    return this.#window(journal, (connection) =>
+      runs(connection, journal.partition, afterRunId, { max, bytesMax }, this.#passedOver(journal)),
+    );
+  }
+
+  strayRows(journal: JournalId, after: ListedId | undefined, max: number) {
+    return this.#window(journal, (connection) => strayRows(connection, journal.partition, after, max));
+  }
+
+  rebuildDue(journal: JournalId) {
+    return this.#window(journal, (connection) => rebuildDue(connection, journal.partition));
+  }
+
+  noteRebuild(journal: JournalId, fence: Fence, isDue: boolean): Promise<'noted' | 'fenced'> {
+    return this.#transaction((connection) => {
+      if (!holdsFence(connection, journal, fence)) return 'fenced';
+      noteRebuild(connection, journal.partition, isDue);
+      return 'noted';
+    });
   }
 
   matchingTasks(journal: JournalId, queue: string, afterTaskId: number, max: number) {
@@ -379,6 +407,10 @@ function chunksOf(connection: Connection, { kind, partition }: JournalId, checkp
   return checkpoint.kind === 'history'
     ? writeHistoryDelta(connection, partition, checkpoint.delta)
     : writeMatchingDelta(connection, partition, checkpoint.delta);
+}
+
+function holdsFence(connection: Connection, journal: JournalId, fence: Fence): boolean {
+  return fence !== 0 && generationOf(connection, journal).fence === fence;
 }
 
 function fenced<Rows>(connection: Connection, journal: JournalId, read: () => Rows): Fenced<Rows> {

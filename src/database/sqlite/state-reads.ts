@@ -194,22 +194,33 @@ export function runs(
   connection: Connection,
   partition: number,
   afterRunId: string,
-  max: number,
+  { max, bytesMax }: { readonly max: number; readonly bytesMax: number },
   passedOver: PassedOver,
 ): readonly RunRow[] {
-  return readable(connection.statement(runsSql).iterate(partition, keyBytes(afterRunId)), max, runOf, passedOver);
+  const room = { bytesMax, bytesOf: ({ state }: RunRow) => state.length };
+  return readable(connection.statement(runsSql).iterate(partition, keyBytes(afterRunId)), max, runOf, passedOver, room);
 }
 
 /** A row that cannot be read, as far as it says what it is. */
 export type PassedOver = (runId: string, error: unknown) => void;
 
 /** As many as are wanted, or all: a page with fewer is the last one, so what cannot be read must not count. */
-function readable<Row>(rows: Iterable<SqlRow>, max: number, read: (row: SqlRow) => Row, passedOver: PassedOver): readonly Row[] {
+function readable<Row>(
+  rows: Iterable<SqlRow>,
+  max: number,
+  read: (row: SqlRow) => Row,
+  passedOver: PassedOver,
+  room?: { readonly bytesMax: number; readonly bytesOf: (row: Row) => number },
+): readonly Row[] {
   const found: Row[] = [];
+  let bytes = 0;
   if (max <= 0) return found;
   for (const row of rows) {
     try {
-      found.push(read(row));
+      const one = read(row);
+      bytes += room?.bytesOf(one) ?? 0;
+      if (found.length > 0 && bytes > (room?.bytesMax ?? Infinity)) break;
+      found.push(one);
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       passedOver(hexOf(row), error);

@@ -26,6 +26,7 @@ const putRow = `
   ON CONFLICT (namespace_id, run_id) DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}
   WHERE excluded.version >= visibility.version`;
 const putWord = 'INSERT OR IGNORE INTO visibility_words (namespace_id, slot, word, run_id) VALUES (?, ?, ?, ?)';
+const lowerVersion = 'UPDATE visibility SET version = ? WHERE namespace_id = ? AND run_id = ? AND version > ?';
 const dropRow = 'DELETE FROM visibility WHERE namespace_id = ? AND run_id = ?';
 const dropWords = 'DELETE FROM visibility_words WHERE run_id = ? AND namespace_id = ?';
 
@@ -46,6 +47,13 @@ export function writeVisibility(connection: Connection, row: VisibilityRow): voi
   connection.statement(dropWords).run(runId, namespaceId);
   const put = connection.statement(putWord);
   for (const [slot, found] of words) for (const word of found) put.run(namespaceId, slot, word, runId);
+}
+
+/** Over a newer one as well. */
+export function rewriteVisibility(connection: Connection, row: VisibilityRow): void {
+  if (!fits(row)) return;
+  connection.statement(lowerVersion).run(row.version, row.namespaceId, row.runId, row.version);
+  writeVisibility(connection, row);
 }
 
 export function removeVisibility(connection: Connection, namespaceId: string, runId: string): void {

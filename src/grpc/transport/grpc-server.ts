@@ -19,6 +19,8 @@ export type GrpcServerOptions = {
   readonly health: () => HealthReport;
   /** Of `GET /health/state`; absent: there is no such page. */
   readonly state?: () => HealthReport;
+  /** What an operator wants done, by the path of a POST. */
+  readonly actions?: ReadonlyMap<string, () => Promise<object>>;
   /** Which process answers, as its claims name it. */
   readonly instance: string;
 };
@@ -33,7 +35,7 @@ export type GrpcServer = {
  * One port, two protocols; the first bytes of a connection decide:
  *
  *     socket ── sniff ──┬─ PRI * HTTP/2.0 ─▶ Http2Front ─▶ services
- *                       ├─ GET, HEAD, …   ─▶ PlainHttp    /health, /health/live
+ *                       ├─ GET, HEAD, …   ─▶ PlainHttp    /health, /health/live, /visibility/rebuild
  *                       └─ else, silence  ─▶ closed
  */
 export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcServer> {
@@ -50,6 +52,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const plain = new PlainHttp({
     health: options.health,
     state: options.state,
+    actions: options.actions,
     instance: options.instance,
     timeoutMs: limits.plainRequestTimeoutMs,
     connectionsMax: limits.plainConnectionsMax,

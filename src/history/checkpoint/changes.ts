@@ -25,6 +25,7 @@ export class Changes {
   #since = new ChangeSet(0);
   #cut: Cut | undefined;
   #retirements = 0;
+  #durableCount = 0;
 
   /** `onEncoded`: with the bytes of its state, and of what that leaves to history. */
   constructor(shard: ShardView, behind: RunsBehind, wire: StateWire, onEncoded: (run: RunView, bytes: number) => void) {
@@ -95,6 +96,7 @@ export class Changes {
 
   durable(): void {
     assert(this.#cut?.captured === true, 'what is durable was captured');
+    this.#durableCount++;
     if (this.#cut.retiredCount > 0) this.#retirements++;
     this.#behind.stored(this.#cut.behind);
     this.#cut = undefined;
@@ -133,6 +135,11 @@ export class Changes {
   /** The workflow id's pointer in the table is not the newest one. By `executionKey`. */
   isPointerUnwritten(execution: string): boolean {
     return this.#since.currentRuns.has(execution) || this.#cut?.hasPointer(execution) === true;
+  }
+
+  /** How many checkpoints are durable. */
+  get durableCount(): number {
+    return this.#durableCount;
   }
 
   /** How many checkpoints have deleted runs: what was read before the last of them may have been a row that is gone. */

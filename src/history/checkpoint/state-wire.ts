@@ -1,4 +1,5 @@
 /** The port through which a checkpoint turns state into the bytes of database rows, and back. */
+import type { ShownOfRun } from '../execution/summary.ts';
 import type { HistoryRecord } from '../record.ts';
 import type { AsideRun, Run, RunView } from '../state.ts';
 import type { PendingTask } from '../tasks.ts';
@@ -16,6 +17,8 @@ export interface StateWire {
   encodeRun(run: RunView, aside: AsideRun | undefined): EncodedRun;
   /** `events`: for what the bytes leave out, if they do (`eventsLeftOut`). */
   decodeRun(state: Uint8Array, events?: EventsLeftOut): { readonly run: Run; readonly aside: AsideRun | undefined };
+  /** What a list shows of it: for that its bytes need no events. */
+  decodeShown(state: Uint8Array): ShownOfRun;
   /** Ids of the events, in the run's history, that its bytes cannot be read without. Nearly always none. */
   eventsLeftOut(state: Uint8Array): readonly number[];
   encodeTask(task: PendingTask): Uint8Array;

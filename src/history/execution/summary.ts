@@ -20,7 +20,13 @@ export type RunSummary = {
   readonly searchAttributes: Uint8Array | undefined;
 };
 
-export function summaryOf(run: RunView): RunSummary {
+export type ShownOfRun = Pick<
+  RunView,
+  'key' | 'start' | 'status' | 'closeTimeMs' | 'nextEventId' | 'historySizeBytes' | 'stateTransitionCount' | 'memo' | 'searchAttributes'
+>;
+
+/** Of a run, or of as much of it as a list shows. */
+export function summaryOf(run: ShownOfRun): RunSummary {
   const { key, start, status, nextEventId, historySizeBytes, stateTransitionCount, memo, searchAttributes } = run;
   return {
     key,

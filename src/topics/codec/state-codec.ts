@@ -5,7 +5,7 @@ import { ownLimits } from '../../wire/wire-limits.ts';
 import { decodeChecked, encodeChecked } from './state/checked-bytes.ts';
 import { historyCodec } from './history-codec.ts';
 import { leaveOut, putBack } from './state/left-out.ts';
-import { asideFromMessage, runFromMessage, runToMessage } from './state/run-message.ts';
+import { asideFromMessage, runFromMessage, runToMessage, shownFromMessage } from './state/run-message.ts';
 import { taskFromMessage, taskToMessage } from './state/task-message.ts';
 
 /** Decoding throws DatabaseError `corrupt`, and nothing else. */
@@ -17,6 +17,8 @@ export const stateCodec: StateWire = {
       const message = putBack(state.decodeRun(body, ownLimits), events);
       return { run: runFromMessage(message), aside: asideFromMessage(message) };
     }),
+
+  decodeShown: (bytes) => decodeChecked(bytes, 'run', (body) => shownFromMessage(state.decodeRun(body, ownLimits))),
 
   eventsLeftOut: (bytes) => decodeChecked(bytes, 'run', (body) => state.decodeRunEvents(body, ownLimits).eventsLeftOut),
 

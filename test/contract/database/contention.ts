@@ -24,7 +24,7 @@ export function describeContention(use: () => DatabaseUnderTest): void {
         const [outcome, successor] = await Promise.all([old.write({ runs: closed }), Owner.restore(use().other, old.journal)]);
         const isWritten = outcome.kind === 'written';
         expect(successor.restored.position?.nextOffset).toBe(isWritten ? 20 : 10);
-        const found = await successor.database.runs(old.journal, '', 1000);
+        const found = await successor.database.runs(old.journal, '', 1000, Infinity);
         expect(found.fence).toBe(successor.fence);
         expect(new Set(found.rows.map(({ status }) => status))).toEqual(new Set([isWritten ? 2 : 1]));
         expect(await old.write({ runs })).toEqual({ kind: 'fenced' });

@@ -109,7 +109,7 @@ export class Owner {
     );
     return {
       position: await database.position(journal),
-      runs: (await database.runs(journal, '', 100_000)).rows,
+      runs: (await database.runs(journal, '', 100_000, Infinity)).rows,
       dueRuns: (await database.dueRuns(journal, Number.MAX_SAFE_INTEGER, 100_000)).rows,
       transferTasks: (await database.transferTasks(journal, -1, 100_000)).rows,
       timers: (await database.timers(journal, { ...allTimers, max: 100_000 })).rows,

@@ -12,6 +12,7 @@ import { describeHistoryRanges } from './history-ranges.ts';
 import { describeHostileValues } from './hostile-values.ts';
 import { describeListAndCount } from './list-and-count.ts';
 import { describeListPages } from './list-pages.ts';
+import { describeListRebuild } from './list-rebuild.ts';
 import { describeLoads } from './loads.ts';
 import { describeRandomWrites } from './random-writes.ts';
 import { describeRows } from './rows.ts';
@@ -53,6 +54,7 @@ export function describeDatabase(name: string, subject: { readonly open: () => P
     describeSlotClearing(use);
     describeListAndCount(use);
     describeListPages(use);
+    describeListRebuild(use);
     describeHostileValues(use);
     describeRandomWrites(use);
     describeBindAndClose(subject.open);

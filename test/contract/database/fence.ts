@@ -178,7 +178,7 @@ export function describeFence(use: () => DatabaseUnderTest): void {
         (await database.tasksAside(journal)).fence,
         (await database.dueRuns(journal, 1, 1)).fence,
         (await database.runIds(journal, '', 1)).fence,
-        (await database.runs(journal, '', 1)).fence,
+        (await database.runs(journal, '', 1, Infinity)).fence,
       ];
       expect(new Set(await fences())).toEqual(new Set([owner.fence]));
       const successor = await Owner.restore(use().other, journal);

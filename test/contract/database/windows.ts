@@ -92,7 +92,7 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
       await owner.written({ runs: runs.toReversed() });
       for (const max of [1, 4, 25, 26]) {
         const pages = await allPages<RunRow>(async (last) => {
-          const { rows } = await owner.database.runs(owner.journal, last?.runId ?? '', max);
+          const { rows } = await owner.database.runs(owner.journal, last?.runId ?? '', max, Infinity);
           expect(rows.length).toBeLessThanOrEqual(max);
           return rows;
         });

@@ -49,7 +49,7 @@ async function checkpointOfAll(database: PostgresDatabase, at: JournalId) {
 }
 
 async function rowsOf(database: PostgresDatabase, at: JournalId, namespace: string): Promise<unknown> {
-  const { rows: runs } = await database.runs(at, '', 10);
+  const { rows: runs } = await database.runs(at, '', 10, Infinity);
   const events = { branch: 0, firstEventId: 1, lastEventId: 100, bytesMax: 100_000 };
   const histories = await Promise.all(runs.map(({ runId }) => database.history(at, { runId, ...events })));
   const { rows: transferTasks } = await database.transferTasks(at, 0, 10);
@@ -99,7 +99,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     const { fence: next, position } = await database.restore(journal);
     expect(next).toBeGreaterThan(fence);
     expect([written, written + 1]).toContain(position?.nextOffset);
-    expect((await database.runs(journal, '', 100_000)).rows.length).toBe((position?.nextOffset ?? 0) * 200);
+    expect((await database.runs(journal, '', 100_000, Infinity)).rows.length).toBe((position?.nextOffset ?? 0) * 200);
   });
 
   test('killed with SIGKILL while its server lives: rows of List that were flushed are there, for nobody writes them again', async () => {
@@ -124,7 +124,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     const refused = await failureOf(database.write(journal, fence, historyCheckpoint(1, { runs: [run], history })));
     expect(refused.code).toBe('data');
     expect(await database.position(journal)).toEqual({ fence, position: undefined });
-    expect((await database.runs(journal, '', 10)).rows).toEqual([]);
+    expect((await database.runs(journal, '', 10, Infinity)).rows).toEqual([]);
     expect(await database.write(journal, fence, historyCheckpoint(1, { runs: [run] }))).toEqual({ kind: 'written' });
   });
 
@@ -301,7 +301,7 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
         expect(outcome.kind).toBe('unknown');
         expect((await database.position(journal)).position?.nextOffset).toBe(offset);
         expect(await database.write(journal, fence, checkpoint)).toEqual({ kind: 'written' });
-        expect((await database.runs(journal, '', 10)).rows.length).toBe(1);
+        expect((await database.runs(journal, '', 10, Infinity)).rows.length).toBe(1);
       },
     );
 

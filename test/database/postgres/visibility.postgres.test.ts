@@ -37,7 +37,7 @@ describe.skipIf('missing' in server)('visibility rows on PostgreSQL', () => {
     expect(await database.write(journal, fence, historyCheckpoint(1, { runs: [run], visibility }))).toEqual({ kind: 'written' });
     const { rows } = await database.list(all);
     expect(new Set(rows.map(({ runId }) => runId))).toEqual(new Set(kept.map(({ runId }) => runId)));
-    expect((await database.runs(journal, '', 10)).rows.map(({ runId }) => runId)).toEqual([run.runId]);
+    expect((await database.runs(journal, '', 10, Infinity)).rows.map(({ runId }) => runId)).toEqual([run.runId]);
     expect(new Set(log.errors.map(({ fields }) => fields['runID']))).toEqual(new Set(refused.map(({ runId }) => runId)));
     expect(log.errors[0]?.message).toContain('not listed');
   });

@@ -6,7 +6,7 @@
  *                            KeyFilterBuild    which workflow ids there are ─▶ HistoryCore ─▶ Checkpointer ─┐
  *                            Retirement        what is over ──────────────┤    rows of List ─▶ DurableRows ──┴─▶ one lane of writes
  *                            RowPages          timers that are near, ────┤
- *                                              tasks that are tried ─────┘
+ *                                              tasks that are tried ─────┘                          ListRebuild ─┘
  *                            HotState          what leaves memory
  */
 import { assert } from '../../../kernel/assert.ts';
@@ -47,6 +47,7 @@ import type { OwnCommands } from '../own-commands.ts';
 import { HistoryReadAhead } from './read-ahead.ts';
 import { Retirement } from './retirement.ts';
 import { DurableRows } from '../visibility/rows-table.ts';
+import { ListRebuild } from '../visibility/list-rebuild.ts';
 import { ShardTable } from './shard-table.ts';
 import { RowPages } from './row-pages.ts';
 import type { VisibilityRows } from '../visibility/visibility-rows.ts';
@@ -105,6 +106,8 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   readonly readAhead: HistoryReadAhead;
   /** Where rows of List are written. */
   readonly rows: DurableRows;
+  /** undefined: nobody lists. */
+  readonly listRebuild: ListRebuild | undefined;
   readonly #options: DurableShardOptions;
   readonly #logger: Logger;
   readonly #keyFilter: KeyFilterBuild;
@@ -140,6 +143,9 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.#hotState = hotState;
     this.checkpointer = checkpointer;
     this.rows = new DurableRows({ journal, database: lane, checkpointer, onFenced: told.onFenced });
+    const { stateWire } = checkpoints;
+    this.listRebuild =
+      visibility && new ListRebuild({ ...told, journal, core, rows: visibility, stateWire, table, database, lane, checkpointer });
     this.readAhead = new HistoryReadAhead({
       core,
       load,
@@ -227,6 +233,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     tellUnread(this.#options.core, this.#logger);
     this.#retirement.activated();
     this.#keyFilter.start();
+    this.listRebuild?.activated();
   }
 
   /** Records that had waited for them have changed what is shown of them. */
@@ -264,6 +271,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.#transferPages.close();
     this.coldLoads.close();
     this.#keyFilter.close();
+    this.listRebuild?.close();
     this.#hotState.leave(this.#hotShard);
     this.checkpointer.stop();
   }

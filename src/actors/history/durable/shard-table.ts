@@ -2,7 +2,7 @@
 import type { Checkpointer } from '../../checkpoint/checkpointer.ts';
 import type { Database, Fenced, JournalId } from '../../database.ts';
 
-type Reads = 'load' | 'history' | 'runIds' | 'dueRuns' | 'timers' | 'transferTasks';
+type Reads = 'load' | 'history' | 'runIds' | 'runs' | 'strayRows' | 'rebuildDue' | 'dueRuns' | 'timers' | 'transferTasks';
 
 export type ShardTableOptions<Read extends Reads> = {
   readonly journal: JournalId;

@@ -10,12 +10,13 @@
  * Nothing is written while a journal is read at a start, unless very many rows come together: the start goes first.
  */
 import { backOffMs } from '../../../kernel/back-off.ts';
-import { DatabaseError, isOutage, type HeldJournal } from '../../database.ts';
+import { isOutage, type HeldJournal } from '../../database.ts';
 import { NowAndThen } from '../../now-and-then.ts';
 import type { HistoryRecord } from '../../../history/record.ts';
 import type { Logger } from '../../../observability/logger.ts';
 import type { CommitSubscriber } from '../../partition/partition-core.ts';
 import { BUSY_ROWS_PER_S, type FlushPace } from './flush-pace.ts';
+import { isRefusal, writeOneByOne } from './refused-rows.ts';
 import type { RowsTable } from './rows-table.ts';
 import type { RecordPosition } from '../../log.ts';
 import type { Clock, Timer } from '../../ports.ts';
@@ -236,22 +237,8 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
   /** One row must not keep the others from being shown. */
   async #flushOneByOne({ rows, retired }: VisibilityBatch): ReturnType<RowsTable['flush']> {
     const { table, logger } = this.#options;
-    for (const row of rows) {
-      try {
-        const outcome = await table.flush([row], []);
-        if (outcome !== 'flushed') return outcome;
-      } catch (error) {
-        if (!isRefusal(error)) throw error;
-        const { namespaceId, workflowId, runId } = row;
-        logger.warn('the database refuses the row of a workflow: List does not show it as it is', {
-          namespaceId,
-          workflowId,
-          runId,
-          error,
-        });
-      }
-    }
-    return await table.flush([], retired);
+    const outcome = await writeOneByOne(rows, (row) => table.flush([row], []), logger);
+    return outcome === 'flushed' ? await table.flush([], retired) : outcome;
   }
 
   #wrote(): void {
@@ -281,9 +268,4 @@ export class VisibilityFlusher implements CommitSubscriber<HistoryRecord> {
   #backOffMs(): number {
     return backOffMs(this.#failures, RETRY_DELAY_MS, RETRY_DELAY_MS_MAX);
   }
-}
-
-/** Of a row: trying again would meet it again. */
-function isRefusal(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && error.code === 'data';
 }

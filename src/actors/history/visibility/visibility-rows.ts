@@ -77,6 +77,8 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   /** In the checkpoint that is being made or written, by run id. */
   #captured = new Map<string, RunSummary>();
   #capturedWith = 0;
+  /** undefined: none of them is under way. */
+  #builtWith: number | undefined;
   /** Of those, what has retired since: such a row comes back with the checkpoint, and goes once more. */
   #retiredSince: RunKey[] = [];
   /** Ids of runs that are to be given once more. */
@@ -113,6 +115,7 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   areMadeWith(registryPosition: number): boolean {
     if (this.#options.registry.view.position < registryPosition) return false;
     if (this.#taken !== undefined && this.#takenWith < registryPosition) return false;
+    if (this.#builtWith !== undefined && this.#builtWith < registryPosition) return false;
     return this.#captured.size === 0 || this.#capturedWith >= registryPosition;
   }
 
@@ -172,6 +175,18 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
       else rows.push(visibilityRow(summary, shard, view, wire));
     }
     return { rows, retired };
+  }
+
+  /** Rows of runs that have not changed, one after the other, with pauses between them if need be; they are under way until `builtAgain`. */
+  *buildAgain(summaries: readonly RunSummary[]): Generator<VisibilityRow, void> {
+    const { shard, registry, wire } = this.#options;
+    this.#builtWith = registry.view.position;
+    for (const summary of summaries) yield visibilityRow(summary, shard, registry.view, wire);
+  }
+
+  /** They are written, or are not to be any more. */
+  builtAgain(): void {
+    this.#builtWith = undefined;
   }
 
   written(): void {

@@ -1,6 +1,7 @@
 /** A run of the core as `perdure.state.v1.Run`, and back. The message has the core's properties; what differs is said here. */
 import { LogError } from '../../../actors/log.ts';
 import type { ParentLink, RunKey, StickyAttributes } from '../../../history/commands.ts';
+import type { ShownOfRun } from '../../../history/execution/summary.ts';
 import { Pending } from '../../../history/pending.ts';
 import type {
   Activity,
@@ -104,6 +105,14 @@ export function runFromMessage(message: WholeRun): Complete<Run> {
   };
 }
 
+/** The same of it as of the run that `runFromMessage` gives. */
+export function shownFromMessage(message: state.Run): ShownOfRun {
+  const { status, closeTimeMs, nextEventId, historySizeBytes, stateTransitionCount, memo, searchAttributes } = message;
+  const start = startFromMessage(message);
+  const key = asCore<RunKey>(message.key);
+  return { key, start, status, closeTimeMs, nextEventId, historySizeBytes, stateTransitionCount, memo, searchAttributes };
+}
+
 export function asideFromMessage({ aside }: WholeRun): AsideRun | undefined {
   return aside && asCore<AsideRun>(aside);
 }
@@ -123,7 +132,7 @@ function startToMessage({ key, start }: RunView): state.RunStart {
   };
 }
 
-function startFromMessage({ key, start }: WholeRun): RunStart {
+function startFromMessage({ key, start }: state.Run): RunStart {
   const { workflowId, runId } = key;
   const archetype = wordOf(archetypes, start.archetype);
   if (archetype === undefined) throw new LogError('corrupt', `the run has the unknown archetype ${start.archetype}`);

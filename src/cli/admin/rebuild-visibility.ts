@@ -1,0 +1,48 @@
+/**
+ * `perdure admin visibility rebuild`: a running server builds the rows of List again from its runs, by `POST /visibility/rebuild` on its gRPC
+ * port. It serves on meanwhile; how far it is stands in `perdure admin state`.
+ */
+import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { outputFormat } from '../output.ts';
+import type { Invocation } from '../command.ts';
+import { askServer, noServer, serverAddress } from './ask-server.ts';
+
+/** `refused`: why nothing was begun. */
+type ShardAnswer = { readonly shard: number; readonly refused?: string };
+
+export async function runRebuildVisibility({ flags, io }: Invocation): Promise<ExitCode> {
+  const format = outputFormat(flags.one('output'));
+  const address = serverAddress(flags, io);
+  const shards = parsed(await askServer(address, 'POST', '/visibility/rebuild'), address);
+  io.out(format === 'json' ? `${JSON.stringify({ shards })}\n` : rendered(shards));
+  return shards.some(({ refused }) => refused !== undefined) ? exitCodes.failed : exitCodes.done;
+}
+
+function parsed(text: string, address: string): readonly ShardAnswer[] {
+  try {
+    const answer = JSON.parse(text) as { readonly shards?: unknown } | null;
+    if (Array.isArray(answer?.shards)) return answer.shards as readonly ShardAnswer[];
+  } catch {
+    // Said below.
+  }
+  throw noServer(address);
+}
+
+function rendered(shards: readonly ShardAnswer[]): string {
+  const begun = shards.filter(({ refused }) => refused === undefined);
+  const refused = Map.groupBy(
+    shards.filter((each) => each.refused !== undefined),
+    (each) => each.refused,
+  );
+  const lines = [...refused].map(([reason, [first, ...others]]) => {
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    return `shard ${first?.shard}${more}: ${reason}`;
+  });
+  if (begun.length > 0) {
+    const count = begun.length === shards.length ? `${begun.length}` : `${begun.length} of ${shards.length}`;
+    lines.unshift(
+      `The rows of List are built again from the runs of ${count} ${shards.length === 1 ? 'shard' : 'shards'}. How far they are: perdure admin state`,
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
