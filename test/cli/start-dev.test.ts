@@ -12,11 +12,13 @@ const folder = mkdtempSync(join(tmpdir(), 'perdure-cli-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The options that the flags add up to; port 0, so that no other server is in the way. */
-async function optionsOf(...flags: readonly string[]): Promise<Omit<ServerOptions, 'logger' | 'startMsMax' | 'onProgress' | 'onFatal'>> {
+async function optionsOf(
+  ...flags: readonly string[]
+): Promise<Omit<ServerOptions, 'logger' | 'startMsMax' | 'onProgress' | 'onFatal' | 'heap'>> {
   const { started, err } = await run(['server', 'start-dev', '--port', '0', ...flags]);
   const [options] = started;
   if (options === undefined) throw new Error(`not started: ${err}`);
-  const { logger: _logger, startMsMax: _startMsMax, onProgress: _onProgress, onFatal: _onFatal, ...rest } = options;
+  const { logger: _logger, startMsMax: _startMsMax, onProgress: _onProgress, onFatal: _onFatal, heap: _heap, ...rest } = options;
   return rest;
 }
 
