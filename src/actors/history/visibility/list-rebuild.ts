@@ -296,15 +296,11 @@ export class ListRebuild {
     const { rows, turns, logger } = this.#options;
     for (let from = 0; from < summaries.length; from += ROWS_AT_ONCE) {
       const batch: VisibilityRow[] = [];
-      try {
-        await turns.through(collected(rows.buildAgain(summaries.slice(from, from + ROWS_AT_ONCE)), batch));
-        if (this.#isClosed) return false;
-        const outcome = await writtenAtOnce(batch, write, logger);
-        if (outcome === 'fenced') this.#fenced();
-        if (outcome !== 'flushed' || this.#isClosed) return false;
-      } finally {
-        rows.builtAgain();
-      }
+      await turns.through(collected(rows.buildAgain(summaries.slice(from, from + ROWS_AT_ONCE)), batch));
+      if (this.#isClosed) return false;
+      const outcome = await writtenAtOnce(batch, write, logger);
+      if (outcome === 'fenced') this.#fenced();
+      if (outcome !== 'flushed' || this.#isClosed) return false;
     }
     return true;
   }

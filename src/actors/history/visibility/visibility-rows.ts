@@ -77,8 +77,6 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   /** In the checkpoint that is being made or written, by run id. */
   #captured = new Map<string, RunSummary>();
   #capturedWith = 0;
-  /** undefined: none of them is under way. */
-  #builtWith: number | undefined;
   /** Of those, what has retired since: such a row comes back with the checkpoint, and goes once more. */
   #retiredSince: RunKey[] = [];
   /** Ids of runs that are to be given once more. */
@@ -115,7 +113,6 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
   areMadeWith(registryPosition: number): boolean {
     if (this.#options.registry.view.position < registryPosition) return false;
     if (this.#taken !== undefined && this.#takenWith < registryPosition) return false;
-    if (this.#builtWith !== undefined && this.#builtWith < registryPosition) return false;
     return this.#captured.size === 0 || this.#capturedWith >= registryPosition;
   }
 
@@ -177,16 +174,13 @@ export class VisibilityRows implements CommitSubscriber<HistoryRecord> {
     return { rows, retired };
   }
 
-  /** Rows of runs that have not changed, one after the other, with pauses between them if need be; they are under way until `builtAgain`. */
+  /**
+   * Rows of runs that have not changed, one after the other, with pauses between them if need be. For who writes them in the same turn of the
+   * lane: that is what keeps them from being older than `areMadeWith` says.
+   */
   *buildAgain(summaries: readonly RunSummary[]): Generator<VisibilityRow, void> {
     const { shard, registry, wire } = this.#options;
-    this.#builtWith = registry.view.position;
     for (const summary of summaries) yield visibilityRow(summary, shard, registry.view, wire);
-  }
-
-  /** They are written, or are not to be any more. */
-  builtAgain(): void {
-    this.#builtWith = undefined;
   }
 
   written(): void {

@@ -359,63 +359,52 @@ async function run(world: World, given: Step): Promise<void> {
 const limitsOf = (recordsMax: number): WorldOptions => ({ limits: { recordsMax, finishMsMax: 200 } });
 const runs = Number(process.env['LIST_REBUILD_RUNS'] ?? 25);
 
-test('rows that are built again are those that were there: open, closed, upserted, continued, children, of any program', async () => {
+/** Of any program of such steps, in a world of its own. */
+async function always<Given extends Step>(
+  steps: fc.Arbitrary<Given[]>,
+  check: (world: World, steps: readonly Given[]) => Promise<void>,
+): Promise<void> {
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }),
-      fc.constantFrom(1, 5, 50),
-      async (steps, recordsMax) => {
-        const world = await started(limitsOf(recordsMax));
-        for (const each of steps) await run(world, each);
-        await world.checkpointed();
-        await world.checkList();
-        const before = canonicalRows(world);
-        for (const row of [...world.tables.visibility.values()]) drop(world, row);
-        await rebuild(world);
-        expect(canonicalRows(world)).toEqual(before);
-        await world.drain();
-      },
-    ),
+    fc.asyncProperty(steps, fc.constantFrom(1, 5, 50), async (given, recordsMax) => {
+      const world = await started(limitsOf(recordsMax));
+      await check(world, given);
+      await world.drain();
+    }),
     { numRuns: runs },
   );
+}
+
+test('rows that are built again are those that were there: open, closed, upserted, continued, children, of any program', async () => {
+  await always(fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }), async (world, steps) => {
+    for (const each of steps) await run(world, each);
+    await world.checkpointed();
+    await world.checkList();
+    const before = canonicalRows(world);
+    for (const row of [...world.tables.visibility.values()]) drop(world, row);
+    await rebuild(world);
+    expect(canonicalRows(world)).toEqual(before);
+  });
 }, 120_000);
 
 test('while rows are built again, whoever lists sees every run as it is committed, and no other', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(step, { minLength: 10, maxLength: 50, size: 'max' }),
-      fc.constantFrom(1, 5, 50),
-      async (steps, recordsMax) => {
-        const world = await started(limitsOf(recordsMax));
-        for (const each of steps) {
-          await run(world, each);
-          await world.quiet();
-          await world.checkList();
-        }
-        await world.drain();
-      },
-    ),
-    { numRuns: runs },
-  );
+  await always(fc.array(step, { minLength: 10, maxLength: 50, size: 'max' }), async (world, steps) => {
+    for (const each of steps) {
+      await run(world, each);
+      await world.quiet();
+      await world.checkList();
+    }
+  });
 }, 120_000);
 
 test('rows that are damaged beside it, and a database that fails, loses and hangs: once more, and all is right', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.oneof({ weight: 5, arbitrary: step }, { weight: 2, arbitrary: trouble }), { minLength: 10, maxLength: 60, size: 'max' }),
-      fc.constantFrom(1, 5, 50),
-      async (steps, recordsMax) => {
-        const world = await started(limitsOf(recordsMax));
-        for (const each of steps) await run(world, each);
-        world.mend();
-        await world.served();
-        await world.quiet();
-        await rebuild(world);
-        await world.checkList();
-        for (const row of world.tables.visibility.values()) expect(row.workflowType).not.toBe('Wrong');
-        await world.drain();
-      },
-    ),
-    { numRuns: runs },
-  );
+  const troubled = fc.oneof({ weight: 5, arbitrary: step }, { weight: 2, arbitrary: trouble });
+  await always(fc.array(troubled, { minLength: 10, maxLength: 60, size: 'max' }), async (world, steps) => {
+    for (const each of steps) await run(world, each);
+    world.mend();
+    await world.served();
+    await world.quiet();
+    await rebuild(world);
+    await world.checkList();
+    for (const row of world.tables.visibility.values()) expect(row.workflowType).not.toBe('Wrong');
+  });
 }, 120_000);
