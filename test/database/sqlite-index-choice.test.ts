@@ -166,7 +166,7 @@ describe('in stretches, however short, rows, pages and counts are the same:', ()
     for (const byStatus of [false, true]) {
       const expected =
         byStatus && atOnce.length > 0 ? [{ status: 1, count: atOnce.length }] : [{ status: undefined, count: atOnce.length }];
-      const { result: counts } = inOneTurn(countSteps(() => connection, { namespaceId, condition, byStatus }, entries));
+      const { result: counts } = inOneTurn(countSteps(() => connection, { namespaceId, condition, byStatus }, undefined, entries));
       expect(counts).toEqual(byStatus && atOnce.length === 0 ? [] : expected);
     }
   });

@@ -1,8 +1,14 @@
 /** A List or Count that reads very many rows: others have their turns, and it ends. */
-import { expect, onTestFinished, test } from 'vitest';
+import { mkdtempSync, rmSync, truncateSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { presentMoment } from '../../src/database/sqlite/moment.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import type { SqliteOptions } from '../../src/database/sqlite/options.ts';
 import type { Condition } from '../../src/visibility/condition.ts';
+import type { VisibilityRow } from '../../src/visibility/row.ts';
 import { closedRow, uuid, visibilityRow } from '../contract/database/samples.ts';
 
 const journal = { kind: 'history', partition: 0 } as const;
@@ -10,13 +16,15 @@ const namespaceId = uuid();
 /** True of none, and no index knows. */
 const condition: Condition = { kind: 'compare', column: { name: 'TaskQueue', kind: 'keyword' }, operator: '=', operand: "nobody's" };
 
-async function filled(options: Partial<SqliteOptions> = {}): Promise<{ readonly database: SqliteDatabase; readonly fence: number }> {
+async function filled(
+  options: Partial<SqliteOptions> = {},
+): Promise<{ readonly database: SqliteDatabase; readonly fence: number; readonly rows: readonly VisibilityRow[] }> {
   const database = new SqliteDatabase({ filename: undefined, ...options });
   onTestFinished(() => database.close());
   const { fence } = await database.restore(journal);
   const rows = Array.from({ length: 12_000 }, () => visibilityRow({ namespaceId, runId: uuid() }));
   expect(await database.flush(journal, fence, rows, [])).toBe('flushed');
-  return { database, fence };
+  return { database, fence, rows };
 }
 
 test('windows, writes and other lists do not wait for its end', async () => {
@@ -33,6 +41,18 @@ test('windows, writes and other lists do not wait for its end', async () => {
   ]);
   expect(ended.slice(0, 3)).toEqual(['window', 'flush', 'short list']);
   expect(new Set(ended.slice(3))).toEqual(new Set(['list', 'count']));
+});
+
+test('what is asked while it runs has its turn before its end', async () => {
+  const { database } = await filled();
+  const query = { namespaceId, condition, after: undefined, max: 10 };
+  const ended: string[] = [];
+  const log = (what: string) => (): void => void ended.push(what);
+  const long = [database.list(query).then(log('list')), database.count({ namespaceId, condition, byStatus: true }).then(log('count'))];
+  // As messages come into the thread: in a turn of its event loop.
+  await new Promise((resolve) => setImmediate(resolve));
+  await Promise.all([...long, database.list({ ...query, condition: undefined }).then(log('short list'))]);
+  expect(ended[0]).toBe('short list');
 });
 
 test('it ends where its time is over, and what is short is answered', async () => {
@@ -60,4 +80,77 @@ test('a run that closes while a page is read is on it once, and keeps no other f
     { runId: newest.runId, status: 1 },
     { runId: oldest.runId, status: 2 },
   ]);
+});
+
+function inFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-long-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, 'x.db-state');
+}
+
+/** All rows, and each must be looked at. */
+const anybodys: Condition = { kind: 'not', condition };
+const ofType: Condition = { kind: 'compare', column: { name: 'WorkflowType', kind: 'keyword' }, operator: '=', operand: 'Order' };
+
+describe.each<[string, () => Partial<SqliteOptions>]>([
+  ['in memory', () => ({})],
+  ['in a file', () => ({ filename: inFile() })],
+])('%s, while a Count goes over many rows', (where, options) => {
+  test.each<[string, Condition]>([
+    ['in one order', anybodys],
+    ['by an index', { kind: 'and', conditions: [ofType, anybodys] }],
+  ])('%s, each run is counted once, though it closes', async (_, asked) => {
+    const { database, fence, rows } = await filled(options());
+    // In every order some of them stand at its beginning, and some at its end.
+    const byRun = rows.toSorted((a, b) => (a.runId < b.runId ? -1 : 1));
+    const closing = [...byRun.slice(0, 1_500), ...byRun.slice(-1_500)].map((row) => closedRow(row, row.startTimeMs + 60_000));
+    const query = { namespaceId, condition: asked, byStatus: true };
+    const [counts] = await Promise.all([database.count(query), database.flush(journal, fence, closing, [])]);
+    expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(rows.length);
+    // What a file held when it began; in memory each as it was when its turn came.
+    if (where === 'in a file') expect(counts).toEqual([{ status: 1, count: rows.length }]);
+    const after = new Set(await database.count(query));
+    expect(after).toEqual(
+      new Set([
+        { status: 1, count: 9_000 },
+        { status: 2, count: 3_000 },
+      ]),
+    );
+  });
+});
+
+/** Whether nobody keeps the write-ahead log from beginning anew. */
+function beginsAnew(filename: string): boolean {
+  const db = new DatabaseSync(filename);
+  const [state] = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
+  db.close();
+  return state?.['busy'] === 0;
+}
+
+test('a Count holds on to what a file held until it ends, or its time is over', async () => {
+  const filename = inFile();
+  const { database, fence } = await filled({ filename, queryTimeoutMs: 0 });
+  // Of what stands in the file already nobody holds anything.
+  await database.flush(journal, fence, [visibilityRow({ namespaceId })], []);
+  const moment = presentMoment({ filename });
+  expect(moment?.prepare('SELECT count(*) AS count FROM visibility').get()).toEqual({ count: 12_001 });
+  expect(beginsAnew(filename)).toBe(false);
+  moment?.close();
+  await database.flush(journal, fence, [visibilityRow({ namespaceId })], []);
+  await expect(database.count({ namespaceId, condition, byStatus: false })).rejects.toMatchObject({ code: 'overtime' });
+  expect(beginsAnew(filename)).toBe(true);
+});
+
+test('where the write-ahead log is long no Count keeps it from beginning anew: it counts by run id', async () => {
+  const filename = inFile();
+  const { database, fence, rows } = await filled({ filename });
+  // As if much had been written while others counted; what stands behind its last frame means nothing.
+  truncateSync(`${filename}-wal`, 65 * 1024 * 1024);
+  expect(presentMoment({ filename })).toBeUndefined();
+  const [counts, later] = await Promise.all([
+    database.count({ namespaceId, condition: anybodys, byStatus: false }),
+    database.flush(journal, fence, [visibilityRow({ namespaceId, runId: 'ffffffff-ffff-7fff-bfff-ffffffffffff' })], []),
+  ]);
+  expect(later).toBe('flushed');
+  expect(counts).toEqual([{ status: undefined, count: rows.length + 1 }]);
 });

@@ -28,7 +28,7 @@ const systemIndexes: Readonly<Record<string, string>> = {
 };
 
 /** SQLite's name for the index of the primary key. */
-const byKey = 'visibility INDEXED BY sqlite_autoindex_visibility_1';
+export const byKey = 'visibility INDEXED BY sqlite_autoindex_visibility_1';
 
 /** For rows that have a division. */
 export const byDivision = 'visibility INDEXED BY visibility_TemporalNamespaceDivision';

@@ -36,6 +36,7 @@ import {
 import { errorText } from '../../kernel/error-text.ts';
 import type { Said } from '../thread/messages.ts';
 import { clearVisibilitySlots } from './slot-clearing.ts';
+import { presentMoment } from './moment.ts';
 import { heldShards } from '../held-shards.ts';
 import { countSteps, listSteps } from './visibility-queries.ts';
 import type {
@@ -236,7 +237,13 @@ export class SqliteDatabase implements Database {
   }
 
   count(query: VisibilityCount) {
-    return this.#inSteps(countSteps(() => this.#opened(), query));
+    return this.#inSteps(
+      countSteps(
+        () => this.#opened(),
+        query,
+        () => presentMoment(this.#options),
+      ),
+    );
   }
 
   /** What is under way ends first. */
@@ -336,14 +343,19 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** Each step in the lane: what was asked meanwhile has its turn before the next. */
+  /** Each step in the lane: what was asked meanwhile has its turn before the next, and so has what comes in only then. */
   async #inSteps<Result>(steps: Generator<void, Result>): Promise<Result> {
     const { queryTimeoutMs = defaultQueryTimeoutMs } = this.#options;
     const endMs = performance.now() + queryTimeoutMs;
-    for (;;) {
-      const { done, value } = await this.#inLane(() => steps.next());
-      if (done === true) return value;
-      if (performance.now() >= endMs) throw new DatabaseError('overtime', `the query did not end within ${queryTimeoutMs} ms`);
+    try {
+      for (;;) {
+        const { done, value } = await this.#inLane(() => steps.next());
+        if (done === true) return value;
+        if (performance.now() >= endMs) throw new DatabaseError('overtime', `the query did not end within ${queryTimeoutMs} ms`);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    } finally {
+      steps[Symbol.dispose]();
     }
   }
 

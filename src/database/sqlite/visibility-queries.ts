@@ -8,8 +8,9 @@
  *
  * If the first stretch does not fill the page, and an index finds not very many, the rest is read by that index.
  *
- * Each stretch sees the rows of its moment. A run that closes meanwhile moves to where the walk has not been yet: a page has it once, as it was
- * when the walk came by first; a Count may count it at both places.
+ * Each stretch of a List sees the rows of its moment. A run that closes meanwhile moves to where the walk has not been yet: a page has it once, as
+ * it was when the walk came by first. A Count would count it at both places. So it sees the rows of one moment, through a connection of its own;
+ * where that is not to be had it goes by run id, which never changes: each run is counted once, as it was when the walk came by.
  */
 import type { Condition } from '../../visibility/condition.ts';
 import {
@@ -24,6 +25,7 @@ import type { Sql } from '../condition-sql.ts';
 import { countSql, largeCountSql, listSql, orderBounds } from '../visibility-sql.ts';
 import {
   byDivision,
+  byKey,
   indexProbes,
   inOrder,
   narrowRowsMax,
@@ -108,9 +110,11 @@ class Page {
   }
 }
 
+/** `momentOf`: a connection that sees nothing of what is written from now on; undefined: there is none now. Who gives up returns the generator. */
 export function* countSteps(
   opened: () => Connection,
   query: VisibilityCount,
+  momentOf: () => Connection | undefined = () => undefined,
   entries = stretchEntries,
 ): Generator<void, readonly StatusCount[]> {
   const probes = indexProbes(query.namespaceId, query.condition);
@@ -120,36 +124,101 @@ export function* countSteps(
   const read = rowsRead(opened(), large);
   const index = read === 'none' ? undefined : (probes.find(({ isOrdered }) => isOrdered) ?? (read === 'all' ? inOrder : undefined));
   if (index === undefined) return counted(opened(), large, query);
-  const counts = new Map<number | undefined, number>(query.byStatus ? [] : [[undefined, 0]]);
-  for (const stretch of stretches(opened, index, entries, query)) {
-    for (const { status, count } of counted(opened(), countSql('sqlite', index.from, { ...query, ...stretch }), query)) {
-      counts.set(status, (counts.get(status) ?? 0) + count);
-    }
+  if (stretchEnd(opened(), index, entries, query, undefined) === undefined)
+    return counted(opened(), countSql('sqlite', index.from, query), query);
+  const moment = momentOf();
+  if (moment === undefined) return yield* countedByRun(opened, query, entries);
+  try {
+    return yield* countedIn(moment, index, query, entries);
+  } finally {
+    moment.close();
+  }
+}
+
+function* countedIn(
+  moment: Connection,
+  index: OrderedIndex,
+  query: VisibilityCount,
+  entries: number,
+): Generator<void, readonly StatusCount[]> {
+  const counts = new Counts(query);
+  for (const stretch of stretches(() => moment, index, entries, query)) {
+    counts.add(counted(moment, countSql('sqlite', index.from, { ...query, ...stretch }), query));
     if (stretch.until !== undefined) yield;
   }
-  return Array.from(counts, ([status, count]) => ({ status, count }));
+  return counts.all;
+}
+
+function* countedByRun(opened: () => Connection, query: VisibilityCount, entries: number): Generator<void, readonly StatusCount[]> {
+  const counts = new Counts(query);
+  const { namespaceId, condition } = query;
+  for (let after = ''; ;) {
+    const end = opened()
+      .statement(runsBehindSql)
+      .get(namespaceId, after, entries - 1);
+    const until = end === undefined ? undefined : textOf(end, 'run_id');
+    const ofRuns = [
+      runIdIs('>', after),
+      ...(until === undefined ? [] : [runIdIs('<=', until)]),
+      ...(condition === undefined ? [] : [condition]),
+    ];
+    const stretch: Condition = { kind: 'and', conditions: ofRuns };
+    counts.add(counted(opened(), countSql('sqlite', byKey, { ...query, condition: stretch }), query));
+    if (until === undefined) return counts.all;
+    after = until;
+    yield;
+  }
+}
+
+const runsBehindSql = `SELECT run_id FROM ${byKey} WHERE namespace_id = ? AND run_id > ? ORDER BY run_id LIMIT 1 OFFSET ?`;
+
+function runIdIs(operator: '>' | '<=', operand: string): Condition {
+  return { kind: 'compare', column: { name: 'RunId', kind: 'keyword' }, operator, operand };
+}
+
+/** Of several stretches. */
+class Counts {
+  readonly #counts: Map<number | undefined, number>;
+
+  constructor({ byStatus }: VisibilityCount) {
+    this.#counts = new Map(byStatus ? [] : [[undefined, 0]]);
+  }
+
+  add(counts: readonly StatusCount[]): void {
+    for (const { status, count } of counts) this.#counts.set(status, (this.#counts.get(status) ?? 0) + count);
+  }
+
+  get all(): readonly StatusCount[] {
+    return Array.from(this.#counts, ([status, count]) => ({ status, count }));
+  }
 }
 
 type Bounds = { readonly after: VisibilityKeyset | undefined; readonly until: VisibilityKeyset | undefined };
 
-function* stretches(
-  opened: () => Connection,
-  { from, term }: OrderedIndex,
-  entries: number,
-  { namespaceId, condition: whole, after: first }: Omit<VisibilityCount, 'byStatus'> & { readonly after?: VisibilityKeyset | undefined },
-): Generator<Bounds, void> {
-  for (let after = first; ;) {
-    const terms = [...(term === undefined ? [] : [term]), ...orderBounds(whole, after)];
-    const condition: Condition | undefined = terms.length === 0 ? undefined : { kind: 'and', conditions: terms };
-    const { text, parameters } = listSql('sqlite', 'sort_ms, start_ms, run_id', from, { namespaceId, condition, after, max: 1 });
-    const end = opened()
-      .prepare(`${text} OFFSET ${entries - 1}`)
-      .get(...sqliteParameters(parameters));
-    const until = end === undefined ? undefined : keysetOf(end);
+type Walked = Omit<VisibilityCount, 'byStatus'> & { readonly after?: VisibilityKeyset | undefined };
+
+function* stretches(opened: () => Connection, index: OrderedIndex, entries: number, walked: Walked): Generator<Bounds, void> {
+  for (let { after } = walked; ;) {
+    const until = stretchEnd(opened(), index, entries, walked, after);
     yield { after, until };
     if (until === undefined) return;
     after = until;
   }
+}
+
+/** The last row of the stretch behind a row; undefined: there are no more rows than these. */
+function stretchEnd(
+  connection: Connection,
+  { from, term }: OrderedIndex,
+  entries: number,
+  { namespaceId, condition: whole }: Walked,
+  after: VisibilityKeyset | undefined,
+): VisibilityKeyset | undefined {
+  const terms = [...(term === undefined ? [] : [term]), ...orderBounds(whole, after)];
+  const condition: Condition | undefined = terms.length === 0 ? undefined : { kind: 'and', conditions: terms };
+  const { text, parameters } = listSql('sqlite', 'sort_ms, start_ms, run_id', from, { namespaceId, condition, after, max: 1 });
+  const end = connection.prepare(`${text} OFFSET ${entries - 1}`).get(...sqliteParameters(parameters));
+  return end === undefined ? undefined : keysetOf(end);
 }
 
 function keysetOf(row: SqlRow): VisibilityKeyset {
