@@ -49,6 +49,24 @@ export function columnSql({ name }: Column): string {
   return systemColumns[name] ?? name;
 }
 
+/**
+ * Most runs are their own root, and the index of roots has only the others. So what is asked of a root is asked of those, by that index, and of the
+ * runs themselves where they are their own: by the index of this column. undefined: of other columns.
+ */
+export function ownColumn({ name }: Column): Column | undefined {
+  return ownColumns[name];
+}
+
+const ownColumns: Readonly<Record<string, Column>> = {
+  RootWorkflowId: { name: 'WorkflowId', kind: 'keyword' },
+  RootRunId: { name: 'RunId', kind: 'keyword' },
+};
+
+/** Whether it is the run's own id that stands in a column of roots; as the index says it. */
+export function isOwnSql(dialect: Dialect, root: Column, own: Column, is: '=' | '<>'): string {
+  return `${columnSql(root)} ${is} ${columnSql(own)}${dialect === 'postgres' && own.name === 'RunId' ? '::text' : ''}`;
+}
+
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** As ids are written: in lower case. */
@@ -93,6 +111,40 @@ export class SqlBuilder {
 /** For a statement on the table `visibility`. */
 export function conditionSql(builder: SqlBuilder, condition: Condition): string {
   if (builder.byRuns?.condition === condition) return `(run_id IN (${builder.byRuns.runs(builder)}))`;
+  const own = builder.dialect === 'postgres' && 'column' in condition ? ownColumn(condition.column) : undefined;
+  return own !== undefined && isFindable(condition) ? rootSql(builder, condition, own) : plainSql(builder, condition);
+}
+
+export type ColumnCondition = Extract<Condition, { readonly column: Column }>;
+
+/** Whether what it names is found by an index of its column, and not by what it lacks. */
+export function isFindable(condition: Condition): condition is ColumnCondition {
+  switch (condition.kind) {
+    case 'compare':
+      return condition.operator !== '!=';
+    case 'in':
+    case 'between':
+    case 'startsWith':
+      return !condition.not;
+    case 'isNull':
+      return condition.not;
+    case 'and':
+    case 'or':
+    case 'not':
+      return false;
+    default:
+      return unreachable(condition);
+  }
+}
+
+/** PostgreSQL goes by both indexes then. */
+function rootSql(builder: SqlBuilder, condition: ColumnCondition, own: Column): string {
+  const of = (column: Column, is: '=' | '<>'): string =>
+    `${plainSql(builder, { ...condition, column })} AND ${isOwnSql(builder.dialect, condition.column, own, is)}`;
+  return `((${of(condition.column, '<>')}) OR (${of(own, '=')}))`;
+}
+
+function plainSql(builder: SqlBuilder, condition: Condition): string {
   const recurse = (inner: Condition): string => conditionSql(builder, inner);
   switch (condition.kind) {
     case 'and':

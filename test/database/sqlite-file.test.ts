@@ -173,7 +173,9 @@ describe('the file of the state', () => {
     await database.close();
     const reached = new DatabaseSync(filename);
     expect(reached.prepare(`SELECT value FROM perdure WHERE name = 'migration'`).get()).toEqual({ value: String(migrations.length) });
-    expect(reached.prepare(`SELECT name FROM sqlite_schema WHERE name = 'visibility_parent_workflow_id'`).all()).toHaveLength(1);
+    for (const index of ['visibility_parent_workflow_id', 'visibility_root_workflow_id', 'visibility_root_run_id']) {
+      expect(reached.prepare('SELECT name FROM sqlite_schema WHERE name = ?').all(index)).toHaveLength(1);
+    }
     reached.close();
   });
 

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { largeCountSql, listSql } from '../../src/database/visibility-sql.ts';
+import type { Sql } from '../../src/database/condition-sql.ts';
 import { Connection } from '../../src/database/sqlite/connection.ts';
 import { byDivision, indexProbes, orderedIndex, selectiveRowsMax } from '../../src/database/sqlite/index-choice.ts';
 import { countSteps, listSteps } from '../../src/database/sqlite/visibility-queries.ts';
@@ -18,6 +19,8 @@ const int: Column = { name: 'Int01', kind: 'int' };
 const list: Column = { name: 'KeywordList01', kind: 'keywordList' };
 const status: Column = { name: 'ExecutionStatus', kind: 'int' };
 const runId: Column = { name: 'RunId', kind: 'keyword' };
+const rootWorkflowId: Column = { name: 'RootWorkflowId', kind: 'keyword' };
+const rootRunId: Column = { name: 'RootRunId', kind: 'keyword' };
 const workflowId: Column = { name: 'WorkflowId', kind: 'keyword' };
 /** SQLite's name for the index of the primary key. */
 const byKey = 'sqlite_autoindex_visibility_1';
@@ -34,13 +37,16 @@ const connection = new Connection({ filename: undefined }, { mustSync: false });
 beforeAll(() => {
   const row = connection.prepare(
     `INSERT INTO visibility (namespace_id, run_id, sort_ms, start_ms, version, shard, status, workflow_id, workflow_type, task_queue,
-       execution_ms, Keyword01, Int01, KeywordList01) VALUES (?, ?, ?, ?, 1, 1, 1, 'w', 'T', 'q', 0, ?, ?, 1)`,
+       execution_ms, root_workflow_id, root_run_id, Keyword01, Int01, KeywordList01)
+       VALUES (?, ?, ?, ?, 1, 1, 1, 'w', 'T', 'q', 0, ?, ?, ?, ?, 1)`,
   );
   const word = connection.prepare(`INSERT INTO visibility_words VALUES (?, 'KeywordList01', ?, ?)`);
   connection.begin();
   for (let number = 0; number < rows; number++) {
     const runId = runIdOf(number);
-    row.run(namespaceId, runId, OPEN_SORT_MS, number, `k${number % 2}`, number);
+    // The last seven are below the first; the others are their own roots.
+    const [rootId, rootRun] = number >= rows - 7 ? ['root', runIdOf(0)] : ['w', runId];
+    row.run(namespaceId, runId, OPEN_SORT_MS, number, rootId, rootRun, `k${number % 2}`, number);
     word.run(namespaceId, `half${number % 2}`, runId);
     word.run(namespaceId, `ten${Math.floor(number / 10)}`, runId);
   }
@@ -93,6 +99,9 @@ describe('a List goes by', () => {
     ['a run id, or a workflow id', { kind: 'or', conditions: [compare(runId, '=', runIdOf(9)), compare(workflowId, '=', 'v')] }, byKey],
     ['what few have', { kind: 'isNull', column: { name: 'Keyword02', kind: 'keyword' }, not: true }, 'visibility_Keyword02'],
     ['the parent', compare({ name: 'ParentWorkflowId', kind: 'keyword' }, '=', 'p'), 'visibility_parent_workflow_id'],
+    ['the root, below which few are', compare(rootWorkflowId, '=', 'root'), byKey],
+    ['a root’s run', compare(rootRunId, '=', runIdOf(0)), byKey],
+    ['the order, if most have that root', compare(rootWorkflowId, '=', 'w'), 'visibility_sort'],
     ['the status, behind which no other open runs stand', both(compare(keyword, '=', 'k1'), compare(status, '=', 1)), 'visibility_status'],
     ['the order, if nothing says what rows have', { kind: 'not', condition: compare(int, '<', 10) }, 'visibility_sort'],
   ])('%s', (_, condition, index) => expect(pathOf(condition)).toBe(index));
@@ -196,6 +205,28 @@ test('whichever way it goes, the rows and their order are the same', () => {
   expect(countRows({ namespaceId, condition: compare(int, '>=', 10), byStatus: false })).toEqual([{ status: undefined, count: rows - 10 }]);
 });
 
+test('what is below a root, and the root itself, is found where most runs are their own', () => {
+  const found = (condition: Condition): readonly string[] =>
+    listRows({ namespaceId, condition, after: undefined, max: 100 }).rows.map((row) => row.runId);
+  const below = Array.from({ length: 7 }, (_, n) => runIdOf(rows - 1 - n));
+  expect(found(compare(rootWorkflowId, '=', 'root'))).toEqual(below);
+  expect(found({ kind: 'startsWith', column: rootWorkflowId, not: false, prefix: 'ro' })).toEqual(below);
+  expect(found(compare(rootRunId, '=', runIdOf(0)))).toEqual([...below, runIdOf(0)]);
+  expect(found({ kind: 'in', column: rootRunId, not: false, operands: [runIdOf(0), runIdOf(5)] })).toEqual([
+    ...below,
+    runIdOf(5),
+    runIdOf(0),
+  ]);
+  expect(countRows({ namespaceId, condition: compare(rootRunId, '=', runIdOf(0)), byStatus: true })).toEqual([{ status: 1, count: 8 }]);
+  const [read = ''] = indexProbes(namespaceId, compare(rootRunId, '=', runIdOf(0))).map(({ count }) => planOf(count(10)));
+  expect(read).toContain('USING COVERING INDEX visibility_root_run_id (namespace_id=? AND root_run_id=?)');
+  expect(read).toContain('USING INDEX sqlite_autoindex_visibility_1 (namespace_id=? AND run_id=?)');
+});
+
+function planOf({ text, parameters }: Sql): string {
+  return JSON.stringify(connection.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(parameters as (string | number | bigint)[])));
+}
+
 test('each column that a probe names an index of has it; a namespace that is none is asked nothing', () => {
   const sample: Readonly<Record<string, Operand>> = {
     text: 'a',
@@ -206,7 +237,7 @@ test('each column that a probe names an index of has it; a namespace that is non
     datetime: 1,
     bool: true,
   };
-  const system = ['WorkflowId', 'WorkflowType'].map((name): Column => ({ name, kind: 'keyword' }));
+  const system = ['WorkflowId', 'WorkflowType', 'RootWorkflowId', 'RootRunId'].map((name): Column => ({ name, kind: 'keyword' }));
   const numbers: Column[] = [
     { name: 'ExecutionStatus', kind: 'int' },
     { name: 'StartTime', kind: 'datetime' },

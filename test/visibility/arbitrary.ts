@@ -194,12 +194,14 @@ function arbitraryRow(namespaceId: string): fc.Arbitrary<VisibilityRow> {
       parentRunId: fc.constantFrom('', runIdOf(1), runIdOf(2)),
       rootWorkflowId: keyword,
       rootRunId: fc.constantFrom('', runIdOf(1), runIdOf(2)),
+      isRoot: fc.boolean(),
       shard: fc.integer({ min: 1, max: 16 }),
       slots: arbitrarySlots(),
     })
-    .map(({ state, ...row }) => ({
+    .map(({ state, isRoot, ...row }) => ({
       ...row,
       ...state,
+      ...(isRoot ? { rootWorkflowId: row.workflowId, rootRunId: row.runId } : {}),
       namespaceId,
       memo: undefined,
       searchAttributes: undefined,

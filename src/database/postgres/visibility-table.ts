@@ -62,6 +62,14 @@ export function parentIndex(at: string): string {
   return indexSql(at, 'parent_workflow_id', 'parent_workflow_id, ', ' WHERE parent_workflow_id IS NOT NULL');
 }
 
+/** All runs below one root. Most runs are their own root, and cost nothing here: they are found by their own ids (`ownColumn`). */
+export function rootIndexes(at: string): readonly string[] {
+  return [
+    indexSql(at, 'root_workflow_id', 'root_workflow_id, ', ' WHERE root_workflow_id <> workflow_id'),
+    indexSql(at, 'root_run_id', 'root_run_id, ', ' WHERE root_run_id <> run_id::text'),
+  ];
+}
+
 function indexSql(at: string, name: string, column: string, where = ''): string {
   return `CREATE INDEX visibility_${name} ON ${at}.visibility (namespace_id, ${column}${order})${where}`;
 }

@@ -6,7 +6,18 @@
  *                                                                       none: in the order of List, where every page fills soon
  */
 import type { Column, Condition } from '../../visibility/condition.ts';
-import { conditionSql, isUuidText, SqlBuilder, wordsSql, type ByRuns, type Sql } from '../condition-sql.ts';
+import {
+  conditionSql,
+  isFindable,
+  isOwnSql,
+  isUuidText,
+  ownColumn,
+  SqlBuilder,
+  wordsSql,
+  type ByRuns,
+  type ColumnCondition,
+  type Sql,
+} from '../condition-sql.ts';
 
 /** So many rows are read and sorted in a few milliseconds. */
 export const selectiveRowsMax = 2_000;
@@ -25,6 +36,8 @@ const systemIndexes: Readonly<Record<string, string>> = {
   ExecutionStatus: 'visibility_status',
   StartTime: 'visibility_start',
   ParentWorkflowId: 'visibility_parent_workflow_id',
+  RootWorkflowId: 'visibility_root_workflow_id',
+  RootRunId: 'visibility_root_run_id',
 };
 
 /** SQLite's name for the index of the primary key. */
@@ -67,14 +80,14 @@ export function indexProbes(namespaceId: string, condition: Condition | undefine
 }
 
 function probeOf(namespaceId: string, term: Condition): IndexProbe | undefined {
-  const isWorded = 'column' in term && isOfWords(term.column);
+  const isElsewhere = 'column' in term && (isOfWords(term.column) || ownColumn(term.column) !== undefined);
   const found = foundSql(namespaceId, term);
   if (found === undefined) return undefined;
   const count = (max: number): Sql => {
     const builder = new SqlBuilder('sqlite');
     return { text: `SELECT count(*) AS count FROM (${found(builder, '1')} LIMIT ${max})`, parameters: builder.parameters };
   };
-  if (term.kind === 'or' || isWorded) {
+  if (term.kind === 'or' || isElsewhere) {
     return { term, count, from: byKey, byRuns: { condition: term, runs: (within) => found(within, 'run_id') }, isOrdered: false };
   }
   const isOrdered = term.kind === 'compare' && term.operator === '=' && term.column.name !== 'StartTime';
@@ -85,21 +98,8 @@ function probeOf(namespaceId: string, term: Condition): IndexProbe | undefined {
 type Found = (builder: SqlBuilder, columns: string) => string;
 
 function foundSql(namespaceId: string, term: Condition): Found | undefined {
-  switch (term.kind) {
-    case 'compare':
-      return term.operator === '!=' ? undefined : foundByColumn(namespaceId, term);
-    case 'in':
-    case 'between':
-    case 'startsWith':
-      return term.not ? undefined : foundByColumn(namespaceId, term);
-    case 'isNull':
-      return term.not ? foundByColumn(namespaceId, term) : undefined;
-    case 'or':
-      return foundByAny(namespaceId, term.conditions);
-    case 'and':
-    case 'not':
-      return undefined;
-  }
+  if (term.kind === 'or') return foundByAny(namespaceId, term.conditions);
+  return isFindable(term) ? foundByColumn(namespaceId, term) : undefined;
 }
 
 /** Each by an index, or none of them. */
@@ -114,13 +114,27 @@ function foundByColumn(namespaceId: string, term: ColumnCondition): Found | unde
     if (term.kind !== 'compare' && term.kind !== 'in') return undefined;
     return (builder, columns) => `SELECT ${columns} ${wordsSql(builder, term, builder.id(namespaceId))}`;
   }
+  const own = ownColumn(term.column);
+  if (own !== undefined) return foundByRoot(namespaceId, term, own);
   const from = fromOf(term);
   if (from === undefined) return undefined;
   return (builder, columns) =>
     `SELECT ${columns} FROM ${from} WHERE namespace_id = ${builder.id(namespaceId)} AND ${conditionSql(builder, term)}`;
 }
 
-type ColumnCondition = Condition & { readonly column: Column };
+/** Those below a root, and those that are one. */
+function foundByRoot(namespaceId: string, term: ColumnCondition, own: Column): Found | undefined {
+  // All of them, or nearly.
+  if (term.kind === 'isNull') return undefined;
+  const found = (of: ColumnCondition, is: '=' | '<>'): Found => {
+    return (builder, columns) =>
+      `SELECT ${columns} FROM ${fromOf(of) ?? ''} WHERE namespace_id = ${builder.id(namespaceId)} AND ${conditionSql(builder, of)}
+        AND ${isOwnSql(builder.dialect, term.column, own, is)}`;
+  };
+  // Not the condition itself: that is asked by the runs that these find.
+  const [below, roots] = [found({ ...term }, '<>'), found({ ...term, column: own }, '=')];
+  return (builder, columns) => `${below(builder, columns)} UNION ALL ${roots(builder, columns)}`;
+}
 
 function isOfWords({ kind }: Column): boolean {
   return kind === 'keywordList' || kind === 'text';

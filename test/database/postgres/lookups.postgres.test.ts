@@ -63,6 +63,41 @@ describe.skipIf('missing' in inject('postgres'))('lookups on PostgreSQL', () => 
     },
   );
 
+  test('what is below a root is found by its index, and the root by its own id', async () => {
+    const options = postgresOptions(server, { connectionsMax: 1 });
+    let database = await openedPostgres(options);
+    const { fence } = await database.restore(journal);
+    const rows = 5_000;
+    const own = Array.from({ length: rows }, () => {
+      const row = visibilityRow();
+      return { ...row, rootWorkflowId: row.workflowId, rootRunId: row.runId };
+    });
+    const [root] = own;
+    if (root === undefined) throw new Error('there is a first row');
+    const below = [1, 2].map(() => visibilityRow({ rootWorkflowId: root.workflowId, rootRunId: root.runId }));
+    expect(await database.flush(journal, fence, [...own, ...below], [])).toBe('flushed');
+    const readSoFar = async (): Promise<number> => {
+      // What a connection has read is told when it ends.
+      await database.close();
+      const read = await server.run(`SELECT
+        (SELECT sum(seq_tup_read)::float8 FROM pg_stat_user_tables WHERE schemaname = '${options.topicPrefix}')
+          + (SELECT sum(idx_tup_read)::float8 FROM pg_stat_user_indexes WHERE schemaname = '${options.topicPrefix}') AS rows`);
+      return Number(read[0]?.['rows']);
+    };
+    await server.run('ANALYZE');
+    const before = await readSoFar();
+    database = await openedPostgres(options);
+    for (const [name, operand] of [
+      ['RootWorkflowId', root.workflowId],
+      ['RootRunId', root.runId],
+    ] as const) {
+      const condition = { kind: 'compare', column: { name, kind: 'keyword' }, operator: '=', operand } as const;
+      const { rows: found } = await database.list({ namespaceId: root.namespaceId, condition, after: undefined, max: 1_000 });
+      expect(new Set(found.map(({ runId }) => runId))).toEqual(new Set([root, ...below].map(({ runId }) => runId)));
+    }
+    expect((await readSoFar()) - before).toBeLessThan(100);
+  });
+
   test('a takeover of task queues reads their first tasks, whatever stands behind them', async () => {
     const options = postgresOptions(server, { connectionsMax: 1 });
     let database = await openedPostgres(options);
