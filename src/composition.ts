@@ -25,7 +25,7 @@ import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/history/transfer-queue.ts';
 import { AnotherServerError } from './config/another-server.ts';
 import { configuredLimits } from './config/limits.ts';
-import { memoryShare, memoryThereIs, stateLimitsIn } from './config/memory.ts';
+import { memoryShare, memoryThereIs, stateLimitsBeside, usableHeapBytes, whyTheyDoNotFit, type Memory } from './config/memory.ts';
 import type { HeapCondition, RunningServer, ServerOptions, StartSummary, StateLimits } from './config/server-options.ts';
 import { openSqlite } from './database/sqlite/open-sqlite.ts';
 import { startFrontend, type Frontend } from './grpc/frontend.ts';
@@ -76,6 +76,9 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     matchingPartitions: options.matchingPartitions,
     taskQueuePartitions: options.taskQueuePartitions,
   };
+  const memory = memoryThereIs();
+  const stateLimits = stateLimitsBeside(options.stateLimits ?? {}, memory);
+  const limitsConcern = opened.state === undefined ? undefined : concernOfLimits(stateLimits, memory);
   const instance = randomUUID();
   const machine = { name: hostname(), interfaces: networkInterfaces() };
   const claims = claimsOf({ instance, addresses: listenerAddresses(options.host, options.port, machine) });
@@ -93,7 +96,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     logger,
     clusterTopic: clusterTopic(prefix),
     runsPutAside: () => shards.reduce((sum, shard) => sum + shard.runsAside, 0),
-    ownConcern: () => concernOf(options.heap),
+    ownConcern: () => concernOf(options.heap) ?? limitsConcern,
     stalledMsMax: options.startMsMax / 2,
     onFatal: fatal,
     onMoved: () => options.onProgress?.(),
@@ -101,7 +104,6 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       new AnotherServerError(`${anotherServer(rival, prefix)} (it took ${partition} at epoch ${epoch}, offset ${offset})`),
   });
   const limits = { ...defaultHistoryLimits, ...configuredLimits(options.dynamicConfig) };
-  const memory = memoryThereIs();
   const share = memoryShare(memory);
   const commandBytesMax = Math.max(COMMAND_BYTES_MIN, Math.floor(share * COMMAND_BYTES_MAX));
   const shared = { budget: new CommandBudget(commandBytesMax), turns: new LoopTurns(systemClock) };
@@ -129,10 +131,12 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     clock: systemClock,
     logger,
   });
-  const stateLimits = { ...stateLimitsIn(memory), ...options.stateLimits };
   const checkpoints =
     opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state, stateLimits, share);
-  const hotState = new HotState(systemClock, stateLimits.hotStateBytesMax);
+  const { historyCacheBytesMax, hotStateBytesMax, unwrittenStateBytesMax } = stateLimits;
+  const ofState = checkpoints === undefined ? {} : { hotStateBytesMax, unwrittenStateBytesMax };
+  const memoryReport = { stateBytes: usableHeapBytes(memory), limits: { ...ofState, historyCacheBytesMax } };
+  const hotState = new HotState(systemClock, hotStateBytesMax);
   const backgroundReads = oneAtATime();
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
@@ -149,7 +153,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         ? {}
         : { checkpoints: { ...checkpoints, stateWire: stateCodecBesideHistory, hotState, backgroundReads } }),
       ...(options.heap === undefined ? {} : { heap: options.heap }),
-      cacheBytesMax: stateLimits.historyCacheBytesMax / layout.historyShards,
+      cacheBytesMax: historyCacheBytesMax / layout.historyShards,
       layout,
       router,
       sink: router.history.sink(shard),
@@ -222,7 +226,11 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         tokenKey: () => identity.tokenKey,
         condition: census,
         rebuildList: () => Promise.all(shards.map((shard) => shard.rebuildList())),
-        state: () => ({ shards: shards.map((shard) => shard.report()), matching: hosts.map((host) => host.report()) }),
+        state: () => ({
+          memory: memoryReport,
+          shards: shards.map((shard) => shard.report()),
+          matching: hosts.map((host) => host.report()),
+        }),
       },
     });
     const endPolls = (): void => {
@@ -273,6 +281,12 @@ function concernOf(heap: HeapCondition | undefined): Concern | undefined {
   const { usedMiB, limitMiB } = heap.nearlyFull;
   const message = `${usedMiB} MiB of the ${limitMiB} MiB that state may take are in use: no workflow is started until there is room`;
   return { subject: 'memory', severity: 'warning', message };
+}
+
+/** As long as the server runs: somebody set them. */
+function concernOfLimits(limits: StateLimits, memory: Memory): Concern | undefined {
+  const message = whyTheyDoNotFit(limits, memory);
+  return message === undefined ? undefined : { subject: 'memory', severity: 'warning', message };
 }
 
 type Parts = {

@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { formatDurationMs } from './duration.ts';
 import { isLimit } from './limits.ts';
 import type { KafkaOptions } from './kafka-options.ts';
-import { memoryThereIs, stateLimitsIn } from './memory.ts';
+import { memoryThereIs, stateLimitsBeside } from './memory.ts';
 import type { LogOptions, StateLimits, StateOptions } from './server-options.ts';
 import type { FileSettings, ServerSettings } from './settings.ts';
 
@@ -29,7 +29,7 @@ function perdureKeys({ log, dynamicConfig, stateLimits }: ServerSettings): objec
   const limits = Object.fromEntries([...dynamicConfig].filter(([key]) => isLimit(key)));
   const perdure = {
     ...(log.kind === 'kafka' ? { kafka: effectiveKafka(log.kafka), ...effectiveState(log.state) } : {}),
-    ...effectiveStateLimits(log, { ...stateLimitsIn(memoryThereIs()), ...stateLimits }),
+    ...effectiveStateLimits(log, stateLimitsBeside(stateLimits ?? {}, memoryThereIs())),
     ...(Object.keys(limits).length > 0 ? { dynamicConfig: limits } : {}),
   };
   return Object.keys(perdure).length > 0 ? { perdure } : {};

@@ -7,6 +7,11 @@
  *
  * So a server on little memory leaves workflows to its database sooner, writes checkpoints sooner, and refuses starts sooner, in place of
  * being ended by V8 or by the kernel.
+ *
+ * What fits alone may not fit beside the others. So there is a part of the heap for all that the server file can limit, and what nobody set gives
+ * way to what somebody did:
+ *
+ *     ├─ hot workflows, cache of histories, unwritten state: 5/8 ─┼─ commands that wait: 1/6 ─┼─ stored tasks: up to 1/6 ─┼─┤
  */
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
@@ -29,6 +34,11 @@ const outsideBytes = 128 * mebibyte;
 const shareMin = 1 / 32;
 /** Of the heap that is said not to fit when somebody sets a limit to more. */
 const fitsShareMax = 1 / 2;
+/** For the three limits of bytes together; the defaults take 13/24. */
+const togetherShareMax = 5 / 8;
+/** Of its default each keeps, whatever the others are set to. */
+const defaultShareMin = 1 / 4;
+const limitsOfBytes = ['hotStateBytesMax', 'historyCacheBytesMax', 'unwrittenStateBytesMax'] as const;
 /** What V8 gives new objects, unless somebody said otherwise: `bin/perdure` does. */
 const semiSpaceMiB = 16;
 
@@ -71,6 +81,36 @@ export function stateLimitsIn(memory: Memory): StateLimits {
     unwrittenStateBytesMax: Math.floor(share * unwrittenStateBytesMax),
     checkpointRecordsMax: Math.floor(share * checkpointRecordsMax),
   };
+}
+
+/** What somebody set holds as it is; the others get what is left of their part of the heap, in proportion. */
+export function stateLimitsBeside(given: Partial<StateLimits>, memory: Memory): StateLimits {
+  const others = stateLimitsIn(memory);
+  const left = togetherBytes(memory) - bytesOf(given);
+  const wanted = bytesOf(others) - limitsOfBytes.reduce((sum, key) => sum + (given[key] === undefined ? 0 : others[key]), 0);
+  const share = wanted <= left ? 1 : Math.max(left / wanted, defaultShareMin);
+  const lowered = Object.fromEntries(limitsOfBytes.map((key) => [key, given[key] ?? Math.floor(share * others[key])]));
+  return { ...others, ...given, ...lowered };
+}
+
+function togetherBytes(memory: Memory): number {
+  return Math.floor(togetherShareMax * usableHeapBytes(memory));
+}
+
+function bytesOf(limits: Partial<StateLimits>): number {
+  return limitsOfBytes.reduce((sum, key) => sum + (limits[key] ?? 0), 0);
+}
+
+/** Why the limits in force will not protect this process, all together; undefined: they do. */
+export function whyTheyDoNotFit(limits: StateLimits, memory: Memory): string | undefined {
+  const most = togetherBytes(memory);
+  if (bytesOf(limits) <= most) return undefined;
+  const named = limitsOfBytes.map((key) => `${key} (${inMiB(limits[key])})`).join(' + ');
+  return (
+    `${named} = ${inMiB(bytesOf(limits))} do not fit: this process has ${inMiB(usableHeapBytes(memory))} for state, of which these may fill ` +
+    `${inMiB(most)}, and would run out of memory before all limits are reached. Lower what is set, or give it more memory ` +
+    '(NODE_OPTIONS=--max-old-space-size=<MiB>, or a larger container)'
+  );
 }
 
 /** Why a limit that somebody set will not protect this process; undefined: it does. */

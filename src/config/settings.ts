@@ -3,7 +3,7 @@ import type { LogFormat, LogLevel } from '../observability/logger.ts';
 import { defaults } from './defaults.ts';
 import { parseDurationMs } from './duration.ts';
 import type { FileConfig } from './file-schema.ts';
-import { type Memory, memoryThereIs, stateLimitsIn, whyItDoesNotFit } from './memory.ts';
+import { type Memory, memoryThereIs, stateLimitsBeside, whyItDoesNotFit, whyTheyDoNotFit } from './memory.ts';
 import { postgresOptions } from './postgres-settings.ts';
 import { readTlsFiles } from './tls-files.ts';
 import type { KafkaOptions } from './kafka-options.ts';
@@ -153,14 +153,28 @@ function stateLimits(
     if (why === undefined) continue;
     for (const key of keys) if (perdure?.[key] !== undefined) report(['perdure', key], why, 'warning');
   }
-  const limits = Object.entries(stateLimitsIn(memory)).map(([name, otherwise]) => {
-    const key = name as keyof StateLimits;
-    const given = perdure?.[key];
-    const tooMuch = given === undefined ? undefined : whyItDoesNotFit(key, given, memory);
-    if (tooMuch !== undefined) report(['perdure', key], tooMuch, 'warning');
-    return [key, given ?? otherwise];
+  const given = heededLimits(perdure, log);
+  const limits = stateLimitsBeside(given, memory);
+  const alone = Object.entries(given).flatMap(([key, bytes]) => {
+    const why = whyItDoesNotFit(key as keyof StateLimits, bytes, memory);
+    return why === undefined ? [] : [{ path: ['perdure', key], why }];
   });
-  return Object.fromEntries(limits) as StateLimits;
+  for (const { path, why } of alone) report(path, why, 'warning');
+  const together = alone.length > 0 || Object.keys(given).length === 0 ? undefined : whyTheyDoNotFit(limits, memory);
+  if (together !== undefined) report(['perdure'], together, 'warning');
+  return limits;
+}
+
+/** What somebody set, as far as it means something. */
+function heededLimits(perdure: FileConfig['perdure'], log: LogOptions | undefined): Partial<StateLimits> {
+  const { historyCacheBytesMax, hotStateBytesMax, unwrittenStateBytesMax, checkpointRecordsMax } = perdure ?? {};
+  const hasState = log === undefined || whyNoState(log) === undefined;
+  return {
+    ...(historyCacheBytesMax === undefined ? {} : { historyCacheBytesMax }),
+    ...(hotStateBytesMax === undefined || !hasState ? {} : { hotStateBytesMax }),
+    ...(unwrittenStateBytesMax === undefined || !hasState ? {} : { unwrittenStateBytesMax }),
+    ...(checkpointRecordsMax === undefined || !hasState ? {} : { checkpointRecordsMax }),
+  };
 }
 
 function whyNoRetention(log: LogOptions): string | undefined {

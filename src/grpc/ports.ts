@@ -45,7 +45,23 @@ export interface FrontendPorts {
   readonly tokenKey: () => Uint8Array;
 }
 
-export type StateReport = { readonly shards: readonly ShardReport[]; readonly matching: readonly MatchingReport[] };
+export type StateReport = {
+  readonly memory: MemoryReport;
+  readonly shards: readonly ShardReport[];
+  readonly matching: readonly MatchingReport[];
+};
+
+/** Of the whole process. */
+export type MemoryReport = {
+  /** What of the heap and of the machine state may take. */
+  readonly stateBytes: number;
+  /** In force, by their keys in the server file; without a database only the cache of histories has one. */
+  readonly limits: {
+    readonly hotStateBytesMax?: number;
+    readonly historyCacheBytesMax: number;
+    readonly unwrittenStateBytesMax?: number;
+  };
+};
 
 /** The rows of all runs. */
 export type VisibilityStore = Pick<Database, 'list' | 'count'>;

@@ -33,14 +33,33 @@ test('a server on a file: each partition, with what is written of it', async () 
     await expect.poll(queue, { timeout: 20_000 }).toMatchObject([written]);
     const { code, out } = await state(address);
     expect(code).toBe(0);
-    const [status, shards = '', matching = ''] = out.split('\n\n');
+    const [status, memory = '', shards = '', matching = ''] = out.split('\n\n');
     expect(status).toBe('SERVING');
+    expect(memory).toMatch(/^MEMORY +HOT UP TO +HISTORIES UP TO +UNWRITTEN UP TO\n\d+ MiB +\d+ MiB +\d+ MiB +\d+ MiB$/);
+    const { stateBytes, limits } = (await page()).memory;
+    const { hotStateBytesMax, historyCacheBytesMax, unwrittenStateBytesMax } = limits;
+    expect(hotStateBytesMax + historyCacheBytesMax + unwrittenStateBytesMax).toBeLessThanOrEqual(stateBytes);
     expect(shards).toMatch(
       /^SHARD +STATE +OFFSET +CHECKPOINT +AGE +TAIL +UNWRITTEN +HOT +COLD\n1 +active +2 +1 +\d+ s +0 \(0 B\) +\d+ (B|KiB) +1 \(\d+ KiB\) +0$/,
     );
     expect(matching).toMatch(
       /^MATCHING +STATE +OFFSET +CHECKPOINT +AGE +TAIL +UNWRITTEN +TASKS\n0 +active +2 +1 +\d+ s +0 \(0 B\) +\d+ B +1\n$/,
     );
+    await server.stop();
+  });
+});
+
+test('limits that do not fit into memory stand in GET /health as long as it runs, and what is in force in its state', async () => {
+  await withFolder(async (folder) => {
+    const log = { kind: 'embedded', filename: join(folder, 'x.db'), sqlitePragmas: [] } as const;
+    const stateLimits = { hotStateBytesMax: 2 ** 40, unwrittenStateBytesMax: 2 ** 40 };
+    const server = await memoryServer({ log, stateLimits });
+    const { status, concerns } = JSON.parse(await (await fetch(`http://${server.address}/health`)).text());
+    expect([status, concerns]).toEqual([
+      'SERVING',
+      [{ subject: 'memory', severity: 'warning', message: expect.stringMatching(/^hotStateBytesMax \(1048576 MiB\) \+ .* do not fit/) }],
+    ]);
+    expect(JSON.parse((await state(server.address, '-o', 'json')).out).memory.limits).toMatchObject(stateLimits);
     await server.stop();
   });
 });

@@ -1,6 +1,17 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { defaults } from '../../src/config/defaults.ts';
-import { memoryShare, memoryThereIs, stateLimitsIn, usableHeapBytes, whyItDoesNotFit } from '../../src/config/memory.ts';
+import type { StateLimits } from '../../src/config/server-options.ts';
+import { COMMAND_BYTES_MAX } from '../../src/actors/partition/command-budget.ts';
+import {
+  memoryShare,
+  memoryThereIs,
+  stateLimitsBeside,
+  stateLimitsIn,
+  usableHeapBytes,
+  whyItDoesNotFit,
+  whyTheyDoNotFit,
+} from '../../src/config/memory.ts';
+import { windowLimitsOf } from '../../src/matching/limits.ts';
 
 const mebibyte = 2 ** 20;
 const memory = (heapMiB: number, machineMiB: number) => ({ heapBytes: heapMiB * mebibyte, machineBytes: machineMiB * mebibyte });
@@ -24,12 +35,51 @@ test.each([
   }
 });
 
-test('all limits of the heap together leave room in it', () => {
-  for (const heapMiB of [64, 96, 128, 512, 1_536]) {
-    const little = memory(heapMiB, 65_536);
-    const { hotStateBytesMax, unwrittenStateBytesMax } = stateLimitsIn(little);
-    expect(hotStateBytesMax + unwrittenStateBytesMax, `${heapMiB} MiB`).toBeLessThanOrEqual(0.5 * usableHeapBytes(little));
-  }
+const bytesOf = ({ hotStateBytesMax, historyCacheBytesMax, unwrittenStateBytesMax }: typeof defaults.state | StateLimits) =>
+  hotStateBytesMax + historyCacheBytesMax + unwrittenStateBytesMax;
+
+describe('all limits together', () => {
+  test.each([64, 96, 128, 512, 1_536, 12_288])(
+    'fit a heap of %i MiB, also the stored tasks of 16 partitions and commands that wait',
+    (mib) => {
+      const there = memory(mib, 65_536);
+      const share = memoryShare(there);
+      const ofOthers = share * COMMAND_BYTES_MAX + defaults.onKafka.matchingPartitions * windowLimitsOf(share).windowBytesPerHostMax;
+      expect(bytesOf(stateLimitsIn(there)) + ofOthers).toBeLessThanOrEqual(usableHeapBytes(there));
+      expect(whyTheyDoNotFit(stateLimitsIn(there), there)).toBeUndefined();
+    },
+  );
+
+  test('what nobody set gives way in proportion to what somebody did', () => {
+    const there = memory(1_536, 4_096);
+    const limits = stateLimitsBeside({ hotStateBytesMax: 600 * mebibyte, checkpointRecordsMax: 50 }, there);
+    // 960 MiB for all three: 360 are left for 64 and 512.
+    expect(limits).toEqual({
+      hotStateBytesMax: 600 * mebibyte,
+      historyCacheBytesMax: 40 * mebibyte,
+      unwrittenStateBytesMax: 320 * mebibyte,
+      checkpointRecordsMax: 50,
+    });
+    expect(whyTheyDoNotFit(limits, there)).toBeUndefined();
+  });
+
+  test('where what is set leaves nothing, the others keep a quarter, and all are told', () => {
+    const there = memory(1_536, 4_096);
+    const given = { hotStateBytesMax: 700 * mebibyte, unwrittenStateBytesMax: 700 * mebibyte };
+    const limits = stateLimitsBeside(given, there);
+    expect(limits).toEqual({ ...given, historyCacheBytesMax: 16 * mebibyte, checkpointRecordsMax: 10_000 });
+    expect(whyTheyDoNotFit(limits, there)).toBe(
+      'hotStateBytesMax (700 MiB) + historyCacheBytesMax (16 MiB) + unwrittenStateBytesMax (700 MiB) = 1416 MiB do not fit: this process has ' +
+        '1536 MiB for state, of which these may fill 960 MiB, and would run out of memory before all limits are reached. Lower what is set, ' +
+        'or give it more memory (NODE_OPTIONS=--max-old-space-size=<MiB>, or a larger container)',
+    );
+  });
+
+  test('what is set and fits is as somebody wants it, beside the defaults', () => {
+    const there = memory(12_288, 16_384);
+    const given = { hotStateBytesMax: 4_096 * mebibyte };
+    expect(stateLimitsBeside(given, there)).toEqual({ ...defaults.state, ...given });
+  });
 });
 
 test('what this process has is no more than V8 and the machine say', () => {

@@ -48,14 +48,27 @@ describe('limits of state in memory', () => {
   test('on little memory those that nobody set are smaller, and one that is set and does not fit is told', () => {
     const little = { heapBytes: 96 * mebibyte, machineBytes: 4_096 * mebibyte };
     const { settings, problems } = read(`${inFile}perdure: {unwrittenStateBytesMax: 104857600}`, little);
+    // A quarter of the 16 and 4 MiB that they would have.
     expect(settings?.server.stateLimits).toEqual({
-      hotStateBytesMax: 16 * mebibyte,
-      historyCacheBytesMax: 4 * mebibyte,
+      hotStateBytesMax: 4 * mebibyte,
+      historyCacheBytesMax: 1 * mebibyte,
       unwrittenStateBytesMax: 100 * mebibyte,
       checkpointRecordsMax: 625,
     });
     expect(problems).toEqual([
       expect.stringMatching(/^warning perdure\.unwrittenStateBytesMax: 100 MiB do not fit: this process has 96 MiB .* 48 MiB or less/),
+    ]);
+  });
+
+  test('two that fit alone and not together are told together', () => {
+    const there = { heapBytes: 1_536 * mebibyte, machineBytes: 4_096 * mebibyte };
+    const two = 'hotStateBytesMax: 734003200, unwrittenStateBytesMax: 734003200';
+    const told =
+      /^warning perdure: hotStateBytesMax \(700 MiB\) \+ historyCacheBytesMax \(16 MiB\) \+ unwrittenStateBytesMax \(700 MiB\) = 1416 MiB do not fit/;
+    expect(read(`${inFile}perdure: {${two}}`, there).problems).toEqual([expect.stringMatching(told)]);
+    expect(read(`${inMemory}perdure: {${two}}`, there).problems).toEqual([
+      'warning perdure.hotStateBytesMax: means nothing for a log in memory: state lives there too',
+      'warning perdure.unwrittenStateBytesMax: means nothing for a log in memory: state lives there too',
     ]);
   });
 

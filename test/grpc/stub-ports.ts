@@ -94,7 +94,7 @@ export class StubServer {
         persistenceStore: 'embedded',
         visibilityStore: 'memory',
       },
-      state: () => ({ shards: [], matching: [] }),
+      state: () => ({ memory: { stateBytes: 0, limits: { historyCacheBytesMax: 0 } }, shards: [], matching: [] }),
       rebuildList: async () => [],
       condition: { unserved: () => [], concerns: () => [], runsPutAside: () => 0, watch: () => () => {} },
       asker,

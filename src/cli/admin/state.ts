@@ -34,7 +34,20 @@ type Shard = Partition & {
   };
 };
 type Matching = Partition & { readonly partition: number; readonly storedTasks?: number };
-type StatePage = { readonly status: string; readonly shards: readonly Shard[]; readonly matching?: readonly Matching[] };
+type Memory = {
+  readonly stateBytes: number;
+  readonly limits: {
+    readonly hotStateBytesMax?: number;
+    readonly historyCacheBytesMax?: number;
+    readonly unwrittenStateBytesMax?: number;
+  };
+};
+type StatePage = {
+  readonly status: string;
+  readonly memory?: Memory;
+  readonly shards: readonly Shard[];
+  readonly matching?: readonly Matching[];
+};
 
 export async function runState({ flags, io }: Invocation): Promise<ExitCode> {
   const format = outputFormat(flags.one('output'));
@@ -56,8 +69,9 @@ function parsed(text: string, address: string): StatePage {
 
 const titles = ['STATE', 'OFFSET', 'CHECKPOINT', 'AGE', 'TAIL', 'UNWRITTEN'] as const;
 
-function rendered({ status, shards, matching = [] }: StatePage): string {
+function rendered({ status, memory, shards, matching = [] }: StatePage): string {
   const tables = [
+    table(['MEMORY', 'HOT UP TO', 'HISTORIES UP TO', 'UNWRITTEN UP TO'], memoryLimits(memory)),
     table(
       ['SHARD', ...titles, 'HOT', 'COLD'],
       shards.map((each) => [String(each.shard), ...cells(each), ...executions(each)]),
@@ -114,6 +128,13 @@ function cells({ state, offset, checkpoint }: Partition): readonly string[] {
     `${tailRecords} (${size(tailBytes)})`,
     size(unwrittenBytes),
   ];
+}
+
+/** Without a database there is nothing to be said. */
+function memoryLimits(memory: Memory | undefined): readonly (readonly string[])[] {
+  const { hotStateBytesMax, historyCacheBytesMax, unwrittenStateBytesMax } = memory?.limits ?? {};
+  if (memory === undefined || hotStateBytesMax === undefined) return [];
+  return [[memory.stateBytes, hotStateBytesMax, historyCacheBytesMax ?? 0, unwrittenStateBytesMax ?? 0].map(size)];
 }
 
 /** How far the rows of List are, one line or none. */
