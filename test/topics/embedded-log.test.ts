@@ -185,6 +185,49 @@ describe('the file of the embedded log', () => {
     expect(rows()).toBe(1);
   });
 
+  /** A journal of 600 batches, of which those from `fromBase` on cannot be dropped. */
+  async function stuckAt(fromBase: number): Promise<string> {
+    const filename = fresh();
+    const log = await openEmbeddedLog({ filename, topics, pragmas: [['synchronous', 'off']] });
+    const writer = new LogWriter(log, at);
+    for (let i = 0; i < 600; i++) baseOf(await writer.append(record(i)));
+    await log.close();
+    const db = new DatabaseSync(filename);
+    db.exec(
+      `CREATE TRIGGER stuck BEFORE DELETE ON journal_1 WHEN old.base >= ${fromBase} BEGIN SELECT RAISE(ABORT, 'no batch goes from here'); END`,
+    );
+    db.close();
+    return filename;
+  }
+
+  test.each([
+    ['a later step', 300, 500],
+    ['the first step', 0, 0],
+  ])('%s of a trim fails: the start is where the file has it', async (_which, fromBase, start) => {
+    const log = await openEmbeddedLog({ filename: await stuckAt(fromBase), topics });
+    await expect(log.truncate(at, 500)).rejects.toThrow('no batch goes from here');
+    expect(await log.bounds(at)).toEqual({ start, end: 600 });
+    // What was asked for and is gone is no hole.
+    if (start > 0) await expect(log.read(at, 100, 1)).rejects.toMatchObject({ code: 'out-of-range' });
+    expect((await log.read(at, start, 1))[0]?.sequence).toBe(start);
+    await log.close();
+  });
+
+  test('a trim that goes on beside another that goes further does not set the start back', async () => {
+    const filename = fresh();
+    const log = await openEmbeddedLog({ filename, topics, pragmas: [['synchronous', 'off']] });
+    const writer = new LogWriter(log, at);
+    for (let i = 0; i < 600; i++) baseOf(await writer.append(record(i)));
+    // The second is through with its one step when the first takes its last.
+    await Promise.all([log.truncate(at, 350), log.truncate(at, 390)]);
+    expect(await log.bounds(at)).toEqual({ start: 390, end: 600 });
+    await log.close();
+    const again = await openEmbeddedLog({ filename, topics });
+    expect(await again.bounds(at)).toEqual({ start: 390, end: 600 });
+    expect((await readAll(again, at)).map(({ sequence }) => sequence)).toEqual(Array.from({ length: 210 }, (_, i) => 390 + i));
+    await again.close();
+  });
+
   test('partition counts are for ever', async () => {
     const filename = fresh();
     await (await openEmbeddedLog({ filename, topics })).close();

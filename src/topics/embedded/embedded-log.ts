@@ -34,7 +34,14 @@ export async function openEmbeddedLog(options: EmbeddedLogOptions): Promise<Log>
   return new EmbeddedLog(backend, options.onFailure ?? (() => {}));
 }
 
-type Partition = { readonly index: number; start: number; end: number };
+type Partition = {
+  readonly index: number;
+  /** Nothing is read below it. */
+  start: number;
+  /** The start that the file remembers: `start` is ahead of it while a trim takes its first step. */
+  storedStart: number;
+  end: number;
+};
 
 class EmbeddedLog implements Log {
   readonly exclusive = true;
@@ -53,7 +60,7 @@ class EmbeddedLog implements Log {
     for (const [index, { topic, start, end }] of backend.bounds.entries()) {
       const list = partitions.get(topic) ?? [];
       partitions.set(topic, list);
-      list.push({ index, start, end });
+      list.push({ index, start, storedStart: start, end });
     }
     this.#partitions = partitions;
   }
@@ -89,13 +96,16 @@ class EmbeddedLog implements Log {
     this.#check();
     if (beforeOffset > partition.end) throw outOfRange(id, beforeOffset, partition);
     if (beforeOffset <= partition.start) return;
-    const { start } = partition;
     // From now on: what is asked for behind the first step does not find what that has dropped.
     partition.start = beforeOffset;
     try {
-      while (await this.#backend.truncate(partition.index, beforeOffset)) if (this.#stopped !== undefined) return;
+      for (let more = true; more && this.#stopped === undefined;) {
+        more = await this.#backend.truncate(partition.index, beforeOffset);
+        partition.storedStart = Math.max(partition.storedStart, beforeOffset);
+      }
     } catch (error) {
-      if (partition.start === beforeOffset) partition.start = start;
+      // Another trim may have gone further meanwhile.
+      if (partition.start === beforeOffset) partition.start = partition.storedStart;
       throw error;
     }
   }

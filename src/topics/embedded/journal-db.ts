@@ -65,7 +65,7 @@ export class JournalDb {
       this.#journals = bounds.map(({ id }) => prepareJournal(db as DatabaseSync, id));
       this.#begin = db.prepare('BEGIN IMMEDIATE');
       this.#commit = db.prepare('COMMIT');
-      this.#setStart = db.prepare('UPDATE partitions SET start = ? WHERE id = ?');
+      this.#setStart = db.prepare('UPDATE partitions SET start = max(start, ?) WHERE id = ?');
     } catch (error) {
       db?.close();
       throw error instanceof LogError ? error : logFailure(error, where);
@@ -104,7 +104,7 @@ export class JournalDb {
   }
 
   /**
-   * Remembers `offset` as the start, and drops some of the batches before the one that holds it. True: there are more. What a process leaves
+   * Remembers `offset` as the start, unless that is further on already, and drops some of the batches before the one that holds it. True: there are more. What a process leaves
    * undone goes with the next trim: nobody reads below the start.
    */
   truncate(index: number, offset: number): boolean {
