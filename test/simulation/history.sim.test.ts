@@ -6,7 +6,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { seed as randomFirst } from '../support/seed.ts';
-import { historyPlanWithoutDatabase, runHistorySeed } from './history/run-seed.ts';
+import { historyPlanWithoutDatabase, listPlan, runHistorySeed } from './history/run-seed.ts';
 import { runSeeds } from './seeds.ts';
 import { databaseFates } from './sim-database.ts';
 
@@ -22,12 +22,14 @@ const moments = [
   'tasks for workers stood in line',
   'checkpoints are fenced',
   'the database cannot be read, trying again',
+  'the rows of List are built again',
   'doubt settled, memory stays',
   'doubt settled, memory is folded again',
   'ownership lost',
 ];
 
 const withDatabase = (seed: number) => runHistorySeed(seed);
+const withOlderList = (seed: number) => runHistorySeed(seed, listPlan);
 const withoutDatabase = (seed: number) => runHistorySeed(seed, historyPlanWithoutDatabase);
 
 describe('history shards that are checkpointed', () => {
@@ -38,7 +40,7 @@ describe('history shards that are checkpointed', () => {
     );
     // No quiet pass.
     const enough = Math.min(100, Math.floor(seeds / 10));
-    for (const kind of [...databaseFates, 'databaseDown', 'rowDamaged', 'trimUndone', 'backupRestored', 'crash', 'pause']) {
+    for (const kind of [...databaseFates, 'databaseDown', 'rowDamaged', 'trimUndone', 'backupRestored', 'listSetBack', 'crash', 'pause']) {
       expect(totals.injected.get(kind), kind).toBeGreaterThanOrEqual(enough);
     }
     for (const moment of moments) expect(totals.reached.get(moment), moment).toBeGreaterThanOrEqual(Math.floor(enough / 2));
@@ -52,6 +54,13 @@ describe('history shards that are checkpointed', () => {
     const without = await runSeeds(first, few, withoutDatabase, 'history');
     expect(without.checkpoints).toBe(0);
     expect(without.answered).toBeGreaterThan(few * 50);
+  });
+
+  test('rows of List are set back, and built again', { timeout: HOUR }, async () => {
+    const few = Math.ceil(seeds / 5);
+    const listed = await runSeeds(first, few, withOlderList, 'history list database');
+    expect(listed.reached.get('the rows of List are built again')).toBeGreaterThanOrEqual(Math.floor(few / 2));
+    await runSeeds(randomFirst, few, withOlderList, 'history list database');
   });
 
   test('a seed leaves the same trace once more', { timeout: HOUR }, async () => {

@@ -1,5 +1,5 @@
-/** `node test/simulation/one.ts <seed> [count] [hashes] [ledger | history | matching] [database]`: runs seeds, and tells what happened in the first that fails. */
-import { historyPlanWithoutDatabase, runHistorySeed } from './history/run-seed.ts';
+/** `node test/simulation/one.ts <seed> [count] [hashes] [ledger | history [list] | matching] [database]`: runs seeds, and tells what happened in the first that fails. */
+import { historyPlanWithoutDatabase, listPlan, runHistorySeed } from './history/run-seed.ts';
 import { matchingPlanWithoutDatabase, runMatchingSeed } from './matching/run-seed.ts';
 import { planWithDatabase, runSeed } from './run-seed.ts';
 import type { SimOutcome } from './sim-run.ts';
@@ -9,6 +9,7 @@ const kinds: Readonly<Record<string, (seed: number) => Promise<SimOutcome>>> = {
   'ledger database': (seed) => runSeed(seed, planWithDatabase),
   history: (seed) => runHistorySeed(seed, historyPlanWithoutDatabase),
   'history database': (seed) => runHistorySeed(seed),
+  'history list database': (seed) => runHistorySeed(seed, listPlan),
   matching: (seed) => runMatchingSeed(seed, matchingPlanWithoutDatabase),
   'matching database': (seed) => runMatchingSeed(seed),
 };
@@ -16,7 +17,7 @@ const kinds: Readonly<Record<string, (seed: number) => Promise<SimOutcome>>> = {
 const first = Number(process.argv[2] ?? 1);
 const count = Number(process.argv[3] ?? 1);
 const hashes = process.argv.includes('hashes');
-const words = ['ledger', 'history', 'matching', 'database'].filter((word) => process.argv.includes(word));
+const words = ['ledger', 'history', 'list', 'matching', 'database'].filter((word) => process.argv.includes(word));
 const run = kinds[(words[0] === 'database' ? ['ledger', ...words] : words).join(' ') || 'ledger'];
 if (run === undefined) throw new Error(`there are: ${Object.keys(kinds).join(', ')}`);
 const started = performance.now();

@@ -18,6 +18,7 @@ export const seedsMax = {
   seeds: 4_000,
   'seeds with a database': 4_000,
   'seeds of history shards': 400,
+  'seeds in which List is set back': 250,
   'seeds of matching hosts': 400,
 } as const;
 
@@ -36,6 +37,7 @@ const CHECKPOINTER = 'src/actors/checkpoint/checkpointer.ts';
 const TIMER_WINDOW = 'src/history/timer/timer-window.ts';
 const ROW_WINDOW = 'src/history/residency/row-window.ts';
 const TRANSFER_WINDOW = 'src/history/transfer/transfer-window.ts';
+const LIST_REBUILD = 'src/actors/history/visibility/list-rebuild.ts';
 const STORE = 'src/actors/history/events/history-store.ts';
 const BACKLOG_CHANGES = 'src/matching/checkpoint/changes.ts';
 const OFFERS = 'src/matching/offers.ts';
@@ -691,6 +693,46 @@ export const plants: readonly Plant[] = [
     replace: '',
     caughtBy: 'scenarios',
     shows: ['I3'],
+  },
+  {
+    name: 'builds the row of a run again that was deleted',
+    file: LIST_REBUILD,
+    search: "if (standing !== 'retired') (standing",
+    replace: '(standing',
+    caughtBy: 'seeds in which List is set back',
+    shows: ['T12'],
+  },
+  {
+    name: 'leaves out the page of runs that was not written',
+    file: LIST_REBUILD,
+    search: 'if (!(await this.#write(summaries))) return;',
+    replace: "progress.afterRunId = found.at(-1)?.runId ?? '';\n    if (!(await this.#write(summaries))) return;",
+    caughtBy: 'seeds in which List is set back',
+    shows: ['T12'],
+  },
+  {
+    name: 'ends a rebuild of List with rows whose runs are gone',
+    file: LIST_REBUILD,
+    search: "progress.step = 'strays';",
+    replace: "progress.step = 'end';",
+    caughtBy: 'seeds in which List is set back',
+    shows: ['T12'],
+  },
+  {
+    name: 'builds rows of List before a checkpoint has what was shown',
+    file: LIST_REBUILD,
+    search: 'if (this.#hasAllBefore(progress)) progress.step',
+    replace: 'progress.step',
+    caughtBy: 'seeds in which List is set back',
+    shows: ['T12'],
+  },
+  {
+    name: 'lets a row of the last checkpoint replace a newer one',
+    file: LIST_REBUILD,
+    search: "(standing === 'whole' ? whole : behind)",
+    replace: '(standing !== undefined ? whole : behind)',
+    caughtBy: 'seeds in which List is set back',
+    shows: ['T12'],
   },
   {
     name: 'lets workflow ids slip that begin while the filter of keys is built',

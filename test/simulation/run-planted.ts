@@ -30,6 +30,10 @@ type Runner = (seed: number) => Promise<{ readonly violation: Violation | undefi
 
 async function runner(kind: keyof typeof seedsMax): Promise<Runner> {
   if (kind === 'seeds of history shards') return (await import('./history/run-seed.ts')).runHistorySeed;
+  if (kind === 'seeds in which List is set back') {
+    const { listPlan, runHistorySeed } = await import('./history/run-seed.ts');
+    return (seed) => runHistorySeed(seed, listPlan);
+  }
   if (kind === 'seeds of matching hosts') return (await import('./matching/run-seed.ts')).runMatchingSeed;
   const { planOf, planWithDatabase, runSeed } = await import('./run-seed.ts');
   const planned = kind === 'seeds' ? planOf : planWithDatabase;

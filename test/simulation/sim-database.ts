@@ -9,9 +9,11 @@
  *     answerLost       writes                      a write: unknown, after a timeout
  *     writeLate        writes, much later          a write: unknown, after a timeout, long before
  *
- * A backup is a copy of all that stood on the disk, and is put in its place while those who use it go on.
+ * A backup is a copy of all that stood on the disk, and is put in its place while those who use it go on. So is a copy of the rows of List
+ * alone, which no owner can see: it builds them again when it is asked.
  */
-import { type Database, DatabaseError, type JournalId, type Loaded } from '../../src/actors/database.ts';
+import { type Database, DatabaseError, type JournalId, type ListedId, type Loaded, type RunRow } from '../../src/actors/database.ts';
+import type { VisibilityRow } from '../../src/visibility/row.ts';
 import { MemoryDatabase, MemoryTables } from '../support/memory-database.ts';
 import type { SimNode } from './sim-node.ts';
 import type { World } from './world.ts';
@@ -42,6 +44,10 @@ export class SimDisk {
   readonly tables = new MemoryTables();
   readonly injected = new Map<string, number>();
   #backups: MemoryTables[] = [];
+  /** What List had at some time: none, at first. */
+  #olderList: readonly (readonly [string, VisibilityRow])[] = [];
+  /** Grows when rows of List come back that were gone: not by a process, but by somebody's hand. */
+  listEdition = 0;
   /** Runs whose rows cannot be read until then. */
   readonly #damaged = new Map<string, number>();
   /** Nothing is answered until then. */
@@ -81,7 +87,11 @@ export class SimDisk {
   read(loaded: Loaded): Loaded {
     const { run } = loaded;
     if (run === undefined || !this.#isDamaged(run.runId)) return loaded;
-    return { ...loaded, run: { ...run, state: run.state.slice(0, -1) } };
+    return { ...loaded, run: torn(run) };
+  }
+
+  readRuns(runs: readonly RunRow[]): readonly RunRow[] {
+    return runs.map((run) => (this.#isDamaged(run.runId) ? torn(run) : run));
   }
 
   #isDamaged(runId: string): boolean {
@@ -113,8 +123,23 @@ export class SimDisk {
     );
     if (usable.length === 0) return;
     this.tables.become(this.world.random.pick(usable));
+    this.listEdition += 1;
     this.count('backupRestored');
     this.world.trace('database: a backup is restored');
+  }
+
+  copyList(): void {
+    this.#olderList = [...this.tables.visibility];
+  }
+
+  /** Somebody puts the rows of List of a shard in place that were copied last. */
+  setListBack(shard: number): void {
+    const { visibility } = this.tables;
+    for (const [key, row] of [...visibility]) if (row.shard === shard) visibility.delete(key);
+    for (const [key, row] of this.#olderList) if (row.shard === shard) visibility.set(key, row);
+    this.listEdition += 1;
+    this.count('listSetBack');
+    this.world.trace(`database: List of shard ${shard} is set back`);
   }
 
   delayMs(): number {
@@ -122,7 +147,14 @@ export class SimDisk {
   }
 }
 
+function torn(run: RunRow): RunRow {
+  return { ...run, state: run.state.slice(0, -1) };
+}
+
 const TIMEOUT_MS = 60;
+/** Of what a rebuild of List reads at once: a shard of the simulation has a few dozen runs. */
+const PAGE_RUNS = 3;
+const PAGE_ROWS = 5;
 
 /** The connection of one process. */
 export class SimDatabase implements Database {
@@ -172,12 +204,15 @@ export class SimDatabase implements Database {
     return this.#request('runIds', (database) => database.runIds(...given));
   }
 
-  runs(...given: Parameters<Database['runs']>): ReturnType<Database['runs']> {
-    return this.#request('runs', (database) => database.runs(...given));
+  runs(journal: JournalId, afterRunId: string, max: number, bytesMax: number): ReturnType<Database['runs']> {
+    return this.#request('runs', async (database) => {
+      const { rows, ...generation } = await database.runs(journal, afterRunId, Math.min(max, PAGE_RUNS), bytesMax);
+      return { ...generation, rows: this.#disk.readRuns(rows) };
+    });
   }
 
-  strayRows(...given: Parameters<Database['strayRows']>): ReturnType<Database['strayRows']> {
-    return this.#request('strayRows', (database) => database.strayRows(...given));
+  strayRows(journal: JournalId, after: ListedId | undefined, max: number): ReturnType<Database['strayRows']> {
+    return this.#request('strayRows', (database) => database.strayRows(journal, after, Math.min(max, PAGE_ROWS)));
   }
 
   rebuildDue(...given: Parameters<Database['rebuildDue']>): ReturnType<Database['rebuildDue']> {
@@ -250,7 +285,11 @@ export class SimDatabase implements Database {
   }
 
   rewrite(...given: Parameters<Database['rewrite']>): ReturnType<Database['rewrite']> {
-    return this.#again('rewrite', (database) => database.rewrite(...given));
+    return this.#again('rewrite', async (database) => {
+      const outcome = await database.rewrite(...given);
+      if (outcome === 'flushed') this.#disk.onFlushed();
+      return outcome;
+    });
   }
 
   noteRebuild(...given: Parameters<Database['noteRebuild']>): ReturnType<Database['noteRebuild']> {

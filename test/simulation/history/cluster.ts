@@ -26,6 +26,7 @@ import { SimServer } from '../sim-server.ts';
 import type { Prng } from '../prng.ts';
 import type { SimBroker } from '../sim-log.ts';
 import type { World } from '../world.ts';
+import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { PartitionId } from '../../../src/actors/log.ts';
 import type { PartitionActor } from '../../../src/actors/partition/partition-actor.ts';
 import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
@@ -43,6 +44,7 @@ const tinyWindow = { aheadMsMax: 300, timersMax: 4, timersLeft: 2, timersNearMax
 const tinyRoom = { tasksMax: 3, tasksLeft: 2, pageRows: 2 };
 /** Of each second. */
 const REFUSES_MS = 400;
+const REBUILD_ANSWER_MS = 6_000;
 const backlogFull = { kind: 'rejected', rejection: { reason: 'backlog-full', message: 'the backlog is full' } } as const;
 
 export type HistoryClusterOptions = {
@@ -220,6 +222,19 @@ export class HistoryCluster extends SimCluster<HistoryServer> {
       `${request.kind} of shard ${shard}`,
       waitMs,
       (server, deadlineMs, answered) => void server.router.askHistory(shard, request, deadlineMs, answered),
+      onAnswer,
+    );
+  }
+
+  /** The rows of List of that shard are to be built again. */
+  rebuildList(shard: number, onAnswer: (answer: { readonly kind: 'noted' | 'refused' } | AskFailure) => void): void {
+    this.askOwner<{ readonly kind: 'noted' | 'refused' }>(
+      shard - 1,
+      `rebuild of List of shard ${shard}`,
+      REBUILD_ANSWER_MS,
+      (server, _deadlineMs, answered) => {
+        void server.shards[shard - 1]!.rebuildList().then(({ refused }) => answered({ kind: refused === undefined ? 'noted' : 'refused' }));
+      },
       onAnswer,
     );
   }

@@ -17,6 +17,9 @@ import { loadAll, shardRows, tasksLeave } from '../../support/shard-rows.ts';
 import type { MemoryTables } from '../../support/memory-database.ts';
 import { difference, FoldedJournal } from '../folded-journal.ts';
 import { check } from '../oracle.ts';
+import { type RunSummary, summaryOf } from '../../../src/history/execution/summary.ts';
+import type { SimDisk } from '../sim-database.ts';
+import type { VisibilityRow } from '../../../src/visibility/row.ts';
 import type { JournalId } from '../../../src/actors/database.ts';
 import type { StoredRecord } from '../../../src/actors/log.ts';
 import type { HistoryEvent } from '../../../src/history/events.ts';
@@ -180,17 +183,55 @@ export function checkNotAhead({ visibility }: MemoryTables, journals: readonly J
   }
 }
 
+/** Runs that were deleted, and whose rows of List went after that: nobody who flushes or builds rows brings one back. */
+export class Unlisted {
+  #listed = new Set<string>();
+  readonly #gone = new Set<string>();
+  #edition = 0;
+
+  /** As it is now, however it came about. */
+  look(disk: SimDisk, journals: readonly Journal[]): void {
+    for (const runId of this.#listedAgain(disk, journals)) this.#gone.delete(runId);
+  }
+
+  check(disk: SimDisk, journals: readonly Journal[]): void {
+    for (const runId of this.#listedAgain(disk, journals)) check(false, 'T12 a deleted run is listed again', () => runId);
+  }
+
+  #listedAgain({ tables, listEdition }: SimDisk, journals: readonly Journal[]): readonly string[] {
+    if (listEdition !== this.#edition) this.#gone.clear();
+    this.#edition = listEdition;
+    const before = this.#listed;
+    this.#listed = new Set([...tables.visibility.values()].map(({ runId }) => runId));
+    for (const runId of before) {
+      const isForgotten = journals.some((journal) => journal.runIds.has(runId) && !journal.folded().runs.has(runId));
+      if (isForgotten && !this.#listed.has(runId)) this.#gone.add(runId);
+    }
+    return [...this.#gone].filter((runId) => this.#listed.has(runId));
+  }
+}
+
 /** What List would show in the end: every run that is not forgotten, as it ended, and no other. */
 export function checkListed({ visibility }: MemoryTables, journals: readonly Journal[]): void {
   const runs = new Map(journals.flatMap((journal) => [...journal.folded().runs]));
   const rows = new Map([...visibility.values()].map((row) => [row.runId, row]));
-  for (const { key, status } of runs.values()) {
-    const listed = rows.get(key.runId)?.status;
-    check(listed === status, 'T12 rows of List differ', () => `${key.workflowId} ${key.runId} is ${status}, and listed as ${listed}`);
+  for (const run of runs.values()) {
+    const { workflowId, runId } = run.key;
+    const row = rows.get(runId);
+    const [listed, wanted] = [row && shown(row), shown(summaryOf(run))];
+    check(listed === wanted, 'T12 rows of List differ', () => `${workflowId} ${runId} is ${wanted}, and listed as ${listed}`);
   }
   for (const { workflowId, runId } of rows.values()) {
     check(runs.has(runId), 'T12 rows of List differ', () => `${workflowId} ${runId} is listed, and forgotten`);
   }
+}
+
+function shown({
+  status,
+  closeTimeMs,
+  historyLength,
+}: Pick<RunSummary, 'status' | 'closeTimeMs'> & Pick<VisibilityRow, 'historyLength'>): string {
+  return `${status}, closed at ${closeTimeMs} with ${historyLength} events`;
 }
 
 /** I5, I8, I13: what was acknowledged is there, no attempt was handed out twice, and what was read is what the journal holds. */

@@ -10,13 +10,18 @@ import type { SimDisk } from '../sim-database.ts';
 import { SimRun, type SimOutcome, type SimPlan } from '../sim-run.ts';
 import { HistoryCluster, type HistoryClusterOptions, type HistoryServer } from './cluster.ts';
 import { Load } from './load.ts';
-import { checkListed, checkMemory, checkNotAhead, checkRows, checkTold, Journal, type RunInJournal } from './oracle.ts';
+import { checkListed, checkMemory, checkNotAhead, checkRows, checkTold, Journal, type RunInJournal, Unlisted } from './oracle.ts';
 import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
 import { journalOf } from '../../../src/actors/history/history-memory.ts';
 import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
 import type { JournalId } from '../../../src/actors/database.ts';
 
-export type HistoryPlan = SimPlan & Pick<Plan, 'clients'> & HistoryClusterOptions;
+export type HistoryPlan = SimPlan &
+  Pick<Plan, 'clients'> &
+  HistoryClusterOptions & {
+    /** Rows of List are set back to what they were, and built again: so often. Absent: never. */
+    readonly listSetBackMs?: number;
+  };
 
 export type HistoryOutcome = SimOutcome & { readonly plan: HistoryPlan; readonly checkpoints: number };
 
@@ -41,12 +46,33 @@ export function historyPlanOf(seed: number): HistoryPlan {
     recordsMax: random.pick([1, 5, 20, 50]),
     journalRetentionMs: backups ? BACKUP_RETENTION_MS : [0, 0, 500, undefined][random.int(0, 3)],
     ...(base.database === undefined ? {} : { database: { ...base.database, backups, damagedShare: random.pick([0, 0.6]) } }),
+    ...listPlanOf(seed),
   };
 }
 
+/** From a stream of its own: a seed in which nothing befalls List is what it was without this. */
+function listPlanOf(seed: number): Pick<HistoryPlan, 'listSetBackMs'> {
+  const random = new Prng(seed * 2 ** 20 + 7);
+  return random.chance(0.3) ? { listSetBackMs: random.pick([100, 300, 1_000]) } : {};
+}
+
 export function historyPlanWithoutDatabase(seed: number): HistoryPlan {
-  const { database: _none, ...plan } = historyPlanOf(seed);
+  const { database: _none, listSetBackMs: _never, ...plan } = historyPlanOf(seed);
   return plan;
+}
+
+/** List is set back now and then, and the database fails while it is built again: what is built must be right, nobody asks twice. */
+export function listPlan(seed: number): HistoryPlan {
+  const random = new Prng(seed * 2 ** 20 + 8);
+  const often = random.pick([0.05, 0.2]);
+  const rates = { databaseFails: often, answerLost: often / 2, commitLost: often / 2 };
+  return {
+    ...historyPlanOf(seed),
+    faultMs: random.int(2_000, 4_000),
+    nemesisMs: random.pick([400, 1_500]),
+    listSetBackMs: random.pick([150, 500, 1_200]),
+    database: { rates, writeMsMax: random.pick([10, 60, 300]), trimShare: 0, delayMsMax: random.pick([2, 10]), lateMsMax: 50 },
+  };
 }
 
 export async function runHistorySeed(seed: number, planOf = historyPlanOf): Promise<HistoryOutcome> {
@@ -66,6 +92,11 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   readonly #folded = new Set<string>();
   checkpoints = 0;
   #flushes = 0;
+  /** Runs that were deleted, and whose rows of List are gone. */
+  readonly #unlisted = new Unlisted();
+  /** Shards whose rows of List were set back. */
+  readonly #setBack = new Set<number>();
+  #rebuildsAsked = 0;
 
   constructor(plan: HistoryPlan) {
     super(plan, 4, (world, broker) => new HistoryCluster(world, broker, plan));
@@ -81,6 +112,8 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   protected async story(): Promise<void> {
     this.beginFaults(() => {
       for (let client = 0; client < this.plan.clients; client++) this.#load.client();
+      const { listSetBackMs } = this.plan;
+      if (listSetBackMs !== undefined) this.#strikeList(listSetBackMs);
     });
     await this.faultsPass();
     await this.#calm();
@@ -115,11 +148,16 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
 
   async #written(id: JournalId): Promise<void> {
     this.checkpoints += 1;
+    const { disk } = this.cluster;
+    // What it had captured when its run was deleted comes back with it, and goes once more.
+    if (disk !== undefined) this.#unlisted.look(disk, this.#journals);
     if (this.checkpoints > CHECKED_AT_FIRST && this.checkpoints % CHECKED_ONE_IN > 0) return;
     await this.#checkRows(id);
   }
 
-  #flushed({ tables }: SimDisk): void {
+  #flushed(disk: SimDisk): void {
+    const { tables } = disk;
+    this.watched(() => this.#unlisted.check(disk, this.#journals));
     this.#flushes += 1;
     if (this.#flushes % CHECKED_FLUSH_IN > 0) return;
     this.watched(() => checkNotAhead(tables, this.#journals));
@@ -137,6 +175,53 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
 
   #journal(shard: number): Journal {
     return this.#journals[shard - 1]!;
+  }
+
+  // ── List ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #strikeList(everyMs: number): void {
+    const { random } = this.world;
+    this.world.at(random.int(1, everyMs * 2), () => {
+      const { disk } = this.cluster;
+      if (!this.nemesis.faulty || disk === undefined) return;
+      if (random.chance(0.4)) disk.copyList();
+      else {
+        const shard = random.int(1, this.plan.shards);
+        disk.setListBack(shard);
+        this.#setBack.add(shard);
+        this.#rebuildList(shard);
+      }
+      this.#strikeList(everyMs);
+    });
+  }
+
+  /** Whoever wants it asks until somebody says that it is noted. */
+  #rebuildList(shard: number): void {
+    this.#rebuildsAsked += 1;
+    this.cluster.rebuildList(shard, ({ kind }) => {
+      this.#rebuildsAsked -= 1;
+      if (kind === 'noted') return;
+      this.#rebuildsAsked += 1;
+      this.world.at(this.world.random.int(20, 200), () => {
+        this.#rebuildsAsked -= 1;
+        this.#rebuildList(shard);
+      });
+    });
+  }
+
+  async #listIsBuilt({ tables, injected }: SimDisk): Promise<void> {
+    const isDue = (): boolean => this.#journals.some((_, index) => tables.journal(journalOf(index + 1)).isRebuildDue);
+    const isBuilt = (): Promise<void> =>
+      this.comesTrue(
+        'I7 List never built',
+        () => this.#rebuildsAsked === 0 && !isDue(),
+        () => `${this.#rebuildsAsked} wait for an answer, and a rebuild is ${isDue() ? '' : 'not '}due in calm`,
+      );
+    await isBuilt();
+    // Nobody has noted it in the backup; and of a run that cannot be read the row stays as it is.
+    if (!injected.has('backupRestored') && !injected.has('rowDamaged')) return;
+    for (const shard of this.#setBack) this.#rebuildList(shard);
+    await isBuilt();
   }
 
   // ── Calm, and checks ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -164,6 +249,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
       () => 'runs whose rows are whole again are behind in calm',
     );
     await this.comesTrue('I7 never written', isWritten, () => this.#positions().join(), 10_000);
+    if (this.#setBack.size > 0) await this.#listIsBuilt(this.cluster.disk);
   }
 
   #memories(): readonly HistoryMemory[] {
