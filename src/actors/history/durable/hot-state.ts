@@ -25,7 +25,7 @@ export class HotState {
   readonly bytesMax: number;
   readonly #clock: Pick<Clock, 'after'>;
   readonly #shards = new Set<HotShard>();
-  /** That have let nothing go in this round. */
+  /** That have let nothing go since somebody asked to look. */
   readonly #stuck = new Set<HotShard>();
   #isLooking = false;
 
@@ -50,8 +50,9 @@ export class HotState {
     return bytes;
   }
 
-  /** There may be more than there should be, and something that can leave. */
+  /** There may be more than there should be, and something that can leave: perhaps in a shard that has just let nothing go. */
   look(): void {
+    this.#stuck.clear();
     if (this.#isLooking || this.excessBytes <= 0) return;
     this.#isLooking = true;
     this.#clock.after(0, () => this.#slice());
@@ -62,7 +63,6 @@ export class HotState {
     const shard = excessBytes > 0 ? this.#next() : undefined;
     if (shard === undefined) {
       this.#isLooking = false;
-      this.#stuck.clear();
       return;
     }
     if (shard.makeRoom(excessBytes, LOOKS_AT_ONCE) === 0) this.#stuck.add(shard);
