@@ -247,7 +247,7 @@ export const fileSchema = group({
         default: defaults.datastore,
       }),
       datastores: key(z.record(z.string(), datastore), 'Databases by name.'),
-      visibilityStore: unused('visibility has no store of its own yet'),
+      visibilityStore: unused('rows of List and Count are kept beside the state; they have no store of their own'),
       secondaryVisibilityStore: unused(),
       advancedVisibilityStore: unused(),
       transactionSizeLimit: unused(),

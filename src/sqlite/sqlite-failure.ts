@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { errorMessage } from '../kernel/error-text.ts';
+import { type KindOfFile, kindsOfFile } from './whose-file.ts';
 
 /** Primary result codes of SQLite that have a meaning of their own here (sqlite.org/rescode.html). */
 const busy = 5;
@@ -22,8 +23,8 @@ export type SqliteFailure = {
   readonly message: string;
 };
 
-/** What SQLite, or Node's binding to it, said about the file: what was found and what to do. `is`: `a log of Perdure`. */
-export function sqliteFailure(error: unknown, filename: string, is: string): SqliteFailure {
+/** What SQLite, or Node's binding to it, said about the file: what was found and what to do. */
+export function sqliteFailure(error: unknown, filename: string, wanted: KindOfFile): SqliteFailure {
   const message = errorMessage(error);
   switch (primaryCode(error)) {
     case busy:
@@ -41,7 +42,7 @@ export function sqliteFailure(error: unknown, filename: string, is: string): Sql
     case corrupt:
       return { kind: 'corrupt', message: `${filename} is damaged: ${message}` };
     case notADatabase:
-      return { kind: 'foreign', message: `${filename} is not ${is}: it is no SQLite database` };
+      return { kind: 'foreign', message: `${filename} is not ${kindsOfFile[wanted]}: it is no SQLite database; name another file` };
     case tooBig:
     case constraint:
     case mismatch:

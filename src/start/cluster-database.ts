@@ -56,11 +56,14 @@ export class ClusterDatabase {
     if (!this.#options.isNew) await this.#look();
   }
 
-  /** Makes what is new, and binds what is nobody's. Throws DatabaseError: it is another's, or cannot be asked. */
+  /**
+   * Makes what is new, and binds what is nobody's. One that is ours already is bound once more, which changes nothing, and fails where nothing can
+   * be written. Throws DatabaseError: it is another's, or cannot be asked or written.
+   */
   async makeOurs(): Promise<void> {
     if (!this.#isOurs) await this.#look();
     const { clusterId } = this.#options;
-    if (!this.#isOurs && clusterId !== undefined) await this.bind(clusterId);
+    if (clusterId !== undefined) await this.bind(clusterId);
   }
 
   async #look(): Promise<void> {
@@ -85,9 +88,10 @@ export class ClusterDatabase {
     const troubles = await Promise.all(journals.map((each) => this.#troubleOf(log, each)));
     const [first, ...others] = troubles.filter((each) => each !== undefined);
     if (first === undefined) return;
-    const { database, logName } = this.#options;
+    const { database, isNew, logName } = this.#options;
+    const problem = isNew ? `is not there, but belongs to the journals in ${logName}` : `does not go with the journals in ${logName}`;
     const more = others.length === 0 ? '' : ` (and ${others.length} more likewise)`;
-    throw new LogError('corrupt', `${database.name} does not go with the journals in ${logName}: ${first}${more}`);
+    throw new LogError('corrupt', `${database.name} ${problem}: ${first}${more}`);
   }
 
   async #troubleOf(log: Pick<Log, 'bounds'>, { journal, partition, newer }: CheckpointedJournal): Promise<string | undefined> {

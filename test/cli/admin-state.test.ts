@@ -109,7 +109,10 @@ test('a database that is away is said once for all partitions that wait for it',
   });
   const page = {
     status: 'SERVING',
-    shards: [1, 2, 3].map((shard) => ({ shard, ...waiting('connection refused', 100 + shard) })),
+    shards: [
+      ...[1, 2, 3].map((shard) => ({ shard, ...waiting('connection refused', 100 + shard) })),
+      ...[4, 5].map((shard) => ({ shard, state: 'restoring', reason: 'its checkpoint cannot be read', offset: 0 })),
+    ],
     matching: [{ partition: 4, ...waiting('disk full', 1) }],
   };
   const server = createServer((_, response) => response.end(JSON.stringify(page))).listen(0, '127.0.0.1');
@@ -117,7 +120,8 @@ test('a database that is away is said once for all partitions that wait for it',
   const { port } = server.address() as { readonly port: number };
   const { out } = await state(`127.0.0.1:${port}`);
   expect(out.split('\n\n').at(-1)).toBe(
-    'shard 1 and 2 more: nothing written for 103 s: connection refused\nmatching partition 4: nothing written for 1 s: disk full\n',
+    'shard 4 and 1 more: its checkpoint cannot be read\n' +
+      'shard 1 and 2 more: nothing written for 103 s: connection refused\nmatching partition 4: nothing written for 1 s: disk full\n',
   );
   await new Promise((resolve) => server.close(resolve));
 });
@@ -131,4 +135,6 @@ test('nobody there, somebody else, and no address', async () => {
   expect((await state(`127.0.0.1:${port}`)).err).toContain(`what answers at 127.0.0.1:${port} is no Perdure server`);
   other.close();
   expect(await state('here')).toMatchObject({ code: 2, err: expect.stringContaining('--address: expected host:port') });
+  const asked = await run(['admin', 'state'], { TEMPORAL_ADDRESS: 'http://db-3:7233' });
+  expect(asked).toMatchObject({ code: 2, err: expect.stringContaining('TEMPORAL_ADDRESS: expected host:port') });
 });

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, type ConnectionOptions, isGrpcServiceError } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -28,8 +28,12 @@ async function startDev(...flags: readonly string[]): Promise<{ child: Child; ad
   return { child, address: `127.0.0.1:${port}` };
 }
 
-async function withClient<Result>(address: string, use: (client: Client, connection: Connection) => Promise<Result>): Promise<Result> {
-  const connection = await Connection.connect({ address });
+async function withClient<Result>(
+  address: string,
+  use: (client: Client, connection: Connection) => Promise<Result>,
+  how: Pick<ConnectionOptions, 'interceptors'> = {},
+): Promise<Result> {
+  const connection = await Connection.connect({ address, ...how });
   try {
     return await use(new Client({ connection }), connection);
   } finally {
@@ -101,20 +105,22 @@ describe('perdure server start-dev', () => {
     );
   });
 
-  test('says of a file that it may only read that it is read-only', async () => {
+  test.each(['kept.db', 'kept.db-state'])('says of %s, which it may only read, that it is read-only', async (readOnly) => {
     const home = mkdtempSync(join(tmpdir(), 'perdure-read-only-'));
     const filename = join(home, 'kept.db');
-    await startDev('--db-filename', filename);
+    const { child: first } = await startDev('--db-filename', filename);
+    const [, ...files] = /^Persistence: +(\S+) and (\S+)$/m.exec(first.out) ?? [];
+    expect(files).toEqual([filename, `${filename}-state`]);
     await children[0]?.stop();
-    chmodSync(home, 0o755);
-    chmodSync(filename, 0o444);
+    chmodSync(home, 0o777);
+    for (const file of files) chmodSync(file, file.endsWith(readOnly) ? 0o444 : 0o666);
     // Root may write everywhere.
     const asNobody = process.getuid?.() === 0 ? ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'] : [];
     const line = [...asNobody, bin, 'server', 'start-dev', '--port', '0', '--db-filename', filename];
     const child = new Child(line[0] ?? bin, line.slice(1));
     children.push(child);
     expect(await child.exit).toEqual({ code: 1, signal: null });
-    expect(child.err).toContain(`perdure: ${filename} cannot be written: it, or its folder, is read-only for this user\n`);
+    expect(child.err).toContain(`perdure: ${join(home, readOnly)} cannot be written: it, or its folder, is read-only for this user\n`);
     rmSync(home, { recursive: true });
   });
 
@@ -184,18 +190,30 @@ describe('memory', () => {
     });
     children.push(child);
     const port = /\d+$/.exec(await child.seen('out', /^Server: +localhost:\d+(?=\n)/m))?.[0] ?? '';
-    await withClient(`127.0.0.1:${port}`, async (client) => {
-      let warned = false;
+    // A start may be refused before this process has read the line; the SDK would try it again for a minute.
+    const withoutRetries = { interceptors: [] };
+    const fill = async (client: Client): Promise<void> => {
+      let isFull = false;
       const filling = async (worker: number): Promise<void> => {
-        for (let count = 0; !warned; count++) {
-          await client.workflow.start('w', { taskQueue: `queue-${worker}`, workflowId: `${worker}-${count}-${'x'.repeat(900)}` });
+        for (let count = 0; !isFull; count++) {
+          const start = { taskQueue: `queue-${worker}`, workflowId: `${worker}-${count}-${'x'.repeat(900)}` };
+          await client.workflow.start('w', start).catch((error: unknown) => {
+            if (!isRefused(error)) throw error;
+            isFull = true;
+          });
         }
       };
-      const seen = child.seen('err', /WARN .*the heap is nearly full.*heap-limit-mib=\d+/).then(() => (warned = true));
-      await Promise.all([seen, ...Array.from({ length: 8 }, (_, worker) => filling(worker))]);
-    });
+      await Promise.all(Array.from({ length: 8 }, (_, worker) => filling(worker)));
+    };
+    const seen = child.seen('err', /WARN .*the heap is nearly full.*heap-limit-mib=\d+/);
+    await Promise.all([seen, withClient(`127.0.0.1:${port}`, fill, withoutRetries)]);
   });
 });
+
+/** RESOURCE_EXHAUSTED. */
+function isRefused(error: unknown): boolean {
+  return error instanceof Error && isGrpcServiceError(error.cause) && error.cause.code === 8;
+}
 
 describe('npm run hello', () => {
   const hello = fileURLToPath(new URL('../../examples/hello/hello.ts', import.meta.url));

@@ -265,9 +265,9 @@ describe('the banner', () => {
     ]);
   });
 
-  test('names the file', () => {
+  test('names the two files, which belong together', () => {
     expect(banner({ host: '0.0.0.0', log: embedded('perdure.db') }, 1)).toContain(
-      '\nServer:               0.0.0.0:1\nPersistence:          perdure.db\n',
+      '\nServer:               0.0.0.0:1\nPersistence:          perdure.db and perdure.db-state\n',
     );
   });
 

@@ -145,7 +145,7 @@ function failureOf(db: DatabaseSync, sql: string, filename: string): unknown {
     db.exec(sql);
     return undefined;
   } catch (error) {
-    return sqliteFailure(error, filename, 'a thing');
+    return sqliteFailure(error, filename, 'state');
   }
 }
 

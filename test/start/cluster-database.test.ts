@@ -1,8 +1,10 @@
 /** Whose database it is, looked at again where it did not answer before the first claim. Files of servers: test/acceptance/state-file.test.ts. */
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { DatabaseError, type Database, type JournalId } from '../../src/actors/database.ts';
 import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
 import { ClusterDatabase } from '../../src/start/cluster-database.ts';
+import { withFolder } from '../support/servers.ts';
 
 const journal: JournalId = { kind: 'history', partition: 0 };
 
@@ -40,6 +42,20 @@ test('one that turns out to be another cluster’s is left as it is', async () =
     ),
   });
   expect(await tables.position(journal)).toEqual({ fence: 0, position: undefined });
+});
+
+test('one that is ours and cannot be written is found before anything rests on it', async () => {
+  await withFolder(async (folder) => {
+    const filename = join(folder, 'x.db-state');
+    const before = openSqlite({ filename });
+    await before.bind('mine');
+    await before.close();
+    const database = openSqlite({ filename, readsOnly: true });
+    const state = new ClusterDatabase({ database, isNew: false, logName: 'x.db', clusterId: 'mine' });
+    await state.checkOwner();
+    await expect(state.makeOurs()).rejects.toThrow(`${filename} cannot be written`);
+    await database.close();
+  });
 });
 
 test('a first start that was killed before its cluster had an identity leaves it to the next', async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
 import { openEmbeddedLog } from '../../src/topics/embedded/embedded-log.ts';
 import { logContract } from '../contract/log-contract.ts';
 import { partitionsMin } from '../contract/log-limits.ts';
@@ -241,8 +242,29 @@ describe('the file of the embedded log', () => {
     const text = 'this is a letter, not a database. '.repeat(100);
     await writeFile(filename, text);
     await expect(openEmbeddedLog({ filename, topics })).rejects.toMatchObject({ code: 'corrupt' });
+    await expect(openEmbeddedLog({ filename, topics })).rejects.toThrow('it is no SQLite database; name another file');
     expect(await readFile(filename, 'utf8')).toBe(text);
     await expect(openEmbeddedLog({ filename: join(folder, 'absent', 'log.sqlite'), topics })).rejects.toThrow(/does its folder exist/);
+  });
+
+  test('the database of another program, or the state beside a log, is refused in words and left as it is', async () => {
+    const refused = async (filename: string, words: string): Promise<void> => {
+      const before = await readFile(filename);
+      await expect(openEmbeddedLog({ filename, topics })).rejects.toMatchObject({ code: 'misconfigured' });
+      await expect(openEmbeddedLog({ filename, topics })).rejects.toThrow(`${filename} is not a log of Perdure, but ${words}`);
+      expect((await readFile(filename)).equals(before)).toBe(true);
+    };
+    const another = fresh();
+    const notes = new DatabaseSync(another);
+    notes.exec(`CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('mine')`);
+    notes.close();
+    await refused(another, 'an SQLite database of another program; name another file');
+
+    const state = `${fresh()}-state`;
+    const database = openSqlite({ filename: state });
+    await database.bind('c');
+    await database.close();
+    await refused(state, 'the state that belongs to one; name that log');
   });
 
   test('closing waits for what is under way, refuses what is not, and does not wait for who has left', async () => {

@@ -7,15 +7,17 @@ import type { Invocation } from '../command.ts';
 /** Not by `import`: its module form loads Node's fetch. */
 const { request: httpRequest } = process.getBuiltinModule('node:http');
 
+const addressVariable = 'TEMPORAL_ADDRESS';
 const defaultAddress = '127.0.0.1:7233';
 const answerTimeoutMs = 10_000;
 /** A page has some 300 bytes for each shard. */
 const pageBytesMax = 32 * 1024 * 1024;
 
 export function serverAddress(flags: Invocation['flags'], io: Invocation['io']): string {
-  const address = flags.one('address') ?? (io.env['TEMPORAL_ADDRESS'] || defaultAddress);
-  if (!isHostPort(address)) throw usageError(`--address: expected host:port, IPv6 in brackets, got "${address}"`);
-  return address;
+  const given = flags.one('address');
+  const address = given ?? (io.env[addressVariable] || defaultAddress);
+  if (isHostPort(address)) return address;
+  throw usageError(`${given === undefined ? addressVariable : '--address'}: expected host:port, IPv6 in brackets, got "${address}"`);
 }
 
 export function noServer(address: string): CliError {

@@ -104,16 +104,26 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 type Named = Partition & { readonly who: string };
 
 function notServed(partitions: readonly Named[]): readonly string[] {
-  return partitions.flatMap(({ who, reason = '' }) => (reason === '' ? [] : [`${who}: ${reason}`]));
+  return saidOnce(partitions.flatMap(({ who, reason = '' }) => (reason === '' ? [] : [{ who, reason }]))).map(
+    ({ who, reason }) => `${who}: ${reason}`,
+  );
 }
 
-/** A database that is away is one reason for many: it is said once, with the first that bears it. */
 function notWritten(partitions: readonly Named[]): readonly string[] {
   const troubles = partitions.flatMap(({ who, checkpoint }) => (checkpoint?.trouble === undefined ? [] : [{ who, ...checkpoint.trouble }]));
+  return saidOnce(troubles).map(({ who, reason, those }) => {
+    const longest = Math.max(...those.map((each) => each.seconds));
+    return `${who}: nothing written for ${seconds(longest)}: ${reason}`;
+  });
+}
+
+type Trouble = { readonly who: string; readonly reason: string };
+
+/** A database that is away is one reason for many: it is said with the first that bears it. */
+function saidOnce<Each extends Trouble>(troubles: readonly Each[]): readonly (Trouble & { readonly those: readonly Each[] })[] {
   return [...Map.groupBy(troubles, ({ reason }) => reason)].map(([reason, those]) => {
     const more = those.length === 1 ? '' : ` and ${those.length - 1} more`;
-    const longest = Math.max(...those.map((each) => each.seconds));
-    return `${those[0]?.who}${more}: nothing written for ${seconds(longest)}: ${reason}`;
+    return { who: `${those[0]?.who}${more}`, reason, those };
   });
 }
 

@@ -49,5 +49,7 @@ export function hostPort(host: string, port: number): string {
 
 function persistence(log: ServerSettings['log']): string {
   if (log.kind === 'kafka') return `kafka ${log.kafka.brokers.join(',')}`;
-  return log.filename ?? 'in-memory, gone when the server stops; --db-filename FILE keeps it';
+  if (log.filename === undefined) return 'in-memory, gone when the server stops; --db-filename FILE keeps it';
+  // As `src/start/open-state.ts` calls it.
+  return `${log.filename} and ${log.filename}-state`;
 }

@@ -3,7 +3,7 @@ import { Connections } from './connections.ts';
 import { reachedMigration } from './migrate.ts';
 import { nameOf } from './postgres-name.ts';
 import { schemaName } from './schema-name.ts';
-import { errorText } from '../../kernel/error-text.ts';
+import { errorMessage } from '../../kernel/error-text.ts';
 import type { PostgresOptions } from '../../config/postgres-options.ts';
 import type { PostgresProbe } from '../../config/server-options.ts';
 
@@ -16,7 +16,7 @@ export async function probePostgres(options: PostgresOptions): Promise<PostgresP
     await connections.use((session) => reachedMigration(session, tables));
     return { database, answer: 'ok' };
   } catch (error) {
-    return { database, answer: 'failed', reason: errorText(error) };
+    return { database, answer: 'failed', reason: errorMessage(error) };
   } finally {
     await connections.close();
   }

@@ -12,6 +12,7 @@ import { DatabaseError, type DatabaseErrorCode } from '../../actors/database.ts'
 import { AssertionError } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { sqliteFailure, type SqliteFailure } from '../../sqlite/sqlite-failure.ts';
+import { whyNotOurs } from '../../sqlite/whose-file.ts';
 import { migrations } from './migrations.ts';
 import type { OpenedFile, SqliteOptions } from './options.ts';
 
@@ -145,7 +146,7 @@ const codes: Readonly<Record<SqliteFailure['kind'], DatabaseErrorCode>> = {
 
 /** Another process holds the lock: it may let go of it. */
 export function isLocked(error: unknown): boolean {
-  return !(error instanceof DatabaseError) && sqliteFailure(error, '', stateOfPerdure).kind === 'locked';
+  return !(error instanceof DatabaseError) && sqliteFailure(error, '', 'state').kind === 'locked';
 }
 
 /** Whatever was thrown, as the port's error. */
@@ -153,11 +154,9 @@ export function databaseFailure(error: unknown, { filename }: SqliteOptions): Da
   if (error instanceof DatabaseError) return error;
   // A bug of ours: asking again would meet it again.
   if (error instanceof AssertionError) return new DatabaseError('data', errorText(error), { cause: error });
-  const { kind, message } = sqliteFailure(error, filename ?? 'the database in memory', stateOfPerdure);
+  const { kind, message } = sqliteFailure(error, filename ?? 'the database in memory', 'state');
   return new DatabaseError(codes[kind], message, { cause: error });
 }
-
-const stateOfPerdure = 'the state of a Perdure server';
 
 /** Of several that make a file at once some are told at once that it is locked, whatever their timeout: SQLite does not wait where it might wait for itself. */
 function prepareUnlocked(db: DatabaseSync, options: SqliteOptions, mustSync: boolean, timeoutMs: number): void {
@@ -195,17 +194,10 @@ function emptyWriteAheadLog(db: DatabaseSync, filename: string, mustSucceed: boo
     throw new DatabaseError('unavailable', `${filename} cannot be synced after a failed commit: another process uses it`);
 }
 
-/** Before anything is written: what another program keeps in its file is left as it is. */
+/** Before anything is written. */
 function checkOwner(db: DatabaseSync, filename: string): void {
-  const tables = db.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`).all();
-  if (tables.length === 0) return;
-  const wayOut = 'name another file: a new one is made where none is';
-  if (!tables.some(({ name }) => name === 'perdure')) {
-    throw new DatabaseError('misconfigured', `${filename} is not ${stateOfPerdure}, but an SQLite database of another program; ${wayOut}`);
-  }
-  if (migrationOf(db) === 0) {
-    throw new DatabaseError('misconfigured', `${filename} is not ${stateOfPerdure}, but a log of one; ${wayOut}`);
-  }
+  const problem = whyNotOurs(filename, 'state', (sql) => db.prepare(sql).all());
+  if (problem !== undefined) throw new DatabaseError('misconfigured', problem);
 }
 
 /** 0: none. */

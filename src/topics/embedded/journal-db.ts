@@ -15,6 +15,7 @@ import { LogError } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import { logFailure } from './log-failure.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
+import { whyNotOurs } from '../../sqlite/whose-file.ts';
 import type { StatementSync } from 'node:sqlite';
 import type { TopicSpec } from '../catalogue.ts';
 
@@ -153,10 +154,18 @@ function lockAndTune(db: DatabaseSync, options: JournalDbOptions): void {
     // Nothing to roll back to and nothing to sync: a failure ends the process's log anyway.
     db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF');
   } else {
-    db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT');
+    checkOwner(db, options.filename);
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   }
   for (const [name, value] of options.pragmas) db.exec(`PRAGMA ${name} = ${quotePragma(value)}`);
   db.exec('BEGIN EXCLUSIVE; COMMIT');
+}
+
+/** Before anything is written. */
+function checkOwner(db: DatabaseSync, filename: string): void {
+  const problem = whyNotOurs(filename, 'log', (sql) => db.prepare(sql).all());
+  if (problem !== undefined) throw new LogError('misconfigured', problem);
 }
 
 function quotePragma(value: string): string {

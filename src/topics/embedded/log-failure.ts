@@ -12,6 +12,6 @@ const codes: Readonly<Record<SqliteFailure['kind'], LogErrorCode>> = {
 
 /** What SQLite said about the file, as the log's error. */
 export function logFailure(error: unknown, filename: string): LogError {
-  const { kind, message } = sqliteFailure(error, filename, 'a log of Perdure');
+  const { kind, message } = sqliteFailure(error, filename, 'log');
   return new LogError(codes[kind], message, { cause: error, recoverable: false });
 }
