@@ -20,7 +20,8 @@ import type { DecidedRequest, Deliver, OutboxMessage, OutboxOutcome, OwnHistoryC
 import { outboxOutcome, outboxTooLarge } from '../../history/outbox/outbox.ts';
 import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply } from '../../history/replies.ts';
-import { type DispatchTask, isDispatch, isLastMessage, isTimer, type TransferTask } from '../../history/tasks.ts';
+import { executionKey } from '../../history/state.ts';
+import { type DispatchTask, isDispatch, isLastMessage, isTimer, type Task, type TransferTask } from '../../history/tasks.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type AskFailure, isAskFailure } from '../asks/asks.ts';
 import { backOffMs } from '../../kernel/back-off.ts';
@@ -31,6 +32,7 @@ import type { CommitSubscriber } from '../partition/partition-core.ts';
 import type { Clock, Random } from '../ports.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
+import { TASKS_PER_TURN_MAX, TaskLines } from './task-lines.ts';
 
 /** How many actors and queue partitions there are: fixed when the topics were made. */
 export type ClusterLayout = {
@@ -85,25 +87,28 @@ const RETRY_DELAY_MS = 100;
 const RETRY_DELAY_MS_MAX = 5_000;
 /** However many wait, no more than 1,000 a second are tried again: a full backlog may hold up hundreds of thousands. */
 const RETRY_DELAY_MS_PER_TASK = 1;
-/** Of those that a takeover finds pending: a few milliseconds, with what follows from them. */
-const TASKS_PER_TURN_MAX = 500;
 /** From this attempt on a delivery that still fails is worth a warning; one speaks for all that fail at the time. */
 const WARN_ATTEMPT = 5;
 const WARN_INTERVAL_MS = 5_000;
+/** The line of those that a takeover finds, or that waited elsewhere. Workflows have lines of their own. */
+const PENDING = '';
 
 export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   readonly #options: TransferQueueOptions;
   readonly #tenure: Pick<Tenure<never>, 'active' | 'after'>;
   /** Tasks that wait for their next attempt. */
   #waiting = 0;
-  /** Those that a takeover finds, or that waited elsewhere; the first are on. */
-  readonly #toRun: (readonly TransferTask[])[] = [];
+  readonly #lines: TaskLines<TransferTask>;
   readonly #warnings: NowAndThen;
 
   constructor(options: TransferQueueOptions) {
     this.#options = options;
     this.#tenure = options.tenure;
     this.#warnings = new NowAndThen(options.clock, WARN_INTERVAL_MS);
+    this.#lines = new TaskLines(
+      (task) => this.run(task),
+      (go) => this.#tenure.after(0, go),
+    );
   }
 
   /** After a takeover: what the journal left pending. */
@@ -111,20 +116,9 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     this.runAll([...this.#options.shard.pendingTransferTasks()]);
   }
 
-  /** In their order, behind those that are on. A few in each turn of the event loop: a journal may leave hundreds of thousands. */
+  /** In their order, behind those that are on: a few in each turn of the event loop. */
   runAll(tasks: readonly TransferTask[]): void {
-    this.#toRun.push(tasks);
-    if (this.#toRun.length === 1) this.#runFrom(0);
-  }
-
-  #runFrom(first: number): void {
-    const [tasks] = this.#toRun;
-    if (!this.#tenure.active || tasks === undefined) return;
-    const next = first + TASKS_PER_TURN_MAX;
-    for (const task of tasks.slice(first, next)) this.run(task);
-    const isDone = next >= tasks.length;
-    if (isDone) this.#toRun.shift();
-    if (this.#toRun.length > 0) this.#tenure.after(0, () => this.#runFrom(isDone ? 0 : next));
+    this.#lines.add(PENDING, tasks);
   }
 
   committed(record: HistoryRecord, _position: RecordPosition, replayed: boolean): void {
@@ -132,15 +126,24 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     for (const { runId, facts } of record.runs) {
       for (const { fact } of facts) if (fact.kind === 'runTakenBack') this.#runTakenBack(record, runId);
     }
+    if (record.tasks.length > TASKS_PER_TURN_MAX || !this.#lines.isEmpty) return this.#runInTurn(record, record.tasks);
     for (const task of record.tasks) if (!isTimer(task)) this.run(task);
   }
 
+  /** A worker may schedule thousands of activities at once, and what its workflow does next comes behind them. */
+  #runInTurn({ namespaceId, workflowId }: HistoryRecord, tasks: readonly Task[]): void {
+    const line = executionKey(namespaceId, workflowId);
+    const transfers = tasks.filter((task) => !isTimer(task));
+    if (transfers.length > TASKS_PER_TURN_MAX || this.#lines.has(line)) this.#lines.add(line, transfers);
+    else for (const task of transfers) this.run(task);
+  }
+
   /** What waited aside. What the record brings of its own is run with it, and what later ones bring is not committed yet. */
-  #runTakenBack({ tasks }: HistoryRecord, runId: string): void {
-    const ownTaskId = tasks[0]?.taskId ?? Infinity;
-    for (const task of [...this.#options.shard.pendingTransferTasks()]) {
-      if (task.key.runId === runId && task.taskId < ownTaskId) this.run(task);
-    }
+  #runTakenBack(record: HistoryRecord, runId: string): void {
+    const ownTaskId = record.tasks[0]?.taskId ?? Infinity;
+    const pending = [...this.#options.shard.pendingTransferTasks()];
+    const earlier = pending.filter((task) => task.key.runId === runId && task.taskId < ownTaskId);
+    this.#runInTurn(record, earlier);
   }
 
   run(task: TransferTask): void {

@@ -14,6 +14,8 @@ class Bench {
   readonly tenure: Tenure<never>;
   readonly queue: TransferQueue;
   asks = 0;
+  /** Of matching: which tasks, in their order. */
+  readonly asked: number[] = [];
   full = true;
   readonly #pending = new Map<number, TransferTask>();
   readonly aside: string[] = [];
@@ -57,6 +59,7 @@ class Bench {
       askMatching: (_partition, request, _deadlineMs, onReply) => {
         this.asks += 1;
         const taskId = 'task' in request ? request.task.taskId : 0;
+        this.asked.push(taskId);
         const reply = this.full ? this.refusal : { kind: 'done' };
         if (!this.full) this.#pending.delete(taskId);
         // The table of replies is by request; this one is an add.
@@ -122,6 +125,10 @@ function activityTask(taskId: number): TransferTask {
   };
 }
 
+function activityTasks(first: number, count: number): TransferTask[] {
+  return Array.from({ length: count }, (_, nth) => activityTask(first + nth));
+}
+
 describe('what was decided runs when its record is committed', () => {
   const position = { epoch: 1, sequence: 7, offset: 7 };
 
@@ -149,6 +156,52 @@ describe('what was decided runs when its record is committed', () => {
     expect(bench.pending).toBe(0);
   });
 
+  test('however many a record brings, they run a few at a time, and all of them', () => {
+    const bench = new Bench();
+    bench.full = false;
+    const tasks = activityTasks(1, 1_600);
+    for (const { taskId } of tasks) bench.decided(taskId);
+    bench.queue.committed(historyRecord({ tasks }), position, false);
+    expect(bench.asked.length).toBeLessThanOrEqual(500);
+    bench.clock.advance(0);
+    expect(bench.asked).toEqual(tasks.map(({ taskId }) => taskId));
+    expect(bench.pending).toBe(0);
+  });
+
+  test('what a workflow does next comes behind its many, and another workflow waits for none of them', () => {
+    const bench = new Bench();
+    bench.full = false;
+    const many = activityTasks(1, 1_600);
+    const next = activityTasks(2_001, 2);
+    const [ofAnother] = activityTasks(3_001, 1);
+    for (const { taskId } of [...many, ...next]) bench.decided(taskId);
+    bench.decided(3_001);
+    bench.queue.committed(historyRecord({ tasks: many }), position, false);
+    bench.queue.committed(historyRecord({ tasks: next }), position, false);
+    bench.queue.committed(historyRecord({ tasks: ofAnother === undefined ? [] : [ofAnother], workflowId: 'another' }), position, false);
+    expect(bench.asked.length).toBeLessThanOrEqual(501);
+    expect(bench.asked.at(-1)).toBe(3_001);
+    bench.clock.advance(0);
+    const ofOne = bench.asked.filter((taskId) => taskId !== 3_001);
+    expect(ofOne).toEqual([...many, ...next].map(({ taskId }) => taskId));
+  });
+
+  test('the many of several workflows take turns, and so does what a takeover has found', () => {
+    const bench = new Bench();
+    bench.full = false;
+    for (let taskId = 1; taskId <= 50_000; taskId++) bench.decided(taskId);
+    bench.queue.runPending();
+    const many = ['one', 'two', 'three'].map((workflowId, nth) => ({ workflowId, tasks: activityTasks(100_001 + nth * 10_000, 1_100) }));
+    for (const { workflowId, tasks } of many) {
+      for (const { taskId } of tasks) bench.decided(taskId);
+      bench.queue.committed(historyRecord({ tasks, workflowId }), position, false);
+    }
+    bench.clock.advance(0);
+    expect(bench.pending).toBe(0);
+    const lastOf = (first: number, count: number): number => bench.asked.indexOf(first + count - 1);
+    for (const { tasks } of many) expect(bench.asked.indexOf(tasks.at(-1)?.taskId ?? 0)).toBeLessThan(lastOf(1, 10_000));
+  });
+
   test('and no more of them once the memory is dropped', () => {
     const bench = new Bench();
     for (let taskId = 1; taskId <= 10_000; taskId++) bench.decided(taskId);
@@ -157,6 +210,17 @@ describe('what was decided runs when its record is committed', () => {
     const { asks } = bench;
     bench.clock.advance(60_000);
     expect(bench.asks).toBe(asks);
+  });
+
+  test('the many of a run that is taken back go a few at a time, before what its record brings', () => {
+    const bench = new Bench();
+    bench.full = false;
+    for (let taskId = 1; taskId <= 1_300; taskId++) bench.decided(taskId);
+    const takenBack = { runId: 'run', events: [], facts: [{ afterEvents: 0, fact: { kind: 'runTakenBack' } as const }] };
+    bench.queue.committed(historyRecord({ runs: [takenBack], tasks: [activityTask(1_300)] }), position, false);
+    expect(bench.asked.length).toBeLessThanOrEqual(500);
+    bench.clock.advance(0);
+    expect(bench.asked).toEqual(activityTasks(1, 1_300).map(({ taskId }) => taskId));
   });
 
   test('the earlier tasks of a run that was put aside and is taken back, not those of later records', () => {
