@@ -257,6 +257,8 @@ export interface HistoryWire extends SearchAttributeWire {
   /** The value of a search attribute of the type KeywordList. */
   encodeKeywords(words: readonly string[]): Uint8Array;
   encodeFields(fields: ReadonlyMap<string, Uint8Array>): Uint8Array;
+  /** One of the fields, whatever the others cost; undefined: it is not there. */
+  fieldOf(message: Uint8Array, name: string): Uint8Array | undefined;
   decodePriority(priority: Uint8Array): PriorityFields;
   /** A null, empty or `[]` payload, which deletes its key in an upsert. */
   isEmptyPayload(payload: Uint8Array): boolean;

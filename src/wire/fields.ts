@@ -28,6 +28,45 @@ export function fieldCount(message: Uint8Array): number {
   return count;
 }
 
+const nameTag = (1 << 3) | 2;
+const payloadTag = (2 << 3) | 2;
+
+/** The payload of one of them, as `decodeFields` has it, without making anything of the others; undefined: it is not there. */
+export function fieldOf(message: Uint8Array, name: string): Uint8Array | undefined {
+  const nameBytes = Buffer.byteLength(name);
+  const r = new Reader(message, ownLimits);
+  let payload: Uint8Array | undefined;
+  while (r.pos < r.end) {
+    const tag = r.tag();
+    if (tag === entryTag) payload = entryOf(r, name, nameBytes) ?? payload;
+    else r.skip(tag);
+  }
+  return payload;
+}
+
+/** undefined: the entry has another name. */
+function entryOf(r: Reader, name: string, nameBytes: number): Uint8Array | undefined {
+  const outer = r.enter();
+  const after = r.end;
+  let isIt = nameBytes === 0;
+  let payloadAt = after;
+  while (r.pos < r.end) {
+    const tag = r.tag();
+    if (tag === nameTag) {
+      isIt = r.isString(name, nameBytes);
+      continue;
+    }
+    if (tag === payloadTag) payloadAt = r.pos;
+    r.skip(tag);
+  }
+  if (isIt) r.pos = payloadAt;
+  const payload = isIt && payloadAt < after ? r.bytes() : noBytes;
+  r.pos = after;
+  r.leave(outer);
+  return isIt ? payload : undefined;
+}
+
+const noBytes = new Uint8Array(0);
 const dataTag = (2 << 3) | 2;
 
 /** A null, empty or `[]` payload, which deletes its key in an upsert. Looks at the data alone: metadata may be large. */

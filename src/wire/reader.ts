@@ -98,6 +98,18 @@ export class Reader {
     }
   }
 
+  /** Whether the string that comes is this one. `utf8Bytes`: how many it has. One of another length is passed over unread. */
+  isString(text: string, utf8Bytes: number): boolean {
+    const start = this.pos;
+    const length = this.#length();
+    if (length !== utf8Bytes) {
+      this.pos += length;
+      return false;
+    }
+    this.pos = start;
+    return this.string() === text;
+  }
+
   /** Always a copy: the result may outlive the received buffer by days. */
   bytes(): Uint8Array {
     const length = this.#length();

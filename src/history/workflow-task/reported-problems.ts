@@ -31,7 +31,7 @@ export function clearProblems(run: RunDraft): void {
 
 function reportedText({ searchAttributes }: RunView, wire: HistoryWire): string | undefined {
   if (searchAttributes === undefined) return undefined;
-  const payload = wire.decodeFields(searchAttributes).get(reportedProblems);
+  const payload = wire.fieldOf(searchAttributes, reportedProblems);
   return payload === undefined ? undefined : wire.payloadValue(payload).text;
 }
 

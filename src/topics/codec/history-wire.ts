@@ -1,7 +1,7 @@
 /** The port through which the history core uses the wire format. */
 import type { FailureSpec, HistoryWire } from '../../history/replies.ts';
 import { unreachable } from '../../kernel/assert.ts';
-import { decodeFields, encodeFields, fieldCount, isEmptyPayload, payloadValue } from '../../wire/fields.ts';
+import { decodeFields, encodeFields, fieldCount, fieldOf, isEmptyPayload, payloadValue } from '../../wire/fields.ts';
 import { decodePriority, encodePayload, encodePayloads } from '../../wire/generated/lean/common.ts';
 import {
   writeApplicationFailureInfo,
@@ -38,6 +38,7 @@ export const historyWire: HistoryWire = {
   decodeFields,
   encodeFields,
   fieldCount,
+  fieldOf,
   decodePriority,
   isEmptyPayload,
   payloadValue,
