@@ -9,6 +9,7 @@
  * Without it each partition folds a megabyte in the turn in which its read was answered, and sixteen of them, one after another, starve
  * timers for minutes.
  */
+import { ReleaseTurns } from './release-turns.ts';
 import type { Clock } from './ports.ts';
 
 /** Of a fold: nobody is served by its partition yet. A slice may exceed it by one record. */
@@ -21,6 +22,8 @@ const READ_PATIENCE_MS = 500;
 type SliceWaiter = { readonly ms: number; readonly begin: () => void };
 
 export class LoopTurns {
+  /** What is served goes at once, and no more of it in one turn than its share. */
+  readonly releases: ReleaseTurns;
   readonly #clock: Pick<Clock, 'monoMs' | 'after'>;
   readonly #sliceWaiters: SliceWaiter[] = [];
   readonly #readWaiters: (() => void)[] = [];
@@ -28,8 +31,9 @@ export class LoopTurns {
   #sliceEndMs = 0;
   #reads = 0;
 
-  constructor(clock: Pick<Clock, 'monoMs' | 'after'>) {
+  constructor(clock: Pick<Clock, 'monoMs' | 'after'>, releases: ReleaseTurns = new ReleaseTurns(clock)) {
     this.#clock = clock;
+    this.releases = releases;
   }
 
   /** Resolves at the start of a slice; it lasts until `over`, or until the caller waits for something. */

@@ -6,6 +6,7 @@ import { LogError } from '../../src/actors/log.ts';
 import { isAskFailure } from '../../src/actors/asks/asks.ts';
 import { PartitionLoop } from '../../src/actors/partition/partition-loop.ts';
 import { LoopTurns } from '../../src/actors/loop-turns.ts';
+import { ReleaseTurns } from '../../src/actors/release-turns.ts';
 import { Projection } from './projection.ts';
 import { SimCluster } from './sim-cluster.ts';
 import { SimDatabase, type DatabasePlan } from './sim-database.ts';
@@ -82,7 +83,7 @@ export class Server extends SimServer {
     const { log } = this;
     this.database = cluster.disk === undefined ? undefined : new SimDatabase(cluster.disk, this.node);
     const { database } = this;
-    const turns = new LoopTurns(this.node.clock);
+    const turns = new LoopTurns(this.node.clock, new ReleaseTurns(this.node.clock, cluster.releasesMax));
     this.loops = [];
     for (let partition = 0; partition < partitions; partition++) {
       const sink = this.router.sink(partition);
@@ -201,6 +202,7 @@ export type ClusterOptions = {
   readonly servers: number;
   readonly partitions: number;
   readonly coldShare?: number;
+  readonly releasesMax?: number | undefined;
   /** Absent: there is none. */
   readonly database?: DatabasePlan;
 };
@@ -216,6 +218,7 @@ export class Cluster extends SimCluster<Server> {
   readonly projections: Projection[];
   /** Share of commands whose state must be loaded first. */
   readonly coldShare: number;
+  readonly releasesMax: number | undefined;
   /** Some loads come to nothing. */
   loadsFail = true;
 
@@ -224,6 +227,7 @@ export class Cluster extends SimCluster<Server> {
     this.partitions = options.partitions;
     this.partitionIds = Array.from({ length: options.partitions }, (_, partition) => partitionId(partition));
     this.coldShare = options.coldShare ?? 0;
+    this.releasesMax = options.releasesMax;
     const perPartition = Array.from({ length: options.partitions });
     this.memories = perPartition.map(() => []);
     this.projections = this.partitionIds.map((id) => new Projection(broker, id));

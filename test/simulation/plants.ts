@@ -46,11 +46,13 @@ const BACKLOG = 'src/matching/backlog.ts';
 export const plants: readonly Plant[] = [
   {
     name: 'answers before the commit',
-    file: WINDOW,
-    search: 'if (head.rests > this.#committed) return;',
-    replace: '',
+    file: LOOP,
+    search: 'this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects, bytes);',
+    replace:
+      'this.#window.commit(NOBODY, handled.record, encoded, undefined, handled.effects, bytes);' +
+      ' if (handled.reply !== undefined && askId !== NOBODY) this.#shell.answer(askId, handled.reply);',
     caughtBy: 'seeds',
-    shows: ['I10'],
+    shows: ['I5'],
   },
   {
     name: 'acts before the commit',
@@ -354,8 +356,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'tells a wrong offset',
     file: WINDOW,
-    search: 'this.#at.offset = this.#batchBase.offset + nth;',
-    replace: 'this.#at.offset = this.#batchBase.offset;',
+    search: 'this.#at.offset = batch.base.offset + nth;',
+    replace: 'this.#at.offset = batch.base.offset;',
     caughtBy: 'seeds',
   },
   {

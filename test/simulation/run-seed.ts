@@ -21,6 +21,8 @@ export type Plan = SimPlan & {
   readonly clients: number;
   readonly readShare: number;
   readonly coldShare: number;
+  /** Answers, effects and commits that leave a server in a turn; undefined: as many as in a real one. */
+  readonly releasesMax: number | undefined;
   readonly cancelShare: number;
   /** Absent: there is none, and every takeover folds the journal from its start. */
   readonly database?: DatabasePlan;
@@ -57,6 +59,7 @@ export function planOf(seed: number): Plan {
     delayMsMax: random.pick([2, 5, 20]),
     coldShare: random.pick([0, 0, 0.05, 0.3]),
     cancelShare: random.pick([0, 0, 0.1]),
+    releasesMax: seed % 3 === 0 ? 2 : undefined,
   };
 }
 

@@ -27,7 +27,9 @@ const support = {
 
 /** The ports, and helpers of every room that stand on them alone. */
 const actorPorts = [
-  ...['log', 'database', 'ports', 'system-ports', 'wall-alarm', 'now-and-then', 'loop-turns'].map((file) => `src/actors/${file}.ts`),
+  ...['log', 'database', 'ports', 'system-ports', 'wall-alarm', 'now-and-then', 'loop-turns', 'release-turns'].map(
+    (file) => `src/actors/${file}.ts`,
+  ),
   'src/kernel/',
 ];
 

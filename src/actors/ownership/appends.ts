@@ -164,7 +164,7 @@ export class Appends {
     }
     if (stretch.rival !== undefined) {
       // Before the batch, or between its copies: what is confirmed was released in order, the rest is void.
-      memory.release(() => life.service !== service);
+      memory.releaseAll(() => life.service !== service);
       return findings.lost(stretch.rival);
     }
     if (stretch.foreign || lookBack.batch !== undefined) {

@@ -94,8 +94,8 @@ export interface OwnedMemory {
   seal(epoch: number, sequence: number): readonly LogRecord[];
   /** The oldest `count` records that were sealed are in the log for good, one behind the other. */
   committed(count: number, first: RecordPosition): void;
-  /** Lets out what may go, until `stopped` says otherwise. */
-  release(stopped: () => boolean): void;
+  /** Lets out what may go, however much it is, until `stopped` says otherwise. */
+  releaseAll(stopped: () => boolean): void;
   /** What follows every change: releases, goes on deciding, asks to append, asks for proof. */
   settleTurn(): void;
   /** Nothing was let out for so long that whoever waits is told `message`. */

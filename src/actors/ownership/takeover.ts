@@ -263,7 +263,7 @@ export class Takeover {
     const settlement = settleDoubt(stretch, doubt, landed.own);
     if (settlement.kind !== 'vanished' && stretch.found !== undefined) {
       this.#options.appends.confirm(doubt.sent, stretch.found);
-      memory.release(() => term !== retries.term);
+      memory.releaseAll(() => term !== retries.term);
       if (term !== retries.term) return [];
     }
     switch (settlement.kind) {

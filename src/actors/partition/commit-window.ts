@@ -17,6 +17,7 @@ import { NOBODY } from '../asks/asks.ts';
 import { APPEND_BYTES_MAX, type LogRecord, type RecordPosition } from '../log.ts';
 import type { CommitSubscriber, EncodedRecord, EffectSink } from './partition-core.ts';
 import type { ReadBarrier } from '../ownership/read-barrier.ts';
+import type { ReleaseTurns } from '../release-turns.ts';
 
 /** Records gather up to this many bytes for one append: one request carries the batches of many partitions. */
 const BATCH_BYTES_MAX = 6 * 1024 * 1024;
@@ -52,9 +53,22 @@ type Outside<Reply, Record, Effect> = {
   readonly subscribers: readonly CommitSubscriber<Record>[];
 };
 
+/** One append: its records, and where the first of them stands. */
+type Batch = { readonly first: number; readonly last: number; readonly base: RecordPosition };
+
+export type CommitWindowOptions = {
+  readonly barrier: ReadBarrier;
+  readonly share: BudgetShare;
+  readonly turns: ReleaseTurns;
+  /** More may be released, which had to wait for a turn of the event loop. */
+  readonly onTurn: () => void;
+};
+
 export class CommitWindow<Reply, Record, Effect> {
   readonly #barrier: ReadBarrier;
   readonly #share: BudgetShare;
+  readonly #turns: ReleaseTurns;
+  readonly #onTurn: () => void;
   readonly #held = new Fifo<Held<Reply, Record, Effect>>();
   readonly #open = new Fifo<EncodedRecord>();
   #openBytes = 0;
@@ -62,15 +76,22 @@ export class CommitWindow<Reply, Record, Effect> {
   #committed = 0;
   /** Mark of the youngest entry that waits at the barrier. */
   #youngestMark = NO_MARK;
-  /** Record number and position of the first record of the batch committed last. */
-  #batchFirst = 1;
-  #batchBase: RecordPosition = { epoch: 0, sequence: 0, offset: 0 };
+  /** Committed, and not all of it has left. */
+  readonly #batches = new Fifo<Batch>();
+  #awaitsTurn = false;
   /** Of the record that is let out: written anew for each, so that none costs an object. */
   readonly #at = { epoch: 0, sequence: 0, offset: 0 };
 
-  constructor(barrier: ReadBarrier, share: BudgetShare) {
+  constructor({ barrier, share, turns, onTurn }: CommitWindowOptions) {
     this.#barrier = barrier;
     this.#share = share;
+    this.#turns = turns;
+    this.#onTurn = onTurn;
+  }
+
+  /** What may go has to wait for a turn of the event loop. */
+  get awaitsTurn(): boolean {
+    return this.#awaitsTurn;
   }
 
   get openBytes(): number {
@@ -161,31 +182,50 @@ export class CommitWindow<Reply, Record, Effect> {
   /** The oldest `count` records that were not committed yet are in the log for good, one behind the other. */
   committed(count: number, first: RecordPosition): void {
     assert(this.#committed + count + this.#open.length <= this.#recorded, 'only what was sealed is committed');
-    this.#batchFirst = this.#committed + 1;
-    this.#batchBase = first;
+    this.#batches.push({ first: this.#committed + 1, last: this.#committed + count, base: first });
     this.#committed += count;
   }
 
-  /** Lets out what may go. `stopped` ends it early: the shell's callbacks may have closed the actor. */
-  release({ shell, subscribers }: Outside<Reply, Record, Effect>, stopped: () => boolean): void {
+  /**
+   * Lets out what may go in this turn of the event loop, or `atOnce`, however much it is. `stopped` ends it early: the shell's callbacks may have
+   * closed the actor.
+   */
+  release({ shell, subscribers }: Outside<Reply, Record, Effect>, stopped: () => boolean, atOnce = false): void {
+    if (this.#awaitsTurn && !atOnce) return;
     for (let head = this.#held.peek(); head !== undefined; head = this.#held.peek()) {
       if (head.rests > this.#committed) return;
       if (head.mark !== NO_MARK && !this.#barrier.passed(head.mark)) return;
+      if (!this.#turns.take(1 + head.effects.length) && !atOnce) return this.#awaitTurn();
       this.#held.shift();
       this.#share.giveBack(head.bytes);
       if (head.record !== undefined) {
-        // A batch that counted is proof for every read before its last record, so no commit of an older batch is left behind.
-        assert(head.rests >= this.#batchFirst, 'commits leave with their own batch');
-        const nth = head.rests - this.#batchFirst;
-        this.#at.epoch = this.#batchBase.epoch;
-        this.#at.sequence = this.#batchBase.sequence + nth;
-        this.#at.offset = this.#batchBase.offset + nth;
-        for (const subscriber of subscribers) subscriber.committed(head.record, this.#at, false);
+        const at = this.#positionOf(head.rests);
+        for (const subscriber of subscribers) subscriber.committed(head.record, at, false);
       }
       if (head.reply !== undefined && head.askId !== NOBODY) shell.answer(head.askId, head.reply);
       for (const effect of head.effects) shell.act(effect);
       if (stopped()) return;
     }
+  }
+
+  #awaitTurn(): void {
+    this.#awaitsTurn = true;
+    this.#turns.wait(() => {
+      this.#awaitsTurn = false;
+      this.#onTurn();
+    });
+  }
+
+  /** Of the record that leaves now: they leave in their order, and so do their batches. */
+  #positionOf(record: number): RecordPosition {
+    let batch = this.#batches.peek();
+    for (; batch !== undefined && batch.last < record; batch = this.#batches.peek()) this.#batches.shift();
+    assert(batch !== undefined && batch.first <= record, 'commits leave with their own batch');
+    const nth = record - batch.first;
+    this.#at.epoch = batch.base.epoch;
+    this.#at.sequence = batch.base.sequence + nth;
+    this.#at.offset = batch.base.offset + nth;
+    return this.#at;
   }
 }
 

@@ -26,7 +26,8 @@ import { type CommandMail, type Mail, Mailbox } from './mailbox.ts';
 import { defaultPartitionLimits, type PartitionLimits } from './partition-limits.ts';
 import { isClaim } from '../ownership/effective.ts';
 import { PartitionOwner } from '../ownership/partition-owner.ts';
-import { type LoadTrouble, Parking } from './prefetch.ts';
+import { LoopTurns } from '../loop-turns.ts';
+import { failureOf, type LoadTrouble, Parking } from './prefetch.ts';
 import { Tenure } from './tenure.ts';
 import type { Handled } from '../../kernel/handled.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -59,6 +60,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #memory: PartitionMemory<Command, Reply, Record, Effect> | undefined;
   #tenure: Tenure<Command> | undefined;
   #window: CommitWindow<Reply, Record, Effect>;
+  readonly #turns: LoopTurns;
   #runScheduled = false;
   /** What was read ahead and is folded next. */
   readonly #decoded = new Map<StoredRecord, Record>();
@@ -74,7 +76,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#parking = this.#newParking(undefined);
     this.#budget = options.budget ?? new CommandBudget();
     this.#share = new BudgetShare(this.#budget);
-    this.#window = new CommitWindow(this.#owner.barrier, this.#share);
+    this.#turns = options.turns ?? new LoopTurns(options.clock);
+    this.#window = this.#newWindow();
   }
 
   // ── For the router and the composition root ────────────────────────────────────────────────────────────────────────────────
@@ -160,6 +163,10 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       onLoaded: () => this.#runSoon(),
       onTrouble: (mails, trouble) => this.#notLoaded(mails, trouble),
     });
+  }
+
+  #newWindow(): CommitWindow<Reply, Record, Effect> {
+    return new CommitWindow({ barrier: this.#owner.barrier, share: this.#share, turns: this.#turns.releases, onTurn: this.#runMailbox });
   }
 
   #runSoon(): void {
@@ -249,22 +256,13 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     for (const mail of mails) {
       this.#weighOut(mail);
       if (mail.askId === NOBODY) this.#memory?.prefetch?.ownNotLoaded(mail.command, trouble.message);
-      else this.#options.asks.fail(mail.askId, this.#failureOf(trouble));
+      else
+        this.#options.asks.fail(
+          mail.askId,
+          failureOf(trouble, (message) => this.notHere(message)),
+        );
     }
     this.#runSoon();
-  }
-
-  #failureOf({ kind, message }: LoadTrouble): AskFailure {
-    switch (kind) {
-      case 'away':
-        return this.notHere(message);
-      case 'damaged':
-        return { kind: 'dataLoss', message };
-      case 'full':
-        return { kind: 'busy', message };
-      default:
-        return unreachable(kind);
-    }
   }
 
   #encode(handled: Handled<Record, Reply, Effect>): EncodedRecord | undefined {
@@ -343,7 +341,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #settleTurn(): void {
     if (!this.#owner.serving) return;
     this.#owner.append();
-    this.#release(this.#owner.stopped);
+    this.#release(this.#owner.stopped, false);
     if (!this.#owner.serving) return;
     this.#owner.proveReads();
     if (this.#parking.hasLoaded || (this.#mailbox.length > 0 && !this.#backlogged)) this.#runSoon();
@@ -352,9 +350,9 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   // ── A log that does not answer ─────────────────────────────────────────────────────────────────────────────────────────────
 
-  #release(stopped: () => boolean): void {
+  #release(stopped: () => boolean, atOnce: boolean): void {
     const { held } = this.#window;
-    this.#window.release(this.#whole, stopped);
+    this.#window.release(this.#whole, stopped, atOnce);
     if (stopped()) return;
     const { silence, serving, awaitsLog } = this.#owner;
     if (this.#window.held === 0 && serving && !awaitsLog) silence.ends();
@@ -401,7 +399,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       drop: (message) => this.#drop(message),
       seal: (epoch, sequence) => this.#window.seal(epoch, sequence),
       committed: (count, first) => this.#window.committed(count, first),
-      release: (stopped) => this.#release(stopped),
+      releaseAll: (stopped) => this.#release(stopped, true),
       logSilent: (message, seconds) => this.#refuseWhileSilent(message, seconds),
       settleTurn: () => this.#settleTurn(),
       openRecords: () => this.#window.openRecords,
@@ -456,7 +454,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#memory = undefined;
     this.#mailbox.clear();
     this.#parking = this.#newParking(undefined);
-    this.#window = new CommitWindow(this.#owner.barrier, this.#share);
+    this.#window = this.#newWindow();
     this.#share.giveBackAll();
     this.#owner.silence.close();
     this.#tenure?.end();
@@ -482,6 +480,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   get #backlogged(): boolean {
     return (
+      this.#window.awaitsTurn ||
       this.#window.openBytes >= this.#limits.openBytesMax ||
       this.#window.openRecords >= this.#limits.openRecordsMax ||
       this.#window.held >= this.#limits.heldMax

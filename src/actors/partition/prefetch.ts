@@ -8,7 +8,8 @@
  * Commands of other keys overtake; those of one key never do. What was loaded is looked at once more: a command may lack more than could be
  * told before, and the next one of its key something else.
  */
-import { NOBODY } from '../asks/asks.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import { type AskFailure, NOBODY, type NotHere } from '../asks/asks.ts';
 import type { CommandMail } from './mailbox.ts';
 
 export interface Prefetch<Command> {
@@ -36,6 +37,20 @@ export type LoadTrouble = {
   readonly kind: 'away' | 'damaged' | 'full';
   readonly message: string;
 };
+
+/** For whoever asked. */
+export function failureOf({ kind, message }: LoadTrouble, notHere: (message: string) => NotHere): AskFailure {
+  switch (kind) {
+    case 'away':
+      return notHere(message);
+    case 'damaged':
+      return { kind: 'dataLoss', message };
+    case 'full':
+      return { kind: 'busy', message };
+    default:
+      return unreachable(kind);
+  }
+}
 
 /** Where a command waits; `mail` is undefined once it was taken out. */
 type Place<Command> = { mail: CommandMail<Command> | undefined };

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BudgetShare, CommandBudget } from '../../../src/actors/partition/command-budget.ts';
 import { CommitWindow, RECORD_BYTES_MAX } from '../../../src/actors/partition/commit-window.ts';
+import { ReleaseTurns } from '../../../src/actors/release-turns.ts';
 import { ReadBarrier } from '../../../src/actors/ownership/read-barrier.ts';
+import { HandClock } from '../../support/hand-clock.ts';
 import { sealedBytes } from '../../../src/topics/limits.ts';
 import type { CommitSubscriber, EncodedRecord, EffectSink } from '../../../src/actors/partition/partition-core.ts';
 import { APPEND_BYTES_MAX, type LogRecord, type RecordPosition } from '../../../src/actors/log.ts';
@@ -14,9 +16,10 @@ class Bench implements EffectSink<string, string>, CommitSubscriber<number> {
   readonly window: CommitWindow<string, number, string>;
   readonly left: Left[] = [];
 
-  constructor(exclusive: boolean) {
+  constructor(exclusive: boolean, clock = new HandClock('when moved'), turns = new ReleaseTurns(clock)) {
     this.barrier = new ReadBarrier(exclusive);
-    this.window = new CommitWindow(this.barrier, new BudgetShare(new CommandBudget()));
+    const share = new BudgetShare(new CommandBudget());
+    this.window = new CommitWindow({ barrier: this.barrier, share, turns, onTurn: () => this.letOut() });
   }
 
   answer(askId: number, reply: string): void {
@@ -35,8 +38,19 @@ class Bench implements EffectSink<string, string>, CommitSubscriber<number> {
     this.window.commit(record, record, encoded, 'ok', [`effect ${record}`]);
   }
 
+  /** Records `first …`, sealed and committed as one batch. */
+  commitBatch(first: number, count: number, position: RecordPosition): void {
+    for (let record = first; record < first + count; record++) this.commit(record);
+    this.window.seal(position.epoch, position.sequence);
+    this.window.committed(count, position);
+  }
+
+  letOut(atOnce = false): void {
+    this.window.release({ shell: this, subscribers: [this] }, () => false, atOnce);
+  }
+
   release(): Left[] {
-    this.window.release({ shell: this, subscribers: [this] }, () => false);
+    this.letOut();
     return this.left.splice(0);
   }
 }
@@ -44,6 +58,85 @@ class Bench implements EffectSink<string, string>, CommitSubscriber<number> {
 function recordOf(id: string, bytes: number): EncodedRecord {
   return { key: `n/${id}`, schema: 1, type: 'T', namespace: 'n', workflowId: id, runId: 'r', timeMs: 1, value: new Uint8Array(bytes) };
 }
+
+/** Turns of the event loop, counted one by one. */
+class TurnByTurn extends HandClock {
+  readonly #due: (() => void)[] = [];
+
+  override after(_delayMs: number, callback: () => void): { cancel(): void } {
+    this.#due.push(callback);
+    return { cancel: () => {} };
+  }
+
+  /** False: there was nothing to do in it. */
+  turn(): boolean {
+    const due = this.#due.splice(0);
+    for (const callback of due) callback();
+    return due.length > 0;
+  }
+}
+
+describe('what one commit lets out takes turns of the event loop', () => {
+  const stepsMax = 512;
+
+  test('in order, nothing twice, each record with its own stamp and offset, however many batches are committed meanwhile', () => {
+    const clock = new TurnByTurn();
+    const bench = new Bench(true, clock);
+    bench.commitBatch(1, 1_000, { epoch: 1, sequence: 1, offset: 50 });
+    bench.letOut();
+    expect(bench.window.awaitsTurn).toBe(true);
+    bench.commitBatch(1_001, 3, { epoch: 2, sequence: 1, offset: 9_000 });
+    bench.window.hold(7, 'read', []);
+    bench.commitBatch(1_004, 200, { epoch: 2, sequence: 4, offset: 9_500 });
+    bench.letOut();
+    const perTurn = [bench.left.length];
+    for (let before = bench.left.length; clock.turn(); before = bench.left.length) perTurn.push(bench.left.length - before);
+    // Of each commit: its record and answer, and its effect.
+    for (const left of perTurn) expect(left).toBeLessThanOrEqual((3 * stepsMax) / 2 + 3);
+    expect(perTurn.length).toBeGreaterThan(3);
+    const expected: Left[] = [];
+    for (let record = 1; record <= 1_203; record++) {
+      if (record === 1_004) expected.push('7 read');
+      const at =
+        record <= 1_000 ? `1.${record}@${49 + record}` : `2.${record - 1_000}@${record <= 1_003 ? 7_999 + record : 8_496 + record}`;
+      expected.push(`#${record} ${at}`, `${record} ok`, `effect ${record}`);
+    }
+    expect(bench.left).toEqual(expected);
+    expect(bench.window.empty).toBe(true);
+  });
+
+  test('all partitions of a process share a turn, one after another', () => {
+    const clock = new TurnByTurn();
+    const turns = new ReleaseTurns(clock);
+    const benches = Array.from({ length: 3 }, () => new Bench(true, clock, turns));
+    for (const bench of benches) bench.commitBatch(1, 1_000, { epoch: 1, sequence: 1, offset: 0 });
+    const leftOfAll = (): number => benches.reduce((sum, { left }) => sum + left.length, 0);
+    for (const bench of benches) bench.letOut();
+    expect(leftOfAll()).toBeLessThanOrEqual((3 * stepsMax) / 2 + 3);
+    const order: number[] = [];
+    let before = benches.map(({ left }) => left.length);
+    while (clock.turn()) {
+      const after = benches.map(({ left }) => left.length);
+      expect(after.reduce((a, b) => a + b) - before.reduce((a, b) => a + b)).toBeLessThanOrEqual((3 * stepsMax) / 2 + 3);
+      for (const [nth, count] of after.entries()) if (count > (before[nth] ?? 0)) order.push(nth);
+      before = after;
+    }
+    expect(order.slice(0, 4)).toEqual([0, 1, 2, 0]);
+    for (const bench of benches) expect(bench.left).toHaveLength(3_000);
+  });
+
+  test('all of it at once where nothing is released later', () => {
+    const clock = new TurnByTurn();
+    const bench = new Bench(true, clock);
+    bench.commitBatch(1, 2_000, { epoch: 1, sequence: 1, offset: 0 });
+    bench.letOut();
+    expect(bench.left.length).toBeLessThan(6_000);
+    bench.letOut(true);
+    expect(bench.left).toHaveLength(6_000);
+    while (clock.turn());
+    expect(bench.left).toHaveLength(6_000);
+  });
+});
 
 describe('commit window', () => {
   test('what rests on a record leaves after it, in order: record, reply, effects', () => {

@@ -153,6 +153,31 @@ describe('a partition on an exclusive log', () => {
     ]);
   });
 
+  test('thousands that one append lets out leave some hundred in a turn of the event loop, in order, and a drain waits for them', async () => {
+    const bench = await new Bench(new MemoryLog()).start();
+    bench.log.held = true;
+    const answered: number[] = [];
+    for (let index = 0; index < 3_000; index++) {
+      bench.router.ask(
+        0,
+        { kind: 'add', id: `${index}` },
+        FAR_AWAY_MS,
+        (answer) => void answered.push(answer.kind === 'added' ? index : -1),
+      );
+    }
+    await until(() => bench.core.entries.length === 3_000);
+    bench.log.letGo();
+    await until(() => answered.length > 0);
+    expect(answered.length).toBeLessThanOrEqual(512);
+    const drained = bench.loop.drain();
+    for (let before = answered.length; answered.length < 3_000; before = answered.length) {
+      await turns(1);
+      expect(answered.length - before).toBeLessThanOrEqual(512);
+    }
+    await drained;
+    expect(answered).toEqual(Array.from({ length: 3_000 }, (_, index) => index));
+  });
+
   test('a batch holds at most 6 MiB', async () => {
     const bench = await new Bench(new MemoryLog()).start();
     const before = bench.log.appends;
