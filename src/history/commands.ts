@@ -443,10 +443,14 @@ export type PutAside = {
   readonly reason: string;
 };
 
-/** What others ask of a shard, and its core decides as it is. */
+/** What HistoryShard adds to a start: why no run may be begun in its server now; absent: one may. */
+export type RoomForRuns = { readonly noRoom?: string };
+
+type Start = StartWorkflow | SignalWithStartWorkflow;
+
+/** What others ask of a shard, and its core decides as it is; a start may have something added. */
 export type DecidedRequest =
-  | StartWorkflow
-  | SignalWithStartWorkflow
+  | Start
   | SignalWorkflow
   | RequestCancelWorkflow
   | TerminateWorkflow
@@ -480,4 +484,4 @@ export type OwnHistoryCommand =
   | PutAside;
 
 /** What the core decides. */
-export type HistoryCommand = DecidedRequest | ResolvedCompletion | TimedQuery | OwnHistoryCommand;
+export type HistoryCommand = Exclude<DecidedRequest, Start> | (Start & RoomForRuns) | ResolvedCompletion | TimedQuery | OwnHistoryCommand;

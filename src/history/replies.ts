@@ -20,6 +20,8 @@ export type Rejection =
   | { readonly reason: 'invalid-argument' | 'unhandled-command' | 'bad-command'; readonly message: string }
   /** FAILED_PRECONDITION (+ WorkflowNotReadyFailure) */
   | { readonly reason: 'failed-precondition' | 'workflow-not-ready'; readonly message: string }
+  /** RESOURCE_EXHAUSTED, cause SYSTEM_OVERLOADED: it would begin a run, and this server takes none now. */
+  | { readonly reason: 'no-room'; readonly message: string }
   /** RESOURCE_EXHAUSTED, cause BUSY_WORKFLOW */
   | { readonly reason: 'busy-workflow'; readonly message: string }
   /** INVALID_ARGUMENT + QueryFailedFailure */

@@ -45,6 +45,14 @@ const rows: {
     codes.FAILED_PRECONDITION,
     { type: 'WorkflowNotReadyFailure', fields: {} },
   ],
+  'no-room': [
+    { reason: 'no-room', message: 'm' },
+    codes.RESOURCE_EXHAUSTED,
+    {
+      type: 'ResourceExhaustedFailure',
+      fields: { cause: 'RESOURCE_EXHAUSTED_CAUSE_SYSTEM_OVERLOADED', scope: 'RESOURCE_EXHAUSTED_SCOPE_SYSTEM' },
+    },
+  ],
   'busy-workflow': [
     { reason: 'busy-workflow', message: 'm' },
     codes.RESOURCE_EXHAUSTED,

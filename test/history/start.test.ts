@@ -389,6 +389,55 @@ describe('signal-with-start', () => {
   });
 });
 
+describe('where the server has no room for another run', () => {
+  const noRoom = 'no room';
+
+  test.each(['none', 'completed', 'failed'] as const)('what would begin one is refused: %s', (current) => {
+    const shard = shardWith(current);
+    const refused = { reason: 'no-room', message: noRoom };
+    expect(shard.expectRejected({ ...shard.startCommand(), noRoom })).toEqual(refused);
+    expect(shard.expectRejected({ ...signalWithStart(shard), noRoom })).toEqual(refused);
+  });
+
+  test('no run is ended for one that would not begin', () => {
+    const shard = shardWith('running');
+    const policies = { reusePolicy: 1, conflictPolicy: 3 } as const;
+    expect(shard.expectRejected({ ...shard.startCommand({ policies }), noRoom })).toMatchObject({ reason: 'no-room' });
+    expect(shard.expectRejected({ ...signalWithStart(shard, policies), noRoom })).toMatchObject({ reason: 'no-room' });
+    expect(shard.describe().status).toBe(1);
+  });
+
+  test('a run that is open is signalled, and used, and named to who may have no other', () => {
+    const shard = new ShardUnderTest();
+    const runId = shard.start();
+    expect(shard.ask({ ...signalWithStart(shard), noRoom })).toMatchObject({ kind: 'started', started: false, runId });
+    expect(shard.history()).toEqual(['workflowExecutionStarted', 'workflowTaskScheduled', 'workflowExecutionSignaled']);
+    const use = shard.startCommand({ policies: { reusePolicy: 1, conflictPolicy: 2 } });
+    expect(shard.ask({ ...use, noRoom })).toMatchObject({ kind: 'started', started: false, runId });
+    expect(shard.expectRejected({ ...shard.startCommand(), noRoom })).toMatchObject({ reason: 'already-started', runId });
+  });
+
+  test('who asks again, because an answer was lost, is answered again', () => {
+    const shard = new ShardUnderTest();
+    const start = shard.startCommand();
+    shard.ask(start);
+    expect(shard.ask({ ...start, newRunId: shard.newRunId(), noRoom })).toMatchObject({ started: true, runId: start.newRunId });
+    const other = new ShardUnderTest();
+    const both = signalWithStart(other);
+    other.ask(both);
+    expect(other.ask({ ...both, newRunId: other.newRunId(), noRoom })).toMatchObject({ kind: 'started', runId: both.newRunId });
+    expect(other.events()).toHaveLength(3);
+  });
+
+  test('what runs goes on: it continues as new', () => {
+    const shard = new ShardUnderTest();
+    const runId = shard.start();
+    expect(shard.ask({ ...signalWithStart(shard), noRoom })).toMatchObject({ runId });
+    shard.complete(shard.pollWorkflowTask(), [continueAsNew()]);
+    expect(shard.describe().key.runId).not.toBe(runId);
+  });
+});
+
 test('a closed run is forgotten when its retention is over, and its id is free again', () => {
   const shard = new ShardUnderTest();
   const runId = shard.start({ retentionMs: 5000 });

@@ -82,9 +82,10 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   submit(askId: number, request: HistoryRequest): AskFailure | undefined {
     if (request.kind === 'readHistory') return this.#readHistory(askId, request);
     if (request.kind === 'completeWorkflowTask') return this.#completeWorkflowTask(askId, request);
-    if (begins(request)) {
-      const message = this.#whyNothingBegins();
-      if (message !== undefined) return { kind: 'busy', message };
+    if (request.kind === 'startWorkflow' || request.kind === 'signalWithStartWorkflow') {
+      // Whether it would begin a run is for the core to say: a run that is open is signalled or used, and who asks again is answered again.
+      const noRoom = this.#whyNothingBegins();
+      return this.actor.submit(askId, noRoom === undefined ? request : { ...request, noRoom });
     }
     if (request.kind === 'queryWorkflow') {
       return this.actor.submit(askId, { ...request, remainingMs: request.deadlineMs - this.#options.clock.wallMs() });
@@ -156,10 +157,6 @@ const databaseBehind =
 const heapNearlyFull =
   'the memory of this server is nearly full: no workflow is started until there is room; those that run go on. Give it more memory, or let closed workflows go sooner';
 const noHistoryNow = 'the history of this workflow cannot be read now';
-
-function begins({ kind }: HistoryRequest): boolean {
-  return kind === 'startWorkflow' || kind === 'signalWithStartWorkflow';
-}
 
 async function isOutOfReach(error: unknown, memory: HistoryMemory): Promise<boolean> {
   const isMissing = error instanceof EventsMissing || (error instanceof LogError && error.code === 'out-of-range');

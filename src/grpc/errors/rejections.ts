@@ -37,6 +37,8 @@ export function historyRejection(rejection: Rejection): StatusError {
       return new StatusError(statusCode.failedPrecondition, rejection.message);
     case 'workflow-not-ready':
       return workflowNotReady(rejection.message);
+    case 'no-room':
+      return resourceExhausted(rejection.message, exhaustedCause.systemOverloaded, exhaustedScope.system);
     case 'busy-workflow':
       return resourceExhausted(rejection.message, exhaustedCause.busyWorkflow, exhaustedScope.namespace);
     case 'query-failed':

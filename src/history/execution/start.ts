@@ -5,12 +5,14 @@
  *   current run open   ──▶ conflict policy: refuse · use it · end it and start
  *   current run closed ──▶ reuse policy: start · only after a failure · refuse
  *   none               ──▶ start
+ *
+ * Where the server has no room for another run, whatever would begin one is refused instead: nothing is ended for it either.
  */
 import { assert } from '../../kernel/assert.ts';
 import { beginFirstWorkflowTask, beginRun, effectiveRunTimeout, effectiveTaskTimeout } from './begin-run.ts';
 import { childThatStarted } from '../child/child-outcomes.ts';
 import { terminateByServer } from './close.ts';
-import type { IdPolicies, RunKey, SignalWithStartWorkflow, StartAttributes, StartWorkflow } from '../commands.ts';
+import type { IdPolicies, RoomForRuns, RunKey, SignalWithStartWorkflow, StartAttributes, StartWorkflow } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { eventTypeNumber } from '../generated/public-api.ts';
 import { withoutEmptyFields } from '../fields.ts';
@@ -20,7 +22,7 @@ import { signalProblem, writeSignal } from '../signal/signal.ts';
 import { isRunning, type RequestIdEntry, type RunView } from '../state.ts';
 import { idConflictPolicy, idReusePolicy, status, taskQueueKind } from '../generated/enums.ts';
 
-export function startWorkflow(draft: Draft, command: StartWorkflow): HistoryReply {
+export function startWorkflow(draft: Draft, command: StartWorkflow & RoomForRuns): HistoryReply {
   // A parent that asks again, because an answer was lost, gets the child that it made: no policy applies to that.
   const child = command.parent === undefined ? undefined : childThatStarted(draft, command.key, command.parent);
   if (child !== undefined) return startedChild(draft, { ...command.key, runId: child });
@@ -35,20 +37,21 @@ export function startWorkflow(draft: Draft, command: StartWorkflow): HistoryRepl
         case idConflictPolicy.useExisting:
           return useExisting(draft, current, command);
         case idConflictPolicy.terminateExisting:
-          terminateForNewRun(draft, current, command.newRunId);
+          break;
       }
     } else {
       const refusal = reuseRefusal(current, command.policies);
       if (refusal !== undefined) return refusal;
     }
   }
-  const run = begin(draft, command);
+  if (command.noRoom !== undefined) return noRoom(command.noRoom);
+  const run = beginInstead(draft, current, command);
   // A child's first task waits until its parent knows of it.
   if (command.parent === undefined) beginFirstWorkflowTask(run);
   return started(run.run, true);
 }
 
-export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWorkflow): HistoryReply {
+export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWorkflow & RoomForRuns): HistoryReply {
   const current = findRun(draft.shard, newest(command.key));
   if (current !== undefined) {
     const { requestId } = command.signal;
@@ -64,13 +67,13 @@ export function signalWithStartWorkflow(draft: Draft, command: SignalWithStartWo
         writeSignal(draft.open(current), command.signal, { skipBackoff: true });
         return started(current, false);
       }
-      terminateForNewRun(draft, current, command.newRunId);
     } else {
       const refusal = reuseRefusal(current, command.policies);
       if (refusal !== undefined) return refusal;
     }
   }
-  const run = begin(draft, command);
+  if (command.noRoom !== undefined) return noRoom(command.noRoom);
+  const run = beginInstead(draft, current, command);
   writeSignal(run, command.signal, { scheduleWorkflowTask: false });
   beginFirstWorkflowTask(run);
   return started(run.run, true);
@@ -178,6 +181,16 @@ function useExisting(draft: Draft, run: RunView, command: StartWorkflow): Histor
     );
   }
   return started(run, false);
+}
+
+function noRoom(message: string): Rejected {
+  return reject({ reason: 'no-room', message });
+}
+
+/** Where the current run is still open, it makes way. */
+function beginInstead(draft: Draft, current: RunView | undefined, command: StartWorkflow | SignalWithStartWorkflow): RunDraft {
+  if (current !== undefined && isRunning(current)) terminateForNewRun(draft, current, command.newRunId);
+  return begin(draft, command);
 }
 
 function terminateForNewRun(draft: Draft, run: RunView, newRunId: string): void {

@@ -239,6 +239,7 @@ const rejectionReasons: Words<Rejection['reason']> = {
   'bad-command': true,
   'failed-precondition': true,
   'workflow-not-ready': true,
+  'no-room': true,
   'busy-workflow': true,
   'query-failed': true,
   'query-timed-out': true,

@@ -10,7 +10,14 @@ import { LogError } from '../../../src/actors/log.ts';
 import { Router, type HistoryAnswer } from '../../../src/actors/asks/router.ts';
 import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
 import { CLOCK_CHECK_MS } from '../../../src/actors/wall-alarm.ts';
-import type { HistoryRequest, ReadHistory, RunKey, StartAttributes, StartWorkflow } from '../../../src/history/commands.ts';
+import type {
+  HistoryRequest,
+  ReadHistory,
+  RunKey,
+  SignalWithStartWorkflow,
+  StartAttributes,
+  StartWorkflow,
+} from '../../../src/history/commands.ts';
 import type { WorkflowCommand } from '../../../src/history/workflow-commands.ts';
 import { defaultHistoryLimits, type HistoryLimits } from '../../../src/history/limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../../../src/history/replies.ts';
@@ -27,7 +34,7 @@ import { encodeFields } from '../../../src/wire/fields.ts';
 import { encodePayload } from '../../../src/wire/generated/lean/common.ts';
 import { namespace } from '../../grpc/stub-ports.ts';
 import { completion } from '../../history/completion.ts';
-import { namespaceId, startAttributes, startChild, terminateWorkflow } from '../../history/shard-under-test.ts';
+import { namespaceId, signalAttributes, startAttributes, startChild, terminateWorkflow } from '../../history/shard-under-test.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { jsonClaims } from '../ledger.ts';
@@ -45,6 +52,7 @@ type BenchOptions = {
   readonly codec?: typeof historyCodec;
   readonly budget?: CommandBudget;
   readonly limits?: Partial<HistoryLimits>;
+  readonly heap?: { readonly nearlyFull: object | undefined };
 };
 
 /** Shard 1 with a matching host that takes every task, and with a shard 2 that waits for the test. */
@@ -110,6 +118,7 @@ class Bench {
       logger: createLogger({ level: 'error', format: 'text', write: (line) => void this.errors.push(line), nowMs: () => 0 }),
       onStatus: () => {},
       budget,
+      ...(given.heap === undefined ? {} : { heap: given.heap }),
     });
     this.router.history.attach(1, this.shard);
   }
@@ -160,6 +169,29 @@ class Bench {
     return isAskFailure(reply) || reply.kind === 'rejected' ? 0 : reply.lastEventId;
   }
 }
+
+/** Its requests are the same each time: asked again, they are repeats. */
+function signalWithStart(workflowId: string): SignalWithStartWorkflow {
+  const names = { namespace: 'ns', newRunId: systemRandom.nonce(), requestId: `start-${workflowId}` };
+  const key = { namespaceId, workflowId, runId: '' };
+  const policies = { reusePolicy: 1, conflictPolicy: 2 } as const;
+  const signal = signalAttributes({ requestId: `signal-${workflowId}` });
+  return { kind: 'signalWithStartWorkflow', key, ...names, start: startAttributes(), policies, signal };
+}
+
+test('while the heap is nearly full no run begins, those that are open are signalled, and there are starts again when there is room', async () => {
+  const heap: { nearlyFull: object | undefined } = { nearlyFull: undefined };
+  const bench = await openWith({ heap });
+  const open = await bench.start('open');
+  heap.nearlyFull = {};
+  const refused = { kind: 'rejected', rejection: { reason: 'no-room', message: expect.stringContaining('nearly full') as string } };
+  expect(await bench.ask(signalWithStart('new'))).toMatchObject(refused);
+  await expect(bench.start('another')).rejects.toThrow('no-room');
+  expect(await bench.ask(signalWithStart('open'))).toMatchObject({ kind: 'started', started: false, runId: open.runId });
+  expect(await bench.lastEventId(open)).toBe(3);
+  heap.nearlyFull = undefined;
+  expect(await bench.ask(signalWithStart('new'))).toMatchObject({ kind: 'started', started: true });
+});
 
 const benches: Bench[] = [];
 afterEach(async () => {

@@ -264,6 +264,7 @@ const plainReasons: { readonly [Reason in PlainReason]: true } = {
   'bad-command': true,
   'failed-precondition': true,
   'workflow-not-ready': true,
+  'no-room': true,
   'busy-workflow': true,
   'query-timed-out': true,
   'not-built': true,

@@ -6,6 +6,7 @@ import {
   continueAsNew,
   deleteWorkflow,
   scheduleActivity,
+  signalAttributes,
   startChild,
   startTimer,
   terminateWorkflow,
@@ -207,7 +208,9 @@ test('while a database is so far behind that memory must not grow, nothing is st
   world.fault = 'hangs';
   for (let round = 0; round < 20; round++) await world.signal('before');
   const start = world.startCommand('later');
-  expect(await world.ask(start)).toMatchObject({ kind: 'busy' });
+  expect(await world.ask(start)).toMatchObject({ kind: 'rejected', rejection: { reason: 'no-room' } });
+  const both = { ...world.startCommand('before'), kind: 'signalWithStartWorkflow', signal: signalAttributes({}) } as const;
+  expect(await world.ask(both), 'a signal of one that runs').toMatchObject({ kind: 'started', started: false });
   const records = world.folded().runs.size;
   await world.work(0, [completeWorkflow()]);
   expect(
