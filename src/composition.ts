@@ -42,6 +42,7 @@ import { checkFirstStart } from './start/whole-journals.ts';
 import { claimsOf, listenerAddresses } from './start/server-contact.ts';
 import { checkSetUp, setUpCluster } from './start/set-up-cluster.ts';
 import { toldOutages } from './start/told-outages.ts';
+import type { Logger } from './observability/logger.ts';
 import type { ClusterDatabase } from './start/cluster-database.ts';
 import type { OpenLog } from './start/open-log.ts';
 import type { OpenState } from './start/open-state.ts';
@@ -96,7 +97,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     logger,
     clusterTopic: clusterTopic(prefix),
     runsPutAside: () => shards.reduce((sum, shard) => sum + shard.runsAside, 0),
-    ownConcern: () => concernOf(options.heap) ?? limitsConcern,
+    ownConcerns: () => [concernOf(options.heap) ?? limitsConcern, concernOfUnwritten(checkpoints?.schedule)].filter(isSaid),
     stalledMsMax: options.startMsMax / 2,
     onFatal: fatal,
     onMoved: () => options.onProgress?.(),
@@ -132,7 +133,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     logger,
   });
   const checkpoints =
-    opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state, stateLimits, share);
+    opened.state === undefined || state === undefined ? undefined : checkpointsIn(state, opened.state, stateLimits, share, logger);
   const { historyCacheBytesMax, hotStateBytesMax, unwrittenStateBytesMax } = stateLimits;
   const ofState = checkpoints === undefined ? {} : { hotStateBytesMax, unwrittenStateBytesMax };
   const memoryReport = { stateBytes: usableHeapBytes(memory), limits: { ...ofState, historyCacheBytesMax } };
@@ -265,12 +266,15 @@ function checkpointsIn(
   { retention }: OpenState,
   { checkpointRecordsMax, unwrittenStateBytesMax }: StateLimits,
   share: number,
+  logger: Logger,
 ): CheckpointOptions {
   const { recordsMax, recordBytesMax } = defaultCheckpointScheduleLimits;
   const schedule = new CheckpointSchedule({
     recordsMax: share * recordsMax,
     recordBytesMax: share * recordBytesMax,
     unwrittenStateBytesMax,
+    clock: systemClock,
+    logger,
   });
   return { database, schedule, limits: { recordsMax: checkpointRecordsMax }, ...retention };
 }
@@ -281,6 +285,15 @@ function concernOf(heap: HeapCondition | undefined): Concern | undefined {
   const { usedMiB, limitMiB } = heap.nearlyFull;
   const message = `${usedMiB} MiB of the ${limitMiB} MiB that state may take are in use: no workflow is started until there is room`;
   return { subject: 'memory', severity: 'warning', message };
+}
+
+function concernOfUnwritten(schedule: CheckpointSchedule | undefined): Concern | undefined {
+  const message = schedule?.unwritten.concern;
+  return message === undefined ? undefined : { subject: 'unwritten state', severity: 'warning', message };
+}
+
+function isSaid(concern: Concern | undefined): concern is Concern {
+  return concern !== undefined;
 }
 
 /** As long as the server runs: somebody set them. */

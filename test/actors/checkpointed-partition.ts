@@ -57,7 +57,7 @@ export abstract class CheckpointedPartition<Host extends Hosted> {
   flushes = 0;
 
   constructor({ topic, journal, database, scheduleLimits }: CheckpointedPartitionOptions) {
-    this.schedule = new CheckpointSchedule(scheduleLimits);
+    this.schedule = new CheckpointSchedule({ ...scheduleLimits, clock: this.clock, logger: this.logger });
     this.#journal = journal;
     this.#partition = { topic, partition: journal.partition };
     this.#database = database;

@@ -349,7 +349,7 @@ export async function nothingIsWrittenUponABackup(): Promise<void> {
     clock: new HandClock(),
     logger: silentLogger,
     limits: { ...defaultCheckpointLimits, recordsMax: 1 },
-    schedule: new CheckpointSchedule(),
+    schedule: new CheckpointSchedule({ clock: new HandClock(), logger: silentLogger }),
     retention: { journalRetentionMs: 0 },
     onFenced: () => void (fenced += 1),
   });

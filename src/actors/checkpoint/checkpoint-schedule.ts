@@ -8,6 +8,8 @@
  *
  * A restart folds what no checkpoint covers, of all journals together: a hundred short tails are as long as one.
  */
+import { UnwrittenState, type UnwrittenStateOptions } from './unwritten-state.ts';
+
 export type CheckpointScheduleLimits = {
   /** Records of all journals that no cut covers: beyond, the journal that has most of them is cut. */
   readonly recordsMax: number;
@@ -24,6 +26,8 @@ export const defaultCheckpointScheduleLimits: CheckpointScheduleLimits = {
   atOnceMax: 2,
   unwrittenStateBytesMax: 512 * 1024 * 1024,
 };
+
+export type CheckpointScheduleOptions = Partial<CheckpointScheduleLimits> & Pick<UnwrittenStateOptions, 'clock' | 'logger'>;
 
 /** Since when, monotonic. */
 export type CheckpointTrouble = { readonly sinceMs: number; readonly reason: string };
@@ -44,6 +48,7 @@ export interface ScheduledJournal {
 const LONG_TURN_MS = 10_000;
 
 export class CheckpointSchedule {
+  readonly unwritten: UnwrittenState;
   readonly #limits: CheckpointScheduleLimits;
   readonly #journals = new Set<ScheduledJournal>();
   readonly #waiting = new Set<ScheduledJournal>();
@@ -51,15 +56,9 @@ export class CheckpointSchedule {
   #records = 0;
   #bytes = 0;
 
-  constructor(limits: Partial<CheckpointScheduleLimits> = {}) {
+  constructor({ clock, logger, ...limits }: CheckpointScheduleOptions) {
     this.#limits = { ...defaultCheckpointScheduleLimits, ...limits };
-  }
-
-  /** The database is so far behind that memory must not grow by new work; what was begun goes on. */
-  get isFull(): boolean {
-    let bytes = 0;
-    for (const { unwrittenBytes } of this.#journals) bytes += unwrittenBytes;
-    return bytes >= this.#limits.unwrittenStateBytesMax;
+    this.unwritten = new UnwrittenState({ bytesMax: this.#limits.unwrittenStateBytesMax, clock, logger });
   }
 
   /** Why a journal that has waited for so long has no turn yet; undefined: there is nothing to say of it. */
@@ -70,10 +69,12 @@ export class CheckpointSchedule {
 
   join(journal: ScheduledJournal): void {
     this.#journals.add(journal);
+    this.unwritten.join(journal);
   }
 
   leave(journal: ScheduledJournal): void {
     this.#journals.delete(journal);
+    this.unwritten.leave(journal);
     this.#waiting.delete(journal);
     this.ended(journal);
   }
@@ -82,6 +83,7 @@ export class CheckpointSchedule {
   committed(bytes: number): void {
     this.#records += 1;
     this.#bytes += bytes;
+    this.unwritten.committed(bytes);
     if (this.#isTooMuch && this.#waiting.size + this.#underWay.size < this.#limits.atOnceMax) this.#takeLongest();
   }
 

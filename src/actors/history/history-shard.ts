@@ -100,7 +100,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   /** Memory must not grow by new work. undefined: it may. */
   #whyNothingBegins(): string | undefined {
     const { checkpoints, heap } = this.#options;
-    if (checkpoints?.schedule.isFull === true) return databaseBehind;
+    if (checkpoints?.schedule.unwritten.isFull === true) return databaseBehind;
     return heap?.nearlyFull === undefined ? undefined : heapNearlyFull;
   }
 

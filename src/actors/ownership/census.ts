@@ -32,7 +32,7 @@ export type UnservedPartition = {
 
 /** What people should mend while everything is served still. */
 export type Concern = {
-  /** What it is about: a topic, or `memory`. */
+  /** What it is about: a topic, `memory`, or `unwritten state`. */
   readonly subject: string;
   /** `lost`: journals are gone, and a restart would show it. */
   readonly severity: 'warning' | 'lost';
@@ -58,7 +58,7 @@ export type CensusOptions = {
   readonly clusterTopic: string;
   readonly runsPutAside: () => number;
   /** Of this process, beside those of its log's topics; absent: there are none. */
-  readonly ownConcern?: () => Concern | undefined;
+  readonly ownConcerns?: () => readonly Concern[];
   /** A start goes on without partitions that have not moved for so long. */
   readonly stalledMsMax: number;
   /** A rival took a partition: what that is called. */
@@ -158,8 +158,7 @@ export class Census implements ServerCondition {
   }
 
   concerns(): readonly Concern[] {
-    const own = this.#options.ownConcern?.();
-    return own === undefined ? this.#concerns : [own, ...this.#concerns];
+    return [...(this.#options.ownConcerns?.() ?? []), ...this.#concerns];
   }
 
   /** What the log's topics give reason to worry about now, in place of what did before. */

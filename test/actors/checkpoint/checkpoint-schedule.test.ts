@@ -1,6 +1,13 @@
 /** Journals of one process: who is checkpointed when. */
 import { expect, test } from 'vitest';
-import { CheckpointSchedule, type CheckpointTrouble, type ScheduledJournal } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
+import {
+  CheckpointSchedule,
+  type CheckpointScheduleLimits,
+  type CheckpointTrouble,
+  type ScheduledJournal,
+} from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
+import { silentLogger } from '../../../src/observability/logger.ts';
+import { HandClock } from '../../support/hand-clock.ts';
 
 class Journal implements ScheduledJournal {
   tailRecords = 0;
@@ -33,12 +40,16 @@ class Journal implements ScheduledJournal {
   }
 }
 
+function scheduleWith(limits: Partial<CheckpointScheduleLimits>): CheckpointSchedule {
+  return new CheckpointSchedule({ ...limits, clock: new HandClock(), logger: silentLogger });
+}
+
 function journals(schedule: CheckpointSchedule, count: number): readonly Journal[] {
   return Array.from({ length: count }, () => new Journal(schedule));
 }
 
 test('two journals are written at a time; of those that wait the one with the longest tail is next', () => {
-  const schedule = new CheckpointSchedule();
+  const schedule = scheduleWith({});
   const all = journals(schedule, 4).map((each, index) => each.commit(index + 1));
   for (const each of all) schedule.wants(each);
   expect(all.map(({ began }) => began)).toEqual([1, 1, 0, 0]);
@@ -49,7 +60,7 @@ test('two journals are written at a time; of those that wait the one with the lo
 });
 
 test('many short tails are as long as one: the longest is cut when all together are too long', () => {
-  const schedule = new CheckpointSchedule({ recordsMax: 100 });
+  const schedule = scheduleWith({ recordsMax: 100 });
   const all = journals(schedule, 20).map((each, index) => each.commit(index === 7 ? 5 : 4));
   expect(all.map(({ began }) => began).filter((began) => began > 0)).toEqual([]);
   all[0]!.commit(19);
@@ -61,7 +72,7 @@ test('many short tails are as long as one: the longest is cut when all together 
 });
 
 test('a journal with no reason, or none any more, holds up no other', () => {
-  const schedule = new CheckpointSchedule();
+  const schedule = scheduleWith({});
   const [idle, leaving, first, second, third] = journals(schedule, 5);
   idle!.begins = false;
   schedule.wants(idle!);
@@ -75,7 +86,7 @@ test('a journal with no reason, or none any more, holds up no other', () => {
 });
 
 test('what hinders those whose turn it is hinders all', () => {
-  const schedule = new CheckpointSchedule();
+  const schedule = scheduleWith({});
   const [first, second, third] = journals(schedule, 3);
   for (const each of [first!, second!, third!]) schedule.wants(each);
   third!.writeTrouble = { sinceMs: 0, reason: 'it has no turn' };
@@ -86,15 +97,4 @@ test('what hinders those whose turn it is hinders all', () => {
   third!.writeTrouble = undefined;
   schedule.ended(second!);
   expect(schedule.whyNoTurn(0)).toBeUndefined();
-});
-
-test('memory is full when what is not written, of all journals, is too much', () => {
-  const schedule = new CheckpointSchedule({ unwrittenStateBytesMax: 1_000 });
-  const [one, other] = journals(schedule, 2);
-  one!.unwrittenBytes = 600;
-  expect(schedule.isFull).toBe(false);
-  other!.unwrittenBytes = 400;
-  expect(schedule.isFull).toBe(true);
-  schedule.leave(other!);
-  expect(schedule.isFull).toBe(false);
 });

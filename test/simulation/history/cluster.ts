@@ -97,7 +97,7 @@ export class HistoryServer extends SimServer {
     const { logger } = this.cluster;
     const visibility =
       this.database === undefined ? undefined : new ProcessVisibility({ database: this.database, clock: this.node.clock, logger });
-    const schedule = new CheckpointSchedule({ recordsMax: options.recordsMax * 2, atOnceMax: 1 });
+    const schedule = new CheckpointSchedule({ recordsMax: options.recordsMax * 2, atOnceMax: 1, clock: this.node.clock, logger });
     for (let shard = 1; shard <= options.shards; shard++) {
       const actor = this.#shard(shard, schedule, visibility);
       this.router.history.attach(shard, actor);

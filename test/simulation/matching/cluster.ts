@@ -65,10 +65,10 @@ export class MatchingServer extends SimServer {
   }
 
   protected boot(): void {
-    const { options, disk } = this.cluster;
+    const { options, disk, logger } = this.cluster;
     this.router = new Router(this.node.clock);
     const database = disk === undefined ? undefined : new SimDatabase(disk, this.node);
-    const schedule = new CheckpointSchedule({ recordsMax: options.recordsMax * 2, atOnceMax: 1 });
+    const schedule = new CheckpointSchedule({ recordsMax: options.recordsMax * 2, atOnceMax: 1, clock: this.node.clock, logger });
     this.hosts = [];
     for (let partition = 0; partition < options.matchingPartitions; partition++) {
       const host = this.#host(partition, schedule, database);

@@ -209,6 +209,7 @@ test('while a database is so far behind that memory must not grow, nothing is st
   for (let round = 0; round < 20; round++) await world.signal('before');
   const start = world.startCommand('later');
   expect(await world.ask(start)).toMatchObject({ kind: 'rejected', rejection: { reason: 'no-room' } });
+  expect(world.lines.join(), 'people were told before').toMatch(/the database falls behind.*no workflow is started until/s);
   const both = { ...world.startCommand('before'), kind: 'signalWithStartWorkflow', signal: signalAttributes({}) } as const;
   expect(await world.ask(both), 'a signal of one that runs').toMatchObject({ kind: 'started', started: false });
   const records = world.folded().runs.size;
