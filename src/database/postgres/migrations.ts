@@ -13,7 +13,7 @@
  * written and deleted once. Updated tables are vacuumed at 2 % of dead rows: at the default 20 % an index of a million rows is mostly dead.
  */
 import { quoted } from './schema-name.ts';
-import { parentIndex, rootIndexes, visibilityTable } from './visibility-table.ts';
+import { countIndex, parentIndex, rootIndexes, visibilityTable } from './visibility-table.ts';
 
 export type Migration = { readonly number: number; readonly statements: (schema: string) => readonly string[] };
 
@@ -21,6 +21,7 @@ export const migrations: readonly Migration[] = [
   { number: 1, statements: firstTables },
   { number: 2, statements: (schema) => [parentIndex(quoted(schema))] },
   { number: 3, statements: (schema) => rootIndexes(quoted(schema)) },
+  { number: 4, statements: (schema) => [countIndex(quoted(schema))] },
 ];
 
 export const newestMigration = migrations.at(-1)?.number ?? 0;

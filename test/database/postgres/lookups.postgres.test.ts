@@ -1,7 +1,7 @@
 /** Rows are found by their keys, whatever PostgreSQL believed of the tables when they were small. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
-import { historyCheckpoint, openedPostgres, runRow, visibilityRow } from './support.ts';
+import { historyCheckpoint, namespaceId, openedPostgres, runRow, visibilityRow } from './support.ts';
 import type { HistoryDelta, RunRow } from '../../../src/actors/database.ts';
 import type { LocalPostgres } from '../../postgres/local-postgres.ts';
 
@@ -96,6 +96,22 @@ describe.skipIf('missing' in inject('postgres'))('lookups on PostgreSQL', () => 
       expect(new Set(found.map(({ runId }) => runId))).toEqual(new Set([root, ...below].map(({ runId }) => runId)));
     }
     expect((await readSoFar()) - before).toBeLessThan(100);
+  });
+
+  test('a Count by status reads the small index alone', async () => {
+    const options = postgresOptions(server, { connectionsMax: 1 });
+    const database = await openedPostgres(options);
+    const { fence } = await database.restore(journal);
+    const rows = Array.from({ length: 5_000 }, (_, index) => visibilityRow({ status: 1 + (index % 3) }));
+    expect(await database.flush(journal, fence, rows, [])).toBe('flushed');
+    await server.run('VACUUM ANALYZE');
+    const condition = { kind: 'isNull', column: { name: 'TemporalNamespaceDivision', kind: 'keyword' }, not: false } as const;
+    const counts = await database.count({ namespaceId, condition, byStatus: true });
+    expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(rows.length);
+    await database.close();
+    const read = await server.run(`SELECT idx_scan::int AS scans, idx_tup_read::int AS entries, idx_tup_fetch::int AS rows
+      FROM pg_stat_user_indexes WHERE schemaname = '${options.topicPrefix}' AND indexrelname = 'visibility_counted'`);
+    expect(read).toEqual([{ scans: 1, entries: rows.length, rows: 0 }]);
   });
 
   test('a takeover of task queues reads their first tasks, whatever stands behind them', async () => {
