@@ -12,7 +12,7 @@ export type PostgresOptions = {
   readonly tls: KafkaTls | undefined;
   /** Names the schema of the tables: servers with prefixes of their own share a database. */
   readonly topicPrefix: string;
-  /** For checkpoints and loads; List and Count have two more. */
+  /** For checkpoints and loads; List and Count have up to four more. */
   readonly connectionsMax: number;
   /** Of one statement, and of one attempt to connect. */
   readonly timeoutMs: number;

@@ -46,7 +46,8 @@ import type { PostgresOptions } from '../../config/postgres-options.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../../visibility/row.ts';
 
-const visibilityConnectionsMax = 2;
+/** A namespace has two lists and counts under way at most: its slow ones, whom nobody may wait for any more, never take all of these. */
+const visibilityConnectionsMax = 4;
 
 /** Of every session: trimming the journal rests on what a COMMIT promises. */
 const durable = ['synchronous_commit=on', 'client_encoding=UTF8', 'DateStyle=ISO', 'jit=off'];

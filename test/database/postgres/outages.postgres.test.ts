@@ -276,6 +276,21 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     await client.end();
   });
 
+  test('two slow lists, as many as a namespace has at a time, keep no other from the server', async () => {
+    const options = postgresOptions(server);
+    const database = await open(options);
+    await database.restore(journal);
+    const client = await server.connect();
+    await client.query(`BEGIN; LOCK TABLE "${options.topicPrefix}".visibility`);
+    const query = { namespaceId, condition: undefined, after: undefined, max: 1 };
+    const lists = [1, 2, 3].map(() => database.list(query));
+    const waiting = `SELECT count(*)::int AS lists FROM pg_locks WHERE NOT granted AND relation = '"${options.topicPrefix}".visibility'::regclass`;
+    await expect.poll(() => server.run(waiting), { timeout: 8_000 }).toEqual([{ lists: 3 }]);
+    await client.query('ROLLBACK');
+    expect(await Promise.all(lists)).toEqual([{ rows: [] }, { rows: [] }, { rows: [] }]);
+    await client.end();
+  });
+
   describe('the connection is lost in COMMIT', () => {
     let proxy: FaultyProxy;
 
