@@ -34,6 +34,7 @@ const RECORD_OVERHEAD_BYTES = 256;
 const ANSWER_BYTES = 256;
 
 const NO_MARK = -1;
+const noEffects: readonly never[] = [];
 
 type Held<Reply, Record, Effect> = {
   /** The last record that this rests on; of a commit, its own. */
@@ -79,6 +80,9 @@ export class CommitWindow<Reply, Record, Effect> {
   /** Committed, and not all of it has left. */
   readonly #batches = new Fifo<Batch>();
   #awaitsTurn = false;
+  /** Of the entry that left last, from `nextEffect` on: one close may answer thousands who waited for it. */
+  #effects: readonly Effect[] = noEffects;
+  #nextEffect = 0;
   /** Of the record that is let out: written anew for each, so that none costs an object. */
   readonly #at = { epoch: 0, sequence: 0, offset: 0 };
 
@@ -108,7 +112,7 @@ export class CommitWindow<Reply, Record, Effect> {
   }
 
   get empty(): boolean {
-    return this.#held.length === 0 && this.#recorded === this.#committed;
+    return this.#held.length === 0 && this.#recorded === this.#committed && this.#nextEffect === this.#effects.length;
   }
 
   /** The mark of a read that no record so far lets pass; undefined when there is none. */
@@ -150,15 +154,12 @@ export class CommitWindow<Reply, Record, Effect> {
 
   /** The asks whose answers wait here: as a reply, in an effect, or behind an effect with which their answer only begins (a direct query). */
   waitingAsks(): readonly number[] {
-    const asks: number[] = [];
+    const asks = asksOf(this.#effects, this.#nextEffect);
     for (let index = 0; index < this.#held.length; index++) {
       const held = this.#held.at(index);
       if (held === undefined) break;
       if (held.reply !== undefined && held.askId !== NOBODY) asks.push(held.askId);
-      for (const effect of held.effects) {
-        const askId = askOf(effect) ?? NOBODY;
-        if (askId !== NOBODY) asks.push(askId);
-      }
+      asks.push(...asksOf(held.effects, 0));
     }
     return asks;
   }
@@ -192,10 +193,11 @@ export class CommitWindow<Reply, Record, Effect> {
    */
   release({ shell, subscribers }: Outside<Reply, Record, Effect>, stopped: () => boolean, atOnce = false): void {
     if (this.#awaitsTurn && !atOnce) return;
+    if (!this.#actOn(this.#effects, this.#nextEffect, shell, atOnce) || stopped()) return;
     for (let head = this.#held.peek(); head !== undefined; head = this.#held.peek()) {
       if (head.rests > this.#committed) return;
       if (head.mark !== NO_MARK && !this.#barrier.passed(head.mark)) return;
-      if (!this.#turns.take(1 + head.effects.length) && !atOnce) return this.#awaitTurn();
+      if (!this.#turns.take(1) && !atOnce) return this.#awaitTurn();
       this.#held.shift();
       this.#share.giveBack(head.bytes);
       if (head.record !== undefined) {
@@ -203,9 +205,25 @@ export class CommitWindow<Reply, Record, Effect> {
         for (const subscriber of subscribers) subscriber.committed(head.record, at, false);
       }
       if (head.reply !== undefined && head.askId !== NOBODY) shell.answer(head.askId, head.reply);
-      for (const effect of head.effects) shell.act(effect);
-      if (stopped()) return;
+      if (!this.#actOn(head.effects, 0, shell, atOnce) || stopped()) return;
     }
+  }
+
+  /** False: the others wait for a turn. */
+  #actOn(effects: readonly Effect[], first: number, shell: EffectSink<Reply, Effect>, atOnce: boolean): boolean {
+    this.#effects = noEffects;
+    this.#nextEffect = 0;
+    for (let next = first; next < effects.length; next++) {
+      const effect = effects[next];
+      if (!this.#turns.take(1) && !atOnce) {
+        this.#effects = effects;
+        this.#nextEffect = next;
+        this.#awaitTurn();
+        return false;
+      }
+      if (effect !== undefined) shell.act(effect);
+    }
+    return true;
   }
 
   #awaitTurn(): void {
@@ -227,6 +245,16 @@ export class CommitWindow<Reply, Record, Effect> {
     this.#at.offset = batch.base.offset + nth;
     return this.#at;
   }
+}
+
+/** Of those from `first` on. */
+function asksOf(effects: readonly unknown[], first: number): number[] {
+  const asks: number[] = [];
+  for (let next = first; next < effects.length; next++) {
+    const askId = askOf(effects[next]) ?? NOBODY;
+    if (askId !== NOBODY) asks.push(askId);
+  }
+  return asks;
 }
 
 /** At least what the record takes on the wire: three bytes are the most that UTF-8 needs for one unit of a string. */

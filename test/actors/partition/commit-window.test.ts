@@ -125,6 +125,24 @@ describe('what one commit lets out takes turns of the event loop', () => {
     for (const bench of benches) expect(bench.left).toHaveLength(3_000);
   });
 
+  test('what one command lets out as well: its effects, behind its answer and before what comes next', () => {
+    const clock = new TurnByTurn();
+    const bench = new Bench(true, clock);
+    const effects = Array.from({ length: 2_000 }, (_, nth) => `waiter ${nth}`);
+    bench.window.commit(1, 1, recordOf('', 10), 'ok', effects);
+    bench.window.hold(7, 'read', []);
+    bench.window.seal(1, 1);
+    bench.window.committed(1, { epoch: 1, sequence: 1, offset: 0 });
+    bench.letOut();
+    for (let before = 0; bench.left.length < 2_003; before = bench.left.length) {
+      expect(bench.left.length - before).toBeLessThanOrEqual(stepsMax + 2);
+      expect(bench.window.empty).toBe(false);
+      expect(clock.turn()).toBe(true);
+    }
+    expect(bench.left).toEqual(['#1 1.1@0', '1 ok', ...effects, '7 read']);
+    expect(bench.window.empty).toBe(true);
+  });
+
   test('all of it at once where nothing is released later', () => {
     const clock = new TurnByTurn();
     const bench = new Bench(true, clock);
