@@ -48,6 +48,7 @@ export class LivePartition {
       create: () => this.#create(),
       asks: {
         fail: (askId, failure) => this.#failed(new Error(`ask ${askId}: ${failure.message}`)),
+        failAll: (_, failure) => this.#failed(new Error(failure.message)),
         abandon: (message) => this.#failed(new Error(message)),
       },
       clock: { ...systemClock, wallMs: () => this.#nowMs },

@@ -96,7 +96,7 @@ async function append(database: string, shard: number, records: readonly History
       },
       subscribers: [],
     }),
-    asks: { fail: () => {}, abandon: () => {} },
+    asks: { fail: () => {}, failAll: () => {}, abandon: () => {} },
     scale: { bytesOf: () => 0, finishesWork: () => false },
     clock: systemClock,
     random: systemRandom,

@@ -433,8 +433,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'says of what was decided that nothing came of it',
     file: 'src/actors/asks/switchboard.ts',
-    search: "this.#answer(askId, { kind: 'unavailable', message });",
-    replace: "this.#answer(askId, { kind: 'notHere', message, hint: '', epoch: 0 });",
+    search: "this.#failFrom(0, abandoned, { kind: 'unavailable', message });",
+    replace: "this.#failFrom(0, abandoned, { kind: 'notHere', message, hint: '', epoch: 0 });",
     caughtBy: 'seeds',
   },
   {

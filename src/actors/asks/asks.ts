@@ -51,7 +51,9 @@ export function isAskFailure(reply: { readonly kind: string }): reply is AskFail
 export interface AskSink {
   /** This ask gets no reply. */
   fail(askId: number, failure: AskFailure): void;
-  /** No other ask that is open now gets a reply; whether a command among them happened is not known. */
+  /** None of these. There may be ten thousand: they are told in their order, in turns of the event loop, but for those whose reply comes before. */
+  failAll(askIds: readonly number[], failure: AskFailure): void;
+  /** No other ask that is open now gets a reply, told likewise; whether a command among them happened is not known. */
   abandon(message: string): void;
 }
 

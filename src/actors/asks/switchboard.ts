@@ -10,8 +10,9 @@
  * of replies does not allow for the request is a bug of the actor. In one process values pass by reference, without a codec.
  */
 import { assert } from '../../kernel/assert.ts';
-import { isAskFailure } from './asks.ts';
+import { isAskFailure, NOBODY } from './asks.ts';
 import { DeadlineWheel } from './deadline-wheel.ts';
+import { ReleaseTurns } from '../release-turns.ts';
 import type { AskFailure, AskSink } from './asks.ts';
 import type { WheelEntry } from './deadline-wheel.ts';
 import type { Clock } from '../ports.ts';
@@ -70,14 +71,18 @@ export class Switchboard<
   readonly #asks = new Map<number, OpenAsk<Request, AnswerTo<To, Rejected, keyof To>>>();
   readonly #wheel: DeadlineWheel<OpenAsk<Request, AnswerTo<To, Rejected, keyof To>>>;
 
+  /** Of those who are told that they get no reply. */
+  readonly #turns: ReleaseTurns;
+
   constructor(options: SwitchboardOptions, replyKinds: ReplyKinds<To>, nameOf: (actor: number) => string) {
     this.#options = options;
     this.#replyKinds = replyKinds;
     this.#nameOf = nameOf;
     this.#wheel = new DeadlineWheel(options.clock, (ask) => this.#expired(ask));
+    this.#turns = new ReleaseTurns(options.clock);
   }
 
-  /** Asks that wait for their answer. */
+  /** Asks that wait for their answer, or to be told that they get none. */
   get openAsks(): number {
     return this.#asks.size;
   }
@@ -120,6 +125,7 @@ export class Switchboard<
     return {
       answer: (askId, reply) => this.#answer(askId, reply),
       fail: (askId, failure) => void this.#answer(askId, failure),
+      failAll: (askIds, failure) => this.#failFrom(0, askIds, failure),
       abandon: (message) => this.#abandon(seat, message),
     };
   }
@@ -157,7 +163,14 @@ export class Switchboard<
   #abandon(seat: Seat<Request>, message: string): void {
     const abandoned: number[] = [];
     for (const ask of this.#asks.values()) if (ask.seat === seat) abandoned.push(ask.askId);
-    for (const askId of abandoned) this.#answer(askId, { kind: 'unavailable', message });
+    this.#failFrom(0, abandoned, { kind: 'unavailable', message });
+  }
+
+  #failFrom(first: number, askIds: readonly number[], failure: AskFailure): void {
+    for (let nth = first; nth < askIds.length; nth++) {
+      if (!this.#turns.take(1)) return this.#turns.wait(() => this.#failFrom(nth, askIds, failure));
+      this.#answer(askIds[nth] ?? NOBODY, failure);
+    }
   }
 
   #take(askId: number): OpenAsk<Request, AnswerTo<To, Rejected, keyof To>> | undefined {

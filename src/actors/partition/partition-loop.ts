@@ -369,7 +369,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #refuseWhileSilent(message: string, seconds: number): void {
     // The log itself tells people about its outages, for all partitions together.
     this.#logger.debug('the log does not answer, whoever waits is told', { seconds });
-    for (const askId of this.#window.waitingAsks()) this.#options.asks.fail(askId, { kind: 'unavailable', message });
+    this.#options.asks.failAll(this.#window.waitingAsks(), { kind: 'unavailable', message });
     const undecided = this.#takeUndecided();
     for (const mail of undecided) this.#weighOut(mail);
     this.#refuseAll(undecided, message);
@@ -382,8 +382,8 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   #refuseAll(undecided: readonly CommandMail<Command>[], message: string): void {
     if (undecided.length === 0) return;
-    const notHere = this.notHere(message);
-    for (const { askId } of undecided) this.#options.asks.fail(askId, notHere);
+    const asks = undecided.map(({ askId }) => askId);
+    this.#options.asks.failAll(asks, this.notHere(message));
   }
 
   // ── For the owner of the journal ───────────────────────────────────────────────────────────────────────────────────────────

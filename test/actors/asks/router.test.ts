@@ -118,6 +118,27 @@ describe('router', () => {
     ]);
   });
 
+  test('ten thousand that get no reply are told some hundred in a turn of the event loop, each once, with what was said first', () => {
+    const { clock, router, answers, ask } = bench();
+    const asked = Array.from({ length: 10_000 }, () => ask());
+    const undecided = asked.slice(5_000);
+    const sink = router.history.sink(1);
+    sink.failAll(undecided, { kind: 'notHere', message: 'lost', hint: '', epoch: 0 });
+    sink.abandon('abandoned');
+    expect(answers.length).toBeLessThanOrEqual(512);
+    const last = asked.at(-1) ?? 0;
+    router.cancel(last);
+    expect(sink.answer(asked[4_999] ?? 0, done), 'a reply that comes before').toBe(true);
+    clock.advance(0);
+    expect(router.history.openAsks).toBe(0);
+    const kinds = Map.groupBy(answers, (answer) => (answer as { readonly kind: string }).kind);
+    expect([...kinds].map(([kind, { length }]) => [kind, length])).toEqual([
+      ['notHere', 4_999],
+      ['done', 1],
+      ['unavailable', 4_999],
+    ]);
+  });
+
   test('abandoned asks fail, those of other actors do not, nor those that are asked meanwhile', () => {
     const { router, actor, answers, ask } = bench();
     router.history.attach(2, new Actor());

@@ -60,7 +60,7 @@ class Replay {
         );
         return this.#readsAhead ? { ...memory, readAhead: { load: () => undefined } } : memory;
       },
-      asks: { fail: () => {}, abandon: () => {} },
+      asks: { fail: () => {}, failAll: () => {}, abandon: () => {} },
       clock: this.#clock,
       random: systemRandom,
       logger,

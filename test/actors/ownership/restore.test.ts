@@ -58,7 +58,7 @@ class Owner {
       owner: 'restore',
       create: (tenure) => this.#create(tenure),
       checkpoints: { restore: () => this.database.restore(journal), ...options.source },
-      asks: { fail: () => {}, abandon: () => {} },
+      asks: { fail: () => {}, failAll: () => {}, abandon: () => {} },
       scale: ledgerScale,
       clock: { ...systemClock, wallMs: () => this.nowMs, monoMs: () => 0 },
       random: systemRandom,
