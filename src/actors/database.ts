@@ -282,6 +282,8 @@ export interface Database {
   /** Rows of any shard. Neither asks for a fence. */
   list(query: VisibilityList): Promise<VisibilityPage>;
   count(query: VisibilityCount): Promise<readonly { readonly status: number | undefined; readonly count: number }[]>;
+  /** Nobody waits for that list or count any more: it ends soon, as `overtime`, if it has not ended. */
+  giveUp(asked: number): Promise<void>;
   /** Afterwards every method rejects with `closed`, but this one. */
   close(): Promise<void>;
 }

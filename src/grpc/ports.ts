@@ -64,7 +64,7 @@ export type MemoryReport = {
 };
 
 /** The rows of all runs. */
-export type VisibilityStore = Pick<Database, 'list' | 'count'>;
+export type VisibilityStore = Pick<Database, 'list' | 'count' | 'giveUp'>;
 
 export type ServerInfo = {
   /** Semantic, 1.x: clients refuse others. */

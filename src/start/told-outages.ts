@@ -88,6 +88,7 @@ export function toldOutages(database: Database, logger: Logger, nowMs = steadyWa
     history: (...asked) => read(database.history(...asked)),
     list: (...asked) => read(database.list(...asked)),
     count: (...asked) => read(database.count(...asked)),
+    giveUp: (asked) => database.giveUp(asked),
     close: async () => {
       clearInterval(tick);
       await database.close();

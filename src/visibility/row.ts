@@ -59,6 +59,8 @@ export type VisibilityList = {
   readonly max: number;
   /** By `servedBytes`: the row with which a page reaches as many is its last. undefined: there is room for all. */
   readonly bytesMax?: number | undefined;
+  /** By this number whoever asked may give it up (`Database.giveUp`); undefined: nobody does. */
+  readonly asked?: number | undefined;
 };
 
 /** What is served of a row: attributes as bytes, no slots. */
@@ -77,4 +79,6 @@ export type VisibilityCount = {
   readonly condition: Condition | undefined;
   /** One count for each status that a row has, in any order; else one for all, perhaps 0. */
   readonly byStatus: boolean;
+  /** As in a list. */
+  readonly asked?: number | undefined;
 };

@@ -55,6 +55,21 @@ test('what is asked while it runs has its turn before its end', async () => {
   expect(ended[0]).toBe('short list');
 });
 
+test('it ends where whoever asked has given it up', async () => {
+  const { database } = await filled();
+  const query = { namespaceId, condition, after: undefined, max: 10 };
+  const outcomes = [
+    database.list({ ...query, asked: 1 }),
+    database.count({ ...query, byStatus: true, asked: 2 }),
+    database.list({ ...query, asked: 3 }),
+  ];
+  await Promise.all([database.giveUp(1), database.giveUp(2), database.giveUp(99)]);
+  const [list, count, other] = await Promise.allSettled(outcomes);
+  const givenUp = { status: 'rejected', reason: { code: 'overtime', message: 'whoever asked has given it up' } };
+  expect([list, count]).toMatchObject([givenUp, givenUp]);
+  expect(other).toMatchObject({ status: 'fulfilled', value: { rows: [] } });
+});
+
 test('it ends where its time is over, and what is short is answered', async () => {
   const { database } = await filled({ queryTimeoutMs: 0 });
   const query = { namespaceId, condition, after: undefined, max: 10 };

@@ -101,6 +101,7 @@ export class StubServer {
       visibility: {
         list: async (query) => ({ rows: listed(this.rows, query) }),
         count: async (query) => counted(this.rows, query),
+        giveUp: async () => {},
       },
       historyShardOf: () => 1,
       matchingPartitionOf: () => 0,

@@ -394,7 +394,11 @@ describe('what is refused', () => {
 });
 
 describe('a database that fails', () => {
-  const failing = (error: Error): VisibilityStore => ({ list: () => Promise.reject(error), count: () => Promise.reject(error) });
+  const failing = (error: Error): VisibilityStore => ({
+    list: () => Promise.reject(error),
+    count: () => Promise.reject(error),
+    giveUp: () => Promise.reject(error),
+  });
 
   test.each<[DatabaseErrorCode, number, string]>([
     ['unavailable', codes.UNAVAILABLE, 'visibility does not answer: no route'],
@@ -419,18 +423,23 @@ test('what the server says of itself', async () => {
 describe('queries at a time', () => {
   const limits = { runningPerNamespaceMax: 2, waitingPerNamespaceMax: 1, timeoutMs: 60_000 };
 
+  const givenUp: number[] = [];
+  const giveUp = async (asked: number): Promise<void> => void givenUp.push(asked);
+
   /** A query that ends when it is told to. */
   class Asked {
     readonly call: { -readonly [Key in keyof Pick<Call, 'cancelled'>]: Call[Key] } & Call;
     readonly outcome: Promise<string>;
     begun = false;
+    asked = 0;
     cancel: () => void = () => {};
     end: () => void = () => {};
 
     constructor(queries: VisibilityQueries, namespaceName: string) {
       this.call = { cancelled: false, onCancel: (listener: () => void) => (this.cancel = listener) } as unknown as Asked['call'];
-      const query = (): Promise<string> => {
+      const query = (asked: number): Promise<string> => {
         this.begun = true;
+        this.asked = asked;
         return new Promise((resolve) => (this.end = () => resolve('answered')));
       };
       try {
@@ -442,7 +451,7 @@ describe('queries at a time', () => {
   }
 
   test('two of a namespace run, one waits, more are refused; another namespace is not concerned', async () => {
-    const queries = new VisibilityQueries(limits);
+    const queries = new VisibilityQueries(giveUp, limits);
     const asked = Array.from({ length: 4 }, () => new Asked(queries, 'a'));
     const other = new Asked(queries, 'b');
     expect([...asked, other].map(({ begun }) => begun)).toEqual([true, true, false, false, true]);
@@ -454,12 +463,14 @@ describe('queries at a time', () => {
   });
 
   test('whoever goes away while it waits never runs; while it runs, its place is free when it has ended', async () => {
-    const queries = new VisibilityQueries(limits);
+    const queries = new VisibilityQueries(giveUp, limits);
     const [first, second, third] = [1, 2, 3].map(() => new Asked(queries, 'a')) as [Asked, Asked, Asked];
     third.cancel();
     expect(await third.outcome).toBe('context canceled');
     first.cancel();
     expect(await first.outcome).toBe('context canceled');
+    // Its database hears of it; of one that never began there is nothing to be heard.
+    expect(givenUp.splice(0)).toEqual([first.asked]);
     const fourth = new Asked(queries, 'a');
     expect(fourth.begun).toBe(false);
     first.end();
@@ -468,15 +479,17 @@ describe('queries at a time', () => {
     second.end();
     fourth.end();
     expect(await fourth.outcome).toBe('answered');
+    expect(givenUp).toEqual([]);
   });
 
   test('what takes too long is given up, and counts until it has ended', async () => {
-    const queries = new VisibilityQueries({ ...limits, runningPerNamespaceMax: 1, timeoutMs: 1 });
+    const queries = new VisibilityQueries(giveUp, { ...limits, runningPerNamespaceMax: 1, timeoutMs: 1 });
     const slow = new Asked(queries, 'a');
     const waiting = new Asked(queries, 'a');
     expect(await slow.outcome).toBe('the query took longer than 0.001 s');
     expect(await waiting.outcome).toBe('the query took longer than 0.001 s');
-    const next = new Asked(new VisibilityQueries(limits), 'a');
+    expect(givenUp.splice(0)).toEqual([slow.asked]);
+    const next = new Asked(new VisibilityQueries(giveUp, limits), 'a');
     slow.end();
     await turn();
     expect(waiting.begun).toBe(false);

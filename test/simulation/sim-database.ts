@@ -247,6 +247,10 @@ export class SimDatabase implements Database {
     return this.#request('count', (database) => database.count(...given));
   }
 
+  giveUp(...given: Parameters<Database['giveUp']>): ReturnType<Database['giveUp']> {
+    return this.#request('giveUp', (database) => database.giveUp(...given));
+  }
+
   bind(...given: Parameters<Database['bind']>): ReturnType<Database['bind']> {
     return this.#request('bind', (database) => database.bind(...given));
   }

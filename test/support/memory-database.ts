@@ -388,6 +388,10 @@ export class MemoryDatabase implements Database {
     return counted(this.#tables.visibility.values(), query);
   }
 
+  async giveUp(_asked: number): Promise<void> {
+    this.#checkOpen();
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
   }

@@ -38,6 +38,8 @@ export interface Session {
   run(text: string): Promise<void>;
   /** Nobody uses this connection again. */
   cut(): void;
+  /** What the server calls this session. */
+  readonly backend: number | null;
 }
 
 type Waiting = { readonly take: (connection: Connection) => void; readonly fail: (error: Error) => void };
@@ -195,6 +197,10 @@ class Connection implements Session {
     const query: Query = name === undefined ? { text, values } : { name, text, values };
     const { rows, rowCount } = await this.#client.query(query);
     return { rows: rows as readonly R[], count: rowCount ?? 0 };
+  }
+
+  get backend(): number | null {
+    return this.#client.processID;
   }
 
   async run(text: string): Promise<void> {

@@ -34,6 +34,8 @@ export type Query = { readonly name?: string; readonly text: string; readonly va
 export type QueryResult = { readonly rows: readonly unknown[]; readonly rowCount: number | null };
 
 export interface Client extends EventEmitter {
+  /** Of the server's process, once it is connected. */
+  readonly processID: number | null;
   connect(): Promise<void>;
   /** Several statements in one text have several results. */
   query(query: string | Query): Promise<QueryResult>;

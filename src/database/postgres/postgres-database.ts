@@ -77,7 +77,7 @@ export class PostgresDatabase implements Database {
     this.#reads = new Reads(this.#state, this.#schema);
     this.#writer = new CheckpointWriter(this.#state, this.#schema, logger);
     this.#slots = new SlotClearer(this.#state, this.#schema);
-    this.#visibility = new VisibilityReads(this.#lists, this.#schema);
+    this.#visibility = new VisibilityReads(this.#lists, this.#state, this.#schema);
   }
 
   /** The tables are there, and of the age that this program knows. Every call sees to it first, until it has been so once. */
@@ -206,6 +206,10 @@ export class PostgresDatabase implements Database {
 
   count(query: VisibilityCount): Promise<readonly { readonly status: number | undefined; readonly count: number }[]> {
     return this.#visibility.count(query);
+  }
+
+  giveUp(asked: number): Promise<void> {
+    return this.#visibility.giveUp(asked);
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@ import { largeCountSql, listSql } from '../visibility-sql.ts';
 import { quoted } from './schema-name.ts';
 import { DatabaseError } from '../../actors/database.ts';
 import { isOvertime } from './postgres-failure.ts';
-import type { Connections, Row } from './connections.ts';
+import type { Connections, Row, Session } from './connections.ts';
 import type { Sql } from '../condition-sql.ts';
 import type { ListedRow, VisibilityCount, VisibilityList, VisibilityPage } from '../../visibility/row.ts';
 
@@ -13,24 +13,44 @@ const servedColumns = [
   ...['root_workflow_id', 'root_run_id', 'memo', 'search_attributes'],
 ].join(', ');
 
+/** One that may be given up. `cancelled`: the server has heard of it, and this session may have another user. */
+type UnderWay = { isGivenUp: boolean; session: Session | undefined; cancelled: Promise<void> };
+
 export class VisibilityReads {
   readonly #connections: Connections;
+  readonly #others: Connections;
   readonly #table: string;
+  readonly #underWay = new Map<number, UnderWay>();
 
-  constructor(connections: Connections, schema: string) {
+  /** `others`: by which the server is told that a read was given up, while all of these read. */
+  constructor(connections: Connections, others: Connections, schema: string) {
     this.#connections = connections;
+    this.#others = others;
     this.#table = `${quoted(schema)}.visibility`;
   }
 
   async list(query: VisibilityList): Promise<VisibilityPage> {
-    return { rows: (await this.#rows<ListedTuple>(this.#listSql(query))).map(listedRow) };
+    return { rows: (await this.#rows<ListedTuple>(this.#listSql(query), query.asked)).map(listedRow) };
   }
 
   async count(query: VisibilityCount): Promise<readonly { readonly status: number | undefined; readonly count: number }[]> {
     const rows = await this.#rows<{ readonly status?: number; readonly count: number }>(
       largeCountSql('postgres', this.#table, this.#table, query),
+      query.asked,
     );
     return rows.map(({ status, count }) => ({ status, count }));
+  }
+
+  /** The server ends the statement; should it have ended meanwhile, its session has no other user before the server has answered. */
+  async giveUp(asked: number): Promise<void> {
+    const underWay = this.#underWay.get(asked);
+    if (underWay === undefined || underWay.isGivenUp) return;
+    underWay.isGivenUp = true;
+    const backend = underWay.session?.backend;
+    if (backend === undefined || backend === null) return;
+    const cancelled = this.#others.use(async (session) => void (await session.query({ text: 'SELECT pg_cancel_backend($1)' }, [backend])));
+    underWay.cancelled = cancelled.catch(() => {});
+    await cancelled;
   }
 
   /** Rows that have no room stay where they are: a page of them might be larger than our memory. */
@@ -48,12 +68,25 @@ export class VisibilityReads {
   }
 
   /** No two filters are alike: none is prepared. */
-  async #rows<Tuple extends Row>({ text, parameters }: Sql): Promise<readonly Tuple[]> {
+  async #rows<Tuple extends Row>({ text, parameters }: Sql, asked: number | undefined): Promise<readonly Tuple[]> {
+    const underWay: UnderWay = { isGivenUp: false, session: undefined, cancelled: Promise.resolve() };
+    if (asked !== undefined) this.#underWay.set(asked, underWay);
     try {
-      return await this.#connections.use(async (session) => (await session.query<Tuple>({ text }, parameters)).rows);
+      return await this.#connections.use(async (session) => {
+        if (underWay.isGivenUp) throw new DatabaseError('overtime', 'whoever asked has given it up');
+        underWay.session = session;
+        try {
+          return (await session.query<Tuple>({ text }, parameters)).rows;
+        } finally {
+          underWay.session = undefined;
+          await underWay.cancelled;
+        }
+      });
     } catch (error) {
       if (!(error instanceof DatabaseError) || !isOvertime(error)) throw error;
       throw new DatabaseError('overtime', error.message, { cause: error });
+    } finally {
+      if (asked !== undefined) this.#underWay.delete(asked);
     }
   }
 }

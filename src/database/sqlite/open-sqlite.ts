@@ -34,6 +34,7 @@ export function openSqlite(asked: SqliteOptions, how: OpenSqliteOptions = {}): D
     history: (...asked) => loads.history(...asked),
     list: (query) => lists.list(query),
     count: (query) => lists.count(query),
+    giveUp: (asked) => lists.giveUp(asked),
     close: async () => {
       await Promise.all([writer.close(), loads.close(), lists.close()]);
     },

@@ -97,6 +97,8 @@ export class SqliteDatabase implements Database {
   /** Whose commit failed: until there is another one it reads what stood there before. What is loaded is cold, and so never in that commit. */
   #inDoubt: Connection | undefined;
   #isClosed = false;
+  /** Lists and counts that may be given up. */
+  readonly #underWay = new Map<number, { isGivenUp: boolean }>();
   readonly #say: (said: Said) => void;
   /** Rows that cannot be read, of which somebody has heard. */
   readonly #told = new Set<string>();
@@ -233,7 +235,10 @@ export class SqliteDatabase implements Database {
   }
 
   list(query: VisibilityList) {
-    return this.#inSteps(listSteps(() => this.#opened(), query));
+    return this.#inSteps(
+      listSteps(() => this.#opened(), query),
+      query.asked,
+    );
   }
 
   count(query: VisibilityCount) {
@@ -243,7 +248,13 @@ export class SqliteDatabase implements Database {
         query,
         () => presentMoment(this.#options),
       ),
+      query.asked,
     );
+  }
+
+  async giveUp(asked: number): Promise<void> {
+    const underWay = this.#underWay.get(asked);
+    if (underWay !== undefined) underWay.isGivenUp = true;
   }
 
   /** What is under way ends first. */
@@ -344,17 +355,21 @@ export class SqliteDatabase implements Database {
   }
 
   /** Each step in the lane: what was asked meanwhile has its turn before the next, and so has what comes in only then. */
-  async #inSteps<Result>(steps: Generator<void, Result>): Promise<Result> {
+  async #inSteps<Result>(steps: Generator<void, Result>, asked: number | undefined): Promise<Result> {
     const { queryTimeoutMs = defaultQueryTimeoutMs } = this.#options;
     const endMs = performance.now() + queryTimeoutMs;
+    const underWay = { isGivenUp: false };
+    if (asked !== undefined) this.#underWay.set(asked, underWay);
     try {
       for (;;) {
         const { done, value } = await this.#inLane(() => steps.next());
         if (done === true) return value;
         if (performance.now() >= endMs) throw new DatabaseError('overtime', `the query did not end within ${queryTimeoutMs} ms`);
         await new Promise((resolve) => setImmediate(resolve));
+        if (underWay.isGivenUp) throw new DatabaseError('overtime', 'whoever asked has given it up');
       }
     } finally {
+      if (asked !== undefined) this.#underWay.delete(asked);
       steps[Symbol.dispose]();
     }
   }

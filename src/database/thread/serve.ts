@@ -34,6 +34,7 @@ const calls: { readonly [M in Method]: (database: Database, args: Arguments<M>) 
   history: (database, args) => database.history(...args),
   list: (database, args) => database.list(...args),
   count: (database, args) => database.count(...args),
+  giveUp: (database, args) => database.giveUp(...args),
   close: (database, args) => database.close(...args),
 };
 

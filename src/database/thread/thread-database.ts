@@ -64,6 +64,7 @@ export function threadDatabase(options: ThreadDatabaseOptions): Database {
     history: (...args) => channel.ask('history', args),
     list: (...args) => channel.ask('list', args),
     count: (...args) => channel.ask('count', args),
+    giveUp: (...args) => channel.ask('giveUp', args),
     close: () => channel.close(),
   };
 }

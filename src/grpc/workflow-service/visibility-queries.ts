@@ -10,7 +10,7 @@ export type VisibilityQueryLimits = {
   readonly runningPerNamespaceMax: number;
   /** Beyond those; more are refused. */
   readonly waitingPerNamespaceMax: number;
-  /** From the call on. What runs longer is answered to nobody, and counts until it has ended. */
+  /** From the call on. What runs longer is given up, and counts until it has ended. */
   readonly timeoutMs: number;
 };
 
@@ -23,13 +23,17 @@ export class VisibilityQueries {
   readonly #limits: VisibilityQueryLimits;
   /** Of namespaces that have any. */
   readonly #lanes = new Map<string, Lane>();
+  readonly #giveUp: (asked: number) => Promise<void>;
+  #lastAsked = 0;
 
-  constructor(limits: VisibilityQueryLimits = defaultLimits) {
+  /** `giveUp`: nobody waits for the query with that number any more. */
+  constructor(giveUp: (asked: number) => Promise<void>, limits: VisibilityQueryLimits = defaultLimits) {
+    this.#giveUp = giveUp;
     this.#limits = limits;
   }
 
   /** Rejects with a StatusError for whatever a database may fail with. */
-  run<Answer>(call: Call, namespaceId: string, query: () => Promise<Answer>): Promise<Answer> {
+  run<Answer>(call: Call, namespaceId: string, query: (asked: number) => Promise<Answer>): Promise<Answer> {
     const { runningPerNamespaceMax, waitingPerNamespaceMax, timeoutMs } = this.#limits;
     const lane = this.#lanes.get(namespaceId) ?? { running: 0, waiting: new Set() };
     const mayRun = lane.running < runningPerNamespaceMax;
@@ -37,19 +41,25 @@ export class VisibilityQueries {
       throw resourceExhausted('too many lists and counts of this namespace wait', exhaustedCause.concurrentLimit, exhaustedScope.namespace);
     }
     return new Promise((resolve, reject) => {
+      const asked = ++this.#lastAsked;
+      let isRunning = false;
       const begin = (): void => {
         lane.waiting.delete(begin);
         lane.running++;
-        query()
+        isRunning = true;
+        query(asked)
           .then(resolve, (error: unknown) => reject(failureOf(error)))
           .finally(() => {
             clearTimeout(timer);
+            isRunning = false;
             this.#ended(namespaceId, lane);
           });
       };
       const giveUp = (error: StatusError): void => {
         clearTimeout(timer);
         lane.waiting.delete(begin);
+        // Where it cannot be said the query ends with its own time.
+        if (isRunning) this.#giveUp(asked).catch(() => {});
         reject(error);
       };
       const timer = setTimeout(() => giveUp(deadlineExceeded(`the query took longer than ${timeoutMs / 1000} s`)), timeoutMs);

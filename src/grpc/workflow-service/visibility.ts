@@ -89,12 +89,13 @@ const TOLD_MAX = 1_000;
 
 class Lists {
   readonly #context: HandlerContext;
-  readonly #queries = new VisibilityQueries();
+  readonly #queries: VisibilityQueries;
   /** Run ids of rows that are damaged, of which somebody has heard. */
   readonly #told = new Set<string>();
 
   constructor(context: HandlerContext) {
     this.#context = context;
+    this.#queries = new VisibilityQueries((asked) => context.ports.visibility.giveUp(asked));
   }
 
   readonly #leftOut: LeftOut = ({ namespaceId, workflowId, runId }, part, error) => {
@@ -112,8 +113,8 @@ class Lists {
     const { tokens, ports } = this.#context;
     const after = rowsAfter(tokens, request.nextPageToken, id, condition);
     const max = request.pageSize <= 0 ? PAGE_ROWS_MAX : Math.min(request.pageSize, PAGE_ROWS_MAX);
-    const { rows } = await this.#queries.run(call, id, () =>
-      ports.visibility.list({ namespaceId: id, condition, after, max, bytesMax: PAGE_BYTES_MAX }),
+    const { rows } = await this.#queries.run(call, id, (asked) =>
+      ports.visibility.list({ namespaceId: id, condition, after, max, bytesMax: PAGE_BYTES_MAX, asked }),
     );
     return listedPage(tokens, rows, max, id, condition, this.#leftOut);
   }
@@ -122,7 +123,7 @@ class Lists {
     const namespace = await this.#context.namespace(call, request.namespace);
     const { id, query } = await this.#checked(call, namespace, request.query);
     const { ports } = this.#context;
-    const counts = await this.#queries.run(call, id, () => ports.visibility.count({ namespaceId: id, ...query }));
+    const counts = await this.#queries.run(call, id, (asked) => ports.visibility.count({ namespaceId: id, ...query, asked }));
     const count = counts.reduce((sum, each) => sum + each.count, 0);
     if (!query.byStatus) return { count, groups: [] };
     const byStatus = counts.toSorted((a, b) => (a.status ?? 0) - (b.status ?? 0));

@@ -291,6 +291,26 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     await client.end();
   });
 
+  test('a List or Count that was given up is ended by the server, and its connection serves the next', async () => {
+    const options = postgresOptions(server);
+    const database = await open(options);
+    await database.restore(journal);
+    const client = await server.connect();
+    await client.query(`BEGIN; LOCK TABLE "${options.topicPrefix}".visibility`);
+    const query = { namespaceId, condition: undefined };
+    const list = (asked: number) => database.list({ ...query, after: undefined, max: 1, asked });
+    // The last two wait for a connection.
+    const failures = [list(1), list(2), database.count({ ...query, byStatus: true, asked: 3 }), list(4), list(5), list(6)].map(failureOf);
+    const waiting = `SELECT count(*)::int AS lists FROM pg_locks WHERE NOT granted AND relation = '"${options.topicPrefix}".visibility'::regclass`;
+    await expect.poll(() => server.run(waiting), { timeout: 8_000 }).toEqual([{ lists: 4 }]);
+    await Promise.all([6, 5, 4, 3, 2, 1].map((asked) => database.giveUp(asked)));
+    expect((await Promise.all(failures)).map(({ code }) => code)).toEqual(Array.from(failures, () => 'overtime'));
+    expect(await server.run(waiting)).toEqual([{ lists: 0 }]);
+    await client.query('ROLLBACK');
+    expect(await Promise.all([7, 8, 9, 10].map(list))).toEqual(Array.from({ length: 4 }, () => ({ rows: [] })));
+    await client.end();
+  });
+
   describe('the connection is lost in COMMIT', () => {
     let proxy: FaultyProxy;
 

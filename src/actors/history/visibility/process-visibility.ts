@@ -23,7 +23,7 @@ import { VisibilityFlusher } from './visibility-flusher.ts';
 import type { VisibilityRows } from './visibility-rows.ts';
 
 export type ProcessVisibilityOptions = {
-  readonly database: Pick<Database, 'restore' | 'position' | 'flush' | 'clearSlots' | 'list' | 'count'>;
+  readonly database: Pick<Database, 'restore' | 'position' | 'flush' | 'clearSlots' | 'list' | 'count' | 'giveUp'>;
   readonly clock: Clock;
   readonly logger: Logger;
 };
@@ -80,6 +80,10 @@ export class ProcessVisibility {
 
   count(query: VisibilityCount): ReturnType<Database['count']> {
     return this.#read(() => this.#options.database.count(query));
+  }
+
+  giveUp(asked: number): Promise<void> {
+    return this.#options.database.giveUp(asked);
   }
 
   /** What removed attributes have left goes out of the rows of all `shards`. False: not now. Rejects with DatabaseError. */
