@@ -91,6 +91,8 @@ export const WAITING_BRANCH = -1;
 
 /** `aside`: of a run that the shard cannot go on with; read at every restore, and in no window. */
 export type TaskRow = { readonly taskId: number; readonly task: Uint8Array; readonly aside: boolean };
+/** `atMatching`: a task for a worker that matching has stored: this shard offers it to nobody, so it is in no window. */
+export type TransferTaskRow = TaskRow & { readonly atMatching: boolean };
 export type TimerRow = TaskRow & { readonly fireTimeMs: number };
 
 /**
@@ -104,8 +106,10 @@ export type HistoryDelta = {
   readonly currentRuns: readonly RunId[];
   readonly childStarts: readonly ChildStartRow[];
   readonly history: readonly HistoryRow[];
-  readonly transferTasks: readonly TaskRow[];
+  readonly transferTasks: readonly TransferTaskRow[];
   readonly timers: readonly TimerRow[];
+  /** Matching has stored them since they were written; those that have no row have ended. None stands among the rows or the gone. */
+  readonly tasksAtMatching: readonly number[];
   readonly goneTransferTasks: readonly number[];
   readonly goneTimers: readonly number[];
   /** With their history, visibility and the child starts that made them; the pointer of the workflow id only if it still names this run. */
@@ -253,12 +257,14 @@ export interface Database {
    */
   clearSlots(held: readonly HeldJournal[], clearing: SlotClearing): Promise<SlotsCleared>;
   load(journal: JournalId, keys: readonly LoadKey[]): Promise<Fenced<readonly Loaded[]>>;
-  /** By task id, from behind `afterTaskId`; none that is aside. */
-  transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TaskRow[]>>;
+  /** By task id, from behind `afterTaskId`; none that is aside or at matching. Costs what it gives, however many those are. */
+  transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TransferTaskRow[]>>;
   /** By (fire time, task id), from behind the given one up to `untilMs`; none that is aside. */
   timers(journal: JournalId, window: TimerWindow): Promise<Fenced<readonly TimerRow[]>>;
   /** Transfer tasks and timers of runs that were put aside, each by task id. */
-  tasksAside(journal: JournalId): Promise<Fenced<{ readonly transferTasks: readonly TaskRow[]; readonly timers: readonly TimerRow[] }>>;
+  tasksAside(
+    journal: JournalId,
+  ): Promise<Fenced<{ readonly transferTasks: readonly TransferTaskRow[]; readonly timers: readonly TimerRow[] }>>;
   /** Closed runs whose retention ended by `untilMs`, by (end, run id). */
   dueRuns(journal: JournalId, untilMs: number, max: number): Promise<Fenced<readonly (RunId & { readonly forgetMs: number })[]>>;
   /** Which runs there are, in the order of their ids, from behind `afterRunId` ('' = from the first): for the filter of keys. */

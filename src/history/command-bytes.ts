@@ -47,6 +47,8 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     }
     case 'retireRuns':
       return overheadBytes + command.runs.length * runKeyBytes;
+    case 'noteAtMatching':
+      return overheadBytes + command.taskIds.length * 8;
     case 'recordChildClosed': {
       const { close } = command;
       if (close.kind === 'completed') return overheadBytes + size(close.result);

@@ -43,6 +43,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'finishOutboxTask':
       return shard.transfers.get(command.taskId)?.key;
     case 'flushFinishedTasks':
+    case 'noteAtMatching':
     case 'retireRuns':
       return undefined;
     default:

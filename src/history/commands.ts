@@ -426,6 +426,9 @@ export type Deliver = {
 /** Completions of transfer tasks that no other record has carried yet. No reply. */
 export type FlushFinishedTasks = { readonly kind: 'flushFinishedTasks' };
 
+/** Tasks for workers that matching has answered as stored. Those that have started or ended meanwhile are passed over. No reply. */
+export type NoteAtMatching = { readonly kind: 'noteAtMatching'; readonly taskIds: readonly number[] };
+
 /**
  * Closed runs that a database shows as due: their retention was over when it was asked. Those that are in memory have timers; the others are
  * retired unread. No reply.
@@ -480,6 +483,7 @@ export type OwnHistoryCommand =
   | FinishOutboxTask
   | FinishQueryDispatch
   | FlushFinishedTasks
+  | NoteAtMatching
   | RetireRuns
   | PutAside;
 

@@ -4,7 +4,7 @@ import { startActivityTask, withdrawActivityStart } from './activity/activity-ta
 import { cancelActivityTask, completeActivityTask, failActivityTask, recordActivityHeartbeat } from './activity/activity-close.ts';
 import { requestCancelWorkflow, scheduleFirstWorkflowTask, terminateWorkflow } from './execution/cancel-terminate.ts';
 import { findChild, recordChildClosed } from './child/child-outcomes.ts';
-import type { HistoryCommand } from './commands.ts';
+import type { HistoryCommand, NoteAtMatching } from './commands.ts';
 import { completeWorkflowTask } from './workflow-task/complete.ts';
 import { deleteWorkflow } from './execution/delete.ts';
 import { describeWorkflow, getHistoryPosition } from './execution/describe.ts';
@@ -19,6 +19,7 @@ import type { HistoryReply } from './replies.ts';
 import { signalWorkflow } from './signal/signal.ts';
 import { startWorkflow, signalWithStartWorkflow } from './execution/start.ts';
 import { fireTimer } from './timer/fire-timer.ts';
+import { isDispatch } from './tasks.ts';
 import { startWorkflowTask } from './workflow-task/workflow-task.ts';
 
 /** undefined: the answer comes later. */
@@ -84,9 +85,20 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       // `handle` puts them into every record; here they are the record.
       takeFinishedAlong(draft);
       return { kind: 'done' };
+    case 'noteAtMatching':
+      return noteAtMatching(draft, command);
     default:
       return unreachable(command);
   }
+}
+
+/** Of those that are in memory. A task that was offered stays there until this is decided; one that is not there has started or ended. */
+function noteAtMatching(draft: Draft, { taskIds }: NoteAtMatching): HistoryReply {
+  for (const taskId of taskIds) {
+    const task = draft.shard.transfers.get(taskId);
+    if (task !== undefined && isDispatch(task) && task.atMatching !== true) draft.noteAtMatching(taskId);
+  }
+  return { kind: 'done' };
 }
 
 /** Tasks that ended without a record of their own: this one carries them along, as many as it should. */

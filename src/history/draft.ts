@@ -17,7 +17,14 @@ import { runFromStarted } from './execution/evolve-execution.ts';
 import { evolveRecorded, rememberTask } from './evolve.ts';
 import { evolveFact, type RunFact, type ShardFact } from './evolve-fact.ts';
 import type { HistoryLimits } from './limits.ts';
-import { type HistoryRecord, type PlacedFact, recordSchema, recordSchemaRetiring, type RunChange } from './record.ts';
+import {
+  type HistoryRecord,
+  type PlacedFact,
+  recordSchema,
+  recordSchemaAtMatching,
+  recordSchemaRetiring,
+  type RunChange,
+} from './record.ts';
 import type { HistoryWire } from './replies.ts';
 import { forkRun, isRunning, type Run, type RunView, type ShardView, type WorkflowTask } from './state.ts';
 import type { Task } from './tasks.ts';
@@ -68,6 +75,7 @@ export class Draft {
   readonly #finished = new Set<number>();
   /** Made with the first, as the changes are. */
   #retired: RunKey[] | undefined;
+  #atMatching: number[] | undefined;
   #taskIdLast: number;
 
   constructor(parts: ShardParts, nowMs: number, askId: number) {
@@ -109,6 +117,7 @@ export class Draft {
     this.#tasksDropped = 0;
     this.#finished.clear();
     this.#retired = undefined;
+    this.#atMatching = undefined;
     this.#taskIdLast = this.shard.taskIdLast;
   }
 
@@ -157,8 +166,14 @@ export class Draft {
     this.#retired.push(key);
   }
 
+  /** A pending task for a worker, of any run. */
+  noteAtMatching(taskId: number): void {
+    this.#atMatching ??= [];
+    this.#atMatching.push(taskId);
+  }
+
   get isEmpty(): boolean {
-    if (this.#retired !== undefined) return false;
+    if (this.#retired !== undefined || this.#atMatching !== undefined) return false;
     if (this.#tasks.length > this.#tasksDropped || this.#finished.size > 0) return false;
     for (const run of this.runs) if (run.changed) return false;
     return true;
@@ -167,17 +182,18 @@ export class Draft {
   toRecord(): HistoryRecord {
     const first = this.runs[0];
     const retiredRuns = this.#retired;
-    const isAbout = first !== undefined || this.#finished.size > 0 || retiredRuns !== undefined;
-    assert(isAbout, 'a record is about a run, or about finished tasks or retired runs');
+    const taskIdsAtMatching = this.#atMatching;
+    const isAbout = first !== undefined || this.#finished.size > 0 || retiredRuns !== undefined || taskIdsAtMatching !== undefined;
+    assert(isAbout, 'a record is about a run, or about tasks or retired runs');
     const runs: RunChange[] = [];
     for (const run of this.runs) if (run.changed) runs.push(run.toChange());
     const tasks = this.#tasks.filter(isKept);
     // Tasks of a run that is deleted come without it.
     const key = first?.run.key ?? tasks[0]?.key;
     return {
-      schema: retiredRuns === undefined ? recordSchema : recordSchemaRetiring,
+      schema: taskIdsAtMatching !== undefined ? recordSchemaAtMatching : retiredRuns !== undefined ? recordSchemaRetiring : recordSchema,
       timeMs: this.nowMs,
-      type: retiredRuns === undefined ? recordType(runs) : 'RunsRetired',
+      type: retiredRuns !== undefined ? 'RunsRetired' : taskIdsAtMatching !== undefined ? 'TasksAtMatching' : recordType(runs),
       namespaceId: key?.namespaceId ?? '',
       namespace: first?.run.namespace ?? '',
       workflowId: key?.workflowId ?? '',
@@ -186,6 +202,7 @@ export class Draft {
       tasks,
       finishedTaskIds: [...this.#finished],
       ...(retiredRuns === undefined ? {} : { retiredRuns }),
+      ...(taskIdsAtMatching === undefined ? {} : { taskIdsAtMatching }),
     };
   }
 }

@@ -32,6 +32,7 @@ export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): 
   }
   for (const task of record.tasks) addTask(shard, record, pendingTask(record, task));
   for (const taskId of record.finishedTaskIds) shard.finishTask(taskId);
+  if (record.taskIdsAtMatching !== undefined) for (const taskId of record.taskIdsAtMatching) shard.noteAtMatching(taskId);
   if (forgotten !== undefined) for (const run of forgotten) shard.forget(run);
   if (record.retiredRuns !== undefined) shard.retire(record.retiredRuns);
 }

@@ -7,9 +7,10 @@ import type { HistoryEvent, RecordedEvent } from './events.ts';
 import type { TaskQueue } from './generated/public-api.ts';
 import type { Task } from './tasks.ts';
 
-/** v1: first form. v2: with `retiredRuns`. What retires no runs is written as v1. */
+/** v1: first form. v2: with `retiredRuns`. v3: with `taskIdsAtMatching`. What has neither is written as v1. */
 export const recordSchema = 1;
 export const recordSchemaRetiring = 2;
+export const recordSchemaAtMatching = 3;
 
 export type HistoryRecord = {
   readonly schema: number;
@@ -29,6 +30,8 @@ export type HistoryRecord = {
    * memory or not. Absent: none.
    */
   readonly retiredRuns?: readonly RunKey[];
+  /** Tasks for workers, of any runs, that matching has stored: no takeover offers them again. Absent: none. */
+  readonly taskIdsAtMatching?: readonly number[];
 };
 
 /** All of one workflow id: the unit of a decision is a workflow id with its runs. */

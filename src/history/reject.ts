@@ -14,6 +14,9 @@ export function rejectInvalid(message: string): Rejected {
 
 export const workflowTaskNotFound = reject({ reason: 'task-not-found', message: 'Workflow task not found.' });
 
+/** Its row is missing, and records wait until somebody has put it back: so must its tasks. */
+export const workflowBehind = reject({ reason: 'busy-workflow', message: 'the state of this workflow cannot be read now' });
+
 export const activityNotFound = reject({
   reason: 'activity-not-found',
   message: 'invalid activityID or activity already timed out or invoking workflow is completed',

@@ -209,6 +209,12 @@ export class Shard implements ShardView {
     this.#giveUpChildStart(task);
   }
 
+  /** Matching has stored it. One that is not in memory has a row, or has ended. */
+  noteAtMatching(taskId: number): void {
+    const task = this.#transfers.noteAtMatching(taskId);
+    this.#changes?.taskAtMatching(taskId, task);
+  }
+
   #finishUnseen(taskId: number): void {
     const unread = this.#residency?.unread.get(taskId);
     if (unread === undefined) return this.#changes?.unseenTaskGone(taskId);

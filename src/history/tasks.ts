@@ -31,21 +31,23 @@ export type Sender = {
 /** `sender`: of a run that was deleted before its message was delivered. `evolve` leaves it with the task. */
 type OutboxOf<Kind extends string> = TransferOf<Kind> & { readonly sender?: Sender };
 
+/**
+ * `atMatching`: the journal of its queue has it, and offers it until it is started, obsolete or expired; so no takeover of this shard does. `evolve`
+ * leaves it with the task, for as long as that is pending: what puts its subject into a queue again (an attempt, another queue) is another task.
+ */
+type DispatchOf<Kind extends string> = TransferOf<Kind> & {
+  readonly scheduledEventId: number;
+  readonly stamp: number;
+  readonly taskQueue: TaskQueue;
+  readonly scheduleToStartTimeoutMs: number;
+  readonly atMatching?: true;
+};
+
 export type TransferTask =
-  /** Stays pending until that workflow task started or was superseded, so that a takeover offers it again. */
-  | (TransferOf<'workflowTask'> & {
-      readonly scheduledEventId: number;
-      readonly stamp: number;
-      readonly taskQueue: TaskQueue;
-      readonly scheduleToStartTimeoutMs: number;
-    })
+  /** Stays pending until that workflow task started or was superseded, so that a takeover offers it again unless matching has stored it. */
+  | DispatchOf<'workflowTask'>
   /** Stays pending until that attempt started or ended. */
-  | (TransferOf<'activityTask'> & {
-      readonly scheduledEventId: number;
-      readonly stamp: number;
-      readonly taskQueue: TaskQueue;
-      readonly scheduleToStartTimeoutMs: number;
-    })
+  | DispatchOf<'activityTask'>
   /** Stays pending when the parent closes, until it is known whether the child started. */
   | (OutboxOf<'startChild'> & {
       readonly initiatedEventId: number;

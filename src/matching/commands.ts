@@ -46,8 +46,9 @@ type AddOf<Kind extends string> = {
 };
 
 /**
- * Reply: Done = the task was started, is obsolete, or is stored; nobody needs to offer it again. StickyUnavailable: nobody polls
- * that sticky queue, offer it on the normal one. NoMatch: to forwarded tasks only. Rejected: backlog-full.
+ * Reply: Stored = it is in the journal of this partition, which offers it until it is started, obsolete or expired, whatever becomes of its host.
+ * Done = it was started, is obsolete or expired, or waits in the memory of a sticky queue, which may be lost. StickyUnavailable: nobody polls that
+ * sticky queue, offer it on the normal one. NoMatch: to forwarded tasks only. Rejected: backlog-full.
  */
 export type AddWorkflowTask = AddOf<'addWorkflowTask'>;
 export type AddActivityTask = AddOf<'addActivityTask'>;

@@ -17,11 +17,12 @@ import type { Forwarding } from './forwarding.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { backlogFull } from './rejections.ts';
 import type { Removals } from './removals.ts';
-import type { Done, MatchingReply, NoMatch, StickyUnavailable } from './replies.ts';
+import type { Done, MatchingReply, NoMatch, StickyUnavailable, Stored } from './replies.ts';
 import type { Starts } from './starts.ts';
 import type { Windows } from './windows.ts';
 
 const done: Done = { kind: 'done' };
+const stored: Stored = { kind: 'stored' };
 const noMatch: NoMatch = { kind: 'noMatch' };
 const stickyUnavailable: StickyUnavailable = { kind: 'stickyUnavailable' };
 
@@ -172,7 +173,7 @@ export class Offers<T> {
     if (earlierId !== undefined && !this.#removals.has(earlierId)) {
       // The record of the first copy may not be committed yet, and this answer rests on it.
       decision.barrier = true;
-      return this.#end(offer, done);
+      return this.#end(offer, stored);
     }
     const storedMax = this.#backlog.notes === undefined ? limits.storedTasksPerQueueMax : limits.tableTasksPerQueueMax;
     if (queue.storedTasks >= storedMax) return this.#end(offer, backlogFull(storedMax));
@@ -185,7 +186,7 @@ export class Offers<T> {
       queue.openOffers--;
     }
     decision.spill({ id, queue: queue.queue, task: offer.task });
-    this.#answerAdd(offer, done);
+    this.#answerAdd(offer, stored);
     this.#forwarding.offerBacklog(queue);
   }
 

@@ -15,6 +15,9 @@ export type MatchingRejected = { readonly kind: 'rejected'; readonly rejection: 
 
 export type Done = { readonly kind: 'done' };
 
+/** A task is in the journal of its partition, committed: it survives whatever becomes of the host. */
+export type Stored = { readonly kind: 'stored' };
+
 /** The poll's time is over. */
 export type EmptyPoll = { readonly kind: 'emptyPoll' };
 
@@ -72,6 +75,7 @@ export type TaskQueueDescription = {
 export type MatchingReply<T> =
   | MatchingRejected
   | Done
+  | Stored
   | EmptyPoll
   | TaskReply<T>
   | QueryTask
@@ -84,8 +88,8 @@ export type MatchingReply<T> =
 export type MatchingReplyTo<T> = {
   readonly pollWorkflowTask: EmptyPoll | TaskReply<T> | QueryTask;
   readonly pollActivityTask: EmptyPoll | TaskReply<T>;
-  readonly addWorkflowTask: Done | StickyUnavailable | NoMatch;
-  readonly addActivityTask: Done | NoMatch;
+  readonly addWorkflowTask: Done | Stored | StickyUnavailable | NoMatch;
+  readonly addActivityTask: Done | Stored | NoMatch;
   readonly dispatchQuery: QueryAnswer | StickyUnavailable;
   readonly answerQuery: Done;
   readonly describeTaskQueue: TaskQueueDescription;

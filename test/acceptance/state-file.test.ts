@@ -73,6 +73,35 @@ test('after kill -9 tasks that wait for a worker reach one, though their journal
   });
 });
 
+test('tasks that wait for a worker are stored once, however often the server is killed; each reaches a worker once', async () => {
+  await withFolder(async (folder) => {
+    const file = join(folder, 'x.db');
+    const server = await embeddedServer(file);
+    const stored = (): number => Number(stateRow(file, 'SELECT count(*) AS tasks FROM matching_tasks')['tasks']);
+    const noted = (): number => Number(stateRow(file, 'SELECT count(*) AS tasks FROM transfer_tasks WHERE at_matching = 1')['tasks']);
+    try {
+      const waiting = [...ids(40)];
+      await server.start();
+      await withClient(server.address, async (client) => await Promise.all(waiting.map((workflowId) => started(client, workflowId))));
+      for (let restart = 1; restart <= 3; restart++) {
+        await until(() => noted() === waiting.length && stored() >= waiting.length);
+        expect(stored(), `before kill ${restart}`).toBe(waiting.length);
+        await server.kill9();
+        await server.start();
+        waiting.push(`later-${restart}`);
+        await withClient(server.address, async (client) => await started(client, `later-${restart}`));
+      }
+      await until(() => noted() === waiting.length && stored() >= waiting.length);
+      expect(stored(), 'in the end').toBe(waiting.length);
+      const polled = await withClient(server.address, async (client) => await tasksOf(client, waiting.length));
+      expect(polled.toSorted()).toEqual(waiting.toSorted());
+      await until(() => stored() === 0);
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
 test('a log from before there was a database goes on, and is checkpointed', async () => {
   await withFolder(async (folder) => {
     const file = join(folder, 'x.db');

@@ -153,6 +153,7 @@ const nothing: ShardDelta = {
   childStarts: [],
   transferTasks: [],
   timers: [],
+  tasksAtMatching: [],
   goneTransferTasks: [],
   goneTimers: [],
   retiredRuns: [],

@@ -14,8 +14,8 @@ import type {
   ShardCounters,
   ShardDelta,
   ShardRows,
-  TaskRow,
   TimerRow,
+  TransferTaskRow,
 } from '../../src/history/checkpoint/rows.ts';
 import type { StateWire } from '../../src/history/checkpoint/state-wire.ts';
 import { canonicalText } from '../../src/history/canonical.ts';
@@ -37,7 +37,7 @@ export class Table {
   readonly #runs = new Map<string, RunRow>();
   readonly #currentRuns = new Map<string, RunId>();
   readonly #childStarts = new Map<string, ChildStartRow>();
-  readonly #transferTasks = new Map<number, TaskRow>();
+  readonly #transferTasks = new Map<number, TransferTaskRow>();
   readonly #timers = new Map<number, TimerRow>();
   #counters: ShardCounters | undefined;
 
@@ -49,7 +49,7 @@ export class Table {
     // Of one that has ended while the table alone had it nobody knows which kind it was.
     const [transfers, timers] = [delta.transferTasks, delta.timers].map((rows) => rows.map(({ taskId }) => taskId));
     unique('rows of tasks', [...(transfers ?? []), ...(timers ?? [])], (taskId) => taskId);
-    unique('transfer tasks', [...(transfers ?? []), ...delta.goneTransferTasks], (taskId) => taskId);
+    unique('transfer tasks', [...(transfers ?? []), ...delta.tasksAtMatching, ...delta.goneTransferTasks], (taskId) => taskId);
     unique('timers', [...(timers ?? []), ...delta.goneTimers], (taskId) => taskId);
     if (order === 'deletes first') this.#delete(delta);
     for (const row of delta.runs) this.#runs.set(row.runId, row);
@@ -57,6 +57,10 @@ export class Table {
     for (const row of delta.childStarts) this.#childStarts.set(`${row.parentRunId}/${row.initiatedEventId}`, row);
     for (const row of delta.transferTasks) this.#transferTasks.set(row.taskId, row);
     for (const row of delta.timers) this.#timers.set(row.taskId, row);
+    for (const taskId of delta.tasksAtMatching) {
+      const row = this.#transferTasks.get(taskId);
+      if (row !== undefined) this.#transferTasks.set(taskId, { ...row, atMatching: true });
+    }
     if (order === 'rows first') this.#delete(delta);
     this.#counters = { counters, timeMs };
   }
@@ -97,10 +101,14 @@ export class Table {
     return within.toSorted((a, b) => a.fireTimeMs - b.fireTimeMs || a.taskId - b.taskId).slice(0, max);
   }
 
-  /** As a database answers: by task id, none that is aside. */
-  transfers(afterTaskId: number, max: number): readonly TaskRow[] {
+  /** As a database answers: by task id, none that is aside or at matching. */
+  transfers(afterTaskId: number, max: number): readonly TransferTaskRow[] {
     const { transferTasks } = this.rows;
-    return [...transferTasks].filter(({ aside, taskId }) => !aside && taskId > afterTaskId).slice(0, max);
+    return [...transferTasks].filter(({ aside, atMatching, taskId }) => !aside && !atMatching && taskId > afterTaskId).slice(0, max);
+  }
+
+  get transfersInQueue(): readonly TransferTaskRow[] {
+    return [...this.rows.transferTasks].filter(({ aside }) => !aside);
   }
 
   /** What a restart reads, beside what it loads later. */

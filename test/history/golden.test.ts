@@ -142,7 +142,7 @@ test('neither the golden files nor their programs leave anything out', () => {
 test('a record of another schema, or one that makes no sense, is refused', () => {
   const [first] = goldenRecords();
   if (first === undefined) throw new Error('the golden file is empty');
-  expect(() => historyCodec.decode(first, 3)).toThrow('history records have schema 1 or 2, found 3');
+  expect(() => historyCodec.decode(first, 4)).toThrow('history records have schemas 1 to 3, found 4');
   expect(() => historyCodec.decode(first.subarray(0, first.length - 3), 1)).toThrow();
 });
 
@@ -171,4 +171,24 @@ test('schema 2 is still read, and means what it meant: runs of any workflow ids 
     })),
   });
   expect(historyCodec.encode(record)).toMatchObject({ schema: 2, value });
+});
+
+test('schema 3 is still read, and means what it meant: tasks for workers that matching has stored', () => {
+  const text = readFileSync(new URL('golden/history-journal-v3-at-matching.hex', import.meta.url), 'utf8');
+  const value = Uint8Array.from(Buffer.from(text.trimEnd(), 'hex'));
+  const record = historyCodec.decode(value, 3);
+  expect(record).toEqual({
+    schema: 3,
+    timeMs: 1_700_000_003_000,
+    type: 'TasksAtMatching',
+    namespaceId: '',
+    namespace: '',
+    workflowId: '',
+    runId: '',
+    runs: [],
+    tasks: [],
+    finishedTaskIds: [8],
+    taskIdsAtMatching: [5, 7, Number.MAX_SAFE_INTEGER],
+  });
+  expect(historyCodec.encode(record)).toMatchObject({ schema: 3, value });
 });

@@ -5,6 +5,7 @@ import { HistoryCore } from '../../src/history/history-core.ts';
 import type { TransferPage, TransferWindow, TransferWindowLimits } from '../../src/history/transfer/transfer-window.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { stateCodec } from '../../src/topics/codec/state-codec.ts';
+import { isDispatch } from '../../src/history/tasks.ts';
 import { Checkpoints } from './checkpointed-shard.ts';
 import { key, ShardUnderTest, terminateWorkflow } from './shard-under-test.ts';
 
@@ -17,6 +18,8 @@ class DispatchingShard extends ShardUnderTest {
   tried: number[] = [];
   /** By this memory. */
   readonly delivered: number[] = [];
+  /** Of those: matching has stored them, and the journal does not say so yet. */
+  stored: number[] = [];
   #workflows = 0;
   /** Rows of the page under way. */
   #installed = 0;
@@ -41,14 +44,28 @@ class DispatchingShard extends ShardUnderTest {
   }
 
   /** As the transfer queue does. */
-  answered(taskId: number, answer: 'delivered' | 'refused'): void {
+  answered(taskId: number, answer: 'delivered' | 'stored' | 'refused'): void {
     this.tried.splice(this.tried.indexOf(taskId), 1);
     if (this.core.transferTask(taskId) === undefined) return;
-    if (answer === 'delivered') {
+    if (answer !== 'refused') {
       expect(this.delivered, 'nothing is given to matching twice').not.toContain(taskId);
-      this.window.delivered(taskId);
+      expect(this.noted(), 'nor what it has stored').not.toContain(taskId);
+      this.window[answer](taskId);
       this.delivered.push(taskId);
+      if (answer === 'stored') this.stored.push(taskId);
     } else if (this.window.keeps(taskId)) this.tried.push(taskId);
+  }
+
+  /** The journal says of what matching has stored that it has. */
+  note(): void {
+    const taskIds = this.stored.splice(0);
+    this.ask({ kind: 'noteAtMatching', taskIds });
+    this.window.noted(taskIds);
+  }
+
+  noted(): readonly number[] {
+    const { transfers } = this.checkpoints.folded;
+    return [...transfers.values()].flatMap((task) => (isDispatch(task) && task.atMatching === true ? [task.taskId] : []));
   }
 
   /** The pause of one that was refused. */
@@ -126,7 +143,9 @@ class DispatchingShard extends ShardUnderTest {
     for (const record of this.records.slice(table.counters === undefined ? 0 : recordsInTable)) this.core.evolve(record);
     this.checkpoints.crashed();
     this.delivered.length = 0;
-    this.tried = [...this.here()];
+    this.stored = [];
+    const noted = this.noted();
+    this.tried = this.here().filter((taskId) => !noted.includes(taskId));
   }
 
   /** Matching takes all from now on. */
@@ -160,6 +179,68 @@ describe('a task for a worker', () => {
     shard.terminate(taskId);
     shard.write();
     expect(shard.checkpoints.table.size.transferTasks, 'its row goes with it').toBe(0);
+  });
+
+  test('that matching has stored stays until that is noted, and is never offered again', () => {
+    const shard = new DispatchingShard();
+    const [first, second] = [shard.workflow(), shard.workflow()];
+    shard.write();
+    shard.answered(first, 'stored');
+    shard.answered(second, 'stored');
+    shard.terminate(second);
+    shard.leave();
+    expect(shard.here(), 'the note is for what is pending').toEqual([first]);
+    shard.note();
+    expect(shard.records.at(-1)).toMatchObject({ schema: 3, type: 'TasksAtMatching', taskIdsAtMatching: [first] });
+    expect(shard.here(), 'its row is written').toEqual([]);
+    for (const rows of ['not written', 'written']) {
+      shard.restart();
+      shard.drain();
+      expect(shard.delivered, `the note is ${rows} in its row`).toEqual([]);
+      shard.write();
+    }
+    expect(shard.checkpoints.table.size.transferTasks, 'it is pending still').toBe(1);
+    shard.terminate(first);
+    shard.write();
+    expect(shard.checkpoints.table.size.transferTasks).toBe(0);
+  });
+
+  test('that was stored, and noted by a journal that is folded again from its start, is not offered', () => {
+    const shard = new DispatchingShard();
+    const tasks = Array.from({ length: 12 }, () => shard.workflow());
+    for (const taskId of tasks.slice(0, 9)) shard.answered(taskId, 'stored');
+    shard.note();
+    shard.restart();
+    expect(shard.tried).toEqual(tasks.slice(9));
+    shard.write();
+    shard.leave(-Infinity);
+    expect(shard.here(), 'what waits stays').toEqual(tasks.slice(9));
+    shard.drain();
+    expect(shard.delivered).toEqual(tasks.slice(9));
+  });
+
+  test('that was in no memory any more when a fold met its note is not offered either', () => {
+    const shard = new DispatchingShard();
+    const tasks = Array.from({ length: 12 }, () => shard.workflow());
+    for (const taskId of tasks) shard.answered(taskId, 'stored');
+    const before = shard.records.length;
+    shard.note();
+    const noting = shard.records.splice(before);
+    shard.restart();
+    shard.write();
+    shard.leave(-Infinity);
+    expect(shard.here().length, 'most left in the fold').toBeLessThan(12);
+    for (const record of noting) shard.core.evolve(record);
+    shard.records.push(...noting);
+    shard.tried = [];
+    for (const rows of ['not written', 'written']) {
+      shard.drain();
+      expect(shard.delivered, rows).toEqual([]);
+      shard.write();
+    }
+    shard.restart();
+    shard.drain();
+    expect(shard.delivered).toEqual([]);
   });
 
   test('that is refused stays as long as few wait; then it stands in line, and is brought when few are left', () => {
@@ -269,18 +350,22 @@ describe('a task for a worker', () => {
 });
 
 type Step =
-  | { readonly do: 'start' | 'write' | 'cut' | 'leave' | 'begin' | 'install' | 'end' | 'fail' | 'restart' }
-  | { readonly do: 'delivered' | 'refused' | 'pauseOver' | 'terminate'; readonly n: number };
+  | { readonly do: 'start' | 'note' | 'write' | 'cut' | 'leave' | 'begin' | 'install' | 'end' | 'fail' | 'restart' }
+  | { readonly do: 'delivered' | 'stored' | 'refused' | 'pauseOver' | 'terminate'; readonly n: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant('start' as const) }) },
-  { weight: 12, arbitrary: fc.record({ do: fc.constantFrom('write', 'cut', 'leave', 'leave', 'begin', 'install', 'end', 'fail') }) },
+  {
+    weight: 12,
+    arbitrary: fc.record({ do: fc.constantFrom('write', 'note', 'cut', 'leave', 'leave', 'begin', 'install', 'end', 'fail') }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
-  { weight: 12, arbitrary: fc.record({ do: fc.constantFrom('delivered', 'refused', 'pauseOver', 'terminate'), n: fc.nat(100) }) },
+  { weight: 12, arbitrary: fc.record({ do: fc.constantFrom('delivered', 'stored', 'refused', 'pauseOver', 'terminate'), n: fc.nat(100) }) },
 );
 
 test('random steps: every task for a worker has its turn, none is delivered twice, and those that wait in memory are few', () => {
   let left = 0;
+  let noted = 0;
   fc.assert(
     fc.property(fc.array(step, { minLength: 30, maxLength: 150, size: 'max' }), (steps) => {
       const shard = new DispatchingShard();
@@ -325,7 +410,11 @@ test('random steps: every task for a worker has its turn, none is delivered twic
             page = undefined;
             shard.restart();
             break;
+          case 'note':
+            shard.note();
+            break;
           case 'delivered':
+          case 'stored':
           case 'refused':
           case 'pauseOver': {
             const taskId = shard.tried[each.n % shard.tried.length];
@@ -342,14 +431,18 @@ test('random steps: every task for a worker has its turn, none is delivered twic
       }
       end();
       for (const taskId of [...shard.tried]) shard.answered(taskId, 'refused');
+      shard.note();
       shard.write();
       shard.write();
       shard.leave();
       expect(shard.here().length).toBeLessThanOrEqual(limits.tasksMax);
       shard.drain();
-      expect(shard.delivered.filter((taskId) => shard.pending().includes(taskId)).toSorted((a, b) => a - b)).toEqual(shard.pending());
+      const heard = new Set([...shard.delivered, ...shard.noted()]);
+      noted += shard.noted().length;
+      expect(shard.pending().filter((taskId) => !heard.has(taskId))).toEqual([]);
     }),
     { numRuns: 120 },
   );
   expect(left).toBeGreaterThan(100);
+  expect(noted).toBeGreaterThan(100);
 }, 240_000);

@@ -10,7 +10,7 @@ beforeEach(() => {
 test('a task that is added twice is stored once, and goes to one poll', () => {
   for (const queue of [activities, workflows]) {
     const added = [1, 2].map(() => host.ask(add(task('a'), { queue })));
-    expect(added.map((askId) => host.replies.get(askId))).toEqual([{ kind: 'done' }, { kind: 'done' }]);
+    expect(added.map((askId) => host.replies.get(askId))).toEqual([{ kind: 'stored' }, { kind: 'stored' }]);
   }
   expect(host.journal.flatMap(({ spilled }) => spilled)).toHaveLength(2);
   for (const queue of [activities, workflows]) {

@@ -111,7 +111,7 @@ describe('tasks of a child partition', () => {
     const added = host.ask(add(task('a'), { queue: child }));
     host.ask({ kind: 'forwardedTaskAnswered', correlation: host.takeForwardedTasks()[0]!.correlation, outcome });
     expect(host.journal).toMatchObject([{ spilled: [{ queue: child, task: task('a') }] }]);
-    expect(host.replies.get(added)).toEqual({ kind: 'done' });
+    expect(host.replies.get(added)).toEqual({ kind: 'stored' });
   });
 
   test('handed back while a poll came here: matched, not stored', () => {

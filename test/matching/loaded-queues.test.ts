@@ -139,7 +139,7 @@ describe('a takeover with a large backlog', () => {
     const host = withBacklog(100);
     const journaled = host.journal.length;
     for (let index = 0; index < 100; index++) {
-      expect(host.replies.get(host.ask(add(task(`orders-${index}`))))).toEqual({ kind: 'done' });
+      expect(host.replies.get(host.ask(add(task(`orders-${index}`))))).toEqual({ kind: 'stored' });
     }
     expect(host.journal).toHaveLength(journaled);
     expect(describeBacklog(host)).toMatchObject({ backlogCountHint: 100 });

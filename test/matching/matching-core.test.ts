@@ -51,7 +51,7 @@ describe('a bug of ours', () => {
     host.effects = [];
     const added = host.ask(add(task('a')));
     expect(host.takeStarts()).toEqual([]);
-    expect(host.replies.get(added)).toEqual({ kind: 'done' });
+    expect(host.replies.get(added)).toEqual({ kind: 'stored' });
     expect(host.journal).toHaveLength(1);
   });
 

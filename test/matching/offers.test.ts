@@ -31,7 +31,7 @@ describe('a poll meets a task', () => {
     const added = host.ask(add(task('a')));
     expect(host.journal).toHaveLength(1);
     expect(host.journal[0]).toMatchObject({ spilled: [{ id: 1, queue: activities, task: task('a') }], removed: [] });
-    expect(host.replies.get(added)).toEqual({ kind: 'done' });
+    expect(host.replies.get(added)).toEqual({ kind: 'stored' });
     const polled = host.ask(poll('p1'));
     const [start] = host.takeStarts();
     host.answerStart(start!);
@@ -40,7 +40,7 @@ describe('a poll meets a task', () => {
 
   test('the commit of a spilled task carries the answer of its add as an effect', () => {
     const handled = host.core.handle(add(task('a')), 1_000, 7);
-    expect(handled).toMatchObject({ kind: 'commit', reply: undefined, effects: [{ kind: 'reply', askId: 7, reply: { kind: 'done' } }] });
+    expect(handled).toMatchObject({ kind: 'commit', reply: undefined, effects: [{ kind: 'reply', askId: 7, reply: { kind: 'stored' } }] });
   });
 
   test('stored tasks go out in the order in which they came', () => {
@@ -69,7 +69,7 @@ describe('a poll meets a task', () => {
   test('a copy of a stored task is dropped, behind the commits that its answer rests on', () => {
     host.ask(add(task('a')));
     const handled = host.core.handle(add(task('a')), 1_000, 99);
-    expect(handled).toEqual({ kind: 'wait', barrier: true, effects: [{ kind: 'reply', askId: 99, reply: { kind: 'done' } }] });
+    expect(handled).toEqual({ kind: 'wait', barrier: true, effects: [{ kind: 'reply', askId: 99, reply: { kind: 'stored' } }] });
     expect(host.ask(add(task('a', { stamp: 2 })))).toBeGreaterThan(0);
     expect(host.journal).toHaveLength(2);
   });

@@ -146,7 +146,7 @@ describe('the server stops', () => {
     host.answerStart(start!);
     expect(host.replies.get(matched)).toMatchObject({ kind: 'task', task: { started: 'a' } });
     const stored = host.ask(add(task('b')));
-    expect(host.replies.get(stored)).toEqual({ kind: 'done' });
+    expect(host.replies.get(stored)).toEqual({ kind: 'stored' });
     expect(host.journal).toHaveLength(1);
   });
 

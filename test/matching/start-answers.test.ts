@@ -56,13 +56,13 @@ describe('what history answers to a start', () => {
       { kind: 'withdrawActivityStart', historyShard: 1, key: task('a').key, scheduledEventId: 5, pollRequestId: 'p1' },
     ]);
     expect(host.journal).toMatchObject([{ spilled: [{ task: task('a') }] }]);
-    expect(host.replies.get(added)).toEqual({ kind: 'done' });
+    expect(host.replies.get(added)).toEqual({ kind: 'stored' });
   });
 
   test('refused: the poll goes to the next task at once, and the refused one is offered again less and less often', () => {
     const dead = host.ask(add(task('dead')));
     const alive = host.ask(add(task('alive')));
-    expect([host.replies.get(dead), host.replies.get(alive)]).toEqual([{ kind: 'done' }, { kind: 'done' }]);
+    expect([host.replies.get(dead), host.replies.get(alive)]).toEqual([{ kind: 'stored' }, { kind: 'stored' }]);
     const polled = host.ask(poll('p1', { deadlineMs: 1_000_000 }));
     const times: number[] = [];
     for (let i = 0; i < 9; i++) {

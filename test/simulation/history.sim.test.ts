@@ -20,6 +20,7 @@ const moments = [
   'timers were in the table alone',
   'runs were behind when their shard began to serve',
   'tasks for workers stood in line',
+  'tasks for workers were stored by matching',
   'checkpoints are fenced',
   'the database cannot be read, trying again',
   'the rows of List are built again',

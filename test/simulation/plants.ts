@@ -36,6 +36,7 @@ const BARRIER = 'src/actors/ownership/read-barrier.ts';
 const CHECKPOINTER = 'src/actors/checkpoint/checkpointer.ts';
 const TIMER_WINDOW = 'src/history/timer/timer-window.ts';
 const ROW_WINDOW = 'src/history/residency/row-window.ts';
+const TRANSFER_QUEUE = 'src/actors/history/transfer-queue.ts';
 const TRANSFER_WINDOW = 'src/history/transfer/transfer-window.ts';
 const LIST_REBUILD = 'src/actors/history/visibility/list-rebuild.ts';
 const STORE = 'src/actors/history/events/history-store.ts';
@@ -828,6 +829,52 @@ export const plants: readonly Plant[] = [
     search: 'taskId <= (this.#unread?.lastTaskId ?? -1)',
     replace: 'true',
     caughtBy: 'scenarios',
+  },
+  {
+    name: 'notes that matching has stored a task before matching says so',
+    file: TRANSFER_QUEUE,
+    search: 'const queue = this.#partitionFor(task, taskQueue);',
+    replace: 'const queue = this.#partitionFor(task, taskQueue); shard.stored(task.taskId);',
+    caughtBy: 'seeds of history shards',
+  },
+  {
+    name: 'offers what is noted as stored by matching once more after a takeover',
+    file: TRANSFER_QUEUE,
+    search: 'return !isDispatch(task) || task.atMatching !== true;',
+    replace: 'return true;',
+    caughtBy: 'seeds of history shards',
+    shows: ['I7'],
+  },
+  {
+    name: 'takes it after a takeover that matching has stored what it was offered',
+    file: TRANSFER_QUEUE,
+    search: 'return !isDispatch(task) || task.atMatching !== true;',
+    replace: 'return !isDispatch(task);',
+    caughtBy: 'seeds of history shards',
+  },
+  {
+    name: 'believes the row of a task that is not noted in it yet',
+    file: TRANSFER_WINDOW,
+    search: 'row.atMatching || this.isAtMatching(taskId);',
+    replace: 'row.atMatching;',
+    caughtBy: 'seeds of history shards',
+    shows: ['I3', 'I7'],
+  },
+  {
+    name: 'notes what matching has stored in memory alone',
+    file: 'src/history/checkpoint/change-set.ts',
+    search: 'else if (taskId <= this.#taskIdWritten && !this.isGone(taskId)) this.atMatching.add(taskId);',
+    replace: '',
+    caughtBy: 'seeds of history shards',
+    shows: ['I3', 'I7'],
+  },
+  {
+    name: 'forgets in a fold the note of a task that is in the table alone',
+    file: 'src/history/shard.ts',
+    search: 'this.#changes?.taskAtMatching(taskId, task);',
+    replace: 'if (task !== undefined) this.#changes?.taskAtMatching(taskId, task);',
+    caughtBy: 'seeds of history shards',
+    shows: ['I3', 'I7'],
   },
   {
     name: 'forgets a task for a worker that leaves memory refused',

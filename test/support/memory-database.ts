@@ -35,7 +35,7 @@ import {
   type SlotClearing,
   type SlotsCleared,
   type StrayRows,
-  type TaskRow,
+  type TransferTaskRow,
   type TimerRow,
   type TimerWindow,
   type WriteOutcome,
@@ -125,7 +125,7 @@ export class JournalTables {
   readonly currentRuns = new Map<string, string>();
   readonly childStarts = new Map<string, ChildStartRow>();
   readonly history = new Map<string, HistoryRow>();
-  readonly transferTasks = new Map<number, TaskRow>();
+  readonly transferTasks = new Map<number, TransferTaskRow>();
   readonly timers = new Map<number, TimerRow>();
   readonly matchingTasks = new Map<number, MatchingTaskRow>();
 
@@ -267,9 +267,11 @@ export class MemoryDatabase implements Database {
     );
   }
 
-  async transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TaskRow[]>> {
+  async transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TransferTaskRow[]>> {
     const tables = await this.#read(journal, 'transferTasks');
-    const behind = byTaskId(tables.transferTasks.values()).filter(({ taskId, aside }) => taskId > afterTaskId && !aside);
+    const behind = byTaskId(tables.transferTasks.values()).filter(
+      ({ taskId, aside, atMatching }) => taskId > afterTaskId && !aside && !atMatching,
+    );
     return fenced(tables, behind.slice(0, max));
   }
 
@@ -285,7 +287,7 @@ export class MemoryDatabase implements Database {
 
   async tasksAside(
     journal: JournalId,
-  ): Promise<Fenced<{ readonly transferTasks: readonly TaskRow[]; readonly timers: readonly TimerRow[] }>> {
+  ): Promise<Fenced<{ readonly transferTasks: readonly TransferTaskRow[]; readonly timers: readonly TimerRow[] }>> {
     const tables = await this.#read(journal, 'tasksAside');
     return fenced(tables, {
       transferTasks: byTaskId(tables.transferTasks.values()).filter(({ aside }) => aside),
@@ -422,6 +424,10 @@ export class MemoryDatabase implements Database {
     for (const row of delta.childStarts) tables.childStarts.set(childStartKey(row), row);
     for (const row of delta.history) tables.history.set(`${row.runId} ${row.branch} ${row.firstEventId}`, row);
     for (const row of delta.transferTasks) tables.transferTasks.set(row.taskId, row);
+    for (const taskId of delta.tasksAtMatching) {
+      const row = tables.transferTasks.get(taskId);
+      if (row !== undefined) tables.transferTasks.set(taskId, { ...row, atMatching: true });
+    }
     for (const row of delta.timers) tables.timers.set(row.taskId, row);
     this.#show(delta.visibility);
     for (const run of delta.retiredRuns) {
@@ -499,6 +505,7 @@ function checkHistory(delta: HistoryDelta): void {
     checkNumbers('a history row', row.branch, row.firstEventId, row.lastEventId);
   }
   for (const row of delta.transferTasks) checkNumbers('a transfer task', row.taskId);
+  checkNumbers('a task at matching', ...delta.tasksAtMatching);
   for (const row of delta.timers) checkNumbers('a timer', row.taskId, row.fireTimeMs);
 }
 

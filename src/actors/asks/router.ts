@@ -76,8 +76,8 @@ const historyReplies: ReplyKinds<HistoryReplyTo> = {
 const matchingReplies: ReplyKinds<MatchingReplyTo<StartedTask>> = {
   pollWorkflowTask: { emptyPoll: true, task: true, queryTask: true },
   pollActivityTask: { emptyPoll: true, task: true },
-  addWorkflowTask: { done: true, stickyUnavailable: true, noMatch: true },
-  addActivityTask: { done: true, noMatch: true },
+  addWorkflowTask: { done: true, stored: true, stickyUnavailable: true, noMatch: true },
+  addActivityTask: { done: true, stored: true, noMatch: true },
   dispatchQuery: { queryAnswer: true, stickyUnavailable: true },
   answerQuery: { done: true },
   describeTaskQueue: { taskQueueDescription: true },

@@ -19,6 +19,7 @@ import type { HistoryReply, HistoryWire } from '../../history/replies.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import type { JournalId, Restored } from '../database.ts';
+import { AtMatchingNotes } from './at-matching-notes.ts';
 import type { ColdLoads } from './durable/cold-loads.ts';
 import { DurableShard, type HistoryCheckpointOptions } from './durable/durable-shard.ts';
 import { HistoryShell } from './history-shell.ts';
@@ -81,11 +82,18 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     const { checkpoints, turns = new LoopTurns(clock) } = options;
     const core = new HistoryCore({ wire, limits, ...(checkpoints === undefined ? {} : { stateWire: checkpoints.stateWire }) });
     const own = new OwnCommands({ core, tenure, clock, random });
+    const notes = new AtMatchingNotes({ tenure, submit: (command) => own.submit(command) });
     const transfers = new TransferQueue({
       shard: {
         shard,
         pendingTask: (taskId) => core.transferTask(taskId),
         pendingTransferTasks: () => core.pendingTransferTasks(),
+        stored: (taskId) => {
+          if (core.transferTask(taskId) === undefined) return;
+          notes.add(taskId);
+          core.transferWindow?.stored(taskId);
+          this.durable?.fewerTransfers();
+        },
         room: this.#roomFor(core),
         retentionMsOf: (namespaceId) => registry.view.namespaceById(namespaceId)?.retentionMs,
         submit: (command) => void own.submit(command),

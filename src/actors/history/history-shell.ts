@@ -61,6 +61,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
     }
     this.#own.accepted(command, record !== undefined);
     if (command?.kind === 'fireTimer') this.#parts.durable?.timerFired();
+    if (command?.kind === 'noteAtMatching') this.#parts.durable?.noted(command.taskIds);
   }
 
   undecided(askId: number, command: HistoryCommand, reason: string): void {

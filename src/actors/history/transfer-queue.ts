@@ -3,7 +3,7 @@
  * least once each.
  *
  *     workflowTask, activityTask ──▶ matching: matched with a poll, or stored there. The task stays pending in the shard until it
- *                                    started or is obsolete, so that a takeover offers it again.
+ *                                    started or is obsolete, and a takeover offers it again, unless it was noted that it is stored there.
  *     the others (the outbox)    ──▶ runOutboxTask, in the mailbox: a message ──▶ the target's shard; its answer becomes finishOutboxTask here.
  *
  * What cannot be delivered now is tried again, with a growing pause, for as long as the task is pending. What cannot be built, or is
@@ -43,7 +43,7 @@ export type ClusterLayout = {
 
 /** Which tasks for workers may wait in memory for their next attempt (history/transfer/transfer-window.ts). Those that may not come back in `runAll`. */
 export interface TransferRoom {
-  /** Matching has it. */
+  /** A poll has it, or the memory of a sticky queue. */
   delivered(taskId: number): void;
   /** It was refused. False: it waits elsewhere. */
   keeps(taskId: number): boolean;
@@ -59,6 +59,8 @@ export interface TransferShard {
   /** Undefined: it has ended, or waits aside. */
   pendingTask(taskId: number): TransferTask | undefined;
   pendingTransferTasks(): Iterable<TransferTask>;
+  /** Matching has stored it. */
+  stored(taskId: number): void;
   /** undefined: for all. */
   readonly room: TransferRoom | undefined;
   /** How long closed runs of a namespace are kept; undefined: not known here and now. */
@@ -113,7 +115,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
 
   /** After a takeover: what the journal left pending. */
   runPending(): void {
-    this.runAll([...this.#options.shard.pendingTransferTasks()]);
+    this.runAll([...this.#options.shard.pendingTransferTasks()].filter(isToRun));
   }
 
   /** In their order, behind those that are on: a few in each turn of the event loop. */
@@ -142,7 +144,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   #runTakenBack(record: HistoryRecord, runId: string): void {
     const ownTaskId = record.tasks[0]?.taskId ?? Infinity;
     const pending = [...this.#options.shard.pendingTransferTasks()];
-    const earlier = pending.filter((task) => task.key.runId === runId && task.taskId < ownTaskId);
+    const earlier = pending.filter((task) => task.key.runId === runId && task.taskId < ownTaskId && isToRun(task));
     this.#runInTurn(record, earlier);
   }
 
@@ -227,6 +229,7 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       },
       this.#deadlineMs(),
       (reply) => {
+        if (reply.kind === 'stored') return shard.stored(task.taskId);
         if (reply.kind === 'done') return shard.room?.delivered(task.taskId);
         try {
           if (reply.kind === 'stickyUnavailable') this.#dispatchToNormalQueue(task, tries);
@@ -338,6 +341,11 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   #deadlineMs(): number {
     return this.#options.clock.monoMs() + DELIVERY_TIMEOUT_MS;
   }
+}
+
+/** What matching has stored it offers by itself. */
+function isToRun(task: TransferTask): boolean {
+  return !isDispatch(task) || task.atMatching !== true;
 }
 
 function outcomeOf(task: OutboxTask, reply: HistoryReply | AskFailure): OutboxOutcome | undefined {

@@ -98,10 +98,10 @@ export async function installBacklog(
   await installingCounters(journal, () => core.installed(position));
 }
 
-/** Whoever dispatched it offers it again when its shard is taken over: of history nothing is lost. */
+/** History believes it stored: it waits until somebody has put its row back, or its shard is told to offer it again (docs/operations/state.md). */
 export function tellUnread(unread: readonly UnreadTask[], logger: Logger): void {
   for (const { taskId, queue, error } of unread.slice(0, TOLD_MAX)) logger.error(taskUnread, { taskId, queue, reason: errorText(error) });
   if (unread.length > TOLD_MAX) logger.error('nor can more stored tasks of this read', { tasks: unread.length - TOLD_MAX });
 }
 
-const taskUnread = 'a stored task cannot be read: nobody is offered it until the shard of its workflow is taken over; the others go on';
+const taskUnread = 'a stored task cannot be read: nobody is offered it until its row is put back; the others go on';

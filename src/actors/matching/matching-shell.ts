@@ -274,7 +274,8 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
     const heldMs = command.holdUntilMs === 0 ? 0 : command.holdUntilMs - this.#options.clock.wallMs();
     const deadlineMs = this.#deadlineIn(heldMs + FORWARD_TIMEOUT_MS);
     this.#options.router.askMatching(this.#hostOf(command), command, deadlineMs, (answer) => {
-      const outcome = answer.kind === 'done' ? 'taken' : answer.kind === 'noMatch' ? 'noMatch' : 'unavailable';
+      const isTaken = answer.kind === 'done' || answer.kind === 'stored';
+      const outcome = isTaken ? 'taken' : answer.kind === 'noMatch' ? 'noMatch' : 'unavailable';
       this.#tenure.submit({ kind: 'forwardedTaskAnswered', correlation, outcome });
     });
   }

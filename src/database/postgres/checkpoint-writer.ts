@@ -22,8 +22,8 @@ import type { Checkpoint, Fence, JournalId, ListedId, RunId, WriteOutcome } from
 import type { Logger } from '../../observability/logger.ts';
 import type { VisibilityRow } from '../../visibility/row.ts';
 
-/** Of what is deleted in one statement. */
-const goneChunk = 10_000;
+/** Of what is deleted or noted in one statement. */
+const idsPerStatement = 10_000;
 
 export class CheckpointWriter {
   readonly #connections: Connections;
@@ -142,16 +142,17 @@ export class CheckpointWriter {
   }
 
   #encoded({ partition }: JournalId, checkpoint: Checkpoint): Encoded {
-    const { goneTransferTasks, goneTimers, goneMatchingTasks } = this.#statements;
+    const { tasksAtMatching, goneTransferTasks, goneTimers, goneMatchingTasks } = this.#statements;
     if (checkpoint.kind === 'matching') {
       const { tasks, goneTasks } = checkpoint.delta;
-      const changes = [...gone(goneMatchingTasks, partition, goneTasks), ...this.#tables.matchingTasks.encode(partition, tasks)];
+      const changes = [...ofEach(goneMatchingTasks, partition, goneTasks), ...this.#tables.matchingTasks.encode(partition, tasks)];
       return { changes, visibility: [], retirement: [] };
     }
     const { delta } = checkpoint;
     const changes = [
-      ...gone(goneTransferTasks, partition, delta.goneTransferTasks),
-      ...gone(goneTimers, partition, delta.goneTimers),
+      ...ofEach(goneTransferTasks, partition, delta.goneTransferTasks),
+      ...ofEach(goneTimers, partition, delta.goneTimers),
+      ...ofEach(tasksAtMatching, partition, delta.tasksAtMatching),
       ...this.#tables.runs.encode(partition, delta.runs),
       ...this.#tables.executions.encode(partition, delta.currentRuns),
       ...this.#tables.childStarts.encode(partition, delta.childStarts),
@@ -190,12 +191,14 @@ type Encoded = {
   readonly retirement: readonly Step[];
 };
 
-function gone(statement: Statement, partition: number, taskIds: readonly number[]): readonly Step[] {
+function ofEach(statement: Statement, partition: number, taskIds: readonly number[]): readonly Step[] {
   return chunksOf(taskIds).map((chunk) => ({ statement, values: [partition, arrayOf(chunk.map(wholeNumber))] }));
 }
 
 function chunksOf<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
-  return Array.from({ length: Math.ceil(items.length / goneChunk) }, (_, index) => items.slice(index * goneChunk, (index + 1) * goneChunk));
+  return Array.from({ length: Math.ceil(items.length / idsPerStatement) }, (_, index) =>
+    items.slice(index * idsPerStatement, (index + 1) * idsPerStatement),
+  );
 }
 
 function upsertsFor(schema: string) {
@@ -227,6 +230,9 @@ WHERE kind = $1 AND partition = $2::integer AND fence = $3::bigint
     holdFence: {
       name: 'hold fence',
       text: `SELECT coalesce(next_offset, 0) AS next_offset FROM ${at}.journals WHERE kind = $1 AND partition = $2::integer AND fence = $3::bigint FOR SHARE`,
+    },
+    tasksAtMatching: {
+      text: `UPDATE ${at}.transfer_tasks SET at_matching = true WHERE partition = $1::integer AND task_id = ANY($2::bigint[])`,
     },
     goneTransferTasks: goneTasks('transfer_tasks'),
     goneTimers: goneTasks('timers'),

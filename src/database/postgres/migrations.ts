@@ -22,6 +22,7 @@ export const migrations: readonly Migration[] = [
   { number: 2, statements: (schema) => [parentIndex(quoted(schema))] },
   { number: 3, statements: (schema) => rootIndexes(quoted(schema)) },
   { number: 4, statements: (schema) => [countIndex(quoted(schema))] },
+  { number: 5, statements: tasksAtMatching },
 ];
 
 export const newestMigration = migrations.at(-1)?.number ?? 0;
@@ -29,6 +30,15 @@ export const newestMigration = migrations.at(-1)?.number ?? 0;
 const busy = 'WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.2)';
 /** Room on each page for the next version of its rows: no index changes then. */
 const updated = 'WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.2)';
+
+/** What a takeover has to offer, beside however many tasks matching has stored. */
+function tasksAtMatching(schema: string): readonly string[] {
+  const table = `${quoted(schema)}.transfer_tasks`;
+  return [
+    `ALTER TABLE ${table} ADD COLUMN at_matching boolean NOT NULL DEFAULT false`,
+    `CREATE INDEX transfer_tasks_waiting ON ${table} (partition, task_id) WHERE NOT aside AND NOT at_matching`,
+  ];
+}
 
 function firstTables(schema: string): readonly string[] {
   const at = quoted(schema);

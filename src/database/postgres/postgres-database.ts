@@ -37,7 +37,7 @@ import type {
   SlotClearing,
   SlotsCleared,
   StrayRows,
-  TaskRow,
+  TransferTaskRow,
   TimerRow,
   TimerWindow,
   WriteOutcome,
@@ -148,7 +148,7 @@ export class PostgresDatabase implements Database {
     return this.#reads.load(journal, keys);
   }
 
-  transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TaskRow[]>> {
+  transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TransferTaskRow[]>> {
     return this.#reads.transferTasks(journal, afterTaskId, max);
   }
 
@@ -156,7 +156,9 @@ export class PostgresDatabase implements Database {
     return this.#reads.timers(journal, window);
   }
 
-  tasksAside(journal: JournalId): Promise<Fenced<{ readonly transferTasks: readonly TaskRow[]; readonly timers: readonly TimerRow[] }>> {
+  tasksAside(
+    journal: JournalId,
+  ): Promise<Fenced<{ readonly transferTasks: readonly TransferTaskRow[]; readonly timers: readonly TimerRow[] }>> {
     return this.#reads.tasksAside(journal);
   }
 

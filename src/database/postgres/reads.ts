@@ -26,7 +26,7 @@ import type {
   RunId,
   RunRow,
   StrayRows,
-  TaskRow,
+  TransferTaskRow,
   TimerRow,
   TimerWindow,
 } from '../../actors/database.ts';
@@ -59,8 +59,8 @@ export class Reads {
     return { ...generation, rows: loaded };
   }
 
-  async transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TaskRow[]>> {
-    return await this.#fenced(this.#statements.transferTasks, journal, [bounded(afterTaskId), max], taskOf);
+  async transferTasks(journal: JournalId, afterTaskId: number, max: number): Promise<Fenced<readonly TransferTaskRow[]>> {
+    return await this.#fenced(this.#statements.transferTasks, journal, [bounded(afterTaskId), max], transferTaskOf);
   }
 
   async timers(journal: JournalId, window: TimerWindow): Promise<Fenced<readonly TimerRow[]>> {
@@ -71,11 +71,11 @@ export class Reads {
 
   async tasksAside(
     journal: JournalId,
-  ): Promise<Fenced<{ readonly transferTasks: readonly TaskRow[]; readonly timers: readonly TimerRow[] }>> {
-    const transferTasks: TaskRow[] = [];
+  ): Promise<Fenced<{ readonly transferTasks: readonly TransferTaskRow[]; readonly timers: readonly TimerRow[] }>> {
+    const transferTasks: TransferTaskRow[] = [];
     const timers: TimerRow[] = [];
-    const generation = await this.#each<TimerTuple>(this.#statements.tasksAside, journal, [], (row) => {
-      if (row.fire_ms === null) transferTasks.push(taskOf(row));
+    const generation = await this.#each<TimerTuple & TransferTuple>(this.#statements.tasksAside, journal, [], (row) => {
+      if (row.fire_ms === null) transferTasks.push(transferTaskOf(row));
       else timers.push(timerOf(row));
     });
     return { ...generation, rows: { transferTasks, timers } };
@@ -223,8 +223,8 @@ RETURNING ${journalColumns}`,
     position: { text: `SELECT ${journalColumns} FROM ${at}.journals WHERE kind = $1 AND partition = $2` },
     load: fenced(loadText(at)),
     transferTasks: fenced(
-      `SELECT true AS is_row, task_id, aside, task FROM ${at}.transfer_tasks
-  WHERE partition = $2 AND task_id > $3::bigint AND NOT aside ORDER BY task_id LIMIT $4::bigint`,
+      `SELECT true AS is_row, task_id, aside, at_matching, task FROM ${at}.transfer_tasks
+  WHERE partition = $2 AND task_id > $3::bigint AND NOT aside AND NOT at_matching ORDER BY task_id LIMIT $4::bigint`,
       'ORDER BY r.task_id',
     ),
     timers: fenced(
@@ -234,9 +234,9 @@ RETURNING ${journalColumns}`,
       'ORDER BY r.fire_ms, r.task_id',
     ),
     tasksAside: fenced(
-      `SELECT true AS is_row, task_id, NULL::bigint AS fire_ms, aside, task FROM ${at}.transfer_tasks WHERE partition = $2 AND aside
+      `SELECT true AS is_row, task_id, NULL::bigint AS fire_ms, aside, at_matching, task FROM ${at}.transfer_tasks WHERE partition = $2 AND aside
   UNION ALL
-  SELECT true, task_id, fire_ms, aside, task FROM ${at}.timers WHERE partition = $2 AND aside`,
+  SELECT true, task_id, fire_ms, aside, false, task FROM ${at}.timers WHERE partition = $2 AND aside`,
       'ORDER BY r.task_id',
     ),
     dueRuns: fenced(
@@ -376,6 +376,7 @@ function runOf(row: RunTuple, workflowId: string): RunRow {
 /** Of the rows; null: nobody has restored, or written. */
 type Generation = { readonly fence: number | null; readonly of_next_offset: number | null; readonly is_row: boolean | null };
 type TaskTuple = { readonly task_id: number; readonly task: Uint8Array; readonly aside: boolean };
+type TransferTuple = TaskTuple & { readonly at_matching: boolean };
 type TimerTuple = TaskTuple & { readonly fire_ms: number | null };
 type MatchingTuple = { readonly task_id: number; readonly last_id: number; readonly queue: Uint8Array; readonly task: Uint8Array };
 type CountTuple = { readonly tasks: number; readonly last_id: number | null };
@@ -384,12 +385,12 @@ type DueTuple = { readonly is_asked: boolean; readonly is_lost: boolean };
 
 type HistoryTuple = { readonly first_event_id: number; readonly last_event_id: number; readonly events: Uint8Array };
 
-function taskOf({ task_id: taskId, task, aside }: TaskTuple): TaskRow {
-  return { taskId, task, aside };
+function transferTaskOf({ task_id: taskId, task, aside, at_matching: atMatching }: TransferTuple): TransferTaskRow {
+  return { taskId, task, aside, atMatching };
 }
 
-function timerOf(row: TimerTuple): TimerRow {
-  return { ...taskOf(row), fireTimeMs: row.fire_ms ?? 0 };
+function timerOf({ task_id: taskId, task, aside, fire_ms: fireMs }: TimerTuple): TimerRow {
+  return { taskId, task, aside, fireTimeMs: fireMs ?? 0 };
 }
 
 type JournalRow = {

@@ -1,5 +1,5 @@
 /** What of a checkpoint goes into which column. The partition is the first parameter of every statement. */
-import type { ChildStartRow, HistoryRow, MatchingTaskRow, RunId, RunRow, TaskRow, TimerRow } from '../../actors/database.ts';
+import type { ChildStartRow, HistoryRow, MatchingTaskRow, RunId, RunRow, TimerRow, TransferTaskRow } from '../../actors/database.ts';
 import type { TableOf } from './upsert.ts';
 
 export const executionsTable: TableOf<RunId> = {
@@ -51,13 +51,14 @@ export const historyTable: TableOf<HistoryRow> = {
   ],
 };
 
-export const transferTasksTable: TableOf<TaskRow> = {
+export const transferTasksTable: TableOf<TransferTaskRow> = {
   name: 'transfer_tasks',
   key: ['task_id'],
   keyOf: ({ taskId }) => String(taskId),
   columns: [
     { name: 'task_id', type: 'bigint', of: ({ taskId }) => taskId },
     { name: 'aside', type: 'boolean', of: ({ aside }) => aside },
+    { name: 'at_matching', type: 'boolean', of: ({ atMatching }) => atMatching },
     { name: 'task', type: 'bytea', of: ({ task }) => task },
   ],
 };

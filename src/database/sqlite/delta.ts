@@ -23,8 +23,9 @@ const putHistory = `
   INSERT INTO history (partition, run_id, branch, first_event_id, last_event_id, events) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (partition, run_id, branch, first_event_id) DO UPDATE SET last_event_id = excluded.last_event_id, events = excluded.events`;
 const putTransferTask = `
-  INSERT INTO transfer_tasks (partition, task_id, aside, task) VALUES (?, ?, ?, ?)
-  ON CONFLICT (partition, task_id) DO UPDATE SET aside = excluded.aside, task = excluded.task`;
+  INSERT INTO transfer_tasks (partition, task_id, aside, at_matching, task) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (partition, task_id) DO UPDATE SET aside = excluded.aside, at_matching = excluded.at_matching, task = excluded.task`;
+const noteAtMatching = 'UPDATE transfer_tasks SET at_matching = 1 WHERE partition = ? AND task_id = ?';
 const putTimer = `
   INSERT INTO timers (partition, task_id, fire_ms, aside, task) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (partition, task_id) DO UPDATE SET fire_ms = excluded.fire_ms, aside = excluded.aside, task = excluded.task`;
@@ -99,8 +100,8 @@ export function* rewriteVisibilityRows(connection: Connection, rows: readonly Vi
 
 function* writeTasks(connection: Connection, partition: number, delta: HistoryDelta, chunk: Chunk): Generator<void, void> {
   const transferTasks = connection.statement(putTransferTask);
-  for (const { taskId, aside, task } of delta.transferTasks) {
-    transferTasks.run(partition, whole(taskId, 'task id'), aside ? 1 : 0, task);
+  for (const { taskId, aside, atMatching, task } of delta.transferTasks) {
+    transferTasks.run(partition, whole(taskId, 'task id'), aside ? 1 : 0, atMatching ? 1 : 0, task);
     if (chunk.isFull(task.length)) yield;
   }
   const timers = connection.statement(putTimer);
@@ -108,8 +109,9 @@ function* writeTasks(connection: Connection, partition: number, delta: HistoryDe
     timers.run(partition, whole(taskId, 'task id'), whole(fireTimeMs, 'fire time'), aside ? 1 : 0, task);
     if (chunk.isFull(task.length)) yield;
   }
-  yield* dropTasks(connection, dropTransferTask, partition, delta.goneTransferTasks, chunk);
-  yield* dropTasks(connection, dropTimer, partition, delta.goneTimers, chunk);
+  yield* runEach(connection, noteAtMatching, partition, delta.tasksAtMatching, chunk);
+  yield* runEach(connection, dropTransferTask, partition, delta.goneTransferTasks, chunk);
+  yield* runEach(connection, dropTimer, partition, delta.goneTimers, chunk);
 }
 
 export function* writeMatchingDelta(connection: Connection, partition: number, delta: MatchingDelta): Generator<void, void> {
@@ -119,13 +121,13 @@ export function* writeMatchingDelta(connection: Connection, partition: number, d
     tasks.run(partition, whole(taskId, 'task id'), nameBytes(queue), task);
     if (chunk.isFull(task.length)) yield;
   }
-  yield* dropTasks(connection, dropMatchingTask, partition, delta.goneTasks, chunk);
+  yield* runEach(connection, dropMatchingTask, partition, delta.goneTasks, chunk);
 }
 
-function* dropTasks(connection: Connection, sql: string, partition: number, ids: readonly number[], chunk: Chunk): Generator<void, void> {
-  const drop = connection.statement(sql);
+function* runEach(connection: Connection, sql: string, partition: number, ids: readonly number[], chunk: Chunk): Generator<void, void> {
+  const statement = connection.statement(sql);
   for (const id of ids) {
-    drop.run(partition, whole(id, 'task id'));
+    statement.run(partition, whole(id, 'task id'));
     if (chunk.isFull(0)) yield;
   }
 }

@@ -144,5 +144,11 @@ const third = `
   CREATE INDEX visibility_root_run_id ON visibility (namespace_id, root_run_id, sort_ms, start_ms, run_id) WHERE root_run_id <> run_id;
 `;
 
+/** What a takeover has to offer, beside however many tasks matching has stored. */
+const fourth = `
+  ALTER TABLE transfer_tasks ADD COLUMN at_matching INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX transfer_tasks_waiting ON transfer_tasks (partition, task_id) WHERE aside = 0 AND at_matching = 0;
+`;
+
 /** The first has number 1. */
-export const migrations: readonly string[] = [first, second, third];
+export const migrations: readonly string[] = [first, second, third, fourth];

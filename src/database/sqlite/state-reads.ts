@@ -16,6 +16,7 @@ import type {
   TaskRow,
   TimerRow,
   TimerWindow,
+  TransferTaskRow,
 } from '../../actors/database.ts';
 import type { Connection } from './connection.ts';
 
@@ -73,7 +74,10 @@ function isUnreadable(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === 'corrupt';
 }
 
-const transferTasksSql = 'SELECT * FROM transfer_tasks WHERE partition = ? AND task_id > ? AND aside = 0 ORDER BY task_id LIMIT ?';
+/** Through the small index: the planner would go through the table, which is in that order too. */
+const transferTasksSql = `
+  SELECT * FROM transfer_tasks INDEXED BY transfer_tasks_waiting
+  WHERE partition = ? AND task_id > ? AND aside = 0 AND at_matching = 0 ORDER BY task_id LIMIT ?`;
 const transferTasksAsideSql = 'SELECT * FROM transfer_tasks WHERE partition = ? AND aside = 1 ORDER BY task_id';
 const timersSql = `
   SELECT * FROM timers WHERE partition = ? AND aside = 0 AND (fire_ms, task_id) > (?, ?) AND fire_ms <= ? ORDER BY fire_ms, task_id LIMIT ?`;
@@ -86,8 +90,8 @@ const countMatchingTasksSql = `
   SELECT count(*) AS count, max(task_id) AS last_id FROM (
     SELECT task_id FROM matching_tasks WHERE partition = ? AND queue = ? AND task_id > ? AND task_id <= ? ORDER BY task_id LIMIT ?)`;
 
-export function transferTasks(connection: Connection, partition: number, afterTaskId: number, max: number): readonly TaskRow[] {
-  return connection.statement(transferTasksSql).all(partition, afterTaskId, max).map(taskOf);
+export function transferTasks(connection: Connection, partition: number, afterTaskId: number, max: number): readonly TransferTaskRow[] {
+  return connection.statement(transferTasksSql).all(partition, afterTaskId, max).map(transferTaskOf);
 }
 
 export function timers(connection: Connection, partition: number, window: TimerWindow): readonly TimerRow[] {
@@ -98,9 +102,9 @@ export function timers(connection: Connection, partition: number, window: TimerW
 export function tasksAside(
   connection: Connection,
   partition: number,
-): { readonly transferTasks: readonly TaskRow[]; readonly timers: readonly TimerRow[] } {
+): { readonly transferTasks: readonly TransferTaskRow[]; readonly timers: readonly TimerRow[] } {
   return {
-    transferTasks: connection.statement(transferTasksAsideSql).all(partition).map(taskOf),
+    transferTasks: connection.statement(transferTasksAsideSql).all(partition).map(transferTaskOf),
     timers: connection.statement(timersAsideSql).all(partition).map(timerOf),
   };
 }
@@ -265,6 +269,10 @@ function runIdOf(row: SqlRow): RunId {
 
 function taskOf(row: SqlRow): TaskRow {
   return { taskId: wholeOf(row, 'task_id'), task: bytesOf(row, 'task'), aside: wholeOf(row, 'aside') === 1 };
+}
+
+function transferTaskOf(row: SqlRow): TransferTaskRow {
+  return { ...taskOf(row), atMatching: wholeOf(row, 'at_matching') === 1 };
 }
 
 function timerOf(row: SqlRow): TimerRow {

@@ -11,7 +11,7 @@ import { assert } from '../../kernel/assert.ts';
 import type { StartActivityTask, WithdrawActivityStart } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import { mergedPriority } from '../priority.ts';
-import { findRun, reject } from '../reject.ts';
+import { findRun, reject, workflowBehind } from '../reject.ts';
 import type { HistoryReply, StartedActivityTask } from '../replies.ts';
 import { type Activity, isRunning, type RunView } from '../state.ts';
 
@@ -81,6 +81,7 @@ export function armActivityTimer(run: RunDraft, scheduledEventId: number): void 
 
 export function startActivityTask(draft: Draft, command: StartActivityTask): HistoryReply {
   const run = findRun(draft.shard, command.key);
+  if (run === undefined && draft.shard.isBehind(command.key.runId)) return workflowBehind;
   if (run === undefined || !isRunning(run) || draft.shard.aside.has(run.key.runId)) return activityTaskNotFound;
   const activity = run.activities.get(command.scheduledEventId);
   if (activity === undefined || activity.stamp !== command.stamp || activity.inBackoff) return activityTaskNotFound;

@@ -7,7 +7,7 @@
 import type { RunKey } from '../commands.ts';
 import type { UnreadTask } from '../residency/residency.ts';
 import { childStartKey, executionKey, type RunView } from '../state.ts';
-import { isTimer, type PendingTask } from '../tasks.ts';
+import { type DispatchTask, isTimer, type PendingTask } from '../tasks.ts';
 import type { ChildStartRow } from './rows.ts';
 
 export class ChangeSet {
@@ -19,6 +19,8 @@ export class ChangeSet {
   /** Tasks that were made, or came back into their queue. */
   readonly tasks = new Map<number, PendingTask>();
   readonly tasksAside = new Map<number, PendingTask>();
+  /** Their rows do not say so yet; in memory or not. */
+  readonly atMatching = new Set<number>();
   readonly goneTransfers = new Set<number>();
   readonly goneTimers = new Set<number>();
   readonly retired = new Map<string, RunKey>();
@@ -57,30 +59,41 @@ export class ChangeSet {
     // The run's row says when it ends.
     if (task.kind === 'retention') return this.taskGone(task);
     this.tasksAside.delete(task.taskId);
+    this.atMatching.delete(task.taskId);
     this.tasks.set(task.taskId, task);
   }
 
   taskWaitsAside(task: PendingTask): void {
     this.tasks.delete(task.taskId);
+    this.atMatching.delete(task.taskId);
     this.tasksAside.set(task.taskId, task);
+  }
+
+  /** `task`: as it is in memory now. One without is in a row, if it has not ended. */
+  taskAtMatching(taskId: number, task: DispatchTask | undefined): void {
+    if (task !== undefined && this.tasks.has(taskId)) this.tasks.set(taskId, task);
+    else if (taskId <= this.#taskIdWritten && !this.isGone(taskId)) this.atMatching.add(taskId);
   }
 
   taskGone(task: PendingTask): void {
     const { taskId } = task;
     this.tasks.delete(taskId);
     this.tasksAside.delete(taskId);
+    this.atMatching.delete(taskId);
     if (taskId <= this.#taskIdWritten) (isTimer(task) ? this.goneTimers : this.goneTransfers).add(taskId);
   }
 
   /** A task that is not in memory has ended, if it had not before: nobody knows of which kind it was. */
   unseenTaskGone(taskId: number): void {
     if (taskId > this.#taskIdWritten || this.isGone(taskId)) return;
+    this.atMatching.delete(taskId);
     this.goneTimers.add(taskId);
     this.goneTransfers.add(taskId);
   }
 
   /** It is in a row. */
   unreadTaskGone({ taskId, kind }: UnreadTask): void {
+    this.atMatching.delete(taskId);
     (kind === 'timer' ? this.goneTimers : this.goneTransfers).add(taskId);
   }
 

@@ -11,7 +11,7 @@ import type { RunKey } from '../commands.ts';
 import type { UnreadTask } from '../residency/residency.ts';
 import type { RunsBehind } from '../residency/runs-behind.ts';
 import type { RunView, ShardView } from '../state.ts';
-import type { PendingTask } from '../tasks.ts';
+import type { DispatchTask, PendingTask } from '../tasks.ts';
 import { ChangeSet } from './change-set.ts';
 import { Cut } from './cut.ts';
 import type { ShardCheckpoint } from './rows.ts';
@@ -64,6 +64,11 @@ export class Changes {
     this.#since.taskWaitsAside(task);
   }
 
+  /** `task`: as it is in memory now; undefined: it is not there. */
+  taskAtMatching(taskId: number, task: DispatchTask | undefined): void {
+    this.#since.taskAtMatching(taskId, task);
+  }
+
   taskGone(task: PendingTask): void {
     this.#since.taskGone(task);
   }
@@ -110,6 +115,11 @@ export class Changes {
   /** The table may not have the row of this task yet, which is in its queue. */
   isTaskUnwritten(taskId: number): boolean {
     return this.#since.tasks.has(taskId) || this.#cut?.hasTask(taskId) === true;
+  }
+
+  /** Its row may not say yet that matching has stored it. */
+  isAtMatching(taskId: number): boolean {
+    return this.#since.atMatching.has(taskId) || this.#cut?.isAtMatching(taskId) === true;
   }
 
   /** The run's row, if it has one, is not what the run is. */

@@ -8,10 +8,10 @@
  */
 import { collected } from '../../kernel/collected.ts';
 import type { RunView, ShardView } from '../state.ts';
-import { isTimer, type PendingTask } from '../tasks.ts';
+import { isDispatch, isTimer, type PendingTask } from '../tasks.ts';
 import type { ChangeSet } from './change-set.ts';
 import type { BehindCut } from '../residency/runs-behind.ts';
-import type { RunRow, ShardCheckpoint, TaskRow, TimerRow, WaitingRow } from './rows.ts';
+import type { RunRow, ShardCheckpoint, TimerRow, TransferTaskRow, WaitingRow } from './rows.ts';
 import { stateSchema, stateSchemaBehind, type StateWire, type WrittenCounters } from './state-wire.ts';
 
 export class Cut {
@@ -50,6 +50,10 @@ export class Cut {
 
   hasTask(taskId: number): boolean {
     return this.#changes.tasks.has(taskId);
+  }
+
+  isAtMatching(taskId: number): boolean {
+    return this.#changes.atMatching.has(taskId);
   }
 
   has(runId: string): boolean {
@@ -115,12 +119,12 @@ export class Cut {
       this.#encodeRun(run);
       yield;
     }
-    const transferTasks: TaskRow[] = [];
+    const transferTasks: TransferTaskRow[] = [];
     const timers: TimerRow[] = [];
     const add = (task: PendingTask, aside: boolean): void => {
       const row = { taskId: task.taskId, task: this.#wire.encodeTask(task), aside };
       if (isTimer(task)) timers.push({ ...row, fireTimeMs: task.fireTimeMs });
-      else transferTasks.push(row);
+      else transferTasks.push({ ...row, atMatching: isDispatch(task) && task.atMatching === true });
     };
     for (const task of changes.tasks.values()) {
       add(task, false);
@@ -133,10 +137,12 @@ export class Cut {
     const runs = yield* collected(this.#rows.values());
     const currentRuns = yield* collected(changes.currentRuns.values());
     const childStarts = yield* collected(changes.childStarts.values());
+    const tasksAtMatching = yield* collected(changes.atMatching);
     const goneTransferTasks = yield* collected(changes.goneTransfers);
     const goneTimers = yield* collected(changes.goneTimers);
     const retiredRuns = yield* collected(changes.retired.values());
-    const delta = { runs, currentRuns, childStarts, transferTasks, timers, goneTransferTasks, goneTimers, retiredRuns };
+    const tasks = { transferTasks, timers, tasksAtMatching, goneTransferTasks, goneTimers };
+    const delta = { runs, currentRuns, childStarts, ...tasks, retiredRuns };
     const waiting: WaitingRow[] = [];
     for (const { runId, index, record } of this.behind.unwritten) {
       waiting.push({ runId, index, record: this.#wire.encodeRecord(record) });

@@ -3,9 +3,9 @@ import { assert } from '../../kernel/assert.ts';
 import type { UnreadTask } from '../residency/residency.ts';
 import type { Shard } from '../shard.ts';
 import { type AsideRun, childStartKey, isRunning, type Run, type RunView } from '../state.ts';
-import { isTimer, type PendingTransfer, type TimerTask } from '../tasks.ts';
+import { isDispatch, isTimer, type PendingTransfer, type TimerTask } from '../tasks.ts';
 import { timersOf } from '../timer/timers-of.ts';
-import type { ShardCounters, ShardRows, StoredRun, TaskRow } from './rows.ts';
+import type { ShardCounters, ShardRows, StoredRun, TaskRow, TransferTaskRow } from './rows.ts';
 import type { EventsLeftOut, StateWire } from './state-wire.ts';
 
 type DecodedRun = { readonly run: Run; readonly aside: AsideRun | undefined };
@@ -28,11 +28,11 @@ export function* install(shard: Shard, rows: ShardRows, { counters, timeMs }: Sh
     if (run !== undefined) shard.installCurrentRun(run);
   }
   for (const row of rows.transferTasks) {
-    installTask(shard, row, wire, 'transferTask');
+    orUnread(shard, row, 'transferTask', () => installTransfer(shard, row, wire));
     yield;
   }
   for (const row of rows.timers) {
-    installTask(shard, row, wire, 'timer');
+    orUnread(shard, row, 'timer', () => installTimer(shard, row, wire));
     yield;
   }
   shard.changes?.installed();
@@ -88,18 +88,22 @@ function installAside(shard: Shard, run: RunView, aside: AsideRun): void {
 }
 
 /** One that cannot be read is the trouble of its workflow alone. */
-function installTask(shard: Shard, row: TaskRow, wire: StateWire, kind: UnreadTask['kind']): void {
+function orUnread(shard: Shard, { taskId }: TaskRow, kind: UnreadTask['kind'], install: () => void): void {
   try {
-    if (kind === 'timer') installTimer(shard, row, wire);
-    else installTransfer(shard, row, wire);
+    install();
   } catch (error) {
-    shard.leaveTaskUnread({ taskId: row.taskId, kind, error });
+    shard.leaveTaskUnread({ taskId, kind, error });
   }
 }
 
-export function installTransfer(shard: Shard, { taskId, task: bytes, aside }: TaskRow, wire: StateWire): PendingTransfer {
-  const task = wire.decodeTask(bytes);
-  assert(task.taskId === taskId && !isTimer(task), `the row of transfer task ${taskId} holds ${task.kind} ${task.taskId}`);
+export function installTransfer(
+  shard: Shard,
+  { taskId, task: bytes, aside, atMatching }: TransferTaskRow,
+  wire: StateWire,
+): PendingTransfer {
+  const decoded = wire.decodeTask(bytes);
+  assert(decoded.taskId === taskId && !isTimer(decoded), `the row of transfer task ${taskId} holds ${decoded.kind} ${decoded.taskId}`);
+  const task = atMatching && isDispatch(decoded) ? ({ ...decoded, atMatching: true } as const) : decoded;
   // Whatever its row says, likewise; of a deleted run nothing waits aside.
   shard.installTask(task, aside || shard.aside.has(task.key.runId));
   return task;

@@ -27,6 +27,8 @@ export type ChildStartRow = { readonly parentRunId: string; readonly initiatedEv
 
 /** `aside`: of a run that the shard cannot go on with. */
 export type TaskRow = { readonly taskId: number; readonly task: Uint8Array; readonly aside: boolean };
+/** `atMatching`: of a task for a worker that matching has stored. */
+export type TransferTaskRow = TaskRow & { readonly atMatching: boolean };
 export type TimerRow = TaskRow & { readonly fireTimeMs: number };
 
 /** A record that waits for a run whose row cannot be read; `index`: from 1, of that run's. */
@@ -38,7 +40,7 @@ export type ShardRows = {
   /** The newest run of each workflow id. One that is not among the runs counts as none. */
   readonly currentRuns: Iterable<RunId>;
   /** By task id. */
-  readonly transferTasks: Iterable<TaskRow>;
+  readonly transferTasks: Iterable<TransferTaskRow>;
   readonly timers: Iterable<TimerRow>;
 };
 
@@ -52,8 +54,10 @@ export type ShardDelta = {
   readonly runs: readonly RunRow[];
   readonly currentRuns: readonly RunId[];
   readonly childStarts: readonly ChildStartRow[];
-  readonly transferTasks: readonly TaskRow[];
+  readonly transferTasks: readonly TransferTaskRow[];
   readonly timers: readonly TimerRow[];
+  /** Matching has stored them since their rows were written; none of them is among the rows or the gone. */
+  readonly tasksAtMatching: readonly number[];
   readonly goneTransferTasks: readonly number[];
   readonly goneTimers: readonly number[];
   /** With their child starts; the pointer of the workflow id only if it still names this run. */

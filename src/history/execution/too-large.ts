@@ -30,6 +30,7 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'describeWorkflow':
     case 'getHistoryPosition':
     case 'flushFinishedTasks':
+    case 'noteAtMatching':
     case 'retireRuns':
     case 'runOutboxTask':
     case 'putAside':

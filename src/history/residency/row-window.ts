@@ -87,6 +87,11 @@ export abstract class RowWindow<Page, Row extends TaskRow, Task extends PendingT
     return !this.#changes.isTaskUnwritten(taskId);
   }
 
+  /** Matching has stored it, and its row may not say so yet. */
+  protected isAtMatching(taskId: number): boolean {
+    return this.#changes.isAtMatching(taskId);
+  }
+
   protected abstract nextPage(nowMs: number): Page;
   protected abstract bring(row: Row): void;
   /** It is in memory, where it stays until the end of the page. */

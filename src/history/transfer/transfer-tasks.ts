@@ -19,6 +19,17 @@ export class TransferTasks {
   add(task: PendingTransfer): void {
     if (isDispatch(task) && !this.#tasks.has(task.taskId)) this.#dispatches++;
     this.#tasks.set(task.taskId, task);
+    if (isDispatch(task) && task.atMatching === true) this.#idle.add(task.taskId);
+  }
+
+  /** Matching has stored it: nobody tries it any more. undefined: it is not here. */
+  noteAtMatching(taskId: number): DispatchTask | undefined {
+    const task = this.#tasks.get(taskId);
+    if (task === undefined || !isDispatch(task)) return undefined;
+    const noted = { ...task, atMatching: true } as const;
+    this.#tasks.set(taskId, noted);
+    this.#idle.add(taskId);
+    return noted;
   }
 
   remove(taskId: number): void {
@@ -42,9 +53,11 @@ export class TransferTasks {
     return true;
   }
 
-  /** It is tried again. undefined: it is not here, or somebody tries it. */
+  /** It is tried again. undefined: it is not here, or somebody tries it, or matching has stored it. */
   wake(taskId: number): DispatchTask | undefined {
-    const task = this.#idle.delete(taskId) ? this.#tasks.get(taskId) : undefined;
-    return task !== undefined && isDispatch(task) ? task : undefined;
+    const task = this.#idle.has(taskId) ? this.#tasks.get(taskId) : undefined;
+    if (task === undefined || !isDispatch(task) || task.atMatching === true) return undefined;
+    this.#idle.delete(taskId);
+    return task;
   }
 }

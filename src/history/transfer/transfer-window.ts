@@ -2,20 +2,21 @@
  * Which tasks for workers are in memory, where a database has rows of them: of a million activities that wait for a worker, or for matching to
  * accept them, a few are here.
  *
- *     committed, or brought ─▶ tried ─┬─ matching has it ─▶ idle ─ written ─▶ its row alone, until it starts or is obsolete
- *                              ▲      └─ refused ─ a pause ─┬─▶ tried again
+ *     committed, or brought ─▶ tried ─┬─ matching stored it ─ noted ─▶ idle ─ written ─▶ its row alone, until it starts or is obsolete
+ *                              ▲      ├─ a poll has it, or a sticky queue ─┘
+ *                              │      └─ refused ─ a pause ─┬─▶ tried again
  *                              │                            └ too many wait, or others wait for their turn ─▶ at the end of the line
  *                              └── few are left: the next of the line ◀── ids, 8 bytes each; written, their rows alone ──┘
  *
- * Rows that a memory begins with come in the order of their ids, before the line; which of them matching has, nobody knows: all are offered
- * again. A task that is new is tried at once, however many wait: those of a queue whose matching partition is away hold up no other. For the same
+ * Rows that a memory begins with come in the order of their ids, before the line, but for those that matching has stored: no page reads them. That
+ * matching has stored a task is noted in the journal a moment later, and so long it stays: the note is for what is pending still. A task that is new is tried at once, however many wait: those of a queue whose matching partition is away hold up no other. For the same
  * reason what was refused goes to the end of the line; with a horizon, as timers have it, 2,000 tasks of one queue would keep all others in the table.
  *
  * Messages to other shards stay in memory: decisions ask for them (whether a run may be forgotten, what its deletion leaves behind).
  */
 import { Fifo } from '../../kernel/fifo.ts';
 import { installTransfer } from '../checkpoint/install.ts';
-import type { TaskRow } from '../checkpoint/rows.ts';
+import type { TransferTaskRow } from '../checkpoint/rows.ts';
 import { RowWindow } from '../residency/row-window.ts';
 import { isDispatch, type PendingTransfer } from '../tasks.ts';
 
@@ -38,7 +39,7 @@ export type TransferPage = {
   readonly wanted: ReadonlySet<number> | undefined;
 };
 
-export class TransferWindow extends RowWindow<TransferPage, TaskRow, PendingTransfer> {
+export class TransferWindow extends RowWindow<TransferPage, TransferTaskRow, PendingTransfer> {
   #limits = defaultTransferWindowLimits;
   /** Rows of that range have not been read by this memory. */
   #unread: { readonly afterTaskId: number; readonly lastTaskId: number } | undefined;
@@ -52,6 +53,8 @@ export class TransferWindow extends RowWindow<TransferPage, TaskRow, PendingTran
   /** The last page could not be read: whoever needs none goes first. */
   #isAway = false;
   #brought: PendingTransfer[] = [];
+  /** Matching has stored them, and that is to be noted. */
+  readonly #toNote = new Set<number>();
 
   /** From now on tasks that are written need not be in memory. Before anything has happened. */
   opens(limits: TransferWindowLimits): void {
@@ -65,9 +68,19 @@ export class TransferWindow extends RowWindow<TransferPage, TaskRow, PendingTran
 
   // ── What becomes of those that are tried ───────────────────────────────────────────────────────────────────────────────────
 
-  /** Matching has it. */
+  /** A poll has it, or the memory of a sticky queue. */
   delivered(taskId: number): void {
     this.#rests(taskId);
+  }
+
+  /** Matching has stored it. */
+  stored(taskId: number): void {
+    if (this.shard.transferTasks.rest(taskId)) this.#toNote.add(taskId);
+  }
+
+  /** That of as many of them as were pending. */
+  noted(taskIds: readonly number[]): void {
+    for (const taskId of taskIds) if (this.#toNote.delete(taskId) && this.isWritten(taskId)) this.shard.leaveTransfer(taskId);
   }
 
   /** It was refused. False: its next turn comes when it has stood in line. */
@@ -167,18 +180,19 @@ export class TransferWindow extends RowWindow<TransferPage, TaskRow, PendingTran
     return called.sort((one, other) => one - other);
   }
 
-  protected override bring(row: TaskRow): void {
+  protected override bring(row: TransferTaskRow): void {
     const { taskId } = row;
-    if (this.isReading && !this.#isNext(taskId)) return;
+    const atMatching = row.atMatching || this.isAtMatching(taskId);
+    if (this.isReading && (atMatching || !this.#isNext(taskId))) return;
     if (this.shard.isUnread(taskId)) return;
-    const task = installTransfer(this.shard, row, this.wire);
+    const task = installTransfer(this.shard, { ...row, atMatching }, this.wire);
     if (!this.shard.transfers.has(taskId)) return;
     // With no page it is there to be looked at.
     if (this.isReading) this.#brought.push(task);
     else this.shard.transferTasks.rest(taskId);
   }
 
-  /** It is one of those for which the page is read. Others of its rows are of tasks that matching has, or whose turn comes later. */
+  /** It is one of those for which the page is read. Others of its rows are of tasks that polls have, or whose turn comes later. */
   #isNext(taskId: number): boolean {
     if (this.page === undefined) return false;
     return this.page.wanted === undefined ? taskId <= (this.#unread?.lastTaskId ?? -1) : this.page.wanted.has(taskId);
@@ -190,7 +204,7 @@ export class TransferWindow extends RowWindow<TransferPage, TaskRow, PendingTran
     if (task !== undefined) this.#brought.push(task);
   }
 
-  protected override ended({ max, wanted }: TransferPage, rows: readonly TaskRow[]): void {
+  protected override ended({ max, wanted }: TransferPage, rows: readonly TransferTaskRow[]): void {
     const last = rows.at(-1);
     const readTo = rows.length < max || last === undefined ? Infinity : last.taskId;
     if (wanted === undefined) {
@@ -215,7 +229,8 @@ export class TransferWindow extends RowWindow<TransferPage, TaskRow, PendingTran
       const waits = isDispatch(task) && !transferTasks.isIdle(task.taskId);
       // In a fold nobody tries them: the first stay, as many as there should be.
       const isBeyond = waits && ahead++ >= this.#limits.tasksMax && nowMs() === -Infinity;
-      yield isBeyond || (isDispatch(task) && !waits) ? task : undefined;
+      const isDone = isDispatch(task) && !waits && !this.#toNote.has(task.taskId);
+      yield isBeyond || isDone ? task : undefined;
     }
   }
 

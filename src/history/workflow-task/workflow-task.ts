@@ -20,7 +20,7 @@ import type { TaskQueue } from '../generated/public-api.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import type { HistoryLimits } from '../limits.ts';
 import type { HistoryReply, StartedWorkflowTask } from '../replies.ts';
-import { findRun, workflowTaskNotFound } from '../reject.ts';
+import { findRun, workflowBehind, workflowTaskNotFound } from '../reject.ts';
 import { isRunning, type RunView, type WorkflowTask } from '../state.ts';
 import { suggestContinueAsNewReason, taskQueueKind } from '../generated/enums.ts';
 
@@ -120,6 +120,7 @@ export function finishWorkflowTaskTasks(run: RunDraft): void {
 
 export function startWorkflowTask(draft: Draft, command: StartWorkflowTask): HistoryReply {
   const run = findRun(draft.shard, command.key);
+  if (run === undefined && draft.shard.isBehind(command.key.runId)) return workflowBehind;
   if (run === undefined || !isRunning(run) || draft.shard.aside.has(run.key.runId)) return workflowTaskNotFound;
   const workflowTask = run.workflowTask ?? draft.volatile.speculative.get(run.key.runId);
   if (workflowTask === undefined || workflowTask.scheduledEventId !== command.scheduledEventId) return workflowTaskNotFound;

@@ -1,4 +1,4 @@
-/** Records of `<prefix>.history` as bytes. Schemas 1 and 2: `perdure.journal.v1.HistoryRecord`. */
+/** Records of `<prefix>.history` as bytes. Schemas 1 to 3: `perdure.journal.v1.HistoryRecord`. */
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';
@@ -7,7 +7,7 @@ import {
   type HistoryRecord,
   type PlacedFact,
   recordSchema,
-  recordSchemaRetiring,
+  recordSchemaAtMatching,
   type RunChange,
 } from '../../history/record.ts';
 import { isTimer, type Task } from '../../history/tasks.ts';
@@ -38,21 +38,24 @@ export const historyCodec: RecordCodec<HistoryRecord> = {
       timerTasks,
       finishedTaskIds: record.finishedTaskIds,
       retiredRuns: record.retiredRuns ?? [],
+      taskIdsAtMatching: record.taskIdsAtMatching ?? [],
     });
     const key = workflowId === '' ? '@tasks' : `${namespace}/${workflowId}`;
     return { key, schema, type, namespace, workflowId, runId, timeMs, value };
   },
 
   decode(value, schema): HistoryRecord {
-    if (schema !== recordSchema && schema !== recordSchemaRetiring) {
-      throw new LogError('corrupt', `history records have schema ${recordSchema} or ${recordSchemaRetiring}, found ${schema}`);
+    if (!(schema >= recordSchema && schema <= recordSchemaAtMatching)) {
+      throw new LogError('corrupt', `history records have schemas ${recordSchema} to ${recordSchemaAtMatching}, found ${schema}`);
     }
     const wire = journal.decodeHistoryRecord(value, ownLimits);
-    const { timeMs, type, namespaceId, namespace, workflowId, runId, finishedTaskIds, retiredRuns } = wire;
+    const { timeMs, type, namespaceId, namespace, workflowId, runId, finishedTaskIds, retiredRuns, taskIdsAtMatching } = wire;
     const runs = wire.runs.map((change) => fromWireRun(change, runId));
     const tasks: Task[] = [];
     const retiring = retiredRuns.length === 0 ? {} : { retiredRuns };
-    const record = { schema, timeMs, type, namespaceId, namespace, workflowId, runId, runs, tasks, finishedTaskIds, ...retiring };
+    const noting = taskIdsAtMatching.length === 0 ? {} : { taskIdsAtMatching };
+    const ids = { namespaceId, namespace, workflowId, runId };
+    const record = { schema, timeMs, type, ...ids, runs, tasks, finishedTaskIds, ...retiring, ...noting };
     for (const task of wire.transferTasks) tasks.push(fromWireTransfer(task, record));
     for (const task of wire.timerTasks) tasks.push(fromWireTimer(task, record));
     return record;

@@ -62,6 +62,8 @@ class Bench {
   readonly router = new Router(systemClock);
   readonly shard: HistoryShard;
   readonly offered: MatchingTask[] = [];
+  /** Matching has no poll for any, and stores them. */
+  stores = false;
   /** In the log for people. */
   readonly errors: string[] = [];
   readonly asked: { readonly askId: number; readonly command: HistoryRequest }[] = [];
@@ -82,7 +84,7 @@ class Bench {
       submit: (askId, request) => {
         if ('task' in request) this.offered.push(request.task);
         systemClock.soon(() => {
-          const answer = request.kind === 'dispatchQuery' ? this.onQuery(request) : ({ kind: 'done' } as const);
+          const answer = request.kind === 'dispatchQuery' ? this.onQuery(request) : ({ kind: this.stores ? 'stored' : 'done' } as const);
           if (answer !== undefined) matching.answer(askId, answer);
         });
         return undefined;
@@ -495,6 +497,33 @@ test('tasks that ended without a record are journaled to the last one, however f
   }
   const flushed = bench.log.records({ topic, partition: 0 }).filter(({ type }) => type === 'TasksFinished');
   expect(flushed.map(({ value, schema }) => historyCodec.decode(value, schema).finishedTaskIds.length)).toEqual([2, 2, 1]);
+});
+
+test('what matching has stored is not offered again by whoever folds the journal, where there is no database', async () => {
+  const first = new Bench();
+  first.stores = true;
+  await first.started();
+  const keys = [await first.start('a'), await first.start('b'), await first.start('c')];
+  await until(() => first.offered.length === 3);
+  expect(await first.ask(terminateWorkflow({ key: keys[1]! }))).toEqual({ kind: 'done' });
+  for (let second = 0; second < 3; second++) {
+    await turns(20);
+    first.clock.advance(1_000);
+  }
+  first.stores = false;
+  await first.start('d');
+  await until(() => first.offered.length === 4);
+  await turns(20);
+  const noted = first.log.records({ topic, partition: 0 }).filter(({ type }) => type === 'TasksAtMatching');
+  expect(
+    noted.map(({ value, schema }) => historyCodec.decode(value, schema).taskIdsAtMatching),
+    'one record, without what has ended meanwhile',
+  ).toEqual([[first.offered[0]?.taskId, first.offered[2]?.taskId]]);
+
+  const second = await openWith({ log: first.log });
+  await until(() => second.offered.length > 0);
+  await turns(20);
+  expect(second.offered.map(({ key }) => key.workflowId)).toEqual(['d']);
 });
 
 test('finished tasks that cannot be journaled are tried again ever more slowly', async () => {

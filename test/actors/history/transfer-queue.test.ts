@@ -30,6 +30,7 @@ class Bench {
       shard: 1,
       pendingTask: (taskId) => this.#pending.get(taskId),
       pendingTransferTasks: () => this.#pending.values(),
+      stored: () => {},
       room: undefined,
       retentionMsOf: () => undefined,
       submit: (command) => {

@@ -78,7 +78,7 @@ export class CheckpointedHost extends CheckpointedPartition<MatchingHost> {
   /** Whether it is answered or not: the host may be killed before. */
   async add(name: string, queue = 0): Promise<void> {
     this.router.askMatching(0, add(task(name), { queue: queueOf(queue) }), FAR_AWAY_MS, (answer) => {
-      if (answer.kind === 'done') this.taken.add(name);
+      if (answer.kind === 'done' || answer.kind === 'stored') this.taken.add(name);
     });
     await turns(4);
   }

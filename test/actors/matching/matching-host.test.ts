@@ -188,7 +188,7 @@ describe('a matching host', () => {
 
   test('answers an add without a poll once the task is in the log; the next owner offers it', async () => {
     const added = bench.ask(add(task('a')));
-    expect(await added.answer).toEqual({ kind: 'done' });
+    expect(await added.answer).toEqual({ kind: 'stored' });
     expect(bench.records).toMatchObject([{ type: 'TasksStored', key: 'ns/orders' }]);
     const { log } = bench;
     await bench.stop();
@@ -206,7 +206,7 @@ describe('a matching host', () => {
     await turns(20);
     expect(answered).toBe(false);
     bench.log.letGo();
-    expect(await added.answer).toEqual({ kind: 'done' });
+    expect(await added.answer).toEqual({ kind: 'stored' });
   });
 
   test('gives out tasks although an earlier owner had a clock that ran ahead', async () => {
@@ -345,7 +345,7 @@ describe('partitions of one queue', () => {
   });
 
   test("a child's backlog reaches a poll that comes to the root", async () => {
-    expect(await bench.ask(add(task('a'), { queue: at(2) })).answer).toEqual({ kind: 'done' });
+    expect(await bench.ask(add(task('a'), { queue: at(2) })).answer).toEqual({ kind: 'stored' });
     bench.ask(poll('p1', { queue: at(0), deadlineMs: inHalfAMinute() }));
     await until(() => bench.shard.asked.length === 1);
     expect(bench.shard.asked[0]?.command).toMatchObject({ pollRequestId: 'p1' });
@@ -357,7 +357,7 @@ describe('partitions of one queue', () => {
     await until(() => polls() === 2);
     bench.router.cancel(polled.askId);
     await until(() => polls() === 0);
-    expect(await bench.ask(add(task('a'), { queue: at(2) })).answer).toEqual({ kind: 'done' });
+    expect(await bench.ask(add(task('a'), { queue: at(2) })).answer).toEqual({ kind: 'stored' });
     expect(bench.records).toHaveLength(1);
   });
 });

@@ -100,7 +100,7 @@ function runIdOf(partition: number, serial: number, i: number): string {
 
 const nat = fc.nat(5);
 const run = fc.record({ namespace: fc.nat(1), workflow: fc.nat(3), run: nat });
-const task = fc.record({ taskId: nat, aside: fc.boolean(), text: nat });
+const task = fc.record({ taskId: nat, aside: fc.boolean(), atMatching: fc.boolean(), text: nat });
 
 const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('restore' as const) }) },
@@ -135,6 +135,7 @@ const step = fc.oneof(
         by(({ task: { taskId } }) => taskId),
       ),
       gone: fc.uniqueArray(nat, { maxLength: 3 }),
+      atMatching: fc.uniqueArray(nat, { maxLength: 3 }),
       retiredRuns: fc.uniqueArray(run, { maxLength: 2, selector: (one) => one.run }),
       // Not unique: of two rows of one run the later version stays.
       visibility: fc.array(fc.record({ id: run, version: nat, startTimeMs: nat }), { maxLength: 4 }),
@@ -174,8 +175,9 @@ function deltaOf(one: Exclude<Step, { do: 'restore' }>, runIds: readonly string[
       lastEventId: first + 3,
       events: bytesOf(`events ${events}`),
     })),
-    transferTasks: one.transferTasks.map(rowOf),
+    transferTasks: one.transferTasks.map((row) => ({ ...rowOf(row), atMatching: row.atMatching })),
     timers: one.timers.map(({ task: row, fireTimeMs }) => ({ ...rowOf(row), fireTimeMs })),
+    tasksAtMatching: one.atMatching.filter((taskId) => !touched.has(taskId) && !gone.includes(taskId)),
     goneTransferTasks: gone,
     goneTimers: gone,
     retiredRuns: one.retiredRuns.map(idOf),

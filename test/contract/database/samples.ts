@@ -7,7 +7,7 @@ import type {
   MatchingTaskRow,
   RunId,
   RunRow,
-  TaskRow,
+  TransferTaskRow,
   TimerRow,
 } from '../../../src/actors/database.ts';
 import type { VisibilityRow } from '../../../src/visibility/row.ts';
@@ -29,6 +29,7 @@ export const emptyDelta: HistoryDelta = {
   history: [],
   transferTasks: [],
   timers: [],
+  tasksAtMatching: [],
   goneTransferTasks: [],
   goneTimers: [],
   retiredRuns: [],
@@ -58,12 +59,12 @@ export function historyRow(runId: string, firstEventId: number, lastEventId: num
   return { runId, branch: 0, firstEventId, lastEventId, events: bytesOf(`${text} ${firstEventId} to ${lastEventId}`) };
 }
 
-export function taskRow(taskId: number, fields: Partial<TaskRow> = {}): TaskRow {
-  return { taskId, task: bytesOf(`task ${taskId}`), aside: false, ...fields };
+export function taskRow(taskId: number, fields: Partial<TransferTaskRow> = {}): TransferTaskRow {
+  return { taskId, task: bytesOf(`task ${taskId}`), aside: false, atMatching: false, ...fields };
 }
 
 export function timerRow(fireTimeMs: number, taskId: number, fields: Partial<TimerRow> = {}): TimerRow {
-  return { ...taskRow(taskId), fireTimeMs, ...fields };
+  return { taskId, task: bytesOf(`task ${taskId}`), aside: false, fireTimeMs, ...fields };
 }
 
 export function matchingRow(taskId: number, queue: string): MatchingTaskRow {

@@ -50,6 +50,22 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
       }
     });
 
+    test('transfer tasks that matching has stored are passed over, whether their rows were written so or it was noted later', async () => {
+      const owner = await use().freshOwner();
+      const idsOf = async () => (await owner.database.transferTasks(owner.journal, -1, 100)).rows.map(({ taskId }) => taskId);
+      await owner.written({ transferTasks: [1, 2, 3, 4, 5].map((id) => taskRow(id, { atMatching: id === 2 })) });
+      expect(await idsOf()).toEqual([1, 3, 4, 5]);
+      await owner.written({ tasksAtMatching: [3, 5, 99], goneTransferTasks: [1] });
+      expect(await idsOf(), 'and what has no row gets none').toEqual([4]);
+      // Aside, and back in its queue.
+      await owner.written({ transferTasks: [taskRow(3, { aside: true, atMatching: true })] });
+      expect((await owner.database.tasksAside(owner.journal)).rows.transferTasks).toMatchObject([{ taskId: 3, atMatching: true }]);
+      await owner.written({ transferTasks: [taskRow(3, { atMatching: true }), taskRow(5)] });
+      expect(await idsOf()).toEqual([4, 5]);
+      await owner.written({ goneTransferTasks: [2, 3, 4, 5] });
+      expect(await idsOf()).toEqual([]);
+    });
+
     test('tasks of runs that were put aside, and no others', async () => {
       const owner = await use().freshOwner();
       const aside = { aside: true };

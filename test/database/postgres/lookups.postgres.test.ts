@@ -32,7 +32,8 @@ describe.skipIf('missing' in inject('postgres'))('lookups on PostgreSQL', () => 
         const runs = Array.from({ length: count }, () => runRow({ forgetMs: 1 }));
         const taskIds = runs.map((_, index) => index);
         const tasks = taskIds.map((taskId) => ({ taskId, task: new Uint8Array(20), aside: taskId % 2 === 0, fireTimeMs: taskId }));
-        await write({ ...everything(runs), transferTasks: tasks, timers: tasks });
+        const transferTasks = tasks.map(({ taskId, task, aside }) => ({ taskId, task, aside, atMatching: taskId % 3 === 0 }));
+        await write({ ...everything(runs), transferTasks, timers: tasks });
         const position = historyCheckpoint(++offset, {}).position;
         const delta = { tasks: tasks.map(({ taskId, task }) => ({ taskId, task, queue: 'q' })), goneTasks: [] };
         await database.write(matching, matchingFence, { kind: 'matching', position, delta });

@@ -19,7 +19,7 @@ import type { Loaded } from '../../../src/history/residency/install-loaded.ts';
 import type { LoadKey } from '../../../src/history/residency/residency.ts';
 import type { Lacks } from '../../../src/history/residency/lacks.ts';
 import { executionKey } from '../../../src/history/state.ts';
-import type { ShardCounters, TaskRow, TimerRow } from '../../../src/history/checkpoint/rows.ts';
+import type { ShardCounters, TimerRow, TransferTaskRow } from '../../../src/history/checkpoint/rows.ts';
 import type { NextTimer, TimerPlace } from '../../../src/history/timer/timer-queue.ts';
 import type { TimerPage, TimerWindowLimits } from '../../../src/history/timer/timer-window.ts';
 import { isDispatch, type TransferTask } from '../../../src/history/tasks.ts';
@@ -110,10 +110,12 @@ export class EvictingShard extends HeardShard {
   /** How many tasks for workers have left memory, and how many have come back to be tried. */
   tasksLeft = 0;
   tasksBrought = 0;
-  #tasks: readonly TaskRow[] | undefined;
+  #tasks: readonly TransferTaskRow[] | undefined;
   /** By this memory: what matching has, and what was refused and has not had its turn again. */
   readonly #delivered = new Set<number>();
   readonly #inLine = new Set<number>();
+  /** Of those that matching has: it has stored them, and the journal does not say so yet. */
+  #stored: number[] = [];
   /** Asked of the table, and on its way; with the executions whose commands did not wait for it. */
   #underWay: { readonly rows: readonly Loaded[]; readonly begunAt: number; readonly gaveUp: Set<string> } | undefined;
 
@@ -145,6 +147,7 @@ export class EvictingShard extends HeardShard {
     this.#tasks = undefined;
     this.#delivered.clear();
     this.#inLine.clear();
+    this.#stored = [];
     this.#leaving = undefined;
     this.core = new HistoryCore({ wire: historyWire, limits: this.limits, stateWire: stateCodec });
     this.core.timerWindow.opens(tinyWindow);
@@ -240,13 +243,13 @@ export class EvictingShard extends HeardShard {
       assert(round < 10_000, 'the line comes to its end');
       wait = window.othersWait;
       for (const { taskId } of [...this.core.pendingTransferTasks()]) {
-        if (!this.#inLine.has(taskId)) this.#deliver(taskId);
+        if (!this.#inLine.has(taskId) && !this.#isNoted(taskId)) this.#deliver(taskId);
       }
       for (const _look of window.leave(() => this.nowMs));
       this.#beginTasks();
       this.#endTasks();
     }
-    const unheard = this.transfers().filter((task) => isDispatch(task) && !this.#delivered.has(task.taskId));
+    const unheard = this.transfers().filter((task) => isDispatch(task) && !this.#delivered.has(task.taskId) && !this.#isNoted(task.taskId));
     assert.deepEqual(unheard, [], 'every task for a worker was tried');
   }
 
@@ -254,7 +257,7 @@ export class EvictingShard extends HeardShard {
   #tried(answer: 'tasksRefused' | 'tasksDelivered'): void {
     const before = this.core.transferTasksInMemory;
     for (const { taskId } of [...this.core.pendingTransferTasks()]) {
-      if (taskId % 5 === 0 || this.#inLine.has(taskId)) continue;
+      if (taskId % 5 === 0 || this.#inLine.has(taskId) || this.#isNoted(taskId)) continue;
       if (answer === 'tasksDelivered') this.#deliver(taskId);
       else if (!this.transferWindow.keeps(taskId) || !this.transferWindow.hasTurn(taskId)) this.#inLine.add(taskId);
     }
@@ -262,8 +265,27 @@ export class EvictingShard extends HeardShard {
   }
 
   #deliver(taskId: number): void {
-    this.transferWindow.delivered(taskId);
+    const task = this.core.transferTask(taskId);
+    if (task === undefined || !isDispatch(task)) return;
+    assert.equal(task.atMatching, undefined, 'nobody offers what matching has stored');
     this.#delivered.add(taskId);
+    if (taskId % 4 === 0) return this.transferWindow.delivered(taskId);
+    this.transferWindow.stored(taskId);
+    this.#stored.push(taskId);
+  }
+
+  #isNoted(taskId: number): boolean {
+    const task = this.checkpoints.folded.transfers.get(taskId);
+    return task !== undefined && isDispatch(task) && task.atMatching === true;
+  }
+
+  hearStored(): void {
+    this.#tried('tasksDelivered');
+  }
+
+  /** What its journal is to note. */
+  takeStored(): readonly number[] {
+    return this.#stored.splice(0);
   }
 
   #leave(max: number): void {
@@ -324,7 +346,7 @@ export class EvictingShard extends HeardShard {
     const { table } = this.checkpoints;
     for (const row of table.timers(everything)) this.core.timerWindow.install(row);
     this.#endTasks();
-    for (const row of table.transfers(-1, Infinity)) this.transferWindow.install(row);
+    for (const row of table.transfersInQueue) this.transferWindow.install(row);
     assert(this.core.installLoaded(table.load(table.keys), this.core.beginLoad()));
   }
 
@@ -434,6 +456,9 @@ export class TwoShards {
   readonly #programs: readonly [Program, Program];
   /** How many runs were retired unread. */
   retired = 0;
+  /** How many tasks were noted as stored by matching. */
+  noted = 0;
+  #steps = 0;
 
   constructor(moves: readonly Move[], limits: Partial<HistoryLimits> = {}) {
     this.whole = new HeardShard(limits);
@@ -446,12 +471,24 @@ export class TwoShards {
     const { whole, evicting } = this;
     const [recordsBefore, heardBefore] = [whole.records.length, whole.heard.length];
     if (step.do === 'time') this.#retire(step.ms);
+    this.#note();
     this.#programs[0].run(step);
     if (step.do === 'speculative')
       evicting.load({ kind: 'describeWorkflow', key: { namespaceId, workflowId: workflowIdOf(step.id), runId: '' } });
     this.#programs[1].run(step);
     assert.deepEqual(evicting.heard.slice(heardBefore), whole.heard.slice(heardBefore), `${step.do}: what callers hear`);
     assert.deepEqual(bytesOf(evicting.records.slice(recordsBefore)), bytesOf(whole.records.slice(recordsBefore)), `${step.do}: records`);
+  }
+
+  /** Now and then: some have started since. */
+  #note(): void {
+    if (++this.#steps % 3 === 0) this.evicting.hearStored();
+    if (this.#steps % 3 !== 1) return;
+    const taskIds = this.evicting.takeStored();
+    if (taskIds.length === 0) return;
+    for (const shard of [this.whole, this.evicting]) shard.expectDone({ kind: 'noteAtMatching', taskIds });
+    this.evicting.transferWindow.noted(taskIds);
+    this.noted += this.whole.records.at(-1)?.taskIdsAtMatching?.length ?? 0;
   }
 
   /** Time passes: first the table is asked what is due by then. */
@@ -508,7 +545,7 @@ export class TwoShards {
     }
     const { table } = early.checkpoints;
     for (const row of table.timers(everything)) restarted.core.timerWindow.install(row);
-    for (const row of table.transfers(-1, Infinity)) restarted.transferWindow.install(row);
+    for (const row of table.transfersInQueue) restarted.transferWindow.install(row);
     assert(restarted.core.installLoaded(table.load(table.keys), restarted.core.beginLoad()));
     assert.equal(restarted.core.canonicalState(), whole.core.canonicalState(), 'a restart loads what the journal goes on with');
     restarted.core.cut();

@@ -52,6 +52,7 @@ test('random programs: whatever leaves memory between two commands, whatever is 
   let timersLeft = 0;
   let tasksLeft = 0;
   let tasksBrought = 0;
+  let noted = 0;
   fc.assert(
     fc.property(
       fewerKinds(fc.array(programStep, { minLength: 30, maxLength: 120, size: 'max' })),
@@ -70,6 +71,7 @@ test('random programs: whatever leaves memory between two commands, whatever is 
         timersLeft += shards.evicting.timersLeft;
         tasksLeft += shards.evicting.tasksLeft;
         tasksBrought += shards.evicting.tasksBrought;
+        noted += shards.noted;
       },
     ),
     { numRuns: 100 },
@@ -79,6 +81,7 @@ test('random programs: whatever leaves memory between two commands, whatever is 
   expect(timersLeft).toBeGreaterThan(100);
   expect(tasksLeft).toBeGreaterThan(100);
   expect(tasksBrought).toBeGreaterThan(20);
+  expect(noted).toBeGreaterThan(100);
 }, 240_000);
 
 test('keys and answers are those of the database port', () => {

@@ -91,6 +91,7 @@ const answers: ByKind<Answer> = {
     rejection: record({ reason: word(...(Object.keys(reasons) as MatchingRejection['reason'][])), message: text }),
   }),
   done: record({ kind: fc.constant('done' as const) }),
+  stored: record({ kind: fc.constant('stored' as const) }),
   emptyPoll: record({ kind: fc.constant('emptyPoll' as const) }),
   task: record({
     kind: fc.constant('task' as const),
@@ -154,6 +155,7 @@ test('golden: the numbers of asks and answers', () => {
       "queryTask": 5,
       "rejected": 1,
       "stickyUnavailable": 6,
+      "stored": 10,
       "task": 4,
       "taskQueueDescription": 9,
       "tooLarge": 104,

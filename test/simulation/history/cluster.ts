@@ -1,7 +1,7 @@
 /**
  * Processes with history shards, each in the production loop, over one simulated log and one simulated database. Tasks are handed to the
- * workers of the simulation at once: matching is a stub that forgets nothing, and with a database refuses all for a part of
- * each second.
+ * workers of the simulation at once: matching is a stub that forgets nothing, though it says so of some tasks only, and with a database refuses
+ * all for a part of each second.
  *
  *     HistoryServer ─┬─ HistoryShard × shards ─┬─ SimLog ─────── SimBroker
  *                    ├─ Router                 └─ SimDatabase ── SimDisk
@@ -14,6 +14,7 @@ import { HistoryShard } from '../../../src/actors/history/history-shard.ts';
 import { type Asker, type HistoryAnswer, Router } from '../../../src/actors/asks/router.ts';
 import { systemSearchAttributes } from '../../../src/cluster/search-attributes.ts';
 import { defaultHistoryLimits } from '../../../src/history/limits.ts';
+import { isDispatch } from '../../../src/history/tasks.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.ts';
@@ -119,6 +120,9 @@ export class HistoryServer extends SimServer {
         const rows = disk.tables.journal(journalOf(index + 1)).timers;
         if (rows.size > core.timersInMemory) this.cluster.said('timers were in the table alone');
         if (core.transferWindow?.othersWait === true) this.cluster.said('tasks for workers stood in line');
+        const { transferTasks } = disk.tables.journal(journalOf(index + 1));
+        if ([...transferTasks.values()].some(({ atMatching }) => atMatching))
+          this.cluster.said('tasks for workers were stored by matching');
       }
       this.#evictNowAndThen(disk);
     });
@@ -173,12 +177,22 @@ export class HistoryServer extends SimServer {
     this.router.matching.attach(0, {
       submit: (askId, request) => {
         const isAccepted = this.database === undefined || this.node.clock.wallMs() % 1_000 >= REFUSES_MS;
-        if (isAccepted && (request.kind === 'addWorkflowTask' || request.kind === 'addActivityTask')) this.cluster.onOffer(request);
-        this.node.clock.soon(() => void sink.answer(askId, isAccepted ? { kind: 'done' } : backlogFull));
+        const isTask = request.kind === 'addWorkflowTask' || request.kind === 'addActivityTask';
+        if (isTask) this.#checkOffer(request);
+        if (isAccepted && isTask) this.cluster.onOffer(request);
+        const accepted = { kind: this.cluster.world.random.chance(0.7) ? 'stored' : 'done' } as const;
+        this.node.clock.soon(() => void sink.answer(askId, isAccepted ? accepted : backlogFull));
         return undefined;
       },
       cancel: () => {},
     });
+  }
+
+  /** What is noted as stored is never offered again, whoever owns the shard by now. */
+  #checkOffer({ task: { taskId, historyShard } }: AddWorkflowTask | AddActivityTask): void {
+    const task = this.shards[historyShard - 1]?.actor.memory?.core.transferTask(taskId);
+    const isNoted = task !== undefined && isDispatch(task) && task.atMatching === true;
+    if (isNoted) this.cluster.onBug('I7 stored twice', `task ${taskId} of shard ${historyShard} is noted as stored, and offered again`);
   }
 
   /** Another shard may be owned elsewhere. */
@@ -203,6 +217,7 @@ export class HistoryCluster extends SimCluster<HistoryServer> {
   readonly servers: readonly HistoryServer[];
   readonly partitionIds: readonly PartitionId[];
   onOffer: (request: AddWorkflowTask | AddActivityTask) => void = () => {};
+  onBug: (invariant: string, message: string) => void = () => {};
 
   constructor(world: World, broker: SimBroker, options: HistoryClusterOptions) {
     super(world, broker, options.database);

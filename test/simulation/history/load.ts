@@ -187,7 +187,9 @@ export class Load {
   #offered({ kind, task }: AddWorkflowTask | AddActivityTask): void {
     const { key, scheduledEventId, stamp, historyShard } = task;
     const poll = { pollRequestId: this.#id('poll'), identity: 'worker' };
-    this.#world.at(this.#random.int(1, 40), () => {
+    // Some wait for long: that they are stored is noted meanwhile.
+    const waitMs = this.#random.chance(0.1) ? this.#random.int(1_000, 3_000) : this.#random.int(1, 40);
+    this.#world.at(waitMs, () => {
       if (kind === 'addWorkflowTask') {
         const start = { kind: 'startWorkflowTask', key, scheduledEventId, stamp, taskQueue: queue, ...poll } as const;
         this.#untilAnswered(historyShard, start, (answer) => {

@@ -101,6 +101,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
   constructor(plan: HistoryPlan) {
     super(plan, 4, (world, broker) => new HistoryCluster(world, broker, plan));
     this.#load = new Load(this.cluster);
+    this.cluster.onBug = (invariant, message) => this.broken(new Violation(invariant, message));
     this.#load.onBug = (message) => this.broken(new Violation('I17 internal error', message));
     this.#journals = this.cluster.partitionIds.map((id) => new Journal(this.broker.records(id)));
     const { disk } = this.cluster;

@@ -85,7 +85,7 @@ export class MatchingLoad {
     this.#cluster.ask(this.#hostOf(task.queue), request, ADD_MS, (answer) => {
       this.#offersOpen -= 1;
       this.#count(answer);
-      done(answer.kind === 'done');
+      done(answer.kind === 'done' || answer.kind === 'stored');
     });
   }
 

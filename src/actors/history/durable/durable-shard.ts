@@ -11,7 +11,7 @@
  */
 import { assert } from '../../../kernel/assert.ts';
 import type { HistoryCommand, RunKey } from '../../../history/commands.ts';
-import type { TaskRow, TimerRow } from '../../../history/checkpoint/rows.ts';
+import type { TimerRow, TransferTaskRow } from '../../../history/checkpoint/rows.ts';
 import type { StateWire } from '../../../history/checkpoint/state-wire.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { HistoryRecord } from '../../../history/record.ts';
@@ -114,7 +114,7 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
   readonly #retirement: Retirement;
   readonly #timerPages: RowPages<TimerPage, TimerRow>;
   readonly #transferWindow: TransferWindow;
-  readonly #transferPages: RowPages<TransferPage, TaskRow>;
+  readonly #transferPages: RowPages<TransferPage, TransferTaskRow>;
   readonly #hotState: HotState;
   readonly #hotShard: HotShard;
 
@@ -259,6 +259,11 @@ export class DurableShard implements CommitSubscriber<HistoryRecord> {
     this.#transferWindow.resume();
     this.#runBrought();
     this.#transferPages.fewer();
+  }
+
+  /** That matching has stored them. */
+  noted(taskIds: readonly number[]): void {
+    this.#transferWindow.noted(taskIds);
   }
 
   #runBrought(): void {

@@ -6,7 +6,7 @@
  *     VisibilityRows  what List shows and no flush has written ── at least so far ─────────┴─▶ one delta
  */
 import { assert } from '../../../kernel/assert.ts';
-import type { ShardCheckpoint, ShardRows, TaskRow } from '../../../history/checkpoint/rows.ts';
+import type { ShardCheckpoint, ShardRows, TransferTaskRow } from '../../../history/checkpoint/rows.ts';
 import { stateSchemaBehind, type StateWire } from '../../../history/checkpoint/state-wire.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { HistoryRecord } from '../../../history/record.ts';
@@ -22,12 +22,14 @@ import type { VisibilityRows } from '../visibility/visibility-rows.ts';
 
 /** What a record costs beside its events: its part of a checkpoint's rows, roughly. */
 const RECORD_BYTES = 256;
+/** What the id of a task costs there, in a set. */
+const TASK_ID_BYTES = 32;
 /** What a run takes in memory that cannot leave before it is written, roughly. */
 const RUN_BYTES = 2_048;
 
 /** Of events and what else it brings, roughly. Called for each record: cheap. */
-export function recordBytes({ runs, retiredRuns }: HistoryRecord): number {
-  let bytes = RECORD_BYTES * (1 + (retiredRuns?.length ?? 0));
+export function recordBytes({ runs, retiredRuns, taskIdsAtMatching }: HistoryRecord): number {
+  let bytes = RECORD_BYTES * (1 + (retiredRuns?.length ?? 0)) + TASK_ID_BYTES * (taskIdsAtMatching?.length ?? 0);
   for (const { events } of runs) for (const event of events) bytes += event.bytes.length;
   return bytes;
 }
@@ -132,8 +134,8 @@ export async function shardTasks(
   journal: JournalId,
   fence: Fence,
 ): Promise<Pick<ShardRows, 'transferTasks' | 'timers'>> {
-  const transferTasks: TaskRow[] = [];
-  const read = (last: TaskRow | undefined) => database.transferTasks(journal, last?.taskId ?? -1, PAGE_ROWS);
+  const transferTasks: TransferTaskRow[] = [];
+  const read = (last: TransferTaskRow | undefined) => database.transferTasks(journal, last?.taskId ?? -1, PAGE_ROWS);
   for await (const page of pages(fence, read)) for (const row of page) if (!isForWorker(row, wire)) transferTasks.push(row);
   const aside = await under(fence, database.tasksAside(journal));
   return {
@@ -143,7 +145,7 @@ export async function shardTasks(
 }
 
 /** Of one that cannot be read nobody knows; whoever installs it is told. */
-function isForWorker({ task }: TaskRow, wire: StateWire): boolean {
+function isForWorker({ task }: TransferTaskRow, wire: StateWire): boolean {
   try {
     return isDispatch(wire.decodeTask(task));
   } catch {

@@ -77,6 +77,8 @@ export class World extends CheckpointedPartition<HistoryShard> {
   readonly offers: number[] = [];
   /** Whether matching refuses this one. */
   refuses: (taskQueue: string) => boolean = () => false;
+  /** Matching stores what it takes, and says so. */
+  stores = false;
   /** Pages of tasks for workers cannot be read. */
   transfersFail = false;
   /** Windows of timers cannot be read. */
@@ -338,7 +340,7 @@ export class World extends CheckpointedPartition<HistoryShard> {
         const isTask = request.kind === 'addWorkflowTask' || request.kind === 'addActivityTask';
         const isRefused = isTask && this.refuses(request.queue.name);
         if (isTask) this.offers.push(request.task.taskId);
-        systemClock.soon(() => matching.answer(askId, isRefused ? backlogFull : { kind: 'done' }));
+        systemClock.soon(() => matching.answer(askId, isRefused ? backlogFull : { kind: this.stores ? 'stored' : 'done' }));
         return undefined;
       },
       cancel: () => {},

@@ -55,6 +55,67 @@ test('a shard with 10,000 pending tasks begins with 2,000 in memory at most, and
   world.checkRows();
 }, 240_000);
 
+test('what matching has stored is not offered again by a takeover, which reads none of it; workers take all of it in the end', async () => {
+  const world = await waiting([40, 40, 40]);
+  const pending = pendingTasks(world);
+  world.stores = true;
+  world.refuses = () => false;
+  world.offers.length = 0;
+  await offered(world, pending.length);
+  // A moment later it is noted, and then in rows.
+  await world.pass(10_000, 500);
+  expect(new Set(world.offers)).toEqual(new Set(pending));
+  for (let takeovers = 0; takeovers < 3; takeovers++) {
+    await world.drain();
+    world.offers.length = 0;
+    await world.takeOver();
+    await world.startWorkflow(`new-${takeovers}`);
+    await world.pass(10_000, 500);
+    expect(world.offers, 'but for what is new').toEqual(pendingTasks(world).slice(-1));
+    expect(world.memory.core.transferTasksInMemory).toBe(0);
+  }
+  world.checkMemory();
+  await world.checkpointed();
+  world.checkRows();
+  for (let tries = 0; pendingTasks(world).length > 0; tries++) {
+    expect(tries, 'workers come to an end').toBeLessThan(1_000);
+    await world.work(0, []);
+  }
+  expect(pendingTasks(world)).toEqual([]);
+  await world.checkpointed();
+  world.checkRows();
+}, 60_000);
+
+test('a note that a crash takes along costs one more offer, and no task', async () => {
+  const world = await waiting([5]);
+  const pending = pendingTasks(world);
+  world.stores = true;
+  world.refuses = () => false;
+  world.offers.length = 0;
+  await offered(world, pending.length);
+  await world.takeOver();
+  await offered(world, 2 * pending.length);
+  await world.pass(10_000, 500);
+  await world.takeOver();
+  await world.pass(10_000, 500);
+  expect(world.offers.toSorted((one, other) => one - other)).toEqual(pending.flatMap((taskId) => [taskId, taskId]));
+});
+
+test('what workers take within a moment is not noted', async () => {
+  const world = new World();
+  world.stores = true;
+  await world.start();
+  const before = world.records().length;
+  await world.startWorkflow('quick');
+  await world.work(0, [scheduleActivity({ activityId: 'a' })]);
+  await world.work(0, []);
+  await world.work(0, []);
+  await world.pass(5_000, 500);
+  expect(pendingTasks(world)).toEqual([]);
+  const types = world.records().slice(before);
+  expect(types.map(({ type }) => type)).not.toContain('TasksAtMatching');
+});
+
 test('a task that matching has and a worker takes while it is in the table alone ends, and its row goes', async () => {
   const world = await waiting([1, 1, 1]);
   const activities = pendingTasks(world);
