@@ -192,6 +192,13 @@ describe('a start is refused', () => {
       database.exec(`UPDATE perdure SET value = '999' WHERE name = 'migration'`);
       database.close();
       await expect(serverOn(file)).rejects.toThrow(`${state} has schema migration 999, written by a newer version`);
+      await writeFile(state, whole);
+      const checkpoints = new DatabaseSync(state);
+      checkpoints.exec(`UPDATE journals SET schema = 99 WHERE kind = 'history' AND next_offset > 0`);
+      checkpoints.close();
+      await expect(serverOn(file)).rejects.toThrow(
+        /history\/\d.* its checkpoint has state schema 99, written by a newer version; this one reads up to 2: start that version/,
+      );
       await rm(state);
       await mkdir(state);
       await expect(serverOn(file)).rejects.toThrow(`${state} cannot be opened`);
