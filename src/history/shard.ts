@@ -174,6 +174,8 @@ export class Shard implements ShardView {
   #forgetBehind(runId: string): void {
     this.#residency?.behind.delete(runId);
     this.#forgetTasksAside(runId);
+    // Its state would name it.
+    for (const task of [...this.#timers.values()]) if (task.kind === 'retention' && task.key.runId === runId) this.finishTask(task.taskId);
   }
 
   #forgetTasksAside(runId: string): void {

@@ -50,6 +50,8 @@ export class SimDisk {
   listEdition = 0;
   /** Runs whose rows cannot be read until then. */
   readonly #damaged = new Map<string, number>();
+  /** Those that could not be read at some time. */
+  readonly everDamaged = new Set<string>();
   /** Nothing is answered until then. */
   downUntilMs = 0;
   /** A checkpoint has been written; the next call waits for it. */
@@ -102,6 +104,7 @@ export class SimDisk {
     if (untilMs !== undefined) return this.world.nowMs < untilMs;
     if (!this.world.random.chance(damagedShare)) return false;
     this.count('rowDamaged');
+    this.everDamaged.add(runId);
     this.#damaged.set(runId, this.world.nowMs + this.world.random.int(20, DAMAGED_MS_MAX));
     this.world.trace(`database: the row of ${runId} is damaged`);
     return true;

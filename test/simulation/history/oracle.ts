@@ -10,6 +10,7 @@ import type { HistoryMemory } from '../../../src/actors/history/history-memory.t
 import { HistoryCore } from '../../../src/history/history-core.ts';
 import { Shard } from '../../../src/history/shard.ts';
 import { isRunning } from '../../../src/history/state.ts';
+import { isLastMessage } from '../../../src/history/tasks.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
 import { stateCodecBesideHistory } from '../../../src/topics/codec/state-codec.ts';
@@ -67,10 +68,11 @@ export class Journal extends FoldedJournal<Shard, HistoryRecord> {
     return [...this.folded().runs.values()].some(isRunning);
   }
 
-  /** Each with its history, for people. */
-  openRuns(): readonly string[] {
+  /** Each with its history, for people; but for those. */
+  openRuns(others: ReadonlySet<string>): readonly string[] {
     const runs = this.checkedRuns();
-    return [...this.folded().runs.values()].filter(isRunning).map(({ key: { workflowId, runId } }) => {
+    const open = [...this.folded().runs.values()].filter((run) => isRunning(run) && !others.has(run.key.runId));
+    return open.map(({ key: { workflowId, runId } }) => {
       const events = runs.get(runId)?.events.map(({ event }) => event.type) ?? [];
       return `${workflowId} ${runId}: ${events.join(', ')}`;
     });
@@ -133,16 +135,18 @@ export class Journal extends FoldedJournal<Shard, HistoryRecord> {
 export function checkMemory(
   name: string,
   { core, checkpointer }: Pick<HistoryMemory, 'core' | 'checkpointer'>,
-  rows: { readonly tables: MemoryTables; readonly id: JournalId } | undefined,
+  rows: { readonly disk: SimDisk; readonly id: JournalId } | undefined,
   journal: Journal,
   lastOffset: number,
 ): void {
   const resident = new Set(core.runIds());
   if (rows !== undefined && checkpointer !== undefined) {
-    const { fence, position } = rows.tables.journal(rows.id);
+    const { tables } = rows.disk;
+    const { fence, position } = tables.journal(rows.id);
     if (fence !== checkpointer.fence || position?.nextOffset !== checkpointer.written?.nextOffset) return;
     if (core.transferWindow?.isReading === true) return;
-    loadAll(core, rows.tables, rows.id);
+    if (isSilenced(journal.folded(lastOffset), rows.disk)) return;
+    loadAll(core, tables, rows.id);
   }
   const live = core.canonicalState();
   for (const runId of [...core.runIds()]) if (!resident.has(runId)) core.evict(runId);
@@ -152,7 +156,8 @@ export function checkMemory(
 }
 
 /** T12: the rows of a journal are the journal, folded up to the position of their checkpoint: runs, tasks and history. */
-export async function checkRows(tables: MemoryTables, id: JournalId, journal: Journal): Promise<void> {
+export async function checkRows(disk: SimDisk, id: JournalId, journal: Journal): Promise<void> {
+  const { tables } = disk;
   const { position, history } = tables.journal(id);
   if (position === undefined) return;
   const core = new HistoryCore({ wire: historyWire, stateWire: stateCodecBesideHistory });
@@ -160,6 +165,7 @@ export async function checkRows(tables: MemoryTables, id: JournalId, journal: Jo
   // Their rows are left as they are until somebody has mended them.
   if (core.damaged.runsBehind().length > 0) return;
   const folded = journal.folded(position.lastOffset);
+  if (isSilenced(folded, disk)) return;
   const [rows, wanted] = [core.canonicalState(), canonicalText(folded)];
   check(rows === wanted, 'T12 rows differ from their position', () => `at ${position.lastOffset}: ${difference(rows, wanted)}`);
   for (const { key, nextEventId } of folded.runs.values()) {
@@ -169,6 +175,25 @@ export async function checkRows(tables: MemoryTables, id: JournalId, journal: Jo
     const last = Math.max(0, ...ends);
     check(last === nextEventId - 1, 'T12 events differ from their position', () => `${key.runId} has ${nextEventId - 1}, its rows ${last}`);
   }
+}
+
+/**
+ * Some run was deleted, and there is a message of it that is not delivered, while its row could not be read: then nobody knows what it has to say, and its
+ * parent and its children hear nothing of it (a WARN says so). Who could read it, as the journal's fold here, knows.
+ */
+function isSilenced({ transfers }: Shard, { everDamaged }: SimDisk): boolean {
+  return everDamaged.size > 0 && [...transfers.values()].some((task) => isLastMessage(task) && everDamaged.has(task.key.runId));
+}
+
+/** Parents of such runs, which may wait for ever. */
+export function parentsOfSilenced(journals: readonly Journal[], { everDamaged }: SimDisk): ReadonlySet<string> {
+  const deleted = journals
+    .flatMap((journal) => [...journal.checkedRuns()])
+    .filter(([runId, run]) => run.isForgotten && everDamaged.has(runId));
+  const begun = deleted.flatMap(([, { events }]) => events.slice(0, 1)).map(({ event }) => event);
+  return new Set(
+    begun.flatMap((event) => (event.type === 'workflowExecutionStarted' ? (event.attributes.parentWorkflowExecution?.runId ?? []) : [])),
+  );
 }
 
 /** What List would show at any time: nothing that the journals do not hold yet. */
@@ -231,11 +256,11 @@ function shown({
   closeTimeMs,
   historyLength,
 }: Pick<RunSummary, 'status' | 'closeTimeMs'> & Pick<VisibilityRow, 'historyLength'>): string {
-  return `${status}, closed at ${closeTimeMs} with ${historyLength} events`;
+  return `${status}, ${closeTimeMs === undefined ? 'open' : `closed at ${closeTimeMs} with ${historyLength} events`}`;
 }
 
 /** I5, I8, I13: what was acknowledged is there, no attempt was handed out twice, and what was read is what the journal holds. */
-export function checkTold(told: readonly Told[], runs: ReadonlyMap<string, RunInJournal>): void {
+export function checkTold(told: readonly Told[], runs: ReadonlyMap<string, RunInJournal>, everDamaged: ReadonlySet<string>): void {
   const polls = new Map<string, string>();
   for (const each of told) {
     if (each.kind === 'delivered') {
@@ -248,7 +273,9 @@ export function checkTold(told: readonly Told[], runs: ReadonlyMap<string, RunIn
     const run = runs.get(each.runId);
     check(run !== undefined, 'I5 acknowledged and lost', () => JSON.stringify(each));
     if (run === undefined) continue;
-    const isThere = wasTold(each, run);
+    // Deleted while nobody could read it: what was buffered never became an event.
+    const isUnread = each.kind === 'signaled' && run.isForgotten && everDamaged.has(each.runId);
+    const isThere = isUnread || wasTold(each, run);
     check(isThere, each.kind === 'read' ? 'I13 read of what does not count' : 'I5 acknowledged and lost', () => describe(each));
   }
 }

@@ -3,14 +3,24 @@
  * misbehave, checkpoints of a few records; then calm, in which every workflow must end; then the checks.
  */
 import { forbidGlobals } from '../forbid-globals.ts';
-import { Violation } from '../oracle.ts';
+import { check, Violation } from '../oracle.ts';
 import { Prng } from '../prng.ts';
 import { planWithDatabase, type Plan } from '../run-seed.ts';
 import type { SimDisk } from '../sim-database.ts';
-import { SimRun, type SimOutcome, type SimPlan } from '../sim-run.ts';
+import { CALM_MS_MAX, SimRun, type SimOutcome, type SimPlan } from '../sim-run.ts';
 import { HistoryCluster, type HistoryClusterOptions, type HistoryServer } from './cluster.ts';
 import { Load } from './load.ts';
-import { checkListed, checkMemory, checkNotAhead, checkRows, checkTold, Journal, type RunInJournal, Unlisted } from './oracle.ts';
+import {
+  checkListed,
+  checkMemory,
+  checkNotAhead,
+  checkRows,
+  checkTold,
+  Journal,
+  parentsOfSilenced,
+  type RunInJournal,
+  Unlisted,
+} from './oracle.ts';
 import type { HistoryMemory } from '../../../src/actors/history/history-memory.ts';
 import { journalOf } from '../../../src/actors/history/history-memory.ts';
 import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
@@ -143,7 +153,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     if (memory === undefined) return;
     if (memory.core.damaged.runsBehind().length > 0) return this.cluster.said('runs were behind when their shard began to serve');
     const { disk } = this.cluster;
-    const rows = disk === undefined ? undefined : { tables: disk.tables, id: journalOf(shard) };
+    const rows = disk === undefined ? undefined : { disk, id: journalOf(shard) };
     checkMemory(`${server.node.name}/${shard}`, memory, rows, this.#journal(shard), offset - 1);
   }
 
@@ -168,7 +178,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     const { disk } = this.cluster;
     if (disk === undefined || this.isBroken) return;
     try {
-      await checkRows(disk.tables, id, this.#journal(id.partition + 1));
+      await checkRows(disk, id, this.#journal(id.partition + 1));
     } catch (error) {
       this.broken(error instanceof Violation ? error : new Violation('T12 rows cannot be read', String(error)));
     }
@@ -233,12 +243,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     // Takeovers that had begun end, late batches land, idle owners look at the log.
     await this.until(15_000, () => false);
     for (let shard = 1; shard <= this.plan.shards; shard++) await this.isServed(shard - 1);
-    const open = (): readonly string[] => this.#journals.flatMap((journal) => journal.openRuns());
-    await this.comesTrue(
-      'I7 stuck',
-      () => !this.#load.isBusy && !this.#journals.some(({ hasOpenRuns }) => hasOpenRuns),
-      () => `${open().join('; ')} in calm${this.#load.isBusy ? ', and somebody waits' : ''}`,
-    );
+    await this.#allEnds();
     if (this.cluster.disk === undefined) return;
     const isWritten = (): boolean => this.#journals.every((_, index) => this.#isWritten(index + 1));
     for (const { core } of this.#memories()) {
@@ -251,6 +256,16 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
     );
     await this.comesTrue('I7 never written', isWritten, () => this.#positions().join(), 10_000);
     if (this.#setBack.size > 0) await this.#listIsBuilt(this.cluster.disk);
+  }
+
+  async #allEnds(): Promise<void> {
+    const isOver = await this.until(CALM_MS_MAX, () => !this.#load.isBusy && !this.#journals.some(({ hasOpenRuns }) => hasOpenRuns));
+    if (isOver || this.isBroken) return;
+    const { isBusy } = this.#load;
+    const { disk } = this.cluster;
+    const mayWait = disk === undefined ? new Set<string>() : parentsOfSilenced(this.#journals, disk);
+    const open = this.#journals.flatMap((journal) => journal.openRuns(mayWait));
+    check(open.length === 0 && !isBusy, 'I7 stuck', () => `${open.join('; ')} in calm${isBusy ? ', and somebody waits' : ''}`);
   }
 
   #memories(): readonly HistoryMemory[] {
@@ -282,7 +297,7 @@ class HistoryRun extends SimRun<HistoryPlan, HistoryServer, HistoryCluster> {
       if (owner !== undefined) await this.#checkAtRest(owner, shard);
       await this.#checkRows(journalOf(shard));
     }
-    checkTold(this.#load.told, runs);
+    checkTold(this.#load.told, runs, this.cluster.disk?.everDamaged ?? new Set());
     if (this.cluster.disk !== undefined) checkListed(this.cluster.disk.tables, this.#journals);
     this.world.trace(`${runs.size} runs, ${this.#load.told.length} answers`);
   }

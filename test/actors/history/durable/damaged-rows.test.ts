@@ -1,6 +1,6 @@
 /** A damaged row of the database is the trouble of its own workflow: its shard serves all others, and nothing of it is lost until it is mended. */
 import { describe, expect, test } from 'vitest';
-import { completeWorkflow, startTimer } from '../../../history/shard-under-test.ts';
+import { completeWorkflow, startTimer, terminateWorkflow } from '../../../history/shard-under-test.ts';
 import type { CheckpointPosition, TaskRow } from '../../../../src/actors/database.ts';
 import { stateCodec } from '../../../../src/topics/codec/state-codec.ts';
 import { World } from './checkpointed-world.ts';
@@ -161,6 +161,18 @@ describe('a run whose row is damaged can be deleted unread', () => {
     await takenOver(world);
     expect(await world.ask(deleteCommand(world, 'bad', runId))).toEqual({ kind: 'done' });
     await isGone(world, runId);
+  });
+
+  test('that ended behind the checkpoint: the end of its retention goes as well', async () => {
+    const world = await damagedWorld();
+    const { key, ...terminate } = terminateWorkflow();
+    await world.ask({ ...terminate, key: { ...key, ...world.execution('bad'), runId: '' } });
+    await takenOver(world);
+    expect(await world.ask(deleteCommand(world, 'bad'))).toEqual({ kind: 'done' });
+    expect(world.host.actor.memory?.core.canonicalState()).not.toContain('kind="retention"');
+    await world.signal('good');
+    await world.checkpointed();
+    world.checkRows();
   });
 
   test('one that is mended meanwhile is deleted as ever: its parent would hear of it', async () => {
