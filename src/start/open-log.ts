@@ -1,4 +1,5 @@
 /** Opens the log that the options name: its topics are there afterwards, and what is said about it is said in one place. */
+import { DatabaseError } from '../actors/database.ts';
 import { LogError } from '../actors/log.ts';
 import { AnotherServerError } from '../config/another-server.ts';
 import { ignoredPartitions } from './layout.ts';
@@ -54,13 +55,20 @@ async function openKafka(openKafkaLog: OpenKafkaLog, kafka: KafkaOptions, option
   const beforeMaking = async (existing: readonly TopicSpec[]): Promise<void> => {
     const found = topics.map((topic) => existing.find((each) => each.name === topic.name) ?? topic);
     ignoredPartitions({ prefix, identity: undefined, configured: options, topics: found });
-    await options.beforeMakingTopics(name);
+    await options.beforeMakingTopics(name).catch((error: unknown) => {
+      throw asLogError(error);
+    });
   };
   const log = await openKafkaLog({ kafka, topics, logger, beforeMaking });
   const { watchTopics } = await import('../topics/kafka/topic-watch.ts');
   const watch: OpenLog['watch'] = (onLook, startMax) =>
     watchTopics({ kafka, topics, logger, onLook, startMax, ...(intervalMs === undefined ? {} : { intervalMs }) });
   return { log, name, prefix, topics: log.topics, watch };
+}
+
+/** It says by itself what is wrong: on the way through Kafka's client it would be taken for an error of Kafka's. */
+function asLogError(error: unknown): unknown {
+  return error instanceof DatabaseError ? new LogError('misconfigured', error.message, { cause: error }) : error;
 }
 
 async function openEmbedded(

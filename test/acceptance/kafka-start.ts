@@ -18,13 +18,14 @@ export type StartSettings = {
   readonly shards?: number;
   readonly replicationFactor?: number;
   readonly sasl?: string;
+  readonly postgresPort?: number;
   readonly clusterName?: string;
   readonly logFormat?: 'json' | 'console';
 };
 
 function configOf(
   port: number,
-  { brokers, prefix, shards = 4, replicationFactor = 1, sasl, clusterName = 'active', logFormat = 'json' }: StartSettings,
+  { brokers, prefix, shards = 4, replicationFactor = 1, sasl, postgresPort, clusterName = 'active', logFormat = 'json' }: StartSettings,
 ): string {
   return [
     `log: { level: warn, format: ${logFormat} }`,
@@ -37,6 +38,7 @@ function configOf(
     `    topicPrefix: "${prefix}"`,
     `    replicationFactor: ${replicationFactor}`,
     ...(sasl === undefined ? [] : [`    sasl: ${sasl}`]),
+    ...(postgresPort === undefined ? [] : [`  postgres: { host: 127.0.0.1, port: ${postgresPort}, password: x }`]),
     '',
   ].join('\n');
 }

@@ -2,6 +2,8 @@
  * `perdure server start` on topics that would lose records, or that it may not make: it exits with 1, says why, and prints commands that
  * mend it. Each test then does what was printed, and the same start goes through.
  */
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
@@ -92,6 +94,25 @@ function refusedStarts(brokers: readonly string[]): void {
       await withAdmin(client, (admin) => deleteTopic(admin, matching));
       await startsAndStops(settings);
       expect(await topicsOf(settings)).toContain(history);
+    });
+
+    test('PostgreSQL has no such database: that is what is said, and no topic is made', async () => {
+      // What PostgreSQL answers to whoever asks for one.
+      const refusal = Buffer.from('SFATAL\0C3D000\0Mdatabase "perdure" does not exist\0\0');
+      const head = Buffer.alloc(5, 'E');
+      head.writeInt32BE(refusal.length + 4, 1);
+      const postgres = createServer((socket) => {
+        socket.on('error', () => {});
+        socket.once('data', () => socket.end(Buffer.concat([head, refusal])));
+      }).listen(0, '127.0.0.1');
+      await once(postgres, 'listening');
+      const { port } = postgres.address() as AddressInfo;
+      const settings = fresh({ postgresPort: port });
+      expect(await refusedStart(settings)).toMatch(
+        new RegExp(`^perdure: postgres 127\\.0\\.0\\.1:${port}/perdure has no such database; create it: CREATE DATABASE "perdure" .*\n$`),
+      );
+      expect(await topicsOf(settings)).toEqual([]);
+      postgres.close();
     });
 
     test('no broker answers', async () => {

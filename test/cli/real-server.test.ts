@@ -235,22 +235,24 @@ describe('npm run hello', () => {
   });
 });
 
-test('config validate --connect tries every broker, and says of each what it said', async () => {
+test('config validate --connect tries every broker and the database, and says of each what it said', async () => {
   const hangsUp = createServer((socket) => void socket.destroy());
   const closed = await freePort();
   await new Promise<void>((resolve) => void hangsUp.listen(0, '127.0.0.1', resolve));
   const { port } = hangsUp.address() as AddressInfo;
   const config = join(folder, 'unreachable.yaml');
-  writeFileSync(config, `perdure: {kafka: {brokers: ["127.0.0.1:${closed}", "127.0.0.1:${port}"]}}\n`);
+  const postgres = `postgres: {host: 127.0.0.1, port: ${closed}, password: x}`;
+  writeFileSync(config, `perdure: {kafka: {brokers: ["127.0.0.1:${closed}", "127.0.0.1:${port}"]}, ${postgres}}\n`);
   const child = new Child(bin, ['config', 'validate', '--connect', config]);
   children.push(child);
   expect(await child.exit).toEqual({ code: 1, signal: null });
   expect(child.out).toBe(`${config}: ok\n`);
-  const [refused = '', cut = ''] = child.err.split('\n');
+  const [refused = '', cut = '', database = ''] = child.err.split('\n');
   expect(refused).toMatch(new RegExp(`^127\\.0\\.0\\.1:${closed}: .*ECONNREFUSED`));
   expect(cut).toMatch(
     new RegExp(`^127\\.0\\.0\\.1:${port}: what listens at .* closes the connection, with TLS and without: is it a broker`),
   );
+  expect(database).toMatch(new RegExp(`^postgres 127\\.0\\.0\\.1:${closed}/perdure cannot be reached`));
   hangsUp.close();
 });
 
