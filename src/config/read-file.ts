@@ -1,5 +1,6 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document, type Node } from 'yaml';
 import { z } from 'zod';
+import { asError } from '../kernel/error-text.ts';
 import { substitute, type Environment } from './environment.ts';
 import { unusedNote } from './fields.ts';
 import { fileSchema, type FileConfig } from './file-schema.ts';
@@ -77,7 +78,7 @@ function toValue(document: Document.Parsed): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
+    return asError(error);
   }
 }
 

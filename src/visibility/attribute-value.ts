@@ -84,8 +84,8 @@ function withoutMinusZero(value: number): number {
   return value === 0 ? 0 : value;
 }
 
-const int64Min = -(2n ** 63n);
-const int64Max = 2n ** 63n - 1n;
+export const int64Min = -(2n ** 63n);
+export const int64Max = 2n ** 63n - 1n;
 
 /** The number itself, in a list or not: what JSON.parse has made of it is rounded beyond 2^53. */
 const wholeNumber = /^[\s[]*(-?\d+)[\s\]]*$/;

@@ -13,7 +13,7 @@
  */
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { backOffMs } from '../../kernel/back-off.ts';
-import { errorMessage } from '../../kernel/error-text.ts';
+import { asError, errorMessage } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type Checkpoint, type CheckpointPosition, type Database, DatabaseError, type Fence, type JournalId } from '../database.ts';
 import type { Restored } from '../database.ts';
@@ -345,7 +345,7 @@ export class Checkpointer implements ScheduledJournal {
 
   /** A bug of ours. The partition serves on, and the journal keeps what is not written. */
   #cannotCapture(error: unknown): void {
-    const problem = error instanceof Error ? error : new Error(String(error));
+    const problem = asError(error);
     this.#inTrouble(`state cannot be encoded: ${problem.message}`);
     this.#options.logger.error('state cannot be written: no more checkpoints until the next takeover', { error: problem });
     this.#end();
@@ -416,7 +416,7 @@ export class Checkpointer implements ScheduledJournal {
         return { again: 'soon' };
       }
     }
-    const problem = error instanceof Error ? error : new Error(String(error));
+    const problem = asError(error);
     this.#inTrouble(problem.message);
     this.#isSaid = true;
     this.#options.logger.error('a checkpoint is refused: it is tried again, and the journal keeps what is not written', { error: problem });

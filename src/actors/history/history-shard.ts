@@ -6,7 +6,7 @@
  *
  * A memory is made anew at each takeover, with all that belongs to it; replay fills its store as well.
  */
-import { errorText } from '../../kernel/error-text.ts';
+import { asError, errorText } from '../../kernel/error-text.ts';
 import { commandBytes, finishesWork } from '../../history/command-bytes.ts';
 import type {
   CompleteWorkflowTask,
@@ -141,7 +141,7 @@ export class HistoryShard implements Endpoint<HistoryRequest> {
   async #notRead(askId: number, memory: HistoryMemory, { namespaceId, workflowId, runId }: RunKey, error: unknown): Promise<void> {
     const { logger, sink } = this.#options;
     if (await isOutOfReach(error, memory)) return sink.fail(askId, { kind: 'unavailable', message: noHistoryNow });
-    const problem = error instanceof Error ? error : new Error(String(error));
+    const problem = asError(error);
     logger.error('a history could not be read', { namespaceId, workflowId, runId, error: problem });
     sink.fail(askId, internalError(errorText(problem)));
   }

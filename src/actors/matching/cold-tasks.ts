@@ -1,4 +1,5 @@
 /** Reads and counts the rows of stored tasks that are not in memory, under the fence of this memory. */
+import { asError } from '../../kernel/error-text.ts';
 import type { TaskRow } from '../../matching/checkpoint/rows.ts';
 import type { CountStoredTasks, LoadStoredTasks } from '../../matching/effects.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -58,7 +59,7 @@ export class ColdTasks {
     if (isOutage(error) || isOver || this.#isInTrouble) return;
     this.#isInTrouble = true;
     const message = 'stored tasks that are not in memory cannot be read; polls for them wait, the others go on';
-    this.#options.logger.error(message, { error: error instanceof Error ? error : new Error(String(error)) });
+    this.#options.logger.error(message, { error: asError(error) });
   }
 }
 

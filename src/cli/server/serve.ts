@@ -6,6 +6,7 @@ import type { RunningServer } from '../../config/server-options.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import { perdureVersion } from '../../config/version.ts';
 import { boundHeapGrowth, boundThreadHeaps, HeapWatch, heapUse } from '../../observability/heap-watch.ts';
+import { asError } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { CliError, failure } from '../cli-error.ts';
 import { incompleteInstallation } from '../incomplete-installation.ts';
@@ -164,10 +165,6 @@ function ignore(): void {}
 
 function secondsSince(startMs: number): number {
   return Math.round((performance.now() - startMs) / 10) / 100;
-}
-
-function asError(value: unknown): Error {
-  return value instanceof Error ? value : new Error(String(value));
 }
 
 async function checkPort({ host, port }: ServerSettings, setBy: AddressSetBy): Promise<void> {

@@ -9,6 +9,7 @@
 import { Socket } from 'node:net';
 import { checkServerIdentity, type ConnectionOptions, type PeerCertificate } from 'node:tls';
 import { DatabaseError } from '../../actors/database.ts';
+import { asError } from '../../kernel/error-text.ts';
 import { driver, type ClientConfig, type Query } from './driver.ts';
 import { leavesConnection, postgresFailure } from './postgres-failure.ts';
 import { nameOf } from './postgres-name.ts';
@@ -249,7 +250,7 @@ export async function commit(session: Session): Promise<Error | undefined> {
   } catch (error) {
     if (leavesConnection(error)) throw error;
     session.cut();
-    return error instanceof Error ? error : new Error(String(error));
+    return asError(error);
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import { errorMessage } from '../../kernel/error-text.ts';
 import { isUuid } from '../../kernel/uuid.ts';
+import { int64Max } from '../../visibility/attribute-value.ts';
 import { OPEN_SORT_MS, type SlotValue, type VisibilityRow } from '../../visibility/row.ts';
 import { storable, wordsOf } from '../../visibility/text.ts';
 import { isAboutData } from './postgres-failure.ts';
@@ -207,8 +208,6 @@ function slotsJson(slots: VisibilityRow['slots']): string {
   }
   return `{${members.join(',')}}`;
 }
-
-const int64Max = 2n ** 63n - 1n;
 
 /** undefined: it fits no column of that kind. */
 function slotJson(kind: ColumnKind, value: SlotValue): string | undefined {

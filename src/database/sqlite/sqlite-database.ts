@@ -4,7 +4,8 @@
  *     lane     │ write: guard, chunk, chunk, chunk, commit │ restore │ window │ write …        one after the other
  *     between  │            load   load   history          │                                    at once
  *
- * A large write would hold up every load behind it, so it goes in chunks, and loads are answered between them. They see the rows that the open
+ * A large write would hold up every load behind it, so it goes in chunks, and loads are answered between them: in memory, where there is but this
+ * connection. With a file they come to another one (open-sqlite.ts), and only restores and windows wait here. Loads see the rows that the open
  * transaction has written so far; that is right, for what an owner loads is cold, and nothing cold is ever in a write under way. All else waits
  * its turn. The fence is the same all along: a restore waits as well. Restores that wait for the same turn share a commit, and its sync: a start
  * has one for each journal.
@@ -157,8 +158,7 @@ export class SqliteDatabase implements Database {
 
   clearSlots(held: readonly HeldJournal[], clearing: SlotClearing): Promise<SlotsCleared> {
     return this.#transaction((connection) => {
-      const isHeld = ({ journal, fence }: HeldJournal): boolean => fence !== 0 && generationOf(connection, journal).fence === fence;
-      if (!held.every(isHeld)) return { kind: 'fenced' };
+      if (!held.every(({ journal, fence }) => holdsFence(connection, journal, fence))) return { kind: 'fenced' };
       return { kind: 'cleared', lastRunId: clearVisibilitySlots(connection, heldShards(held), clearing) };
     });
   }

@@ -1,3 +1,4 @@
+import { asError } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { DeclaredMethods, Interceptor, Service } from './call.ts';
 import { Http2Front } from './http2-front.ts';
@@ -85,8 +86,4 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       return stopped;
     },
   };
-}
-
-function asError(value: unknown): Error {
-  return value instanceof Error ? value : new Error(String(value));
 }

@@ -5,6 +5,7 @@
  * as the whole number below it and whether it is that number itself; `conditions.ts` makes comparisons of it that mean the same.
  */
 import { printedFloat } from '../../kernel/printed-float.ts';
+import { int64Max, int64Min } from '../attribute-value.ts';
 import type { Column, ColumnKind } from '../condition.ts';
 import { invalid } from './invalid-query.ts';
 import { printed, quoted } from './printed.ts';
@@ -47,9 +48,6 @@ export function queryKind({ name, kind }: Column): ColumnKind {
 export function typeOf({ column }: Attribute): string {
   return typeNames[queryKind(column)];
 }
-
-export const int64Min = -(2n ** 63n);
-export const int64Max = 2n ** 63n - 1n;
 
 export function written(literal: Literal): Written {
   const { type, text } = literal;

@@ -10,6 +10,7 @@
  * A run whose messages to other shards are not answered stays in the table. Each try of such a message brings it into memory, and there its timer
  * looks after it.
  */
+import { asError } from '../../../kernel/error-text.ts';
 import { isOutage } from '../../database.ts';
 import type { HistoryCommand, RetireRuns, RunKey } from '../../../history/commands.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
@@ -67,7 +68,7 @@ export class Retirement {
       if (runs.length > 0) submit({ kind: 'retireRuns', runs });
       return due.length < rowsMax ? LOOK_INTERVAL_MS : LOOK_AGAIN_MS;
     } catch (error) {
-      const problem = error instanceof Error ? error : new Error(String(error));
+      const problem = asError(error);
       if (tenure.active && !isOutage(error))
         logger.warn('closed workflows whose retention is over cannot be looked for: tried again', { error: problem });
       return LOOK_INTERVAL_MS;
