@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DeadlineWheel } from '../../../src/actors/asks/deadline-wheel.ts';
 import { HandClock } from '../../support/hand-clock.ts';
+import type { Timer } from '../../../src/actors/ports.ts';
 import type { WheelEntry } from '../../../src/actors/asks/deadline-wheel.ts';
 
 type Entry = WheelEntry & { readonly name: number };
@@ -10,7 +11,49 @@ function entry(name: number, deadlineMs: number): Entry {
   return { name, deadlineMs, next: undefined, previous: undefined };
 }
 
+/** Time stands, and what is due in a turn of the event loop runs in it. */
+class TurnByTurn extends HandClock {
+  #timers: { readonly dueMs: number; readonly callback: () => void }[] = [];
+
+  override after(delayMs: number, callback: () => void): Timer {
+    const timer = { dueMs: this.nowMs + delayMs, callback };
+    this.#timers.push(timer);
+    return { cancel: () => void (this.#timers = this.#timers.filter((each) => each !== timer)) };
+  }
+
+  /** False: nothing was due. */
+  turn(): boolean {
+    const due = this.#timers.filter(({ dueMs }) => dueMs <= this.nowMs);
+    this.#timers = this.#timers.filter(({ dueMs }) => dueMs > this.nowMs);
+    for (const { callback } of due) callback();
+    return due.length > 0;
+  }
+}
+
 describe('deadline wheel', () => {
+  test('thousands that are due at once expire some hundred in a turn of the event loop, each once, and what is added meanwhile in its time', () => {
+    const clock = new TurnByTurn();
+    const expired: Entry[] = [];
+    const later = entry(-1, 40_000);
+    const wheel = new DeadlineWheel<Entry>(clock, (each) => {
+      if (expired.push(each) === 1) wheel.add(later);
+    });
+    // Of more than one round of the wheel.
+    const all = Array.from({ length: 4_000 }, (_, nth) => entry(nth, nth % 2 === 0 ? 100 : (nth * 7) % 20_000));
+    for (const each of all) wheel.add(each);
+    // The process was suspended.
+    clock.nowMs = 30_000;
+    for (let before = 0; expired.length < 4_000; before = expired.length) {
+      expect(clock.turn(), 'somebody is due').toBe(true);
+      expect(expired.length - before).toBeLessThanOrEqual(512);
+    }
+    expect(new Set(expired)).toEqual(new Set(all));
+    clock.nowMs = 40_032;
+    while (clock.turn());
+    expect(expired.at(-1)).toBe(later);
+    expect(expired).toHaveLength(4_001);
+  });
+
   test('an entry expires at its deadline or within two ticks after, once, whatever else is added and removed', () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant('add' as const), inMs: fc.oneof(fc.nat(100), fc.nat(30_000)) }),
