@@ -142,6 +142,37 @@ describe.skipIf('missing' in inject('postgres'))('lookups on PostgreSQL', () => 
     expect(read).toBeGreaterThan(4 * 100);
     expect(read).toBeLessThan(rows / 10);
   });
+
+  test.each(['never', 'behind it'])(
+    'what matching has stored costs a takeover nothing, however much it is: ANALYZE run %s',
+    async (analyzed) => {
+      const options = postgresOptions(server, { connectionsMax: 1 });
+      const database = await openedPostgres(options);
+      const { fence } = await database.restore(journal);
+      const rows = 20_000;
+      const transferTasks = Array.from({ length: rows }, (_, taskId) => ({
+        taskId,
+        task: new Uint8Array(20),
+        aside: false,
+        atMatching: taskId % 2 === 0,
+      }));
+      await database.write(journal, fence, historyCheckpoint(1, { transferTasks }));
+      // The others are stored later, but for the last one.
+      const tasksAtMatching = transferTasks
+        .filter(({ taskId, atMatching }) => !atMatching && taskId < rows - 1)
+        .map(({ taskId }) => taskId);
+      await database.write(journal, fence, historyCheckpoint(2, { tasksAtMatching }));
+      await server.run(`VACUUM "${options.topicPrefix}".transfer_tasks`);
+      if (analyzed !== 'never') await server.run('ANALYZE');
+      const { rows: found } = await database.transferTasks(journal, -1, 1_000);
+      expect(found.map(({ taskId }) => taskId)).toEqual([rows - 1]);
+      await database.close();
+      const [read] = await server.run(`SELECT idx_tup_read::float8 AS entries FROM pg_stat_user_indexes
+      WHERE schemaname = '${options.topicPrefix}' AND indexrelname = 'transfer_tasks_waiting'`);
+      expect(read?.['entries']).toBeGreaterThan(0);
+      expect(read?.['entries'], 'entries of the small index').toBeLessThan(100);
+    },
+  );
 });
 
 /** A row in every table that is known by a run. */
