@@ -32,7 +32,12 @@ export type CampaignReport = {
   readonly violations: readonly Violation[];
 };
 
-export type CampaignOptions = { readonly rounds: number; readonly seed: number };
+export type CampaignOptions = {
+  readonly rounds: number;
+  readonly seed: number;
+  /** Rounds that are over, from 1. */
+  readonly onRound?: (round: number) => void;
+};
 
 /** With servers that stay up, a workflow that does not close within this time of the last one that did is stuck (I7). */
 const QUIESCENCE_PATIENCE_MS = 30_000;
@@ -91,6 +96,7 @@ async function killRounds(
     for (let round = 0; round < options.rounds; round++) {
       await delay(200 + random() * 1_300);
       await strike(random);
+      options.onRound?.(round + 1);
     }
     return await report(campaign, options, load);
   } finally {
@@ -163,6 +169,7 @@ async function zombieRounds(campaign: Campaign, options: CampaignOptions, server
       if (code !== 3)
         violations.push({ invariant: 'I10', message: `round ${round}: the fenced process did not exit with 3 but ${code ?? 'runs on'}` });
       if (code === undefined) await zombie.kill9();
+      options.onRound?.(round + 1);
     }
     const judged = await report(campaign, options, load);
     return { ...judged, violations: [...violations, ...judged.violations] };

@@ -14,11 +14,13 @@ export const gateUsage = `The crash gate before a release: servers die and freez
   zombie    an owner is frozen while another takes over, then wakes up
   postgresZombie   the same with small checkpoints in PostgreSQL
 
-  --seed N      the same seed makes the same moments; default: a random one, which is printed
+  --seed N      the same seed makes the same moments; default: a random one, which is said at the start
   --rounds N    of each campaign
   --help        this text
 
-Prints one line of JSON per campaign and exits with 1 when an invariant was violated.`;
+Prints one line of JSON per campaign and exits with 1 when an invariant was violated; on stderr it says how far it is. Campaigns know
+nothing of each other: after one was cut off, name those that have no line yet. Rounds of another seed are other rounds, so 50 may be
+run as five times 10.`;
 
 const campaignNames = ['file', 'state', 'kafka', 'postgres', 'zombie', 'postgresZombie'] as const;
 const roundsDefault: Readonly<Record<Campaign, number>> = { file: 50, state: 50, kafka: 50, postgres: 50, zombie: 200, postgresZombie: 50 };
@@ -33,6 +35,13 @@ export type GateRequest =
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly message: string }
   | ({ readonly kind: 'run' } & GateArguments);
+
+/** The command that does it once more. */
+export function announcement({ campaigns, seed, rounds }: GateArguments): string {
+  const counts = campaigns.map((name) => `${name} ${rounds[name]}`).join(', ');
+  const asked = new Set(Object.values(rounds)).size === 1 ? ` --rounds ${rounds.file}` : '';
+  return `gate: rounds: ${counts}; the same again: npm run gate -- ${campaigns.join(' ')} --seed ${seed}${asked}`;
+}
 
 const wholeNumber = /^\d{1,9}$/;
 

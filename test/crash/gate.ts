@@ -1,5 +1,6 @@
 import {
   type Campaign,
+  type CampaignOptions,
   type CampaignReport,
   fileCampaign,
   kafkaCampaign,
@@ -8,8 +9,10 @@ import {
   stateCampaign,
   zombieCampaign,
 } from './crash-rounds.ts';
-import { type GateArguments, gateUsage, readGateArguments } from './gate-arguments.ts';
+import { announcement, type GateArguments, gateUsage, readGateArguments } from './gate-arguments.ts';
 import { startKafka } from '../kafka/broker.ts';
+
+const ROUNDS_PER_LINE = 10;
 
 const read = readGateArguments(process.argv.slice(2));
 switch (read.kind) {
@@ -24,15 +27,19 @@ switch (read.kind) {
     process.exitCode = (await runGate(read)) ? 0 : 1;
 }
 
-/** One line of JSON per campaign. True when no invariant was violated. */
+/** One line of JSON per campaign; on stderr what it is about. True when no invariant was violated. */
 async function runGate({ campaigns, seed, rounds }: GateArguments): Promise<boolean> {
+  console.error(announcement({ campaigns, seed, rounds }));
   const kafka = campaigns.some((name) => name !== 'file' && name !== 'state') ? await startKafka() : undefined;
   if (kafka !== undefined && kafka.brokers === undefined) throw new Error(`the gate needs Kafka: ${kafka.reason}`);
   let violations = 0;
   try {
     for (const name of campaigns) {
       const startedMs = Date.now();
-      const report = await campaign(name, { seed, rounds: rounds[name] }, kafka?.brokers ?? []);
+      const onRound = (round: number): void => {
+        if (round % ROUNDS_PER_LINE === 0) console.error(`gate: ${name}, ${round} of ${rounds[name]} rounds`);
+      };
+      const report = await campaign(name, { seed, rounds: rounds[name], onRound }, kafka?.brokers ?? []);
       console.log(JSON.stringify({ ...report, seconds: Math.round((Date.now() - startedMs) / 1000) }));
       violations += report.violations.length;
     }
@@ -42,11 +49,7 @@ async function runGate({ campaigns, seed, rounds }: GateArguments): Promise<bool
   return violations === 0;
 }
 
-function campaign(
-  name: Campaign,
-  options: { readonly seed: number; readonly rounds: number },
-  brokers: readonly string[],
-): Promise<CampaignReport> {
+function campaign(name: Campaign, options: CampaignOptions, brokers: readonly string[]): Promise<CampaignReport> {
   switch (name) {
     case 'file':
       return fileCampaign(options);
