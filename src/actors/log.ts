@@ -29,7 +29,7 @@ export function partitionName({ topic, partition }: PartitionId): string {
 /**
  * One record of a journal. `epoch` and `sequence` are stamped when the batch is sealed. On Kafka the fields become the headers
  * `perdure.schema`, `perdure.epoch`, `perdure.sequence`, `type`, `namespace`, `workflow-id`, `run-id`, all UTF-8 text; the last
- * three are left out when empty.
+ * four are left out when empty.
  */
 export type LogRecord = {
   /** Readable: `<namespace>/<workflow id>`; `@claim` for claims. */
@@ -44,7 +44,14 @@ export type LogRecord = {
   readonly runId: string;
   readonly timeMs: number;
   readonly value: Uint8Array;
+  /** Further ones, in order; no name twice, none of the above. */
+  readonly headers?: readonly RecordHeader[] | undefined;
+  /** Its value is null on Kafka, and empty here. */
+  readonly isTombstone?: boolean | undefined;
 };
+
+/** UTF-8 text; the name is ASCII and not empty. */
+export type RecordHeader = readonly [name: string, value: string];
 
 export type StoredRecord = LogRecord & { readonly offset: number };
 

@@ -4,7 +4,14 @@
  */
 export type Handled<Record, Reply, Effect> =
   /** Accepted: one record. `reply` undefined = the answer comes later, through a reply effect. */
-  | { readonly kind: 'commit'; readonly record: Record; readonly reply: Reply | undefined; readonly effects: readonly Effect[] }
+  | {
+      readonly kind: 'commit';
+      readonly record: Record;
+      /** Records in front of it, each whole by itself: after a crash some of them may be there without the rest. */
+      readonly before?: readonly Record[];
+      readonly reply: Reply | undefined;
+      readonly effects: readonly Effect[];
+    }
   /** A read or a rejection: no record, but it rests on what was read, so it waits for those commits and for the read barrier. */
   | { readonly kind: 'answer'; readonly reply: Reply; readonly effects: readonly Effect[] }
   /** Only volatile state changed; the answer, if any, comes later. `barrier`: the effects wait like an answer; otherwise they go at once. */

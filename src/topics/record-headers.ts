@@ -1,4 +1,4 @@
-/** The headers of every journal record on Kafka: UTF-8 text, so that any tool shows them. Empty ones of the last three are left out. */
+/** The headers of every journal record on Kafka: UTF-8 text, so that any tool shows them. Empty ones of the last four are left out. */
 export const headerNames = {
   schema: 'perdure.schema',
   epoch: 'perdure.epoch',

@@ -39,11 +39,20 @@ export function logContract(name: string, kept: 'durable' | 'in memory', start: 
         record(4, { epoch: 2 ** 52, sequence: 2 ** 53 - 1, schema: 7 }),
         record(5, { value: Uint8Array.from({ length: 100_000 }, (_, i) => i % 251), timeMs: 1_600_000_000_000 }),
         record(6),
+        record(7, {
+          headers: [
+            ['perdure.cause', 'größe'],
+            ['perdure.error-stack', 'x'.repeat(8_192)],
+            ['x-original-topic', ''],
+          ],
+        }),
+        record(8, { type: '', value: new Uint8Array(), isTombstone: true, headers: [['perdure.how', 'purged']] }),
       ] as const;
       expect(baseOf(await writer.append(records[0]))).toBe(0);
       expect(baseOf(await writer.append(records[1], records[2], records[3]))).toBe(1);
       expect(baseOf(await writer.append(records[4], records[5]))).toBe(4);
-      expect(await log.bounds(at)).toEqual({ start: 0, end: 6 });
+      expect(baseOf(await writer.append(records[6], records[7]))).toBe(6);
+      expect(await log.bounds(at)).toEqual({ start: 0, end: 8 });
       expect((await readAll(log, at)).map(comparable)).toEqual(records.map((one, offset) => comparable({ ...one, offset })));
       expect(writer.broken).toEqual([]);
     });

@@ -58,9 +58,9 @@ export const plants: readonly Plant[] = [
   {
     name: 'acts before the commit',
     file: LOOP,
-    search: 'this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects, bytes);',
+    search: 'this.#window.commit(askId, handled, encoded, bytes);',
     replace:
-      'this.#window.commit(askId, handled.record, encoded, handled.reply, [], bytes);' +
+      'this.#window.commit(askId, { ...handled, effects: [] }, encoded, bytes);' +
       ' for (const effect of handled.effects) this.#shell.act(effect);',
     caughtBy: 'seeds',
     shows: ['I10'],

@@ -11,7 +11,7 @@ import { turns } from '../support/event-loop.ts';
 
 const whole = fc.maxSafeNat();
 const name = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.constant(''));
-const anyRecord: fc.Arbitrary<LogRecord> = fc.record({
+const anyPlainRecord: fc.Arbitrary<LogRecord> = fc.record({
   key: name,
   schema: fc.integer({ min: 0, max: 1000 }),
   epoch: whole,
@@ -23,6 +23,17 @@ const anyRecord: fc.Arbitrary<LogRecord> = fc.record({
   timeMs: fc.integer({ min: 0, max: 4_000_000_000_000 }),
   value: fc.uint8Array({ maxLength: 300 }),
 });
+const headerName = fc.integer({ min: 0, max: 200 }).map((length) => `perdure.${'x'.repeat(length)}`);
+/** As a journal writes them, and with headers of its own, with no value. */
+const anyOwnHeaders: fc.Arbitrary<Pick<LogRecord, 'headers' | 'isTombstone'>> = fc.oneof(
+  fc.constant({}),
+  fc.record({ headers: fc.uniqueArray(fc.tuple(headerName, name), { minLength: 1, maxLength: 9, selector: ([each]) => each }) }),
+);
+const anyRecord: fc.Arbitrary<LogRecord> = fc
+  .tuple(anyPlainRecord, anyOwnHeaders, fc.integer({ min: 0, max: 9 }))
+  .map(([plain, own, isTombstone]) =>
+    isTombstone === 0 ? { ...plain, ...own, value: new Uint8Array(), isTombstone: true } : { ...plain, ...own },
+  );
 const anyBatch = fc.array(anyRecord, { minLength: 1, maxLength: 20 });
 
 function atOnce<T>(steps: Generator<void, T>): T {

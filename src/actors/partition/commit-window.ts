@@ -10,11 +10,12 @@
  * commit itself, the mark of the read barrier that it must pass. Entries leave strictly from the head.
  */
 import { assert } from '../../kernel/assert.ts';
-import { askOf } from '../../kernel/handled.ts';
+import { askOf, type Handled } from '../../kernel/handled.ts';
 import type { BudgetShare } from './command-budget.ts';
 import { Fifo } from '../../kernel/fifo.ts';
 import { NOBODY } from '../asks/asks.ts';
 import { APPEND_BYTES_MAX, type LogRecord, type RecordPosition } from '../log.ts';
+import { contentBytes, type EncodedCommit } from './encoded-commit.ts';
 import type { CommitSubscriber, EncodedRecord, EffectSink } from './partition-core.ts';
 import type { ReadBarrier } from '../ownership/read-barrier.ts';
 import type { ReleaseTurns } from '../release-turns.ts';
@@ -47,6 +48,10 @@ type Held<Reply, Record, Effect> = {
   /** What it takes of the budget. */
   readonly bytes: number;
 };
+
+type Commit<Reply, Record, Effect> = Extract<Handled<Record, Reply, Effect>, { readonly kind: 'commit' }>;
+
+const nothing: readonly never[] = [];
 
 /** Where commits, answers and effects go. */
 type Outside<Reply, Record, Effect> = {
@@ -122,13 +127,20 @@ export class CommitWindow<Reply, Record, Effect> {
   }
 
   /** `commandBytes`: what the command took of the budget. Effects may carry its content (a query, answers to queries). */
-  commit(
+  commit(askId: number, { record, before, reply, effects }: Commit<Reply, Record, Effect>, encoded: EncodedCommit, commandBytes = 0): void {
+    if (before !== undefined) {
+      for (const [index, each] of encoded.before.entries()) this.#record(NOBODY, before[index], each, undefined, nothing, 0);
+    }
+    this.#record(askId, record, encoded.last, reply, effects, commandBytes);
+  }
+
+  #record(
     askId: number,
-    record: Record,
+    record: Record | undefined,
     encoded: EncodedRecord,
     reply: Reply | undefined,
     effects: readonly Effect[],
-    commandBytes = 0,
+    commandBytes: number,
   ): void {
     this.#recorded += 1;
     this.#open.push(encoded);
@@ -173,8 +185,9 @@ export class CommitWindow<Reply, Record, Effect> {
       if (batch.length > 0 && bytes + size > BATCH_BYTES_MAX) break;
       this.#open.shift();
       bytes += size;
-      const { key, schema, type, namespace, workflowId, runId, timeMs, value } = next;
-      batch.push({ key, schema, epoch, sequence: sequence + batch.length, type, namespace, workflowId, runId, timeMs, value });
+      const { key, schema, type, namespace, workflowId, runId, timeMs, value, headers, isTombstone } = next;
+      const at = sequence + batch.length;
+      batch.push({ key, schema, epoch, sequence: at, type, namespace, workflowId, runId, timeMs, value, headers, isTombstone });
     }
     this.#openBytes -= bytes;
     return batch;
@@ -258,6 +271,8 @@ function asksOf(effects: readonly unknown[], first: number): number[] {
 }
 
 /** At least what the record takes on the wire: three bytes are the most that UTF-8 needs for one unit of a string. */
-function sizeOf({ key, type, namespace, workflowId, runId, value }: EncodedRecord): number {
-  return value.byteLength + 3 * (key.length + type.length + namespace.length + workflowId.length + runId.length) + RECORD_OVERHEAD_BYTES;
+function sizeOf(encoded: EncodedRecord): number {
+  const { key, type, namespace, workflowId, runId } = encoded;
+  const named = 3 * (key.length + type.length + namespace.length + workflowId.length + runId.length);
+  return contentBytes(encoded) + named + RECORD_OVERHEAD_BYTES;
 }

@@ -1,7 +1,7 @@
 /** What the partition loop needs of the core whose journal it keeps, of the shell around that core, and of what is built beside it. */
 import type { CommandIds, Handled } from '../../kernel/handled.ts';
 import type { Restored } from '../database.ts';
-import type { LogRecord, RecordPosition } from '../log.ts';
+import type { LogRecord, RecordPosition, StoredRecord } from '../log.ts';
 import type { Prefetch } from './prefetch.ts';
 
 /** The owner of the partition stamps it. */
@@ -9,8 +9,11 @@ export type EncodedRecord = Omit<LogRecord, 'epoch' | 'sequence'>;
 
 export interface RecordCodec<Record> {
   encode(record: Record): EncodedRecord;
-  /** Throws on what it cannot read: such a record stops the partition (it is never skipped). */
-  decode(value: Uint8Array, schema: number): Record;
+  /**
+   * Throws on what it cannot read: such a record stops the partition (it is never skipped). `stored`: where more than the value says what
+   * the record is.
+   */
+  decode(value: Uint8Array, schema: number, stored: StoredRecord): Record;
 }
 
 export interface PartitionCore<Command, Reply, Record, Effect> {

@@ -21,6 +21,7 @@ import { errorText } from '../../kernel/error-text.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { NOBODY, internalError } from '../asks/asks.ts';
 import { CommitWindow } from './commit-window.ts';
+import { type EncodedCommit, encodeCommit, largestBytes } from './encoded-commit.ts';
 import { BudgetShare, CommandBudget } from './command-budget.ts';
 import { type CommandMail, type Mail, Mailbox } from './mailbox.ts';
 import { defaultPartitionLimits, type PartitionLimits } from './partition-limits.ts';
@@ -34,7 +35,7 @@ import type { Logger } from '../../observability/logger.ts';
 import type { AskFailure, AskSink, NotHere } from '../asks/asks.ts';
 import type { Restored } from '../database.ts';
 import type { StoredRecord } from '../log.ts';
-import type { CommandScale, EncodedRecord, PartitionCore, PartitionMemory, PartitionShell, RecordCodec } from './partition-core.ts';
+import type { CommandScale, PartitionCore, PartitionMemory, PartitionShell, RecordCodec } from './partition-core.ts';
 import type { OwnedMemory } from '../ownership/ownership.ts';
 import type { PartitionOwnerOptions, PartitionStatus } from '../ownership/partition-owner.ts';
 
@@ -233,7 +234,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #decide(mail: CommandMail<Command>): void {
     const { askId, command } = mail;
     let handled: Handled<Record, Reply, Effect>;
-    let encoded: EncodedRecord | undefined;
+    let encoded: EncodedCommit | undefined;
     try {
       handled = this.#core.handle(command, this.#nowMs(), askId);
       encoded = this.#encode(handled);
@@ -241,7 +242,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
         const instead = this.#core.tooLarge(command, this.#nowMs(), askId);
         const encodedInstead = instead === undefined ? undefined : this.#encode(instead);
         if (instead === undefined || this.#isTooLarge(encodedInstead)) return this.#refuse(mail, encoded);
-        this.#logger.warn('a record would be too large: decided otherwise', { ...this.#core.idsOf(command), bytes: sizeOf(encoded) });
+        this.#logger.warn('a record would be too large: decided otherwise', { ...this.#core.idsOf(command), bytes: largestBytes(encoded) });
         handled = instead;
         encoded = encodedInstead;
       }
@@ -265,12 +266,12 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#runSoon();
   }
 
-  #encode(handled: Handled<Record, Reply, Effect>): EncodedRecord | undefined {
-    return handled.kind === 'commit' ? this.#options.codec.encode(handled.record) : undefined;
+  #encode(handled: Handled<Record, Reply, Effect>): EncodedCommit | undefined {
+    return encodeCommit(this.#options.codec, handled);
   }
 
-  #isTooLarge(encoded: EncodedRecord | undefined): boolean {
-    return encoded !== undefined && encoded.value.byteLength > this.#limits.recordBytesMax;
+  #isTooLarge(encoded: EncodedCommit | undefined): boolean {
+    return largestBytes(encoded) > this.#limits.recordBytesMax;
   }
 
   /** A bug of ours: this command fails, and nobody else. */
@@ -284,16 +285,16 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     this.#shell.undecided(askId, command, reason);
   }
 
-  #refuse({ askId, command }: CommandMail<Command>, encoded: EncodedRecord | undefined): void {
-    const message = `the record of this command would have ${sizeOf(encoded)} bytes, more than ${this.#limits.recordBytesMax}`;
-    this.#logger.warn('command refused: too large', { ...this.#core.idsOf(command), bytes: sizeOf(encoded) });
+  #refuse({ askId, command }: CommandMail<Command>, encoded: EncodedCommit | undefined): void {
+    const message = `the record of this command would have ${largestBytes(encoded)} bytes, more than ${this.#limits.recordBytesMax}`;
+    this.#logger.warn('command refused: too large', { ...this.#core.idsOf(command), bytes: largestBytes(encoded) });
     if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'tooLarge', message });
     this.#shell.undecided(askId, command, message);
   }
 
   #cancel(askId: number): void {
     let handled: Handled<Record, Reply, Effect>;
-    let encoded: EncodedRecord | undefined;
+    let encoded: EncodedCommit | undefined;
     try {
       handled = this.#core.cancel(askId, this.#nowMs());
       encoded = this.#encode(handled);
@@ -308,15 +309,15 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   #apply(
     { askId, bytes, command }: Pick<CommandMail<Command | undefined>, 'askId' | 'bytes' | 'command'>,
     handled: Handled<Record, Reply, Effect>,
-    encoded: EncodedRecord | undefined,
+    encoded: EncodedCommit | undefined,
   ): void {
-    if (encoded !== undefined) this.#owner.wrote(encoded.timeMs);
+    if (encoded !== undefined) this.#owner.wrote(encoded.last.timeMs);
     this.#core.accept(handled);
     this.#shell.accepted(command, handled.kind === 'commit' ? handled.record : undefined);
     switch (handled.kind) {
       case 'commit':
         assert(encoded !== undefined, 'a record is encoded before it is accepted');
-        this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects, bytes);
+        this.#window.commit(askId, handled, encoded, bytes);
         return this.#owner.silence.begins();
       case 'answer':
         this.#window.hold(askId, handled.reply, handled.effects, bytes);
@@ -427,7 +428,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     for (const record of records) {
       if (isClaim(record)) continue;
       try {
-        this.#decoded.set(record, this.#options.codec.decode(record.value, record.schema));
+        this.#decoded.set(record, this.#options.codec.decode(record.value, record.schema, record));
       } catch {
         continue;
       }
@@ -437,7 +438,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   #fold(record: StoredRecord): void {
     const { core, subscribers } = this.#whole;
-    const decoded = this.#decoded.get(record) ?? this.#options.codec.decode(record.value, record.schema);
+    const decoded = this.#decoded.get(record) ?? this.#options.codec.decode(record.value, record.schema, record);
     core.evolve(decoded);
     for (const subscriber of subscribers) subscriber.committed(decoded, record, true);
   }
@@ -491,8 +492,4 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   get #waiting(): number {
     return this.#mailbox.length + this.#parking.count;
   }
-}
-
-function sizeOf(encoded: EncodedRecord | undefined): number {
-  return encoded?.value.byteLength ?? 0;
 }

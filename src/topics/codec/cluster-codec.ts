@@ -14,7 +14,7 @@ import { ownLimits } from '../../wire/wire-limits.ts';
 
 const schema = 1;
 
-export const clusterCodec: RecordCodec<ClusterRecord> = {
+export const clusterCodec = {
   encode(record: ClusterRecord): EncodedRecord {
     const { timeMs } = record;
     const value = encodeClusterRecord({ ...emptyClusterRecord(), timeMs, ...changeOf(record) });
@@ -44,7 +44,7 @@ export const clusterCodec: RecordCodec<ClusterRecord> = {
     if (wire.searchAttributesPurged !== undefined) return { kind: 'searchAttributesPurged', timeMs, ...wire.searchAttributesPurged };
     throw new LogError('corrupt', 'a cluster record holds no change that this version knows');
   },
-};
+} satisfies RecordCodec<ClusterRecord>;
 
 function changeOf(record: ClusterRecord): Partial<WireRecord> {
   switch (record.kind) {

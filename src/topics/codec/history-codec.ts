@@ -17,7 +17,7 @@ import { ownLimits } from '../../wire/wire-limits.ts';
 import { decodeEvent, encodeEvent } from './event-codec.ts';
 import { fromWireTimer, fromWireTransfer, toWireTimer, toWireTransfer } from './task-codec.ts';
 
-export const historyCodec: RecordCodec<HistoryRecord> = {
+export const historyCodec = {
   encode(record): EncodedRecord {
     const { namespaceId, namespace, workflowId, runId, timeMs, type, schema } = record;
     const timerTasks: journal.TimerTask[] = [];
@@ -60,7 +60,7 @@ export const historyCodec: RecordCodec<HistoryRecord> = {
     for (const task of wire.timerTasks) tasks.push(fromWireTimer(task, record));
     return record;
   },
-};
+} satisfies RecordCodec<HistoryRecord>;
 
 function toWireRun(change: RunChange, runId: string): journal.RunChange {
   return {

@@ -8,7 +8,7 @@ import { ownLimits } from '../../wire/wire-limits.ts';
 
 const schema = 1;
 
-export const matchingCodec: RecordCodec<MatchingRecord> = {
+export const matchingCodec = {
   encode(record: MatchingRecord): EncodedRecord {
     const first = record.spilled[0];
     const { timeMs } = record;
@@ -26,7 +26,7 @@ export const matchingCodec: RecordCodec<MatchingRecord> = {
     const { timeMs, spilled, removed } = decodeBacklogChanged(value, ownLimits);
     return { kind: 'backlogChanged', timeMs, spilled: spilled.map(spilledFromWire), removed };
   },
-};
+} satisfies RecordCodec<MatchingRecord>;
 
 export function spilledToWire({ id, queue, task }: SpilledTask): WireSpilledTask {
   const { namespaceId, name, partition } = queue;

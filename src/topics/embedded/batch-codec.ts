@@ -3,28 +3,34 @@
  *
  *     batch   crc32 of the rest u32 · format u8 · count u32 · record*
  *     record  schema u32 · epoch f64 · sequence f64 · timeMs f64 · key, type, namespace, workflow id, run id: text · value length u32 · value
+ *             in format 2 then: is tombstone u8 · headers: count u16 · (name, value: text)*
  *     text    length u16 in UTF-8 bytes · bytes; all numbers little endian
  */
 import { crc32 } from 'node:zlib';
 import { LogError } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
-import type { LogRecord, StoredRecord } from '../../actors/log.ts';
+import type { LogRecord, RecordHeader, StoredRecord } from '../../actors/log.ts';
 
-/** Version 1, the first one. */
-const format = 1;
+/** The first one; of every batch whose records have no headers of their own, so that an older version reads those. */
+const plainFormat = 1;
+const headersFormat = 2;
 const headBytes = 4 + 1 + 4;
 const fixedRecordBytes = 4 + 8 + 8 + 8 + 5 * 2 + 4;
 const textBytesMax = 0xffff;
 
 export function encodeBatch(records: readonly LogRecord[]): Uint8Array<ArrayBuffer> {
+  const withHeaders = records.some(({ headers, isTombstone }) => headers !== undefined || isTombstone === true);
   let size = headBytes;
-  for (const record of records) size += recordSize(record);
+  for (const record of records) size += recordSize(record) + (withHeaders ? headersSize(record) : 0);
   // A buffer of its own, never a slice of a pool: it changes threads, and in memory mode it is what stays.
   const bytes = Buffer.from(new ArrayBuffer(size));
-  bytes.writeUInt8(format, 4);
+  bytes.writeUInt8(withHeaders ? headersFormat : plainFormat, 4);
   bytes.writeUInt32LE(records.length, 5);
   let at = headBytes;
-  for (const record of records) at = writeRecord(bytes, at, record);
+  for (const record of records) {
+    at = writeRecord(bytes, at, record);
+    if (withHeaders) at = writeHeaders(bytes, at, record);
+  }
   assert(at === size, 'the batch fills its buffer');
   bytes.writeUInt32LE(crc32(bytes.subarray(4)), 0);
   return new Uint8Array(bytes.buffer);
@@ -39,11 +45,17 @@ export function* decodeBatch(data: Uint8Array, base: number, fromOffset: number,
     throw new LogError('corrupt', `the batch at offset ${base} fails its checksum`);
   }
   const found = bytes.readUInt8(4);
-  if (found !== format) throw new LogError('corrupt', `the batch at offset ${base} has format ${found}; this version reads ${format}`);
+  if (found !== plainFormat && found !== headersFormat) {
+    throw new LogError(
+      'corrupt',
+      `the batch at offset ${base} has format ${found}; this version reads ${plainFormat} and ${headersFormat}`,
+    );
+  }
   const count = bytes.readUInt32LE(5);
   const reader = { bytes, at: headBytes };
   for (let index = 0; index < count; index++) {
-    const record = readRecord(reader, base + index);
+    const plain = readRecord(reader, base + index);
+    const record = found === headersFormat ? { ...plain, ...readHeaders(reader) } : plain;
     if (record.offset >= fromOffset) into.push(record);
     if (index % recordsPerStep === recordsPerStep - 1) yield;
   }
@@ -88,6 +100,17 @@ function writeText(bytes: Buffer, at: number, text: string): number {
   return at + 2 + written;
 }
 
+function headersSize({ headers = [] }: LogRecord): number {
+  return headers.reduce((size, [name, value]) => size + 4 + textSize(name) + textSize(value), 1 + 2);
+}
+
+function writeHeaders(bytes: Buffer, start: number, { headers = [], isTombstone }: LogRecord): number {
+  let at = bytes.writeUInt8(isTombstone === true ? 1 : 0, start);
+  at = bytes.writeUInt16LE(headers.length, at);
+  for (const [name, value] of headers) at = writeText(bytes, writeText(bytes, at, name), value);
+  return at;
+}
+
 type Reader = { readonly bytes: Buffer; at: number };
 
 function readRecord(reader: Reader, offset: number): StoredRecord {
@@ -115,4 +138,12 @@ function readText(reader: Reader): string {
   const start = reader.at + 2;
   reader.at = start + length;
   return length === 0 ? '' : reader.bytes.toString('utf8', start, start + length);
+}
+
+function readHeaders(reader: Reader): Pick<StoredRecord, 'headers' | 'isTombstone'> {
+  const isTombstone = reader.bytes.readUInt8(reader.at) === 1;
+  const count = reader.bytes.readUInt16LE(reader.at + 1);
+  reader.at += 3;
+  const headers = Array.from({ length: count }, (): RecordHeader => [readText(reader), readText(reader)]);
+  return { ...(headers.length === 0 ? {} : { headers }), ...(isTombstone ? { isTombstone } : {}) };
 }

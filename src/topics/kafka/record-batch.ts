@@ -15,7 +15,7 @@ import { headerNames } from '../record-headers.ts';
 import { crc32c } from './crc32c.ts';
 import { decompress } from './decompress.ts';
 import { varintSize, WireReader, WireWriter } from './wire.ts';
-import type { LogRecord, StoredRecord } from '../../actors/log.ts';
+import type { LogRecord, RecordHeader, StoredRecord } from '../../actors/log.ts';
 
 const beforeCrcBytes = 8 + 4 + 4 + 1 + 4;
 const headBytes = beforeCrcBytes + 2 + 4 + 8 + 8 + 8 + 2 + 4 + 4;
@@ -55,10 +55,14 @@ function sizeOf(record: LogRecord, index: number, baseTime: number): Sized {
   const keyBytes = Buffer.byteLength(record.key);
   const valueBytes = record.value.byteLength;
   let bodyBytes = 1 + varintSize(record.timeMs - baseTime) + varintSize(index) + varintSize(headers.length);
-  bodyBytes += varintSize(keyBytes) + keyBytes + varintSize(valueBytes) + valueBytes;
-  // Names are ASCII and short: one byte of length each.
-  for (const header of headers) bodyBytes += 1 + header.name.length + varintSize(header.valueBytes) + header.valueBytes;
+  bodyBytes += varintSize(keyBytes) + keyBytes + varintSize(valueLength(record)) + valueBytes;
+  for (const { name, valueBytes: bytes } of headers) bodyBytes += varintSize(name.length) + name.length + varintSize(bytes) + bytes;
   return { record, keyBytes, headers, bodyBytes };
+}
+
+/** -1: null. */
+function valueLength({ value, isTombstone }: LogRecord): number {
+  return isTombstone === true ? -1 : value.byteLength;
 }
 
 function headersOf(record: LogRecord): readonly Header[] {
@@ -67,10 +71,11 @@ function headersOf(record: LogRecord): readonly Header[] {
   add(headerNames.schema, String(record.schema));
   add(headerNames.epoch, String(record.epoch));
   add(headerNames.sequence, String(record.sequence));
-  add(headerNames.type, record.type);
+  if (record.type !== '') add(headerNames.type, record.type);
   if (record.namespace !== '') add(headerNames.namespace, record.namespace);
   if (record.workflowId !== '') add(headerNames.workflowId, record.workflowId);
   if (record.runId !== '') add(headerNames.runId, record.runId);
+  if (record.headers !== undefined) for (const [name, value] of record.headers) add(name, value);
   return headers;
 }
 
@@ -82,7 +87,7 @@ function writeRecord(writer: WireWriter, item: Sized, index: number, baseTime: n
   writer.varint(index);
   writer.varint(item.keyBytes);
   writer.utf8(record.key);
-  writer.varint(record.value.byteLength);
+  writer.varint(valueLength(record));
   writer.raw(record.value);
   writer.varint(item.headers.length);
   for (const header of item.headers) {
@@ -203,7 +208,10 @@ function decodeRecord(reader: WireReader, place: RecordsPlace, next: number, int
   // A copy: the value must not keep the whole answer alive.
   const value = valueBytes <= 0 ? nothing : new Uint8Array(reader.view(valueBytes));
   const record = { ...foreignRecord(offset, timeMs), key, value };
-  for (let headers = reader.varint(); headers > 0; headers--) readHeader(reader, record);
+  if (valueBytes < 0) record.isTombstone = true;
+  const further: RecordHeader[] = [];
+  for (let headers = reader.varint(); headers > 0; headers--) readHeader(reader, record, further);
+  if (further.length > 0) record.headers = further;
   into.push(record);
   return offset;
 }
@@ -228,7 +236,8 @@ function foreignRecord(offset: number, timeMs: number): Writable<StoredRecord> {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-function readHeader(reader: WireReader, record: Writable<StoredRecord>): void {
+/** `further`: where those go that are none of a journal's. */
+function readHeader(reader: WireReader, record: Writable<StoredRecord>, further: RecordHeader[]): void {
   const name = reader.utf8(reader.varint());
   const length = reader.varint();
   const value = length < 0 ? '' : reader.utf8(length);
@@ -255,6 +264,7 @@ function readHeader(reader: WireReader, record: Writable<StoredRecord>): void {
       record.runId = value;
       return;
     default:
+      further.push([name, value]);
   }
 }
 

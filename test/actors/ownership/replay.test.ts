@@ -5,7 +5,7 @@ import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
 import { jsonClaims, ledgerCodec, ledgerMemory, ledgerScale } from '../ledger.ts';
 import { MemoryLog } from '../memory-log.ts';
-import type { PartitionId } from '../../../src/actors/log.ts';
+import type { PartitionId, StoredRecord } from '../../../src/actors/log.ts';
 import type { PartitionStatus } from '../../../src/actors/ownership/partition-owner.ts';
 import type { Clock } from '../../../src/actors/ports.ts';
 import type { Logger } from '../../../src/observability/logger.ts';
@@ -50,7 +50,7 @@ class Replay {
       partition: id,
       log: this.log,
       scale: ledgerScale,
-      codec: { ...ledgerCodec, decode: (value, schema) => this.#decode(value, schema) },
+      codec: { ...ledgerCodec, decode: (value, schema, stored) => this.#decode(value, schema, stored) },
       claims: jsonClaims,
       owner: 'replay',
       create: () => {
@@ -72,10 +72,10 @@ class Replay {
     return loop;
   }
 
-  #decode(value: Uint8Array, schema: number): LedgerRecord {
+  #decode(value: Uint8Array, schema: number, stored: StoredRecord): LedgerRecord {
     this.folded += 1;
     this.#nowMs += this.#foldMs;
-    return ledgerCodec.decode(value, schema);
+    return ledgerCodec.decode(value, schema, stored);
   }
 }
 

@@ -7,7 +7,7 @@ import { ReadBarrier } from '../../../src/actors/ownership/read-barrier.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { sealedBytes } from '../../../src/topics/limits.ts';
 import type { CommitSubscriber, EncodedRecord, EffectSink } from '../../../src/actors/partition/partition-core.ts';
-import { APPEND_BYTES_MAX, type LogRecord, type RecordPosition } from '../../../src/actors/log.ts';
+import { APPEND_BYTES_MAX, type LogRecord, type RecordHeader, type RecordPosition } from '../../../src/actors/log.ts';
 
 type Left = string;
 
@@ -35,7 +35,13 @@ class Bench implements EffectSink<string, string>, CommitSubscriber<number> {
   }
 
   commit(record: number, encoded: EncodedRecord = recordOf('', 10)): void {
-    this.window.commit(record, record, encoded, 'ok', [`effect ${record}`]);
+    this.commitBehind([], record, encoded);
+  }
+
+  /** In front of `record` others, each by itself. */
+  commitBehind(before: readonly number[], record: number, encoded: EncodedRecord = recordOf('', 10)): void {
+    const handled = { kind: 'commit', record, before, reply: 'ok', effects: [`effect ${record}`] } as const;
+    this.window.commit(record, handled, { last: encoded, before: before.map(() => recordOf('', 10)) });
   }
 
   /** Records `first …`, sealed and committed as one batch. */
@@ -54,6 +60,9 @@ class Bench implements EffectSink<string, string>, CommitSubscriber<number> {
     return this.left.splice(0);
   }
 }
+
+const headersOf = (count: number): readonly RecordHeader[] =>
+  Array.from({ length: count }, (_, index) => [`perdure.header-${index}`, '語'.repeat(1_000)]);
 
 function recordOf(id: string, bytes: number): EncodedRecord {
   return { key: `n/${id}`, schema: 1, type: 'T', namespace: 'n', workflowId: id, runId: 'r', timeMs: 1, value: new Uint8Array(bytes) };
@@ -180,6 +189,16 @@ describe('commit window', () => {
     expect(bench.release().filter((left) => left.startsWith('#'))).toEqual(['#1 4.7@20', '#2 4.8@21', '#3 4.9@22']);
   });
 
+  test('of a command that writes many records each is told, and the answer leaves with the last', () => {
+    const bench = new Bench(true);
+    bench.commitBehind([1, 2], 3);
+    expect(bench.window.seal(1, 1)).toHaveLength(3);
+    bench.window.committed(2, { epoch: 1, sequence: 1, offset: 20 });
+    expect(bench.release()).toEqual(['#1 1.1@20', '#2 1.2@21']);
+    bench.window.committed(1, { epoch: 1, sequence: 3, offset: 25 });
+    expect(bench.release()).toEqual(['#3 1.3@25', '3 ok', 'effect 3']);
+  });
+
   test('a read passes the barrier with a proof that was asked for after it, no other', () => {
     const bench = new Bench(false);
     const before = bench.barrier.beginProof();
@@ -202,11 +221,12 @@ describe('commit window', () => {
     const id = fc.oneof(fc.constant(''), fc.constant('x'.repeat(1_000)), fc.constant('語'.repeat(1_000)));
     const size = fc.oneof(fc.nat(2_000), fc.constantFrom(1_000_000, 4 * 1024 * 1024, RECORD_BYTES_MAX));
     fc.assert(
-      fc.property(fc.array(fc.tuple(id, size, fc.integer({ min: 1, max: 900 })), { maxLength: 12 }), (kinds) => {
+      fc.property(fc.array(fc.tuple(id, size, fc.integer({ min: 1, max: 900 })), { maxLength: 12 }), fc.nat(3), (kinds, headers) => {
         const bench = new Bench(true);
         let count = 0;
         for (const [name, bytes, repeats] of kinds) {
-          for (let repeat = 0; repeat < (bytes > 2_000 ? 1 : repeats); repeat++) bench.commit((count += 1), recordOf(name, bytes));
+          for (let repeat = 0; repeat < (bytes > 2_000 ? 1 : repeats); repeat++)
+            bench.commit((count += 1), { ...recordOf(name, bytes), headers: headersOf(headers) });
         }
         let sealed = 0;
         while (bench.window.openRecords > 0) {
