@@ -1,0 +1,66 @@
+/** What the owner of a queue is asked. Ids are whole numbers from 0 up; bounds are included. */
+import type { Letter } from './letter.ts';
+import type { ResolvedHow } from './records.ts';
+
+export const deadLetterLimits = {
+  /** Ids of one command: each may become a record of the same append. */
+  idsPerCommandMax: 1_000,
+  /** Of one claim. */
+  rangesMax: 10_000,
+  /** Claims at a time. */
+  activeJobsMax: 16,
+} as const;
+
+/** Reply: accepted, with an id for each, in order: the same ids when it is asked again. Rejected: invalid-argument. */
+export type AcceptLetters = {
+  readonly kind: 'acceptLetters';
+  readonly shard: number;
+  /** At least one, HAND_OVER_LETTERS_MAX at most, of that shard, numbered one behind the other. */
+  readonly letters: readonly Letter[];
+};
+
+export type IdRange = { readonly from: number; readonly to: number };
+
+/**
+ * Nobody else may have these letters until it is released. Asked again by the same job it replaces what that had. Reply: claimed. Rejected:
+ * overlap, too-many-jobs, invalid-argument. A takeover forgets claims.
+ */
+export type ClaimLetters = { readonly kind: 'claimLetters'; readonly jobId: string; readonly ranges: readonly IdRange[] };
+/** Reply: done. */
+export type ReleaseClaim = { readonly kind: 'releaseClaim'; readonly jobId: string };
+
+/** Whoever asked for the change, and why: what a tombstone tells. */
+export type Authorship = { readonly jobId: string; readonly who: string; readonly why: string };
+
+/** Reply: purged. Rejected: not-claimed, invalid-argument. What is resolved already, or being merged, is told and left. */
+export type PurgeLetters = Authorship & {
+  readonly kind: 'purgeLetters';
+  readonly letters: readonly { readonly messageId: number; readonly generation: number }[];
+};
+
+/**
+ * The task of one letter is executed again, once; the shell does that (`executeLetter`), and comes back with `finishMerge`. Reply, then:
+ * mergeEnded. Rejected: not-claimed, not-in-queue, being-merged.
+ */
+export type MergeLetter = Authorship & {
+  readonly kind: 'mergeLetter';
+  readonly messageId: number;
+  /** However often it has failed. */
+  readonly overridesLoopGuard: boolean;
+};
+
+/** What came of it; the shell's own. `letter`: as it is from now on. */
+export type MergeOutcome =
+  | { readonly kind: 'merged'; readonly how: Exclude<ResolvedHow, 'purged'>; readonly generation: number }
+  | { readonly kind: 'failed'; readonly letter: Letter }
+  /** It stays as it is. */
+  | { readonly kind: 'skipped'; readonly reason: string };
+
+export type FinishMerge = { readonly kind: 'finishMerge'; readonly messageId: number; readonly outcome: MergeOutcome };
+
+/** Reply: counted, behind the read barrier. */
+export type CountLetters = { readonly kind: 'countLetters' };
+
+/** What others ask for. */
+export type DeadLetterRequest = AcceptLetters | ClaimLetters | ReleaseClaim | PurgeLetters | MergeLetter | CountLetters;
+export type DeadLetterCommand = DeadLetterRequest | FinishMerge;

@@ -1,0 +1,91 @@
+/**
+ * A letter: one task that left normal processing, with what is known of why. Texts that are not known are '', numbers and times undefined.
+ * Times are ms since 1970.
+ */
+
+export type DeadLetterCause = 'retries-exhausted' | 'permanent-error' | 'namespace-deleted';
+
+/** Which queue: of one kind of tasks that come from one cluster. */
+export type DeadLetterQueue = {
+  /** The place of its actor and of its rows, for ever. */
+  readonly number: number;
+  /** `transfer`, `timer`, …; lower case, without a dot. */
+  readonly category: string;
+  /** On the wire: 1 transfer, 2 timer, 3 replication, 4 visibility, 5 archival, 7 outbound; undefined: it has none. */
+  readonly categoryId: number | undefined;
+  readonly sourceCluster: string;
+  readonly targetCluster: string;
+};
+
+/** What the task is about, as it was when the letter was made. */
+export type LetterTask = {
+  readonly taskId: number;
+  /** As the enumeration calls it: `TASK_TYPE_TRANSFER_START_CHILD_EXECUTION`. */
+  readonly taskType: string;
+  readonly taskVersion: number | undefined;
+  readonly fireTimeMs: number | undefined;
+  readonly createdTimeMs: number | undefined;
+  readonly shardId: number;
+  /** Of replication alone. */
+  readonly sourceShardId: number | undefined;
+  readonly namespaceId: string;
+  readonly namespace: string;
+  readonly targetNamespaceId: string;
+  readonly targetNamespace: string;
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly workflowType: string;
+  /** The event that the task refers to; of replication the first one, and then the one behind the last. */
+  readonly eventId: number | undefined;
+  readonly nextEventId: number | undefined;
+  /** The full name of the message that `value` is: `temporal.server.api.persistence.v1.TransferTaskInfo`. */
+  readonly valueType: string;
+  readonly value: Uint8Array;
+};
+
+export type LetterError = { readonly errorType: string; readonly errorMessage: string };
+
+/** The last failure, and what led to it. */
+export type LetterFailure = LetterError & {
+  readonly cause: DeadLetterCause;
+  readonly errorStack: string;
+  /** The outermost first. */
+  readonly errorChain: readonly LetterError[];
+  /** 16 hex digits: the same for failures of one kind. */
+  readonly fingerprint: string;
+  /** In normal processing. */
+  readonly attempts: number;
+  readonly firstFailureTimeMs: number;
+  readonly lastFailureTimeMs: number;
+  /** Who ran it: `TransferQueueProcessor`. */
+  readonly handler: string;
+  readonly node: string;
+  readonly build: string;
+};
+
+/** What happened to it before: failures, and merges that failed. */
+export type LetterEvent = { readonly timeMs: number; readonly kind: string; readonly errorType: string; readonly jobId: string };
+
+/** The journal record that holds the task. */
+export type LetterOrigin = { readonly topic: string; readonly partition: number; readonly offset: number; readonly group: string };
+
+/** Which letter of its shard it was: a shard numbers those for one queue from 1 on. */
+export type HandOver = { readonly shard: number; readonly sequence: number };
+
+export type LetterState = 'open' | 'quarantined';
+
+export type Letter = {
+  readonly handOver: HandOver;
+  readonly task: LetterTask;
+  readonly failure: LetterFailure;
+  readonly origin: LetterOrigin | undefined;
+  readonly traceparent: string;
+  readonly deadLetterTimeMs: number;
+  /** Merges that have failed. */
+  readonly generation: number;
+  readonly state: LetterState;
+  /** The oldest first. */
+  readonly history: readonly LetterEvent[];
+  /** The last job that tried it. */
+  readonly jobId: string;
+};

@@ -1,0 +1,287 @@
+/**
+ * The pure core of a dead letter queue: which ids are given, what became of each, who works on them. Of a letter's content nothing is in
+ * memory, so a queue may be as long as an incident makes it.
+ *
+ *     acceptLetters ─▶ open ◀── finishMerge: failed ───────▶ quarantined        the same letter, written again
+ *                       │  ╲                                  │
+ *                       │   mergeLetter ─▶ executeLetter ─▶ finishMerge: merged
+ *                       │ purgeLetters                        │ purgeLetters
+ *                       ▼                                     ▼
+ *                    resolved: a tombstone; its id is never given again
+ *
+ * Each record is whole by itself (records.ts), and a command's answer leaves with its last one. What is claimed and what is being merged is
+ * volatile: a takeover drops it, and whoever pursues a job claims again.
+ */
+import { assert, unreachable } from '../kernel/assert.ts';
+import type { CommandIds, Handled } from '../kernel/handled.ts';
+import { Claims } from './claims.ts';
+import {
+  type AcceptLetters,
+  type Authorship,
+  type ClaimLetters,
+  type DeadLetterCommand,
+  deadLetterLimits,
+  type FinishMerge,
+  type MergeLetter,
+  type PurgeLetters,
+} from './commands.ts';
+import type { DeadLetterEffect } from './effects.ts';
+import { HAND_OVER_LETTERS_MAX, type HandOverVerdict } from './hand-overs.ts';
+import { QueueState } from './queue-state.ts';
+import type { DeadLetterRecord, LetterRecord, ResolvedRecord } from './records.ts';
+import type { DeadLetterRejection, DeadLetterReply, MergeEnded } from './replies.ts';
+
+export type QueueHandled = Handled<DeadLetterRecord, DeadLetterReply, DeadLetterEffect>;
+
+type BeingMerged = { readonly askId: number; readonly authorship: Authorship };
+
+const done: DeadLetterReply = { kind: 'done' };
+
+export class QueueCore {
+  readonly #state: QueueState;
+  readonly #claims = new Claims();
+  readonly #merging = new Map<number, BeingMerged>();
+  /** What the command that was decided last changes beside its records. */
+  #staged: (() => void) | undefined;
+
+  constructor(state = new QueueState()) {
+    this.#state = state;
+  }
+
+  get state(): Pick<QueueState, 'ids' | 'canonical' | 'snapshot'> {
+    return this.#state;
+  }
+
+  handle(command: DeadLetterCommand, nowMs: number, askId: number): QueueHandled {
+    this.#staged = undefined;
+    switch (command.kind) {
+      case 'acceptLetters':
+        return this.#accept(command, nowMs);
+      case 'claimLetters':
+        return this.#claim(command);
+      case 'releaseClaim':
+        return this.#release(command.jobId);
+      case 'purgeLetters':
+        return this.#purge(command, nowMs);
+      case 'mergeLetter':
+        return this.#merge(command, askId);
+      case 'finishMerge':
+        return this.#finishMerge(command, nowMs);
+      case 'countLetters':
+        return this.#count();
+      default:
+        return unreachable(command);
+    }
+  }
+
+  /** Refused: of a letter that is so large nothing can be left out. */
+  tooLarge(): undefined {
+    return undefined;
+  }
+
+  idsOf(command: DeadLetterCommand): CommandIds {
+    return {
+      command: command.kind,
+      ...('jobId' in command ? { jobId: command.jobId } : {}),
+      ...('messageId' in command ? { messageId: command.messageId } : {}),
+    };
+  }
+
+  accept(handled: QueueHandled): void {
+    this.#staged?.();
+    this.#staged = undefined;
+    if (handled.kind !== 'commit') return;
+    for (const record of handled.before ?? []) this.evolve(record);
+    this.evolve(handled.record);
+  }
+
+  evolve(record: DeadLetterRecord): void {
+    this.#state.evolve(record);
+  }
+
+  /** Whoever asked for a merge no longer waits. What is under way goes on: its outcome is written as ever. */
+  cancel(askId: number): QueueHandled {
+    this.#staged = () => {
+      for (const [messageId, merging] of this.#merging) {
+        if (merging.askId === askId) this.#merging.set(messageId, { ...merging, askId: NOBODY });
+      }
+    };
+    return nothingToTell;
+  }
+
+  // ── Letters come ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #accept({ shard, letters }: AcceptLetters, timeMs: number): QueueHandled {
+    const { handOvers, ids: given } = this.#state;
+    if (!Number.isSafeInteger(shard) || shard < 1) return invalid(`Invalid ShardID: ${shard}`);
+    if (letters.length === 0 || letters.length > HAND_OVER_LETTERS_MAX) {
+      return invalid(`a hand-over has 1 to ${HAND_OVER_LETTERS_MAX} letters, this one ${letters.length}`);
+    }
+    const first = letters[0]?.handOver.sequence ?? 0;
+    const ids: number[] = [];
+    const records: LetterRecord[] = [];
+    for (const [index, letter] of letters.entries()) {
+      const { handOver } = letter;
+      if (handOver.shard !== shard || handOver.sequence !== first + index) {
+        return invalid('the letters of a hand-over are of one shard, and numbered one behind the other');
+      }
+      const verdict: HandOverVerdict = records.length > 0 ? { kind: 'next' } : handOvers.judge(shard, handOver.sequence);
+      if (verdict.kind === 'gap' || verdict.kind === 'forgotten') {
+        return invalid(handOverProblem(shard, handOver.sequence, verdict.kind, handOvers.last(shard)));
+      }
+      const messageId = verdict.kind === 'known' ? verdict.messageId : given.nextId + records.length;
+      ids.push(messageId);
+      if (verdict.kind === 'next') records.push({ kind: 'letter', timeMs, messageId, letter });
+    }
+    const reply: DeadLetterReply = { kind: 'accepted', ids };
+    return records.length === 0 ? answer(reply) : this.#commit(records, timeMs, reply);
+  }
+
+  // ── Who works on them ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #claim({ jobId, ranges }: ClaimLetters): QueueHandled {
+    const { rangesMax, activeJobsMax } = deadLetterLimits;
+    if (ranges.length === 0 || ranges.length > rangesMax) {
+      return invalid(`a claim has 1 to ${rangesMax} ranges of ids, this one ${ranges.length}`);
+    }
+    for (const [index, { from, to }] of ranges.entries()) {
+      if (!isId(from) || !isId(to) || from > to) return invalid(`no range of message ids: ${from} to ${to}`);
+      if (index > 0 && from <= (ranges[index - 1]?.to ?? 0)) return invalid('the ranges of a claim rise');
+    }
+    const other = this.#claims.overlapping(jobId, ranges);
+    if (other !== undefined) return rejected({ reason: 'overlap', message: `job ${other} works on some of these letters`, jobId: other });
+    if (!this.#claims.has(jobId) && this.#claims.jobs >= activeJobsMax) {
+      return rejected({ reason: 'too-many-jobs', message: `${activeJobsMax} jobs work on this queue, its limit` });
+    }
+    this.#staged = () => this.#claims.grant(jobId, ranges);
+    return answer(done);
+  }
+
+  /** What it has under way goes on; another job may claim the rest. */
+  #release(jobId: string): QueueHandled {
+    this.#staged = () => this.#claims.release(jobId);
+    return answer(done);
+  }
+
+  // ── Letters go ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #purge({ jobId, who, why, letters }: PurgeLetters, timeMs: number): QueueHandled {
+    const { idsPerCommandMax } = deadLetterLimits;
+    if (letters.length === 0 || letters.length > idsPerCommandMax) {
+      return invalid(`1 to ${idsPerCommandMax} letters are purged at once, not ${letters.length}`);
+    }
+    const purged = new Map<number, ResolvedRecord>();
+    const gone = new Set<number>();
+    for (const { messageId, generation } of letters) {
+      if (!this.#claims.covers(jobId, messageId)) return notClaimed(jobId, messageId);
+      if (!this.#state.ids.isLetter(messageId) || this.#merging.has(messageId)) gone.add(messageId);
+      else purged.set(messageId, { kind: 'resolved', timeMs, messageId, how: 'purged', who, why, jobId, generation });
+    }
+    const reply: DeadLetterReply = { kind: 'purged', ids: [...purged.keys()], gone: [...gone] };
+    return purged.size === 0 ? answer(reply) : this.#commit([...purged.values()], timeMs, reply);
+  }
+
+  #merge({ jobId, who, why, messageId, overridesLoopGuard }: MergeLetter, askId: number): QueueHandled {
+    if (!this.#claims.covers(jobId, messageId)) return notClaimed(jobId, messageId);
+    const status = this.#state.ids.statusOf(messageId);
+    if (!this.#state.ids.isLetter(messageId)) {
+      const message = status === undefined ? `there is no message ${messageId}` : `message ${messageId} is already ${status}`;
+      return rejected({ reason: 'not-in-queue', message });
+    }
+    if (this.#merging.has(messageId)) return rejected({ reason: 'being-merged', message: `message ${messageId} is being merged` });
+    if (status === 'quarantined' && !overridesLoopGuard) {
+      return answer({ kind: 'mergeEnded', outcome: 'skipped', reason: 'loop-guard' });
+    }
+    this.#staged = () => void this.#merging.set(messageId, { askId, authorship: { jobId, who, why } });
+    return { kind: 'wait', barrier: true, effects: [{ kind: 'executeLetter', messageId, jobId, overridesLoopGuard }] };
+  }
+
+  #finishMerge({ messageId, outcome }: FinishMerge, timeMs: number): QueueHandled {
+    const merging = this.#merging.get(messageId);
+    assert(merging !== undefined, 'a merge that ends has begun');
+    this.#staged = () => void this.#merging.delete(messageId);
+    const { askId, authorship } = merging;
+    switch (outcome.kind) {
+      case 'merged': {
+        const { how, generation } = outcome;
+        const record: ResolvedRecord = { kind: 'resolved', timeMs, messageId, how, generation, ...authorship };
+        return this.#commit([record], timeMs, undefined, replyTo(askId, { kind: 'mergeEnded', outcome: how }));
+      }
+      case 'failed': {
+        const { failure, state } = outcome.letter;
+        const { errorType, errorMessage } = failure;
+        const ended: MergeEnded = {
+          kind: 'mergeEnded',
+          outcome: 'failed',
+          error: { errorType, errorMessage },
+          isQuarantined: state === 'quarantined',
+        };
+        return this.#commit([{ kind: 'letter', timeMs, messageId, letter: outcome.letter }], timeMs, undefined, replyTo(askId, ended));
+      }
+      case 'skipped':
+        return {
+          kind: 'wait',
+          barrier: true,
+          effects: replyTo(askId, { kind: 'mergeEnded', outcome: 'skipped', reason: outcome.reason }),
+        };
+      default:
+        return unreachable(outcome);
+    }
+  }
+
+  #count(): QueueHandled {
+    const { ids } = this.#state;
+    return answer({
+      kind: 'counted',
+      nextId: ids.nextId,
+      lowestOpen: ids.firstLetter(),
+      open: ids.count('open'),
+      quarantined: ids.count('quarantined'),
+      merged: ids.count('merged'),
+      purged: ids.count('purged'),
+    });
+  }
+
+  /** With the head that is so afterwards, behind them. */
+  #commit(
+    records: readonly (LetterRecord | ResolvedRecord)[],
+    timeMs: number,
+    reply: DeadLetterReply | undefined,
+    effects: readonly DeadLetterEffect[] = [],
+  ): QueueHandled {
+    return { kind: 'commit', before: records, record: this.#state.headAfter(records, timeMs), reply, effects };
+  }
+}
+
+/** As in actors/asks: nobody waits. */
+const NOBODY = 0;
+const nothingToTell: QueueHandled = { kind: 'wait', barrier: false, effects: [] };
+
+function replyTo(askId: number, reply: DeadLetterReply): readonly DeadLetterEffect[] {
+  return askId === NOBODY ? [] : [{ kind: 'reply', askId, reply }];
+}
+
+function handOverProblem(shard: number, sequence: number, verdict: 'forgotten' | 'gap', last: number): string {
+  const what = verdict === 'gap' ? 'those in front of it never came' : 'it is older than what is kept';
+  return `shard ${shard} hands over its letter ${sequence}, and the last one was ${last}: ${what}`;
+}
+
+function isId(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+function answer(reply: DeadLetterReply): QueueHandled {
+  return { kind: 'answer', reply, effects: [] };
+}
+
+function rejected(rejection: DeadLetterRejection): QueueHandled {
+  return answer({ kind: 'rejected', rejection });
+}
+
+function invalid(message: string): QueueHandled {
+  return rejected({ reason: 'invalid-argument', message });
+}
+
+function notClaimed(jobId: string, messageId: number): QueueHandled {
+  return rejected({ reason: 'not-claimed', message: `job ${jobId} has not claimed message ${messageId}` });
+}

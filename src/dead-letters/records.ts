@@ -1,0 +1,58 @@
+/**
+ * The records of a queue's topic. Each is whole by itself: a command may write many, and after a crash some may be there without the rest.
+ *
+ *     letter       key `41`        a letter, or the same once more with what has changed (a merge that failed, quarantine, compaction)
+ *     resolved     key `41`        a tombstone: merged or purged
+ *     head         key `@head`     the ids that were given; behind the others of every command
+ *     handedOver   key `@from:7`   what came from a shard last; likewise, and so that compaction may leave out old letters
+ */
+import type { HandedOver } from './hand-overs.ts';
+import type { Letter } from './letter.ts';
+
+export type LetterRecord = {
+  readonly kind: 'letter';
+  /** Of writing; a task's own times are in the letter. */
+  readonly timeMs: number;
+  readonly messageId: number;
+  readonly letter: Letter;
+};
+
+export type ResolvedHow = 'merged' | 'merged-noop' | 'purged';
+
+export type ResolvedRecord = {
+  readonly kind: 'resolved';
+  readonly timeMs: number;
+  readonly messageId: number;
+  readonly how: ResolvedHow;
+  readonly who: string;
+  /** '' = none given. */
+  readonly why: string;
+  readonly jobId: string;
+  readonly generation: number;
+};
+
+export type HeadRecord = {
+  readonly kind: 'head';
+  readonly timeMs: number;
+  readonly nextId: number;
+  /** The lowest id in the queue; `nextId`: there is none. */
+  readonly lowestOpen: number;
+};
+
+export type HandedOverRecord = {
+  readonly kind: 'handedOver';
+  readonly timeMs: number;
+  readonly shard: number;
+  /** The oldest first. */
+  readonly recent: readonly HandedOver[];
+};
+
+/** Written like a letter of ours, and not readable by this version: it stays in the queue as it is. */
+export type DamagedLetterRecord = {
+  readonly kind: 'damaged';
+  readonly timeMs: number;
+  readonly messageId: number;
+  readonly reason: string;
+};
+
+export type DeadLetterRecord = LetterRecord | ResolvedRecord | HeadRecord | HandedOverRecord | DamagedLetterRecord;

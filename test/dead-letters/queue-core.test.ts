@@ -1,0 +1,297 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { DeadLetterCommand, IdRange, MergeOutcome } from '../../src/dead-letters/commands.ts';
+import type { DeadLetterEffect } from '../../src/dead-letters/effects.ts';
+import { HAND_OVER_LETTERS_MAX } from '../../src/dead-letters/hand-overs.ts';
+import { QueueCore } from '../../src/dead-letters/queue-core.ts';
+import { QueueState } from '../../src/dead-letters/queue-state.ts';
+import type { DeadLetterRecord } from '../../src/dead-letters/records.ts';
+import type { DeadLetterReply } from '../../src/dead-letters/replies.ts';
+import { letterOf } from './letters.ts';
+
+const SHARDS = 3;
+
+/** A queue, and the journal that it writes. */
+class Queue {
+  core = new QueueCore();
+  readonly journal: DeadLetterRecord[] = [];
+  #askId = 0;
+  /** The next sequence of each shard. */
+  readonly sequences = new Map<number, number>();
+
+  ask(command: DeadLetterCommand): { readonly reply: DeadLetterReply | undefined; readonly effects: readonly DeadLetterEffect[] } {
+    const handled = this.core.handle(command, 1_000, ++this.#askId);
+    this.core.accept(handled);
+    if (handled.kind === 'commit') this.journal.push(...(handled.before ?? []), handled.record);
+    return { reply: handled.kind === 'wait' ? undefined : handled.reply, effects: handled.effects };
+  }
+
+  /** The reply, which is one of that kind. */
+  expectReply<Kind extends DeadLetterReply['kind']>(kind: Kind, command: DeadLetterCommand): DeadLetterReply & { readonly kind: Kind } {
+    const { reply } = this.ask(command);
+    if (reply?.kind !== kind) throw new Error(`expected ${kind}, got ${JSON.stringify(reply)}`);
+    return reply as DeadLetterReply & { readonly kind: Kind };
+  }
+
+  handOver(shard: number, count: number): readonly number[] {
+    const first = this.sequences.get(shard) ?? 1;
+    const letters = Array.from({ length: count }, (_, index) => letterOf(shard, first + index));
+    const { ids } = this.expectReply('accepted', { kind: 'acceptLetters', shard, letters });
+    this.sequences.set(shard, first + count);
+    return ids;
+  }
+
+  claim(jobId: string, ...ranges: readonly IdRange[]): DeadLetterReply | undefined {
+    return this.ask({ kind: 'claimLetters', jobId, ranges }).reply;
+  }
+
+  purge(jobId: string, ...ids: readonly number[]): DeadLetterReply | undefined {
+    const letters = ids.map((messageId) => ({ messageId, generation: 0 }));
+    return this.ask({ kind: 'purgeLetters', jobId, who: 'anna', why: 'duplicates', letters }).reply;
+  }
+
+  merge(jobId: string, messageId: number, outcome: MergeOutcome, overridesLoopGuard = false): DeadLetterReply | undefined {
+    const asked = this.ask({ kind: 'mergeLetter', jobId, who: 'anna', why: '', messageId, overridesLoopGuard });
+    if (asked.effects[0]?.kind !== 'executeLetter') return asked.reply;
+    const [effect] = this.ask({ kind: 'finishMerge', messageId, outcome }).effects;
+    return effect?.kind === 'reply' ? effect.reply : undefined;
+  }
+
+  /** As a takeover does: what is volatile is gone. */
+  restart(): void {
+    this.core = replayed(this.journal);
+  }
+
+  get counts(): readonly number[] {
+    const { open, quarantined, merged, purged } = this.expectReply('counted', { kind: 'countLetters' });
+    return [open, quarantined, merged, purged];
+  }
+}
+
+function replayed(journal: readonly DeadLetterRecord[]): QueueCore {
+  const core = new QueueCore();
+  for (const record of journal) core.evolve(record);
+  return core;
+}
+
+const all: IdRange = { from: 0, to: 1_000_000 };
+const rejection = (reply: DeadLetterReply | undefined): string | undefined =>
+  reply?.kind === 'rejected' ? reply.rejection.reason : reply?.kind;
+
+describe('a dead letter queue', () => {
+  test('ids are given in order from 0, and a hand-over that is repeated gets the same ones, also when they are resolved', () => {
+    const queue = new Queue();
+    expect(queue.handOver(1, 3)).toEqual([0, 1, 2]);
+    expect(queue.handOver(2, 2)).toEqual([3, 4]);
+    queue.claim('job', all);
+    queue.purge('job', 0, 1, 2);
+    const again = { kind: 'acceptLetters', shard: 1, letters: [1, 2, 3].map((sequence) => letterOf(1, sequence)) } as const;
+    const written = queue.journal.length;
+    expect(queue.expectReply('accepted', again).ids).toEqual([0, 1, 2]);
+    queue.restart();
+    expect(queue.expectReply('accepted', again).ids).toEqual([0, 1, 2]);
+    expect(queue.journal).toHaveLength(written);
+    expect(queue.handOver(1, 1)).toEqual([5]);
+  });
+
+  test('a hand-over of which a crash has left the first letters is completed when it is repeated', () => {
+    const queue = new Queue();
+    queue.handOver(1, 4);
+    queue.journal.splice(2);
+    queue.restart();
+    expect(queue.handOver(2, 1)).toEqual([2]);
+    queue.sequences.set(1, 1);
+    expect(queue.handOver(1, 4)).toEqual([0, 1, 3, 4]);
+    queue.sequences.set(1, 1);
+    expect(queue.handOver(1, 4)).toEqual([0, 1, 3, 4]);
+  });
+
+  test.each([
+    ['none', 1, []],
+    ['too many', 1, Array.from({ length: HAND_OVER_LETTERS_MAX + 1 }, (_, index) => letterOf(1, index + 1))],
+    ['some left out', 1, [letterOf(1, 1), letterOf(1, 3)]],
+    ['the first ones left out', 1, [letterOf(1, 2)]],
+    ['of another shard', 1, [letterOf(2, 1)]],
+    ['of no shard', 0, [letterOf(0, 1)]],
+    ['of no shard that there could be', NaN, [letterOf(NaN, 1)]],
+  ])('a hand-over with letters that are %s is refused and changes nothing', (_, shard, letters) => {
+    const queue = new Queue();
+    expect(rejection(queue.ask({ kind: 'acceptLetters', shard, letters }).reply)).toBe('invalid-argument');
+    expect(queue.journal).toEqual([]);
+    expect(queue.handOver(1, 1)).toEqual([0]);
+  });
+
+  test('two jobs never have the same letter; the second is told who has it', () => {
+    const queue = new Queue();
+    queue.handOver(1, 9);
+    expect(rejection(queue.claim('one', { from: 0, to: 2 }, { from: 5, to: 5 }))).toBe('done');
+    expect(queue.claim('two', { from: 3, to: 4 }, { from: 5, to: 8 })).toMatchObject({ rejection: { reason: 'overlap', jobId: 'one' } });
+    expect(rejection(queue.claim('two', { from: 3, to: 4 }, { from: 6, to: 8 }))).toBe('done');
+    expect(rejection(queue.purge('two', 3, 5))).toBe('not-claimed');
+    expect(queue.purge('two', 3, 8)).toEqual({ kind: 'purged', ids: [3, 8], gone: [] });
+    queue.ask({ kind: 'releaseClaim', jobId: 'one' });
+    expect(rejection(queue.purge('one', 5))).toBe('not-claimed');
+    expect(rejection(queue.claim('three', { from: 0, to: 2 }))).toBe('done');
+  });
+
+  test.each([
+    ['no range', []],
+    ['a range that is turned round', [{ from: 2, to: 1 }]],
+    ['an id below 0', [{ from: -1, to: 1 }]],
+    ['an id that is no number', [{ from: 0, to: NaN }]],
+    ['an id that is not exact', [{ from: 0, to: 2 ** 53 }]],
+    [
+      'ranges out of order',
+      [
+        { from: 5, to: 6 },
+        { from: 1, to: 2 },
+      ],
+    ],
+    [
+      'ranges that touch',
+      [
+        { from: 1, to: 5 },
+        { from: 5, to: 6 },
+      ],
+    ],
+    ['too many ranges', Array.from({ length: 10_001 }, (_, index) => ({ from: index, to: index }))],
+  ])('a claim with %s is refused', (_, ranges) => {
+    expect(rejection(new Queue().claim('job', ...ranges))).toBe('invalid-argument');
+  });
+
+  test('sixteen jobs at a time, and each may claim again', () => {
+    const queue = new Queue();
+    for (let job = 0; job < 16; job++) expect(rejection(queue.claim(`${job}`, { from: job, to: job }))).toBe('done');
+    expect(rejection(queue.claim('16', { from: 16, to: 16 }))).toBe('too-many-jobs');
+    expect(rejection(queue.claim('3', { from: 30, to: 31 }))).toBe('done');
+  });
+
+  test('a purge tells what was gone, writes a tombstone for each letter, and touches no other', () => {
+    const queue = new Queue();
+    queue.handOver(1, 5);
+    queue.claim('job', all);
+    queue.purge('job', 1);
+    const written = queue.journal.length;
+    expect(queue.purge('job', 3, 1, 3, 77)).toEqual({ kind: 'purged', ids: [3], gone: [1, 77] });
+    expect(queue.journal.slice(written)).toEqual([
+      { kind: 'resolved', timeMs: 1_000, messageId: 3, how: 'purged', who: 'anna', why: 'duplicates', jobId: 'job', generation: 0 },
+      { kind: 'head', timeMs: 1_000, nextId: 5, lowestOpen: 0 },
+    ]);
+    expect(queue.counts).toEqual([3, 0, 0, 2]);
+  });
+
+  test('a merge: applied, failed with its next generation, quarantined, past the loop guard', () => {
+    const queue = new Queue();
+    queue.handOver(1, 2);
+    queue.claim('job', all);
+    expect(queue.merge('job', 0, { kind: 'merged', how: 'merged-noop', generation: 0 })).toEqual({
+      kind: 'mergeEnded',
+      outcome: 'merged-noop',
+    });
+    const failed = { kind: 'failed', letter: letterOf(1, 2, { generation: 1 }) } as const;
+    expect(queue.merge('job', 1, failed)).toMatchObject({ outcome: 'failed', isQuarantined: false, error: { errorType: 'Unavailable' } });
+    const guarded = { kind: 'failed', letter: letterOf(1, 2, { generation: 2, state: 'quarantined' }) } as const;
+    expect(queue.merge('job', 1, guarded)).toMatchObject({ outcome: 'failed', isQuarantined: true });
+    expect(queue.counts).toEqual([0, 1, 1, 0]);
+    expect(queue.merge('job', 1, failed)).toEqual({ kind: 'mergeEnded', outcome: 'skipped', reason: 'loop-guard' });
+    expect(queue.merge('job', 1, { kind: 'merged', how: 'merged', generation: 2 }, true)).toMatchObject({ outcome: 'merged' });
+    expect(rejection(queue.merge('job', 1, failed))).toBe('not-in-queue');
+    expect(rejection(queue.merge('job', 99, failed))).toBe('not-in-queue');
+    expect(queue.counts).toEqual([0, 0, 2, 0]);
+  });
+
+  test('a letter that is being merged is merged once and not purged; whoever asked may go away meanwhile', () => {
+    const queue = new Queue();
+    queue.handOver(1, 1);
+    queue.claim('job', all);
+    const merge = { kind: 'mergeLetter', jobId: 'job', who: '', why: '', messageId: 0, overridesLoopGuard: false } as const;
+    expect(queue.core.handle(merge, 1, 41)).toMatchObject({ kind: 'wait', effects: [{ kind: 'executeLetter', messageId: 0 }] });
+    queue.core.accept(queue.core.handle(merge, 1, 41));
+    expect(rejection(queue.ask(merge).reply)).toBe('being-merged');
+    expect(queue.purge('job', 0)).toEqual({ kind: 'purged', ids: [], gone: [0] });
+    queue.core.accept(queue.core.cancel(41));
+    expect(queue.ask({ kind: 'finishMerge', messageId: 0, outcome: { kind: 'merged', how: 'merged', generation: 0 } }).effects).toEqual([]);
+    expect(queue.counts).toEqual([0, 0, 1, 0]);
+  });
+
+  test('a merge whose record could not be written is under way still', () => {
+    const queue = new Queue();
+    queue.handOver(1, 1);
+    queue.claim('job', all);
+    queue.ask({ kind: 'mergeLetter', jobId: 'job', who: '', why: '', messageId: 0, overridesLoopGuard: false });
+    // Decided, and never accepted: its record was refused.
+    queue.core.handle({ kind: 'finishMerge', messageId: 0, outcome: { kind: 'failed', letter: letterOf(1, 1, { generation: 1 }) } }, 1, 0);
+    const [effect] = queue.ask({ kind: 'finishMerge', messageId: 0, outcome: { kind: 'skipped', reason: 'too large' } }).effects;
+    expect(effect).toMatchObject({ kind: 'reply', reply: { kind: 'mergeEnded', outcome: 'skipped' } });
+    expect(queue.counts).toEqual([1, 0, 0, 0]);
+  });
+
+  test('property: letters in = open + quarantined + merged + purged, at each step and after any record of the journal', () => {
+    const step = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          kind: fc.constant('handOver'),
+          shard: fc.integer({ min: 1, max: SHARDS }),
+          count: fc.integer({ min: 1, max: 5 }),
+        }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          kind: fc.constant('repeat'),
+          shard: fc.integer({ min: 1, max: SHARDS }),
+          count: fc.integer({ min: 1, max: 5 }),
+        }),
+      },
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant('purge'), ids: fc.array(fc.nat(40), { minLength: 1, maxLength: 6 }) }) },
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('merge'), id: fc.nat(40), fails: fc.boolean(), quarantines: fc.boolean() }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash') }) },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const queue = new Queue();
+        /** What shards have been told: sequence → id. */
+        const told = new Map<string, number>();
+        queue.claim('job', all);
+        for (const each of steps) {
+          if (each.kind === 'handOver') {
+            const first = queue.sequences.get(each.shard) ?? 1;
+            for (const [index, id] of queue.handOver(each.shard, each.count).entries()) told.set(`${each.shard} ${first + index}`, id);
+          } else if (each.kind === 'repeat') {
+            const last = (queue.sequences.get(each.shard) ?? 1) - 1;
+            const first = Math.max(1, last - each.count + 1);
+            if (last === 0) continue;
+            const letters = Array.from({ length: last - first + 1 }, (_, index) => letterOf(each.shard, first + index));
+            const { ids } = queue.expectReply('accepted', { kind: 'acceptLetters', shard: each.shard, letters });
+            expect(ids).toEqual(letters.map(({ handOver }) => told.get(`${each.shard} ${handOver.sequence}`)));
+          } else if (each.kind === 'purge') {
+            const before = each.ids.map((id) => queue.core.state.ids.isLetter(id));
+            const others = Array.from({ length: 41 }, (_, id) => id).filter((id) => !each.ids.includes(id));
+            const statuses = others.map((id) => queue.core.state.ids.statusOf(id));
+            expect(queue.purge('job', ...each.ids)).toMatchObject({ ids: [...new Set(each.ids.filter((_, at) => before[at]))] });
+            expect(others.map((id) => queue.core.state.ids.statusOf(id))).toEqual(statuses);
+          } else if (each.kind === 'merge') {
+            const letter = letterOf(1, 1, { generation: 1, state: each.quarantines ? 'quarantined' : 'open' });
+            queue.merge('job', each.id, each.fails ? { kind: 'failed', letter } : { kind: 'merged', how: 'merged', generation: 0 }, true);
+          } else {
+            queue.restart();
+            queue.claim('job', all);
+          }
+          const { ids } = queue.core.state;
+          const [open = 0, quarantined = 0, merged = 0, purged = 0] = queue.counts;
+          expect(open + quarantined + merged + purged).toBe(ids.nextId);
+          expect(new Set(told.values()).size).toBe(told.size);
+          expect(replayed(queue.journal).state.canonical()).toBe(queue.core.state.canonical());
+        }
+        for (let length = 0; length <= queue.journal.length; length++) {
+          const core = replayed(queue.journal.slice(0, length));
+          const restored = new QueueCore(new QueueState(core.state.snapshot()));
+          for (const record of queue.journal.slice(length)) restored.evolve(record);
+          expect(restored.state.canonical()).toBe(queue.core.state.canonical());
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
