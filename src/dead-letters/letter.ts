@@ -3,6 +3,9 @@
  * Times are ms since 1970.
  */
 
+/** A whole number; a bigint where it is beyond 2^53, which another cluster may have. */
+export type Whole = number | bigint;
+
 export type DeadLetterCause = 'retries-exhausted' | 'permanent-error' | 'namespace-deleted';
 
 /** Which queue: of one kind of tasks that come from one cluster. */
@@ -19,10 +22,10 @@ export type DeadLetterQueue = {
 
 /** What the task is about, as it was when the letter was made. */
 export type LetterTask = {
-  readonly taskId: number;
+  readonly taskId: Whole;
   /** As the enumeration calls it: `TASK_TYPE_TRANSFER_START_CHILD_EXECUTION`. */
   readonly taskType: string;
-  readonly taskVersion: number | undefined;
+  readonly taskVersion: Whole | undefined;
   readonly fireTimeMs: number | undefined;
   readonly createdTimeMs: number | undefined;
   readonly shardId: number;
@@ -36,8 +39,8 @@ export type LetterTask = {
   readonly runId: string;
   readonly workflowType: string;
   /** The event that the task refers to; of replication the first one, and then the one behind the last. */
-  readonly eventId: number | undefined;
-  readonly nextEventId: number | undefined;
+  readonly eventId: Whole | undefined;
+  readonly nextEventId: Whole | undefined;
   /** The full name of the message that `value` is: `temporal.server.api.persistence.v1.TransferTaskInfo`. */
   readonly valueType: string;
   readonly value: Uint8Array;

@@ -1,0 +1,115 @@
+/**
+ * Records of a dead letter topic. A letter's value is its task, untouched; everything else is in headers (dead-letter-headers.ts). Control
+ * records are JSON under keys that begin with `@`, which no letter has.
+ */
+import { LogError, type LogRecord, type StoredRecord } from '../../actors/log.ts';
+import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
+import type { DeadLetterQueue } from '../../dead-letters/letter.ts';
+import type { DeadLetterRecord } from '../../dead-letters/records.ts';
+import { assert, unreachable } from '../../kernel/assert.ts';
+import { errorText } from '../../kernel/error-text.ts';
+import { letterHeaders, letterOfHeaders, resolvedOfHeaders, tombstoneHeaders } from './dead-letter-headers.ts';
+
+const schema = 1;
+const HEAD_KEY = '@head';
+const FROM_KEY = '@from:';
+
+export function deadLetterCodec(queue: DeadLetterQueue, prefix: string): RecordCodec<DeadLetterRecord> {
+  return {
+    encode: (record) => encode(record, queue, prefix),
+    decode: (value, recordSchema, stored) => decode(value, recordSchema, stored),
+  };
+}
+
+function encode(record: DeadLetterRecord, queue: DeadLetterQueue, prefix: string): EncodedRecord {
+  const { timeMs } = record;
+  switch (record.kind) {
+    case 'letter': {
+      const { value } = record.letter.task;
+      return { ...plain(String(record.messageId), timeMs), value, headers: letterHeaders(queue, prefix, record) };
+    }
+    case 'resolved':
+      return { ...plain(String(record.messageId), timeMs), isTombstone: true, headers: tombstoneHeaders(record) };
+    case 'head': {
+      const { nextId, lowestOpen } = record;
+      return { ...plain(HEAD_KEY, timeMs), value: json({ nextId, lowestOpen }) };
+    }
+    case 'handedOver': {
+      const recent = record.recent.map(({ sequence, messageId }) => [sequence, messageId]);
+      return { ...plain(`${FROM_KEY}${record.shard}`, timeMs), value: json({ recent }) };
+    }
+    case 'damaged':
+      throw new Error('what cannot be read is not written again');
+    default:
+      return unreachable(record);
+  }
+}
+
+const nothing = new Uint8Array();
+
+function plain(key: string, timeMs: number): EncodedRecord {
+  return { key, schema, type: '', namespace: '', workflowId: '', runId: '', timeMs, value: nothing };
+}
+
+function json(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+function decode(value: Uint8Array, recordSchema: number, stored: StoredRecord): DeadLetterRecord {
+  const { key, timeMs } = stored;
+  if (key.startsWith('@')) return decodeControl(value, recordSchema, stored);
+  const messageId = wholeOf(key);
+  if (messageId === undefined) throw new LogError('corrupt', `a dead letter has the key "${key}", which is no message id`);
+  try {
+    if (recordSchema !== schema) throw new Error(`this version reads letters of schema ${schema}, found ${recordSchema}`);
+    return decodeLetter(stored, messageId);
+  } catch (error) {
+    if (stored.isTombstone === true) return { kind: 'resolved', timeMs, messageId, ...unknownResolution };
+    return { kind: 'damaged', timeMs, messageId, reason: errorText(error) };
+  }
+}
+
+/** Whatever a tombstone says, its letter is gone. */
+const unknownResolution = { how: 'purged', who: '', why: '', jobId: '', generation: 0 } as const;
+
+function decodeLetter({ headers = [], value, isTombstone, timeMs }: LogRecord, messageId: number): DeadLetterRecord {
+  if (isTombstone === true) return { kind: 'resolved', timeMs, messageId, ...resolvedOfHeaders(headers) };
+  return { kind: 'letter', timeMs, messageId, letter: letterOfHeaders(headers, value) };
+}
+
+/** They are the truth about ids: one that cannot be read stops the queue. */
+function decodeControl(value: Uint8Array, recordSchema: number, { key, timeMs, offset }: StoredRecord): DeadLetterRecord {
+  try {
+    assert(recordSchema === schema, `this version reads records of schema ${schema}, found ${recordSchema}`);
+    const body: unknown = JSON.parse(new TextDecoder().decode(value));
+    if (key === HEAD_KEY) return { kind: 'head', timeMs, nextId: idIn(body, 'nextId'), lowestOpen: idIn(body, 'lowestOpen') };
+    const shard = key.startsWith(FROM_KEY) ? wholeOf(key.slice(FROM_KEY.length)) : undefined;
+    assert(shard !== undefined, 'there is no such control record');
+    const recent = itemsIn(body, 'recent').map((item) => ({ sequence: idIn(item, 0), messageId: idIn(item, 1) }));
+    return { kind: 'handedOver', timeMs, shard, recent };
+  } catch (error) {
+    throw new LogError('corrupt', `the control record "${key}" at offset ${offset} cannot be read: ${errorText(error)}`, { cause: error });
+  }
+}
+
+function valueIn(body: unknown, name: string | number): unknown {
+  return typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined;
+}
+
+function idIn(body: unknown, name: string | number): number {
+  const value = valueIn(body, name);
+  assert(typeof value === 'number' && Number.isSafeInteger(value) && value >= 0, `${name} is no id`);
+  return value;
+}
+
+function itemsIn(body: unknown, name: string): readonly unknown[] {
+  const items = valueIn(body, name);
+  assert(Array.isArray(items), `${name} is no list`);
+  return items;
+}
+
+/** As it is written: no sign, no leading zero. */
+function wholeOf(text: string): number | undefined {
+  const value = Number(text);
+  return /^(0|[1-9]\d*)$/.test(text) && Number.isSafeInteger(value) ? value : undefined;
+}
