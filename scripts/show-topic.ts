@@ -11,8 +11,7 @@ import { openEmbeddedLog } from '../src/topics/embedded/embedded-log.ts';
 import { storedTopics } from '../src/topics/embedded/stored-topics.ts';
 import { connectKafkaLog } from '../src/topics/kafka/kafka-log.ts';
 import { partitionCount } from '../src/topics/kafka/provision.ts';
-import type { Log, StoredRecord } from '../src/actors/log.ts';
-import type { TopicSpec } from '../src/topics/catalogue.ts';
+import type { Log, StoredRecord, TopicSpec } from '../src/actors/log.ts';
 
 const usage = `Prints the records of a topic in a line each: what happened to which workflow, without decoding any value.
 

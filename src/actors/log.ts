@@ -129,6 +129,22 @@ export interface Log {
   close(): Promise<void>;
 }
 
+export type TopicSpec = {
+  readonly name: string;
+  readonly partitions: number;
+  /** One line for people, printed beside the commands that create the topic. */
+  readonly purpose: string;
+};
+
+/** A log that takes further topics while it serves. */
+export interface GrowingLog extends Log {
+  /**
+   * From now on its partitions can be attached and read: it is made where it is not there, looked at where it is. Asked again it does nothing.
+   * Rejects with LogError, and then nothing of the rest is touched.
+   */
+  addTopic(topic: TopicSpec): Promise<void>;
+}
+
 /** Offsets `from` to `to` are not in the log, though what stands before and behind them is: no fold can go on. */
 export function missingOffsets(partition: PartitionId, from: number, to: number): LogError {
   const what = from === to ? `offset ${from} is` : `offsets ${from} to ${to} are`;

@@ -8,8 +8,8 @@
  *     4           4             3             refused: a partition's workflows are gone
  *     4           8             any           refused: the number decides which partition owns a workflow
  */
-import { LogError } from '../actors/log.ts';
-import { clusterTopic, historyTopic, matchingTopic, type TopicSpec } from '../topics/catalogue.ts';
+import { LogError, type TopicSpec } from '../actors/log.ts';
+import { clusterTopic, historyTopic, matchingTopic } from '../topics/catalogue.ts';
 import type { ClusterIdentity } from '../cluster/cluster-state.ts';
 
 export type LayoutQuestion = {

@@ -1,9 +1,9 @@
 /** Opens the log that the options name: its topics are there afterwards, and what is said about it is said in one place. */
 import { DatabaseError } from '../actors/database.ts';
-import { LogError } from '../actors/log.ts';
+import { LogError, type TopicSpec } from '../actors/log.ts';
 import { AnotherServerError } from '../config/another-server.ts';
 import { ignoredPartitions } from './layout.ts';
-import { topicCatalogue, type TopicSpec } from '../topics/catalogue.ts';
+import { topicCatalogue } from '../topics/catalogue.ts';
 import type { Concern } from '../actors/ownership/census.ts';
 import type { Log, PartitionId } from '../actors/log.ts';
 import type { KafkaOptions } from '../config/kafka-options.ts';

@@ -7,14 +7,7 @@
  *
  * Partition counts are fixed when a topic is created: a changed count would send keys to other owners.
  */
-import { APPEND_BYTES_MAX } from '../actors/log.ts';
-
-export type TopicSpec = {
-  readonly name: string;
-  readonly partitions: number;
-  /** One line for people, printed beside the commands that create the topic. */
-  readonly purpose: string;
-};
+import { APPEND_BYTES_MAX, type TopicSpec } from '../actors/log.ts';
 
 export type CatalogueOptions = {
   readonly prefix: string;

@@ -10,7 +10,7 @@ const recordOverheadBytes = 192;
 const headerOverheadBytes = 8;
 
 /** A lower bound: on Kafka each record of ours has at least three headers, whose names alone have 43 bytes. */
-const recordBytesMin = 48;
+const recordBytesMin = 32;
 /** A batch with more records is not ours. */
 export const batchRecordsMax = APPEND_BYTES_MAX / recordBytesMin;
 

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { baseOf, LogWriter, readAll, record } from './log-writer.ts';
 import { RECORD_BYTES_MAX } from '../../src/actors/partition/commit-window.ts';
 import type { WriterEvent } from './log-writer.ts';
-import type { Log, LogRecord, PartitionId, StoredRecord } from '../../src/actors/log.ts';
+import type { GrowingLog, LogRecord, PartitionId, StoredRecord } from '../../src/actors/log.ts';
 
 export type LogFixture = {
   /** `topic` has `partitionsMin` partitions or more; the suite takes a fresh one for each test. */
   readonly topic: string;
-  readonly open: () => Promise<Log>;
+  readonly open: () => Promise<GrowingLog>;
   readonly stop: () => Promise<void>;
 };
 
@@ -16,7 +16,7 @@ export type LogFixture = {
 export function logContract(name: string, kept: 'durable' | 'in memory', start: () => Promise<LogFixture>): void {
   describe(`log contract: ${name}`, () => {
     let fixture: LogFixture;
-    let log: Log;
+    let log: GrowingLog;
     let next = 0;
     const fresh = (): PartitionId => ({ topic: fixture.topic, partition: next++ });
 
@@ -179,6 +179,21 @@ export function logContract(name: string, kept: 'durable' | 'in memory', start: 
       expect(await log.bounds(at)).toEqual({ start: 30, end: 30 });
       expect(await log.read(at, 30, 1024)).toEqual([]);
       expect(baseOf(await writer.append(record(30)))).toBe(30);
+    });
+
+    test('a topic that is added while it serves is one like the others, and those go on', async () => {
+      const before = fresh();
+      const writer = new LogWriter(log, before);
+      const topic = { name: `${fixture.topic}.added`, partitions: 2, purpose: 'what came later' };
+      const [first] = await Promise.all([writer.append(record(1)), log.addTopic(topic), log.addTopic(topic)]);
+      expect(baseOf(first)).toBe(0);
+      const added = { topic: topic.name, partition: 1 };
+      expect(await log.bounds(added)).toEqual({ start: 0, end: 0 });
+      expect(baseOf(await new LogWriter(log, added).append(record(1), record(2)))).toBe(0);
+      expect(baseOf(await writer.append(record(2)))).toBe(1);
+      await log.addTopic(topic);
+      expect((await readAll(log, added)).map(({ sequence }) => sequence)).toEqual([1, 2]);
+      expect((await readAll(log, before)).map(({ sequence }) => sequence)).toEqual([1, 2]);
     });
 
     test('after detach nobody is called, and the next owner can append', async () => {

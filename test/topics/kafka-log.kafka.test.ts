@@ -10,12 +10,16 @@ import { baseOf, LogWriter, readAll, record } from '../contract/log-writer.ts';
 import { canStartLocalKafka, startLocalKafka } from '../kafka/broker.ts';
 import type { LocalBroker } from '../kafka/local-broker.ts';
 import type { KafkaMessage } from 'kafkajs';
-import type { Log } from '../../src/actors/log.ts';
+import type { GrowingLog } from '../../src/actors/log.ts';
 
 const kafka = inject('kafka');
 const brokers = 'brokers' in kafka ? kafka.brokers : [];
 
-function open(addresses: readonly string[], topic: string, options: { partitions?: number; requestTimeoutMs?: number } = {}): Promise<Log> {
+function open(
+  addresses: readonly string[],
+  topic: string,
+  options: { partitions?: number; requestTimeoutMs?: number } = {},
+): Promise<GrowingLog> {
   const { partitions = 2, ...rest } = options;
   return openKafkaLog({
     kafka: { brokers: addresses, topicPrefix: 'test', replicationFactor: 1, tls: undefined, sasl: undefined, autoCreateTopics: true },

@@ -6,7 +6,7 @@ import { createCommand } from '../../src/topics/kafka/commands.ts';
 import { provisionTopics } from '../../src/topics/kafka/provision.ts';
 import { silentLogger } from '../../src/observability/logger.ts';
 import type { Admin } from 'kafkajs';
-import type { TopicSpec } from '../../src/topics/catalogue.ts';
+import type { TopicSpec } from '../../src/actors/log.ts';
 import type { KafkaOptions } from '../../src/config/kafka-options.ts';
 
 const kafka = inject('kafka');

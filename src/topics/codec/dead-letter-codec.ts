@@ -4,8 +4,8 @@
  */
 import { LogError, type LogRecord, type StoredRecord } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
-import type { DeadLetterQueue } from '../../dead-letters/letter.ts';
-import type { DeadLetterRecord } from '../../dead-letters/records.ts';
+import type { DeadLetterQueue } from '../../deadletters/letter.ts';
+import type { DeadLetterRecord } from '../../deadletters/records.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { letterHeaders, letterOfHeaders, resolvedOfHeaders, tombstoneHeaders } from './dead-letter-headers.ts';

@@ -3,8 +3,8 @@
  * decimal, times RFC 3339 with milliseconds, what is not known is left out. Written anew each time, so they never grow.
  */
 import type { RecordHeader } from '../../actors/log.ts';
-import type { DeadLetterCause, DeadLetterQueue, Letter, LetterError, LetterEvent, LetterState, Whole } from '../../dead-letters/letter.ts';
-import type { LetterRecord, ResolvedHow, ResolvedRecord } from '../../dead-letters/records.ts';
+import type { DeadLetterCause, DeadLetterQueue, Letter, LetterError, LetterEvent, LetterState, Whole } from '../../deadletters/letter.ts';
+import type { LetterRecord, ResolvedHow, ResolvedRecord } from '../../deadletters/records.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 
 /** In bytes of UTF-8. */

@@ -13,10 +13,18 @@ import { AppendLane, LaneSlot } from '../append-lane.ts';
 import { inSlices } from '../in-slices.ts';
 import { decodeBatch, encodeBatch } from './batch-codec.ts';
 import { openJournalBackend } from './journal-backend.ts';
-import type { AppendOutcome, BatchSource, Log, LogAttachment, LogBounds, PartitionId, StoredRecord } from '../../actors/log.ts';
+import type {
+  AppendOutcome,
+  BatchSource,
+  GrowingLog,
+  LogAttachment,
+  LogBounds,
+  TopicSpec,
+  PartitionId,
+  StoredRecord,
+} from '../../actors/log.ts';
 import type { BatchUnderWay } from '../append-lane.ts';
-import type { TopicSpec } from '../catalogue.ts';
-import type { JournalAppend, JournalEntry, JournalRow } from './journal-db.ts';
+import type { JournalAppend, JournalBounds, JournalEntry, JournalRow } from './journal-db.ts';
 import type { JournalBackend } from './journal-backend.ts';
 
 export type EmbeddedLogOptions = {
@@ -28,7 +36,7 @@ export type EmbeddedLogOptions = {
   readonly onFailure?: (error: LogError) => void;
 };
 
-export async function openEmbeddedLog(options: EmbeddedLogOptions): Promise<Log> {
+export async function openEmbeddedLog(options: EmbeddedLogOptions): Promise<GrowingLog> {
   const { filename, topics, pragmas = [] } = options;
   const backend = await openJournalBackend({ filename, topics, pragmas });
   return new EmbeddedLog(backend, options.onFailure ?? (() => {}));
@@ -43,26 +51,41 @@ type Partition = {
   end: number;
 };
 
-class EmbeddedLog implements Log {
+class EmbeddedLog implements GrowingLog {
   readonly exclusive = true;
   readonly #backend: JournalBackend;
-  readonly #partitions: ReadonlyMap<string, readonly Partition[]>;
+  readonly #partitions = new Map<string, readonly Partition[]>();
+  #indexes = 0;
   readonly #lane: AppendLane;
   readonly #onFailure: (error: LogError) => void;
   #stopped: LogError | undefined;
   #closing: Promise<void> | undefined;
+  #adding: Promise<void> = Promise.resolve();
 
   constructor(backend: JournalBackend, onFailure: (error: LogError) => void) {
     this.#backend = backend;
     this.#onFailure = onFailure;
     this.#lane = new AppendLane((batches, settle) => this.#append(batches, settle));
-    const partitions = new Map<string, Partition[]>();
-    for (const [index, { topic, start, end }] of backend.bounds.entries()) {
-      const list = partitions.get(topic) ?? [];
-      partitions.set(topic, list);
-      list.push({ index, start, storedStart: start, end });
+    this.#add(backend.bounds);
+  }
+
+  #add(bounds: readonly JournalBounds[]): void {
+    for (const { topic, start, end } of bounds) {
+      const partition = { index: this.#indexes, start, storedStart: start, end };
+      this.#partitions.set(topic, [...(this.#partitions.get(topic) ?? []), partition]);
+      this.#indexes += 1;
     }
-    this.#partitions = partitions;
+  }
+
+  async addTopic(topic: TopicSpec): Promise<void> {
+    this.#check();
+    // One behind the other: the indexes of what is added are counted here.
+    this.#adding = this.#adding
+      .catch(() => {})
+      .then(async () => {
+        if (!this.#partitions.has(topic.name)) this.#add(await this.#backend.add(topic));
+      });
+    await this.#adding;
   }
 
   attach(id: PartitionId, source: BatchSource): LogAttachment {

@@ -5,7 +5,7 @@
  * the thread (file, `synchronous=off`). A file needs the thread: its fsync takes 150 µs and more, in which nobody would be served.
  */
 import { Worker } from 'node:worker_threads';
-import { LogError } from '../../actors/log.ts';
+import { LogError, type TopicSpec } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import { JournalDb } from './journal-db.ts';
 import type { JournalAppend, JournalBounds, JournalDbOptions, JournalEntry, JournalRow } from './journal-db.ts';
@@ -13,6 +13,8 @@ import type { WriterAnswer, WriterRequest } from './writer-messages.ts';
 
 export interface JournalBackend {
   readonly bounds: readonly JournalBounds[];
+  /** One more topic: its partitions, with indexes behind those that are there. */
+  add(topic: Pick<TopicSpec, 'name' | 'partitions'>): Promise<readonly JournalBounds[]>;
   /** One transaction, one fsync. The caller gives the buffers away. `done` may be called before this returns. */
   append(entries: readonly JournalEntry[], done: (result: JournalAppend) => void): void;
   read(index: number, offset: number, bytesMax: number): Promise<readonly JournalRow[]>;
@@ -29,6 +31,7 @@ function memoryBackend(options: JournalDbOptions): JournalBackend {
   const db = new JournalDb(options);
   return {
     bounds: db.bounds,
+    add: async (topic) => db.add(topic),
     append: (entries, done) => done(db.append(entries)),
     read: async (index, offset, bytesMax) => db.read(index, offset, bytesMax),
     truncate: async (index, offset) => db.truncate(index, offset),
@@ -77,6 +80,12 @@ class FileBackend implements JournalBackend {
     const fail = (error: LogError): void => done({ ok: false, certain: false, reason: error.message });
     const transfer = entries.map((entry) => entry.data.buffer as ArrayBuffer);
     this.#post({ kind: 'append', entries }, { resolve, fail }, transfer);
+  }
+
+  async add(topic: Pick<TopicSpec, 'name' | 'partitions'>): Promise<readonly JournalBounds[]> {
+    const answer = await this.#request({ kind: 'add', topic });
+    assert(answer.kind === 'added', 'a topic that is added is answered with its partitions');
+    return answer.bounds;
   }
 
   async read(index: number, offset: number, bytesMax: number): Promise<readonly JournalRow[]> {

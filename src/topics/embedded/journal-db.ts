@@ -11,13 +11,12 @@
  * clean up before the next start.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { LogError } from '../../actors/log.ts';
+import { LogError, type TopicSpec } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import { logFailure } from './log-failure.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
 import { whyNotOurs } from '../../sqlite/whose-file.ts';
 import type { StatementSync } from 'node:sqlite';
-import type { TopicSpec } from '../catalogue.ts';
 
 export type JournalDbOptions = {
   /** Path of the file; undefined: in memory. */
@@ -47,7 +46,7 @@ const TRIM_STEP_BATCHES = 200;
 export class JournalDb {
   readonly bounds: readonly JournalBounds[];
   readonly #db: DatabaseSync;
-  readonly #journals: readonly Journal[];
+  readonly #journals: Journal[];
   readonly #begin: StatementSync;
   readonly #commit: StatementSync;
   readonly #setStart: StatementSync;
@@ -70,6 +69,20 @@ export class JournalDb {
     } catch (error) {
       db?.close();
       throw error instanceof LogError ? error : logFailure(error, where);
+    }
+  }
+
+  /** One more topic: its partitions, with indexes behind those that are there. */
+  add(topic: Pick<TopicSpec, 'name' | 'partitions'>): readonly JournalBounds[] {
+    this.#begin.run();
+    try {
+      const stored = createPartitions(this.#db, topic);
+      this.#commit.run();
+      this.#journals.push(...stored.map(({ id }) => prepareJournal(this.#db, id)));
+      return stored.map(({ id: _, ...rest }) => rest);
+    } catch (error) {
+      this.#rollback();
+      throw error;
     }
   }
 

@@ -1,7 +1,7 @@
 /** For tools: which topics a log file holds. */
+import type { TopicSpec } from '../../actors/log.ts';
 import { DatabaseSync } from 'node:sqlite';
 import { logFailure } from './log-failure.ts';
-import type { TopicSpec } from '../catalogue.ts';
 
 export function storedTopics(filename: string): readonly Pick<TopicSpec, 'name' | 'partitions'>[] {
   try {

@@ -23,6 +23,8 @@ function serve(db: JournalDb, request: WriterRequest): void {
   switch (request.kind) {
     case 'append':
       return answer({ kind: 'appended', result: db.append(request.entries) });
+    case 'add':
+      return answer({ kind: 'added', bounds: db.add(request.topic) });
     case 'read':
       return answer({ kind: 'rows', rows: db.read(request.index, request.offset, request.bytesMax) });
     case 'truncate':

@@ -1,7 +1,8 @@
 /** The commands of Kafka that we print: whoever copies them mends what was found. */
 import { topicSettings } from '../catalogue.ts';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
-import type { TopicSetting, TopicSpec } from '../catalogue.ts';
+import type { TopicSpec } from '../../actors/log.ts';
+import type { TopicSetting } from '../catalogue.ts';
 
 type Cluster = Pick<KafkaOptions, 'brokers'>;
 

@@ -67,6 +67,7 @@ export class DataPlane {
   readonly #timer: NodeJS.Timeout;
   /** By node id: where the brokers that are alive say that they listen, and who told us. */
   #brokers: ReadonlyMap<number, string> = new Map();
+  #topics: readonly string[];
   #toldBy = '';
   #tellsInARow = 0;
   #leaders: ReadonlyMap<string, number> = new Map();
@@ -89,6 +90,7 @@ export class DataPlane {
 
   private constructor(options: DataPlaneOptions) {
     this.#options = options;
+    this.#topics = options.topics;
     this.#cluster = captureCluster(clientConfig(options)) as InnerCluster;
     this.#throttles = new ThrottleReport(options.logger, () => performance.now());
     this.#timer = setInterval(() => this.#tick(), tickMs).unref();
@@ -110,6 +112,14 @@ export class DataPlane {
     const leaders = new Map(this.#leaders);
     leaders.delete(partitionName(id));
     this.#leaders = leaders;
+  }
+
+  /** Who leads these too is asked from now on. */
+  async addTopic(topic: string): Promise<void> {
+    if (!this.#topics.includes(topic)) this.#topics = [...this.#topics, topic];
+    // What is under way asks for the others alone.
+    await this.#refreshing?.catch(() => {});
+    await this.refresh();
   }
 
   /** Asks a broker who leads what. Callers at the same time share one refresh. */
@@ -159,7 +169,7 @@ export class DataPlane {
 
   async #refresh(): Promise<void> {
     this.#askedMs = performance.now();
-    const request = metadataRequest(this.#options.topics);
+    const request = metadataRequest(this.#topics);
     const ask = async (address: string): Promise<readonly [string, Buffer]> => [address, await this.#line(address, 'read').send(request)];
     let answer: readonly [string, Buffer];
     try {

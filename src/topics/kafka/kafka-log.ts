@@ -22,12 +22,20 @@ import { LeaderSearch } from './leader-search.ts';
 import { type ProvisionOptions, provisionTopics } from './provision.ts';
 import { decodeRecordBatches, encodeRecordBatch } from './record-batch.ts';
 import * as requests from './requests.ts';
-import type { AppendOutcome, BatchSource, Log, LogAttachment, LogBounds, PartitionId, StoredRecord } from '../../actors/log.ts';
+import type {
+  AppendOutcome,
+  BatchSource,
+  GrowingLog,
+  LogAttachment,
+  LogBounds,
+  TopicSpec,
+  PartitionId,
+  StoredRecord,
+} from '../../actors/log.ts';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { OutageReport } from '../../observability/outage-report.ts';
 import type { BatchUnderWay } from '../append-lane.ts';
-import type { TopicSpec } from '../catalogue.ts';
 import type { Channel } from './data-plane.ts';
 import type { WireRequest } from './requests.ts';
 
@@ -56,14 +64,11 @@ export async function openKafkaLog(options: KafkaLogOptions & Pick<ProvisionOpti
 export async function connectKafkaLog({ kafka, topics, logger, ...rest }: KafkaLogOptions): Promise<OpenKafkaLog> {
   const requestTimeoutMs = rest.requestTimeoutMs ?? requestTimeoutMsDefault;
   const plane = await DataPlane.connect({ ...rest, kafka, logger, requestTimeoutMs, topics: topics.map(({ name }) => name) });
-  const log = new KafkaLog(plane, topics, { logger, requestTimeoutMs });
+  const log = new KafkaLog(plane, topics, { kafka, logger, requestTimeoutMs });
   try {
     // The leaders of a topic that was just made refuse the first requests. Better that they refuse these than the first claims, which would
     // be in doubt.
-    const ids = topics.flatMap(({ name, partitions }) =>
-      Array.from({ length: partitions }, (_, partition) => ({ topic: name, partition })),
-    );
-    await Promise.all(ids.map((id) => log.end(id)));
+    await Promise.all(topics.flatMap(partitionsOf).map((id) => log.end(id)));
     return log;
   } catch (error) {
     await log.close();
@@ -71,10 +76,14 @@ export async function connectKafkaLog({ kafka, topics, logger, ...rest }: KafkaL
   }
 }
 
-/** `topics`: with the partitions that they have. */
-export type OpenKafkaLog = Log & { readonly topics: readonly TopicSpec[] };
+function partitionsOf({ name, partitions }: TopicSpec): readonly PartitionId[] {
+  return Array.from({ length: partitions }, (_, partition) => ({ topic: name, partition }));
+}
 
-type Settings = { readonly logger: Logger; readonly requestTimeoutMs: number };
+/** `topics`: with the partitions that they have. */
+export type OpenKafkaLog = GrowingLog & { readonly topics: readonly TopicSpec[] };
+
+type Settings = { readonly kafka: KafkaOptions; readonly logger: Logger; readonly requestTimeoutMs: number };
 
 class KafkaLog implements OpenKafkaLog {
   readonly exclusive = false;
@@ -107,6 +116,13 @@ class KafkaLog implements OpenKafkaLog {
       produce: (nodeId, batches, settle, broke) => void this.#produce(nodeId, batches).then(settle, broke),
     });
     this.#timer = setInterval(() => this.#outages.tick(), outageTickMs).unref();
+  }
+
+  async addTopic(topic: TopicSpec): Promise<void> {
+    const { kafka, logger } = this.#settings;
+    const topics = await provisionTopics({ kafka, logger, topics: [topic] });
+    await this.#plane.addTopic(topic.name);
+    await Promise.all(topics.flatMap(partitionsOf).map((id) => this.end(id)));
   }
 
   attach(partition: PartitionId, source: BatchSource): LogAttachment {

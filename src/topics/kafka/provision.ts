@@ -12,7 +12,7 @@
  * topic that somebody else may have made.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { LogError } from '../../actors/log.ts';
+import { LogError, type TopicSpec } from '../../actors/log.ts';
 import { topicSettings } from '../catalogue.ts';
 import { kafkaTypes, withAdmin } from './admin.ts';
 import { createCommand, deleteCommand, grantCommand } from './commands.ts';
@@ -22,7 +22,6 @@ import { onceKnown } from './once-known.ts';
 import type { Admin, ITopicMetadata } from 'kafkajs';
 import type { KafkaOptions } from '../../config/kafka-options.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { TopicSpec } from '../catalogue.ts';
 
 export type ProvisionOptions = {
   readonly kafka: KafkaOptions;

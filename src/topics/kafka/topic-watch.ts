@@ -7,14 +7,13 @@
  *     a journal's start moved    beyond what a checkpoint holds: lost. This server still has in memory what was there, its next start will not
  *     a topic is missing         warning, and lost at the next look: rights that are being changed hide topics for a moment
  */
-import { LogError } from '../../actors/log.ts';
+import { LogError, type TopicSpec } from '../../actors/log.ts';
 import { withAdmin, type AdminOptions } from './admin.ts';
 import { describeWrong, findWrongSettings, mendingCommands } from './topic-settings.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
 import type { Admin } from 'kafkajs';
 import type { Concern } from '../../actors/ownership/census.ts';
 import type { PartitionId } from '../../actors/log.ts';
-import type { TopicSpec } from '../catalogue.ts';
 
 export type TopicWatchOptions = AdminOptions & {
   /** With the partitions that are served. */

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogRecord, StoredRecord } from '../../../src/actors/log.ts';
 import type { EncodedRecord } from '../../../src/actors/partition/partition-core.ts';
-import type { DeadLetterQueue, Letter } from '../../../src/dead-letters/letter.ts';
-import type { DeadLetterRecord } from '../../../src/dead-letters/records.ts';
+import type { DeadLetterQueue, Letter } from '../../../src/deadletters/letter.ts';
+import type { DeadLetterRecord } from '../../../src/deadletters/records.ts';
 import { deadLetterCodec } from '../../../src/topics/codec/dead-letter-codec.ts';
 import { cut, headerLimits } from '../../../src/topics/codec/dead-letter-headers.ts';
-import { letterOf } from '../../dead-letters/letters.ts';
+import { letterOf } from '../../deadletters/letters.ts';
 
 const queue: DeadLetterQueue = { number: 1, category: 'transfer', categoryId: 1, sourceCluster: 'active', targetCluster: 'active' };
 const codec = deadLetterCodec(queue, 'perdure');

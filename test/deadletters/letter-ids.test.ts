@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CHUNK_IDS, LetterIds, type LetterStatus } from '../../src/dead-letters/letter-ids.ts';
+import { CHUNK_IDS, LetterIds, type LetterStatus } from '../../src/deadletters/letter-ids.ts';
 
 const statuses = ['open', 'quarantined', 'merged', 'purged'] as const;
 

@@ -1,4 +1,4 @@
-import type { Letter, LetterState } from '../../src/dead-letters/letter.ts';
+import type { Letter, LetterState } from '../../src/deadletters/letter.ts';
 
 /** One of a shard's; what is not named does not matter to the test. */
 export function letterOf(

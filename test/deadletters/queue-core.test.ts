@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { DeadLetterCommand, IdRange, MergeOutcome } from '../../src/dead-letters/commands.ts';
-import type { DeadLetterEffect } from '../../src/dead-letters/effects.ts';
-import { HAND_OVER_LETTERS_MAX } from '../../src/dead-letters/hand-overs.ts';
-import { QueueCore } from '../../src/dead-letters/queue-core.ts';
-import { QueueState } from '../../src/dead-letters/queue-state.ts';
-import type { DeadLetterRecord } from '../../src/dead-letters/records.ts';
-import type { DeadLetterReply } from '../../src/dead-letters/replies.ts';
+import type { DeadLetterCommand, IdRange, MergeOutcome } from '../../src/deadletters/commands.ts';
+import type { DeadLetterEffect } from '../../src/deadletters/effects.ts';
+import { HAND_OVER_LETTERS_MAX } from '../../src/deadletters/hand-overs.ts';
+import { QueueCore } from '../../src/deadletters/queue-core.ts';
+import { QueueState } from '../../src/deadletters/queue-state.ts';
+import type { DeadLetterRecord } from '../../src/deadletters/records.ts';
+import type { DeadLetterReply } from '../../src/deadletters/replies.ts';
 import { letterOf } from './letters.ts';
 
 const SHARDS = 3;
