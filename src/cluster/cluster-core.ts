@@ -6,6 +6,7 @@ import { unreachable } from '../kernel/assert.ts';
 import type { Handled } from '../kernel/handled.ts';
 import { ClusterState, type ClusterSnapshot } from './cluster-state.ts';
 import type {
+  AddDeadLetterQueue,
   AddSearchAttributes,
   ClusterCommand,
   InitializeCluster,
@@ -30,6 +31,8 @@ export const clusterLimits = {
   searchAttributeNameCharsMax: 255,
   retentionMsMin: 3_600_000,
   tokenKeyBytesMin: 32,
+  /** Each has a topic, and an actor. */
+  deadLetterQueuesMax: 1_000,
 } as const;
 
 /** Known to every server without being registered; its name cannot be taken. */
@@ -53,6 +56,8 @@ export class ClusterCore {
         return this.#removeSearchAttributes(command, nowMs);
       case 'purgeSearchAttributes':
         return this.#purgeSearchAttributes(command, nowMs);
+      case 'addDeadLetterQueue':
+        return this.#addDeadLetterQueue(command, nowMs);
       case 'initializeCluster':
         return this.#initialize(command, nowMs);
       case 'syncCluster':
@@ -170,6 +175,17 @@ export class ClusterCore {
   #purgeSearchAttributes({ namespaceId, slots }: PurgeSearchAttributes, timeMs: number): Result {
     const purged = [...new Set(slots)].filter((slot) => this.#state.mustBeCleared(namespaceId, slot));
     return purged.length === 0 ? unchanged : commit({ kind: 'searchAttributesPurged', timeMs, namespaceId, slots: purged });
+  }
+
+  #addDeadLetterQueue({ category, sourceCluster }: AddDeadLetterQueue, timeMs: number): Result {
+    const queues = this.#state.deadLetterQueues;
+    if (queues.some((queue) => queue.category === category && queue.sourceCluster === sourceCluster)) return unchanged;
+    if (!/^[a-z-]+$/.test(category)) return invalid(`"${category}" is no category of tasks`);
+    if (!/^[A-Za-z0-9._-]+$/.test(sourceCluster)) return invalid(`no topic can be named after the cluster "${sourceCluster}"`);
+    if (queues.length >= clusterLimits.deadLetterQueuesMax) {
+      return rejected('failed-precondition', `cluster has ${clusterLimits.deadLetterQueuesMax} dead letter queues, its limit`);
+    }
+    return commit({ kind: 'deadLetterQueueAdded', timeMs, number: queues.length + 1, category, sourceCluster });
   }
 
   #initialize(command: InitializeCluster, timeMs: number): Result {

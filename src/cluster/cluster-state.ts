@@ -3,7 +3,7 @@
  * looks namespaces up in it.
  */
 import { assert, unreachable } from '../kernel/assert.ts';
-import type { ClusterInitialized, ClusterRecord } from './records.ts';
+import type { ClusterInitialized, ClusterRecord, DeadLetterQueueAdded } from './records.ts';
 import { AttributeGenerations } from './attribute-generations.ts';
 import { SlotAssignment } from './search-attribute-slots.ts';
 import { systemSearchAttributes } from './search-attributes.ts';
@@ -42,9 +42,14 @@ export interface ClusterSnapshot {
   readonly clusterSearchAttributes: ReadonlyMap<string, number>;
   /** By namespace id, '' = every namespace: slots in which removed attributes have left values, for whoever clears them. */
   slotsToClear(): ReadonlyMap<string, readonly string[]>;
+  /** In the order of their numbers, from 1. */
+  readonly deadLetterQueues: readonly KnownDeadLetterQueue[];
   /** Undefined until the cluster's very first start has committed it. */
   readonly identity: ClusterIdentity | undefined;
 }
+
+/** Its topic is `dlq.<prefix>.<category>.<source cluster>`. */
+export type KnownDeadLetterQueue = Omit<DeadLetterQueueAdded, 'kind' | 'timeMs'>;
 
 export type ClusterIdentity = Omit<ClusterInitialized, 'kind' | 'timeMs'>;
 
@@ -52,6 +57,7 @@ export class ClusterState implements ClusterSnapshot {
   position = 0;
   readonly systemSearchAttributes = systemSearchAttributes;
   identity: ClusterIdentity | undefined = undefined;
+  deadLetterQueues: readonly KnownDeadLetterQueue[] = [];
   clusterSearchAttributes: ReadonlyMap<string, number> = new Map();
   readonly #byId = new Map<string, Namespace>();
   readonly #byName = new Map<string, Namespace>();
@@ -149,6 +155,12 @@ export class ClusterState implements ClusterSnapshot {
       }
       case 'searchAttributesPurged':
         return this.#slots.purge(record.namespaceId, record.slots);
+      case 'deadLetterQueueAdded': {
+        const { number, category, sourceCluster } = record;
+        assert(number === this.deadLetterQueues.length + 1, 'dead letter queues are numbered one behind the other');
+        this.deadLetterQueues = [...this.deadLetterQueues, { number, category, sourceCluster }];
+        return;
+      }
       default:
         return unreachable(record);
     }
@@ -171,6 +183,7 @@ export class ClusterState implements ClusterSnapshot {
       })),
       this.#slots.canonical(),
       this.#generations.canonical(),
+      this.deadLetterQueues,
     ]);
   }
 

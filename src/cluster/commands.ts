@@ -49,6 +49,16 @@ export type PurgeSearchAttributes = {
   readonly slots: readonly string[];
 };
 
+/**
+ * A queue of dead letters whose topic is there. One that is known changes nothing. Reply: Done; rejected: invalid-argument
+ * (a category or cluster whose name no topic could have), failed-precondition (too many).
+ */
+export type AddDeadLetterQueue = {
+  readonly kind: 'addDeadLetterQueue';
+  readonly category: string;
+  readonly sourceCluster: string;
+};
+
 /** The first one is kept for ever, later ones change nothing. Reply: Done. */
 export type InitializeCluster = {
   readonly kind: 'initializeCluster';
@@ -69,5 +79,6 @@ export type ClusterCommand =
   | AddSearchAttributes
   | RemoveSearchAttributes
   | PurgeSearchAttributes
+  | AddDeadLetterQueue
   | InitializeCluster
   | SyncCluster;

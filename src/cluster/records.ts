@@ -59,10 +59,20 @@ export type SearchAttributesPurged = {
   readonly slots: readonly string[];
 };
 
+/** The next number is its own for ever, from 1. */
+export type DeadLetterQueueAdded = {
+  readonly kind: 'deadLetterQueueAdded';
+  readonly timeMs: number;
+  readonly number: number;
+  readonly category: string;
+  readonly sourceCluster: string;
+};
+
 export type ClusterRecord =
   | ClusterInitialized
   | NamespaceRegistered
   | NamespaceUpdated
   | SearchAttributesAdded
   | SearchAttributesRemoved
-  | SearchAttributesPurged;
+  | SearchAttributesPurged
+  | DeadLetterQueueAdded;

@@ -26,6 +26,7 @@ export type ClusterReplyTo = {
   readonly addSearchAttributes: Done;
   readonly removeSearchAttributes: Done;
   readonly purgeSearchAttributes: Done;
+  readonly addDeadLetterQueue: Done;
   readonly initializeCluster: Done;
   readonly syncCluster: Done;
 };

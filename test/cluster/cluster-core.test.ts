@@ -484,6 +484,9 @@ test('replaying the journal gives the live state, at every step', () => {
     fc
       .record({ namespaceId, slots: fc.subarray(['Keyword01', 'Keyword20', 'Int01', 'Int02', 'Int06', 'Bool01', 'Text01']) })
       .map((x): ClusterCommand => ({ kind: 'purgeSearchAttributes', ...x })),
+    fc
+      .record({ category: fc.constantFrom('transfer', 'timer'), sourceCluster: fc.constantFrom('active', 'other') })
+      .map((x): ClusterCommand => ({ kind: 'addDeadLetterQueue', ...x })),
     fc.record({ id: fc.constantFrom('id-a', 'id-b'), description: fc.option(name, { nil: undefined }) }).map((x): ClusterCommand => ({
       kind: 'updateNamespace',
       ...x,
@@ -515,12 +518,41 @@ test('replaying the journal gives the live state, at every step', () => {
   );
 });
 
+describe('dead letter queues', () => {
+  const add = (category: string, sourceCluster: string): unknown => ask({ kind: 'addDeadLetterQueue', category, sourceCluster });
+
+  test('are numbered as they come, for ever', () => {
+    expect(add('transfer', 'active')).toEqual(done);
+    expect(add('replication', 'east.1')).toEqual(done);
+    expect(add('transfer', 'active')).toEqual(done);
+    expect(core.state.deadLetterQueues).toEqual([
+      { number: 1, category: 'transfer', sourceCluster: 'active' },
+      { number: 2, category: 'replication', sourceCluster: 'east.1' },
+    ]);
+  });
+
+  test.each([
+    ['', 'active', '"" is no category of tasks'],
+    ['trans.fer', 'active', '"trans.fer" is no category of tasks'],
+    ['transfer', '', 'no topic can be named after the cluster ""'],
+    ['transfer', 'größe', 'no topic can be named after the cluster "größe"'],
+  ])('whose topic could have no name is refused: "%s" of "%s"', (category, sourceCluster, message) => {
+    expect(add(category, sourceCluster)).toEqual(rejected('invalid-argument', message));
+  });
+
+  test('are not without number', () => {
+    for (let index = 0; index < clusterLimits.deadLetterQueuesMax; index++) add('replication', `c${index}`);
+    expect(add('replication', 'more')).toMatchObject({ rejection: { reason: 'failed-precondition' } });
+  });
+});
+
 test.each<[ClusterCommand, unknown]>([
   [register('twice'), rejected('namespace-exists', 'Namespace "twice" already exists')],
   [{ kind: 'updateNamespace', id: 'id-a', description: 'd', ownerEmail: undefined, data: new Map([['k', 'v']]), retentionMs: day }, done],
   [{ kind: 'addSearchAttributes', namespaceId: 'id-a', attributes: new Map([['Fresh', 2]]) }, done],
   [{ kind: 'removeSearchAttributes', namespaceId: 'id-a', names: ['Color'] }, done],
   [{ kind: 'purgeSearchAttributes', namespaceId: 'id-a', slots: ['Keyword01'] }, done],
+  [{ kind: 'addDeadLetterQueue', category: 'transfer', sourceCluster: 'active' }, done],
   [{ kind: 'initializeCluster', clusterId: 'c', clusterName: 'n', tokenKey: new Uint8Array(32), historyShards: 4 }, done],
   [{ kind: 'syncCluster' }, done],
 ])('an ask that is repeated has happened once: $kind', (command, second) => {

@@ -75,6 +75,7 @@ export class StubServer {
         ['BuildIds', 7],
       ]),
       clusterSearchAttributes: new Map(),
+      deadLetterQueues: [],
       slotsToClear: () => new Map(),
       identity: undefined,
     };

@@ -90,6 +90,7 @@ const clusterReplies: ReplyKinds<ClusterReplyTo> = {
   addSearchAttributes: { done: true },
   removeSearchAttributes: { done: true },
   purgeSearchAttributes: { done: true },
+  addDeadLetterQueue: { done: true },
   initializeCluster: { done: true },
   syncCluster: { done: true },
 };

@@ -22,6 +22,7 @@ const requestCodecs: KindCodecs<ClusterCommand> = {
   removeSearchAttributes: plain(4, 'removeSearchAttributes', wire.writeRemoveSearchAttributes, wire.readRemoveSearchAttributes),
   initializeCluster: plain(5, 'initializeCluster', wire.writeInitializeCluster, wire.readInitializeCluster),
   syncCluster: bare(6, 'syncCluster'),
+  addDeadLetterQueue: plain(8, 'addDeadLetterQueue', wire.writeAddDeadLetterQueue, wire.readAddDeadLetterQueue),
   purgeSearchAttributes: plain(7, 'purgeSearchAttributes', wire.writePurgeSearchAttributes, wire.readPurgeSearchAttributes),
 };
 

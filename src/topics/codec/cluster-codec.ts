@@ -42,6 +42,7 @@ export const clusterCodec = {
     if (wire.searchAttributesAdded !== undefined) return { kind: 'searchAttributesAdded', timeMs, ...wire.searchAttributesAdded };
     if (wire.searchAttributesRemoved !== undefined) return { kind: 'searchAttributesRemoved', timeMs, ...wire.searchAttributesRemoved };
     if (wire.searchAttributesPurged !== undefined) return { kind: 'searchAttributesPurged', timeMs, ...wire.searchAttributesPurged };
+    if (wire.deadLetterQueueAdded !== undefined) return { kind: 'deadLetterQueueAdded', timeMs, ...wire.deadLetterQueueAdded };
     throw new LogError('corrupt', 'a cluster record holds no change that this version knows');
   },
 } satisfies RecordCodec<ClusterRecord>;
@@ -60,6 +61,8 @@ function changeOf(record: ClusterRecord): Partial<WireRecord> {
       return { searchAttributesRemoved: record };
     case 'searchAttributesPurged':
       return { searchAttributesPurged: record };
+    case 'deadLetterQueueAdded':
+      return { deadLetterQueueAdded: record };
     default:
       return unreachable(record);
   }
@@ -71,6 +74,7 @@ const clusterKey = '@cluster';
 function nameOf(record: ClusterRecord): string {
   switch (record.kind) {
     case 'clusterInitialized':
+    case 'deadLetterQueueAdded':
       return clusterKey;
     case 'namespaceRegistered':
       return record.name;

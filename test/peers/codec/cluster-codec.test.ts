@@ -33,6 +33,7 @@ const requests: ByKind<ClusterCommand> = {
   }),
   addSearchAttributes: record({ kind: fc.constant('addSearchAttributes' as const), namespaceId: text, attributes: mapOf(enumValue) }),
   removeSearchAttributes: record({ kind: fc.constant('removeSearchAttributes' as const), namespaceId: text, names: list(text) }),
+  addDeadLetterQueue: record({ kind: fc.constant('addDeadLetterQueue' as const), category: text, sourceCluster: text }),
   purgeSearchAttributes: record({ kind: fc.constant('purgeSearchAttributes' as const), namespaceId: text, slots: list(text) }),
   initializeCluster: record({
     kind: fc.constant('initializeCluster' as const),
@@ -69,6 +70,7 @@ describeCodec('answers of the cluster', answerCodec);
 test('golden: the numbers of asks and answers', () => {
   expect(numbersOf(requestCodec)).toMatchInlineSnapshot(`
     {
+      "addDeadLetterQueue": 8,
       "addSearchAttributes": 3,
       "initializeCluster": 5,
       "purgeSearchAttributes": 7,

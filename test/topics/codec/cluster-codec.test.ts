@@ -46,6 +46,13 @@ const records: fc.Arbitrary<ClusterRecord> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('searchAttributesRemoved' as const), timeMs, namespaceId: text, names: fc.array(text, { maxLength: 3 }) }),
   fc.record({ kind: fc.constant('searchAttributesPurged' as const), timeMs, namespaceId: text, slots: fc.array(text, { maxLength: 3 }) }),
+  fc.record({
+    kind: fc.constant('deadLetterQueueAdded' as const),
+    timeMs,
+    number: fc.integer({ min: 1, max: 1000 }),
+    category: text,
+    sourceCluster: text,
+  }),
 );
 
 test('a record comes back as it was', () => {
@@ -125,6 +132,12 @@ const golden: readonly (readonly [type: string, key: string, record: ClusterReco
     'id-1',
     { kind: 'searchAttributesPurged', timeMs: 5, namespaceId: 'id-1', slots: ['Keyword01', 'Int06'] },
     '08053a180a0469642d3112094b6579776f726430311205496e743036',
+  ],
+  [
+    'DeadLetterQueueAdded',
+    '@cluster',
+    { kind: 'deadLetterQueueAdded', timeMs: 5, number: 1, category: 'transfer', sourceCluster: 'active' },
+    '0805421408011208' + '7472616e73666572' + '1a06' + '616374697665',
   ],
 ];
 
