@@ -57,7 +57,7 @@ export interface PartitionShell<Command, Reply, Record, Effect> extends EffectSi
   /** Memory is complete and the partition is ours: offer what is pending, arm timers. */
   activated(epoch: number): void;
   /**
-   * A command, or a cancellation (undefined), has taken effect in memory. Its record, if it wrote one, need not be committed: this is the
+   * A command, or a cancellation (undefined), has taken effect in memory, or a further record of one. Its record, if it wrote one, need not be committed: this is the
    * place for what follows memory and stays inside, such as timers. Subscribers are given the same record when it is committed. Called for
    * each command: cheap.
    */

@@ -313,6 +313,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
   ): void {
     if (encoded !== undefined) this.#owner.wrote(encoded.last.timeMs);
     this.#core.accept(handled);
+    if (handled.kind === 'commit') for (const record of handled.before ?? []) this.#shell.accepted(undefined, record);
     this.#shell.accepted(command, handled.kind === 'commit' ? handled.record : undefined);
     switch (handled.kind) {
       case 'commit':
