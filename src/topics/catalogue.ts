@@ -4,6 +4,7 @@
  *     <prefix>.history    one partition per history shard      the runs of the workflows that hash to it
  *     <prefix>.matching   one partition per matching host      backlog, user data and settings of its task queues
  *     <prefix>.cluster    1 partition                          namespaces, search attributes
+ *     dlq.<prefix>.<category>.<source cluster>   1 partition   dead letters; added while the server serves (actors/deadletters)
  *
  * Partition counts are fixed when a topic is created: a changed count would send keys to other owners.
  */
@@ -18,6 +19,14 @@ export type CatalogueOptions = {
 export const historyTopic = (prefix: string): string => `${prefix}.history`;
 export const matchingTopic = (prefix: string): string => `${prefix}.matching`;
 export const clusterTopic = (prefix: string): string => `${prefix}.cluster`;
+
+/**
+ * Letters of one kind of tasks from one cluster. Everything that begins so is a queue, and nothing else may: the category has no dot, the name of
+ * the cluster may.
+ */
+export function deadLetterTopic(prefix: string, category: string, sourceCluster: string): string {
+  return `dlq.${prefix}.${category}.${sourceCluster}`;
+}
 
 export function topicCatalogue(options: CatalogueOptions): readonly TopicSpec[] {
   const { prefix, historyPartitions, matchingPartitions } = options;

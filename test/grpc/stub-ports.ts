@@ -61,6 +61,7 @@ export class StubServer {
         this.clusterCommands.push(command);
         return this.#answer(() => this.answers.cluster(command), onReply);
       },
+      askDeadLetters: () => 0,
       cancel: (askId) => {
         if (this.#open.delete(askId)) this.cancelled.push(askId);
       },

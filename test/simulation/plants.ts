@@ -48,9 +48,9 @@ export const plants: readonly Plant[] = [
   {
     name: 'answers before the commit',
     file: LOOP,
-    search: 'this.#window.commit(askId, handled.record, encoded, handled.reply, handled.effects, bytes);',
+    search: 'this.#window.commit(askId, handled, encoded, bytes);',
     replace:
-      'this.#window.commit(NOBODY, handled.record, encoded, undefined, handled.effects, bytes);' +
+      'this.#window.commit(NOBODY, { ...handled, reply: undefined }, encoded, bytes);' +
       ' if (handled.reply !== undefined && askId !== NOBODY) this.#shell.answer(askId, handled.reply);',
     caughtBy: 'seeds',
     shows: ['I5'],

@@ -70,7 +70,7 @@ export const directions: readonly Direction[] = [
   {
     from: 'src/actors/asks/',
     may: ['src/actors/asks/', ...actorPorts],
-    mayTypes: ['src/history/', 'src/matching/', 'src/cluster/'],
+    mayTypes: ['src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/'],
     reason: 'an ask and its answer cross processes one day: they know what is asked, not who answers',
     wayOut: 'register the actor at the switchboard, or do it in the shell',
   },
@@ -96,6 +96,12 @@ export const directions: readonly Direction[] = [
     from: 'src/actors/matching/',
     may: ['src/actors/matching/', 'src/actors/checkpoint/', ...underShells, 'src/matching/', ...vocabularyOfHistory],
     mayTypes: ['src/history/'],
+    ...shell,
+  },
+  {
+    from: 'src/actors/deadletters/',
+    may: ['src/actors/deadletters/', 'src/actors/checkpoint/', ...underShells, 'src/deadletters/'],
+    mayTypes: ['src/cluster/'],
     ...shell,
   },
   { from: 'src/actors/cluster/', may: ['src/actors/cluster/', ...underShells, 'src/cluster/'], ...shell },

@@ -74,7 +74,9 @@ describe('what src exports', () => {
   const tests = sourceFiles('test').map(wordsOf);
   /** What only tests use, and why it stands in src. */
   const early = new Map([
-    ['QueueCore', 'decides for a dead letter queue; the actors of those come next'],
+    ['QueueHost', 'owns a dead letter queue; the composition starts it when shards hand letters over'],
+    ['DeadLetterOffice', 'likewise, opens those queues'],
+    ['deadLetterTopic', 'likewise, their names'],
     ['deadLetterCodec', 'likewise, their records'],
     ['redriveTopic', 'likewise'],
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],

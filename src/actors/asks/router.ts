@@ -6,6 +6,8 @@ import { NOBODY } from './asks.ts';
 import { Switchboard, type AnswerTo, type ReplyKinds } from './switchboard.ts';
 import type { ClusterCommand } from '../../cluster/commands.ts';
 import type { ClusterRejected, ClusterReplyTo } from '../../cluster/replies.ts';
+import type { DeadLetterRequest } from '../../deadletters/commands.ts';
+import type { DeadLetterRejected, DeadLetterReplyTo } from '../../deadletters/replies.ts';
 import type { HistoryRequest } from '../../history/commands.ts';
 import type { HistoryReplyTo, Rejected, StartedActivityTask, StartedWorkflowTask } from '../../history/replies.ts';
 import type { MatchingRequest } from '../../matching/commands.ts';
@@ -18,6 +20,8 @@ export type StartedTask = StartedWorkflowTask | StartedActivityTask;
 export type HistoryAnswer<Request extends HistoryRequest> = AnswerTo<HistoryReplyTo, Rejected, Request['kind']>;
 export type MatchingAnswer<Request extends MatchingRequest> = AnswerTo<MatchingReplyTo<StartedTask>, MatchingRejected, Request['kind']>;
 export type ClusterAnswer<Request extends ClusterCommand> = AnswerTo<ClusterReplyTo, ClusterRejected, Request['kind']>;
+
+export type DeadLetterAnswer<Request extends DeadLetterRequest> = AnswerTo<DeadLetterReplyTo, DeadLetterRejected, Request['kind']>;
 
 /** What callers get: the router without its actors' side. `deadlineMs` is by the clock's `monoMs`, and finite. */
 export interface Asker {
@@ -39,6 +43,13 @@ export interface Asker {
     request: Request,
     deadlineMs: number,
     onReply: (answer: ClusterAnswer<Request>) => void,
+  ): number;
+  /** Queues by their numbers, from 1. */
+  askDeadLetters<Request extends DeadLetterRequest>(
+    queue: number,
+    request: Request,
+    deadlineMs: number,
+    onReply: (answer: DeadLetterAnswer<Request>) => void,
   ): number;
   /** The callback is not called any more. Idempotent. */
   cancel(askId: number): void;
@@ -95,10 +106,20 @@ const clusterReplies: ReplyKinds<ClusterReplyTo> = {
   syncCluster: { done: true },
 };
 
+const deadLetterReplies: ReplyKinds<DeadLetterReplyTo> = {
+  acceptLetters: { accepted: true },
+  claimLetters: { done: true },
+  releaseClaim: { done: true },
+  purgeLetters: { purged: true },
+  mergeLetter: { mergeEnded: true },
+  countLetters: { counted: true },
+};
+
 export class Router implements Asker {
   readonly history: Switchboard<HistoryReplyTo, HistoryRequest, Rejected>;
   readonly matching: Switchboard<MatchingReplyTo<StartedTask>, MatchingRequest, MatchingRejected>;
   readonly cluster: Switchboard<ClusterReplyTo, ClusterCommand, ClusterRejected>;
+  readonly deadLetters: Switchboard<DeadLetterReplyTo, DeadLetterRequest, DeadLetterRejected>;
 
   /** `callbackFailed`: a caller threw out of its `onReply`. Default: loud, later. */
   constructor(clock: Clock, callbackFailed: (error: unknown) => void = (error) => clock.soon(() => rethrow(error))) {
@@ -107,6 +128,7 @@ export class Router implements Asker {
     this.history = new Switchboard(options, historyReplies, (shard) => `history shard ${shard}`);
     this.matching = new Switchboard(options, matchingReplies, (partition) => `matching partition ${partition}`);
     this.cluster = new Switchboard(options, clusterReplies, () => 'the cluster actor');
+    this.deadLetters = new Switchboard(options, deadLetterReplies, (queue) => `dead letter queue ${queue}`);
   }
 
   askHistory<Request extends HistoryRequest>(
@@ -135,7 +157,17 @@ export class Router implements Asker {
     return this.cluster.ask(CLUSTER_ACTOR, request, deadlineMs, onReply);
   }
 
+  askDeadLetters<Request extends DeadLetterRequest>(
+    queue: number,
+    request: Request,
+    deadlineMs: number,
+    onReply: (answer: DeadLetterAnswer<Request>) => void,
+  ): number {
+    return this.deadLetters.ask(queue, request, deadlineMs, onReply);
+  }
+
   cancel(askId: number): void {
+    this.deadLetters.cancel(askId);
     this.history.cancel(askId);
     this.matching.cancel(askId);
     this.cluster.cancel(askId);
@@ -143,6 +175,7 @@ export class Router implements Asker {
 
   /** No deadline fires afterwards. */
   close(): void {
+    this.deadLetters.close();
     this.history.close();
     this.matching.close();
     this.cluster.close();

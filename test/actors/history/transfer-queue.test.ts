@@ -56,6 +56,7 @@ class Bench {
         return 0;
       },
       askCluster: () => 0,
+      askDeadLetters: () => 0,
       cancel: () => {},
       askMatching: (_partition, request, _deadlineMs, onReply) => {
         this.asks += 1;

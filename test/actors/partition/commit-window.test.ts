@@ -138,7 +138,7 @@ describe('what one commit lets out takes turns of the event loop', () => {
     const clock = new TurnByTurn();
     const bench = new Bench(true, clock);
     const effects = Array.from({ length: 2_000 }, (_, nth) => `waiter ${nth}`);
-    bench.window.commit(1, 1, recordOf('', 10), 'ok', effects);
+    bench.window.commit(1, { kind: 'commit', record: 1, reply: 'ok', effects }, { last: recordOf('', 10), before: [] });
     bench.window.hold(7, 'read', []);
     bench.window.seal(1, 1);
     bench.window.committed(1, { epoch: 1, sequence: 1, offset: 0 });

@@ -207,6 +207,7 @@ export class HistoryServer extends SimServer {
       },
       askMatching: (partition, request, deadlineMs, onReply) => router.askMatching(partition, request, deadlineMs, onReply),
       askCluster: (request, deadlineMs, onReply) => router.askCluster(request, deadlineMs, onReply),
+      askDeadLetters: (queue, request, deadlineMs, onReply) => router.askDeadLetters(queue, request, deadlineMs, onReply),
       cancel: (askId) => router.cancel(askId),
     };
   }

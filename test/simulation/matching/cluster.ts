@@ -132,6 +132,7 @@ export class MatchingServer extends SimServer {
         return cancels.length;
       },
       askCluster: (request, deadlineMs, onReply) => router.askCluster(request, deadlineMs, onReply),
+      askDeadLetters: (queue, request, deadlineMs, onReply) => router.askDeadLetters(queue, request, deadlineMs, onReply),
       cancel: (askId) => cancels[askId - 1]?.(),
     };
   }
