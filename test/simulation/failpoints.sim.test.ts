@@ -70,7 +70,9 @@ const kinds: Readonly<
         cacheBytesMax: 0,
         retentionMs: 300,
         journalRetentionMs: undefined,
-        listSetBackMs: 200,
+        // So often that it happens in any run.
+        faultMs: 1_000,
+        listSetBackMs: 100,
         deaths,
       })),
     points: ['noteRebuild', 'rewrite', 'runs', 'strayRows'],
