@@ -92,7 +92,7 @@ export type StartOutcome<T> =
   | { readonly kind: 'started'; readonly task: T }
   /** The task is gone, stale, or was started by another poll. */
   | { readonly kind: 'obsolete' }
-  /** Its shard is not served: certainly not started, and it may take long. */
+  /** Its shard is not served, or its workflow stands still: certainly not started, and it may take long. */
   | { readonly kind: 'refused' }
   /** Not known, or not now: ask again. */
   | { readonly kind: 'unavailable' };

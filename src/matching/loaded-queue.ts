@@ -211,7 +211,7 @@ export class Offer implements Due, Linked<Offer> {
   poll: Poll | undefined = undefined;
   /** Starts in a row that history could not answer. */
   retries = 0;
-  /** Starts in a row that were refused because the shard is not served. */
+  /** Starts in a row that were refused: the shard is not served, or the workflow stands still. */
   rests = 0;
   prev: Offer | undefined = undefined;
   next: Offer | undefined = undefined;

@@ -165,38 +165,45 @@ export class Offers<T> {
     deadlines.set(offer, offer.holdUntilMs);
   }
 
-  /** Into the journal, with the record of this command. */
+  /** It waits as one that is stored. */
   #spill(offer: Offer): void {
+    if (this.#store(offer)) this.#wait(offer);
+    this.#forwarding.offerBacklog(offer.queue);
+  }
+
+  /** Into the journal, with the record of this command. False: it is no offer any more, or not yet. */
+  #store(offer: Offer): boolean {
     const { decision, limits } = this.#parts;
     const { queue } = offer;
     const earlierId = this.#backlog.idOf(queue.key, offer.task);
     if (earlierId !== undefined && !this.#removals.has(earlierId)) {
       // The record of the first copy may not be committed yet, and this answer rests on it.
       decision.barrier = true;
-      return this.#end(offer, stored);
+      this.#end(offer, stored);
+      return false;
     }
     const storedMax = this.#backlog.notes === undefined ? limits.storedTasksPerQueueMax : limits.tableTasksPerQueueMax;
-    if (queue.storedTasks >= storedMax) return this.#end(offer, backlogFull(storedMax));
+    if (queue.storedTasks >= storedMax) {
+      this.#end(offer, backlogFull(storedMax));
+      return false;
+    }
     const id = this.#lastId + 1;
     this.#lastStoredId = id;
     queue.storedTasks++;
-    if (this.#windows.admit(queue)) this.#waitStored(offer, id);
-    else {
-      offer.state = 'done';
-      queue.openOffers--;
-    }
+    const isOffer = this.#windows.admit(queue);
+    if (isOffer) this.#takeStoredPlace(offer, id);
     decision.spill({ id, queue: queue.queue, task: offer.task });
-    this.#answerAdd(offer, stored);
-    this.#forwarding.offerBacklog(queue);
+    if (isOffer) this.#answerAdd(offer, stored);
+    else this.#end(offer, stored);
+    return isOffer;
   }
 
   /** Behind all that are stored already; before others that came since the last of these. */
-  #waitStored(offer: Offer, id: number): void {
+  #takeStoredPlace(offer: Offer, id: number): void {
     offer.storedId = id;
     offer.order = id;
     offer.arrival = 0;
     offer.queue.offeredUpToId = id;
-    this.#wait(offer);
   }
 
   parentAnswered({ correlation, outcome }: ForwardedTaskAnswered): void {
@@ -210,9 +217,14 @@ export class Offers<T> {
     this.offerAgain(offer);
   }
 
-  /** The offer lets its poll go: else the tasks of one shard that is not served could hold every poll of a queue. */
+  /**
+   * The offer lets its poll go: else the tasks of one shard that is not served, or of workflows that stand still, could hold every poll of a queue.
+   * One that only waits for a poll is stored: history would offer it again and again while it rests, and each copy would rest as well.
+   */
   rest(offer: Offer): void {
     const { limits } = this.#parts;
+    const { storedId, queue, fromChild } = offer;
+    if (storedId === 0 && !queue.sticky && !fromChild && !this.#store(offer)) return this.#forwarding.offerBacklog(queue);
     this.restFor(offer, backOffMs(++offer.rests, limits.restFirstMs, limits.restMaxMs));
   }
 
@@ -224,14 +236,15 @@ export class Offers<T> {
   due(offer: Offer): void {
     const { poll } = offer;
     if (offer.state === 'retrying' && poll !== undefined) return this.#starts.ask(offer, poll);
-    if (offer.state === 'resting') {
-      // Behind all others: at its old place, tasks of a dead shard would be tried again before those that can be started.
-      Object.assign(offer, this.#lastPlace());
-      return this.offerAgain(offer);
+    const isHeld = offer.state !== 'resting';
+    if (offer.fromChild && (isHeld || offer.holdUntilMs <= this.#parts.decision.nowMs)) {
+      // It has been here long enough: the child has it again, or has given this answer up and sends another copy.
+      if (isHeld) offer.queue.offers.remove(offer);
+      return this.#end(offer, noMatch);
     }
-    // A child's offer has been held long enough.
-    offer.queue.offers.remove(offer);
-    this.#end(offer, noMatch);
+    // Behind all others: at its old place, tasks of a dead shard would be tried again before those that can be started.
+    Object.assign(offer, this.#lastPlace());
+    this.offerAgain(offer);
   }
 
   #isExpired({ task }: Offer): boolean {

@@ -103,6 +103,37 @@ describe('what history answers to a start', () => {
     expect(started).toEqual([...alive, ...dead]);
   });
 
+  test('refused, and not stored: it is stored, so that history need not offer it again and again', () => {
+    host.ask(poll('p1', { deadlineMs: 1_000_000 }));
+    const answers: unknown[] = [];
+    for (let round = 0; round < 10; round++) {
+      const added = host.ask(add(task('a')));
+      for (const start of host.takeStarts()) host.answerStart(start, { kind: 'refused' });
+      answers.push(host.replies.get(added));
+      host.advanceTo(host.now + 10_000);
+    }
+    expect(answers).toEqual(Array.from({ length: 10 }, () => ({ kind: 'stored' })));
+    expect(host.core.counts()).toMatchObject({ storedTasks: 1, startsUnderWay: 1 });
+    const [start, ...copies] = host.takeStarts();
+    expect(copies).toEqual([]);
+    host.answerStart(start!);
+    host.advanceTo(host.now + 60_000);
+    expect([host.takeStarts(), host.core.counts().storedTasks]).toEqual([[], 0]);
+  });
+
+  test('refused, and of a child partition: it goes back there when its time is over', () => {
+    host.ask(poll('p1', { deadlineMs: 1_000_000 }));
+    const added = host.ask(add(task('a'), { forwardedFrom: 1 }));
+    const held = host.ask(add(task('b'), { forwardedFrom: 1, holdUntilMs: host.now + 5_000 }));
+    host.answerStart(host.takeStarts()[0]!, { kind: 'refused' });
+    for (let second = 0; second < 60; second++) {
+      for (const start of host.takeStarts()) host.answerStart(start, { kind: 'refused' });
+      host.advanceTo(host.now + 1_000);
+    }
+    expect([host.replies.get(added), host.replies.get(held)]).toEqual([{ kind: 'noMatch' }, { kind: 'noMatch' }]);
+    expect([host.journal, host.takeStarts()]).toEqual([[], []]);
+  });
+
   test('refused after a start whose fate is not known: that one is withdrawn', () => {
     host.ask(add(task('a')));
     host.ask(poll('p1'));

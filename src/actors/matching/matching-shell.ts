@@ -31,7 +31,7 @@ import type { MatchingRecord } from '../../matching/records.ts';
 import type { MatchingReply } from '../../matching/replies.ts';
 import { matchingPartitionOf } from '../../matching/task-queue.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { isAskFailure, NOBODY, internalError } from '../asks/asks.ts';
+import { type AskFailure, isAskFailure, NOBODY, internalError } from '../asks/asks.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import type { PartitionShell } from '../partition/partition-core.ts';
 import type { Clock } from '../ports.ts';
@@ -290,12 +290,17 @@ export class MatchingShell implements PartitionShell<HostCommand, HostReply, Mat
 }
 
 function startOutcome(answer: HistoryAnswer<StartWorkflowTask> | HistoryAnswer<StartActivityTask>): StartOutcome<StartedTask> {
-  if (isAskFailure(answer)) return { kind: answer.kind === 'notHere' ? 'refused' : 'unavailable' };
-  if (answer.kind === 'rejected') return { kind: isObsolete(answer.rejection) ? 'obsolete' : 'unavailable' };
+  if (isAskFailure(answer)) return { kind: standsStill(answer) ? 'refused' : 'unavailable' };
+  if (answer.kind === 'rejected') return { kind: isObsolete(answer.rejection) ? 'obsolete' : 'refused' };
   return { kind: 'started', task: answer };
 }
 
-/** A refusal for good, or one that passes. */
+/** Nothing was started, and nothing will be for a while: the shard is not served, or what the workflow is cannot be read. */
+function standsStill({ kind }: AskFailure): boolean {
+  return kind === 'notHere' || kind === 'dataLoss';
+}
+
+/** A refusal for good, or one that passes: the workflow stands still. */
 function isObsolete(rejection: Rejection): boolean {
   return rejection.reason !== 'busy-workflow';
 }

@@ -259,6 +259,28 @@ describe('a matching host', () => {
   });
 });
 
+describe('a workflow that stands still', () => {
+  test.each([
+    ['its row is missing', { kind: 'rejected', rejection: { reason: 'busy-workflow', message: 'behind' } }],
+    ['its row is damaged', { kind: 'dataLoss', message: 'its row cannot be read' }],
+    ['its row is out of reach', { kind: 'notHere', message: 'away', hint: '', epoch: 1 }],
+  ] as const)('keeps its task, and no poll from the others: %s', async (_what, answer) => {
+    await bench.ask(add(task('still'))).answer;
+    await bench.ask(add(task('a'))).answer;
+    const polled = bench.ask(poll('p1', { deadlineMs: inHalfAMinute() }));
+    await until(() => bench.shard.asked.length === 1);
+    expect(bench.shard.asked[0]?.command).toMatchObject({ key: task('still').key });
+    bench.shard.answer(answer);
+    await until(() => bench.shard.asked.length === 1);
+    expect(bench.shard.asked[0]?.command).toMatchObject({ key: task('a').key, pollRequestId: 'p1' });
+    bench.shard.answer(started);
+    expect(await polled.answer).toMatchObject({ kind: 'task', origin: task('a') });
+    bench.ask(poll('p2', { deadlineMs: inHalfAMinute() }));
+    await until(() => bench.shard.asked.length === 1);
+    expect(bench.shard.asked[0]?.command).toMatchObject({ key: task('still').key, pollRequestId: 'p2' });
+  });
+});
+
 describe('a poll whose caller leaves', () => {
   test('before the start is answered: withdrawn', async () => {
     const polled = bench.ask(poll('p1', { deadlineMs: inHalfAMinute() }));
