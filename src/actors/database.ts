@@ -16,10 +16,12 @@
  * simply not there, for `load` and conditions alike. In a row to be written it is refused (`data`), as is a number that is no whole one
  * up to 2^53.
  */
+import type { LetterRow } from '../deadletters/letter-row.ts';
+import type { Condition } from '../visibility/condition.ts';
 import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../visibility/row.ts';
 
-/** Whose rows: one partition of one journal; `partition` from 0. */
-export type JournalId = { readonly kind: 'history' | 'matching'; readonly partition: number };
+/** Whose rows: one partition of one journal; `partition` from 0, of dead letters the number of their queue. */
+export type JournalId = { readonly kind: 'history' | 'matching' | 'deadLetters'; readonly partition: number };
 
 /**
  * Grows with each `restore` of a journal, to the milliseconds since 1970 at least: where a backup takes the place of a database, the next fence
@@ -122,6 +124,9 @@ export type MatchingTaskRow = { readonly taskId: number; readonly queue: string;
 export type MatchingQueue = { readonly queue: string; readonly lastTaskId: number; readonly tasks: readonly MatchingTaskRow[] };
 export type MatchingDelta = { readonly tasks: readonly MatchingTaskRow[]; readonly goneTasks: readonly number[] };
 
+/** `goneLetters`: message ids of what was merged or purged. */
+export type DeadLettersDelta = { readonly letters: readonly LetterRow[]; readonly goneLetters: readonly number[] };
+
 export type Checkpoint = {
   readonly position: CheckpointPosition;
   /**
@@ -130,7 +135,12 @@ export type Checkpoint = {
    * stands there.
    */
   readonly base?: number;
-} & ({ readonly kind: 'history'; readonly delta: HistoryDelta } | { readonly kind: 'matching'; readonly delta: MatchingDelta });
+} & CheckpointRows;
+
+export type CheckpointRows =
+  | { readonly kind: 'history'; readonly delta: HistoryDelta }
+  | { readonly kind: 'matching'; readonly delta: MatchingDelta }
+  | { readonly kind: 'deadLetters'; readonly delta: DeadLettersDelta };
 
 export type WriteOutcome =
   | { readonly kind: 'written' }
@@ -211,6 +221,45 @@ export type MatchingTaskRange = {
 
 export type MatchingTaskCount = { readonly count: number; readonly lastTaskId: number };
 
+/** Of one queue, in the order of their ids. `condition`: on the columns of letters (`database/letter-columns.ts`); undefined: all. */
+export type LetterWalk = {
+  readonly condition: Condition | undefined;
+  /** From behind this one; -1: from the first. */
+  readonly afterMessageId: number;
+  readonly max: number;
+};
+/** Letters are given as long as their texts fit, and the first one however large. */
+export type LetterList = LetterWalk & { readonly bytesMax: number };
+/** `isLast`: none stands behind them. Otherwise there may be some, or none. */
+export type LetterPage = { readonly letters: readonly LetterRow[]; readonly isLast: boolean };
+export type LetterId = Pick<LetterRow, 'messageId' | 'generation'>;
+export type LetterIdPage = { readonly ids: readonly LetterId[]; readonly isLast: boolean };
+
+/** What letters may have in common. */
+export type LetterGrouping =
+  | 'fingerprint'
+  | 'cause'
+  | 'errorType'
+  | 'taskType'
+  | 'namespace'
+  | 'workflowType'
+  | 'node'
+  | 'build'
+  | 'sourceCluster';
+
+export type LetterGrouped = { readonly condition: Condition | undefined; readonly by: LetterGrouping; readonly max: number };
+/** `key`: what its letters have in common; ''= it is not known of them. Times: when they became dead letters. */
+export type LetterGroup = {
+  readonly key: string;
+  readonly count: number;
+  readonly lowestId: number;
+  readonly oldestMs: number;
+  readonly newestMs: number;
+  /** Of the letter with the lowest id, for people. */
+  readonly errorType: string;
+  readonly errorMessage: string;
+};
+
 export type HistoryRange = {
   readonly runId: string;
   readonly branch: number;
@@ -283,6 +332,16 @@ export interface Database {
   matchingQueues(journal: JournalId, page: MatchingQueuePage): Promise<Fenced<readonly MatchingQueue[]>>;
   /** Of one queue, the first `max` tasks within a range: how many they are, and the id of the last of them (`afterTaskId`: there is none). */
   countMatchingTasks(journal: JournalId, range: MatchingTaskRange): Promise<Fenced<MatchingTaskCount>>;
+  /**
+   * Letters that fit the condition. A walk over many is of several moments: of each letter it gives what stood there when it came by, and none
+   * twice. Fence and next offset are of the last of them.
+   */
+  letters(journal: JournalId, list: LetterList): Promise<Fenced<LetterPage>>;
+  /** The same, ids and generations alone. */
+  letterIds(journal: JournalId, walk: LetterWalk): Promise<Fenced<LetterIdPage>>;
+  countLetters(journal: JournalId, condition: Condition | undefined): Promise<Fenced<number>>;
+  /** Those with the most letters first, of as many the one with the lowest id. */
+  letterGroups(journal: JournalId, grouped: LetterGrouped): Promise<Fenced<readonly LetterGroup[]>>;
   /** Rows that hold any of the events, in order. */
   history(journal: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]>;
   /** Rows of any shard. Neither asks for a fence. */
@@ -297,7 +356,7 @@ export interface Database {
 export type DatabaseErrorCode =
   /** Not reached, too slow, full, read-only: trying again later may help. */
   | 'unavailable'
-  /** A List or Count did not end in its time: it reads too much, and says nothing of the database. */
+  /** What walks over many rows (a List, a Count, letters) did not end in its time: it reads too much, and says nothing of the database. */
   | 'overtime'
   /** Something in a row is refused by its type or size: trying again would meet it again. */
   | 'data'

@@ -1,5 +1,5 @@
 /**
- * A condition on visibility rows as SQL, in the dialects of both databases: every value is a parameter, every column a name of our own.
+ * A condition as SQL, in the dialects of both databases: every value is a parameter, every column a name of our own. On visibility rows:
  *
  *     kind             SQLite                                    PostgreSQL
  *     keyword          TEXT, compared by bytes                   text COLLATE "C"
@@ -11,21 +11,34 @@
  *                      the column tells whether there is one
  *     ids              TEXT                                      uuid
  *
+ * Letters have keywords, ints and datetimes alone, and their texts are bytes.
+ *
  * Lists and texts have no unknown: what is not there contains nothing (`condition.ts`). A prefix is a range, which an index serves.
  */
 import { unreachable } from '../kernel/assert.ts';
 import type { Column, Condition, Operand } from '../visibility/condition.ts';
 import { storable, wordsOf } from '../visibility/text.ts';
+import { nameBytes } from './name-bytes.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
 
 /** Booleans for PostgreSQL alone. */
-export type SqlParameter = string | number | bigint | boolean;
+export type SqlParameter = string | number | bigint | boolean | Uint8Array;
 
 /** Placeholders are `?` in order, and `$1`, `$2` …, from 1. */
 export type Sql = { readonly text: string; readonly parameters: readonly SqlParameter[] };
 
-/** Of columns that are called otherwise than in queries; attributes and slots keep their names (PostgreSQL folds them to lower case). */
+/** A table that queries filter. */
+export type FilteredTable = {
+  /** Of columns that are called otherwise than in queries. */
+  readonly columns: Readonly<Record<string, string>>;
+  /** `text`: as `storable` makes them; `bytes`: as they are (`nameBytes`). */
+  readonly texts: 'text' | 'bytes';
+  /** The column that has UUIDs to PostgreSQL. */
+  readonly uuids?: string;
+};
+
+/** Attributes and slots keep their names (PostgreSQL folds them to lower case). */
 const systemColumns: Readonly<Record<string, string>> = {
   WorkflowId: 'workflow_id',
   RunId: 'run_id',
@@ -45,8 +58,10 @@ const systemColumns: Readonly<Record<string, string>> = {
   RootRunId: 'root_run_id',
 };
 
-export function columnSql({ name }: Column): string {
-  return systemColumns[name] ?? name;
+const visibilityTable: FilteredTable = { columns: systemColumns, texts: 'text', uuids: 'RunId' };
+
+export function columnSql({ name }: Column, { columns } = visibilityTable): string {
+  return columns[name] ?? name;
 }
 
 /**
@@ -89,10 +104,12 @@ export class SqlBuilder {
   readonly dialect: Dialect;
   readonly parameters: SqlParameter[] = [];
   readonly byRuns: ByRuns | undefined;
+  readonly table: FilteredTable;
 
-  constructor(dialect: Dialect, byRuns?: ByRuns) {
+  constructor(dialect: Dialect, byRuns?: ByRuns, table = visibilityTable) {
     this.dialect = dialect;
     this.byRuns = byRuns;
+    this.table = table;
   }
 
   /** The placeholder. `type`: PostgreSQL's, where it could not tell. */
@@ -102,13 +119,17 @@ export class SqlBuilder {
     return type === undefined ? `$${this.parameters.length}` : `$${this.parameters.length}::${type}`;
   }
 
+  /** A text that is compared with a column. */
+  text(value: string): string {
+    return this.parameter(this.table.texts === 'bytes' ? nameBytes(value.toWellFormed()) : storable(value));
+  }
+
   /** The id of a namespace or run, compared with a column. */
   id(value: string): string {
     return this.parameter(value, 'uuid');
   }
 }
 
-/** For a statement on the table `visibility`. */
 export function conditionSql(builder: SqlBuilder, condition: Condition): string {
   if (builder.byRuns?.condition === condition) return `(run_id IN (${builder.byRuns.runs(builder)}))`;
   const own = builder.dialect === 'postgres' && 'column' in condition ? ownColumn(condition.column) : undefined;
@@ -161,7 +182,7 @@ function plainSql(builder: SqlBuilder, condition: Condition): string {
     case 'startsWith':
       return startsWithSql(builder, condition);
     case 'isNull':
-      return `(${columnSql(condition.column)} IS ${condition.not ? 'NOT ' : ''}NULL)`;
+      return `(${columnSql(condition.column, builder.table)} IS ${condition.not ? 'NOT ' : ''}NULL)`;
     default:
       return unreachable(condition);
   }
@@ -189,11 +210,10 @@ function betweenSql(builder: SqlBuilder, { column, not, low, high }: Condition &
 }
 
 function startsWithSql(builder: SqlBuilder, { column, not, prefix }: Condition & { kind: 'startsWith' }): string {
-  const from = storable(prefix);
-  const end = successor(from);
+  const end = successor(builder.table.texts === 'bytes' ? prefix.toWellFormed() : storable(prefix));
   const compared = comparedSql(builder, column);
-  const lower = `${compared} >= ${builder.parameter(from)}`;
-  const range = end === undefined ? lower : `${lower} AND ${compared} < ${builder.parameter(end)}`;
+  const lower = `${compared} >= ${builder.text(prefix)}`;
+  const range = end === undefined ? lower : `${lower} AND ${compared} < ${builder.text(end)}`;
   return `${not ? 'NOT ' : ''}(${range})`;
 }
 
@@ -213,8 +233,8 @@ function isList({ kind }: Column): boolean {
 }
 
 /** Run ids are uuids to PostgreSQL, and some order and begin of them is that of texts. */
-function isUuidColumn({ dialect }: SqlBuilder, { name }: Column): boolean {
-  return dialect === 'postgres' && name === 'RunId';
+function isUuidColumn({ dialect, table }: SqlBuilder, { name }: Column): boolean {
+  return dialect === 'postgres' && name === table.uuids;
 }
 
 /** What is no UUID equals none. */
@@ -225,7 +245,7 @@ function runIdSql(builder: SqlBuilder, not: boolean, operands: readonly Operand[
 }
 
 function comparedSql(builder: SqlBuilder, column: Column): string {
-  return isUuidColumn(builder, column) ? `(run_id::text COLLATE "C")` : columnSql(column);
+  return isUuidColumn(builder, column) ? `(run_id::text COLLATE "C")` : columnSql(column, builder.table);
 }
 
 type ListCondition = Condition & { readonly kind: 'compare' | 'in' };
@@ -256,7 +276,7 @@ function wordsAsked(condition: ListCondition): readonly string[] {
 }
 
 function operandSql(builder: SqlBuilder, column: Column, operand: Operand): string {
-  if (typeof operand === 'string') return builder.parameter(storable(operand));
+  if (typeof operand === 'string') return builder.text(operand);
   if (typeof operand !== 'boolean') return numberSql(builder, column, operand);
   return builder.parameter(builder.dialect === 'sqlite' ? Number(operand) : operand);
 }

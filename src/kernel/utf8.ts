@@ -12,3 +12,16 @@ export function utf8Bytes(text: string): number {
   }
   return bytes;
 }
+
+/** As many of its characters as fit. */
+export function cutToUtf8Bytes(text: string, bytesMax: number): string {
+  if (text.length * 3 <= bytesMax || utf8Bytes(text) <= bytesMax) return text;
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += utf8Bytes(character);
+    if (bytes > bytesMax) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}

@@ -7,7 +7,7 @@
  */
 import { unreachable } from '../kernel/assert.ts';
 import type { PayloadValue } from '../kernel/search-attributes.ts';
-import { utf8Bytes } from '../kernel/utf8.ts';
+import { cutToUtf8Bytes } from '../kernel/utf8.ts';
 import type { ColumnKind } from './condition.ts';
 import { OPEN_SORT_MS, type SlotValue } from './row.ts';
 import { storable } from './text.ts';
@@ -20,19 +20,7 @@ export const COLUMN_TEXT_BYTES_MAX = 2_048;
 
 /** As it is kept, and not longer than an index takes. */
 export function columnText(text: string): string {
-  const clean = storable(text);
-  return clean.length * 3 <= COLUMN_TEXT_BYTES_MAX || utf8Bytes(clean) <= COLUMN_TEXT_BYTES_MAX ? clean : cut(clean);
-}
-
-function cut(text: string): string {
-  let bytes = 0;
-  let end = 0;
-  for (const character of text) {
-    bytes += utf8Bytes(character);
-    if (bytes > COLUMN_TEXT_BYTES_MAX) break;
-    end += character.length;
-  }
-  return text.slice(0, end);
+  return cutToUtf8Bytes(storable(text), COLUMN_TEXT_BYTES_MAX);
 }
 
 /** Undefined = not set: nothing, null, an empty list, and what is no value of that kind. */

@@ -9,7 +9,7 @@ import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import type { SqliteOptions } from '../../src/database/sqlite/options.ts';
 import type { Condition } from '../../src/visibility/condition.ts';
 import type { VisibilityRow } from '../../src/visibility/row.ts';
-import { closedRow, uuid, visibilityRow } from '../contract/database/samples.ts';
+import { closedRow, letterRow, positionAt, uuid, visibilityRow } from '../contract/database/samples.ts';
 
 const journal = { kind: 'history', partition: 0 } as const;
 const namespaceId = uuid();
@@ -41,6 +41,28 @@ test('windows, writes and other lists do not wait for its end', async () => {
   ]);
   expect(ended.slice(0, 3)).toEqual(['window', 'flush', 'short list']);
   expect(new Set(ended.slice(3))).toEqual(new Set(['list', 'count']));
+});
+
+test('a walk over many dead letters is in nobody’s way either', async () => {
+  const { database, fence } = await filled();
+  const queue = { kind: 'deadLetters', partition: 7 } as const;
+  const held = await database.restore(queue);
+  const letters = Array.from({ length: 12_000 }, (_, id) => letterRow(id));
+  const written = { position: positionAt(1), kind: 'deadLetters', delta: { letters, goneLetters: [] } } as const;
+  expect(await database.write(queue, held.fence, written)).toEqual({ kind: 'written' });
+  const none: Condition = { kind: 'compare', column: { name: 'Build', kind: 'keyword' }, operator: '=', operand: 'none' };
+  const ended: string[] = [];
+  const log = (what: string) => (): void => void ended.push(what);
+  await Promise.all([
+    database.letters(queue, { condition: none, afterMessageId: -1, max: 10, bytesMax: 1_000 }).then(log('page')),
+    database.letterIds(queue, { condition: none, afterMessageId: -1, max: 10 }).then(log('ids')),
+    database.countLetters(queue, none).then(log('count')),
+    database.letterGroups(queue, { condition: undefined, by: 'node', max: 10 }).then(log('groups')),
+    database.timers(journal, { afterFireTimeMs: 0, afterTaskId: 0, untilMs: 1, max: 1 }).then(log('window')),
+    database.flush(journal, fence, [visibilityRow({ namespaceId })], []).then(log('flush')),
+  ]);
+  expect(ended.slice(0, 2)).toEqual(['window', 'flush']);
+  expect(new Set(ended.slice(2))).toEqual(new Set(['page', 'ids', 'count', 'groups']));
 });
 
 test('what is asked while it runs has its turn before its end', async () => {

@@ -133,7 +133,7 @@ function databaseOf(rows: readonly VisibilityRow[]): DatabaseSync {
   const columns = new Set([
     'namespace_id',
     'sort_ms',
-    ...[...systemColumns.values()].map(columnSql),
+    ...[...systemColumns.values()].map((column) => columnSql(column)),
     ...attributes,
     ...predefined,
     'Keyword20',

@@ -234,6 +234,22 @@ export class SimDatabase implements Database {
     return this.#request('countMatchingTasks', (database) => database.countMatchingTasks(...given));
   }
 
+  letters(...given: Parameters<Database['letters']>): ReturnType<Database['letters']> {
+    return this.#request('letters', (database) => database.letters(...given));
+  }
+
+  letterIds(...given: Parameters<Database['letterIds']>): ReturnType<Database['letterIds']> {
+    return this.#request('letterIds', (database) => database.letterIds(...given));
+  }
+
+  countLetters(...given: Parameters<Database['countLetters']>): ReturnType<Database['countLetters']> {
+    return this.#request('countLetters', (database) => database.countLetters(...given));
+  }
+
+  letterGroups(...given: Parameters<Database['letterGroups']>): ReturnType<Database['letterGroups']> {
+    return this.#request('letterGroups', (database) => database.letterGroups(...given));
+  }
+
   history(...given: Parameters<Database['history']>): ReturnType<Database['history']> {
     return this.#request('history', (database) => database.history(...given));
   }

@@ -108,7 +108,7 @@ export const directions: readonly Direction[] = [
   {
     from: 'src/actors/',
     may: [...actorPorts, 'node:crypto'],
-    mayTypes: ['src/visibility/'],
+    mayTypes: ['src/visibility/', 'src/deadletters/'],
     reason: 'actors own their ports and know no adapter; the ports know no room',
     wayOut: 'declare a port in src/actors and let src/composition.ts plug the adapter in, or move the file into a room',
   },
@@ -163,18 +163,21 @@ export const directions: readonly Direction[] = [
   {
     from: 'src/database/sqlite/',
     may: ['src/database/', 'src/actors/database.ts', 'src/visibility/', 'src/sqlite/', 'src/kernel/', 'src/observability/', 'node:'],
+    mayTypes: ['src/deadletters/'],
     reason: 'a database stores rows; it knows the port and nothing of the cores',
     wayOut: 'carry what it needs through the Database port (src/actors/database.ts)',
   },
   {
     from: 'src/database/postgres/',
     may: ['src/database/', 'src/actors/database.ts', 'src/visibility/', 'src/kernel/', 'src/config/', 'src/observability/', 'pg', 'node:'],
+    mayTypes: ['src/deadletters/'],
     reason: 'a database stores rows; it knows the port and nothing of the cores',
     wayOut: 'carry what it needs through the Database port (src/actors/database.ts)',
   },
   {
     from: 'src/database/',
     may: ['src/database/', 'src/actors/database.ts', 'src/visibility/', 'src/kernel/', 'node:worker_threads'],
+    mayTypes: ['src/deadletters/'],
     reason: 'what both databases share knows neither client',
     wayOut: 'move the code into src/database/sqlite or src/database/postgres',
   },

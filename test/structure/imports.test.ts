@@ -79,6 +79,7 @@ describe('what src exports', () => {
     ['deadLetterTopic', 'likewise, their names'],
     ['deadLetterCodec', 'likewise, their records'],
     ['redriveTopic', 'likewise'],
+    ['letterRow', 'what the index knows of a letter; their actors write it next'],
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
     ['loadServiceMessages', 'the messages of the Matching and Admin services, which come later; a test holds their fields'],
   ]);

@@ -62,14 +62,24 @@ function matching(
   return [...rows].filter((row) => row.namespaceId === namespaceId && (condition === undefined || truthOf(condition, row) === true));
 }
 
+/** What a condition is asked of. `asked`: a text of the condition, as it is compared. */
+export type Subject = {
+  readonly valueOf: (column: Column) => SlotValue | undefined;
+  readonly asked: (text: string) => string;
+};
+
 export function truthOf(condition: Condition, row: VisibilityRow): Truth {
+  return truthAbout(condition, { valueOf: (column) => valueOf(column, row), asked: storable });
+}
+
+export function truthAbout(condition: Condition, row: Subject): Truth {
   switch (condition.kind) {
     case 'and':
-      return all(condition.conditions.map((one) => truthOf(one, row)));
+      return all(condition.conditions.map((one) => truthAbout(one, row)));
     case 'or':
-      return any(condition.conditions.map((one) => truthOf(one, row)));
+      return any(condition.conditions.map((one) => truthAbout(one, row)));
     case 'not':
-      return not(truthOf(condition.condition, row));
+      return not(truthAbout(condition.condition, row));
     case 'compare':
       return compared(condition.column, condition.operator, condition.operand, row);
     case 'in':
@@ -82,7 +92,7 @@ export function truthOf(condition: Condition, row: VisibilityRow): Truth {
     case 'startsWith':
       return negatedIf(condition.not, startsWith(condition.column, condition.prefix, row));
     case 'isNull':
-      return negatedIf(condition.not, valueOf(condition.column, row) === undefined);
+      return negatedIf(condition.not, row.valueOf(condition.column) === undefined);
     default:
       return unreachable(condition);
   }
@@ -106,18 +116,20 @@ function negatedIf(negated: boolean, truth: Truth): Truth {
   return negated ? not(truth) : truth;
 }
 
-function compared(column: Column, operator: Comparison, operand: Operand, row: VisibilityRow): Truth {
+function compared(column: Column, operator: Comparison, operand: Operand, row: Subject): Truth {
   if (column.kind === 'keywordList' || column.kind === 'text') {
     const contains = containsAny(column, operand, row);
     return operator === '!=' ? !contains : contains;
   }
-  const value = valueOf(column, row);
-  return value === undefined ? undefined : ordered(operator, compareValues(value, operand));
+  const value = row.valueOf(column);
+  return value === undefined
+    ? undefined
+    : ordered(operator, compareValues(value, typeof operand === 'string' ? row.asked(operand) : operand));
 }
 
 /** Never unknown: what is not there contains nothing. */
-function containsAny(column: Column, operand: Operand, row: VisibilityRow): boolean {
-  const value = valueOf(column, row);
+function containsAny(column: Column, operand: Operand, row: Subject): boolean {
+  const value = row.valueOf(column);
   if (column.kind === 'text') {
     const words = new Set(typeof value === 'string' ? wordsOf(value) : []);
     return wordsOf(storable(String(operand))).some((word) => words.has(word));
@@ -125,9 +137,9 @@ function containsAny(column: Column, operand: Operand, row: VisibilityRow): bool
   return Array.isArray(value) && value.includes(storable(String(operand)));
 }
 
-function startsWith(column: Column, prefix: string, row: VisibilityRow): Truth {
-  const value = valueOf(column, row);
-  return value === undefined ? undefined : String(value).startsWith(storable(prefix));
+function startsWith(column: Column, prefix: string, row: Subject): Truth {
+  const value = row.valueOf(column);
+  return value === undefined ? undefined : String(value).startsWith(row.asked(prefix));
 }
 
 function ordered(operator: Comparison, order: number): boolean {
@@ -150,7 +162,7 @@ function ordered(operator: Comparison, order: number): boolean {
 }
 
 function compareValues(value: SlotValue, operand: Operand): number {
-  if (typeof value === 'string') return compareText(value, storable(String(operand)));
+  if (typeof value === 'string') return compareText(value, String(operand));
   // Numbers and bigints compare with each other exactly.
   if (value < operand) return -1;
   return value > operand ? 1 : 0;

@@ -10,6 +10,7 @@ import {
   type ChildStartRow,
   type Database,
   DatabaseError,
+  type DeadLettersDelta,
   RUNS_PROBED,
   type ExecutionId,
   type Fence,
@@ -19,6 +20,12 @@ import {
   type HistoryRange,
   type HistoryRow,
   type JournalId,
+  type LetterGroup,
+  type LetterGrouped,
+  type LetterIdPage,
+  type LetterList,
+  type LetterPage,
+  type LetterWalk,
   type Loaded,
   type LoadKey,
   type ListedId,
@@ -42,8 +49,11 @@ import {
 } from '../../src/actors/database.ts';
 import { unreachable } from '../../src/kernel/assert.ts';
 import { isUuid } from '../../src/kernel/uuid.ts';
+import type { LetterRow } from '../../src/deadletters/letter-row.ts';
+import type { Condition } from '../../src/visibility/condition.ts';
 import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../../src/visibility/row.ts';
 import { counted, listed, storedRow } from './condition-oracle.ts';
+import { letterGroups, letterIdPage, letterPage, lettersThat } from './letter-oracle.ts';
 
 /** What becomes of a write: it fails and nothing is written; its COMMIT is lost on the way there, or its answer on the way back. */
 export type WriteFault = 'fails' | 'commit lost' | 'answer lost';
@@ -70,6 +80,10 @@ export type ReadName =
   | 'matchingTasks'
   | 'matchingQueues'
   | 'countMatchingTasks'
+  | 'letters'
+  | 'letterIds'
+  | 'countLetters'
+  | 'letterGroups'
   | 'history';
 
 export class MemoryTables {
@@ -128,6 +142,7 @@ export class JournalTables {
   readonly transferTasks = new Map<number, TransferTaskRow>();
   readonly timers = new Map<number, TimerRow>();
   readonly matchingTasks = new Map<number, MatchingTaskRow>();
+  readonly letters = new Map<number, LetterRow>();
 
   constructor(id: JournalId) {
     this.id = id;
@@ -146,6 +161,7 @@ export class JournalTables {
     for (const [key, row] of this.transferTasks) copy.transferTasks.set(key, row);
     for (const [key, row] of this.timers) copy.timers.set(key, row);
     for (const [key, row] of this.matchingTasks) copy.matchingTasks.set(key, row);
+    for (const [key, row] of this.letters) copy.letters.set(key, row);
     return copy;
   }
 }
@@ -191,7 +207,8 @@ export class MemoryDatabase implements Database {
     if (tables.fence !== fence || fence === 0 || !goesOn(given, tables.position)) return { kind: 'fenced' };
     checkPosition(given.position);
     if (given.kind === 'history') this.#writeHistory(tables, given.delta);
-    else writeMatching(tables, given.delta);
+    else if (given.kind === 'matching') writeMatching(tables, given.delta);
+    else writeLetters(tables, given.delta);
     tables.position = given.position;
     return fault === 'answer lost' ? { kind: 'unknown', reason: 'the connection was lost behind the commit' } : { kind: 'written' };
   }
@@ -368,6 +385,26 @@ export class MemoryDatabase implements Database {
     return fenced(tables, { count: within.length, lastTaskId: within.at(-1)?.taskId ?? afterTaskId });
   }
 
+  async letters(journal: JournalId, list: LetterList): Promise<Fenced<LetterPage>> {
+    const tables = await this.#read(journal, 'letters');
+    return fenced(tables, letterPage(tables.letters.values(), list));
+  }
+
+  async letterIds(journal: JournalId, walk: LetterWalk): Promise<Fenced<LetterIdPage>> {
+    const tables = await this.#read(journal, 'letterIds');
+    return fenced(tables, letterIdPage(tables.letters.values(), walk));
+  }
+
+  async countLetters(journal: JournalId, condition: Condition | undefined): Promise<Fenced<number>> {
+    const tables = await this.#read(journal, 'countLetters');
+    return fenced(tables, lettersThat(tables.letters.values(), condition).length);
+  }
+
+  async letterGroups(journal: JournalId, grouped: LetterGrouped): Promise<Fenced<readonly LetterGroup[]>> {
+    const tables = await this.#read(journal, 'letterGroups');
+    return fenced(tables, letterGroups(tables.letters.values(), grouped));
+  }
+
   async history(journal: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]> {
     const tables = await this.#read(journal, 'history');
     const within = [...tables.history.values()]
@@ -475,6 +512,17 @@ function writeMatching(tables: JournalTables, delta: MatchingDelta): void {
   for (const { taskId } of delta.tasks) checkNumbers('a matching task', taskId);
   for (const taskId of delta.goneTasks) tables.matchingTasks.delete(taskId);
   for (const row of delta.tasks) tables.matchingTasks.set(row.taskId, row);
+}
+
+function writeLetters(tables: JournalTables, delta: DeadLettersDelta): void {
+  for (const row of delta.letters) {
+    for (const value of Object.values(row)) if (typeof value === 'number') checkNumbers('a letter', value);
+    for (const value of [row.taskId, row.firstEventId, row.nextEventId, row.version]) {
+      if (typeof value === 'bigint' && BigInt.asIntN(64, value) !== value) throw new DatabaseError('data', `a letter holds ${value}`);
+    }
+  }
+  for (const messageId of delta.goneLetters) tables.letters.delete(messageId);
+  for (const row of delta.letters) tables.letters.set(row.messageId, row);
 }
 
 /** The guard: nobody has written further than this, and what stands there is what this one goes on from, or this very one. */

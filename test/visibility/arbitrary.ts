@@ -211,7 +211,11 @@ function arbitraryRow(namespaceId: string): fc.Arbitrary<VisibilityRow> {
 
 /** `rows`: run ids that exist, to ask for them. */
 export function arbitraryCondition(rows: readonly VisibilityRow[], words: Vocabulary = all): fc.Arbitrary<Condition> {
-  const term = fc.oneof(...words.columns.map((column) => arbitraryTerm(column, operandFor(column, rows, words))));
+  return conditionsOf(fc.oneof(...words.columns.map((column) => arbitraryTerm(column, operandFor(column, rows, words)))));
+}
+
+/** Terms, and what AND, OR and NOT make of them. */
+export function conditionsOf(term: fc.Arbitrary<Condition>): fc.Arbitrary<Condition> {
   return fc.letrec<{ condition: Condition }>((tie) => ({
     condition: fc.oneof(
       { maxDepth: 3, depthIdentifier: 'condition' },
@@ -253,7 +257,7 @@ function operandFor(column: Column, rows: readonly VisibilityRow[], words: Vocab
 const equality = ['=', '!='] as const;
 const comparisons = ['=', '!=', '<', '<=', '>', '>='] as const;
 
-function arbitraryTerm(column: Column, operand: fc.Arbitrary<Operand>): fc.Arbitrary<Condition> {
+export function arbitraryTerm(column: Column, operand: fc.Arbitrary<Operand>): fc.Arbitrary<Condition> {
   const compare = (operators: readonly Comparison[]): fc.Arbitrary<Condition> =>
     fc.record({ kind: fc.constant('compare' as const), column: fc.constant(column), operator: fc.constantFrom(...operators), operand });
   const isIn = fc.record({

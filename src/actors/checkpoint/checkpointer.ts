@@ -15,8 +15,8 @@ import { assert, unreachable } from '../../kernel/assert.ts';
 import { backOffMs } from '../../kernel/back-off.ts';
 import { asError, errorMessage } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
-import { type Checkpoint, type CheckpointPosition, type Database, DatabaseError, type Fence, type JournalId } from '../database.ts';
-import type { Restored } from '../database.ts';
+import { DatabaseError } from '../database.ts';
+import type { Checkpoint, CheckpointPosition, CheckpointRows, Database, Fence, JournalId, Restored } from '../database.ts';
 import type { RecordPosition } from '../log.ts';
 import type { Clock, Timer } from '../ports.ts';
 import type { CheckpointLimits } from './checkpoint-limits.ts';
@@ -42,11 +42,7 @@ export interface CheckpointedState {
 }
 
 /** The rows of a cut, and what its position says of them. */
-export type CapturedState = Pick<CheckpointPosition, 'schema' | 'counters' | 'timeMs'> &
-  (
-    | Pick<Extract<Checkpoint, { readonly kind: 'history' }>, 'kind' | 'delta'>
-    | Pick<Extract<Checkpoint, { readonly kind: 'matching' }>, 'kind' | 'delta'>
-  );
+export type CapturedState = Pick<CheckpointPosition, 'schema' | 'counters' | 'timeMs'> & CheckpointRows;
 
 export type CheckpointerOptions = {
   readonly journal: JournalId;

@@ -10,6 +10,7 @@ import {
   childStartsTable,
   executionsTable,
   historyTable,
+  lettersTable,
   matchingTasksTable,
   runsTable,
   timersTable,
@@ -142,7 +143,12 @@ export class CheckpointWriter {
   }
 
   #encoded({ partition }: JournalId, checkpoint: Checkpoint): Encoded {
-    const { tasksAtMatching, goneTransferTasks, goneTimers, goneMatchingTasks } = this.#statements;
+    const { tasksAtMatching, goneTransferTasks, goneTimers, goneMatchingTasks, goneLetters } = this.#statements;
+    if (checkpoint.kind === 'deadLetters') {
+      const { letters, goneLetters: ids } = checkpoint.delta;
+      const changes = [...ofEach(goneLetters, partition, ids), ...this.#tables.letters.encode(partition, letters)];
+      return { changes, visibility: [], retirement: [] };
+    }
     if (checkpoint.kind === 'matching') {
       const { tasks, goneTasks } = checkpoint.delta;
       const changes = [...ofEach(goneMatchingTasks, partition, goneTasks), ...this.#tables.matchingTasks.encode(partition, tasks)];
@@ -210,12 +216,13 @@ function upsertsFor(schema: string) {
     transferTasks: new Upsert(schema, transferTasksTable),
     timers: new Upsert(schema, timersTable),
     matchingTasks: new Upsert(schema, matchingTasksTable),
+    letters: new Upsert(schema, lettersTable),
   };
 }
 
 function statementsFor(at: string) {
-  const goneTasks = (table: string): Statement => ({
-    text: `DELETE FROM ${at}.${table} WHERE partition = $1::integer AND task_id = ANY($2::bigint[])`,
+  const goneTasks = (table: string, id = 'task_id'): Statement => ({
+    text: `DELETE FROM ${at}.${table} WHERE partition = $1::integer AND ${id} = ANY($2::bigint[])`,
   });
   return {
     guard: {
@@ -237,6 +244,7 @@ WHERE kind = $1 AND partition = $2::integer AND fence = $3::bigint
     goneTransferTasks: goneTasks('transfer_tasks'),
     goneTimers: goneTasks('timers'),
     goneMatchingTasks: goneTasks('matching_tasks'),
+    goneLetters: goneTasks('dead_letters', 'message_id'),
     rebuildDue: { text: `INSERT INTO ${at}.perdure (name, value) VALUES ($1, 'asked') ON CONFLICT (name) DO NOTHING` },
     rebuildOver: { text: `DELETE FROM ${at}.perdure WHERE name = $1` },
     retiredByRun: ['runs', 'history', 'child_starts'].map((table) => ({

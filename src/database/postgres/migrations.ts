@@ -8,6 +8,7 @@
  *     child_starts       which run a parent's start made               history         events, a row for each checkpoint of a run
  *     transfer_tasks, timers, matching_tasks                           what is to be done
  *     visibility         what List and Count read
+ *     dead_letters       of each queue (its number is the partition), by message id; NULL is not known, texts are bytes
  *
  * Workflow ids and queues are bytes: NUL is legal in them, and not in PostgreSQL's text. Task bytes are not compressed again and again: they are
  * written and deleted once. Updated tables are vacuumed at 2 % of dead rows: at the default 20 % an index of a million rows is mostly dead.
@@ -23,6 +24,7 @@ export const migrations: readonly Migration[] = [
   { number: 3, statements: (schema) => rootIndexes(quoted(schema)) },
   { number: 4, statements: (schema) => [countIndex(quoted(schema))] },
   { number: 5, statements: tasksAtMatching },
+  { number: 6, statements: deadLetters },
 ];
 
 export const newestMigration = migrations.at(-1)?.number ?? 0;
@@ -125,5 +127,46 @@ function taskTables(at: string): readonly string[] {
   PRIMARY KEY (partition, task_id)
 ) ${busy}`,
     `CREATE INDEX matching_tasks_queue ON ${at}.matching_tasks (partition, queue, task_id)`,
+  ];
+}
+
+function deadLetters(schema: string): readonly string[] {
+  const at = quoted(schema);
+  return [
+    `CREATE TABLE ${at}.dead_letters (
+  partition integer NOT NULL,
+  message_id bigint NOT NULL,
+  log_offset bigint NOT NULL,
+  task_id bigint,
+  shard_id bigint,
+  attempts bigint NOT NULL,
+  generation bigint NOT NULL,
+  task_fire_ms bigint,
+  first_failure_ms bigint,
+  last_failure_ms bigint,
+  dead_letter_ms bigint NOT NULL,
+  first_event_id bigint,
+  next_event_id bigint,
+  version bigint,
+  is_damaged boolean NOT NULL,
+  state bytea NOT NULL,
+  cause bytea,
+  fingerprint bytea,
+  task_type bytea,
+  namespace_id bytea,
+  namespace bytea,
+  workflow_id bytea,
+  run_id bytea,
+  workflow_type bytea,
+  source_cluster bytea,
+  node bytea,
+  build bytea,
+  error_type bytea,
+  error_message bytea,
+  PRIMARY KEY (partition, message_id)
+) WITH (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.2,
+  autovacuum_analyze_scale_factor = 0.02)`,
+    `CREATE INDEX dead_letters_fingerprint ON ${at}.dead_letters (partition, fingerprint, message_id)`,
+    `CREATE INDEX dead_letters_workflow_id ON ${at}.dead_letters (partition, workflow_id, message_id)`,
   ];
 }

@@ -48,7 +48,7 @@ export class Pack {
 }
 
 /** An array as PostgreSQL reads it; nothing in it needs quotes. */
-export function arrayOf(values: readonly (number | string | boolean | undefined)[]): string {
+export function arrayOf(values: readonly (number | bigint | string | boolean | undefined)[]): string {
   return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
 }
 
@@ -59,5 +59,12 @@ export function uuidOf(id: string): string {
 
 export function wholeNumber(value: number): number {
   if (!Number.isSafeInteger(value)) throw new DatabaseError('data', `refuses a row: ${value} is no whole number up to 2^53`);
+  return value;
+}
+
+/** What has been read as a bigint may have 64 bits. */
+export function int64<Value extends number | bigint>(value: Value): Value {
+  if (typeof value === 'number') wholeNumber(value);
+  else if (BigInt.asIntN(64, value) !== value) throw new DatabaseError('data', `refuses a row: ${value} has more than 64 bits`);
   return value;
 }

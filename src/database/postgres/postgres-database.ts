@@ -7,6 +7,7 @@
 import { DatabaseError } from '../../actors/database.ts';
 import { CheckpointWriter } from './checkpoint-writer.ts';
 import { Connections, type Session } from './connections.ts';
+import { LetterReads } from './letter-reads.ts';
 import { migrate } from './migrate.ts';
 import { nameOf } from './postgres-name.ts';
 import { Reads } from './reads.ts';
@@ -22,6 +23,12 @@ import type {
   HistoryRange,
   HistoryRow,
   JournalId,
+  LetterGroup,
+  LetterGrouped,
+  LetterIdPage,
+  LetterList,
+  LetterPage,
+  LetterWalk,
   Loaded,
   LoadKey,
   MatchingQueue,
@@ -44,6 +51,7 @@ import type {
 } from '../../actors/database.ts';
 import type { PostgresOptions } from '../../config/postgres-options.ts';
 import type { Logger } from '../../observability/logger.ts';
+import type { Condition } from '../../visibility/condition.ts';
 import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../../visibility/row.ts';
 
 /** A namespace has two lists and counts under way at most: its slow ones, whom nobody may wait for any more, never take all of these. */
@@ -63,6 +71,7 @@ export class PostgresDatabase implements Database {
   readonly #writer: CheckpointWriter;
   readonly #slots: SlotClearer;
   readonly #visibility: VisibilityReads;
+  readonly #letters: LetterReads;
   /** While the tables are looked at. */
   #migrating: { readonly connections: Connections; readonly done: Promise<void> } | undefined;
   #isReady = false;
@@ -78,6 +87,7 @@ export class PostgresDatabase implements Database {
     this.#writer = new CheckpointWriter(this.#state, this.#schema, logger);
     this.#slots = new SlotClearer(this.#state, this.#schema);
     this.#visibility = new VisibilityReads(this.#lists, this.#state, this.#schema);
+    this.#letters = new LetterReads(this.#lists, this.#schema);
   }
 
   /** The tables are there, and of the age that this program knows. Every call sees to it first, until it has been so once. */
@@ -196,6 +206,22 @@ export class PostgresDatabase implements Database {
 
   countMatchingTasks(journal: JournalId, range: MatchingTaskRange): Promise<Fenced<MatchingTaskCount>> {
     return this.#reads.countMatchingTasks(journal, range);
+  }
+
+  letters(journal: JournalId, list: LetterList): Promise<Fenced<LetterPage>> {
+    return this.#letters.letters(journal, list);
+  }
+
+  letterIds(journal: JournalId, walk: LetterWalk): Promise<Fenced<LetterIdPage>> {
+    return this.#letters.letterIds(journal, walk);
+  }
+
+  countLetters(journal: JournalId, condition: Condition | undefined): Promise<Fenced<number>> {
+    return this.#letters.countLetters(journal, condition);
+  }
+
+  letterGroups(journal: JournalId, grouped: LetterGrouped): Promise<Fenced<readonly LetterGroup[]>> {
+    return this.#letters.letterGroups(journal, grouped);
   }
 
   history(journal: JournalId, range: HistoryRange): Promise<readonly HistoryRow[]> {

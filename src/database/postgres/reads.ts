@@ -186,17 +186,23 @@ export class Reads {
     return { ...generation, rows };
   }
 
-  /** Which rows they are; `found` is called for each. Of nothing there is one row still: the fence and the offset, alone. */
   async #each<Tuple extends Row>(
     statement: Statement,
     { kind, partition }: JournalId,
     values: readonly Parameter[],
     found: (row: Tuple) => void,
   ): Promise<Pick<Fenced<unknown>, 'fence' | 'nextOffset'>> {
-    const rows = await this.#rows<Tuple & Generation>(statement, [kind, partition, ...values]);
-    for (const row of rows) if (row.is_row === true) found(row);
-    return { fence: rows[0]?.fence ?? 0, nextOffset: rows[0]?.of_next_offset ?? 0 };
+    return eachFenced(await this.#rows<Tuple & Generation>(statement, [kind, partition, ...values]), found);
   }
+}
+
+/** Which rows they are; `found` is called for each. Of nothing there is one row still: the fence and the offset, alone. */
+export function eachFenced<Tuple extends Row>(
+  rows: readonly (Tuple & Generation)[],
+  found: (row: Tuple) => void,
+): Pick<Fenced<unknown>, 'fence' | 'nextOffset'> {
+  for (const row of rows) if (row.is_row === true) found(row);
+  return { fence: rows[0]?.fence ?? 0, nextOffset: rows[0]?.of_next_offset ?? 0 };
 }
 
 /** Of the row that says that somebody has asked for it. */
@@ -204,16 +210,18 @@ export function rebuildName({ partition }: JournalId): string {
   return `list rebuild ${partition}`;
 }
 
+/** $1, $2: kind and partition of the journal; `rows` selects `true AS is_row` among its columns. */
+export function fencedText(at: string, rows: string, order: string): string {
+  return `SELECT j.fence, j.next_offset AS of_next_offset, r.*
+FROM (SELECT 1) one LEFT JOIN ${at}.journals j ON j.kind = $1 AND j.partition = $2::integer
+LEFT JOIN (${rows}) r ON true ${order}`;
+}
+
 const noId = `'00000000-0000-0000-0000-000000000000'`;
 const journalColumns = 'fence, epoch, sequence, next_offset, last_offset, time_ms, schema, counters, trim_points';
 
 function statementsFor(at: string) {
-  /** `rows` selects `true AS is_row` among its columns. */
-  const fenced = (rows: string, order = ''): Statement => ({
-    text: `SELECT j.fence, j.next_offset AS of_next_offset, r.*
-FROM (SELECT 1) one LEFT JOIN ${at}.journals j ON j.kind = $1 AND j.partition = $2::integer
-LEFT JOIN (${rows}) r ON true ${order}`,
-  });
+  const fenced = (rows: string, order = ''): Statement => ({ text: fencedText(at, rows, order) });
   return {
     restore: {
       text: `INSERT INTO ${at}.journals AS j (kind, partition, fence) VALUES ($1, $2, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
@@ -374,7 +382,7 @@ function runOf(row: RunTuple, workflowId: string): RunRow {
 }
 
 /** Of the rows; null: nobody has restored, or written. */
-type Generation = { readonly fence: number | null; readonly of_next_offset: number | null; readonly is_row: boolean | null };
+export type Generation = { readonly fence: number | null; readonly of_next_offset: number | null; readonly is_row: boolean | null };
 type TaskTuple = { readonly task_id: number; readonly task: Uint8Array; readonly aside: boolean };
 type TransferTuple = TaskTuple & { readonly at_matching: boolean };
 type TimerTuple = TaskTuple & { readonly fire_ms: number | null };

@@ -1,6 +1,9 @@
 /** What of a checkpoint goes into which column. The partition is the first parameter of every statement. */
+import { letterColumns, type LetterColumn } from '../letter-columns.ts';
+import { nameBytes } from '../name-bytes.ts';
 import type { ChildStartRow, HistoryRow, MatchingTaskRow, RunId, RunRow, TimerRow, TransferTaskRow } from '../../actors/database.ts';
-import type { TableOf } from './upsert.ts';
+import type { LetterRow } from '../../deadletters/letter-row.ts';
+import type { ColumnOf, TableOf } from './upsert.ts';
 
 export const executionsTable: TableOf<RunId> = {
   name: 'executions',
@@ -85,3 +88,27 @@ export const matchingTasksTable: TableOf<MatchingTaskRow> = {
     { name: 'task', type: 'bytea', of: ({ task }) => task },
   ],
 };
+
+export const lettersTable: TableOf<LetterRow> = {
+  name: 'dead_letters',
+  key: ['message_id'],
+  keyOf: ({ messageId }) => String(messageId),
+  columns: letterColumns.map(letterColumn),
+};
+
+function letterColumn(column: LetterColumn): ColumnOf<LetterRow> {
+  const { name } = column;
+  switch (column.type) {
+    case 'text':
+      return { name, type: 'bytea', of: (row) => bytesUnlessEmpty(column.of(row)) };
+    case 'number':
+    case 'whole':
+      return { name, type: 'bigint', of: column.of };
+    case 'boolean':
+      return { name, type: 'boolean', of: column.of };
+  }
+}
+
+function bytesUnlessEmpty(text: string): Uint8Array | undefined {
+  return text === '' ? undefined : nameBytes(text);
+}

@@ -1,5 +1,5 @@
 /** Rows into a table, new ones and those that replace older ones: one statement for each table, one parameter for each column. */
-import { arrayOf, Pack, uuidOf, wholeNumber } from './pack.ts';
+import { arrayOf, int64, Pack, uuidOf } from './pack.ts';
 import { quoted } from './schema-name.ts';
 import type { Parameter, Statement } from './connections.ts';
 
@@ -9,7 +9,7 @@ const chunkRows = 4_000;
 /** How a column's value is had of a row. undefined: NULL. */
 export type ColumnOf<Row> = { readonly name: string } & (
   | { readonly type: 'uuid'; readonly of: (row: Row) => string }
-  | { readonly type: 'integer' | 'bigint'; readonly of: (row: Row) => number | undefined }
+  | { readonly type: 'integer' | 'bigint'; readonly of: (row: Row) => number | bigint | undefined }
   | { readonly type: 'boolean'; readonly of: (row: Row) => boolean }
   | { readonly type: 'bytea'; readonly of: (row: Row) => Uint8Array | string | undefined }
   /** Neither NUL nor halves of surrogate pairs. */
@@ -28,7 +28,7 @@ export type TableOf<Row> = {
 /** A statement with its values: nothing in it changes any more, whatever becomes of the rows that it was made of. */
 export type Step = { readonly statement: Statement; readonly values: readonly Parameter[] };
 
-type Value = number | string | boolean | undefined;
+type Value = number | bigint | string | boolean | undefined;
 
 export class Upsert<Row> {
   readonly #table: TableOf<Row>;
@@ -74,7 +74,7 @@ export class Upsert<Row> {
         case 'integer':
         case 'bigint': {
           const value = column.of(row);
-          put(value === undefined ? undefined : wholeNumber(value));
+          put(value === undefined ? undefined : int64(value));
           break;
         }
         case 'boolean':

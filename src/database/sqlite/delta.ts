@@ -2,9 +2,11 @@
  * The rows of a checkpoint, inside the transaction that its guard has opened. They are written in chunks: at each `yield` the thread may answer
  * others.
  */
-import { idBytes, nameBytes, optionalWhole, whole } from './values.ts';
+import { nameBytes } from '../name-bytes.ts';
+import { idBytes, optionalWhole, whole } from './values.ts';
+import { writeLetter } from './letter-rows.ts';
 import { removeVisibility, rewriteVisibility, writeVisibility } from './visibility-rows.ts';
-import type { HistoryDelta, ListedId, MatchingDelta, RunId } from '../../actors/database.ts';
+import type { DeadLettersDelta, HistoryDelta, ListedId, MatchingDelta, RunId } from '../../actors/database.ts';
 import type { VisibilityRow } from '../../visibility/row.ts';
 import type { Connection } from './connection.ts';
 
@@ -36,6 +38,7 @@ const putMatchingTask = `
 const dropTransferTask = 'DELETE FROM transfer_tasks WHERE partition = ? AND task_id = ?';
 const dropTimer = 'DELETE FROM timers WHERE partition = ? AND task_id = ?';
 const dropMatchingTask = 'DELETE FROM matching_tasks WHERE partition = ? AND task_id = ?';
+const dropLetter = 'DELETE FROM dead_letters WHERE partition = ? AND message_id = ?';
 const dropHistory = 'DELETE FROM history WHERE partition = ? AND run_id = ?';
 const dropChildStarts = 'DELETE FROM child_starts WHERE partition = ? AND run_id = ?';
 const dropRun = 'DELETE FROM runs WHERE partition = ? AND run_id = ?';
@@ -124,6 +127,15 @@ export function* writeMatchingDelta(connection: Connection, partition: number, d
   yield* runEach(connection, dropMatchingTask, partition, delta.goneTasks, chunk);
 }
 
+export function* writeDeadLettersDelta(connection: Connection, partition: number, delta: DeadLettersDelta): Generator<void, void> {
+  const chunk = new Chunk();
+  for (const row of delta.letters) {
+    writeLetter(connection, partition, row);
+    if (chunk.isFull(0, letterWeight)) yield;
+  }
+  yield* runEach(connection, dropLetter, partition, delta.goneLetters, chunk);
+}
+
 function* runEach(connection: Connection, sql: string, partition: number, ids: readonly number[], chunk: Chunk): Generator<void, void> {
   const statement = connection.statement(sql);
   for (const id of ids) {
@@ -146,6 +158,7 @@ const rowsMax = 200;
 const bytesMax = 256 * 1024;
 /** With all its indexes a row takes as long as this many others. */
 const visibilityWeight = 5;
+const letterWeight = 3;
 
 class Chunk {
   #rows = 0;

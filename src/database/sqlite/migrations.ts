@@ -6,6 +6,7 @@
  *     child_starts                     which first run a parent's start made
  *     transfer_tasks, timers           by task id; windows go by an index
  *     matching_tasks                   by task id; windows by queue
+ *     dead_letters                     by message id, of each queue (its number is the partition)
  *     visibility, visibility_words     what List and Count ask, and the words of its lists and texts
  *
  * Ids are UUIDs as 16 bytes, names that clients choose are bytes, times ms. The visibility tables hold text: queries compare run ids with any
@@ -150,5 +151,18 @@ const fourth = `
   CREATE INDEX transfer_tasks_waiting ON transfer_tasks (partition, task_id) WHERE aside = 0 AND at_matching = 0;
 `;
 
+/** What is NULL is not known. Texts are bytes; ids of workflows may be any. */
+const fifth = `
+  CREATE TABLE dead_letters (
+    partition INTEGER NOT NULL, message_id INTEGER NOT NULL, log_offset INTEGER NOT NULL, task_id INTEGER, shard_id INTEGER,
+    attempts INTEGER NOT NULL, generation INTEGER NOT NULL, task_fire_ms INTEGER, first_failure_ms INTEGER, last_failure_ms INTEGER,
+    dead_letter_ms INTEGER NOT NULL, first_event_id INTEGER, next_event_id INTEGER, version INTEGER, is_damaged INTEGER NOT NULL,
+    state BLOB NOT NULL, cause BLOB, fingerprint BLOB, task_type BLOB, namespace_id BLOB, namespace BLOB, workflow_id BLOB, run_id BLOB,
+    workflow_type BLOB, source_cluster BLOB, node BLOB, build BLOB, error_type BLOB, error_message BLOB,
+    PRIMARY KEY (partition, message_id)) STRICT;
+  CREATE INDEX dead_letters_fingerprint ON dead_letters (partition, fingerprint, message_id);
+  CREATE INDEX dead_letters_workflow_id ON dead_letters (partition, workflow_id, message_id);
+`;
+
 /** The first has number 1. */
-export const migrations: readonly string[] = [first, second, third, fourth];
+export const migrations: readonly string[] = [first, second, third, fourth, fifth];

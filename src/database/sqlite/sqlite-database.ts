@@ -14,9 +14,10 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from '../../actors/database.ts';
-import { assert } from '../../kernel/assert.ts';
+import { assert, unreachable } from '../../kernel/assert.ts';
 import { Connection, databaseFailure, isLocked } from './connection.ts';
-import { rewriteVisibilityRows, writeHistoryDelta, writeMatchingDelta, writeVisibilityRows } from './delta.ts';
+import { rewriteVisibilityRows, writeDeadLettersDelta, writeHistoryDelta, writeMatchingDelta, writeVisibilityRows } from './delta.ts';
+import { countLetterSteps, letterGroupSteps, letterIdSteps, letterPageSteps } from './letter-queries.ts';
 import { noteRebuild, rebuildDue, strayRows } from './list-rebuild.ts';
 import { generationOf, moveJournal, readJournal, restoreJournal } from './journal-rows.ts';
 import { sqliteName, type SqliteOptions } from './options.ts';
@@ -48,6 +49,9 @@ import type {
   HeldJournal,
   HistoryRange,
   JournalId,
+  LetterGrouped,
+  LetterList,
+  LetterWalk,
   Loaded,
   LoadKey,
   MatchingQueuePage,
@@ -59,6 +63,7 @@ import type {
   TimerWindow,
   WriteOutcome,
 } from '../../actors/database.ts';
+import type { Condition } from '../../visibility/condition.ts';
 import type { VisibilityCount, VisibilityList, VisibilityRow } from '../../visibility/row.ts';
 
 const bindSql = `INSERT OR IGNORE INTO perdure (name, value) VALUES ('cluster', ?)`;
@@ -234,6 +239,36 @@ export class SqliteDatabase implements Database {
     return this.#window(journal, (connection) => countMatchingTasks(connection, journal.partition, range));
   }
 
+  letters(journal: JournalId, list: LetterList) {
+    return this.#inSteps(letterPageSteps(() => this.#opened(), journal, list));
+  }
+
+  letterIds(journal: JournalId, walk: LetterWalk) {
+    return this.#inSteps(letterIdSteps(() => this.#opened(), journal, walk));
+  }
+
+  countLetters(journal: JournalId, condition: Condition | undefined) {
+    return this.#inSteps(
+      countLetterSteps(
+        () => this.#opened(),
+        () => presentMoment(this.#options),
+        journal,
+        condition,
+      ),
+    );
+  }
+
+  letterGroups(journal: JournalId, grouped: LetterGrouped) {
+    return this.#inSteps(
+      letterGroupSteps(
+        () => this.#opened(),
+        () => presentMoment(this.#options),
+        journal,
+        grouped,
+      ),
+    );
+  }
+
   list(query: VisibilityList) {
     return this.#inSteps(
       listSteps(() => this.#opened(), query),
@@ -355,7 +390,7 @@ export class SqliteDatabase implements Database {
   }
 
   /** Each step in the lane: what was asked meanwhile has its turn before the next, and so has what comes in only then. */
-  async #inSteps<Result>(steps: Generator<void, Result>, asked: number | undefined): Promise<Result> {
+  async #inSteps<Result>(steps: Generator<void, Result>, asked?: number): Promise<Result> {
     const { queryTimeoutMs = defaultQueryTimeoutMs } = this.#options;
     const endMs = performance.now() + queryTimeoutMs;
     const underWay = { isGivenUp: false };
@@ -431,9 +466,16 @@ class CommitFailure extends DatabaseError {
 
 function chunksOf(connection: Connection, { kind, partition }: JournalId, checkpoint: Checkpoint): Iterable<void> {
   assert(kind === checkpoint.kind, `a checkpoint of ${checkpoint.kind} is written to a journal of ${kind}`);
-  return checkpoint.kind === 'history'
-    ? writeHistoryDelta(connection, partition, checkpoint.delta)
-    : writeMatchingDelta(connection, partition, checkpoint.delta);
+  switch (checkpoint.kind) {
+    case 'history':
+      return writeHistoryDelta(connection, partition, checkpoint.delta);
+    case 'matching':
+      return writeMatchingDelta(connection, partition, checkpoint.delta);
+    case 'deadLetters':
+      return writeDeadLettersDelta(connection, partition, checkpoint.delta);
+    default:
+      return unreachable(checkpoint);
+  }
 }
 
 function holdsFence(connection: Connection, journal: JournalId, fence: Fence): boolean {

@@ -1,6 +1,7 @@
 /** What a partition's actor reads of its rows. Each is one moment's; the caller reads the fence of the same moment beside it. */
 import { DatabaseError } from '../../actors/database.ts';
-import { bytesOf, idOf, keyBytes, nameBytes, nameText, optionalWholeOf, wholeOf, type SqlRow } from './values.ts';
+import { nameBytes, nameText } from '../name-bytes.ts';
+import { bytesOf, idOf, keyBytes, optionalWholeOf, wholeOf, type SqlRow } from './values.ts';
 import type {
   HistoryRange,
   HistoryRow,

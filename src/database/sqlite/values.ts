@@ -1,6 +1,7 @@
 /** Values of the port as SQLite stores them, and back. What cannot be stored is refused as `data`; what cannot have been stored is `corrupt`. */
 import { DatabaseError } from '../../actors/database.ts';
 import type { SQLOutputValue } from 'node:sqlite';
+import type { SqlParameter } from '../condition-sql.ts';
 
 export type SqlRow = Readonly<Record<string, SQLOutputValue>>;
 
@@ -12,6 +13,10 @@ export function whole(value: number, what: string): number {
 
 export function optionalWhole(value: number | undefined, what: string): number | null {
   return value === undefined ? null : whole(value, what);
+}
+
+export function sqliteParameters(parameters: readonly SqlParameter[]): readonly (string | number | bigint | Uint8Array)[] {
+  return parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value));
 }
 
 /** The 16 bytes of a UUID as we write them, in lower case. undefined: it is none. */
@@ -66,22 +71,6 @@ function uuidText(bytes: Uint8Array): string {
     text += hex[bytes[index] ?? 0];
   }
   return text;
-}
-
-/**
- * Names that clients choose, as UTF-8. A text with half of a surrogate pair has no UTF-8: it is kept as UTF-16 behind a byte that no UTF-8 has,
- * so that two names never become one.
- */
-export function nameBytes(name: string): Uint8Array {
-  if (name.isWellFormed()) return Buffer.from(name, 'utf8');
-  return Buffer.concat([Buffer.of(illFormed), Buffer.from(name, 'utf16le')]);
-}
-
-const illFormed = 0xff;
-
-export function nameText(bytes: Uint8Array): string {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return bytes[0] === illFormed ? buffer.toString('utf16le', 1) : buffer.toString('utf8');
 }
 
 export function wholeOf(row: SqlRow, column: string): number {

@@ -34,7 +34,7 @@ import {
   type IndexProbe,
   type OrderedIndex,
 } from './index-choice.ts';
-import { textOf, wholeOf, type SqlRow } from './values.ts';
+import { sqliteParameters, textOf, wholeOf, type SqlRow } from './values.ts';
 import { listedColumns, listedRow } from './visibility-rows.ts';
 import type { Connection } from './connection.ts';
 
@@ -256,8 +256,4 @@ function rowsRead(connection: Connection, count: Sql): 'none' | 'some' | 'all' {
 function planOf(connection: Connection, { text, parameters }: Sql): readonly string[] {
   const steps = connection.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...sqliteParameters(parameters));
   return steps.map((step) => textOf(step, 'detail'));
-}
-
-function sqliteParameters(parameters: readonly (string | number | bigint | boolean)[]): readonly (string | number | bigint)[] {
-  return parameters.map((value) => (typeof value === 'boolean' ? Number(value) : value));
 }

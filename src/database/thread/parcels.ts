@@ -4,7 +4,8 @@
  *
  *     [ rows ] [ rows ] … [ write ]  ──▶  collected by number, written as one
  */
-import type { Checkpoint, HistoryDelta, MatchingDelta } from '../../actors/database.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import type { Checkpoint, DeadLettersDelta, HistoryDelta, MatchingDelta } from '../../actors/database.ts';
 
 /** What a checkpoint says beside them. */
 export type WithoutRows = Pick<Checkpoint, 'kind' | 'position' | 'base'>;
@@ -15,8 +16,9 @@ export type Rows = Readonly<Record<string, readonly unknown[]>>;
 /** What one message takes at the most, beside a row that is larger; about a millisecond. */
 const weightMax = 256;
 const bytesOfWeight = 1_024;
-/** With all its fields a visibility row takes as long as this many others. */
-const visibilityWeight = 4;
+/** With all its fields a row for people takes as long as this many others. */
+const listedWeight = 4;
+const listed: ReadonlySet<string> = new Set(['visibility', 'letters']);
 
 /** One message holds it. */
 export function isSmall({ delta }: Checkpoint): boolean {
@@ -57,7 +59,16 @@ export class Parcels {
   checkpoint(write: number, { kind, ...head }: WithoutRows): Checkpoint {
     const delta: Rows = this.#collected.get(write) ?? {};
     this.#collected.delete(write);
-    return kind === 'history' ? { ...head, kind, delta: delta as HistoryDelta } : { ...head, kind, delta: delta as MatchingDelta };
+    switch (kind) {
+      case 'history':
+        return { ...head, kind, delta: delta as HistoryDelta };
+      case 'matching':
+        return { ...head, kind, delta: delta as MatchingDelta };
+      case 'deadLetters':
+        return { ...head, kind, delta: delta as DeadLettersDelta };
+      default:
+        return unreachable(kind);
+    }
   }
 }
 
@@ -66,5 +77,5 @@ function weightOf(list: string, row: unknown): number {
   if (typeof row === 'object' && row !== null) {
     for (const value of Object.values(row)) if (value instanceof Uint8Array) bytes += value.byteLength;
   }
-  return (list === 'visibility' ? visibilityWeight : 1) + bytes / bytesOfWeight;
+  return (listed.has(list) ? listedWeight : 1) + bytes / bytesOfWeight;
 }

@@ -66,6 +66,7 @@ export function describeBindAndClose(open: () => Promise<DatabaseFixture>): void
 }
 
 const journal = { kind: 'history', partition: 0 } as const;
+const letters = { kind: 'deadLetters', partition: 0 } as const;
 const namespaceId = uuid();
 
 /** Every method but close itself, and what finds nothing to be given up then. */
@@ -91,6 +92,10 @@ const calls: Readonly<Record<Exclude<keyof Database, 'name' | 'close' | 'giveUp'
   matchingTasks: (database) => database.matchingTasks(journal, 'q', 0, 1),
   matchingQueues: (database) => database.matchingQueues(journal, allQueues),
   countMatchingTasks: (database) => database.countMatchingTasks(journal, { queue: 'q', afterTaskId: 0, untilTaskId: 1, max: 1 }),
+  letters: (database) => database.letters(letters, { condition: undefined, afterMessageId: -1, max: 1, bytesMax: 1 }),
+  letterIds: (database) => database.letterIds(letters, { condition: undefined, afterMessageId: -1, max: 1 }),
+  countLetters: (database) => database.countLetters(letters, undefined),
+  letterGroups: (database) => database.letterGroups(letters, { condition: undefined, by: 'fingerprint', max: 1 }),
   history: (database) => database.history(journal, { runId: uuid(), branch: 0, firstEventId: 1, lastEventId: 1, bytesMax: 1 }),
   list: (database) => database.list({ namespaceId, condition: undefined, after: undefined, max: 1 }),
   count: (database) => database.count({ namespaceId, condition: undefined, byStatus: false }),

@@ -15,6 +15,7 @@ import type {
   TimerRow,
   WriteOutcome,
 } from '../../../src/actors/database.ts';
+import type { LetterRow } from '../../../src/deadletters/letter-row.ts';
 import type { ListedRow } from '../../../src/visibility/row.ts';
 import type { DatabaseFixture } from './describe-database.ts';
 import { emptyDelta, positionAt, uuid } from './samples.ts';
@@ -83,6 +84,11 @@ export class Owner {
     return this.checkpoint({ position: positionAt(this.nextOffset), kind: 'matching', delta: { tasks: [], goneTasks: [], ...delta } });
   }
 
+  async writeLetters(letters: readonly LetterRow[], goneLetters: readonly number[] = []): Promise<WriteOutcome> {
+    this.nextOffset += 10;
+    return this.checkpoint({ position: positionAt(this.nextOffset), kind: 'deadLetters', delta: { letters, goneLetters } });
+  }
+
   checkpoint(checkpoint: Checkpoint): Promise<WriteOutcome> {
     return this.database.write(this.journal, this.fence, checkpoint);
   }
@@ -95,6 +101,11 @@ export class Owner {
 
   async matchingWritten(delta: Partial<MatchingDelta>): Promise<void> {
     const outcome = await this.writeMatching(delta);
+    if (outcome.kind !== 'written') throw new Error(`expected a write, got ${JSON.stringify(outcome)}`);
+  }
+
+  async lettersWritten(letters: readonly LetterRow[], goneLetters: readonly number[] = []): Promise<void> {
+    const outcome = await this.writeLetters(letters, goneLetters);
     if (outcome.kind !== 'written') throw new Error(`expected a write, got ${JSON.stringify(outcome)}`);
   }
 

@@ -10,6 +10,7 @@ import { describeContention } from './contention.ts';
 import { describeFence } from './fence.ts';
 import { describeHistoryRanges } from './history-ranges.ts';
 import { describeHostileValues } from './hostile-values.ts';
+import { describeLetters } from './letters.ts';
 import { describeListAndCount } from './list-and-count.ts';
 import { describeListPages } from './list-pages.ts';
 import { describeListRebuild } from './list-rebuild.ts';
@@ -55,6 +56,7 @@ export function describeDatabase(name: string, subject: { readonly open: () => P
     describeListAndCount(use);
     describeListPages(use);
     describeListRebuild(use);
+    describeLetters(use);
     describeHostileValues(use);
     describeRandomWrites(use);
     describeBindAndClose(subject.open);

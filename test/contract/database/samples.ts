@@ -10,6 +10,7 @@ import type {
   TransferTaskRow,
   TimerRow,
 } from '../../../src/actors/database.ts';
+import type { LetterRow } from '../../../src/deadletters/letter-row.ts';
 import type { VisibilityRow } from '../../../src/visibility/row.ts';
 
 let uuids = 0;
@@ -69,6 +70,40 @@ export function timerRow(fireTimeMs: number, taskId: number, fields: Partial<Tim
 
 export function matchingRow(taskId: number, queue: string): MatchingTaskRow {
   return { taskId, queue, task: bytesOf(`${queue} ${taskId}`) };
+}
+
+export function letterRow(messageId: number, fields: Partial<LetterRow> = {}): LetterRow {
+  return {
+    messageId,
+    offset: 10 * messageId + 3,
+    taskId: 1_000 + messageId,
+    taskType: 'TASK_TYPE_TRANSFER_START_CHILD_EXECUTION',
+    shardId: 1,
+    namespaceId: '32049b68-7872-4094-8e63-d0dd59896a83',
+    namespace: 'default',
+    workflowId: `order-${messageId}`,
+    runId: '0194d9f4-7f4a-7d1d-b1d1-3fce2a0c4b11',
+    workflowType: 'Order',
+    cause: 'retries-exhausted',
+    errorType: 'Unavailable',
+    errorMessage: `connection ${messageId} refused`,
+    fingerprint: '0123456789abcdef',
+    attempts: 70,
+    generation: 0,
+    state: 'open',
+    taskFireTimeMs: undefined,
+    firstFailureTimeMs: 1_770_000_000_000,
+    lastFailureTimeMs: 1_770_000_600_000,
+    deadLetterTimeMs: 1_770_000_600_001 + messageId,
+    firstEventId: 5,
+    nextEventId: undefined,
+    version: undefined,
+    sourceCluster: 'active',
+    node: 'host:7233',
+    build: '0.1.0',
+    isDamaged: false,
+    ...fields,
+  };
 }
 
 export function visibilityRow(run: { readonly namespaceId: string } & Partial<VisibilityRow>): VisibilityRow {
