@@ -255,7 +255,7 @@ export class World {
     const offered = this.#task(name);
     const { stamp } = offered;
     this.#ask(partition, add(matchingTask(name, stamp), { queue: queueAt(partition) }), (reply) => {
-      if (reply.kind === 'done' && offered.stamp === stamp) offered.offering = false;
+      if ((reply.kind === 'done' || reply.kind === 'stored') && offered.stamp === stamp) offered.offering = false;
     });
   }
 
