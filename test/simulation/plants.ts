@@ -434,8 +434,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'says of what was decided that nothing came of it',
     file: 'src/actors/asks/switchboard.ts',
-    search: "this.#failFrom(0, abandoned, { kind: 'unavailable', message });",
-    replace: "this.#failFrom(0, abandoned, { kind: 'notHere', message, hint: '', epoch: 0 });",
+    search: "this.#failAll(abandoned, { kind: 'unavailable', message });",
+    replace: "this.#failAll(abandoned, { kind: 'notHere', message, hint: '', epoch: 0 });",
     caughtBy: 'seeds',
   },
   {

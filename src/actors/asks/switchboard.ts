@@ -56,6 +56,8 @@ type Seat<Request> = { readonly name: string; endpoint: Endpoint<Request> | unde
 interface OpenAsk<Request, Answer> extends WheelEntry {
   readonly askId: number;
   readonly seat: Seat<Request>;
+  /** What it will be told, unless its reply comes before. */
+  failure: AskFailure | undefined;
   answer(answer: Answer): void;
 }
 
@@ -125,7 +127,7 @@ export class Switchboard<
     return {
       answer: (askId, reply) => this.#answer(askId, reply),
       fail: (askId, failure) => void this.#answer(askId, failure),
-      failAll: (askIds, failure) => this.#failFrom(0, askIds, failure),
+      failAll: (askIds, failure) => this.#failAll(askIds, failure),
       abandon: (message) => this.#abandon(seat, message),
     };
   }
@@ -160,16 +162,27 @@ export class Switchboard<
     }
   }
 
-  #abandon(seat: Seat<Request>, message: string): void {
-    const abandoned: number[] = [];
-    for (const ask of this.#asks.values()) if (ask.seat === seat) abandoned.push(ask.askId);
-    this.#failFrom(0, abandoned, { kind: 'unavailable', message });
+  /** What was said first stands: a command that was not decided has not happened, whatever becomes of its actor before its turn comes. */
+  #failAll(askIds: readonly number[], failure: AskFailure): void {
+    for (const askId of askIds) {
+      const ask = this.#asks.get(askId);
+      if (ask !== undefined) ask.failure ??= failure;
+    }
+    this.#failFrom(0, askIds);
   }
 
-  #failFrom(first: number, askIds: readonly number[], failure: AskFailure): void {
+  #abandon(seat: Seat<Request>, message: string): void {
+    const abandoned: number[] = [];
+    for (const ask of this.#asks.values()) if (ask.seat === seat && ask.failure === undefined) abandoned.push(ask.askId);
+    this.#failAll(abandoned, { kind: 'unavailable', message });
+  }
+
+  #failFrom(first: number, askIds: readonly number[]): void {
     for (let nth = first; nth < askIds.length; nth++) {
-      if (!this.#turns.take(1)) return this.#turns.wait(() => this.#failFrom(nth, askIds, failure));
-      this.#answer(askIds[nth] ?? NOBODY, failure);
+      const ask = this.#asks.get(askIds[nth] ?? NOBODY);
+      if (ask?.failure === undefined) continue;
+      if (!this.#turns.take(1)) return this.#turns.wait(() => this.#failFrom(nth, askIds));
+      this.#answer(ask.askId, ask.failure);
     }
   }
 
@@ -196,6 +209,7 @@ class Ask<
   readonly askId: number;
   readonly seat: Seat<Request>;
   readonly deadlineMs: number;
+  failure: AskFailure | undefined = undefined;
   next: WheelEntry | undefined = undefined;
   previous: WheelEntry | undefined = undefined;
   readonly #switchboard: Switchboard<To, Request, Rejected>;

@@ -166,12 +166,13 @@ export class CommitWindow<Reply, Record, Effect> {
 
   /** The asks whose answers wait here: as a reply, in an effect, or behind an effect with which their answer only begins (a direct query). */
   waitingAsks(): readonly number[] {
-    const asks = asksOf(this.#effects, this.#nextEffect);
+    const asks: number[] = [];
+    addAsksOf(this.#effects, this.#nextEffect, asks);
     for (let index = 0; index < this.#held.length; index++) {
       const held = this.#held.at(index);
       if (held === undefined) break;
       if (held.reply !== undefined && held.askId !== NOBODY) asks.push(held.askId);
-      asks.push(...asksOf(held.effects, 0));
+      addAsksOf(held.effects, 0, asks);
     }
     return asks;
   }
@@ -260,14 +261,12 @@ export class CommitWindow<Reply, Record, Effect> {
   }
 }
 
-/** Of those from `first` on. */
-function asksOf(effects: readonly unknown[], first: number): number[] {
-  const asks: number[] = [];
+/** Of those from `first` on. One by one: there may be more than a call takes arguments. */
+function addAsksOf(effects: readonly unknown[], first: number, asks: number[]): void {
   for (let next = first; next < effects.length; next++) {
     const askId = askOf(effects[next]) ?? NOBODY;
     if (askId !== NOBODY) asks.push(askId);
   }
-  return asks;
 }
 
 /** At least what the record takes on the wire: three bytes are the most that UTF-8 needs for one unit of a string. */

@@ -139,6 +139,18 @@ describe('router', () => {
     ]);
   });
 
+  test('who was told first that nothing has happened is not told otherwise by what is said of all, whatever their order', () => {
+    const { clock, router, answers, ask } = bench();
+    const asked = Array.from({ length: 4_000 }, () => ask());
+    const sink = router.history.sink(1);
+    // What waited in the mailbox, and then what waited for its state before that.
+    sink.failAll([...asked.slice(2_000), ...asked.slice(0, 1_000)], { kind: 'notHere', message: 'lost', hint: '', epoch: 0 });
+    sink.abandon('abandoned');
+    clock.advance(0);
+    const kinds = Map.groupBy(answers, (answer) => (answer as { readonly kind: string }).kind);
+    expect(Object.fromEntries([...kinds].map(([kind, { length }]) => [kind, length]))).toEqual({ notHere: 3_000, unavailable: 1_000 });
+  });
+
   test('abandoned asks fail, those of other actors do not, nor those that are asked meanwhile', () => {
     const { router, actor, answers, ask } = bench();
     router.history.attach(2, new Actor());

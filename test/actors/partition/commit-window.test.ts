@@ -241,4 +241,19 @@ describe('commit window', () => {
       { numRuns: 40 },
     );
   });
+
+  test('however many wait for what one command lets out, each of them is known, also those whose turn has not come', () => {
+    const clock = new TurnByTurn();
+    const turns = new ReleaseTurns(clock);
+    const share = new BudgetShare(new CommandBudget());
+    type Waiter = { readonly askId: number };
+    const window = new CommitWindow<string, number, Waiter>({ barrier: new ReadBarrier(true), share, turns, onTurn: () => {} });
+    const effects = Array.from({ length: 200_000 }, (_, nth) => ({ askId: nth + 1 }));
+    window.hold(0, undefined, effects);
+    expect(window.waitingAsks()).toHaveLength(effects.length);
+    const told: number[] = [];
+    window.release({ shell: { answer: () => {}, act: ({ askId }) => void told.push(askId) }, subscribers: [] }, () => false);
+    expect(told.length).toBeGreaterThan(0);
+    expect([...told, ...window.waitingAsks()]).toEqual(effects.map(({ askId }) => askId));
+  });
 });
