@@ -1,5 +1,7 @@
+import { Undecodable } from '../kernel/undecodable.ts';
+
 /** Input that is not what the schema says, or is larger than the reader's limits. */
-export class WireError extends Error {
+export class WireError extends Undecodable {
   override readonly name = 'WireError';
 }
 

@@ -42,6 +42,7 @@ const shell = {
 
 // Names and numbers of a neighbour, for what is asked of it.
 const vocabularyOfMatching = ['src/matching/task-queue.ts'];
+const vocabularyOfDeadLetters = ['src/deadletters/task-failure.ts'];
 const vocabularyOfHistory = ['src/history/generated/enums.ts'];
 
 export const directions: readonly Direction[] = [
@@ -88,8 +89,16 @@ export const directions: readonly Direction[] = [
   },
   {
     from: 'src/actors/history/',
-    may: ['src/actors/history/', 'src/actors/checkpoint/', ...underShells, 'src/history/', 'src/visibility/', ...vocabularyOfMatching],
-    mayTypes: ['src/matching/', 'src/cluster/'],
+    may: [
+      'src/actors/history/',
+      'src/actors/checkpoint/',
+      ...underShells,
+      'src/history/',
+      'src/visibility/',
+      ...vocabularyOfMatching,
+      ...vocabularyOfDeadLetters,
+    ],
+    mayTypes: ['src/matching/', 'src/cluster/', 'src/deadletters/'],
     ...shell,
   },
   {

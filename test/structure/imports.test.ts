@@ -80,6 +80,10 @@ describe('what src exports', () => {
     ['deadLetterCodec', 'likewise, their records'],
     ['redriveTopic', 'likewise'],
     ['letterRow', 'what the index knows of a letter; their actors write it next'],
+    ...['judgeAttempt', 'noAttempts', 'captureSettings', 'failureFingerprint'].map(
+      (name) => [name, 'when a task that fails becomes a letter; the task queues ask when their shards hand letters over'] as const,
+    ),
+    ...['unansweredTask', 'rejectedTask', 'refusedDispatch', 'thrownByTask'].map((name) => [name, 'likewise, what it has met'] as const),
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
     ['loadServiceMessages', 'the messages of the Matching and Admin services, which come later; a test holds their fields'],
   ]);

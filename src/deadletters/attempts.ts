@@ -1,0 +1,109 @@
+/**
+ * How often a task was attempted, and what follows from one more failure.
+ *
+ *     attempt ── failed ─▶ judge ─┬─ again, after a pause that grows
+ *                                 ├─ over: the task is done
+ *                                 └─ letter: it leaves normal processing
+ *
+ * `notYet` counts nowhere: a log that is away for a day makes no letters.
+ */
+import { unreachable } from '../kernel/assert.ts';
+import type { CaptureSettings } from './capture-settings.ts';
+import type { DeadLetterCause } from './letter.ts';
+import type { NotYet, TaskFailure } from './task-failure.ts';
+
+/** Of one task. Times are ms since 1970; undefined: it has not failed yet. */
+export type Attempts = {
+  /** All that were made and did not succeed. */
+  readonly attempts: number;
+  /** Those that count. */
+  readonly failures: number;
+  /** How many in a row had to wait for the same pace. */
+  readonly inARow: number;
+  readonly pace: Pace;
+  /** Of what counts. */
+  readonly firstFailureTimeMs: number | undefined;
+  readonly lastFailureTimeMs: number | undefined;
+};
+
+export const noAttempts: Attempts = {
+  attempts: 0,
+  failures: 0,
+  inARow: 0,
+  pace: 'usual',
+  firstFailureTimeMs: undefined,
+  lastFailureTimeMs: undefined,
+};
+
+export type Verdict =
+  /** `pauseMs`: before jitter. */
+  | { readonly kind: 'again'; readonly attempts: Attempts; readonly pauseMs: number }
+  | { readonly kind: 'over' }
+  | { readonly kind: 'letter'; readonly attempts: Attempts; readonly cause: Exclude<DeadLetterCause, 'namespace-deleted'> };
+
+export type Pace = 'usual' | 'notReady' | 'rateLimited';
+
+const second = 1_000;
+const minute = 60 * second;
+
+/** The pause after the n-th attempt in a row: `firstMs * factor ** (n - 1)`, and never longer than `maxMs`. */
+const paces: { readonly [pace in Pace]: { readonly firstMs: number; readonly factor: number; readonly maxMs: number } } = {
+  usual: { firstMs: second, factor: 1.1, maxMs: 3 * minute },
+  notReady: { firstMs: 3 * second, factor: 1.5, maxMs: 3 * minute },
+  rateLimited: { firstMs: 3 * second, factor: 1.5, maxMs: 5 * minute },
+};
+
+const paceOfWaiting: { readonly [why in NotYet]: Pace } = {
+  away: 'usual',
+  moving: 'usual',
+  busy: 'usual',
+  notReady: 'notReady',
+  rateLimited: 'rateLimited',
+};
+
+/** `category`: of the queue that the letter would go to, `transfer`. */
+export function judgeAttempt(before: Attempts, failure: TaskFailure, category: string, nowMs: number, settings: CaptureSettings): Verdict {
+  if (failure.kind === 'over') return { kind: 'over' };
+  const isPicked = settings.errorPattern?.matches(failure.error.errorMessage) === true;
+  const counts = isPicked || failure.kind !== 'notYet';
+  const attempts = onceMore(before, counts, paceOf(failure), nowMs);
+  if (counts && settings.enabled) {
+    if (isPicked || isPermanent(failure, settings)) return { kind: 'letter', attempts, cause: 'permanent-error' };
+    if (attempts.failures >= settings.failuresMaxOf(category)) return { kind: 'letter', attempts, cause: 'retries-exhausted' };
+  }
+  return { kind: 'again', attempts, pauseMs: pauseMs(attempts) };
+}
+
+function onceMore(before: Attempts, counts: boolean, pace: Pace, nowMs: number): Attempts {
+  return {
+    attempts: before.attempts + 1,
+    failures: before.failures + (counts ? 1 : 0),
+    inARow: before.pace === pace ? before.inARow + 1 : 1,
+    pace,
+    firstFailureTimeMs: counts ? (before.firstFailureTimeMs ?? nowMs) : before.firstFailureTimeMs,
+    lastFailureTimeMs: counts ? nowMs : before.lastFailureTimeMs,
+  };
+}
+
+function isPermanent(failure: Exclude<TaskFailure, { readonly kind: 'over' }>, settings: CaptureSettings): boolean {
+  switch (failure.kind) {
+    case 'notYet':
+      return false;
+    case 'failed':
+      return failure.isInternal && settings.internalErrorsArePermanent;
+    case 'permanent':
+      return true;
+    default:
+      return unreachable(failure);
+  }
+}
+
+function paceOf(failure: TaskFailure): Pace {
+  return failure.kind === 'notYet' ? paceOfWaiting[failure.why] : 'usual';
+}
+
+function pauseMs({ inARow, pace }: Attempts): number {
+  const { firstMs, factor, maxMs } = paces[pace];
+  // Beyond any double it is Infinity, and the longest pause holds.
+  return Math.min(firstMs * factor ** (inARow - 1), maxMs);
+}
