@@ -931,6 +931,14 @@ export const plants: readonly Plant[] = [
     shows: ['T12'],
   },
   {
+    name: 'says that a task is stored that is an offer in memory alone',
+    file: OFFERS,
+    search: 'decision.spill({ id, queue: queue.queue, task: offer.task });',
+    replace: 'if (!isOffer || id % 3 !== 0) decision.spill({ id, queue: queue.queue, task: offer.task });',
+    caughtBy: 'seeds of matching hosts',
+    shows: ['I7'],
+  },
+  {
     name: 'takes a stored task for delivered when its start is asked for',
     file: OFFERS,
     search: 'this.#parts.deadlines.remove(offer);\n      return offer;',
