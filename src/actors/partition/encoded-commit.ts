@@ -21,6 +21,8 @@ export function encodeCommit<Record>(
 export function largestBytes(encoded: EncodedCommit | undefined): number {
   if (encoded === undefined) return 0;
   const { last, before } = encoded;
+  // Called for each command, and hardly any writes more than one.
+  if (before.length === 0) return contentBytes(last);
   return before.reduce((bytes, record) => Math.max(bytes, contentBytes(record)), contentBytes(last));
 }
 
