@@ -17,7 +17,7 @@
  * up to 2^53.
  */
 import type { LetterRow } from '../deadletters/letter-row.ts';
-import type { Condition } from '../visibility/condition.ts';
+import type { Condition } from '../filter/condition.ts';
 import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../visibility/row.ts';
 
 /** Whose rows: one partition of one journal; `partition` from 0, of dead letters the number of their queue. */

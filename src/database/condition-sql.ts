@@ -16,7 +16,7 @@
  * Lists and texts have no unknown: what is not there contains nothing (`condition.ts`). A prefix is a range, which an index serves.
  */
 import { unreachable } from '../kernel/assert.ts';
-import type { Column, Condition, Operand } from '../visibility/condition.ts';
+import type { Column, Condition, Operand } from '../filter/condition.ts';
 import { storable, wordsOf } from '../visibility/text.ts';
 import { nameBytes } from './name-bytes.ts';
 

@@ -1,5 +1,5 @@
 /** What the statements on letters have in common: the queue, a stretch of ids, and a condition. */
-import type { Comparison, Condition, Operand } from '../visibility/condition.ts';
+import type { Comparison, Condition, Operand } from '../filter/condition.ts';
 import { conditionSql, SqlBuilder, type Dialect } from './condition-sql.ts';
 import { letterColumns, letterTable } from './letter-columns.ts';
 

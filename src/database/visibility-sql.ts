@@ -5,7 +5,7 @@
  * as well, for without it PostgreSQL walks the index from its beginning. SQLite would go by that bound alone then, and read all open runs,
  * which share one sort_ms, for each page of them.
  */
-import type { Column, Comparison, Condition, Operand } from '../visibility/condition.ts';
+import type { Column, Comparison, Condition, Operand } from '../filter/condition.ts';
 import type { VisibilityCount, VisibilityKeyset, VisibilityList } from '../visibility/row.ts';
 import { conditionSql, isUuidText, SqlBuilder, type ByRuns, type Dialect, type Sql } from './condition-sql.ts';
 

@@ -4,6 +4,7 @@
  *
  * A row fits every database, whatever its letter holds: its texts are cut, and a number beyond 64 bits, which no task has, is not known.
  */
+import { int64Max, int64Min } from '../kernel/int64.ts';
 import { cutToUtf8Bytes } from '../kernel/utf8.ts';
 import type { DeadLetterCause, LetterState, Whole } from './letter.ts';
 import type { DamagedLetterRecord, LetterRecord } from './records.ts';
@@ -108,9 +109,6 @@ const unknown = {
   node: '',
   build: '',
 } as const;
-
-const int64Min = -(2n ** 63n);
-const int64Max = 2n ** 63n - 1n;
 
 function storable(value: Whole | undefined): Whole | undefined {
   return typeof value === 'bigint' && (value < int64Min || value > int64Max) ? undefined : value;

@@ -6,9 +6,10 @@
  * has, attributes that were removed and defined anew with another type.
  */
 import { unreachable } from '../kernel/assert.ts';
+import { int64Max, int64Min } from '../kernel/int64.ts';
 import type { PayloadValue } from '../kernel/search-attributes.ts';
 import { cutToUtf8Bytes } from '../kernel/utf8.ts';
-import type { ColumnKind } from './condition.ts';
+import type { ColumnKind } from '../filter/condition.ts';
 import { OPEN_SORT_MS, type SlotValue } from './row.ts';
 import { storable } from './text.ts';
 
@@ -71,9 +72,6 @@ function keywordList(value: unknown): readonly string[] | undefined {
 function withoutMinusZero(value: number): number {
   return value === 0 ? 0 : value;
 }
-
-export const int64Min = -(2n ** 63n);
-export const int64Max = 2n ** 63n - 1n;
 
 /** The number itself, in a list or not: what JSON.parse has made of it is rounded beyond 2^53. */
 const wholeNumber = /^[\s[]*(-?\d+)[\s\]]*$/;

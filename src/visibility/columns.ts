@@ -5,7 +5,7 @@
  * What is one text in a query may be another thing in a row: ExecutionStatus is a Keyword there and a number here, ExecutionDuration
  * nanoseconds there and milliseconds here.
  */
-import type { Column, ColumnKind } from './condition.ts';
+import type { Column, ColumnKind } from '../filter/condition.ts';
 
 /** By `temporal.api.enums.v1.IndexedValueType`. */
 export const columnKinds: ReadonlyMap<number, ColumnKind> = new Map([

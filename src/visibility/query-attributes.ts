@@ -1,5 +1,5 @@
 import { type CustomAttributes, customColumn, predefinedColumns, systemColumns } from './columns.ts';
-import type { Column } from './condition.ts';
+import type { Column } from '../filter/condition.ts';
 
 /** What a name in a query means; undefined: nothing. */
 export type QueryAttributes = (name: string) => { readonly column: Column } | undefined;

@@ -4,7 +4,7 @@
  * System columns have names of their own; search attributes that a namespace has defined stand in slots, which the cluster assigns
  * (`Keyword07`): a slot has one type for ever, and an index.
  */
-import type { Condition } from './condition.ts';
+import type { Condition } from '../filter/condition.ts';
 
 export type SlotValue = string | number | bigint | boolean | readonly string[];
 

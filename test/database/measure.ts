@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { openSqlite } from '../../src/database/sqlite/open-sqlite.ts';
 import { positionAt, emptyDelta } from '../contract/database/samples.ts';
 import type { HistoryDelta, LoadKey, RunId } from '../../src/actors/database.ts';
-import type { Condition } from '../../src/visibility/condition.ts';
+import type { Condition } from '../../src/filter/condition.ts';
 
 const kind = process.argv[2] ?? 'memory';
 const workflows = Number(process.argv[3] ?? 100_000);

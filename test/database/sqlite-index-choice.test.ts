@@ -6,7 +6,7 @@ import { byDivision, indexProbes, orderedIndex, selectiveRowsMax } from '../../s
 import { countSteps, listSteps } from '../../src/database/sqlite/visibility-queries.ts';
 import { columnKinds } from '../../src/visibility/columns.ts';
 import { attributeColumns } from '../../src/database/attribute-columns.ts';
-import type { Column, Condition, Operand } from '../../src/visibility/condition.ts';
+import type { Column, Condition, Operand } from '../../src/filter/condition.ts';
 import { OPEN_SORT_MS, type VisibilityCount, type VisibilityList } from '../../src/visibility/row.ts';
 
 const namespaceId = '01980000-0000-7000-8000-000000000001';

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { presentMoment } from '../../src/database/sqlite/moment.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import type { SqliteOptions } from '../../src/database/sqlite/options.ts';
-import type { Condition } from '../../src/visibility/condition.ts';
+import type { Condition } from '../../src/filter/condition.ts';
 import type { VisibilityRow } from '../../src/visibility/row.ts';
 import { closedRow, letterRow, positionAt, uuid, visibilityRow } from '../contract/database/samples.ts';
 

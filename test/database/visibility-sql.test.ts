@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { columnSql, conditionSql, SqlBuilder, successor } from '../../src/database/condition-sql.ts';
 import { countSql, listSql } from '../../src/database/visibility-sql.ts';
 import { systemColumns } from '../../src/visibility/columns.ts';
-import type { Column, Condition } from '../../src/visibility/condition.ts';
+import type { Column, Condition } from '../../src/filter/condition.ts';
 import { OPEN_SORT_MS, type VisibilityRow } from '../../src/visibility/row.ts';
 import { storable, wordsOf } from '../../src/visibility/text.ts';
 import { counted, keysetOf, listed } from '../support/condition-oracle.ts';

@@ -37,14 +37,16 @@ describe('a start loads nothing of', () => {
   const loaded = new Set(['src/composition.ts']);
   for (const file of loaded) for (const found of eager) if (found.file === file) loaded.add(found.target);
 
-  test.each(['src/grpc/workflow-service/visibility.ts', 'src/visibility/filter/', 'src/wire/generated/lean/visibility_service.ts'])(
-    '%s: the first list does',
-    (late) => {
-      expect(imports.some(({ target }) => target.startsWith(late))).toBe(true);
-      expect(loaded).toContain('src/grpc/workflow-service/workflow-service.ts');
-      expect([...loaded].filter((file) => file.startsWith(late))).toEqual([]);
-    },
-  );
+  test.each([
+    'src/grpc/workflow-service/visibility.ts',
+    'src/visibility/filter/',
+    'src/filter/',
+    'src/wire/generated/lean/visibility_service.ts',
+  ])('%s: the first list does', (late) => {
+    expect(imports.some(({ target }) => target.startsWith(late))).toBe(true);
+    expect(loaded).toContain('src/grpc/workflow-service/workflow-service.ts');
+    expect([...loaded].filter((file) => file.startsWith(late))).toEqual([]);
+  });
 });
 
 describe('the cores are deterministic', () => {
@@ -56,7 +58,7 @@ describe('the cores are deterministic', () => {
     [/\bprocess\.(env|argv|platform|pid)\b/, 'the process: hand the setting in'],
     [/\basync\b|\bawait\b|\bnew Promise\b/, 'promises: decide and evolve are synchronous'],
   ];
-  const cores = ['src/kernel/', 'src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/', 'src/visibility/'];
+  const cores = ['src/kernel/', 'src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/', 'src/filter/', 'src/visibility/'];
 
   test('no core uses what would differ at replay', () => {
     const findings = files
@@ -79,6 +81,7 @@ describe('what src exports', () => {
     ['deadLetterTopic', 'likewise, their names'],
     ['deadLetterCodec', 'likewise, their records'],
     ['redriveTopic', 'likewise'],
+    ['parseLetterFilter', 'how letters are chosen; the services that ask come next'],
     ['letterRow', 'what the index knows of a letter; their actors write it next'],
     ...['judgeAttempt', 'noAttempts', 'captureSettings', 'failureFingerprint'].map(
       (name) => [name, 'when a task that fails becomes a letter; the task queues ask when their shards hand letters over'] as const,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Condition } from '../../src/visibility/condition.ts';
+import type { Condition } from '../../src/filter/condition.ts';
 import { visibilityRow } from '../contract/database/samples.ts';
 import { type Truth, truthOf } from './condition-oracle.ts';
 

@@ -4,7 +4,7 @@
  * Three values, as in SQL: true, false, and undefined for unknown.
  */
 import { unreachable } from '../../src/kernel/assert.ts';
-import type { Column, ColumnKind, Comparison, Condition, Operand } from '../../src/visibility/condition.ts';
+import type { Column, ColumnKind, Comparison, Condition, Operand } from '../../src/filter/condition.ts';
 import {
   OPEN_SORT_MS,
   servedBytes,

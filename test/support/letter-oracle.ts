@@ -2,7 +2,7 @@
 import type { LetterGroup, LetterGrouped, LetterIdPage, LetterList, LetterPage, LetterWalk } from '../../src/actors/database.ts';
 import type { LetterRow } from '../../src/deadletters/letter-row.ts';
 import { utf8Bytes } from '../../src/kernel/utf8.ts';
-import type { Column, Condition } from '../../src/visibility/condition.ts';
+import type { Column, Condition } from '../../src/filter/condition.ts';
 import { truthAbout } from './condition-oracle.ts';
 
 /** In the order of their ids. */

@@ -50,7 +50,7 @@ import {
 import { unreachable } from '../../src/kernel/assert.ts';
 import { isUuid } from '../../src/kernel/uuid.ts';
 import type { LetterRow } from '../../src/deadletters/letter-row.ts';
-import type { Condition } from '../../src/visibility/condition.ts';
+import type { Condition } from '../../src/filter/condition.ts';
 import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../../src/visibility/row.ts';
 import { counted, listed, storedRow } from './condition-oracle.ts';
 import { letterGroups, letterIdPage, letterPage, lettersThat } from './letter-oracle.ts';

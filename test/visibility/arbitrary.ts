@@ -3,7 +3,7 @@
  * evaluates them, and what stands for them in a query can be written from them.
  */
 import fc from 'fast-check';
-import type { Column, Comparison, Condition, Operand } from '../../src/visibility/condition.ts';
+import type { Column, Comparison, Condition, Operand } from '../../src/filter/condition.ts';
 import { OPEN_SORT_MS, type SlotValue, type VisibilityRow } from '../../src/visibility/row.ts';
 
 const slotColumns: readonly Column[] = [

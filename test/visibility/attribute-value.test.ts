@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { attributeValue, COLUMN_TEXT_BYTES_MAX, columnText } from '../../src/visibility/attribute-value.ts';
-import type { ColumnKind } from '../../src/visibility/condition.ts';
+import type { ColumnKind } from '../../src/filter/condition.ts';
 import { OPEN_SORT_MS, type SlotValue } from '../../src/visibility/row.ts';
 
 const text = 'text';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Column, Condition } from '../../src/visibility/condition.ts';
+import type { Column, Condition } from '../../src/filter/condition.ts';
 import { parseQuery } from '../../src/visibility/filter/parse-query.ts';
 import { truthOf } from '../support/condition-oracle.ts';
 import { arbitraryCondition, arbitraryRows, asked } from './arbitrary.ts';

@@ -20,7 +20,7 @@ import type {
   LetterWalk,
 } from '../../actors/database.ts';
 import type { LetterRow } from '../../deadletters/letter-row.ts';
-import type { Condition } from '../../visibility/condition.ts';
+import type { Condition } from '../../filter/condition.ts';
 
 const textBytes = letterColumns.flatMap(({ name, type }) => (type === 'text' ? [`coalesce(octet_length(${name}), 0)`] : [])).join(' + ');
 

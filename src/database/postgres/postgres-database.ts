@@ -51,7 +51,7 @@ import type {
 } from '../../actors/database.ts';
 import type { PostgresOptions } from '../../config/postgres-options.ts';
 import type { Logger } from '../../observability/logger.ts';
-import type { Condition } from '../../visibility/condition.ts';
+import type { Condition } from '../../filter/condition.ts';
 import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../../visibility/row.ts';
 
 /** A namespace has two lists and counts under way at most: its slow ones, whom nobody may wait for any more, never take all of these. */

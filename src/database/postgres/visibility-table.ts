@@ -4,7 +4,7 @@
  * Attributes and slots are columns of their type; lists, and texts cut into words, are arrays. Each has an index of the rows that have it, in
  * the order of List: one that nobody uses costs nothing. Their names are as in `visibility/columns.ts`, without quotes.
  */
-import type { ColumnKind } from '../../visibility/condition.ts';
+import type { ColumnKind } from '../../filter/condition.ts';
 
 const sqlTypes: Readonly<Record<ColumnKind, string>> = {
   keyword: 'text',

@@ -5,8 +5,8 @@
  * Most runs have no attributes: their statement does without the JSON in which those of a row travel.
  */
 import { errorMessage } from '../../kernel/error-text.ts';
+import { int64Max } from '../../kernel/int64.ts';
 import { isUuid } from '../../kernel/uuid.ts';
-import { int64Max } from '../../visibility/attribute-value.ts';
 import { OPEN_SORT_MS, type SlotValue, type VisibilityRow } from '../../visibility/row.ts';
 import { storable, wordsOf } from '../../visibility/text.ts';
 import { isAboutData } from './postgres-failure.ts';
@@ -15,7 +15,7 @@ import { quoted } from './schema-name.ts';
 import { Upsert, type ColumnOf, type StatementParts, type Step } from './upsert.ts';
 import { attributeDefinitions, attributeKinds } from './visibility-table.ts';
 import type { Session, Statement } from './connections.ts';
-import type { ColumnKind } from '../../visibility/condition.ts';
+import type { ColumnKind } from '../../filter/condition.ts';
 import type { Logger } from '../../observability/logger.ts';
 
 /** An entry of an index takes 2,704 bytes, and has 60 of its own. */

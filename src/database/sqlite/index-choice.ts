@@ -5,7 +5,7 @@
  *     conditions that an index can answer ── count each, up to 2,000 ──▶ the first with fewer: by its index, then sorted
  *                                                                       none: in the order of List, where every page fills soon
  */
-import type { Column, Condition } from '../../visibility/condition.ts';
+import type { Column, Condition } from '../../filter/condition.ts';
 import {
   conditionSql,
   isFindable,

@@ -23,7 +23,7 @@ import type {
   LetterWalk,
 } from '../../actors/database.ts';
 import type { LetterRow } from '../../deadletters/letter-row.ts';
-import type { Condition } from '../../visibility/condition.ts';
+import type { Condition } from '../../filter/condition.ts';
 import type { Connection } from './connection.ts';
 
 /** Letters that are looked at in one turn. */

@@ -63,7 +63,7 @@ import type {
   TimerWindow,
   WriteOutcome,
 } from '../../actors/database.ts';
-import type { Condition } from '../../visibility/condition.ts';
+import type { Condition } from '../../filter/condition.ts';
 import type { VisibilityCount, VisibilityList, VisibilityRow } from '../../visibility/row.ts';
 
 const bindSql = `INSERT OR IGNORE INTO perdure (name, value) VALUES ('cluster', ?)`;

@@ -12,7 +12,7 @@
  * it was when the walk came by first. A Count would count it at both places. So it sees the rows of one moment, through a connection of its own;
  * where that is not to be had it goes by run id, which never changes: each run is counted once, as it was when the walk came by.
  */
-import type { Condition } from '../../visibility/condition.ts';
+import type { Condition } from '../../filter/condition.ts';
 import {
   servedBytes,
   type ListedRow,

@@ -6,7 +6,7 @@ import { OPEN_SORT_MS, type ListedRow, type SlotValue, type VisibilityRow } from
 import { storable, wordsOf } from '../../visibility/text.ts';
 import { attributeColumns } from '../attribute-columns.ts';
 import { optionalBytesOf, optionalWholeOf, textOf, uuidBytes, wholeOf, type SqlRow } from './values.ts';
-import type { ColumnKind } from '../../visibility/condition.ts';
+import type { ColumnKind } from '../../filter/condition.ts';
 import type { Connection } from './connection.ts';
 
 const systemColumns = [

@@ -1,7 +1,7 @@
 /** What ListOpen and ListClosed filter by, as a query and conditions beside it: names of strangers are operands, never a query's text. */
 import { assert } from '../../kernel/assert.ts';
 import { systemColumns } from '../../visibility/columns.ts';
-import type { Comparison, Condition, Operand } from '../../visibility/condition.ts';
+import type { Comparison, Condition, Operand } from '../../filter/condition.ts';
 import type {
   ListClosedWorkflowExecutionsRequest,
   ListOpenWorkflowExecutionsRequest,

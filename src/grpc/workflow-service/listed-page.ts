@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto';
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import type { Condition } from '../../visibility/condition.ts';
+import type { Condition } from '../../filter/condition.ts';
 import { OPEN_SORT_MS, servedBytes, type ListedRow, type VisibilityKeyset } from '../../visibility/row.ts';
 import { emptyWorkflowExecutionInfo, type WorkflowExecutionInfo } from '../../wire/generated/lean/workflow.ts';
 import type { ListWorkflowExecutionsResponse } from '../../wire/generated/lean/visibility_service.ts';

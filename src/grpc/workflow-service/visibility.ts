@@ -1,10 +1,9 @@
 import type { Namespace } from '../../cluster/cluster-state.ts';
 import { errorText } from '../../kernel/error-text.ts';
 import { searchAttributeTypeName } from '../../kernel/search-attributes.ts';
-import type { Condition } from '../../visibility/condition.ts';
-import type { CheckedQuery } from '../../visibility/filter/checker.ts';
-import { parseQuery } from '../../visibility/filter/parse-query.ts';
-import { statusName } from '../../visibility/filter/values.ts';
+import type { Condition } from '../../filter/condition.ts';
+import { parseQuery, type CheckedQuery } from '../../visibility/filter/parse-query.ts';
+import { statusName } from '../../visibility/filter/special-values.ts';
 import { queryAttributes } from '../../visibility/query-attributes.ts';
 import { encodePayload } from '../../wire/generated/lean/common.ts';
 import { IndexedValueType } from '../../wire/generated/lean/enums.ts';

@@ -2,14 +2,25 @@
  * What a client writes to List, Count and Scan, as a condition on rows. The language is Temporal's, and so are the texts that say what is
  * wrong with a query. A query is a stranger's: its bytes, its conditions and its nesting are bounded.
  */
+import { Checker, type Attributes } from '../../filter/checker.ts';
+import type { Condition } from '../../filter/condition.ts';
+import { fault, FilterFault } from '../../filter/fault.ts';
+import { parseSyntax } from '../../filter/parser.ts';
+import type { QuerySyntax, Syntax } from '../../filter/syntax.ts';
+import { typeOf } from '../../filter/values.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
+import { predefinedColumns } from '../columns.ts';
 import type { QueryAttributes } from '../query-attributes.ts';
-import { checkQuery, type CheckedQuery } from './checker.ts';
-import { InvalidQuery, invalid } from './invalid-query.ts';
-import { parseSyntax } from './parser.ts';
+import { specialValues } from './special-values.ts';
 
 /** Of a query. */
 const queryBytesMax = 8 * 1024;
+
+export type CheckedQuery = {
+  readonly condition: Condition | undefined;
+  /** GROUP BY ExecutionStatus. */
+  readonly byStatus: boolean;
+};
 
 export type ParsedQuery =
   | ({ readonly kind: 'query' } & CheckedQuery)
@@ -18,10 +29,56 @@ export type ParsedQuery =
 
 export function parseQuery(text: string, attributes: QueryAttributes): ParsedQuery {
   try {
-    if (utf8Bytes(text) > queryBytesMax) throw invalid('unsupported', `more than ${queryBytesMax} bytes`);
-    return { kind: 'query', ...checkQuery(parseSyntax(text.trim()), attributes) };
+    if (utf8Bytes(text) > queryBytesMax) throw unsupported(`more than ${queryBytesMax} bytes`);
+    return { kind: 'query', ...checked(parseSyntax(text.trim()), attributes) };
   } catch (error) {
-    if (error instanceof InvalidQuery) return { kind: 'invalid', message: `invalid query: ${error.message}` };
+    if (error instanceof FilterFault) return { kind: 'invalid', message: `invalid query: ${error.message}` };
     throw error;
   }
+}
+
+/** Keeps schedules' workflows and the like out of every list that does not ask for them. */
+const division = 'TemporalNamespaceDivision';
+
+/** In this order, as Temporal's server. */
+function checked({ where, groupBy, having, orderBy, limit }: QuerySyntax, attributes: QueryAttributes): CheckedQuery {
+  if (limit) throw unsupported(`'LIMIT' clause`);
+  let namesDivision = false;
+  const named: Attributes = (name) => {
+    const found = attributes(name);
+    if (found === undefined) return undefined;
+    if (found.column.name === division) namesDivision = true;
+    return { ...specialValues.get(found.column.name), column: found.column };
+  };
+  const checker = new Checker(named);
+  const condition = where === undefined ? undefined : checker.condition(where);
+  if (groupBy.length > 1) throw unsupported(`'GROUP BY' clause supports only a single field`);
+  for (const by of groupBy) checkGroupBy(checker, by);
+  if (having) throw unsupported(`'HAVING' clause`);
+  for (const by of orderBy) checkOrderBy(checker, by);
+  if (orderBy.length > 0) throw unsupported(`'ORDER BY' clause`);
+  return { condition: namesDivision ? condition : withoutDivision(condition), byStatus: groupBy.length > 0 };
+}
+
+function checkGroupBy(checker: Checker, by: Syntax): void {
+  const { alias, column } = checker.attribute(by);
+  if (column.name !== 'ExecutionStatus') throw unsupported(`'GROUP BY' clause is not supported for search attribute ${alias}`);
+}
+
+function checkOrderBy(checker: Checker, by: Syntax): void {
+  const attribute = checker.attribute(by);
+  if (attribute.column.kind === 'text') throw unsupported(`unable to sort by search attribute type ${typeOf(attribute)}`);
+}
+
+function withoutDivision(condition: Condition | undefined): Condition | undefined {
+  const column = predefinedColumns.get(division);
+  if (column === undefined) return condition;
+  const none: Condition = { kind: 'isNull', column, not: false };
+  if (condition === undefined) return none;
+  return { kind: 'and', conditions: condition.kind === 'and' ? [...condition.conditions, none] : [condition, none] };
+}
+
+/** Of a query as a whole: Temporal's texts have no place for it. */
+function unsupported(what: string): FilterFault {
+  return fault('unsupported', what, 0, '');
 }

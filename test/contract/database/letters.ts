@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LetterGrouping } from '../../../src/actors/database.ts';
+import { letterFields } from '../../../src/deadletters/filter/letter-fields.ts';
 import type { LetterRow } from '../../../src/deadletters/letter-row.ts';
-import type { Column, Condition, Operand } from '../../../src/visibility/condition.ts';
+import type { Column, Condition, Operand } from '../../../src/filter/condition.ts';
 import { letterGroups, lettersThat } from '../../support/letter-oracle.ts';
 import { arbitraryTerm, conditionsOf } from '../../visibility/arbitrary.ts';
 import { type DatabaseUnderTest, Owner } from './database-under-test.ts';
@@ -310,15 +311,13 @@ const arbitraryLetter: fc.Arbitrary<LetterRow> = fc
 const askedNumbers = fc.constantFrom<Operand>(0, 1, 2, 3.5, 70, -1, 39, 2 ** 53 - 1, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n));
 const askedTexts = fc.constantFrom<Operand>(...texts, 'open', 'quarantined', 'permanent-error');
 
-const keywordColumns = [
-  ...['TaskType', 'Namespace', 'WorkflowId', 'WorkflowType', 'RunId', 'Cause', 'ErrorType', 'ErrorMessage', 'Fingerprint', 'State'],
-  ...['SourceCluster', 'Build'],
-];
-const term = (kind: Column['kind'], operand: fc.Arbitrary<Operand>) => (name: string) => arbitraryTerm({ name, kind }, operand);
+const asked = { keyword: askedTexts, int: askedNumbers, datetime: time };
 const arbitraryCondition: fc.Arbitrary<Condition> = conditionsOf(
   fc.oneof(
-    ...keywordColumns.map(term('keyword', askedTexts)),
-    ...['MessageId', 'TaskId', 'ShardId', 'Attempts', 'Generation'].map(term('int', askedNumbers)),
-    ...['DeadLetterTime', 'FirstFailureTime'].map(term('datetime', time)),
+    ...[...letterFields.values()].map((column) => {
+      const { kind } = column;
+      if (kind !== 'keyword' && kind !== 'int' && kind !== 'datetime') throw new Error(`nothing is asked of a ${kind} yet`);
+      return arbitraryTerm(column, asked[kind]);
+    }),
   ),
 );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Column, Condition, Operand } from '../../../src/visibility/condition.ts';
+import type { Column, Condition, Operand } from '../../../src/filter/condition.ts';
 import type { ListedRow, VisibilityRow } from '../../../src/visibility/row.ts';
 import { counted, keysetOf, listed } from '../../support/condition-oracle.ts';
 import { arbitraryCondition, arbitraryRows } from '../../visibility/arbitrary.ts';

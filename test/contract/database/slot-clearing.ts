@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { HeldJournal } from '../../../src/actors/database.ts';
-import type { Column } from '../../../src/visibility/condition.ts';
+import type { Column } from '../../../src/filter/condition.ts';
 import type { SlotValue } from '../../../src/visibility/row.ts';
 import type { DatabaseUnderTest, Owner } from './database-under-test.ts';
 import { comparable, uuid, visibilityRow } from './samples.ts';

@@ -7,7 +7,7 @@ import { searchAttributeSlots } from '../../../src/kernel/search-attribute-slots
 import { columnKinds, predefinedColumns } from '../../../src/visibility/columns.ts';
 import { postgresOptions } from '../../postgres/postgres.ts';
 import { capturingLogger, historyCheckpoint, namespaceId, openedPostgres, runRow, visibilityRow } from './support.ts';
-import type { Condition } from '../../../src/visibility/condition.ts';
+import type { Condition } from '../../../src/filter/condition.ts';
 
 const server = inject('postgres');
 const journal = { kind: 'history', partition: 0 } as const;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { systemColumns } from '../../../src/visibility/columns.ts';
-import type { Column, Comparison, Condition } from '../../../src/visibility/condition.ts';
+import type { Column, Comparison, Condition } from '../../../src/filter/condition.ts';
 import { parseQuery } from '../../../src/visibility/filter/parse-query.ts';
 import { askedAttributes, askedQueries, askedTypes } from './asked-queries.ts';
 import { printedCondition } from './printed-condition.ts';

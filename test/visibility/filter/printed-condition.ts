@@ -1,6 +1,6 @@
 /** A condition as a query that means it. */
 import { unreachable } from '../../../src/kernel/assert.ts';
-import type { Column, Condition, Operand } from '../../../src/visibility/condition.ts';
+import type { Column, Condition, Operand } from '../../../src/filter/condition.ts';
 import { askedAttributes, askedTypes } from './asked-queries.ts';
 
 const aliases = new Map([...askedTypes.keys()].map((alias) => [askedAttributes(alias)?.column.name ?? '', alias]));

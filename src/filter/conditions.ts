@@ -1,6 +1,6 @@
 /** Comparisons of a column with values that were written, as conditions on what a row has. */
-import { int64Max, int64Min } from '../attribute-value.ts';
-import type { Column, Comparison, Condition, Operand } from '../condition.ts';
+import { int64Max, int64Min } from '../kernel/int64.ts';
+import type { Column, Comparison, Condition, Operand } from './condition.ts';
 import type { Value } from './values.ts';
 
 /** Before every date that a row can have. */

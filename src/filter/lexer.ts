@@ -1,7 +1,7 @@
 /**
  * A query as tokens, one at a time: the parser stops at the first that it cannot use, and says where that is as Temporal does.
  */
-import { utf8Bytes } from '../../kernel/utf8.ts';
+import { utf8Bytes } from '../kernel/utf8.ts';
 
 export type TokenKind =
   | 'end'
@@ -28,6 +28,7 @@ export type TokenKind =
 export type Token = {
   readonly kind: TokenKind;
   readonly text: string;
+  readonly start: number;
   /** Behind its last character; of a stranger, before it. */
   readonly end: number;
 };
@@ -68,6 +69,8 @@ const plain = { "'": /[^'\\]*/y, '"': /[^"\\]*/y } as const;
 export class Lexer {
   readonly #text: string;
   #at = 0;
+  /** Of the token that is read. */
+  #start = 0;
   #questions = 0;
 
   constructor(text: string) {
@@ -82,6 +85,7 @@ export class Lexer {
   next(): Token {
     const problem = this.#skip();
     if (problem !== undefined) return problem;
+    this.#start = this.#at;
     const first = this.#text.charAt(this.#at);
     if (first === '') return this.#token('end', '');
     if (first === "'" || first === '"') return this.#string(first);
@@ -97,6 +101,7 @@ export class Lexer {
       this.#match(blank);
       const two = this.#text.slice(this.#at, this.#at + 2);
       if (two === '/*') {
+        this.#start = this.#at;
         const end = this.#text.indexOf('*/', this.#at + 2);
         if (end < 0) return this.#token('error', this.#take(this.#text.length));
         this.#at = end + 2;
@@ -201,7 +206,7 @@ export class Lexer {
   }
 
   #token(kind: TokenKind, text: string): Token {
-    return { kind, text, end: this.#at };
+    return { kind, text, start: this.#start, end: this.#at };
   }
 }
 

@@ -7,7 +7,7 @@
  *
  * Recursion is bounded by the nesting that Temporal allows; whatever repeats is a loop.
  */
-import { invalid } from './invalid-query.ts';
+import { fault } from './fault.ts';
 import { Lexer, type Token } from './lexer.ts';
 import type { QuerySyntax, Syntax } from './syntax.ts';
 
@@ -27,6 +27,8 @@ const binaryLevels: readonly ReadonlySet<string>[] = [
   new Set(['->', '->>']),
 ];
 const signs = new Set(['+', '-', '~', '!', 'binary']);
+/** Where one must stand. */
+const operands = 'a name, a value or (';
 const callKeywords = new Set(['left', 'right', 'if', 'database', 'mod', 'replace', 'substr', 'substring', 'group_concat']);
 const clockKeywords = new Set([
   'current_timestamp',
@@ -42,16 +44,19 @@ const clockKeywords = new Set([
 export function parseSyntax(text: string): QuerySyntax {
   const lower = text.slice(0, 8).toLowerCase();
   const conditionless = text === '' || lower === 'order by' || lower === 'group by';
-  return new Parser(`select * from table1 ${conditionless ? '' : 'where '}${text}`).query();
+  return new Parser(`select * from table1 ${conditionless ? '' : 'where '}`, text).query();
 }
 
 class Parser {
   readonly #lexer: Lexer;
   #token: Token;
+  readonly #before: number;
   #nesting = 0;
 
-  constructor(text: string) {
-    this.#lexer = new Lexer(text);
+  /** `before`: Temporal's server counts it. */
+  constructor(before: string, text: string) {
+    this.#before = before.length;
+    this.#lexer = new Lexer(before + text);
     this.#token = this.#lexer.next();
     while (this.#token.text !== 'table1') this.#advance();
     this.#advance();
@@ -59,6 +64,7 @@ class Parser {
 
   query(): QuerySyntax {
     const where = this.#takeKeyword('where') ? this.#expression() : undefined;
+    const clausesAt = this.#token.kind === 'keyword' ? this.#at : undefined;
     const groupBy = this.#takeBy('group') ? this.#list(() => this.#expression()) : [];
     const having = this.#takeKeyword('having');
     if (having) this.#expression();
@@ -66,8 +72,8 @@ class Parser {
     const limit = this.#takeKeyword('limit');
     if (limit) this.#limit();
     this.#takeOperator(';');
-    if (this.#token.kind !== 'end') throw this.#unexpected();
-    return { where, groupBy, having, orderBy, limit };
+    if (this.#token.kind !== 'end') throw this.#unexpected('an operator, AND, OR or the end');
+    return { where, groupBy, having, orderBy, limit, clausesAt };
   }
 
   #order(): Syntax {
@@ -92,69 +98,76 @@ class Parser {
     const first = term();
     const terms = [first];
     while (this.#takeKeyword(kind) || this.#takeOperator(operator)) terms.push(term());
-    return terms.length === 1 ? first : { kind, terms };
+    return terms.length === 1 ? first : { kind, at: first.at, terms };
   }
 
   #negation(): Syntax {
     if (!this.#isKeyword('not')) return this.#condition();
-    return this.#nested(() => ({ kind: 'not', operand: this.#negation() }));
+    const at = this.#at;
+    return this.#nested(() => ({ kind: 'not', at, operand: this.#negation() }));
   }
 
   #condition(): Syntax {
     let condition = this.#isKeyword('exists') ? this.#exists() : this.#comparison(this.#value());
-    while (this.#takeKeyword('is')) condition = { kind: 'is', suffix: this.#suffix(), operand: condition };
+    for (let operatorAt = this.#at; this.#takeKeyword('is'); operatorAt = this.#at) {
+      condition = { kind: 'is', at: condition.at, operatorAt, suffix: this.#suffix(), operand: condition };
+    }
     return condition;
   }
 
   #exists(): Syntax {
+    const at = this.#at;
     this.#advance();
     this.#expectOperator('(');
-    if (!this.#isKeyword('select')) throw this.#unexpected();
+    if (!this.#isKeyword('select')) throw this.#unexpected('SELECT');
     this.#skipToClosing();
-    return { kind: 'exists' };
+    return { kind: 'exists', at };
   }
 
   #suffix(): string {
     const not = this.#takeKeyword('not') ? 'not ' : '';
-    if (this.#token.kind !== 'keyword' || !suffixes.has(this.#token.text)) throw this.#unexpected();
+    if (this.#token.kind !== 'keyword' || !suffixes.has(this.#token.text)) throw this.#unexpected('NULL or NOT NULL');
     return not + this.#advance().text;
   }
 
   #comparison(left: Syntax): Syntax {
+    const operatorAt = this.#at;
     if (this.#token.kind === 'operator' && comparisons.has(this.#token.text)) {
       const operator = this.#advance().text;
-      return { kind: 'comparison', operator, left, right: this.#value() };
+      return { kind: 'comparison', at: left.at, operator, operatorAt, left, right: this.#value() };
     }
     const not = this.#takeKeyword('not');
-    if (this.#takeKeyword('between')) return this.#range(left, not);
+    if (this.#takeKeyword('between')) return this.#range(left, not, operatorAt);
     const word = ['in', 'like', 'regexp', 'rlike', 'starts_with'].find((name) => this.#takeKeyword(name));
     const operator = word === 'rlike' ? 'regexp' : word;
     if (operator === undefined) {
-      if (not) throw this.#unexpected();
+      if (not) throw this.#unexpected('IN, BETWEEN or STARTS_WITH');
       return left;
     }
     const right = operator === 'in' ? this.#set() : this.#value();
     if (operator === 'like' && this.#takeKeyword('escape')) this.#value();
-    return { kind: 'comparison', operator: not ? `not ${operator}` : operator, left, right };
+    return { kind: 'comparison', at: left.at, operator: not ? `not ${operator}` : operator, operatorAt, left, right };
   }
 
-  #range(left: Syntax, not: boolean): Syntax {
+  #range(left: Syntax, not: boolean, operatorAt: number): Syntax {
     const low = this.#value();
-    if (!this.#takeKeyword('and') && !this.#takeOperator('&&')) throw this.#unexpected();
-    return { kind: 'range', not, left, low, high: this.#value() };
+    if (!this.#takeKeyword('and') && !this.#takeOperator('&&')) throw this.#unexpected('AND and the upper bound');
+    return { kind: 'range', at: left.at, not, operatorAt, left, low, high: this.#value() };
   }
 
   /** Behind IN. */
   #set(): Syntax {
     if (this.#token.kind === 'listParameter') return this.#listParameter();
-    if (!this.#isOperator('(')) throw this.#unexpected();
+    if (!this.#isOperator('(')) throw this.#unexpected('a list of values in parentheses');
+    const at = this.#at;
     const items = this.#parenthesised();
-    return items === undefined ? { kind: 'subquery' } : { kind: 'tuple', items };
+    return items === undefined ? { kind: 'subquery', at } : { kind: 'tuple', at, items };
   }
 
   #listParameter(): Syntax {
+    const at = this.#at;
     this.#advance();
-    return { kind: 'listParameter' };
+    return { kind: 'listParameter', at };
   }
 
   #value(level = 0): Syntax {
@@ -164,7 +177,7 @@ class Parser {
     if (operators.has('->')) return this.#path(left, operators);
     while ((this.#token.kind === 'operator' || this.#token.kind === 'keyword') && operators.has(this.#token.text)) {
       const operator = this.#advance().text;
-      left = { kind: 'binary', operator, left, right: this.#value(level + 1) };
+      left = { kind: 'binary', at: left.at, operator, left, right: this.#value(level + 1) };
     }
     return left;
   }
@@ -173,12 +186,13 @@ class Parser {
   #path(left: Syntax, operators: ReadonlySet<string>): Syntax {
     if (left.kind !== 'name' || this.#token.kind !== 'operator' || !operators.has(this.#token.text)) return left;
     const operator = this.#advance().text;
-    if (!this.#isLiteral()) throw this.#unexpected();
-    return { kind: 'binary', operator, left, right: this.#operand() };
+    if (!this.#isLiteral()) throw this.#unexpected('a value');
+    return { kind: 'binary', at: left.at, operator, left, right: this.#operand() };
   }
 
   #operand(): Syntax {
     const { kind, text } = this.#token;
+    const at = this.#at;
     switch (kind) {
       case 'string':
       case 'integer':
@@ -188,7 +202,7 @@ class Parser {
       case 'bits':
       case 'parameter':
         this.#advance();
-        return { kind: 'literal', type: kind, text };
+        return { kind: 'literal', at, type: kind, text };
       case 'name':
         return this.#name();
       case 'keyword':
@@ -196,38 +210,40 @@ class Parser {
       case 'operator':
         if (text === '(') return this.#parenthesis();
         if (signs.has(text)) return this.#sign(text);
-        throw this.#unexpected();
+        throw this.#unexpected(operands);
       case 'end':
       case 'error':
       case 'stranger':
       case 'listParameter':
-        throw this.#unexpected();
+        throw this.#unexpected(operands);
     }
   }
 
   #keywordOperand(text: string): Syntax {
+    const at = this.#at;
     if (text === 'binary') return this.#sign('binary ');
     if (text === 'null' || text === 'true' || text === 'false') {
       this.#advance();
-      return text === 'null' ? { kind: 'null' } : { kind: 'boolean', value: text === 'true' };
+      return text === 'null' ? { kind: 'null', at } : { kind: 'boolean', at, value: text === 'true' };
     }
-    if (!callKeywords.has(text) && !clockKeywords.has(text)) throw this.#unexpected();
+    if (!callKeywords.has(text) && !clockKeywords.has(text)) throw this.#unexpected(operands);
     this.#advance();
     const isCall = this.#isOperator('(');
-    if (callKeywords.has(text) && !isCall) throw this.#unexpected();
+    if (callKeywords.has(text) && !isCall) throw this.#unexpected('(');
     if (isCall) this.#arguments(callKeywords.has(text) ? 'some' : 'none');
-    return { kind: 'call', name: text };
+    return { kind: 'call', at, name: text };
   }
 
   #name(): Syntax {
+    const at = this.#at;
     const parts = [this.#advance().text];
     while (parts.length < 3 && this.#takeOperator('.')) {
-      if (this.#token.kind !== 'name' && this.#token.kind !== 'keyword') throw this.#unexpected();
+      if (this.#token.kind !== 'name' && this.#token.kind !== 'keyword') throw this.#unexpected('a name');
       parts.push(this.#advance().text);
     }
-    if (!this.#isOperator('(')) return { kind: 'name', parts };
+    if (!this.#isOperator('(')) return { kind: 'name', at, parts };
     this.#arguments('any');
-    return { kind: 'call', name: parts.join('.') };
+    return { kind: 'call', at, name: parts.join('.') };
   }
 
   /** Of a function: nobody evaluates them. */
@@ -245,25 +261,27 @@ class Parser {
     this.#expression();
     const renamed = this.#takeKeyword('as');
     if (this.#token.kind === 'name' || this.#token.kind === 'string') this.#advance();
-    else if (renamed) throw this.#unexpected();
+    else if (renamed) throw this.#unexpected('a name');
   }
 
   #sign(operator: string): Syntax {
+    const at = this.#at;
     return this.#nested(() => {
       const operand = this.#operand();
-      if (operand.kind !== 'literal' || operand.type !== 'integer') return { kind: 'unary', operator, operand };
+      if (operand.kind !== 'literal' || operand.type !== 'integer') return { kind: 'unary', at, operator, operand };
       if (operator === '+') return operand;
-      if (operator !== '-') return { kind: 'unary', operator, operand };
+      if (operator !== '-') return { kind: 'unary', at, operator, operand };
       const text = operand.text.startsWith('-') ? operand.text.slice(1) : `-${operand.text}`;
-      return { ...operand, text };
+      return { ...operand, at, text };
     });
   }
 
   #parenthesis(): Syntax {
+    const at = this.#at;
     const items = this.#parenthesised();
-    if (items === undefined) return { kind: 'subquery' };
+    if (items === undefined) return { kind: 'subquery', at };
     const [inner] = items;
-    return items.length === 1 && inner !== undefined ? { kind: 'parenthesis', inner } : { kind: 'tuple', items };
+    return items.length === 1 && inner !== undefined ? { kind: 'parenthesis', at, inner } : { kind: 'tuple', at, items };
   }
 
   /** undefined: a subquery. */
@@ -289,7 +307,7 @@ class Parser {
   #skipToClosing(): void {
     for (let open = 1; open > 0; this.#advance()) {
       const { kind } = this.#token;
-      if (kind === 'end' || kind === 'error' || kind === 'stranger') throw this.#unexpected();
+      if (kind === 'end' || kind === 'error' || kind === 'stranger') throw this.#unexpected(')');
       if (this.#isOperator('(')) open++;
       if (this.#isOperator(')')) open--;
     }
@@ -298,7 +316,12 @@ class Parser {
   /** Takes the token that begins what is nested. */
   #nested<Result>(inner: () => Result): Result {
     this.#nesting++;
-    if (this.#nesting === nestingMax) throw this.#failed('max nesting level reached', this.#token);
+    if (this.#nesting === nestingMax)
+      throw this.#failed(
+        'max nesting level reached',
+        this.#token,
+        `fewer than ${nestingMax} parentheses, NOTs and signs inside each other`,
+      );
     this.#advance();
     const result = inner();
     this.#nesting--;
@@ -307,12 +330,12 @@ class Parser {
 
   #takeBy(first: 'group' | 'order'): boolean {
     if (!this.#takeKeyword(first)) return false;
-    if (!this.#takeKeyword('by')) throw this.#unexpected();
+    if (!this.#takeKeyword('by')) throw this.#unexpected('BY');
     return true;
   }
 
   #expectOperator(text: string): void {
-    if (!this.#takeOperator(text)) throw this.#unexpected();
+    if (!this.#takeOperator(text)) throw this.#unexpected(text);
   }
 
   #takeKeyword(text: string): boolean {
@@ -346,12 +369,16 @@ class Parser {
     return taken;
   }
 
-  #unexpected(): Error {
-    return this.#failed('syntax error', this.#token);
+  get #at(): number {
+    return this.#token.start - this.#before;
   }
 
-  #failed(what: string, token: Token): Error {
+  #unexpected(expected: string): Error {
+    return this.#failed('syntax error', this.#token, this.#token.kind === 'error' ? 'what begins here to have an end' : expected);
+  }
+
+  #failed(what: string, token: Token, expected: string): Error {
     const near = token.kind === 'operator' || token.text === '' ? '' : ` near '${token.text}'`;
-    return invalid('malformed', `${what} at position ${this.#lexer.position(token)}${near}`);
+    return fault('malformed', `${what} at position ${this.#lexer.position(token)}${near}`, this.#at, expected);
   }
 }

@@ -1,14 +1,19 @@
-/** What a query says, before anybody knows what its names mean. */
+/** What a query says, before anybody knows what its names mean. Each part knows where it stands. */
 
-export type Literal = {
+/** Where its text begins, in UTF-16 units from 0. */
+type Placed = { readonly at: number };
+
+export type Literal = Placed & {
   readonly kind: 'literal';
   readonly type: 'string' | 'integer' | 'float' | 'hexNumber' | 'hex' | 'bits' | 'parameter';
   /** Of a string, its content; of an integer, with its sign. */
   readonly text: string;
 };
 
-export type Syntax =
-  | Literal
+export type Syntax = Literal | (Placed & Composed);
+
+/** `operatorAt`: where its operator begins. */
+type Composed =
   | { readonly kind: 'null' }
   | { readonly kind: 'boolean'; readonly value: boolean }
   /** With its qualifiers: `a.b` is one name with a dot. */
@@ -21,10 +26,17 @@ export type Syntax =
   | { readonly kind: 'listParameter' | 'subquery' | 'exists' }
   | { readonly kind: 'and' | 'or'; readonly terms: readonly Syntax[] }
   | { readonly kind: 'not'; readonly operand: Syntax }
-  | { readonly kind: 'comparison'; readonly operator: string; readonly left: Syntax; readonly right: Syntax }
-  | { readonly kind: 'range'; readonly not: boolean; readonly left: Syntax; readonly low: Syntax; readonly high: Syntax }
+  | { readonly kind: 'comparison'; readonly operator: string; readonly operatorAt: number; readonly left: Syntax; readonly right: Syntax }
+  | {
+      readonly kind: 'range';
+      readonly not: boolean;
+      readonly operatorAt: number;
+      readonly left: Syntax;
+      readonly low: Syntax;
+      readonly high: Syntax;
+    }
   /** `suffix`: `null`, `not null`, `true` … */
-  | { readonly kind: 'is'; readonly suffix: string; readonly operand: Syntax };
+  | { readonly kind: 'is'; readonly suffix: string; readonly operatorAt: number; readonly operand: Syntax };
 
 export type QuerySyntax = {
   readonly where: Syntax | undefined;
@@ -32,6 +44,8 @@ export type QuerySyntax = {
   readonly having: boolean;
   readonly orderBy: readonly Syntax[];
   readonly limit: boolean;
+  /** Where the first of these clauses begins; undefined: there are none. */
+  readonly clausesAt: number | undefined;
 };
 
 /** How Temporal's messages call it: its parser's types. */
