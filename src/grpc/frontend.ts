@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { adminService, adminServiceName } from './admin-service/admin-service.ts';
+import type { Host } from './admin-service/host.ts';
 import { HandlerContext } from './handler-context.ts';
 import { Health, healthService } from './health/health-service.ts';
 import { callLog } from './interceptors/call-log.ts';
@@ -29,9 +33,10 @@ export type Frontend = {
   stop(graceMs: number): Promise<void>;
 };
 
-const adminServiceNames = ['temporal.api.adminservice.v1.AdminService', 'temporal.server.api.adminservice.v1.AdminService'];
+/** The first is what Temporal's server calls it in health checks; no such service is there. */
+const adminServiceNames = ['temporal.api.adminservice.v1.AdminService', adminServiceName];
 
-/** The frontend's port: WorkflowService, OperatorService and health. Rejects when the port cannot be had. */
+/** The frontend's port: WorkflowService, OperatorService, AdminService and health. Rejects when the port cannot be had. */
 export async function startFrontend(options: FrontendOptions): Promise<Frontend> {
   const { ports } = options;
   const context = new HandlerContext(ports);
@@ -41,10 +46,14 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     condition: ports.condition,
     state: ports.state,
   });
+  const startedTimeMs = ports.clock.wallMs();
+  const id = randomUUID();
+  let { port } = options;
+  const host = (): Host => ({ name: isEverywhere(options.host) ? hostname() : options.host, port, id, startedTimeMs });
   const server = await startGrpcServer({
     host: options.host,
     port: options.port,
-    services: [workflowService(context), operatorService(context), healthService(health)],
+    services: [workflowService(context), operatorService(context), adminService(context, host), healthService(health)],
     declared: declaredMethods,
     interceptors: [clientVersions(ports.server.version), servingGate(health), callLog(ports.logger, ports.clock)],
     limits: options.limits ?? defaultTransportLimits,
@@ -54,8 +63,9 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     actions: new Map([['/visibility/rebuild', async () => ({ shards: await ports.rebuildList() })]]),
     instance: options.instance ?? '',
   });
+  port = server.port;
   return {
-    port: server.port,
+    port,
     setServing: (serving) => health.setAdmitting(serving),
     stop: async (graceMs) => {
       health.setAdmitting(false);
@@ -65,4 +75,9 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
       clearTimeout(timer);
     },
   };
+}
+
+/** Nobody can be reached there. */
+function isEverywhere(host: string): boolean {
+  return host === '' || host === '::' || host === '0.0.0.0';
 }

@@ -4,13 +4,35 @@
  *
  * Types alone cost nothing: `import type { temporal } from './generated/services.js'`.
  */
+import Long from 'long';
 import type { temporal } from './generated/services.js';
 
-type ServiceMessages = typeof temporal.server.api;
+export type ServiceMessages = typeof temporal.server.api;
 
 let loading: Promise<ServiceMessages> | undefined;
 
 export function loadServiceMessages(): Promise<ServiceMessages> {
   loading ??= import('./generated/services.js').then((module) => module.temporal.server.api);
   return loading;
+}
+
+// Their numbers of 64 bits are objects, their times messages.
+
+export function int64(value: number): Long {
+  return Long.fromNumber(value);
+}
+
+type Parts = { readonly seconds: Long; readonly nanos: number };
+
+/** Also of a duration; 0 = not set. */
+export function timestamp(ms: number): Parts | null {
+  if (ms === 0) return null;
+  const seconds = Math.floor(ms / 1_000);
+  return { seconds: Long.fromNumber(seconds), nanos: Math.round((ms - seconds * 1_000) * 1e6) };
+}
+
+/** Of a timestamp or a duration; 0 = not set. */
+export function timestampMs(parts: { readonly seconds?: Long | null; readonly nanos?: number | null } | null | undefined): number {
+  if (parts === null || parts === undefined) return 0;
+  return (parts.seconds?.toNumber() ?? 0) * 1_000 + (parts.nanos ?? 0) / 1e6;
 }

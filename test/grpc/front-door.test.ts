@@ -137,7 +137,7 @@ test('what wants a person and stops nobody stands in GET /health, which stays 20
 test('what a database does not take stands in GET /health, which stays 200; GET /health/state has each partition', async () => {
   const reason = 'postgres db:5432/perdure cannot be reached';
   const partition = (waitsSeconds: number | undefined) => ({
-    ...{ state: 'active', reason: '', offset: 9 },
+    ...({ state: 'active', reason: '', epoch: 3, offset: 9 } as const),
     checkpoint: {
       ...{ offset: 7, ageSeconds: 60, tailRecords: 1, tailBytes: 300, unwrittenBytes: 500 },
       ...(waitsSeconds === undefined ? {} : { trouble: { reason, seconds: waitsSeconds } }),

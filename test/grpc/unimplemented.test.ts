@@ -45,11 +45,6 @@ test.each([
   }
 });
 
-test('an RPC of AdminService is not there yet either', async () => {
-  const error = await bench.client.refusal('/temporal.server.api.adminservice.v1.AdminService/DescribeCluster', new Uint8Array(0));
-  expect([error.code, error.details]).toEqual([codes.UNIMPLEMENTED, 'DescribeCluster is not supported by this server yet']);
-});
-
 test.each([
   '/temporal.server.api.matchingservice.v1.MatchingService/AddWorkflowTask',
   '/temporal.api.workflowservice.v1.WorkflowService/ListWorkflowExecution',

@@ -96,6 +96,8 @@ export const directions: readonly Direction[] = [
   {
     from: 'src/actors/checkpoint/',
     may: ['src/actors/checkpoint/', ...actorPorts, 'src/observability/'],
+    // The states that a partition may be in.
+    mayTypes: ['src/actors/ownership/partition-life.ts'],
     reason: 'when and how a checkpoint is written is the same whatever its rows hold',
     wayOut: 'let the shell do it, behind CheckpointedState (src/actors/checkpoint/checkpointer.ts)',
   },

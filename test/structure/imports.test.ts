@@ -38,11 +38,14 @@ describe('a start loads nothing of', () => {
   for (const file of loaded) for (const found of eager) if (found.file === file) loaded.add(found.target);
 
   test.each([
-    'src/grpc/workflow-service/visibility.ts',
-    'src/visibility/filter/',
-    'src/filter/',
-    'src/wire/generated/lean/visibility_service.ts',
-  ])('%s: the first list does', (late) => {
+    ['src/grpc/workflow-service/visibility.ts', 'list'],
+    ['src/visibility/filter/', 'list'],
+    ['src/filter/', 'list'],
+    ['src/wire/generated/lean/visibility_service.ts', 'list'],
+    ['src/grpc/admin-service/admin-methods.ts', 'call of AdminService'],
+    ['src/wire/generated/services.js', 'call of AdminService'],
+    ['long', 'call of AdminService'],
+  ])('%s: the first %s does', (late) => {
     expect(imports.some(({ target }) => target.startsWith(late))).toBe(true);
     expect(loaded).toContain('src/grpc/workflow-service/workflow-service.ts');
     expect([...loaded].filter((file) => file.startsWith(late))).toEqual([]);
@@ -88,7 +91,6 @@ describe('what src exports', () => {
     ),
     ...['unansweredTask', 'rejectedTask', 'refusedDispatch', 'thrownByTask'].map((name) => [name, 'likewise, what it has met'] as const),
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
-    ['loadServiceMessages', 'the messages of the Matching and Admin services, which come later; a test holds their fields'],
   ]);
 
   /** Whole rooms that nobody enters but tests, and why. */

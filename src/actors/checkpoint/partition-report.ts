@@ -1,11 +1,14 @@
 import type { Clock } from '../ports.ts';
+import type { PartitionState } from '../ownership/partition-life.ts';
 import type { Checkpointer } from './checkpointer.ts';
 
 /** How one partition is that this process owns, and what is kept of it: for people, by `GET /health/state` and `perdure admin state`. */
 export type PartitionReport = {
-  readonly state: string;
+  readonly state: PartitionState;
   /** Why it is not active, as far as that is known; '' otherwise. */
   readonly reason: string;
+  /** Of the last claim of it that counts, as far as its journal is read; 0: none. */
+  readonly epoch: number;
   /** Of its journal: everything below is confirmed. */
   readonly offset: number;
   /** Absent: there is no database, or it has not told yet. */
@@ -26,12 +29,16 @@ export type CheckpointReport = {
   readonly trouble?: { readonly reason: string; readonly seconds: number };
 };
 
-type Status = Pick<PartitionReport, 'state' | 'reason' | 'offset'>;
+type Status = Pick<PartitionReport, 'state' | 'reason' | 'epoch' | 'offset'>;
 type Now = Pick<Clock, 'wallMs' | 'monoMs'>;
 
-export function partitionReport({ state, reason, offset }: Status, checkpointer: Checkpointer | undefined, clock: Now): PartitionReport {
+export function partitionReport(
+  { state, reason, epoch, offset }: Status,
+  checkpointer: Checkpointer | undefined,
+  clock: Now,
+): PartitionReport {
   const checkpoint = checkpointer === undefined || checkpointer.fence === 0 ? {} : { checkpoint: checkpointReport(checkpointer, clock) };
-  return { state, reason, offset, ...checkpoint };
+  return { state, reason, epoch, offset, ...checkpoint };
 }
 
 function checkpointReport({ written, unwritten, unwrittenBytes, trouble }: Checkpointer, clock: Now): CheckpointReport {

@@ -26,20 +26,24 @@ export function operatorService(context: HandlerContext): Service {
     name: operatorServiceName,
     methods: new Map([
       unary('AddSearchAttributes', decodeAddSearchAttributesRequest, encodeAddSearchAttributesResponse, (request, call) =>
-        add(context, request, call),
+        addSearchAttributes(context, request, call),
       ),
       unary('RemoveSearchAttributes', decodeRemoveSearchAttributesRequest, encodeRemoveSearchAttributesResponse, (request, call) =>
-        remove(context, request, call),
+        removeSearchAttributes(context, request, call),
       ),
       unary('ListSearchAttributes', decodeListSearchAttributesRequest, encodeListSearchAttributesResponse, (request, call) =>
-        list(context, request, call),
+        listSearchAttributes(context, request, call),
       ),
     ]),
   };
 }
 
 /** Names that exist already are passed over, whatever their type. Usable by Start as soon as this answers. */
-async function add(context: HandlerContext, request: AddSearchAttributesRequest, call: Call): Promise<Record<string, never>> {
+export async function addSearchAttributes(
+  context: HandlerContext,
+  request: AddSearchAttributesRequest,
+  call: Call,
+): Promise<Record<string, never>> {
   const namespace = await namespaceOf(context, call, request.namespace);
   if (request.searchAttributes.size === 0) throw invalidArgument('SearchAttributes are not set on request.');
   const missing = new Map<string, number>();
@@ -55,7 +59,11 @@ async function add(context: HandlerContext, request: AddSearchAttributesRequest,
   return {};
 }
 
-async function remove(context: HandlerContext, request: RemoveSearchAttributesRequest, call: Call): Promise<Record<string, never>> {
+export async function removeSearchAttributes(
+  context: HandlerContext,
+  request: RemoveSearchAttributesRequest,
+  call: Call,
+): Promise<Record<string, never>> {
   const namespace = await namespaceOf(context, call, request.namespace);
   if (request.searchAttributes.length === 0) throw invalidArgument('SearchAttributes are not set on request.');
   const system = request.searchAttributes.find((name) => context.ports.cluster.systemSearchAttributes.has(name));
@@ -65,7 +73,11 @@ async function remove(context: HandlerContext, request: RemoveSearchAttributesRe
   return {};
 }
 
-async function list(context: HandlerContext, request: ListSearchAttributesRequest, call: Call): Promise<ListSearchAttributesResponse> {
+export async function listSearchAttributes(
+  context: HandlerContext,
+  request: ListSearchAttributesRequest,
+  call: Call,
+): Promise<ListSearchAttributesResponse> {
   const namespace = await namespaceOf(context, call, request.namespace);
   return {
     customAttributes: namespace.customSearchAttributes,

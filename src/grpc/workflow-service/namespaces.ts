@@ -47,7 +47,7 @@ async function describe(context: HandlerContext, request: DescribeNamespaceReque
     throw invalidArgument('GetNamespace operation failed.  Both ID and Name specified in request.');
   }
   const namespace = request.id === '' ? await context.namespace(call, request.namespace) : await context.namespaceById(call, request.id);
-  return description(context, namespace);
+  return namespaceDescription(context, namespace);
 }
 
 async function register(context: HandlerContext, request: RegisterNamespaceRequest, call: Call): Promise<Record<string, never>> {
@@ -87,7 +87,7 @@ async function list(context: HandlerContext, request: ListNamespacesRequest, cal
   const page = pageOf(rest, pageSize);
   const last = page.at(-1);
   return {
-    namespaces: page.map((namespace) => description(context, namespace)),
+    namespaces: page.map((namespace) => namespaceDescription(context, namespace)),
     nextPageToken:
       last === undefined || rest.length === page.length ? new Uint8Array(0) : context.tokens.namespacePage({ afterName: last.name }),
   };
@@ -112,7 +112,7 @@ function textBytes({ description: text, ownerEmail, data }: Namespace): number {
 }
 
 /** Nothing that is not built is advertised: workers change their behaviour by what stands here. */
-function description(context: HandlerContext, namespace: Namespace): DescribeNamespaceResponse {
+export function namespaceDescription(context: HandlerContext, namespace: Namespace): DescribeNamespaceResponse {
   const { clusterName } = context.ports.server;
   return {
     ...emptyDescribeNamespaceResponse(),

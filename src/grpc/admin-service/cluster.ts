@@ -1,0 +1,133 @@
+/** The cluster, its hosts, and how they are. */
+import { notFound } from '../errors/details.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+import { supportedClients } from '../interceptors/client-versions.ts';
+import type { NamedMethod } from '../method.ts';
+import { runKeyOf } from '../validation/execution.ts';
+import { int64, type ServiceMessages, timestamp, timestampMs } from '../../wire/services.ts';
+import { operation, type AdminContext } from './admin-context.ts';
+import { existingShard, invalidPageToken, noPageToken, required, uuidOrEmpty } from './conventions.ts';
+import { addressOf, roles, type Host } from './host.ts';
+import { isHeld } from './shards.ts';
+
+const membersPageStandard = 100;
+/** What a member says of itself holds so long without news. */
+const recordLifeMs = 48 * 3_600_000;
+const namesInMessageMax = 10;
+
+export function clusterMethods(admin: AdminContext): readonly NamedMethod[] {
+  const { api, context, host } = admin;
+  const { server } = context.ports;
+  const versionInfo = { current: { version: server.version } };
+  return [
+    operation('DescribeCluster', api.DescribeClusterRequest, api.DescribeClusterResponse, ({ clusterName }) => {
+      if (clusterName !== '' && clusterName !== server.clusterName) {
+        throw notFound(`cluster ${clusterName} is not found: there is ${server.clusterName}`);
+      }
+      return {
+        supportedClients: Object.fromEntries(supportedClients),
+        serverVersion: server.version,
+        membershipInfo: membership(host()),
+        clusterId: server.clusterId,
+        clusterName: server.clusterName,
+        historyShardCount: server.historyShards,
+        persistenceStore: server.persistenceStore,
+        visibilityStore: server.visibilityStore,
+        versionInfo,
+      };
+    }),
+    operation('ListClusters', api.ListClustersRequest, api.ListClustersResponse, ({ nextPageToken }) => {
+      noPageToken(nextPageToken);
+      const { clusterName, clusterId, historyShards } = server;
+      const clusterAddress = addressOf(host());
+      return {
+        clusters: [{ clusterName, clusterId, historyShardCount: historyShards, versionInfo, clusterAddress, isConnectionEnabled: true }],
+      };
+    }),
+    operation('ListClusterMembers', api.ListClusterMembersRequest, api.ListClusterMembersResponse, (request) =>
+      members(request, host(), context.nowMs()),
+    ),
+    operation('DescribeHistoryHost', api.DescribeHistoryHostRequest, api.DescribeHistoryHostResponse, async (request, call) => {
+      const { hostAddress, shardId, namespace, workflowExecution } = request;
+      const address = addressOf(host());
+      if (hostAddress !== '' && hostAddress !== address) throw notFound(`history host ${hostAddress} is not found: there is ${address}`);
+      if (shardId !== 0) existingShard(shardId, server.historyShards);
+      // A process that is alone has every shard: whatever else is named names it again, once it is there.
+      if (namespace !== '' || (workflowExecution ?? undefined) !== undefined) {
+        const { id } = await context.namespace(call, required(namespace, 'namespace'));
+        const { workflowId, runId } = required(workflowExecution, 'workflow_execution');
+        runKeyOf(id, required(workflowId, 'workflow_execution.workflow_id'), runId ?? '');
+      }
+      const shardIds = context.ports.state().shards.flatMap(({ shard, state }) => (isHeld(state) ? [shard] : []));
+      const known = int64(context.ports.cluster.namespaces().length);
+      return {
+        shardsNumber: shardIds.length,
+        shardsCount: shardIds.length,
+        shardIds,
+        namespaceCache: { itemsInCacheByIdCount: known, itemsInCacheByNameCount: known },
+        address,
+      };
+    }),
+    operation('DeepHealthCheck', api.DeepHealthCheckRequest, api.DeepHealthCheckResponse, () => health(admin)),
+  ];
+}
+
+type V1 = ServiceMessages['adminservice']['v1'];
+type MembersRequest = InstanceType<V1['ListClusterMembersRequest']>;
+
+/** One process in four roles: four members. */
+function members(request: MembersRequest, host: Host, nowMs: number) {
+  const { role, hostId, rpcAddress, nextPageToken, sessionStartedAfterTime } = request;
+  uuidOrEmpty(hostId, 'host_id');
+  if (role < 0 || role > roles.length) throw invalidArgument(`Unknown role: ${role}`);
+  const after = lastRoleOf(nextPageToken);
+  const isOther =
+    (hostId !== '' && hostId.toLowerCase() !== host.id) ||
+    (rpcAddress !== '' && rpcAddress !== host.name) ||
+    timestampMs(sessionStartedAfterTime) > host.startedTimeMs;
+  const found = isOther ? [] : roles.map((_, at) => at + 1).filter((each) => each > after && (role === 0 || role === each));
+  const size = request.pageSize <= 0 ? membersPageStandard : request.pageSize;
+  const page = found.slice(0, size);
+  const listed = page.map((each) => ({
+    role: each,
+    hostId: host.id,
+    rpcAddress: host.name,
+    rpcPort: host.port,
+    sessionStartTime: timestamp(host.startedTimeMs),
+    lastHeartbitTime: timestamp(nowMs),
+    recordExpiryTime: timestamp(nowMs + recordLifeMs),
+  }));
+  const nextToken = found.length > page.length ? Uint8Array.of(page.at(-1) ?? 0) : new Uint8Array(0);
+  return { activeMembers: listed, members: listed, nextPageToken: nextToken };
+}
+
+function lastRoleOf(token: Uint8Array): number {
+  const [role = 0, ...rest] = token;
+  if (rest.length > 0 || (token.length === 1 && (role === 0 || role >= roles.length))) throw invalidPageToken();
+  return role;
+}
+
+function membership(host: Host) {
+  const identity = addressOf(host);
+  const ring = { memberCount: 1, members: [{ identity }] };
+  return { currentHost: { identity }, reachableMembers: [identity], rings: roles.map((role) => ({ role, ...ring })) };
+}
+
+/** One history host: what it does not serve, or has lost, is the health of the cluster. */
+function health({ context, host, messages }: AdminContext) {
+  const { HealthState } = messages.enums.v1;
+  const { condition } = context.ports;
+  const unserved = condition.unserved().map(({ partition }) => partition);
+  const lost = condition
+    .concerns()
+    .filter(({ severity }) => severity === 'lost')
+    .map(({ subject }) => subject);
+  const troubles = [...unserved, ...lost];
+  const state = troubles.length === 0 ? HealthState.HEALTH_STATE_SERVING : HealthState.HEALTH_STATE_NOT_SERVING;
+  const address = addressOf(host());
+  const named = troubles.slice(0, namesInMessageMax).join(', ');
+  const more = troubles.length > namesInMessageMax ? ` and ${troubles.length - namesInMessageMax} more` : '';
+  const message = troubles.length === 0 ? '1 of 1 history hosts serves' : `${address}: grpc_health: not served: ${named}${more}`;
+  const checks = [{ checkType: 'grpc_health', state, value: troubles.length, threshold: 0, message }];
+  return { state, message, services: [{ service: 'history', state, message, hosts: [{ address, state, checks }] }] };
+}

@@ -1,0 +1,305 @@
+/** AdminService through the front door of a whole server: what an operator and Temporal's own tools ask. */
+import { status as codes } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RunningServer } from '../../src/config/server-options.ts';
+import { declaredMethods } from '../../src/wire/generated/declared-methods.ts';
+import { loadServiceMessages, type ServiceMessages } from '../../src/wire/services.ts';
+import { memoryServer } from '../support/memory-server.ts';
+import { RawClient } from './raw-client.ts';
+
+type V1 = ServiceMessages['adminservice']['v1'];
+type Plain = Readonly<Record<string, unknown>>;
+
+const service = 'temporal.server.api.adminservice.v1.AdminService';
+let api: V1;
+let server: RunningServer;
+let client: RawClient;
+
+beforeAll(async () => {
+  api = (await loadServiceMessages()).adminservice.v1;
+  server = await memoryServer({ historyShards: 4 });
+  client = new RawClient(server.address);
+});
+afterAll(async () => {
+  client.close();
+  await server.stop();
+});
+
+type Class = {
+  fromObject(message: Plain): object;
+  encode(message: object): { finish(): Uint8Array };
+  decode(bytes: Uint8Array): object;
+  toObject(message: object, options: object): Plain;
+};
+
+function classOf(name: string): Class {
+  // The classes differ in their types alone.
+  return (api as unknown as Readonly<Record<string, Class>>)[name] as Class;
+}
+
+function bytesOf(operation: string, request: Plain): Uint8Array {
+  const type = classOf(`${operation}Request`);
+  return type.encode(type.fromObject(request)).finish();
+}
+
+async function call(operation: string, request: Plain = {}): Promise<Plain> {
+  const type = classOf(`${operation}Response`);
+  const answer = await client.call(`/${service}/${operation}`, bytesOf(operation, request));
+  return type.toObject(type.decode(answer), { longs: Number, enums: String });
+}
+
+async function refused(operation: string, request: Plain): Promise<readonly [number, string]> {
+  const { code, details } = await client.refusal(`/${service}/${operation}`, bytesOf(operation, request));
+  return [code, details];
+}
+
+const notFound = (message: string) => [codes.NOT_FOUND, message];
+const invalid = (message: string) => [codes.INVALID_ARGUMENT, message];
+
+describe('the cluster', () => {
+  test('is described with its members, under its own name and under none', async () => {
+    const described = await call('DescribeCluster');
+    const identity = server.address;
+    expect(described).toMatchObject({
+      clusterName: 'active',
+      clusterId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      historyShardCount: 4,
+      serverVersion: '1.32.0',
+      versionInfo: { current: { version: '1.32.0' } },
+      persistenceStore: 'embedded',
+      membershipInfo: { currentHost: { identity }, reachableMembers: [identity] },
+    });
+    expect(described).toMatchObject({ supportedClients: { 'temporal-server': '<2.0.0' } });
+    const { rings } = described['membershipInfo'] as { rings: readonly Plain[] };
+    expect(rings.map(({ role, memberCount }) => [role, memberCount])).toEqual([
+      ['frontend', 1],
+      ['history', 1],
+      ['matching', 1],
+      ['worker', 1],
+    ]);
+    expect(await call('DescribeCluster', { clusterName: 'active' })).toEqual(described);
+    expect(await refused('DescribeCluster', { clusterName: 'elsewhere' })).toEqual(
+      notFound('cluster elsewhere is not found: there is active'),
+    );
+  });
+
+  test('is the only one', async () => {
+    const [only, ...others] = (await call('ListClusters'))['clusters'] as readonly Plain[];
+    expect([only?.['clusterName'], only?.['historyShardCount'], only?.['clusterAddress'], others]).toEqual([
+      'active',
+      4,
+      server.address,
+      [],
+    ]);
+    expect(await refused('ListClusters', { nextPageToken: 'AAAA' })).toEqual(invalid('Invalid NextPageToken.'));
+  });
+
+  const rolesOf = (answer: Plain) => ((answer['members'] ?? []) as readonly Plain[]).map(({ role }) => role);
+  const role = (name: string) => `CLUSTER_MEMBER_ROLE_${name}`;
+
+  test('has one process in four roles, told in both forms and by the page', async () => {
+    const all = await call('ListClusterMembers');
+    expect(rolesOf(all)).toEqual([role('FRONTEND'), role('HISTORY'), role('MATCHING'), role('WORKER')]);
+    expect(all['activeMembers']).toEqual(all['members']);
+    expect((all['members'] as readonly Plain[])[0]).toMatchObject({ rpcAddress: '127.0.0.1', rpcPort: server.port });
+    expect(rolesOf(await call('ListClusterMembers', { role: 2 }))).toEqual([role('HISTORY')]);
+    const first = await call('ListClusterMembers', { pageSize: 3 });
+    const rest = await call('ListClusterMembers', { pageSize: 3, nextPageToken: first['nextPageToken'] });
+    expect([rolesOf(first).length, rolesOf(rest), rest['nextPageToken']]).toEqual([3, [role('WORKER')], undefined]);
+    const [{ hostId }] = all['members'] as readonly [Plain];
+    expect(rolesOf(await call('ListClusterMembers', { hostId: String(hostId).toUpperCase() }))).toHaveLength(4);
+    expect(rolesOf(await call('ListClusterMembers', { hostId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }))).toEqual([]);
+    expect(rolesOf(await call('ListClusterMembers', { rpcAddress: '10.0.0.1' }))).toEqual([]);
+  });
+
+  test.each([
+    [{ role: 5 }, 'Unknown role: 5'],
+    [{ role: -1 }, 'Unknown role: -1'],
+    [{ hostId: 'nobody' }, 'host_id is not a UUID'],
+    [{ nextPageToken: Uint8Array.of(4) }, 'Invalid NextPageToken.'],
+    [{ nextPageToken: Uint8Array.of(1, 1) }, 'Invalid NextPageToken.'],
+  ])('members by %j are refused', async (request, message) => {
+    expect(await refused('ListClusterMembers', request)).toEqual(invalid(message));
+  });
+
+  test('is healthy, and says by which host', async () => {
+    expect(await call('DeepHealthCheck')).toMatchObject({
+      state: 'HEALTH_STATE_SERVING',
+      message: '1 of 1 history hosts serves',
+      services: [{ service: 'history', hosts: [{ address: server.address, checks: [{ checkType: 'grpc_health' }] }] }],
+    });
+  });
+
+  test('has one history host, whatever it is named by', async () => {
+    const byNothing = await call('DescribeHistoryHost');
+    expect(byNothing).toMatchObject({ shardsNumber: 4, shardsCount: 4, shardIds: [1, 2, 3, 4], address: server.address });
+    for (const selector of [
+      { hostAddress: server.address },
+      { shardId: 4 },
+      { namespace: 'default', workflowExecution: { workflowId: 'w' } },
+      { hostAddress: server.address, shardId: 1 },
+    ])
+      expect(await call('DescribeHistoryHost', selector)).toEqual(byNothing);
+    expect(await refused('DescribeHistoryHost', { hostAddress: '10.0.0.1:7234' })).toEqual(
+      notFound(`history host 10.0.0.1:7234 is not found: there is ${server.address}`),
+    );
+    expect(await refused('DescribeHistoryHost', { shardId: -1 })).toEqual(invalid('Invalid ShardID: -1'));
+    expect(await refused('DescribeHistoryHost', { workflowExecution: { workflowId: 'w' } })).toEqual(invalid('namespace is not set'));
+    expect(await refused('DescribeHistoryHost', { namespace: 'default' })).toEqual(invalid('workflow_execution is not set'));
+  });
+});
+
+describe('a shard', () => {
+  test('has an epoch and an owner', async () => {
+    expect(await call('GetShard', { shardId: 4 })).toEqual({
+      shardInfo: { shardId: 4, rangeId: 1, owner: server.address, state: 'SHARD_STATE_ACQUIRED' },
+    });
+  });
+
+  test.each([0, -1])('%i is none', async (shardId) => {
+    expect(await refused('GetShard', { shardId })).toEqual(invalid(`Invalid ShardID: ${shardId}`));
+  });
+
+  test('beyond the last is not there', async () => {
+    expect(await refused('GetShard', { shardId: 5 })).toEqual(notFound('shard 5 is not found: there are shards 1 to 4'));
+  });
+});
+
+describe('a namespace', () => {
+  test('is told by name and by id', async () => {
+    const byName = await call('GetNamespace', { namespace: 'default' });
+    expect(byName).toMatchObject({
+      info: { name: 'default', state: 'NAMESPACE_STATE_REGISTERED' },
+      replicationConfig: { activeClusterName: 'active', clusters: [{ clusterName: 'active' }] },
+    });
+    expect(await call('GetNamespace', { id: (byName['info'] as Plain)['id'] })).toEqual(byName);
+    expect(await refused('GetNamespace', {})).toEqual(invalid('namespace is not set'));
+    expect(await refused('GetNamespace', { namespace: 'nowhere' })).toEqual(notFound('Namespace nowhere is not found.'));
+  });
+
+  test('gets search attributes, and loses them', async () => {
+    const of = { namespace: 'default' };
+    expect(await call('AddSearchAttributes', { ...of, searchAttributes: { Color: 2, Size: 3 } })).toEqual({});
+    const added = await call('GetSearchAttributes', of);
+    expect(added['customAttributes']).toEqual({ Color: 'INDEXED_VALUE_TYPE_KEYWORD', Size: 'INDEXED_VALUE_TYPE_INT' });
+    expect(added['systemAttributes']).toMatchObject({ WorkflowId: 'INDEXED_VALUE_TYPE_KEYWORD' });
+    expect(Object.keys(added['mapping'] as Plain)).toEqual(['Color', 'Size']);
+    // The same once more is passed over; with another type it is refused, and with it all that came beside it.
+    await call('AddSearchAttributes', { ...of, searchAttributes: { Color: 2 } });
+    expect(await refused('AddSearchAttributes', { ...of, searchAttributes: { Color: 3, Weight: 3 } })).toEqual(
+      invalid('Search attribute Color already exists with another type.'),
+    );
+    expect((await call('GetSearchAttributes', of))['customAttributes']).toEqual(added['customAttributes']);
+    expect(await refused('RemoveSearchAttributes', { ...of, searchAttributes: ['Color', 'Nothing'] })).toEqual(
+      notFound("Search attribute Nothing doesn't exist."),
+    );
+    await call('RemoveSearchAttributes', { ...of, searchAttributes: ['Color', 'Size'] });
+    expect((await call('GetSearchAttributes', of))['customAttributes']).toBeUndefined();
+  });
+
+  test.each<[string, Plain, string]>([
+    ['GetSearchAttributes', {}, 'namespace is not set'],
+    ['AddSearchAttributes', { namespace: 'default' }, 'SearchAttributes are not set on request.'],
+    [
+      'AddSearchAttributes',
+      { namespace: 'default', searchAttributes: { WorkflowId: 2 } },
+      'Search attribute WorkflowId is reserved by system.',
+    ],
+    [
+      'RemoveSearchAttributes',
+      { namespace: 'default', searchAttributes: ['WorkflowId'] },
+      'Unable to remove non-custom search attributes: WorkflowId.',
+    ],
+  ])('%s of %j is refused', async (operation, request, message) => {
+    expect(await refused(operation, request)).toEqual(invalid(message));
+  });
+});
+
+describe('dead letters', () => {
+  const key = { taskCategory: 1, sourceCluster: 'active', targetCluster: 'active' };
+  const missing = notFound('queue not found: type = 2 and name = 1_active_active_B8jqXXpO');
+  const last = { inclusiveMaxTaskMetadata: { messageId: 7 } };
+
+  test('there are no queues', async () => {
+    expect(await call('ListQueues', { queueType: 2 })).toEqual({});
+    expect(await refused('ListQueues', { queueType: 2, pageSize: -1 })).toEqual(invalid('Invalid PageSize.'));
+    expect(await refused('ListQueues', { queueType: 1 })).toEqual([
+      codes.INVALID_ARGUMENT,
+      expect.stringMatching(/^Invalid queue type: 1;/),
+    ]);
+  });
+
+  test.each<[string, Plain]>([
+    ['GetDLQTasks', { dlqKey: key, pageSize: 10 }],
+    ['GetDLQTasks', { dlqKey: { ...key, targetCluster: '' } }],
+    ['PurgeDLQTasks', { dlqKey: key, ...last }],
+    ['MergeDLQTasks', { dlqKey: key, ...last }],
+  ])('%s of %j finds no queue', async (operation, request) => {
+    expect(await refused(operation, request)).toEqual(missing);
+  });
+
+  test.each<[string, Plain, string]>([
+    ['GetDLQTasks', {}, 'dlq_key is not set'],
+    ['GetDLQTasks', { dlqKey: { ...key, taskCategory: 0 } }, 'Invalid task category id: 0'],
+    ['GetDLQTasks', { dlqKey: { ...key, taskCategory: 6 } }, 'Invalid task category id: 6'],
+    ['GetDLQTasks', { dlqKey: { ...key, taskCategory: 8 } }, 'Invalid task category id: 8'],
+    ['GetDLQTasks', { dlqKey: { ...key, sourceCluster: '' } }, 'SourceCluster is not set on request.'],
+    ['GetDLQTasks', { dlqKey: key, pageSize: -1 }, 'Invalid PageSize.'],
+    ['GetDLQTasks', { dlqKey: key, nextPageToken: 'AAAA' }, 'Invalid NextPageToken.'],
+    ['PurgeDLQTasks', { dlqKey: key }, 'inclusive_max_task_metadata is not set'],
+    ['PurgeDLQTasks', { dlqKey: key, inclusiveMaxTaskMetadata: { messageId: -1 } }, 'Invalid message id: -1'],
+    ['MergeDLQTasks', { dlqKey: key, ...last, batchSize: -1 }, 'BatchSize must be positive or 0 to use the default'],
+    ['MergeDLQTasks', { dlqKey: key, ...last, batchSize: 1001 }, 'BatchSize too large'],
+    ['DescribeDLQJob', {}, 'Invalid DLQ job token.'],
+    ['CancelDLQJob', { jobToken: Uint8Array.of(255, 255, 255) }, 'Invalid DLQ job token.'],
+    ['GetDLQMessages', {}, 'The DLQ type is not supported.'],
+    ['GetDLQMessages', { type: 1, shardId: -1 }, 'Invalid ShardID: -1'],
+    ['PurgeDLQMessages', { type: 3 }, 'The DLQ type is not supported.'],
+    ['MergeDLQMessages', { type: 2, nextPageToken: 'AAAA' }, 'Invalid NextPageToken.'],
+  ])('%s of %j is refused', async (operation, request, message) => {
+    expect(await refused(operation, request)).toEqual(invalid(message));
+  });
+
+  test('there are no jobs', async () => {
+    const job = { workflowId: 'manage-dlq-tasks-1_active_active_B8jqXXpO', runId: '0e8f3f04-5ff4-4c9b-8a58-5d0f0f8a0c55' };
+    const jobToken = api.DLQJobToken.encode(job).finish();
+    const answer = notFound(`DLQ job not found: ${job.workflowId} ${job.runId}`);
+    expect(await refused('DescribeDLQJob', { jobToken })).toEqual(answer);
+    expect(await refused('CancelDLQJob', { jobToken, reason: 'enough' })).toEqual(answer);
+  });
+
+  test('of replication there are none', async () => {
+    expect(await call('GetDLQMessages', { type: 1, sourceCluster: 'active' })).toEqual({ type: 'DEAD_LETTER_QUEUE_TYPE_REPLICATION' });
+    expect(await call('PurgeDLQMessages', { type: 2, inclusiveEndMessageId: 9 })).toEqual({});
+    expect(await call('MergeDLQMessages', { type: 1, shardId: 4 })).toEqual({});
+    expect(await refused('GetDLQMessages', { type: 1, sourceCluster: 'elsewhere' })).toEqual(
+      notFound('cluster elsewhere is not found: there is active'),
+    );
+  });
+});
+
+test('every operation answers, or says by its name that it is not built', async () => {
+  const methods = [...(declaredMethods.get(service) ?? [])];
+  expect(methods.length).toBeGreaterThanOrEqual(46);
+  const later = await Promise.all(
+    methods.map(async (method) => {
+      const outcome = await client.call(`/${service}/${method}`, new Uint8Array(0)).then(
+        () => ({ code: codes.OK, details: '' }),
+        (error: unknown) => error as { readonly code: number; readonly details: string },
+      );
+      if (outcome.code !== codes.UNIMPLEMENTED) return [];
+      expect(outcome.details).toBe(`${method} is not supported by this server yet`);
+      return [method];
+    }),
+  );
+  expect(methods.length - later.flat().length).toBe(19);
+});
+
+test('what is no message, or too large to be one, is refused', async () => {
+  const path = `/${service}/GetShard`;
+  expect(await client.refusal(path, Uint8Array.of(255, 255))).toMatchObject({ code: codes.INVALID_ARGUMENT });
+  expect(await client.refusal(path, new Uint8Array(300_000))).toMatchObject({
+    code: codes.RESOURCE_EXHAUSTED,
+    details: 'grpc: received message larger than max (300000 vs. 262144)',
+  });
+});
