@@ -156,7 +156,7 @@ const postgres = secretGroup({
   user: key(text('the name of a role'), 'Role of PostgreSQL. It makes the schema, or owns it.', { default: defaults.postgres.user }),
   password: key(secret(), 'Its password. Better from the environment: "${POSTGRES_PASSWORD}".'),
   tls: key(groupOrFlag(postgresTls), 'TLS towards PostgreSQL: true, or a group of keys.', { defaultText: 'no TLS' }),
-  pool: key(whole(1, 100), 'Connections for checkpoints and loads. List and Count have up to four more.', {
+  pool: key(whole(1, 100), 'Connections for checkpoints and loads. List and Count have up to four more, reads of dead letters two.', {
     default: defaults.postgres.pool,
   }),
   migrate: key(flag(), 'false: missing tables, and those of an older version, are an error that shows the statements.', {

@@ -1,4 +1,4 @@
-/** Dead letters by condition: one statement each, which sees one moment. They are as slow as lists, and share their connections. */
+/** Dead letters by condition: one statement each, which sees one moment. They may be as slow as lists, and have connections of their own. */
 import { groupingColumns, letterColumns, letterOf, wholeOfText } from '../letter-columns.ts';
 import { allIds, idsWithin, letterBuilder, selectedLetter, whereLetters, type Ids } from '../letter-sql.ts';
 import { nameText } from '../name-bytes.ts';

@@ -1,8 +1,8 @@
 /**
  * The database port on PostgreSQL.
  *
- * Two pools: checkpoints and loads must not wait behind somebody's count of a million rows, and they want another planner. Theirs looks
- * up by keys alone, for before the first ANALYZE it takes every table for small and reads it whole; that of List and Count may choose.
+ * Three pools: checkpoints and loads must not wait behind somebody's count of a million rows, nor reads of dead letters, and they want another
+ * planner. Theirs looks up by keys alone, for before the first ANALYZE it takes every table for small and reads it whole; the others may choose.
  */
 import { DatabaseError } from '../../actors/database.ts';
 import { CheckpointWriter } from './checkpoint-writer.ts';
@@ -56,6 +56,8 @@ import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } f
 
 /** A namespace has two lists and counts under way at most: its slow ones, whom nobody may wait for any more, never take all of these. */
 const visibilityConnectionsMax = 4;
+/** Whoever looks at dead letters in an incident does not wait behind the lists of others. */
+const letterConnectionsMax = 2;
 
 /** Of every session: trimming the journal rests on what a COMMIT promises. */
 const durable = ['synchronous_commit=on', 'client_encoding=UTF8', 'DateStyle=ISO', 'jit=off'];
@@ -66,6 +68,7 @@ export class PostgresDatabase implements Database {
   readonly #options: PostgresOptions;
   readonly #state: Connections;
   readonly #lists: Connections;
+  readonly #ofLetters: Connections;
   readonly #schema: string;
   readonly #reads: Reads;
   readonly #writer: CheckpointWriter;
@@ -83,11 +86,12 @@ export class PostgresDatabase implements Database {
     const before = async (): Promise<void> => (this.#isReady ? undefined : await this.prepare());
     this.#state = new Connections(options, Math.max(1, options.connectionsMax), [...durable, ...byKey], before);
     this.#lists = new Connections(options, visibilityConnectionsMax, durable, before);
+    this.#ofLetters = new Connections(options, letterConnectionsMax, durable, before);
     this.#reads = new Reads(this.#state, this.#schema);
     this.#writer = new CheckpointWriter(this.#state, this.#schema, logger);
     this.#slots = new SlotClearer(this.#state, this.#schema);
     this.#visibility = new VisibilityReads(this.#lists, this.#state, this.#schema);
-    this.#letters = new LetterReads(this.#lists, this.#schema);
+    this.#letters = new LetterReads(this.#ofLetters, this.#schema);
   }
 
   /** The tables are there, and of the age that this program knows. Every call sees to it first, until it has been so once. */
@@ -241,6 +245,6 @@ export class PostgresDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#state.close(), this.#lists.close(), this.#migrating?.connections.close()]);
+    await Promise.all([this.#state.close(), this.#lists.close(), this.#ofLetters.close(), this.#migrating?.connections.close()]);
   }
 }
