@@ -62,6 +62,7 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
     case 'startActivityTask':
     case 'withdrawActivityStart':
     case 'describeWorkflow':
+    case 'describeMutableState':
     case 'getHistoryPosition':
     case 'fireTimer':
     case 'runOutboxTask':

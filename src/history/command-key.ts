@@ -20,6 +20,7 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
     case 'withdrawActivityStart':
     case 'queryWorkflow':
     case 'describeWorkflow':
+    case 'describeMutableState':
     case 'getHistoryPosition':
     case 'putAside':
       return command.key;

@@ -297,6 +297,9 @@ export type TimedQuery = QueryWorkflow & {
 /** Reply: Description. */
 export type DescribeWorkflow = { readonly kind: 'describeWorkflow'; readonly key: RunKey };
 
+/** The same with the ids under which its shard keeps what is pending: for operators. Reply: MutableState. */
+export type DescribeMutableState = { readonly kind: 'describeMutableState'; readonly key: RunKey };
+
 /**
  * Where a run's history stands. Reply: HistoryPosition at once, or, with `waitBeyondEventId` >= 0, as soon as the run has an event
  * beyond that id or is closed (`waitForClose`: only when closed). The router answers `deadline` when the wait's
@@ -470,6 +473,7 @@ export type DecidedRequest =
   | CancelActivityTask
   | RecordActivityHeartbeat
   | DescribeWorkflow
+  | DescribeMutableState
   | GetHistoryPosition
   | RecordChildClosed;
 

@@ -7,7 +7,7 @@ import { findChild, recordChildClosed } from './child/child-outcomes.ts';
 import type { HistoryCommand, NoteAtMatching } from './commands.ts';
 import { completeWorkflowTask } from './workflow-task/complete.ts';
 import { deleteWorkflow } from './execution/delete.ts';
-import { describeWorkflow, getHistoryPosition } from './execution/describe.ts';
+import { describeMutableState, describeWorkflow, getHistoryPosition } from './execution/describe.ts';
 import type { Draft } from './draft.ts';
 import { failWorkflowTask, resetStickyTaskQueue } from './workflow-task/fail-workflow-task.ts';
 import { finishOutboxTask, runOutboxTask } from './outbox/outbox.ts';
@@ -67,6 +67,8 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return finishQueryDispatch(draft, command);
     case 'describeWorkflow':
       return describeWorkflow(draft, command);
+    case 'describeMutableState':
+      return describeMutableState(draft, command);
     case 'getHistoryPosition':
       return getHistoryPosition(draft, command);
     case 'fireTimer':

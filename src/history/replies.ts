@@ -206,6 +206,47 @@ export type Description = {
   readonly requestIds: ReadonlyMap<string, { readonly eventId: number; readonly eventType: number; readonly buffered: boolean }>;
 };
 
+/** All that is pending in a run, as its shard keeps it. */
+export type MutableState = {
+  readonly kind: 'mutableState';
+  readonly description: Omit<Description, 'kind'>;
+  /** Started id of the last completed workflow task. */
+  readonly previousStartedEventId: number;
+  readonly successorRunId: string;
+  readonly signalCount: number;
+  readonly signalRequestIds: readonly string[];
+  /** `type` as `temporal.server.api.enums.v1.WorkflowTaskType`: 1 normal, 2 transient, 3 speculative. */
+  readonly workflowTask:
+    | {
+        readonly type: number;
+        readonly scheduledEventId: number;
+        readonly startedEventId: number;
+        readonly stamp: number;
+        readonly requestId: string;
+        readonly startToCloseTimeoutMs: number;
+        readonly historySizeBytes: number;
+      }
+    | undefined;
+  /** '' = none. */
+  readonly stickyTaskQueue: string;
+  readonly stickyScheduleToStartTimeoutMs: number;
+  /** Of `description.pendingActivities`, in the same order. */
+  readonly activities: readonly {
+    readonly scheduledEventId: number;
+    readonly firstScheduledTimeMs: number;
+    readonly stamp: number;
+    readonly requestId: string;
+    /** 0 = none. */
+    readonly cancelRequestedEventId: number;
+  }[];
+  readonly timers: readonly { readonly timerId: string; readonly startedEventId: number; readonly fireTimeMs: number }[];
+  /** Of `description.pendingChildren`, in the same order; 0 = not recorded. */
+  readonly childStartedEventIds: readonly number[];
+  /** Signals and cancel requests under way to other workflows. */
+  readonly signalInitiatedEventIds: readonly number[];
+  readonly cancelInitiatedEventIds: readonly number[];
+};
+
 export type HistoryReply =
   | Rejected
   | Done
@@ -219,7 +260,8 @@ export type HistoryReply =
   | QueryReply
   | HistoryPosition
   | HistoryPage
-  | Description;
+  | Description
+  | MutableState;
 
 /** Which reply (besides Rejected) each request gets. */
 export type HistoryReplyTo = {
@@ -243,6 +285,7 @@ export type HistoryReplyTo = {
   readonly recordActivityHeartbeat: HeartbeatReply;
   readonly queryWorkflow: QueryReply;
   readonly describeWorkflow: Description;
+  readonly describeMutableState: MutableState;
   readonly getHistoryPosition: HistoryPosition;
   readonly readHistory: HistoryPage;
   readonly recordChildClosed: Done;

@@ -9,10 +9,21 @@ import type { temporal } from './generated/services.js';
 
 export type ServiceMessages = typeof temporal.server.api;
 
-let loading: Promise<ServiceMessages> | undefined;
+/** Of the public API, as far as those messages hold it. */
+export type PublicMessages = typeof temporal.api;
 
-export function loadServiceMessages(): Promise<ServiceMessages> {
-  loading ??= import('./generated/services.js').then((module) => module.temporal.server.api);
+let loading: Promise<typeof temporal> | undefined;
+
+export async function loadServiceMessages(): Promise<ServiceMessages> {
+  return (await load()).server.api;
+}
+
+export async function loadPublicMessages(): Promise<PublicMessages> {
+  return (await load()).api;
+}
+
+function load(): Promise<typeof temporal> {
+  loading ??= import('./generated/services.js').then((module) => module.temporal);
   return loading;
 }
 

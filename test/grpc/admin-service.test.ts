@@ -5,6 +5,7 @@ import type { RunningServer } from '../../src/config/server-options.ts';
 import { declaredMethods } from '../../src/wire/generated/declared-methods.ts';
 import { loadServiceMessages, type ServiceMessages } from '../../src/wire/services.ts';
 import { memoryServer } from '../support/memory-server.ts';
+import { Service } from '../fuzz/service.ts';
 import { RawClient } from './raw-client.ts';
 
 type V1 = ServiceMessages['adminservice']['v1'];
@@ -165,6 +166,108 @@ describe('a shard', () => {
   });
 });
 
+describe('the state of a run', () => {
+  const namespace = 'default';
+  const taskQueue = { name: 'orders' };
+  const start = { namespace, workflowId: 'order-1', workflowType: { name: 'Order' }, taskQueue, requestId: 'start-1' };
+  const execution = { workflowId: 'order-1' };
+  const [scheduleActivity, startTimer, startChild] = [1, 3, 11];
+
+  test('has all that is pending, under its event ids', async () => {
+    const service = new Service(server.address);
+    try {
+      const memo = { fields: { color: { data: Buffer.from('"red"') } } };
+      const { runId } = await service.call<{ runId: string }>('StartWorkflowExecution', { ...start, memo });
+      const begun = (await call('DescribeMutableState', { namespace, execution }))['databaseMutableState'];
+      expect(begun).toMatchObject({
+        nextEventId: 3,
+        executionState: { state: 'WORKFLOW_EXECUTION_STATE_RUNNING', createRequestId: 'start-1', runId },
+        executionInfo: { workflowTaskScheduledEventId: 2, workflowTaskType: 'WORKFLOW_TASK_TYPE_NORMAL', workflowTaskAttempt: 1 },
+      });
+      const task = await service.call<{ taskToken: Uint8Array }>('PollWorkflowTaskQueue', { namespace, taskQueue, identity: 'worker' });
+      await service.call('RespondWorkflowTaskCompleted', {
+        namespace,
+        taskToken: task.taskToken,
+        commands: [
+          {
+            commandType: scheduleActivity,
+            scheduleActivityTaskCommandAttributes: {
+              ...{ activityId: 'pay', activityType: { name: 'Pay' }, taskQueue: { name: 'payments' } },
+              startToCloseTimeout: { seconds: 30 },
+            },
+          },
+          { commandType: startTimer, startTimerCommandAttributes: { timerId: 'remind', startToFireTimeout: { seconds: 3_600 } } },
+          {
+            commandType: startChild,
+            startChildWorkflowExecutionCommandAttributes: {
+              ...{ workflowId: 'shipment-1', workflowType: { name: 'Shipment' }, taskQueue, parentClosePolicy: 2 },
+            },
+          },
+        ],
+      });
+      const { shardId, historyAddr, databaseMutableState: state } = await call('DescribeMutableState', { namespace, execution });
+      expect([Number(shardId) >= 1 && Number(shardId) <= 4, historyAddr]).toEqual([true, server.address]);
+      expect(state).toMatchObject({
+        executionState: { state: 'WORKFLOW_EXECUTION_STATE_RUNNING', status: 'WORKFLOW_EXECUTION_STATUS_RUNNING' },
+        executionInfo: {
+          ...{ workflowId: 'order-1', taskQueue: 'orders', workflowTypeName: 'Order', firstExecutionRunId: runId },
+          lastCompletedWorkflowTaskStartedEventId: 3,
+          memo: { color: { data: new Uint8Array(Buffer.from('"red"')) } },
+          versionHistories: { histories: [{ items: [{ eventId: expect.any(Number) }] }] },
+        },
+      });
+      const { activityInfos, timerInfos, childExecutionInfos } = state as Readonly<Record<string, Plain>>;
+      expect(Object.values(activityInfos ?? {})).toMatchObject([
+        {
+          activityId: 'pay',
+          scheduledEventId: 5,
+          activityType: { name: 'Pay' },
+          taskQueue: 'payments',
+          attempt: 1,
+          startToCloseTimeout: { seconds: 30 },
+        },
+      ]);
+      expect(timerInfos).toMatchObject({ remind: { timerId: 'remind', startedEventId: 6 } });
+      expect(Object.values(childExecutionInfos ?? {})).toMatchObject([
+        {
+          initiatedEventId: 7,
+          startedWorkflowId: 'shipment-1',
+          workflowTypeName: 'Shipment',
+          parentClosePolicy: 'PARENT_CLOSE_POLICY_ABANDON',
+        },
+      ]);
+      for (const archetype of ['workflow', 'workflow.workflow']) await call('DescribeMutableState', { namespace, execution, archetype });
+    } finally {
+      service.close();
+    }
+  });
+
+  test('is one that has not begun while its start is delayed', async () => {
+    const service = new Service(server.address);
+    try {
+      const later = { workflowId: 'later', workflowStartDelay: { seconds: 3_600 }, requestId: 'start-2' };
+      await service.call('StartWorkflowExecution', { ...start, ...later });
+    } finally {
+      service.close();
+    }
+    const { databaseMutableState } = await call('DescribeMutableState', { namespace, execution: { workflowId: 'later' } });
+    expect(databaseMutableState).toMatchObject({ executionState: { state: 'WORKFLOW_EXECUTION_STATE_CREATED' } });
+  });
+
+  test.each<[Plain, readonly unknown[]]>([
+    [{ execution }, invalid('namespace is not set')],
+    [{ namespace }, invalid('execution is not set')],
+    [{ namespace, execution: {} }, invalid('execution.workflow_id is not set')],
+    [{ namespace, execution: { workflowId: 'w', runId: 'first' } }, invalid('Invalid RunId.')],
+    [{ namespace, execution, archetype: 'scheduler.scheduler' }, invalid('Unknown archetype: scheduler.scheduler')],
+    [{ namespace, execution, archetypeId: 7 }, invalid('Unknown archetype id: 7')],
+    [{ namespace, execution: { workflowId: 'nobody' } }, notFound('workflow not found for ID: nobody')],
+    [{ namespace: 'nowhere', execution }, notFound('Namespace nowhere is not found.')],
+  ])('%j is refused', async (request, answer) => {
+    expect(await refused('DescribeMutableState', request)).toEqual(answer);
+  });
+});
+
 describe('a namespace', () => {
   test('is told by name and by id', async () => {
     const byName = await call('GetNamespace', { namespace: 'default' });
@@ -292,7 +395,7 @@ test('every operation answers, or says by its name that it is not built', async 
       return [method];
     }),
   );
-  expect(methods.length - later.flat().length).toBe(19);
+  expect(methods.length - later.flat().length).toBe(20);
 });
 
 test('what is no message, or too large to be one, is refused', async () => {

@@ -196,6 +196,7 @@ const asked: { readonly [Kind in Request['kind']]: Asked<Kind> } = {
     second: 'same',
   },
   describeWorkflow: { request: () => ({ kind: 'describeWorkflow', key }), second: 'same' },
+  describeMutableState: { request: () => ({ kind: 'describeMutableState', key }), second: 'same' },
   getHistoryPosition: {
     request: () => ({ kind: 'getHistoryPosition', key, waitBeyondEventId: -1, waitForClose: false }),
     second: 'same',

@@ -79,6 +79,7 @@ const historyReplies: ReplyKinds<HistoryReplyTo> = {
   recordActivityHeartbeat: { heartbeat: true },
   queryWorkflow: { queryAnswered: true, queryRejected: true },
   describeWorkflow: { description: true },
+  describeMutableState: { mutableState: true },
   getHistoryPosition: { historyPosition: true },
   readHistory: { historyPage: true },
   recordChildClosed: { done: true },

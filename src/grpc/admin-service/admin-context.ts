@@ -1,5 +1,5 @@
 import { errorText } from '../../kernel/error-text.ts';
-import type { ServiceMessages } from '../../wire/services.ts';
+import type { PublicMessages, ServiceMessages } from '../../wire/services.ts';
 import { WireError, WireLimitError } from '../../wire/wire-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
@@ -11,6 +11,7 @@ export type AdminContext = {
   readonly context: HandlerContext;
   readonly host: () => Host;
   readonly messages: ServiceMessages;
+  readonly publicMessages: PublicMessages;
   readonly api: ServiceMessages['adminservice']['v1'];
 };
 

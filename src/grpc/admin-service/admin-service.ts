@@ -7,6 +7,7 @@ export const adminServiceName = 'temporal.server.api.adminservice.v1.AdminServic
 
 const built = [
   ...['DescribeCluster', 'ListClusters', 'ListClusterMembers', 'DescribeHistoryHost', 'DeepHealthCheck', 'GetShard', 'GetNamespace'],
+  'DescribeMutableState',
   ...['GetSearchAttributes', 'AddSearchAttributes', 'RemoveSearchAttributes'],
   ...['ListQueues', 'GetDLQTasks', 'PurgeDLQTasks', 'MergeDLQTasks', 'DescribeDLQJob', 'CancelDLQJob'],
   ...['GetDLQMessages', 'PurgeDLQMessages', 'MergeDLQMessages'],

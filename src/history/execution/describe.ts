@@ -1,10 +1,17 @@
 /** Reads: a run's description, and where its history stands. */
-import type { DescribeWorkflow, GetHistoryPosition } from '../commands.ts';
+import type { DescribeMutableState, DescribeWorkflow, GetHistoryPosition } from '../commands.ts';
 import type { Draft, RunDraft } from '../draft.ts';
 import type { RecordedEvent } from '../events.ts';
 import { findRun, workflowNotFound } from '../reject.ts';
-import type { Description, HistoryPosition, HistoryReply, PendingActivityDescription, PendingChildDescription } from '../replies.ts';
-import { type Activity, type AsideRun, type Child, isRunning, type RunView } from '../state.ts';
+import type {
+  Description,
+  HistoryPosition,
+  HistoryReply,
+  MutableState,
+  PendingActivityDescription,
+  PendingChildDescription,
+} from '../replies.ts';
+import { type Activity, type AsideRun, type Child, isRunning, type RunView, type WorkflowTask } from '../state.ts';
 import type { HistoryWaiter } from '../volatile.ts';
 import { encodeTail } from '../workflow-task/workflow-task.ts';
 
@@ -107,6 +114,53 @@ function describeChild(child: Child): PendingChildDescription {
     workflowType: child.attributes.workflowType?.name ?? '',
     initiatedEventId: child.initiatedEventId,
     parentClosePolicy: child.attributes.parentClosePolicy,
+  };
+}
+
+export function describeMutableState(draft: Draft, { key }: DescribeMutableState): HistoryReply {
+  const run = findRun(draft.shard, key);
+  if (run === undefined) return workflowNotFound(key);
+  const { kind: _, ...description } = describe(run, draft.shard.aside.get(run.key.runId));
+  return { kind: 'mutableState', description, ...pendingOf(run, run.workflowTask ?? draft.volatile.speculative.get(run.key.runId)) };
+}
+
+/** `temporal.server.api.enums.v1.WorkflowTaskType` */
+const taskType = { normal: 1, transient: 2, speculative: 3 } as const;
+
+function pendingOf(run: RunView, task: WorkflowTask | undefined): Omit<MutableState, 'kind' | 'description'> {
+  return {
+    previousStartedEventId: run.previousStartedEventId,
+    successorRunId: run.successorRunId,
+    signalCount: run.signalCount,
+    signalRequestIds: Array.from(run.signalRequestIds.values(), ({ requestId }) => requestId),
+    workflowTask:
+      task === undefined
+        ? undefined
+        : {
+            type: taskType[task.kind],
+            scheduledEventId: task.scheduledEventId,
+            startedEventId: task.startedEventId,
+            stamp: task.stamp,
+            requestId: task.requestId,
+            startToCloseTimeoutMs: task.startToCloseTimeoutMs,
+            historySizeBytes: task.historySizeBytes,
+          },
+    stickyTaskQueue: run.sticky?.taskQueue.name ?? '',
+    stickyScheduleToStartTimeoutMs: run.sticky?.scheduleToStartTimeoutMs ?? 0,
+    activities: Array.from(
+      run.activities.values(),
+      ({ scheduledEventId, firstScheduledTimeMs, stamp, requestId, cancelRequestedEventId }) => ({
+        scheduledEventId,
+        firstScheduledTimeMs,
+        stamp,
+        requestId,
+        cancelRequestedEventId,
+      }),
+    ),
+    timers: Array.from(run.timers.values(), ({ timerId, startedEventId, fireTimeMs }) => ({ timerId, startedEventId, fireTimeMs })),
+    childStartedEventIds: Array.from(run.children.values(), ({ startedEventId }) => startedEventId),
+    signalInitiatedEventIds: Array.from(run.externalSignals.values(), ({ initiatedEventId }) => initiatedEventId),
+    cancelInitiatedEventIds: Array.from(run.externalCancels.values(), ({ initiatedEventId }) => initiatedEventId),
   };
 }
 

@@ -28,6 +28,7 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'queryWorkflow':
     case 'finishQueryDispatch':
     case 'describeWorkflow':
+    case 'describeMutableState':
     case 'getHistoryPosition':
     case 'flushFinishedTasks':
     case 'noteAtMatching':

@@ -79,6 +79,7 @@ const requestCodecs: KindCodecs<HistoryRequest> = {
   describeWorkflow: plain(19, 'describeWorkflow', wire.writeOfRun, wire.readOfRun),
   getHistoryPosition: plain(20, 'getHistoryPosition', wire.writeGetHistoryPosition, wire.readGetHistoryPosition),
   readHistory: plain(21, 'readHistory', wire.writeReadHistory, wire.readReadHistory),
+  describeMutableState: plain(24, 'describeMutableState', wire.writeOfRun, wire.readOfRun),
   deleteWorkflow: plain(23, 'deleteWorkflow', wire.writeOfRun, wire.readOfRun),
   recordChildClosed: {
     field: 22,
@@ -209,6 +210,7 @@ const answerCodecs: KindCodecs<Answer> = {
   historyPosition: plain(12, 'historyPosition', wire.writeHistoryPosition, wire.readHistoryPosition),
   historyPage: plain(13, 'historyPage', wire.writeHistoryPage, wire.readHistoryPage),
   description: plain(14, 'description', wire.writeDescription, wire.readDescription),
+  mutableState: plain(15, 'mutableState', wire.writeMutableState, wire.readMutableState),
 };
 
 function completedToWire({ workflowTask, activityTasks, resetHistoryEventId }: CompletedWorkflowTask): wire.CompletedWorkflowTask {

@@ -1,0 +1,240 @@
+/**
+ * A run as its shard keeps it. Payloads of activities, buffered events and what a worker was told of its version are left out: Describe and the
+ * history have them.
+ */
+import type { MutableState } from '../../history/replies.ts';
+import { fingerprint32 } from '../../kernel/fingerprint.ts';
+import { int64, timestamp } from '../../wire/services.ts';
+import { Writer } from '../../wire/writer.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+import type { NamedMethod } from '../method.ts';
+import { runKeyOf } from '../validation/execution.ts';
+import { operation, type AdminContext } from './admin-context.ts';
+import { required } from './conventions.ts';
+import { addressOf } from './host.ts';
+
+/** How Temporal's tools call a workflow among other things that have an id. */
+const workflowArchetypes = ['', 'workflow', 'workflow.workflow'];
+const workflowArchetypeIds = [0, fingerprint32('workflow.workflow')];
+
+/** `temporal.server.api.enums.v1.WorkflowExecutionState` */
+const runState = { created: 1, running: 2, completed: 3 } as const;
+const running = 1;
+
+export function mutableStateMethods(admin: AdminContext): readonly NamedMethod[] {
+  const { api, context, host } = admin;
+  return [
+    operation('DescribeMutableState', api.DescribeMutableStateRequest, api.DescribeMutableStateResponse, async (request, call) => {
+      if (!workflowArchetypes.includes(request.archetype)) throw invalidArgument(`Unknown archetype: ${request.archetype}`);
+      if (!workflowArchetypeIds.includes(request.archetypeId)) throw invalidArgument(`Unknown archetype id: ${request.archetypeId}`);
+      const { workflowId, runId } = required(request.execution, 'execution');
+      const wanted = required(workflowId, 'execution.workflow_id');
+      const namespace = await context.namespace(call, required(request.namespace, 'namespace'));
+      const key = runKeyOf(namespace.id, wanted, runId ?? '');
+      const found = await context.history(call, key, { kind: 'describeMutableState', key });
+      return {
+        shardId: String(context.ports.historyShardOf(namespace.id, wanted)),
+        historyAddr: addressOf(host()),
+        databaseMutableState: {
+          executionInfo: { ...identityOf(found), ...timesOf(found), ...workflowTaskOf(found), ...dataOf(admin, found) },
+          executionState: stateOf(found),
+          nextEventId: int64(found.description.historyLength + 1),
+          activityInfos: activitiesOf(found),
+          timerInfos: timersOf(found),
+          childExecutionInfos: childrenOf(found),
+          signalInfos: initiated(found.signalInitiatedEventIds),
+          requestCancelInfos: initiated(found.cancelInitiatedEventIds),
+          signalRequestedIds: [...found.signalRequestIds],
+        },
+      };
+    }),
+  ];
+}
+
+function identityOf({ description, successorRunId }: MutableState) {
+  const { key, parent, root, firstRunId } = description;
+  return {
+    namespaceId: key.namespaceId,
+    workflowId: key.workflowId,
+    parentNamespaceId: parent?.namespaceId ?? '',
+    parentWorkflowId: parent?.execution.workflowId ?? '',
+    parentRunId: parent?.execution.runId ?? '',
+    taskQueue: description.taskQueue.name,
+    workflowTypeName: description.workflowType,
+    firstExecutionRunId: firstRunId,
+    originalExecutionRunId: key.runId,
+    newExecutionRunId: successorRunId,
+    successorRunId,
+    rootWorkflowId: root.workflowId,
+    rootRunId: root.runId,
+    cancelRequested: description.cancelRequested,
+  };
+}
+
+function timesOf({ description }: MutableState) {
+  return {
+    workflowExecutionTimeout: timestamp(description.executionTimeoutMs),
+    workflowRunTimeout: timestamp(description.runTimeoutMs),
+    defaultWorkflowTaskTimeout: timestamp(description.taskTimeoutMs),
+    startTime: timestamp(description.startTimeMs),
+    executionTime: timestamp(description.executionTimeMs),
+    closeTime: timestamp(description.closeTimeMs),
+    workflowExecutionExpirationTime: timestamp(description.executionExpirationTimeMs),
+    workflowRunExpirationTime: timestamp(description.runExpirationTimeMs),
+  };
+}
+
+function workflowTaskOf({ workflowTask, description, ...found }: MutableState) {
+  const pending = description.pendingWorkflowTask;
+  const task =
+    workflowTask === undefined
+      ? {}
+      : {
+          workflowTaskScheduledEventId: int64(workflowTask.scheduledEventId),
+          workflowTaskStartedEventId: int64(workflowTask.startedEventId),
+          workflowTaskTimeout: timestamp(workflowTask.startToCloseTimeoutMs),
+          workflowTaskRequestId: workflowTask.requestId,
+          workflowTaskType: workflowTask.type,
+          workflowTaskHistorySizeBytes: int64(workflowTask.historySizeBytes),
+          workflowTaskStamp: workflowTask.stamp,
+        };
+  const times =
+    pending === undefined
+      ? {}
+      : {
+          workflowTaskAttempt: pending.attempt,
+          workflowTaskScheduledTime: timestamp(pending.scheduledTimeMs),
+          workflowTaskOriginalScheduledTime: timestamp(pending.originalScheduledTimeMs),
+          workflowTaskStartedTime: timestamp(pending.startedTimeMs),
+        };
+  return {
+    ...task,
+    ...times,
+    lastCompletedWorkflowTaskStartedEventId: int64(found.previousStartedEventId),
+    stickyTaskQueue: found.stickyTaskQueue,
+    stickyScheduleToStartTimeout: timestamp(found.stickyScheduleToStartTimeoutMs),
+  };
+}
+
+function dataOf({ publicMessages }: AdminContext, { description, signalCount }: MutableState) {
+  const { Memo, SearchAttributes, Priority } = publicMessages.common.v1;
+  const { memo, searchAttributes, priority, key, historyLength } = description;
+  const items = [{ eventId: int64(historyLength), version: int64(0) }];
+  return {
+    memo: memo === undefined ? {} : Memo.decode(memo).fields,
+    searchAttributes: searchAttributes === undefined ? {} : SearchAttributes.decode(searchAttributes).indexedFields,
+    priority: priority === undefined ? null : Priority.decode(priority),
+    versionHistories: { histories: [{ branchToken: onlyBranch(key.runId), items }] },
+    signalCount: int64(signalCount),
+    stateTransitionCount: int64(description.stateTransitionCount),
+    executionStats: { historySize: int64(description.historySizeBytes) },
+  };
+}
+
+/** `temporal.server.api.persistence.v1.HistoryBranch`: a run has one branch, of its own name. */
+function onlyBranch(runId: string): Uint8Array {
+  const writer = new Writer();
+  writer.string(tag(1), runId);
+  writer.string(tag(2), runId);
+  return writer.finish();
+}
+
+/** Of a field that has a length. */
+function tag(field: number): number {
+  return field * 8 + 2;
+}
+
+function stateOf({ description, workflowTask, previousStartedEventId }: MutableState) {
+  const { key, status, firstRunId, startTimeMs, requestIds } = description;
+  // Until its first task is scheduled, which a start delay puts off.
+  const isBegun = workflowTask !== undefined || previousStartedEventId !== 0;
+  return {
+    createRequestId: requestIds.keys().next().value ?? '',
+    runId: key.runId,
+    state: status !== running ? runState.completed : isBegun ? runState.running : runState.created,
+    status,
+    startTime: timestamp(startTimeMs),
+    firstExecutionRunId: firstRunId,
+    requestIds: Object.fromEntries([...requestIds].map(([id, { eventId, eventType }]) => [id, { eventId: int64(eventId), eventType }])),
+  };
+}
+
+function activitiesOf({ description, activities }: MutableState) {
+  return Object.fromEntries(
+    description.pendingActivities.map((pending, at) => {
+      const {
+        scheduledEventId = 0,
+        firstScheduledTimeMs = 0,
+        stamp = 0,
+        requestId = '',
+        cancelRequestedEventId = 0,
+      } = activities[at] ?? {};
+      const { retryPolicy } = pending;
+      return [
+        String(scheduledEventId),
+        {
+          scheduledEventId: int64(scheduledEventId),
+          scheduledEventBatchId: int64(scheduledEventId),
+          activityId: pending.activityId,
+          activityType: { name: pending.activityType },
+          taskQueue: pending.taskQueue.name,
+          attempt: pending.attempt,
+          stamp,
+          requestId,
+          scheduledTime: timestamp(pending.scheduledTimeMs),
+          firstScheduledTime: timestamp(firstScheduledTimeMs),
+          startedTime: timestamp(pending.lastStartedTimeMs),
+          lastHeartbeatUpdateTime: timestamp(pending.lastHeartbeatTimeMs),
+          lastAttemptCompleteTime: timestamp(pending.lastAttemptCompleteTimeMs),
+          scheduleToStartTimeout: timestamp(pending.scheduleToStartTimeoutMs),
+          scheduleToCloseTimeout: timestamp(pending.scheduleToCloseTimeoutMs),
+          startToCloseTimeout: timestamp(pending.startToCloseTimeoutMs),
+          heartbeatTimeout: timestamp(pending.heartbeatTimeoutMs),
+          cancelRequested: cancelRequestedEventId !== 0,
+          cancelRequestId: int64(cancelRequestedEventId),
+          startedIdentity: pending.lastStartedTimeMs === 0 ? '' : pending.lastWorkerIdentity,
+          retryLastWorkerIdentity: pending.lastWorkerIdentity,
+          hasRetryPolicy: true,
+          retryInitialInterval: timestamp(retryPolicy.initialIntervalMs),
+          retryMaximumInterval: timestamp(retryPolicy.maximumIntervalMs),
+          retryMaximumAttempts: retryPolicy.maximumAttempts,
+          retryBackoffCoefficient: retryPolicy.backoffCoefficient,
+          retryNonRetryableErrorTypes: [...retryPolicy.nonRetryableErrorTypes],
+          retryExpirationTime: timestamp(pending.expirationTimeMs),
+        },
+      ];
+    }),
+  );
+}
+
+function timersOf({ timers }: MutableState) {
+  return Object.fromEntries(
+    timers.map(({ timerId, startedEventId, fireTimeMs }) => [
+      timerId,
+      { timerId, startedEventId: int64(startedEventId), expiryTime: timestamp(fireTimeMs) },
+    ]),
+  );
+}
+
+function childrenOf({ description, childStartedEventIds }: MutableState) {
+  return Object.fromEntries(
+    description.pendingChildren.map((child, at) => [
+      String(child.initiatedEventId),
+      {
+        initiatedEventId: int64(child.initiatedEventId),
+        initiatedEventBatchId: int64(child.initiatedEventId),
+        startedEventId: int64(childStartedEventIds[at] ?? 0),
+        startedWorkflowId: child.workflowId,
+        startedRunId: child.runId,
+        workflowTypeName: child.workflowType,
+        parentClosePolicy: child.parentClosePolicy,
+      },
+    ]),
+  );
+}
+
+function initiated(eventIds: readonly number[]) {
+  return Object.fromEntries(
+    eventIds.map((eventId) => [String(eventId), { initiatedEventId: int64(eventId), initiatedEventBatchId: int64(eventId) }]),
+  );
+}

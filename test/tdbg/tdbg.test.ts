@@ -1,0 +1,130 @@
+/**
+ * Temporal's own `tdbg`, unmodified, against a server: what an operator types and reads.
+ *
+ * It is a Go program of 110 MB that takes minutes to build, so it is not built by a run of the tests: `PERDURE_TDBG=build` builds it once into
+ * `.cache`, and from then on every run has it.
+ */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RunningServer } from '../../src/config/server-options.ts';
+import { memoryServer } from '../support/memory-server.ts';
+import { withClient } from '../support/with-client.ts';
+
+const run = promisify(execFile);
+const goModule = fileURLToPath(new URL('.', import.meta.url));
+const cache = fileURLToPath(new URL('../../.cache', import.meta.url));
+const program = join(cache, 'tdbg');
+const mustBuild = process.env['PERDURE_TDBG'] === 'build';
+const buildMsMax = 1_800_000;
+
+type Outcome = { readonly code: number; readonly out: string; readonly err: string };
+
+if (!mustBuild && !existsSync(program)) {
+  console.warn(`SKIPPED: Temporal's tdbg: there is no ${program}; PERDURE_TDBG=build makes it, in minutes`);
+  // oxlint-disable-next-line vitest/no-disabled-tests -- the skip is the message
+  test.skip("Temporal's tdbg", () => {});
+} else {
+  describe("Temporal's tdbg", () => {
+    tdbg();
+  });
+}
+
+function tdbg(): void {
+  let server: RunningServer;
+
+  beforeAll(async () => {
+    if (mustBuild) {
+      await mkdir(cache, { recursive: true });
+      await run('go', ['build', '-o', program, 'go.temporal.io/server/cmd/tools/tdbg'], { cwd: goModule });
+    }
+    server = await memoryServer({ historyShards: 4 });
+  }, buildMsMax);
+  afterAll(() => server.stop());
+
+  async function typed(line: string): Promise<Outcome> {
+    const given = ['--address', server.address, '--color', 'never', '--context-timeout', '60', ...line.split(' ')];
+    try {
+      const { stdout, stderr } = await run(program, given);
+      return { code: 0, out: stdout, err: stderr };
+    } catch (error) {
+      const { code, stdout, stderr } = error as { readonly code: number; readonly stdout: string; readonly stderr: string };
+      return { code, out: stdout, err: stderr };
+    }
+  }
+
+  async function shown(line: string): Promise<unknown> {
+    const { code, out, err } = await typed(line);
+    expect([code, err]).toEqual([0, '']);
+    return JSON.parse(out);
+  }
+
+  test('dlq list: there are no queues', async () => {
+    expect(await shown('dlq list --print-json')).toEqual([]);
+    expect(await typed('dlq list')).toMatchObject({ code: 0, err: '' });
+  });
+
+  const queue = '--dlq-type 1 --cluster active --target-cluster active';
+
+  test('dlq read: a queue that is not there is an empty one', async () => {
+    expect(await typed(`--yes dlq read ${queue}`)).toEqual({ code: 0, out: '', err: '' });
+    expect(await typed('--yes dlq --dlq-version v1 read --dlq-type history --cluster active --shard-id 1')).toMatchObject({ code: 0 });
+  });
+
+  test('dlq merge and purge of it', async () => {
+    expect(await typed(`--yes dlq merge ${queue}`)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('DLQ is empty, nothing to merge.'),
+    });
+    expect(await typed(`--yes dlq purge ${queue} --last-message-id 3`)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('queue not found: type = 2 and name = 1_active_active_B8jqXXpO'),
+    });
+  });
+
+  test('shard describe', async () => {
+    expect(await shown('shard describe --shard-id 1')).toEqual({ shardId: 1, rangeId: '1', owner: server.address });
+    expect(await typed('shard describe --shard-id 5')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('code = NotFound desc = shard 5 is not found: there are shards 1 to 4'),
+    });
+  });
+
+  test('membership list-gossip and list-db', async () => {
+    const ring = (role: string) => ({ role, member_count: 1, members: [{ identity: server.address }] });
+    expect(await shown('membership list-gossip')).toEqual(['frontend', 'history', 'matching', 'worker'].map(ring));
+    const members = await shown('membership list-db');
+    expect(members).toHaveLength(4);
+    expect(members).toMatchObject([{ rpc_address: '127.0.0.1', rpc_port: server.port }, {}, {}, {}]);
+  });
+
+  test('history-host describe', async () => {
+    expect(await shown('history-host describe --shard-id 2')).toMatchObject({ shardsNumber: 4, address: server.address });
+  });
+
+  test('workflow describe', async () => {
+    const runId = await withClient(server.address, async ({ workflow }) => {
+      const handle = await workflow.start('Order', { taskQueue: 'orders', workflowId: 'order-1' });
+      return handle.firstExecutionRunId;
+    });
+    const { code, out, err } = await typed('workflow describe --workflow-id order-1');
+    expect([code, err]).toEqual([0, '']);
+    const [, state = '', branch = ''] =
+      /^Cache mutable state:\nDatabase mutable state:\n([^]*)\nCurrent branch token:\n([^]*)\nHistory service/.exec(out) ?? [];
+    expect(JSON.parse(state)).toMatchObject({
+      executionInfo: { workflowId: 'order-1', taskQueue: 'orders', workflowTypeName: 'Order', workflowTaskScheduledEventId: '2' },
+      executionState: { runId, state: 'WORKFLOW_EXECUTION_STATE_RUNNING', status: 'WORKFLOW_EXECUTION_STATUS_RUNNING' },
+      nextEventId: '3',
+    });
+    expect(JSON.parse(branch)).toEqual({ treeId: runId, branchId: runId });
+    expect(out).toMatch(new RegExp(`History service address: ${server.address}\nShard Id: [1-4]\n$`));
+    expect(await typed('workflow describe --workflow-id nobody')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('code = NotFound desc = workflow not found for ID: nobody'),
+    });
+  });
+}
