@@ -333,7 +333,7 @@ export interface Database {
   /** Of one queue, the first `max` tasks within a range: how many they are, and the id of the last of them (`afterTaskId`: there is none). */
   countMatchingTasks(journal: JournalId, range: MatchingTaskRange): Promise<Fenced<MatchingTaskCount>>;
   /**
-   * Letters that fit the condition. A walk over many is of several moments: of each letter it gives what stood there when it came by, and none
+   * Letters that fit the condition. A walk over many may be of several moments: of each letter it gives what stood there when it came by, and none
    * twice. Fence and next offset are of the last of them.
    */
   letters(journal: JournalId, list: LetterList): Promise<Fenced<LetterPage>>;

@@ -8,6 +8,7 @@ import { presentMoment } from '../../src/database/sqlite/moment.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import type { SqliteOptions } from '../../src/database/sqlite/options.ts';
 import type { Condition } from '../../src/filter/condition.ts';
+import type { LetterRow } from '../../src/deadletters/letter-row.ts';
 import type { VisibilityRow } from '../../src/visibility/row.ts';
 import { closedRow, letterRow, positionAt, uuid, visibilityRow } from '../contract/database/samples.ts';
 
@@ -63,6 +64,30 @@ test('a walk over many dead letters is in nobody’s way either', async () => {
   ]);
   expect(ended.slice(0, 2)).toEqual(['window', 'flush']);
   expect(new Set(ended.slice(2))).toEqual(new Set(['page', 'ids', 'count', 'groups']));
+});
+
+test('of a file, dead letters are counted and grouped as they were at one moment', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-letters-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const database = new SqliteDatabase({ filename: join(folder, 'x.db-state') });
+  onTestFinished(() => database.close());
+  const queue = { kind: 'deadLetters', partition: 7 } as const;
+  const { fence } = await database.restore(queue);
+  const ids = Array.from({ length: 12_000 }, (_, id) => id);
+  const write = (nextOffset: number, letters: readonly LetterRow[], goneLetters: readonly number[]) =>
+    database.write(queue, fence, { position: positionAt(nextOffset), kind: 'deadLetters', delta: { letters, goneLetters } });
+  await write(
+    1,
+    ids.map((id) => letterRow(id)),
+    [],
+  );
+  const open: Condition = { kind: 'compare', column: { name: 'State', kind: 'keyword' }, operator: '=', operand: 'open' };
+  const counting = database.countLetters(queue, open);
+  const grouping = database.letterGroups(queue, { condition: open, by: 'node', max: 10 });
+  expect(await write(2, [], ids.slice(6_000))).toEqual({ kind: 'written' });
+  expect(await counting).toEqual({ fence, nextOffset: 1, rows: 12_000 });
+  expect((await grouping).rows.map(({ key, count }) => [key, count])).toEqual([['host:7233', 12_000]]);
+  expect(await database.countLetters(queue, open)).toEqual({ fence, nextOffset: 2, rows: 6_000 });
 });
 
 test('what is asked while it runs has its turn before its end', async () => {

@@ -76,9 +76,11 @@ export function* countLetterSteps(
     const [row] = selected(connection, journal, 'count(*) AS count', source, ids, condition);
     if (row !== undefined) count += wholeOf(row, 'count');
   };
-  // An index alone answers.
-  const steps = (from: Opened) => summedSteps(from, journal, condition, add, condition === undefined ? Infinity : entries);
-  return yield* inMoment(opened, momentOf, journal, condition, entries, (from) => fencedSteps(from, journal, steps(from), () => count));
+  // Of all an index alone answers.
+  const atOnce = condition === undefined ? Infinity : entries;
+  return yield* inMoment(opened, momentOf, journal, condition, atOnce, (from) =>
+    fencedSteps(from, journal, summedSteps(from, journal, condition, add, atOnce), () => count),
+  );
 }
 
 export function* letterGroupSteps(
