@@ -166,6 +166,42 @@ describe('a shard', () => {
   });
 });
 
+describe('tasks of a shard', () => {
+  test.each([3, 4, 5, 6, 7])('of category %i there are none', async (category) => {
+    const from = { taskId: 1, fireTime: { seconds: 1 } };
+    const taskRange = { inclusiveMinTaskKey: from, exclusiveMaxTaskKey: { taskId: 1, fireTime: { seconds: 1 } } };
+    expect(await call('ListHistoryTasks', { shardId: 1, category, taskRange })).toEqual({});
+    expect(await call('ListHistoryTasks', { shardId: 4, category })).toEqual({});
+  });
+
+  test.each([
+    [1, 'TASK_CATEGORY_TRANSFER'],
+    [2, 'TASK_CATEGORY_TIMER'],
+  ])('of category %i cannot be listed yet', async (category, name) => {
+    expect(await refused('ListHistoryTasks', { shardId: 1, category })).toEqual([
+      codes.UNIMPLEMENTED,
+      `ListHistoryTasks of ${name} is not supported by this server yet`,
+    ]);
+  });
+
+  const range = (min: Plain, max: Plain) => ({ taskRange: { inclusiveMinTaskKey: min, exclusiveMaxTaskKey: max } });
+  const behind = 'Invalid task range: its first task is behind its last';
+
+  test.each<[Plain, string]>([
+    [{ category: 4 }, 'Invalid ShardID: 0'],
+    [{ shardId: 1 }, 'Invalid task category id: 0'],
+    [{ shardId: 1, category: 8 }, 'Invalid task category id: 8'],
+    [{ shardId: 1, category: 4, nextPageToken: 'AAAA' }, 'Invalid NextPageToken.'],
+    [{ shardId: 1, category: 4, ...range({ taskId: -1 }, {}) }, 'Invalid task id: -1'],
+    [{ shardId: 1, category: 4, ...range({ taskId: 2 }, { taskId: 1 }) }, behind],
+    [{ shardId: 1, category: 4, ...range({ taskId: 2 }, { taskId: 1, fireTime: { seconds: 9 } }) }, behind],
+    [{ shardId: 1, category: 2, ...range({ fireTime: { seconds: 2 } }, { fireTime: { seconds: 1 } }) }, behind],
+    [{ shardId: 1, category: 2, ...range({ taskId: 2, fireTime: { seconds: 1 } }, { taskId: 1, fireTime: { seconds: 1 } }) }, behind],
+  ])('by %j are refused', async (request, message) => {
+    expect(await refused('ListHistoryTasks', request)).toEqual(invalid(message));
+  });
+});
+
 describe('the state of a run', () => {
   const namespace = 'default';
   const taskQueue = { name: 'orders' };
@@ -395,7 +431,7 @@ test('every operation answers, or says by its name that it is not built', async 
       return [method];
     }),
   );
-  expect(methods.length - later.flat().length).toBe(20);
+  expect(methods.length - later.flat().length).toBe(21);
 });
 
 test('what is no message, or too large to be one, is refused', async () => {

@@ -94,6 +94,14 @@ function tdbg(): void {
     });
   });
 
+  test('shard list-tasks', async () => {
+    expect(await typed('shard list-tasks --shard-id 1 --task-category visibility')).toEqual({ code: 0, out: '', err: '' });
+    expect(await typed('shard list-tasks --shard-id 9 --task-category visibility')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('shard 9 is not found'),
+    });
+  });
+
   test('membership list-gossip and list-db', async () => {
     const ring = (role: string) => ({ role, member_count: 1, members: [{ identity: server.address }] });
     expect(await shown('membership list-gossip')).toEqual(['frontend', 'history', 'matching', 'worker'].map(ring));

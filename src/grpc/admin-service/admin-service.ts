@@ -8,6 +8,7 @@ export const adminServiceName = 'temporal.server.api.adminservice.v1.AdminServic
 const built = [
   ...['DescribeCluster', 'ListClusters', 'ListClusterMembers', 'DescribeHistoryHost', 'DeepHealthCheck', 'GetShard', 'GetNamespace'],
   'DescribeMutableState',
+  'ListHistoryTasks',
   ...['GetSearchAttributes', 'AddSearchAttributes', 'RemoveSearchAttributes'],
   ...['ListQueues', 'GetDLQTasks', 'PurgeDLQTasks', 'MergeDLQTasks', 'DescribeDLQJob', 'CancelDLQJob'],
   ...['GetDLQMessages', 'PurgeDLQMessages', 'MergeDLQMessages'],
