@@ -1,28 +1,29 @@
 /** The search attributes that every namespace has, by `temporal.api.enums.v1.IndexedValueType`. */
+import type { UnsettableSearchAttribute } from '../kernel/unsettable-search-attributes.ts';
 
 const indexedValueType = { text: 1, keyword: 2, int: 3, double: 4, bool: 5, datetime: 6, keywordList: 7 } as const;
 
 const { keyword, int, bool, datetime, keywordList } = indexedValueType;
 
-/** Kept by the server; nobody can set them. */
-export const unsettableSearchAttributes: ReadonlyMap<string, number> = new Map([
-  ['WorkflowType', keyword],
-  ['WorkflowId', keyword],
-  ['RunId', keyword],
-  ['StartTime', datetime],
-  ['ExecutionTime', datetime],
-  ['CloseTime', datetime],
-  ['ExecutionStatus', keyword],
-  ['TaskQueue', keyword],
-  ['HistoryLength', int],
-  ['ExecutionDuration', int],
-  ['StateTransitionCount', int],
-  ['HistorySizeBytes', int],
-  ['ParentWorkflowId', keyword],
-  ['ParentRunId', keyword],
-  ['RootWorkflowId', keyword],
-  ['RootRunId', keyword],
-]);
+/** Kept by the server. Which they are, the kernel says: one without a type here does not compile. */
+const unsettableTypes: Readonly<Record<UnsettableSearchAttribute, number>> = {
+  WorkflowType: keyword,
+  WorkflowId: keyword,
+  RunId: keyword,
+  StartTime: datetime,
+  ExecutionTime: datetime,
+  CloseTime: datetime,
+  ExecutionStatus: keyword,
+  TaskQueue: keyword,
+  HistoryLength: int,
+  ExecutionDuration: int,
+  StateTransitionCount: int,
+  HistorySizeBytes: int,
+  ParentWorkflowId: keyword,
+  ParentRunId: keyword,
+  RootWorkflowId: keyword,
+  RootRunId: keyword,
+};
 
 /** There without being added; SDKs and features set them. */
 const predefinedSearchAttributes: ReadonlyMap<string, number> = new Map([
@@ -45,7 +46,10 @@ const predefinedSearchAttributes: ReadonlyMap<string, number> = new Map([
   ['TemporalExternalPayloadSizeBytes', int],
 ]);
 
-export const systemSearchAttributes: ReadonlyMap<string, number> = new Map([...unsettableSearchAttributes, ...predefinedSearchAttributes]);
+export const systemSearchAttributes: ReadonlyMap<string, number> = new Map([
+  ...Object.entries(unsettableTypes),
+  ...predefinedSearchAttributes,
+]);
 
 /** Columns and fields of visibility stores that look like attributes. */
 const reservedNames: ReadonlySet<string> = new Set(['NamespaceId', 'VisibilityTaskKey', 'Memo', 'MemoEncoding', 'Encoding']);

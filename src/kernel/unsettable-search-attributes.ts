@@ -1,5 +1,5 @@
 /** Search attributes that only the server sets. Those that SDKs and features set are system attributes too, but not among these. */
-export const unsettableSearchAttributes: ReadonlySet<string> = new Set([
+const names = [
   'CloseTime',
   'ExecutionDuration',
   'ExecutionStatus',
@@ -16,4 +16,8 @@ export const unsettableSearchAttributes: ReadonlySet<string> = new Set([
   'TaskQueue',
   'WorkflowId',
   'WorkflowType',
-]);
+] as const;
+
+export type UnsettableSearchAttribute = (typeof names)[number];
+
+export const unsettableSearchAttributes: ReadonlySet<string> = new Set(names);
