@@ -120,8 +120,16 @@ export type HistoryDelta = {
 };
 
 export type MatchingTaskRow = { readonly taskId: number; readonly queue: string; readonly task: Uint8Array };
-/** Of one queue: its first tasks, by task id, and the id of its last one. */
-export type MatchingQueue = { readonly queue: string; readonly lastTaskId: number; readonly tasks: readonly MatchingTaskRow[] };
+/**
+ * Of one queue: its first tasks, by task id, and the id of its last one. `storedName`: as it stands there, for the page that goes on behind it;
+ * `queue` is what it says. Of one that says nothing (damaged) `queue` tells its bytes, is that of no other, and names no task queue.
+ */
+export type MatchingQueue = {
+  readonly queue: string;
+  readonly storedName: Uint8Array;
+  readonly lastTaskId: number;
+  readonly tasks: readonly MatchingTaskRow[];
+};
 export type MatchingDelta = { readonly tasks: readonly MatchingTaskRow[]; readonly goneTasks: readonly number[] };
 
 /** `goneLetters`: message ids of what was merged or purged. */
@@ -204,8 +212,8 @@ export type TimerWindow = {
 };
 
 export type MatchingQueuePage = {
-  /** undefined: from the first. */
-  readonly afterQueue: string | undefined;
+  /** `storedName` of the last queue of the page before; undefined: from the first. */
+  readonly afterName: Uint8Array | undefined;
   /** Of each queue. */
   readonly tasksMax: number;
   /** Of all: the queue with which there are as many is the last one. With fewer there is no other. */

@@ -13,3 +13,17 @@ export function nameText(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return bytes[0] === illFormed ? buffer.toString('utf16le', 1) : buffer.toString('utf8');
 }
+
+/** undefined: no name has these bytes. */
+export function readableName(bytes: Uint8Array): string | undefined {
+  const name = nameText(bytes);
+  return Buffer.compare(nameBytes(name), bytes) === 0 ? name : undefined;
+}
+
+/**
+ * Stands for a stored name whose bytes are no text. To put U+FFFD where a byte is damaged would make one name of two, and a name that is looked
+ * for is not found by it.
+ */
+export function unreadableName(bytes: Uint8Array): string {
+  return `unreadable name ${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`;
+}

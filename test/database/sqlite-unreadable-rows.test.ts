@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, expect, test } from 'vitest';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
+import { allPages } from '../contract/database/database-under-test.ts';
 import { emptyDelta, positionAt, runRow, uuid } from '../contract/database/samples.ts';
-import type { JournalId } from '../../src/actors/database.ts';
+import { queuesWithDamagedNames } from './damaged-queue-names.ts';
+import type { JournalId, MatchingQueue } from '../../src/actors/database.ts';
 import type { Said } from '../../src/database/thread/messages.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-unreadable-'));
@@ -58,5 +60,28 @@ test('pages go past it and end where the table ends, and a load brings all other
   expect(rows.map(({ run }) => run?.state.length)).toEqual([runs[0]!.state.length, 0, 0, 0, runs[5]!.state.length]);
   const [, ofRun, ofPointer, ofChild] = rows.map(({ currentRunId }) => currentRunId);
   expect([ofRun, ofPointer, ofChild]).toEqual([runs[3]!.runId, undefined, undefined]);
+  await database.close();
+});
+
+test('queues whose names are damaged are pages of their own, and those between and behind them come', async () => {
+  const matching: JournalId = { kind: 'matching', partition: 0 };
+  const filename = join(folder, 'names.db-state');
+  const database = new SqliteDatabase({ filename }, () => {});
+  const { fence } = await database.restore(matching);
+  const delta = { tasks: queuesWithDamagedNames.rows, goneTasks: [] };
+  expect(await database.write(matching, fence, { kind: 'matching', position: positionAt(10), delta, base: 0 })).toEqual({
+    kind: 'written',
+  });
+  const other = new DatabaseSync(filename);
+  for (const [taskId, name] of queuesWithDamagedNames.damaged)
+    other.exec(`UPDATE matching_tasks SET queue = x'${name}' WHERE task_id = ${taskId}`);
+  other.close();
+  for (const tasksOfAllMax of [1, 2, 100]) {
+    const pages = await allPages<MatchingQueue>(async (last) => {
+      const page = { afterName: last?.storedName, tasksMax: 1, tasksOfAllMax };
+      return (await database.matchingQueues(matching, page)).rows;
+    });
+    expect(pages.map(({ queue, tasks }) => [queue, tasks.map(({ taskId }) => taskId)])).toEqual(queuesWithDamagedNames.wanted);
+  }
   await database.close();
 });

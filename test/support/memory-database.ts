@@ -369,7 +369,7 @@ export class MemoryDatabase implements Database {
     let taken = 0;
     for (const queue of matchingQueuesOf(tables.matchingTasks.values(), page.tasksMax)) {
       if (taken >= page.tasksOfAllMax) break;
-      if (page.afterQueue !== undefined && Buffer.compare(Buffer.from(queue.queue), Buffer.from(page.afterQueue)) <= 0) continue;
+      if (page.afterName !== undefined && Buffer.compare(queue.storedName, page.afterName) <= 0) continue;
       queues.push(queue);
       taken += queue.tasks.length;
     }
@@ -585,10 +585,11 @@ export function matchingQueuesOf(rows: Iterable<MatchingTaskRow>, tasksMax = Inf
   const byQueue = Map.groupBy(byTaskId(rows), ({ queue }) => queue);
   const queues = Array.from(byQueue, ([queue, all]) => ({
     queue,
+    storedName: Buffer.from(queue),
     lastTaskId: all.at(-1)?.taskId ?? 0,
     tasks: all.slice(0, tasksMax),
   }));
-  return queues.sort((one, other) => Buffer.compare(Buffer.from(one.queue), Buffer.from(other.queue)));
+  return queues.sort((one, other) => Buffer.compare(one.storedName, other.storedName));
 }
 
 function byTaskId<Row extends { readonly taskId: number }>(rows: Iterable<Row>): Row[] {

@@ -87,13 +87,13 @@ export async function installBacklog(
   const newer = newerBacklog(position);
   if (newer !== undefined) throw new DatabaseError('misconfigured', newer);
   checkPosition(journal, position);
-  let afterQueue: string | undefined;
+  let afterName: Uint8Array | undefined;
   for (let hasMore = true; hasMore;) {
-    const page = { afterQueue, tasksMax: core.windowTasksMax, tasksOfAllMax: PAGE_ROWS };
+    const page = { afterName, tasksMax: core.windowTasksMax, tasksOfAllMax: PAGE_ROWS };
     const queues = await under(fence, database.matchingQueues(journal, page));
     tellUnread(core.install(queues), logger);
     hasMore = queues.reduce((sum, { tasks }) => sum + tasks.length, 0) >= PAGE_ROWS;
-    afterQueue = queues.at(-1)?.queue;
+    afterName = queues.at(-1)?.storedName;
   }
   await installingCounters(journal, () => core.installed(position));
 }

@@ -2,6 +2,8 @@
  * What is read of a partition, each with the fence under which it was read: one statement sees one state of the database, so the fence
  * and the rows belong together.
  */
+import { isUtf8 } from 'node:buffer';
+import { unreadableName } from '../name-bytes.ts';
 import { arrayOf, Pack } from './pack.ts';
 import { quoted } from './schema-name.ts';
 import { isUuid } from '../../kernel/uuid.ts';
@@ -137,12 +139,15 @@ export class Reads {
   async matchingQueues(journal: JournalId, page: MatchingQueuePage): Promise<Fenced<readonly MatchingQueue[]>> {
     const queues: (MatchingQueue & { readonly tasks: MatchingTaskRow[] })[] = [];
     // The name that comes next in the order of bytes.
-    const fromQueue = page.afterQueue === undefined ? '' : `${page.afterQueue}\0`;
-    const values = [Buffer.from(fromQueue), page.tasksMax, page.tasksOfAllMax];
+    const fromName = page.afterName === undefined ? Buffer.alloc(0) : Buffer.concat([page.afterName, Buffer.of(0)]);
+    const values = [fromName, page.tasksMax, page.tasksOfAllMax];
     const generation = await this.#each<MatchingTuple>(this.#statements.matchingQueues, journal, values, (row) => {
-      const queue = textOf(row.queue);
-      if (queues.at(-1)?.queue !== queue) queues.push({ queue, lastTaskId: row.last_id, tasks: [] });
-      queues.at(-1)?.tasks.push({ taskId: row.task_id, queue, task: row.task });
+      let last = queues.at(-1);
+      if (last === undefined || Buffer.compare(last.storedName, row.queue) !== 0) {
+        last = { queue: queueOf(row.queue), storedName: row.queue, lastTaskId: row.last_id, tasks: [] };
+        queues.push(last);
+      }
+      last.tasks.push({ taskId: row.task_id, queue: last.queue, task: row.task });
     });
     return { ...generation, rows: queues };
   }
@@ -428,6 +433,10 @@ function restored(row: JournalRow | undefined): Restored {
 /** Infinities too are bounds that a caller may name. */
 function bounded(value: number): number {
   return Math.trunc(Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, value)));
+}
+
+function queueOf(storedName: Uint8Array): string {
+  return isUtf8(storedName) ? textOf(storedName) : unreadableName(storedName);
 }
 
 function textOf(bytes: Uint8Array): string {

@@ -1,6 +1,6 @@
 /** What a partition's actor reads of its rows. Each is one moment's; the caller reads the fence of the same moment beside it. */
 import { DatabaseError } from '../../actors/database.ts';
-import { nameBytes, nameText } from '../name-bytes.ts';
+import { nameBytes, nameText, readableName, unreadableName } from '../name-bytes.ts';
 import { bytesOf, idOf, keyBytes, optionalWholeOf, wholeOf, type SqlRow } from './values.ts';
 import type {
   HistoryRange,
@@ -117,24 +117,34 @@ export function matchingTasks(
   afterTaskId: number,
   max: number,
 ): readonly MatchingTaskRow[] {
-  const rows = connection.statement(matchingTasksSql).all(partition, nameBytes(queue), afterTaskId, max);
+  return tasksOfQueue(connection, partition, { queue, storedName: nameBytes(queue) }, afterTaskId, max);
+}
+
+function tasksOfQueue(
+  connection: Connection,
+  partition: number,
+  { queue, storedName }: Pick<MatchingQueue, 'queue' | 'storedName'>,
+  afterTaskId: number,
+  max: number,
+): readonly MatchingTaskRow[] {
+  const rows = connection.statement(matchingTasksSql).all(partition, storedName, afterTaskId, max);
   return rows.map((row) => ({ taskId: wholeOf(row, 'task_id'), queue, task: bytesOf(row, 'task') }));
 }
 
 /** From name to name through the index: what is behind the first tasks of a queue is not looked at. */
 export function matchingQueues(connection: Connection, partition: number, page: MatchingQueuePage): readonly MatchingQueue[] {
-  const { afterQueue, tasksMax, tasksOfAllMax } = page;
+  const { afterName, tasksMax, tasksOfAllMax } = page;
   const queues: MatchingQueue[] = [];
   const next = (after: Uint8Array) => connection.statement(nextMatchingQueueSql).get(partition, after);
-  let found = afterQueue === undefined ? connection.statement(firstMatchingQueueSql).get(partition) : next(nameBytes(afterQueue));
+  let found = afterName === undefined ? connection.statement(firstMatchingQueueSql).get(partition) : next(afterName);
   for (let taken = 0; found !== undefined && taken < tasksOfAllMax;) {
-    const name = bytesOf(found, 'queue');
-    const queue = nameText(name);
-    const tasks = matchingTasks(connection, partition, queue, -1, tasksMax);
-    const last = connection.statement(lastMatchingTaskSql).get(partition, name);
-    if (last !== undefined) queues.push({ queue, lastTaskId: wholeOf(last, 'task_id'), tasks });
+    const storedName = bytesOf(found, 'queue');
+    const queue = readableName(storedName) ?? unreadableName(storedName);
+    const tasks = tasksOfQueue(connection, partition, { queue, storedName }, -1, tasksMax);
+    const last = connection.statement(lastMatchingTaskSql).get(partition, storedName);
+    if (last !== undefined) queues.push({ queue, storedName, lastTaskId: wholeOf(last, 'task_id'), tasks });
     taken += tasks.length;
-    found = next(name);
+    found = next(storedName);
   }
   return queues;
 }

@@ -152,7 +152,7 @@ export async function allPages<Row>(next: (last: Row | undefined) => Promise<rea
 }
 
 /** With all their tasks. */
-export const allQueues: MatchingQueuePage = { afterQueue: undefined, tasksMax: 100_000, tasksOfAllMax: 100_000 };
+export const allQueues: MatchingQueuePage = { afterName: undefined, tasksMax: 100_000, tasksOfAllMax: 100_000 };
 
 export const allTimers = {
   afterFireTimeMs: Number.MIN_SAFE_INTEGER,

@@ -147,7 +147,7 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
         [6, 37],
       ] as const) {
         const found = await allPages<MatchingQueue>(async (last) => {
-          const page = { afterQueue: last?.queue, tasksMax, tasksOfAllMax };
+          const page = { afterName: last?.storedName, tasksMax, tasksOfAllMax };
           const { rows: queues } = await owner.database.matchingQueues(owner.journal, page);
           const taken = queues.map(({ tasks }) => tasks.length);
           const sum = (counts: readonly number[]): number => counts.reduce((one, other) => one + other, 0);
@@ -157,7 +157,7 @@ export function describeWindows(use: () => DatabaseUnderTest): void {
         });
         const wanted = byName.map((queue) => {
           const all = rows.filter((row) => row.queue === queue).toSorted((one, other) => one.taskId - other.taskId);
-          return { queue, lastTaskId: all.at(-1)?.taskId ?? -1, tasks: all.slice(0, tasksMax) };
+          return { queue, storedName: Buffer.from(queue), lastTaskId: all.at(-1)?.taskId ?? -1, tasks: all.slice(0, tasksMax) };
         });
         expect(comparable(found)).toEqual(comparable(wanted));
       }

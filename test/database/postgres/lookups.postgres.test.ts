@@ -1,8 +1,10 @@
 /** Rows are found by their keys, whatever PostgreSQL believed of the tables when they were small. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
+import { allPages } from '../../contract/database/database-under-test.ts';
+import { queuesWithDamagedNames } from '../damaged-queue-names.ts';
 import { historyCheckpoint, namespaceId, openedPostgres, runRow, visibilityRow } from './support.ts';
-import type { HistoryDelta, RunRow } from '../../../src/actors/database.ts';
+import type { HistoryDelta, MatchingQueue, RunRow } from '../../../src/actors/database.ts';
 import type { LocalPostgres } from '../../postgres/local-postgres.ts';
 
 const journal = { kind: 'history', partition: 0 } as const;
@@ -133,7 +135,7 @@ describe.skipIf('missing' in inject('postgres'))('lookups on PostgreSQL', () => 
     };
     const before = await readSoFar();
     database = await openedPostgres(options);
-    const page = { afterQueue: 'q0', tasksMax: 100, tasksOfAllMax: 1_000 };
+    const page = { afterName: Buffer.from('q0'), tasksMax: 100, tasksOfAllMax: 1_000 };
     const { rows: queues } = await database.matchingQueues(matching, page);
     expect(queues.map(({ queue, lastTaskId, tasks: first }) => [queue, lastTaskId, first.length])).toEqual(
       [1, 2, 3, 4].map((nth) => [`q${nth}`, rows - 5 + nth, 100]),
@@ -141,6 +143,25 @@ describe.skipIf('missing' in inject('postgres'))('lookups on PostgreSQL', () => 
     const read = (await readSoFar()) - before;
     expect(read).toBeGreaterThan(4 * 100);
     expect(read).toBeLessThan(rows / 10);
+  });
+
+  test('queues whose names are damaged are pages of their own, and those between and behind them come', async () => {
+    const options = postgresOptions(server, { connectionsMax: 1 });
+    const database = await openedPostgres(options);
+    const { fence } = await database.restore(matching);
+    const { position } = historyCheckpoint(1, {});
+    const delta = { tasks: queuesWithDamagedNames.rows, goneTasks: [] };
+    expect(await database.write(matching, fence, { kind: 'matching', position, delta })).toEqual({ kind: 'written' });
+    for (const [taskId, name] of queuesWithDamagedNames.damaged)
+      await server.run(`UPDATE "${options.topicPrefix}".matching_tasks SET queue = '\\x${name}' WHERE task_id = ${taskId}`);
+    for (const tasksOfAllMax of [1, 2, 100]) {
+      const pages = await allPages<MatchingQueue>(async (last) => {
+        const page = { afterName: last?.storedName, tasksMax: 1, tasksOfAllMax };
+        return (await database.matchingQueues(matching, page)).rows;
+      });
+      expect(pages.map(({ queue, tasks }) => [queue, tasks.map(({ taskId }) => taskId)])).toEqual(queuesWithDamagedNames.wanted);
+    }
+    await database.close();
   });
 
   test.each(['never', 'behind it'])(
