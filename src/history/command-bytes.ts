@@ -1,4 +1,5 @@
 /** What a command takes in memory while it waits, roughly: the bytes and texts that its sender chose the length of. Cheap, never exact. */
+import { failureBytes } from './hand-over/hand-over-commands.ts';
 import { unreachable } from '../kernel/assert.ts';
 import type { CompleteWorkflowTask, HistoryCommand, QueryWorkflow, SignalAttributes, StartAttributes } from './commands.ts';
 import type { WorkflowCommand } from './workflow-commands.ts';
@@ -49,6 +50,10 @@ export function commandBytes(command: HistoryCommand | CompleteWorkflowTask | Qu
       return overheadBytes + command.runs.length * runKeyBytes;
     case 'noteAtMatching':
       return overheadBytes + command.taskIds.length * 8;
+    case 'handOverTask':
+      return overheadBytes + failureBytes(command.failure);
+    case 'noteLetters':
+      return overheadBytes + command.messageIds.length * 8;
     case 'recordChildClosed': {
       const { close } = command;
       if (close.kind === 'completed') return overheadBytes + size(close.result);

@@ -45,6 +45,8 @@ export function commandKey(command: HistoryCommand, shard: ShardView): RunKey | 
       return shard.transfers.get(command.taskId)?.key;
     case 'flushFinishedTasks':
     case 'noteAtMatching':
+    case 'handOverTask':
+    case 'noteLetters':
     case 'retireRuns':
       return undefined;
     default:

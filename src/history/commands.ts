@@ -5,6 +5,7 @@
  * core never looks into (payloads, headers, memo, links, metadata) is encoded bytes of the public API's message, `undefined` = not
  * set. Durations and times are integer milliseconds, 0 = not set. Ids, random draws and wall time come from outside.
  */
+import type { HandOverTask, NoteLetters } from './hand-over/hand-over-commands.ts';
 import type { OpaqueFailure } from './failure.ts';
 import type { TaskQueue, WorkflowExecution } from './generated/public-api.ts';
 import type { WorkflowCommand } from './workflow-commands.ts';
@@ -488,6 +489,8 @@ export type OwnHistoryCommand =
   | FinishQueryDispatch
   | FlushFinishedTasks
   | NoteAtMatching
+  | HandOverTask
+  | NoteLetters
   | RetireRuns
   | PutAside;
 

@@ -8,6 +8,7 @@ import type { HistoryCommand, NoteAtMatching } from './commands.ts';
 import { completeWorkflowTask } from './workflow-task/complete.ts';
 import { deleteWorkflow } from './execution/delete.ts';
 import { describeMutableState, describeWorkflow, getHistoryPosition } from './execution/describe.ts';
+import { handOverTask, noteLetters } from './hand-over/hand-over.ts';
 import type { Draft } from './draft.ts';
 import { failWorkflowTask, resetStickyTaskQueue } from './workflow-task/fail-workflow-task.ts';
 import { finishOutboxTask, runOutboxTask } from './outbox/outbox.ts';
@@ -89,6 +90,10 @@ export function decide(draft: Draft, command: HistoryCommand): HistoryReply | un
       return { kind: 'done' };
     case 'noteAtMatching':
       return noteAtMatching(draft, command);
+    case 'handOverTask':
+      return handOverTask(draft, command);
+    case 'noteLetters':
+      return noteLetters(draft, command);
     default:
       return unreachable(command);
   }

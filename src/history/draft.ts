@@ -10,6 +10,8 @@
  */
 import { assert } from '../kernel/assert.ts';
 import type { RunKey } from './commands.ts';
+import type { HandedOverTask } from './hand-over/hand-over-lines.ts';
+import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
 import type { HistoryEffect } from './effects.ts';
 import type { EventKind, EventOf, HistoryEvent, RecordedEvent } from './events.ts';
 import type { AttributesOf, WorkflowExecutionStartedAttributes } from './generated/public-api.ts';
@@ -22,6 +24,7 @@ import {
   type PlacedFact,
   recordSchema,
   recordSchemaAtMatching,
+  recordSchemaHandOver,
   recordSchemaRetiring,
   type RunChange,
 } from './record.ts';
@@ -76,6 +79,8 @@ export class Draft {
   /** Made with the first, as the changes are. */
   #retired: RunKey[] | undefined;
   #atMatching: number[] | undefined;
+  #handedOver: HandedOverTask[] | undefined;
+  #accepted: AcceptedLetters[] | undefined;
   #taskIdLast: number;
 
   constructor(parts: ShardParts, nowMs: number, askId: number) {
@@ -118,6 +123,8 @@ export class Draft {
     this.#finished.clear();
     this.#retired = undefined;
     this.#atMatching = undefined;
+    this.#handedOver = undefined;
+    this.#accepted = undefined;
     this.#taskIdLast = this.shard.taskIdLast;
   }
 
@@ -172,18 +179,50 @@ export class Draft {
     this.#atMatching.push(taskId);
   }
 
+  /** A pending task has failed for good. */
+  handOver(task: HandedOverTask): void {
+    this.#handedOver ??= [];
+    this.#handedOver.push(task);
+  }
+
+  noteLetters(accepted: AcceptedLetters): void {
+    this.#accepted ??= [];
+    this.#accepted.push(accepted);
+  }
+
   get isEmpty(): boolean {
-    if (this.#retired !== undefined || this.#atMatching !== undefined) return false;
+    if (this.#isAboutShard) return false;
     if (this.#tasks.length > this.#tasksDropped || this.#finished.size > 0) return false;
     for (const run of this.runs) if (run.changed) return false;
     return true;
+  }
+
+  /** About runs or tasks of any workflow ids. */
+  get #isAboutShard(): boolean {
+    return this.#retired !== undefined || this.#atMatching !== undefined || this.#handedOver !== undefined || this.#accepted !== undefined;
+  }
+
+  /** What no earlier version reads gets a higher number. */
+  get #schema(): number {
+    if (this.#handedOver !== undefined || this.#accepted !== undefined) return recordSchemaHandOver;
+    if (this.#atMatching !== undefined) return recordSchemaAtMatching;
+    return this.#retired === undefined ? recordSchema : recordSchemaRetiring;
+  }
+
+  #typeOf(runs: readonly RunChange[]): string {
+    if (this.#retired !== undefined) return 'RunsRetired';
+    if (this.#atMatching !== undefined) return 'TasksAtMatching';
+    if (this.#handedOver !== undefined) return 'TaskHandedOver';
+    return this.#accepted === undefined ? recordType(runs) : 'LettersAccepted';
   }
 
   toRecord(): HistoryRecord {
     const first = this.runs[0];
     const retiredRuns = this.#retired;
     const taskIdsAtMatching = this.#atMatching;
-    const isAbout = first !== undefined || this.#finished.size > 0 || retiredRuns !== undefined || taskIdsAtMatching !== undefined;
+    const tasksHandedOver = this.#handedOver;
+    const lettersAccepted = this.#accepted;
+    const isAbout = first !== undefined || this.#finished.size > 0 || this.#isAboutShard;
     assert(isAbout, 'a record is about a run, or about tasks or retired runs');
     const runs: RunChange[] = [];
     for (const run of this.runs) if (run.changed) runs.push(run.toChange());
@@ -191,9 +230,9 @@ export class Draft {
     // Tasks of a run that is deleted come without it.
     const key = first?.run.key ?? tasks[0]?.key;
     return {
-      schema: taskIdsAtMatching !== undefined ? recordSchemaAtMatching : retiredRuns !== undefined ? recordSchemaRetiring : recordSchema,
+      schema: this.#schema,
       timeMs: this.nowMs,
-      type: retiredRuns !== undefined ? 'RunsRetired' : taskIdsAtMatching !== undefined ? 'TasksAtMatching' : recordType(runs),
+      type: this.#typeOf(runs),
       namespaceId: key?.namespaceId ?? '',
       namespace: first?.run.namespace ?? '',
       workflowId: key?.workflowId ?? '',
@@ -203,6 +242,8 @@ export class Draft {
       finishedTaskIds: [...this.#finished],
       ...(retiredRuns === undefined ? {} : { retiredRuns }),
       ...(taskIdsAtMatching === undefined ? {} : { taskIdsAtMatching }),
+      ...(tasksHandedOver === undefined ? {} : { tasksHandedOver }),
+      ...(lettersAccepted === undefined ? {} : { lettersAccepted }),
     };
   }
 }

@@ -33,6 +33,8 @@ export function evolve(shard: Shard, record: HistoryRecord, wire: HistoryWire): 
   for (const task of record.tasks) addTask(shard, record, pendingTask(record, task));
   for (const taskId of record.finishedTaskIds) shard.finishTask(taskId);
   if (record.taskIdsAtMatching !== undefined) for (const taskId of record.taskIdsAtMatching) shard.noteAtMatching(taskId);
+  if (record.tasksHandedOver !== undefined) for (const task of record.tasksHandedOver) shard.handOver(task);
+  if (record.lettersAccepted !== undefined) for (const accepted of record.lettersAccepted) shard.acceptLetters(accepted);
   if (forgotten !== undefined) for (const run of forgotten) shard.forget(run);
   if (record.retiredRuns !== undefined) shard.retire(record.retiredRuns);
 }

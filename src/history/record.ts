@@ -4,13 +4,19 @@
  */
 import type { RunKey, StickyAttributes } from './commands.ts';
 import type { HistoryEvent, RecordedEvent } from './events.ts';
+import type { HandedOverTask } from './hand-over/hand-over-lines.ts';
+import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
 import type { TaskQueue } from './generated/public-api.ts';
 import type { Task } from './tasks.ts';
 
-/** v1: first form. v2: with `retiredRuns`. v3: with `taskIdsAtMatching`. What has neither is written as v1. */
+/**
+ * v1: first form. v2: with `retiredRuns`. v3: with `taskIdsAtMatching`. v4: with `tasksHandedOver` or
+ * `lettersAccepted`. What has none of these is written as v1.
+ */
 export const recordSchema = 1;
 export const recordSchemaRetiring = 2;
 export const recordSchemaAtMatching = 3;
+export const recordSchemaHandOver = 4;
 
 export type HistoryRecord = {
   readonly schema: number;
@@ -32,6 +38,10 @@ export type HistoryRecord = {
   readonly retiredRuns?: readonly RunKey[];
   /** Tasks for workers, of any runs, that matching has stored: no takeover offers them again. Absent: none. */
   readonly taskIdsAtMatching?: readonly number[];
+  /** They have failed for good, and are whole: memory may not have them any more. Absent: none. */
+  readonly tasksHandedOver?: readonly HandedOverTask[];
+  /** Of earlier records' hand-overs. Absent: none. */
+  readonly lettersAccepted?: readonly AcceptedLetters[];
 };
 
 /** All of one workflow id: the unit of a decision is a workflow id with its runs. */

@@ -7,6 +7,8 @@
  * A run of a shard is a `RunView` to everyone; whoever changes one needs a `Run`, and `change` alone gives it. So no change is ever missing in
  * a checkpoint. What changes something that a run's row shows (that it was put aside, the end of its retention) asks for a `Run` too.
  */
+import { type HandedOverTask, type HandOverLines, lineOf, withoutAccepted, withTask } from './hand-over/hand-over-lines.ts';
+import type { AcceptedLetters } from './hand-over/hand-over-commands.ts';
 import { Changes } from './checkpoint/changes.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import type { RunKey } from './commands.ts';
@@ -28,6 +30,7 @@ import { TransferTasks } from './transfer/transfer-tasks.ts';
 export class Shard implements ShardView {
   taskIdLast = 0;
   timeMs = 0;
+  handOvers: HandOverLines | undefined;
   #runCount: number | undefined = 0;
   readonly #runs = new Map<string, Run>();
   readonly runs: ReadonlyMap<string, RunView> = this.#runs;
@@ -217,6 +220,28 @@ export class Shard implements ShardView {
     this.#changes?.taskAtMatching(taskId, task);
   }
 
+  /** It leaves its queue; one that is not in memory has a row. Until it is a letter, whoever sent it has not been heard. */
+  handOver(handedOver: HandedOverTask): void {
+    const { taskId } = handedOver.task;
+    const task = this.transfers.get(taskId);
+    if (task === undefined) this.#finishUnseen(taskId);
+    else {
+      this.#changes?.taskGone(task);
+      this.#takeFromQueue(task);
+    }
+    this.handOvers = withTask(this.handOvers, handedOver);
+  }
+
+  acceptLetters(accepted: AcceptedLetters): void {
+    const { waiting } = lineOf(this.handOvers, accepted.category);
+    this.handOvers = withoutAccepted(this.handOvers, accepted);
+    for (const { sequence, task } of waiting) {
+      if (sequence > accepted.sequence || !isOutbox(task)) continue;
+      this.#delivered(task);
+      this.#giveUpChildStart(task);
+    }
+  }
+
   #finishUnseen(taskId: number): void {
     const unread = this.#residency?.unread.get(taskId);
     if (unread === undefined) return this.#changes?.unseenTaskGone(taskId);
@@ -318,6 +343,11 @@ export class Shard implements ShardView {
     if (!isOutbox(task)) return;
     this.#undeliveredYet(task);
     this.#keepChildStart(task);
+  }
+
+  installHandOvers(lines: HandOverLines): void {
+    this.handOvers = lines;
+    for (const { waiting } of lines.values()) for (const { task } of waiting) if (isOutbox(task)) this.#undeliveredYet(task);
   }
 
   /** All timers up to there are in memory. */

@@ -4,6 +4,7 @@
  * Runs, sets and queues are changed in place; everything inside them (an activity, a workflow task) is replaced, never changed, so
  * that a draft can share it (see pending.ts).
  */
+import type { HandOverLines } from './hand-over/hand-over-lines.ts';
 import type { HistoryEvent } from './events.ts';
 import type { ParentLink, RunKey, StickyAttributes } from './commands.ts';
 import { status } from './generated/enums.ts';
@@ -43,6 +44,8 @@ export type ShardView = {
   readonly aside: ReadonlyMap<string, AsideRun>;
   /** Their timers and transfer tasks, which neither fire nor run meanwhile. */
   readonly tasksAside: ReadonlyMap<number, PendingTask>;
+  /** Tasks that have failed for good, and are no letters yet; undefined: there was never one. */
+  readonly handOvers: HandOverLines | undefined;
   /** Not in memory, and for all that is known in the database: it must be loaded before anything is decided about it. */
   isRunCold(key: RunKey): boolean;
   /** Its row cannot be read: what the journal brings for it waits (residency/runs-behind.ts). */

@@ -11,6 +11,7 @@ import { Checkpoints, installed, type TableOrder } from './checkpointed-shard.ts
 import { stateCodec } from '../../src/topics/codec/state-codec.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
+import { taskFailure } from './hand-over/task-failure.ts';
 import { Program, programStep } from './random-program.ts';
 import {
   completeWorkflow,
@@ -32,6 +33,8 @@ const checkpointStep = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('startBriefly' as const), id: fc.nat(2), retentionMs: fc.constantFrom(1, 500, 9000) }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('retentionFails' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('handOver' as const), nth: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('accept' as const), letters: fc.nat(2) }) },
 );
 type CheckpointStep = typeof checkpointStep extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -61,6 +64,19 @@ function run(shard: CheckpointedShard, step: CheckpointStep): void {
     case 'startBriefly': {
       const { retentionMs } = step;
       shard.ask(shard.startCommand({ key: { namespaceId, workflowId: ids[step.id] ?? '', runId: '' }, retentionMs }));
+      return;
+    }
+    case 'handOver': {
+      const task = shard.transfers()[step.nth];
+      if (task !== undefined) shard.expectDone({ kind: 'handOverTask', taskId: task.taskId, category: 'transfer', failure: taskFailure });
+      return;
+    }
+    case 'accept': {
+      const accepted = checkpoints.folded.handOvers?.get('transfer')?.waiting.slice(0, step.letters) ?? [];
+      const sequence = accepted.at(-1)?.sequence;
+      if (sequence === undefined) return;
+      const messageIds = accepted.map((task) => task.sequence - 1);
+      shard.expectDone({ kind: 'noteLetters', category: 'transfer', sequence, messageIds });
       return;
     }
     case 'retentionFails':
@@ -96,6 +112,8 @@ test('random programs: rows are the state at the cut, whatever happens until the
             case 'write':
             case 'startBriefly':
             case 'retentionFails':
+            case 'handOver':
+            case 'accept':
               run(shard, step);
               break;
             default:

@@ -8,12 +8,13 @@ import { expect, test } from 'vitest';
 import { canonicalText } from '../../src/history/canonical.ts';
 import { eventTypeNumber } from '../../src/history/generated/public-api.ts';
 import { HistoryCore } from '../../src/history/history-core.ts';
-import type { Fact } from '../../src/history/record.ts';
+import type { Fact, HistoryRecord } from '../../src/history/record.ts';
 import { recordSchema } from '../../src/history/record.ts';
 import type { Task } from '../../src/history/tasks.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { asideAndBack, deletions, everything, everyOtherEvent, problems } from './golden-programs.ts';
+import { taskFailure } from './hand-over/task-failure.ts';
 import { namespaceId } from './shard-under-test.ts';
 
 /** Facts that came later stand in files of their own: what was written once stays as it is. */
@@ -142,7 +143,7 @@ test('neither the golden files nor their programs leave anything out', () => {
 test('a record of another schema, or one that makes no sense, is refused', () => {
   const [first] = goldenRecords();
   if (first === undefined) throw new Error('the golden file is empty');
-  expect(() => historyCodec.decode(first, 4)).toThrow('history records have schemas 1 to 3, found 4');
+  expect(() => historyCodec.decode(first, 5)).toThrow('history records have schemas 1 to 4, found 5');
   expect(() => historyCodec.decode(first.subarray(0, first.length - 3), 1)).toThrow();
 });
 
@@ -192,3 +193,48 @@ test('schema 3 is still read, and means what it meant: tasks for workers that ma
   });
   expect(historyCodec.encode(record)).toMatchObject({ schema: 3, value });
 });
+
+test('schema 4 is still read, and means what it meant: tasks that have failed for good, and those that are letters', () => {
+  const text = readFileSync(new URL('golden/history-journal-v4-hand-over.hex', import.meta.url), 'utf8');
+  const values = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => Uint8Array.from(Buffer.from(line, 'hex')));
+  const records = values.map((value) => historyCodec.decode(value, 4));
+  expect(records).toEqual([handedOverRecord, acceptedRecord]);
+  for (const [nth, value] of values.entries())
+    expect(historyCodec.encode(records[nth] ?? handedOverRecord)).toMatchObject({ schema: 4, value });
+});
+
+const about = { namespaceId: '', namespace: '', workflowId: '', runId: '', runs: [], tasks: [] };
+
+const handedOverRecord: HistoryRecord = {
+  ...about,
+  schema: 4,
+  timeMs: 1_700_000_004_000,
+  type: 'TaskHandedOver',
+  finishedTaskIds: [],
+  tasksHandedOver: [
+    {
+      category: 'transfer',
+      sequence: 2 ** 40,
+      task: {
+        kind: 'notifyParent',
+        taskId: 2 ** 41,
+        version: 0,
+        key: { namespaceId: 'ns-id', workflowId: 'wf', runId: '00000000-0000-4000-8000-000000000001' },
+        outcome: { kind: 'completed', result: Uint8Array.of(1, 2, 3) },
+      },
+      failure: taskFailure,
+    },
+  ],
+};
+
+const acceptedRecord: HistoryRecord = {
+  ...about,
+  schema: 4,
+  timeMs: 1_700_000_005_000,
+  type: 'LettersAccepted',
+  finishedTaskIds: [7],
+  lettersAccepted: [{ category: 'transfer', sequence: 2 ** 40, messageIds: [0, 41, Number.MAX_SAFE_INTEGER] }],
+};

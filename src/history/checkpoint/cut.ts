@@ -12,7 +12,7 @@ import { isDispatch, isTimer, type PendingTask } from '../tasks.ts';
 import type { ChangeSet } from './change-set.ts';
 import type { BehindCut } from '../residency/runs-behind.ts';
 import type { RunRow, ShardCheckpoint, TimerRow, TransferTaskRow, WaitingRow } from './rows.ts';
-import { stateSchema, stateSchemaBehind, type StateWire, type WrittenCounters } from './state-wire.ts';
+import { stateSchema, stateSchemaBehind, stateSchemaHandOver, type StateWire, type WrittenCounters } from './state-wire.ts';
 
 export class Cut {
   readonly #shard: ShardView;
@@ -34,7 +34,8 @@ export class Cut {
     this.#wire = wire;
     this.#onEncoded = onEncoded;
     this.#changes = changes;
-    this.#counters = { taskIdLast: shard.taskIdLast, runs: shard.runCount, runsBehind: behind.runs };
+    const { taskIdLast, runCount: runs, handOvers } = shard;
+    this.#counters = { taskIdLast, runs, runsBehind: behind.runs, ...(handOvers === undefined ? {} : { handOvers }) };
     this.#timeMs = shard.timeMs;
     this.behind = behind;
     this.#encoding = this.#encode();
@@ -148,8 +149,12 @@ export class Cut {
       waiting.push({ runId, index, record: this.#wire.encodeRecord(record) });
       yield;
     }
-    const { runsBehind } = this.#counters;
     const counters = this.#wire.encodeCounters(this.#counters);
-    return { schema: runsBehind.length === 0 ? stateSchema : stateSchemaBehind, delta, waiting, counters, timeMs: this.#timeMs };
+    return { schema: schemaOf(this.#counters), delta, waiting, counters, timeMs: this.#timeMs };
   }
+}
+
+function schemaOf({ runsBehind, handOvers }: WrittenCounters): number {
+  if (handOvers !== undefined) return stateSchemaHandOver;
+  return runsBehind.length === 0 ? stateSchema : stateSchemaBehind;
 }

@@ -1,13 +1,15 @@
 /** The port through which a checkpoint turns state into the bytes of database rows, and back. */
 import type { ShownOfRun } from '../execution/summary.ts';
+import type { HandOverLines } from '../hand-over/hand-over-lines.ts';
 import type { HistoryRecord } from '../record.ts';
 import type { AsideRun, Run, RunView } from '../state.ts';
 import type { PendingTask } from '../tasks.ts';
 import type { BehindCut } from '../residency/runs-behind.ts';
 
-/** Of the bytes below. v1: first form. v2: runs are behind. Where none is, v1 is written. What a later version has written is not read. */
+/** Of the bytes below. v1: first form. v2: runs are behind. v3: tasks were handed over. The lowest that says all is written. What a later version has written is not read. */
 export const stateSchema = 1;
 export const stateSchemaBehind = 2;
+export const stateSchemaHandOver = 3;
 
 /**
  * What is encoded can be decoded, and means the same: the canonical texts are equal. Decoding throws where the bytes cannot be what was
@@ -35,6 +37,8 @@ export type WrittenCounters = {
   /** Of the table; undefined: an earlier version has written this. */
   readonly runs: number | undefined;
   readonly runsBehind: BehindCut['runs'];
+  /** Absent: no task was ever handed over. */
+  readonly handOvers?: HandOverLines;
 };
 
 export type EncodedRun = {

@@ -32,6 +32,8 @@ export function endTooLarge(draft: Draft, command: HistoryCommand): HistoryReply
     case 'getHistoryPosition':
     case 'flushFinishedTasks':
     case 'noteAtMatching':
+    case 'handOverTask':
+    case 'noteLetters':
     case 'retireRuns':
     case 'runOutboxTask':
     case 'putAside':

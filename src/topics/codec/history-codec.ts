@@ -1,4 +1,4 @@
-/** Records of `<prefix>.history` as bytes. Schemas 1 to 3: `perdure.journal.v1.HistoryRecord`. */
+/** Records of `<prefix>.history` as bytes. Schemas 1 to 4: `perdure.journal.v1.HistoryRecord`. */
 import { LogError } from '../../actors/log.ts';
 import type { EncodedRecord, RecordCodec } from '../../actors/partition/partition-core.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';
@@ -7,7 +7,7 @@ import {
   type HistoryRecord,
   type PlacedFact,
   recordSchema,
-  recordSchemaAtMatching,
+  recordSchemaHandOver,
   type RunChange,
 } from '../../history/record.ts';
 import { isTimer, type Task } from '../../history/tasks.ts';
@@ -15,6 +15,7 @@ import { unreachable } from '../../kernel/assert.ts';
 import * as journal from '../../wire/generated/journal/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { decodeEvent, encodeEvent } from './event-codec.ts';
+import { handedOverFromWire, handedOverToWire } from './hand-over-codec.ts';
 import { fromWireTimer, fromWireTransfer, toWireTimer, toWireTransfer } from './task-codec.ts';
 
 export const historyCodec = {
@@ -39,23 +40,28 @@ export const historyCodec = {
       finishedTaskIds: record.finishedTaskIds,
       retiredRuns: record.retiredRuns ?? [],
       taskIdsAtMatching: record.taskIdsAtMatching ?? [],
+      tasksHandedOver: record.tasksHandedOver?.map(handedOverToWire) ?? [],
+      lettersAccepted: record.lettersAccepted ?? [],
     });
     const key = workflowId === '' ? '@tasks' : `${namespace}/${workflowId}`;
     return { key, schema, type, namespace, workflowId, runId, timeMs, value };
   },
 
   decode(value, schema): HistoryRecord {
-    if (!(schema >= recordSchema && schema <= recordSchemaAtMatching)) {
-      throw new LogError('corrupt', `history records have schemas ${recordSchema} to ${recordSchemaAtMatching}, found ${schema}`);
+    if (!(schema >= recordSchema && schema <= recordSchemaHandOver)) {
+      throw new LogError('corrupt', `history records have schemas ${recordSchema} to ${recordSchemaHandOver}, found ${schema}`);
     }
     const wire = journal.decodeHistoryRecord(value, ownLimits);
-    const { timeMs, type, namespaceId, namespace, workflowId, runId, finishedTaskIds, retiredRuns, taskIdsAtMatching } = wire;
+    const { timeMs, type, namespaceId, namespace, workflowId, runId, finishedTaskIds } = wire;
+    const { retiredRuns, taskIdsAtMatching, tasksHandedOver, lettersAccepted } = wire;
     const runs = wire.runs.map((change) => fromWireRun(change, runId));
     const tasks: Task[] = [];
     const retiring = retiredRuns.length === 0 ? {} : { retiredRuns };
     const noting = taskIdsAtMatching.length === 0 ? {} : { taskIdsAtMatching };
+    const handing = tasksHandedOver.length === 0 ? {} : { tasksHandedOver: tasksHandedOver.map(handedOverFromWire) };
+    const accepting = lettersAccepted.length === 0 ? {} : { lettersAccepted };
     const ids = { namespaceId, namespace, workflowId, runId };
-    const record = { schema, timeMs, type, ...ids, runs, tasks, finishedTaskIds, ...retiring, ...noting };
+    const record = { schema, timeMs, type, ...ids, runs, tasks, finishedTaskIds, ...retiring, ...noting, ...handing, ...accepting };
     for (const task of wire.transferTasks) tasks.push(fromWireTransfer(task, record));
     for (const task of wire.timerTasks) tasks.push(fromWireTimer(task, record));
     return record;

@@ -3,6 +3,7 @@ import type { EventsLeftOut, StateWire } from '../../history/checkpoint/state-wi
 import * as state from '../../wire/generated/state/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { decodeChecked, encodeChecked } from './state/checked-bytes.ts';
+import { linesFromWire, linesToWire } from './hand-over-codec.ts';
 import { historyCodec } from './history-codec.ts';
 import { leaveOut, putBack } from './state/left-out.ts';
 import { asideFromMessage, runFromMessage, runToMessage, shownFromMessage } from './state/run-message.ts';
@@ -26,7 +27,8 @@ export const stateCodec: StateWire = {
 
   decodeTask: (bytes) => decodeChecked(bytes, 'task', (body) => taskFromMessage(state.decodePendingTask(body, ownLimits))),
 
-  encodeCounters: (counters) => encodeChecked(state.writeShardCounters, counters),
+  encodeCounters: ({ handOvers, ...counters }) =>
+    encodeChecked(state.writeShardCounters, { ...counters, handOvers: linesToWire(handOvers) }),
 
   encodeRecord: (record) => {
     const { schema, value } = historyCodec.encode(record);
@@ -39,7 +41,12 @@ export const stateCodec: StateWire = {
       return historyCodec.decode(record, schema);
     }),
 
-  decodeCounters: (bytes) => decodeChecked(bytes, 'set of counters', (body) => state.decodeShardCounters(body, ownLimits)),
+  decodeCounters: (bytes) =>
+    decodeChecked(bytes, 'set of counters', (body) => {
+      const { handOvers: wire, ...counters } = state.decodeShardCounters(body, ownLimits);
+      const handOvers = linesFromWire(wire);
+      return { ...counters, ...(handOvers === undefined ? {} : { handOvers }) };
+    }),
 };
 
 /**

@@ -8,6 +8,7 @@
  * No framework: the simulation's planted bugs may run it as well.
  */
 import assert from 'node:assert/strict';
+import { taskFailure } from '../hand-over/task-failure.ts';
 import { canonicalText } from '../../../src/history/canonical.ts';
 import type { HistoryCommand, RunKey } from '../../../src/history/commands.ts';
 import type { StateWire } from '../../../src/history/checkpoint/state-wire.ts';
@@ -243,13 +244,13 @@ export class EvictingShard extends HeardShard {
       assert(round < 10_000, 'the line comes to its end');
       wait = window.othersWait;
       for (const { taskId } of [...this.core.pendingTransferTasks()]) {
-        if (!this.#inLine.has(taskId) && !this.#isNoted(taskId)) this.#deliver(taskId);
+        if (!this.#inLine.has(taskId) && !this.isNoted(taskId)) this.#deliver(taskId);
       }
       for (const _look of window.leave(() => this.nowMs));
       this.#beginTasks();
       this.#endTasks();
     }
-    const unheard = this.transfers().filter((task) => isDispatch(task) && !this.#delivered.has(task.taskId) && !this.#isNoted(task.taskId));
+    const unheard = this.transfers().filter((task) => isDispatch(task) && !this.#delivered.has(task.taskId) && !this.isNoted(task.taskId));
     assert.deepEqual(unheard, [], 'every task for a worker was tried');
   }
 
@@ -257,7 +258,7 @@ export class EvictingShard extends HeardShard {
   #tried(answer: 'tasksRefused' | 'tasksDelivered'): void {
     const before = this.core.transferTasksInMemory;
     for (const { taskId } of [...this.core.pendingTransferTasks()]) {
-      if (taskId % 5 === 0 || this.#inLine.has(taskId) || this.#isNoted(taskId)) continue;
+      if (taskId % 5 === 0 || this.#inLine.has(taskId) || this.isNoted(taskId)) continue;
       if (answer === 'tasksDelivered') this.#deliver(taskId);
       else if (!this.transferWindow.keeps(taskId) || !this.transferWindow.hasTurn(taskId)) this.#inLine.add(taskId);
     }
@@ -274,7 +275,7 @@ export class EvictingShard extends HeardShard {
     this.#stored.push(taskId);
   }
 
-  #isNoted(taskId: number): boolean {
+  isNoted(taskId: number): boolean {
     const task = this.checkpoints.folded.transfers.get(taskId);
     return task !== undefined && isDispatch(task) && task.atMatching === true;
   }
@@ -458,6 +459,7 @@ export class TwoShards {
   retired = 0;
   /** How many tasks were noted as stored by matching. */
   noted = 0;
+  handedOver = 0;
   #steps = 0;
 
   constructor(moves: readonly Move[], limits: Partial<HistoryLimits> = {}) {
@@ -472,6 +474,7 @@ export class TwoShards {
     const [recordsBefore, heardBefore] = [whole.records.length, whole.heard.length];
     if (step.do === 'time') this.#retire(step.ms);
     this.#note();
+    this.#handOver();
     this.#programs[0].run(step);
     if (step.do === 'speculative')
       evicting.load({ kind: 'describeWorkflow', key: { namespaceId, workflowId: workflowIdOf(step.id), runId: '' } });
@@ -489,6 +492,29 @@ export class TwoShards {
     for (const shard of [this.whole, this.evicting]) shard.expectDone({ kind: 'noteAtMatching', taskIds });
     this.evicting.transferWindow.noted(taskIds);
     this.noted += this.whole.records.at(-1)?.taskIdsAtMatching?.length ?? 0;
+  }
+
+  /** Some fail for good: of those that are in memory, as what is tried is. Later they are letters. */
+  #handOver(): void {
+    const { whole, evicting } = this;
+    if (this.#steps % 11 === 0) {
+      const task = [...evicting.core.pendingTransferTasks()].find(({ taskId }) => taskId % 3 === 0 && !this.evicting.isNoted(taskId));
+      if (task === undefined) return;
+      const { taskId } = task;
+      const command: HistoryCommand = { kind: 'handOverTask', taskId, category: 'transfer', failure: taskFailure };
+      evicting.expectDone(command);
+      // It may have left memory on the way: it stays pending then, as one that finds no room.
+      const isHandedOver = evicting.records.at(-1)?.tasksHandedOver?.[0]?.task.taskId === taskId;
+      if (isHandedOver) whole.expectDone(command);
+      else whole.heard.push(evicting.heard.at(-1) ?? '');
+      this.handedOver += isHandedOver ? 1 : 0;
+    }
+    if (this.#steps % 17 !== 0) return;
+    const accepted = evicting.checkpoints.folded.handOvers?.get('transfer')?.waiting.slice(0, 2) ?? [];
+    const sequence = accepted.at(-1)?.sequence;
+    if (sequence === undefined) return;
+    const messageIds = accepted.map((task) => task.sequence);
+    for (const shard of [whole, evicting]) shard.expectDone({ kind: 'noteLetters', category: 'transfer', sequence, messageIds });
   }
 
   /** Time passes: first the table is asked what is due by then. */

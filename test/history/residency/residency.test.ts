@@ -53,6 +53,7 @@ test('random programs: whatever leaves memory between two commands, whatever is 
   let tasksLeft = 0;
   let tasksBrought = 0;
   let noted = 0;
+  let handedOver = 0;
   fc.assert(
     fc.property(
       fewerKinds(fc.array(programStep, { minLength: 30, maxLength: 120, size: 'max' })),
@@ -72,6 +73,7 @@ test('random programs: whatever leaves memory between two commands, whatever is 
         tasksLeft += shards.evicting.tasksLeft;
         tasksBrought += shards.evicting.tasksBrought;
         noted += shards.noted;
+        handedOver += shards.handedOver;
       },
     ),
     { numRuns: 100 },
@@ -82,6 +84,7 @@ test('random programs: whatever leaves memory between two commands, whatever is 
   expect(tasksLeft).toBeGreaterThan(100);
   expect(tasksBrought).toBeGreaterThan(20);
   expect(noted).toBeGreaterThan(100);
+  expect(handedOver).toBeGreaterThan(20);
 }, 240_000);
 
 test('keys and answers are those of the database port', () => {

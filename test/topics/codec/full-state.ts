@@ -1,4 +1,6 @@
 /** A run in which nothing has the value that it begins with, and a task of every kind: what the golden rows hold (state-codec.test.ts). */
+import type { WrittenCounters } from '../../../src/history/checkpoint/state-wire.ts';
+import { taskFailure } from '../../history/hand-over/task-failure.ts';
 import type { ParentLink } from '../../../src/history/commands.ts';
 import type { HistoryEvent } from '../../../src/history/events.ts';
 import { Pending } from '../../../src/history/pending.ts';
@@ -318,3 +320,32 @@ export const fullTasks: readonly PendingTask[] = [
   { kind: 'executionTimeout', ...timerTask },
   { kind: 'retention', ...timerTask },
 ];
+
+export const handedOver: WrittenCounters = {
+  taskIdLast: 12,
+  runs: 0,
+  runsBehind: [],
+  handOvers: new Map([
+    ['visibility', { lastSequence: 2 ** 40, waiting: [] }],
+    [
+      'transfer',
+      {
+        lastSequence: 9,
+        waiting: [
+          {
+            category: 'transfer',
+            sequence: 9,
+            task: {
+              kind: 'notifyParent',
+              taskId: 11,
+              version: 0,
+              key: { namespaceId: 'ns-id', workflowId: 'wf', runId: 'run' },
+              outcome: { kind: 'terminated' },
+            },
+            failure: taskFailure,
+          },
+        ],
+      },
+    ],
+  ]),
+};

@@ -5,9 +5,10 @@
  *     HistoryStore  events, as their records are committed ── up to that record ───────────┤
  *     VisibilityRows  what List shows and no flush has written ── at least so far ─────────┴─▶ one delta
  */
+import { bytesOf as handedOverBytes } from '../../../history/hand-over/hand-over-lines.ts';
 import { assert } from '../../../kernel/assert.ts';
 import type { ShardCheckpoint, ShardRows, TransferTaskRow } from '../../../history/checkpoint/rows.ts';
-import { stateSchemaBehind, type StateWire } from '../../../history/checkpoint/state-wire.ts';
+import { stateSchemaHandOver, type StateWire } from '../../../history/checkpoint/state-wire.ts';
 import type { HistoryCore } from '../../../history/history-core.ts';
 import type { HistoryRecord } from '../../../history/record.ts';
 import { isDispatch } from '../../../history/tasks.ts';
@@ -28,9 +29,10 @@ const TASK_ID_BYTES = 32;
 const RUN_BYTES = 2_048;
 
 /** Of events and what else it brings, roughly. Called for each record: cheap. */
-export function recordBytes({ runs, retiredRuns, taskIdsAtMatching }: HistoryRecord): number {
+export function recordBytes({ runs, retiredRuns, taskIdsAtMatching, tasksHandedOver }: HistoryRecord): number {
   let bytes = RECORD_BYTES * (1 + (retiredRuns?.length ?? 0)) + TASK_ID_BYTES * (taskIdsAtMatching?.length ?? 0);
   for (const { events } of runs) for (const event of events) bytes += event.bytes.length;
+  if (tasksHandedOver !== undefined) for (const task of tasksHandedOver) bytes += handedOverBytes(task);
   return bytes;
 }
 
@@ -120,7 +122,7 @@ export class HistoryCheckpoints implements CheckpointedState {
 
 /** Why this program cannot read the rows of a checkpoint; undefined: it can. */
 export function newerState(position: CheckpointPosition): string | undefined {
-  return newerSchema(position, stateSchemaBehind);
+  return newerSchema(position, stateSchemaHandOver);
 }
 
 /**
