@@ -42,6 +42,8 @@ import { checkFirstStart } from './start/whole-journals.ts';
 import { claimsOf, listenerAddresses } from './start/server-contact.ts';
 import { checkSetUp, setUpCluster } from './start/set-up-cluster.ts';
 import { toldOutages } from './start/told-outages.ts';
+import { listenForScrapes, type ScrapeListener } from './start/scrape-listener.ts';
+import { MetricsRegistry } from './observability/metrics/metrics.ts';
 import type { Logger } from './observability/logger.ts';
 import type { ClusterDatabase } from './start/cluster-database.ts';
 import type { OpenLog } from './start/open-log.ts';
@@ -182,7 +184,10 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   });
 
   const actors = [cluster, ...shards, ...hosts].map(({ actor }) => actor);
+  const metrics = options.metrics === undefined ? undefined : new MetricsRegistry(options.metrics.timerBoundsMs);
+  let scraped: ScrapeListener | undefined;
   const release = async (): Promise<void> => {
+    await scraped?.stop();
     slotPurge.close();
     await Promise.all(actors.map((actor) => actor.drain()));
     router.close();
@@ -197,6 +202,8 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     const { identity } = cluster.view;
     assert(identity !== undefined, 'the cluster has its identity once it is set up');
     if (known.identity === undefined) await state?.bind(identity.clusterId);
+    scraped = await listenForScrapes(options, metrics);
+    if (metrics !== undefined) countRestart(metrics);
     const frontend = await startFrontend({
       host: options.host,
       port: options.port,
@@ -207,6 +214,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         newRunId: () => uuidAt(systemClock.wallMs(), randomUUID()),
         random: Math.random,
         logger,
+        ...(metrics === undefined ? {} : { metrics: metrics.of('frontend') }),
         limits,
         server: {
           version: SERVED_VERSION,
@@ -253,7 +261,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         return topic === matchingTopic(prefix) ? (hosts[partition]?.journalStartMax ?? 0) : 0;
       },
     );
-    return running({ host: options.host, frontend, census, started, endWatch, endPolls, release });
+    return running({ host: options.host, metricsPort: scraped?.port, frontend, census, started, endWatch, endPolls, release });
   } catch (error) {
     census.stopping();
     await release();
@@ -292,6 +300,13 @@ function concernOfUnwritten(schedule: CheckpointSchedule | undefined): Concern |
   return message === undefined ? undefined : { subject: 'unwritten state', severity: 'warning', message };
 }
 
+const roles = ['frontend', 'history', 'matching', 'worker'] as const;
+
+/** One process runs all roles. */
+function countRestart(metrics: MetricsRegistry): void {
+  for (const role of roles) metrics.of(role).counter('restarts', { temporal_service_type: role }).add();
+}
+
 function isSaid(concern: Concern | undefined): concern is Concern {
   return concern !== undefined;
 }
@@ -304,6 +319,7 @@ function concernOfLimits(limits: StateLimits, memory: Memory): Concern | undefin
 
 type Parts = {
   readonly host: string;
+  readonly metricsPort: number | undefined;
   readonly frontend: Frontend;
   readonly census: Census;
   readonly started: StartSummary;
@@ -312,7 +328,7 @@ type Parts = {
   readonly release: () => Promise<void>;
 };
 
-function running({ host, frontend, census, started, endWatch, endPolls, release }: Parts): RunningServer {
+function running({ host, metricsPort, frontend, census, started, endWatch, endPolls, release }: Parts): RunningServer {
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     census.stopping();
@@ -321,5 +337,6 @@ function running({ host, frontend, census, started, endWatch, endPolls, release 
     await frontend.stop(STOP_GRACE_MS);
     await release();
   };
-  return { address: `${host}:${frontend.port}`, port: frontend.port, started, stop: () => (stopped ??= stop()) };
+  const ports = { port: frontend.port, ...(metricsPort === undefined ? {} : { metricsPort }) };
+  return { address: `${host}:${frontend.port}`, ...ports, started, stop: () => (stopped ??= stop()) };
 }

@@ -8,6 +8,7 @@ export const defaults = {
   maxJoinDuration: '30s',
   logLevel: 'info',
   logEncoding: 'json',
+  metricsPath: '/metrics',
   clusterName: 'active',
   topicPrefix: 'perdure',
   replicationFactorMax: 3,

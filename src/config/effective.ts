@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { formatDurationMs } from './duration.ts';
 import { isLimit } from './limits.ts';
 import type { KafkaOptions } from './kafka-options.ts';
+import type { MetricsOptions } from './metrics-options.ts';
 import { memoryThereIs, stateLimitsBeside } from './memory.ts';
 import type { LogOptions, StateLimits, StateOptions } from './server-options.ts';
 import type { FileSettings, ServerSettings } from './settings.ts';
@@ -10,10 +11,11 @@ const masked = '***';
 
 /** What the settings add up to, as the server file would say it: canonical keys, defaults filled in, secrets masked. */
 export function effectiveConfig(server: ServerSettings, file?: Omit<FileSettings, 'server'>): object {
+  const metrics = server.metrics === undefined ? {} : { metrics: effectiveMetrics(server.metrics) };
   return {
     ...(file === undefined
       ? {}
-      : { log: effectiveLog(file.log), global: { membership: { maxJoinDuration: formatDurationMs(file.startMsMax) } } }),
+      : { log: effectiveLog(file.log), global: { membership: { maxJoinDuration: formatDurationMs(file.startMsMax) }, ...metrics } }),
     services: {
       frontend: {
         rpc: { grpcPort: server.port, ...(server.host === 'localhost' ? { bindOnLocalHost: true } : { bindOnIP: server.host }) },
@@ -58,6 +60,16 @@ function effectiveLog(log: FileSettings['log']): object {
     encoding: log.format === 'text' ? 'console' : 'json',
     stdout: log.target.kind === 'stdout',
     ...(log.target.kind === 'file' ? { outputFile: log.target.filename } : {}),
+  };
+}
+
+function effectiveMetrics({ host, port, path, naming, timerBoundsMs }: MetricsOptions): object {
+  const { framework, ...clientConfig } = naming;
+  const boundaries = timerBoundsMs === undefined ? {} : { perUnitHistogramBoundaries: { milliseconds: timerBoundsMs } };
+  const { prefix, ...others } = clientConfig;
+  return {
+    prometheus: { framework, listenAddress: `${host.includes(':') ? `[${host}]` : host}:${port}`, handlerPath: path },
+    clientConfig: { ...others, ...(prefix === '' ? {} : { prefix }), ...boundaries },
   };
 }
 

@@ -107,6 +107,16 @@ export const group = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
 
 export const list = <Element extends z.ZodType>(element: Element, what: string) => z.array(element, { error: expected(what) });
 
+export const risingNumbers = (what: string) =>
+  z
+    .array(z.number({ error: expected(what) }).positive({ error: expected(what) }), { error: expected(what) })
+    .min(1, { error: expected(what) })
+    .max(100, { error: expected(what) })
+    .refine((numbers) => numbers.every((number, at) => at === 0 || number > (numbers[at - 1] ?? 0)), { error: expected(what) });
+
+/** A label of Prometheus. */
+export const tagName = () => matching(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, 'a tag name of letters, digits and underscores');
+
 /** A list, or its elements in one text with commas, which an environment variable can hold. */
 export const listOrText = <Element extends z.ZodType>(element: Element, what: string) =>
   z.preprocess((value) => (typeof value === 'string' ? splitAtCommas(value) : value), list(element, what)).meta({ orText: true });
@@ -140,10 +150,10 @@ export function unusedNote(schema: z.core.$ZodType): string | undefined {
   return unusedKeys.get(schema)?.unused;
 }
 
-/** A key whose neglect would be dangerous: refused unless it is empty. */
-export function refused(why: string) {
+/** A key whose neglect would be dangerous: refused unless it is empty, or `always`, where emptiness means something. */
+export function refused(why: string, always = false) {
   return z
-    .custom<undefined>((value) => isEmpty(value), { error: why })
+    .custom<undefined>((value) => (always ? value === undefined || value === null : isEmpty(value)), { error: why })
     .meta({ description: why, refused: true })
     .optional();
 }

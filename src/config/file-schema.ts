@@ -11,14 +11,17 @@ import {
   hostPort,
   ip,
   key,
+  list,
   listOrText,
   matching,
   oneOf,
   port,
   refused,
   requiredKey,
+  risingNumbers,
   secret,
   secretGroup,
+  tagName,
   text,
   unused,
   whole,
@@ -164,6 +167,70 @@ const postgres = secretGroup({
   }),
 });
 
+const elsewhere = 'has no effect here: write it under clientConfig';
+const bounds = () => risingNumbers('a list of rising numbers over 0');
+
+const metrics = group({
+  prometheus: key(
+    group({
+      framework: key(
+        oneOf(['tally', 'opentelemetry']),
+        'How metrics are named: tally (name, timers in seconds) or opentelemetry (name_total, name_milliseconds).',
+        {
+          default: 'tally',
+        },
+      ),
+      listenAddress: requiredKey(hostPort(), 'Where GET on handlerPath answers, host:port with IPv6 in brackets.'),
+      handlerPath: key(matching(/^\/[A-Za-z0-9._~/-]{0,200}$/, 'a path such as /metrics'), 'Path of the page.', {
+        default: defaults.metricsPath,
+      }),
+      loggerRPS: unused('there is no metric logger that could be limited'),
+      timerType: unused(),
+      onError: unused(),
+      sanitizeOptions: unused(),
+    }),
+    'The page that Prometheus scrapes.',
+  ),
+  statsd: unused('metrics are not sent to statsd yet; prometheus serves them'),
+  clientConfig: key(
+    group({
+      tags: key(z.record(tagName(), text()), 'Tags on every series; a metric’s own tag of the same name wins.'),
+      excludeTags: key(
+        z.record(tagName(), list(text(), 'a list of values')),
+        'Tag → values of it that are replaced by _tag_excluded_; an empty list changes nothing.',
+      ),
+      prefix: key(
+        matching(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, 'a prefix of letters, digits and underscores'),
+        'In front of every name, with an underscore.',
+      ),
+      perUnitHistogramBoundaries: key(
+        group({
+          milliseconds: key(bounds(), 'Buckets of timers, in milliseconds whatever they are shown in.', {
+            defaultText: '1, 2, 5, … 1000000',
+          }),
+          dimensionless: unused('no metric has this unit yet'),
+          bytes: unused('no metric has this unit yet'),
+        }),
+        'Upper ends of the buckets of histograms.',
+      ),
+      withoutUnitSuffix: key(flag(), 'opentelemetry: no _milliseconds or _seconds in names.', { default: false }),
+      withoutCounterSuffix: key(flag(), 'opentelemetry: no _total in names.', { default: false }),
+      recordTimerInSeconds: key(flag(), 'opentelemetry: timers in seconds. In tally they always are.', { default: false }),
+    }),
+    'What all metrics have in common.',
+  ),
+  tags: unused(elsewhere),
+  excludeTags: refused(
+    'means the opposite of clientConfig.excludeTags (values that are kept) and is not available; name what to replace under clientConfig',
+    true,
+  ),
+  prefix: unused(elsewhere),
+  perUnitHistogramBoundaries: unused(elsewhere),
+  withoutUnitSuffix: unused(elsewhere),
+  withoutCounterSuffix: unused(elsewhere),
+  recordTimerInSeconds: unused(elsewhere),
+});
+
 const global = group({
   membership: key(
     group({
@@ -208,7 +275,7 @@ const global = group({
     }),
     'Who may do what: not available yet.',
   ),
-  metrics: unused('metrics are not served yet'),
+  metrics: key(metrics, 'Metrics for Prometheus (docs/operations/metrics.md). Without prometheus none are kept.'),
   otel: unused('traces are not exported yet'),
   pprof: unused(),
 });

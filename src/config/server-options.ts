@@ -1,5 +1,6 @@
 import type { Logger } from '../observability/logger.ts';
 import type { KafkaOptions } from './kafka-options.ts';
+import type { MetricsOptions } from './metrics-options.ts';
 import type { PostgresOptions } from './postgres-options.ts';
 
 /** Where the journals live. */
@@ -44,6 +45,8 @@ export type ServerOptions = {
   /** Values as parsed from JSON or YAML. Limits are read (limits.ts); other keys are kept and mean nothing. */
   readonly dynamicConfig: ReadonlyMap<string, unknown>;
   readonly clusterName: string;
+  /** Where metrics can be scraped; undefined: nowhere, and none are kept. */
+  readonly metrics?: MetricsOptions | undefined;
   /** How often the topics on Kafka are compared with what they should be; a minute unless a test is in a hurry. */
   readonly topicWatchIntervalMs?: number;
   /** What is left out is what fits into the memory that there is (memory.ts). */
@@ -78,6 +81,8 @@ export type StateLimits = {
 export type RunningServer = {
   readonly address: string;
   readonly port: number;
+  /** Of the metrics, where they are served. */
+  readonly metricsPort?: number;
   readonly started: StartSummary;
   /** Drains and closes everything; idempotent. */
   stop(): Promise<void>;

@@ -4,6 +4,7 @@ import { defaults } from './defaults.ts';
 import { parseDurationMs } from './duration.ts';
 import type { FileConfig } from './file-schema.ts';
 import { type Memory, memoryThereIs, stateLimitsBeside, whyItDoesNotFit, whyTheyDoNotFit } from './memory.ts';
+import { metricsOptions } from './metrics-options.ts';
 import { postgresOptions } from './postgres-settings.ts';
 import { readTlsFiles } from './tls-files.ts';
 import type { KafkaOptions } from './kafka-options.ts';
@@ -62,6 +63,7 @@ export function settingsOf(
     dynamicConfig: new Map(Object.entries(config.perdure?.dynamicConfig ?? {}).filter(([, value]) => value !== undefined)),
     clusterName: config.clusterMetadata?.currentClusterName ?? defaults.clusterName,
     stateLimits: stateLimits(config, log, options, report),
+    metrics: metricsOptions(config, report),
   };
   const settings: FileSettings = {
     server,

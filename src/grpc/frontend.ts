@@ -6,6 +6,7 @@ import { HandlerContext } from './handler-context.ts';
 import { Health, healthService } from './health/health-service.ts';
 import { callLog } from './interceptors/call-log.ts';
 import { clientVersions } from './interceptors/client-versions.ts';
+import { serviceMetrics } from './interceptors/service-metrics.ts';
 import { servingGate } from './interceptors/serving-gate.ts';
 import { operatorService, operatorServiceName } from './operator-service/operator-service.ts';
 import { declaredMethods } from '../wire/generated/declared-methods.ts';
@@ -55,7 +56,13 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
     port: options.port,
     services: [workflowService(context), operatorService(context), adminService(context, host), healthService(health)],
     declared: declaredMethods,
-    interceptors: [clientVersions(ports.server.version), servingGate(health), callLog(ports.logger, ports.clock)],
+    interceptors: [
+      ...(ports.metrics === undefined ? [] : [serviceMetrics(ports.metrics, declaredMethods)]),
+      clientVersions(ports.server.version),
+      servingGate(health),
+      callLog(ports.logger, ports.clock),
+    ],
+    ...(ports.metrics === undefined ? {} : { metrics: ports.metrics }),
     limits: options.limits ?? defaultTransportLimits,
     logger: ports.logger,
     health: () => health.report(),

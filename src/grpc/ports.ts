@@ -11,6 +11,7 @@ import type { Asker } from '../actors/asks/router.ts';
 import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';
+import type { Metrics } from '../observability/metrics/metrics.ts';
 import type { Logger } from '../observability/logger.ts';
 
 export interface FrontendPorts {
@@ -22,6 +23,8 @@ export interface FrontendPorts {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly logger: Logger;
+  /** absent: nobody scrapes them. */
+  readonly metrics?: Metrics;
   readonly server: ServerInfo;
   /** What of this server is not served, for health. */
   readonly condition: ServerCondition;

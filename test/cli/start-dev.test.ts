@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { defaultNaming } from '../../src/config/metrics-options.ts';
 import { banner, hostPort } from '../../src/cli/server/banner.ts';
 import type { ServerOptions } from '../../src/config/server-options.ts';
 import { sqlitePragmas } from '../../src/config/sqlite-pragmas.ts';
@@ -27,6 +28,7 @@ describe('server start-dev', () => {
     expect(await optionsOf()).toEqual({
       host: 'localhost',
       port: 0,
+      metrics: { host: 'localhost', port: 0, path: '/metrics', naming: defaultNaming, timerBoundsMs: undefined },
       log: { kind: 'embedded', filename: undefined, sqlitePragmas: [] },
       historyShards: 4,
       matchingPartitions: 4,
@@ -52,9 +54,9 @@ describe('server start-dev', () => {
   });
 
   test('says when nobody will answer on a port that was asked for', async () => {
-    const { err } = await run(['server', 'start-dev', '--port', '0', '--metrics-port', '9090', '--ui-port', '8233', '--headless']);
+    const { err } = await run(['server', 'start-dev', '--port', '0', '--http-port', '9090', '--ui-port', '8233', '--headless']);
     expect(err).toMatch(/WARN .*the web UI is a program of its own.*\n/);
-    expect(err).toMatch(/WARN .*nothing is served on these ports yet.*flags=--metrics-port\n/);
+    expect(err).toMatch(/WARN .*nothing is served on --http-port yet.*\n/);
     expect((await run(['server', 'start-dev', '--port', '0', '--headless'])).err).toBe('perdure: the test wants no server\n');
   });
 
@@ -96,12 +98,15 @@ describe('server start-dev', () => {
     );
   });
 
+  test('serves metrics where --metrics-port says, on the address of the server', async () => {
+    const { metrics } = await optionsOf('--ip', '127.0.0.1', '--metrics-port', '9090');
+    expect(metrics).toMatchObject({ host: '127.0.0.1', port: 9090, path: '/metrics' });
+  });
+
   test('accepts every flag whose feature is not there yet', async () => {
     const options = await optionsOf(
       '--http-port',
       '7243',
-      '--metrics-port',
-      '1',
       '--ui-port',
       '8233',
       '--ui-ip',

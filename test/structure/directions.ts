@@ -235,6 +235,7 @@ export const directions: readonly Direction[] = [
       'src/topics/',
       'src/database/sqlite/open-sqlite.ts',
       'src/database/postgres/open-postgres.ts',
+      'src/grpc/transport/listener.ts',
       'src/wire/',
       'src/config/',
       'src/observability/',

@@ -9,17 +9,21 @@ import { versionLine } from '../version.ts';
  *
  *     Server:               localhost:7233
  *     Persistence:          in-memory, gone when the server stops; --db-filename FILE keeps it
+ *     Metrics:              http://localhost:54321/metrics
  *
  *     Try it:               npm run hello
  *     With Temporal's CLI:  temporal workflow show --workflow-id ID
  *     Web UI:               http://localhost:8233          a moment later, once Temporal's web UI is seen there
  */
-export function banner(settings: Pick<ServerSettings, 'host' | 'log'>, port: number): string {
+export function banner(settings: Pick<ServerSettings, 'host' | 'log' | 'metrics'>, port: number, metricsPort?: number): string {
   const address = reachable(settings.host, port);
   const elsewhere = address !== 'localhost:7233';
   const lines = [
     ['Server:', hostPort(settings.host, port)],
     ['Persistence:', persistence(settings.log)],
+    ...(metricsPort === undefined
+      ? []
+      : [['Metrics:', `http://${reachable(settings.host, metricsPort)}${settings.metrics?.path ?? ''}`] as const]),
     ['', ''],
     ['Try it:', `${elsewhere ? `TEMPORAL_ADDRESS=${address} ` : ''}npm run hello`],
     ["With Temporal's CLI:", `temporal workflow show${elsewhere ? ` --address ${address}` : ''} --workflow-id ID`],

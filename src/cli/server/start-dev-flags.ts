@@ -32,7 +32,7 @@ export const startDevFlags: readonly Flag[] = [
   logLevelFlag,
   logFormatFlag,
   { name: 'http-port', value: 'PORT', help: `Port of the HTTP API. ${notServed}` },
-  { name: 'metrics-port', value: 'PORT', help: `Port of the metrics. ${notServed}` },
+  { name: 'metrics-port', value: 'PORT', help: 'Port of GET /metrics, for Prometheus', defaultText: 'a free one' },
   {
     name: 'ui-port',
     value: 'PORT',

@@ -1,5 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { defaults } from '../../config/defaults.ts';
+import { defaultNaming } from '../../config/metrics-options.ts';
 import { limitProblem } from '../../config/limits.ts';
 import { searchAttributeType, searchAttributeTypes } from '../../config/search-attributes.ts';
 import type { ServerSettings } from '../../config/settings.ts';
@@ -12,10 +14,18 @@ import type { FlagValues } from '../command.ts';
 /** What the flags of `server start-dev` add up to. Throws CliError on the first flag that makes no sense. */
 export function readStartDevSettings(flags: FlagValues): ServerSettings {
   // Not served yet, but a typo in them should not wait until they are.
-  for (const name of ['http-port', 'metrics-port', 'ui-port']) readPort(name, flags.one(name), 0);
+  for (const name of ['http-port', 'ui-port']) readPort(name, flags.one(name), 0);
   const pragmas = flags.all('sqlite-pragma').map((pair) => splitPair('sqlite-pragma', pair, 'NAME=VALUE'));
+  const host = readHost(flags.one('ip'));
   return {
-    host: readHost(flags.one('ip')),
+    host,
+    metrics: {
+      host,
+      port: readPort('metrics-port', flags.one('metrics-port'), 0),
+      path: defaults.metricsPath,
+      naming: defaultNaming,
+      timerBoundsMs: undefined,
+    },
     port: readPort('port', flags.one('port'), 7233),
     log: { kind: 'embedded', filename: readFilename(flags.one('db-filename')), sqlitePragmas: pragmas.map(checkPragma) },
     historyShards: 4,

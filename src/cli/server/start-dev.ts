@@ -31,7 +31,7 @@ export async function runStartDev({ flags, io }: Invocation): Promise<ExitCode> 
     startMsMax: 30_000,
     lastWords: lastWords({ level, format, target: { kind: 'stderr' } }, logger, io),
     onServing: (server) => {
-      io.out(banner(settings, server.port));
+      io.out(banner(settings, server.port, server.metricsPort));
       const port = webUiPort(flags);
       if (port !== undefined) void announceWebUi(port, stopped.signal, () => io.out(webUiLine(port)));
     },
@@ -65,11 +65,8 @@ const webUiApart = 'the web UI is a program of its own (docs/web-ui.md): nothing
 
 /** Somebody will connect to a port that a flag names. Flags for the looks of the console, which is not built, get no warning. */
 function warnOfUnserved(flags: FlagValues, logger: Logger): void {
-  const asked = ['metrics-port', 'http-port'].filter((name) => flags.one(name) !== undefined);
   if (flags.one('ui-port') !== undefined) logger.warn(webUiApart);
-  if (asked.length === 0) return;
-  const named = asked.map((name) => `--${name}`).join(', ');
-  logger.warn('nothing is served on these ports yet: metrics and HTTP API are not built', { flags: named });
+  if (flags.one('http-port') !== undefined) logger.warn('nothing is served on --http-port yet: the HTTP API is not built');
 }
 
 function warnOfUnread(dynamicConfig: ReadonlyMap<string, unknown>, logger: Logger): void {

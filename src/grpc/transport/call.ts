@@ -25,6 +25,8 @@ export type CallNotes = {
   namespace: string;
   /** What was over its size limit and therefore taken in another form than it came; '' = nothing. */
   oversized: string;
+  /** The call waits until a history has more events: it is told as an operation of its own. */
+  waitsForEvents: boolean;
 };
 
 export type UnaryMethod = {

@@ -1,5 +1,7 @@
+import type { Socket } from 'node:net';
 import { asError } from '../../kernel/error-text.ts';
 import type { Logger } from '../../observability/logger.ts';
+import type { Metrics } from '../../observability/metrics/metrics.ts';
 import type { DeclaredMethods, Interceptor, Service } from './call.ts';
 import { Http2Front } from './http2-front.ts';
 import { listen } from './listener.ts';
@@ -16,6 +18,8 @@ export type GrpcServerOptions = {
   readonly interceptors: readonly Interceptor[];
   readonly limits: TransportLimits;
   readonly logger: Logger;
+  /** Where connections are counted; absent: nowhere. */
+  readonly metrics?: Metrics;
   /** What `GET /health` says. */
   readonly health: () => HealthReport;
   /** Of `GET /health/state`; absent: there is no such page. */
@@ -58,6 +62,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     timeoutMs: limits.plainRequestTimeoutMs,
     connectionsMax: limits.plainConnectionsMax,
   });
+  const countConnection = options.metrics === undefined ? undefined : connectionCount(options.metrics);
   const unsniffed = new NewestSockets(limits.undecidedConnectionsMax);
   const listener = await listen({
     host: options.host,
@@ -68,8 +73,10 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       unsniffed.add(socket);
       sniffProtocol(socket, limits.firstBytesTimeoutMs, (protocol) => {
         unsniffed.delete(socket);
-        if (protocol === 'http2') grpc.accept(socket);
-        else plain.accept(socket);
+        if (protocol === 'http2') {
+          countConnection?.(socket);
+          grpc.accept(socket);
+        } else plain.accept(socket);
       });
     },
   });
@@ -85,5 +92,19 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       })();
       return stopped;
     },
+  };
+}
+
+function connectionCount(metrics: Metrics): (socket: Socket) => void {
+  const accepted = metrics.counter('service_grpc_conn_accepted', {});
+  const closed = metrics.counter('service_grpc_conn_closed', {});
+  const active = metrics.gauge('service_grpc_conn_active', {});
+  return (socket) => {
+    accepted.add();
+    active.value++;
+    socket.once('close', () => {
+      closed.add();
+      active.value--;
+    });
   };
 }

@@ -70,6 +70,7 @@ async function forwards(
   const namespace = await context.namespace(call, request.namespace);
   const asked = runKey(namespace.id, request.execution);
   const wait = request.waitNewEvent;
+  call.notes.waitsForEvents = wait;
   const token = request.nextPageToken.length === 0 ? undefined : pageToken(context, request.nextPageToken, asked, false);
   checkBound('GetWorkflowExecutionHistoryRequest.history_event_filter_type', request.historyEventFilterType);
   if (request.historyEventFilterType === HistoryEventFilterType.CLOSE_EVENT) return closeEvent(context, call, token?.key ?? asked, wait);

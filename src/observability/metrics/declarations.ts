@@ -1,0 +1,65 @@
+/**
+ * Every metric that this server may emit: its name as dashboards know it, what it counts in, and the tags beside `service_name` and
+ * `service_role`, which all have. What is not declared here cannot be emitted. Names and tags are those of the operations guide.
+ */
+type Declaration = {
+  readonly kind: 'counter' | 'gauge' | 'timer';
+  readonly tags: readonly string[];
+  readonly help: string;
+};
+
+const ofCall = ['operation', 'namespace'] as const;
+const ofPersistence = ['operation', 'db_kind', 'namespace'] as const;
+const ofTask = ['operation', 'task_type', 'namespace'] as const;
+
+const errorCounter = (help: string) => ({ kind: 'counter', tags: ofCall, help }) as const;
+
+export const declarations = {
+  restarts: { kind: 'counter', tags: ['temporal_service_type'], help: 'Starts of this process: 1.' },
+  service_requests: { kind: 'counter', tags: ofCall, help: 'Calls that ended.' },
+  service_pending_requests: { kind: 'gauge', tags: ofCall, help: 'Calls in progress.' },
+  service_errors: errorCounter('Calls that failed for a reason that is not the caller’s.'),
+  service_error_with_type: { kind: 'counter', tags: [...ofCall, 'error_type'], help: 'Calls that ended with an error.' },
+  service_latency: { kind: 'timer', tags: ofCall, help: 'How long calls took.' },
+  service_latency_nouserlatency: { kind: 'timer', tags: ofCall, help: 'The same, without calls that wait for a worker or a workflow.' },
+  service_grpc_conn_accepted: { kind: 'counter', tags: [], help: 'gRPC connections that were accepted.' },
+  service_grpc_conn_closed: { kind: 'counter', tags: [], help: 'gRPC connections that are closed.' },
+  service_grpc_conn_active: { kind: 'gauge', tags: [], help: 'gRPC connections that are open.' },
+  service_errors_invalid_argument: errorCounter('Calls refused as INVALID_ARGUMENT.'),
+  service_errors_namespace_not_active: errorCounter('Calls to a namespace that is active elsewhere.'),
+  service_errors_resource_exhausted: {
+    kind: 'counter',
+    tags: [...ofCall, 'resource_exhausted_cause', 'resource_exhausted_scope'],
+    help: 'Calls refused as RESOURCE_EXHAUSTED.',
+  },
+  service_errors_entity_not_found: errorCounter('Calls for what is not there.'),
+  service_errors_execution_already_started: errorCounter('Starts of a workflow that runs already.'),
+  service_errors_context_timeout: errorCounter('Calls that did not end before their deadline.'),
+  dlq_writes: {
+    kind: 'counter',
+    tags: ['task_category', 'namespace', 'namespace_state', 'task_type', 'operation', 'cause'],
+    help: 'Tasks that became dead letters.',
+  },
+  dlq_message_count: { kind: 'gauge', tags: ['task_category'], help: 'Dead letters that wait; told by the owner of shard 1.' },
+  persistence_requests: { kind: 'counter', tags: ofPersistence, help: 'Operations on stored state.' },
+  persistence_errors: { kind: 'counter', tags: ofPersistence, help: 'Those that failed.' },
+  persistence_latency: { kind: 'timer', tags: ofPersistence, help: 'How long they took.' },
+  task_terminal_failures: { kind: 'counter', tags: ofTask, help: 'Tasks that are to become dead letters.' },
+  task_dlq_failures: { kind: 'counter', tags: ofTask, help: 'Dead letters that no queue took.' },
+  task_dlq_latency: { kind: 'timer', tags: ofTask, help: 'How long a queue took to take a dead letter.' },
+  perdure_dlq_letters: { kind: 'gauge', tags: ['task_category', 'source_cluster', 'state'], help: 'Dead letters of a queue by state.' },
+  perdure_dlq_oldest_age_seconds: { kind: 'gauge', tags: ['task_category', 'source_cluster'], help: 'Age of the oldest open one.' },
+  perdure_dlq_resolved: { kind: 'counter', tags: ['task_category', 'how'], help: 'Dead letters that were merged or purged.' },
+  perdure_dlq_merge_outcomes: { kind: 'counter', tags: ['task_category', 'outcome'], help: 'Dead letters that were tried again.' },
+  perdure_dlq_merge_latency: { kind: 'timer', tags: ['task_category', 'outcome'], help: 'How long that took.' },
+  perdure_dlq_jobs: { kind: 'gauge', tags: ['operation', 'state'], help: 'Jobs over dead letters.' },
+  perdure_dlq_redrive_ignored: { kind: 'counter', tags: [], help: 'Records of the redrive topic that were not used.' },
+} as const satisfies Readonly<Record<string, Declaration>>;
+
+export type MetricName = keyof typeof declarations;
+type Named<Kind> = { [Name in MetricName]: (typeof declarations)[Name]['kind'] extends Kind ? Name : never }[MetricName];
+export type CounterName = Named<'counter'>;
+export type GaugeName = Named<'gauge'>;
+export type TimerName = Named<'timer'>;
+/** A value for each tag of a metric. */
+export type TagsOf<Name extends MetricName> = Readonly<Record<(typeof declarations)[Name]['tags'][number], string>>;
