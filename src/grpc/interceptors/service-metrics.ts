@@ -1,7 +1,9 @@
 import { BoundedValues } from '../../observability/metrics/bounded-values.ts';
 import type { Counter, Gauge, Metrics, Timer } from '../../observability/metrics/metrics.ts';
 import { adminServiceName } from '../admin-service/admin-service.ts';
+import { exhaustedScope } from '../errors/details.ts';
 import { statusCode } from '../errors/status-code.ts';
+import type { StatusError } from '../errors/status-error.ts';
 import { operatorServiceName } from '../operator-service/operator-service.ts';
 import type { Call, DeclaredMethods, Interceptor } from '../transport/call.ts';
 
@@ -50,9 +52,9 @@ export function serviceMetrics(metrics: Metrics, declared: DeclaredMethods): Int
   });
   return {
     before: (call) => void open.add(call),
-    after: (call, { code, durationMs }) => {
+    after: (call, { code, durationMs, error }) => {
       open.delete(call);
-      operationOf(call).series(namespaces.bounded(call.notes.namespace)).ended(code, durationMs);
+      operationOf(call).series(namespaces.bounded(call.notes.namespace)).ended(code, durationMs, error);
     },
   };
 }
@@ -107,16 +109,17 @@ class CallSeries {
     this.#ownLatency = waiting.test(tags.operation) ? undefined : metrics.timer('service_latency_nouserlatency', tags);
   }
 
-  ended(code: number, durationMs: number): void {
+  ended(code: number, durationMs: number, error: StatusError | undefined): void {
     this.#requests.add();
     this.#latency.record(durationMs);
     this.#ownLatency?.record(durationMs);
-    if (code !== statusCode.ok) this.#failed(code);
+    if (code !== statusCode.ok) this.#failed(code, error);
   }
 
-  #failed(code: number): void {
+  #failed(code: number, error: StatusError | undefined): void {
     const tags = this.#tags;
-    if (unexpected.has(code)) this.#errors.add();
+    const scope = error?.trailers['x-resource-exhausted-scope'] ?? '_unknown_';
+    if (unexpected.has(code) && scope !== exhaustedScope.namespace.name) this.#errors.add();
     const errorType = errorTypes.get(code) ?? `serviceerror_${code}`;
     this.#metrics.counter('service_error_with_type', { ...tags, error_type: errorType }).add();
     switch (code) {
@@ -127,14 +130,15 @@ class CallSeries {
         this.#metrics.counter('service_errors_entity_not_found', tags).add();
         return;
       case statusCode.alreadyExists:
-        if (tags.operation.endsWith('StartWorkflowExecution') || tags.operation === 'ExecuteMultiOperation')
+        if (error?.details[0]?.type.endsWith('.WorkflowExecutionAlreadyStartedFailure') === true)
           this.#metrics.counter('service_errors_execution_already_started', tags).add();
         return;
       case statusCode.deadlineExceeded:
         this.#metrics.counter('service_errors_context_timeout', tags).add();
         return;
       case statusCode.resourceExhausted: {
-        const why = { resource_exhausted_cause: '_unknown_', resource_exhausted_scope: '_unknown_' };
+        const cause = error?.trailers['x-resource-exhausted-cause'] ?? '_unknown_';
+        const why = { resource_exhausted_cause: cause, resource_exhausted_scope: scope };
         this.#metrics.counter('service_errors_resource_exhausted', { ...tags, ...why }).add();
         return;
       }

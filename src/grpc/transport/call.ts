@@ -3,6 +3,8 @@
  * StatusError. Decoding, limits and the wording of errors are ours on both sides of this line; what stands behind it can be replaced.
  */
 
+import type { StatusError } from '../errors/status-error.ts';
+
 export interface Call {
   /** `/<service>/<method>` */
   readonly path: string;
@@ -48,10 +50,18 @@ export type Service = { readonly name: string; readonly methods: ReadonlyMap<str
 /** Service -> the methods that clients know of, also those that are not built. */
 export type DeclaredMethods = ReadonlyMap<string, ReadonlySet<string>>;
 
+export type CallOutcome = {
+  readonly code: number;
+  readonly message: string;
+  readonly durationMs: number;
+  /** What the client was told; undefined: nobody was told, or all went well. */
+  readonly error: StatusError | undefined;
+};
+
 /** Every call passes every interceptor, unary and streamed alike. */
 export interface Interceptor {
   /** Before the request is read; throws a StatusError to refuse the call. */
   before?(call: Call): void;
   /** After the call ended, however it did. `code` as gRPC counts; 1 (CANCELLED) when nobody waited for the answer any more. */
-  after?(call: Call, outcome: { readonly code: number; readonly message: string; readonly durationMs: number }): void;
+  after?(call: Call, outcome: CallOutcome): void;
 }

@@ -113,7 +113,7 @@ export class Http2Call implements Call {
   fail(thrown: unknown): void {
     if (!(thrown instanceof StatusError)) this.#context.reportBug(this, thrown);
     const error = asStatusError(thrown);
-    if (!this.#end(error.code, error.message)) return;
+    if (!this.#end(error.code, error.message, error)) return;
     const stream = this.#stream;
     if (stream.destroyed || stream.closed) return;
     if (this.#headersSent) {
@@ -258,13 +258,13 @@ export class Http2Call implements Call {
   }
 
   /** False when the call has ended already. */
-  #end(code: number, message: string): boolean {
+  #end(code: number, message: string, error?: StatusError): boolean {
     if (this.#ended) return false;
     this.#ended = true;
     clearTimeout(this.#timer);
     for (const interceptor of this.#context.interceptors) {
       try {
-        interceptor.after?.(this, { code, message, durationMs: performance.now() - this.#startedMs });
+        interceptor.after?.(this, { code, message, error, durationMs: performance.now() - this.#startedMs });
       } catch (error) {
         this.#context.reportBug(this, error);
       }

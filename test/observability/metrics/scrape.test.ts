@@ -5,6 +5,10 @@ import { Connection } from '@temporalio/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { defaultNaming } from '../../../src/config/metrics-options.ts';
 import type { RunningServer } from '../../../src/config/server-options.ts';
+import { alreadyStarted, exhaustedCause, exhaustedScope, resourceExhausted } from '../../../src/grpc/errors/details.ts';
+import { serviceMetrics } from '../../../src/grpc/interceptors/service-metrics.ts';
+import type { MetricName } from '../../../src/observability/metrics/declarations.ts';
+import { MetricsRegistry } from '../../../src/observability/metrics/metrics.ts';
 import { memoryServer } from '../../support/memory-server.ts';
 
 const closing: (() => Promise<void>)[] = [];
@@ -154,7 +158,34 @@ test('a call that waits is pending, and a history that is waited for is an opera
   expect(valueOf(samples, 'service_latency_nouserlatency_count', operation)).toBeUndefined();
 });
 
-test('a page that is not there, and a method that means nothing', async () => {
+test('a second start and a busy limit are told by what the client was told', () => {
+  const registry = new MetricsRegistry();
+  const service = 'temporal.api.workflowservice.v1.WorkflowService';
+  const interceptor = serviceMetrics(registry.of('frontend'), new Map([[service, new Set(['StartWorkflowExecution'])]]));
+  const method = 'StartWorkflowExecution';
+  const notes = { namespace: 'default', oversized: '', waitsForEvents: false };
+  const call = { path: `/${service}/${method}`, service, method, notes, deadlineMs: Infinity, cancelled: false };
+  const errors = [
+    alreadyStarted('started', { startRequestId: 'a', runId: 'b', firstExecutionRunId: 'b' }),
+    resourceExhausted('busy', exhaustedCause.busyWorkflow, exhaustedScope.namespace),
+    resourceExhausted('full', exhaustedCause.systemOverloaded, exhaustedScope.system),
+  ];
+  for (const error of errors) {
+    const { code, message } = error;
+    interceptor.after?.({ ...call, header: () => '', onCancel: () => {} }, { code, message, error, durationMs: 1 });
+  }
+  const series = registry.scraped();
+  const told = (name: MetricName) => [...(series.get(name) ?? [])].map(({ tags, cell }) => [tags['resource_exhausted_cause'], cell]);
+  const once = expect.objectContaining({ value: 1 });
+  expect(told('service_errors_execution_already_started')).toEqual([[undefined, once]]);
+  expect(told('service_errors_resource_exhausted')).toEqual([
+    ['BusyWorkflow', once],
+    ['SystemOverloaded', once],
+  ]);
+  expect(told('service_errors')).toEqual([[undefined, once]]);
+});
+
+test('a page that is not there, and a method that is not GET', async () => {
   const { url } = await served();
   expect((await fetch(url.replace('/metrics', '/'))).status).toBe(404);
   expect((await fetch(url, { method: 'POST' })).status).toBe(405);
