@@ -17,7 +17,7 @@ import { migrations } from './migrations.ts';
 import type { OpenedFile, SqliteOptions } from './options.ts';
 
 /** While it is opened nothing else is asked of this thread. */
-const openLockTimeoutMs = 5_000;
+const openLockTimeoutMs = 15_000;
 const openLookMs = 10;
 /** Later it blocks the thread, and with it every load: whoever needs a lock asks again (sqlite-database.ts). */
 const lockTimeoutMs = 50;
