@@ -89,6 +89,7 @@ describe('what src exports', () => {
     ...['judgeAttempt', 'noAttempts', 'captureSettings', 'failureFingerprint'].map(
       (name) => [name, 'when a task that fails becomes a letter; the task queues ask when their shards hand letters over'] as const,
     ),
+    ['TaskHandOver', 'hands them over; likewise'],
     ...['unansweredTask', 'rejectedTask', 'refusedDispatch', 'thrownByTask'].map((name) => [name, 'likewise, what it has met'] as const),
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
   ]);
