@@ -262,9 +262,10 @@ export class Http2Call implements Call {
     if (this.#ended) return false;
     this.#ended = true;
     clearTimeout(this.#timer);
+    const outcome = { code, message, error, durationMs: performance.now() - this.#startedMs };
     for (const interceptor of this.#context.interceptors) {
       try {
-        interceptor.after?.(this, { code, message, error, durationMs: performance.now() - this.#startedMs });
+        interceptor.after?.(this, outcome);
       } catch (error) {
         this.#context.reportBug(this, error);
       }
