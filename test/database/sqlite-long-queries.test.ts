@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { presentMoment } from '../../src/database/sqlite/moment.ts';
+import { Moments } from '../../src/database/sqlite/moment.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import type { SqliteOptions } from '../../src/database/sqlite/options.ts';
 import type { Condition } from '../../src/filter/condition.ts';
@@ -194,7 +194,7 @@ test('a Count holds on to what a file held until it ends, or its time is over', 
   const { database, fence } = await filled({ filename, queryTimeoutMs: 0 });
   // Of what stands in the file already nobody holds anything.
   await database.flush(journal, fence, [visibilityRow({ namespaceId })], []);
-  const moment = presentMoment({ filename });
+  const moment = new Moments({ filename }).present();
   expect(moment?.prepare('SELECT count(*) AS count FROM visibility').get()).toEqual({ count: 12_001 });
   expect(beginsAnew(filename)).toBe(false);
   moment?.close();
@@ -203,12 +203,33 @@ test('a Count holds on to what a file held until it ends, or its time is over', 
   expect(beginsAnew(filename)).toBe(true);
 });
 
+test('of many Counts at once few have a connection of their own, and all are answered', async () => {
+  const filename = inFile();
+  const { rows, database, fence } = await filled({ filename });
+  const moments = new Moments({ filename });
+  const taken = [1, 2, 3, 4].map(() => moments.present());
+  expect(taken).not.toContain(undefined);
+  expect(moments.present()).toBeUndefined();
+  taken[0]?.close();
+  const another = moments.present();
+  expect(another).toBeDefined();
+  for (const moment of [...taken.slice(1), another]) moment?.close();
+  const query = { namespaceId, condition: anybodys, byStatus: true };
+  const all = [{ status: 1, count: rows.length }];
+  const counts = Array.from({ length: 20 }, () => database.count(query));
+  expect(await Promise.all(counts)).toEqual(counts.map(() => all));
+  // They have given back what they had: this one sees nothing of what is written meanwhile.
+  const closing = rows.map((row) => closedRow(row, row.startTimeMs + 60_000));
+  const [seen] = await Promise.all([database.count(query), database.flush(journal, fence, closing, [])]);
+  expect(seen).toEqual(all);
+});
+
 test('where the write-ahead log is long no Count keeps it from beginning anew: it counts by run id', async () => {
   const filename = inFile();
   const { database, fence, rows } = await filled({ filename });
   // As if much had been written while others counted; what stands behind its last frame means nothing.
   truncateSync(`${filename}-wal`, 65 * 1024 * 1024);
-  expect(presentMoment({ filename })).toBeUndefined();
+  expect(new Moments({ filename }).present()).toBeUndefined();
   const [counts, later] = await Promise.all([
     database.count({ namespaceId, condition: anybodys, byStatus: false }),
     database.flush(journal, fence, [visibilityRow({ namespaceId, runId: 'ffffffff-ffff-7fff-bfff-ffffffffffff' })], []),

@@ -7,18 +7,46 @@
  *
  * Moments that overlap would keep it from that for ever, and the disk would fill. So where it is long there is none to be had until it has begun
  * anew. Each ends with the query's time at the latest.
+ *
+ * Each has a file handle and a cache of its own, 8 MiB, and every namespace may have two Counts under way: so there are few at a time.
  */
 import { statSync } from 'node:fs';
 import { Connection } from './connection.ts';
 import type { SqliteOptions } from './options.ts';
 
 const writeAheadBytesMax = 64 * 1024 * 1024;
+const momentsMax = 4;
 
-/** To be closed by whoever takes it; undefined: there is none, and in memory there never is. Throws DatabaseError. */
-export function presentMoment(options: SqliteOptions): Connection | undefined {
-  const { filename } = options;
-  if (filename === undefined || (statSync(`${filename}-wal`, { throwIfNoEntry: false })?.size ?? 0) > writeAheadBytesMax) return undefined;
-  const connection = new Connection({ ...options, readsOnly: true }, { mustSync: false });
-  connection.statement('BEGIN').run();
-  return connection;
+export class Moments {
+  readonly #options: SqliteOptions;
+  #open = 0;
+
+  constructor(options: SqliteOptions) {
+    this.#options = { ...options, readsOnly: true };
+  }
+
+  /** To be closed by whoever takes it; undefined: there is none, and in memory there never is. Throws DatabaseError. */
+  present(): Connection | undefined {
+    const { filename } = this.#options;
+    if (filename === undefined || this.#open >= momentsMax) return undefined;
+    if ((statSync(`${filename}-wal`, { throwIfNoEntry: false })?.size ?? 0) > writeAheadBytesMax) return undefined;
+    const moment = new Moment(this.#options, () => (this.#open -= 1));
+    this.#open += 1;
+    moment.statement('BEGIN').run();
+    return moment;
+  }
+}
+
+class Moment extends Connection {
+  readonly #ended: () => void;
+
+  constructor(options: SqliteOptions, ended: () => void) {
+    super(options, { mustSync: false });
+    this.#ended = ended;
+  }
+
+  override close(): void {
+    super.close();
+    this.#ended();
+  }
 }

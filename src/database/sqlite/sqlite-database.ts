@@ -38,7 +38,7 @@ import {
 import { errorText } from '../../kernel/error-text.ts';
 import type { Said } from '../thread/messages.ts';
 import { clearVisibilitySlots } from './slot-clearing.ts';
-import { presentMoment } from './moment.ts';
+import { Moments } from './moment.ts';
 import { heldShards } from '../held-shards.ts';
 import { countSteps, listSteps } from './visibility-queries.ts';
 import type {
@@ -103,6 +103,7 @@ export class SqliteDatabase implements Database {
   /** Whose commit failed: until there is another one it reads what stood there before. What is loaded is cold, and so never in that commit. */
   #inDoubt: Connection | undefined;
   #isClosed = false;
+  readonly #moments: Moments;
   /** Lists and counts that may be given up. */
   readonly #underWay = new Map<number, { isGivenUp: boolean }>();
   readonly #say: (said: Said) => void;
@@ -111,6 +112,7 @@ export class SqliteDatabase implements Database {
 
   constructor(options: SqliteOptions, say: (said: Said) => void = () => {}) {
     this.#options = options;
+    this.#moments = new Moments(options);
     this.#say = say;
     this.name = sqliteName(options);
   }
@@ -251,7 +253,7 @@ export class SqliteDatabase implements Database {
     return this.#inSteps(
       countLetterSteps(
         () => this.#opened(),
-        () => presentMoment(this.#options),
+        () => this.#moments.present(),
         journal,
         condition,
       ),
@@ -262,7 +264,7 @@ export class SqliteDatabase implements Database {
     return this.#inSteps(
       letterGroupSteps(
         () => this.#opened(),
-        () => presentMoment(this.#options),
+        () => this.#moments.present(),
         journal,
         grouped,
       ),
@@ -281,7 +283,7 @@ export class SqliteDatabase implements Database {
       countSteps(
         () => this.#opened(),
         query,
-        () => presentMoment(this.#options),
+        () => this.#moments.present(),
       ),
       query.asked,
     );
