@@ -13,17 +13,17 @@ const servedColumns = [
   ...['root_workflow_id', 'root_run_id', 'memo', 'search_attributes'],
 ].join(', ');
 
-/** One that may be given up. `cancelled`: the server has heard of it, and this session may have another user. */
-type UnderWay = { isGivenUp: boolean; session: Session | undefined; cancelled: Promise<void> };
+/** One that may be given up. `cancelled`: whether the server has answered, so that nothing of it can meet the session's next user. */
+type UnderWay = { isGivenUp: boolean; session: Session | undefined; cancelled: Promise<boolean> };
 
 export class VisibilityReads {
   readonly #connections: Connections;
-  readonly #others: Connections;
+  readonly #others: Pick<Connections, 'use'>;
   readonly #table: string;
   readonly #underWay = new Map<number, UnderWay>();
 
   /** `others`: by which the server is told that a read was given up, while all of these read. */
-  constructor(connections: Connections, others: Connections, schema: string) {
+  constructor(connections: Connections, others: Pick<Connections, 'use'>, schema: string) {
     this.#connections = connections;
     this.#others = others;
     this.#table = `${quoted(schema)}.visibility`;
@@ -49,7 +49,10 @@ export class VisibilityReads {
     const backend = underWay.session?.backend;
     if (backend === undefined || backend === null) return;
     const cancelled = this.#others.use(async (session) => void (await session.query({ text: 'SELECT pg_cancel_backend($1)' }, [backend])));
-    underWay.cancelled = cancelled.catch(() => {});
+    underWay.cancelled = cancelled.then(
+      () => true,
+      () => false,
+    );
     await cancelled;
   }
 
@@ -69,7 +72,7 @@ export class VisibilityReads {
 
   /** No two filters are alike: none is prepared. */
   async #rows<Tuple extends Row>({ text, parameters }: Sql, asked: number | undefined): Promise<readonly Tuple[]> {
-    const underWay: UnderWay = { isGivenUp: false, session: undefined, cancelled: Promise.resolve() };
+    const underWay: UnderWay = { isGivenUp: false, session: undefined, cancelled: Promise.resolve(true) };
     if (asked !== undefined) this.#underWay.set(asked, underWay);
     try {
       return await this.#connections.use(async (session) => {
@@ -79,7 +82,7 @@ export class VisibilityReads {
           return (await session.query<Tuple>({ text }, parameters)).rows;
         } finally {
           underWay.session = undefined;
-          await underWay.cancelled;
+          if (!(await underWay.cancelled)) session.cut();
         }
       });
     } catch (error) {

@@ -5,6 +5,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from '
 import { DatabaseError, type JournalId } from '../../../src/actors/database.ts';
 import { clearSlots } from '../../../src/actors/history/visibility/slot-clearing.ts';
 import { systemClock } from '../../../src/actors/system-ports.ts';
+import { Connections } from '../../../src/database/postgres/connections.ts';
+import { schemaName } from '../../../src/database/postgres/schema-name.ts';
+import { VisibilityReads } from '../../../src/database/postgres/visibility-reads.ts';
 import type { PostgresDatabase } from '../../../src/database/postgres/postgres-database.ts';
 import { FaultyProxy } from '../../kafka/proxy.ts';
 import { postgresOptions, startPostgres } from '../../postgres/postgres.ts';
@@ -309,6 +312,41 @@ describe.skipIf('missing' in inject('postgres'))('PostgreSQL fails', () => {
     await client.query('ROLLBACK');
     expect(await Promise.all([7, 8, 9, 10].map(list))).toEqual(Array.from({ length: 4 }, () => ({ rows: [] })));
     await client.end();
+  });
+
+  test('a cancel whose answer was lost, and that comes late, meets nobody else', async () => {
+    const options = postgresOptions(server);
+    await open(options);
+    const lists = new Connections(options, 1, []);
+    const others = new Connections(options, 1, []);
+    const isLate = Promise.withResolvers<void>();
+    let late: Promise<void> | undefined;
+    const losing: Pick<Connections, 'use'> = {
+      use: (work) => {
+        late = isLate.promise.then(async () => void (await others.use(work)));
+        return Promise.reject(new Error('the answer is lost'));
+      },
+    };
+    const reads = new VisibilityReads(lists, losing, schemaName(options.topicPrefix));
+    const list = (asked: number) => reads.list({ namespaceId, condition: undefined, after: undefined, max: 1, asked });
+    const client = await server.connect();
+    const lock = `BEGIN; LOCK TABLE "${options.topicPrefix}".visibility`;
+    const waiting = `SELECT count(*)::int AS lists FROM pg_locks WHERE NOT granted AND relation = '"${options.topicPrefix}".visibility'::regclass`;
+    const isWaiting = () => expect.poll(() => server.run(waiting), { timeout: 8_000 }).toEqual([{ lists: 1 }]);
+    await client.query(lock);
+    const givenUp = list(1);
+    await isWaiting();
+    await expect(reads.giveUp(1)).rejects.toThrow('the answer is lost');
+    await client.query('ROLLBACK');
+    expect(await givenUp).toEqual({ rows: [] });
+    await client.query(lock);
+    const next = list(2);
+    await isWaiting();
+    isLate.resolve();
+    await late;
+    await client.query('ROLLBACK');
+    expect(await next).toEqual({ rows: [] });
+    await Promise.all([lists.close(), others.close(), client.end()]);
   });
 
   describe('the connection is lost in COMMIT', () => {
