@@ -43,6 +43,8 @@ export class ProcessVisibility {
   readonly #pace = new FlushPace();
   /** Of those whose rows are this process's alone. */
   readonly #ownRows = new Map<VisibilityFlusher, OwnRows>();
+  /** Lists and counts that may be given up, by their number: the database knows of none before it is asked. */
+  readonly #underWay = new Map<number, { isGivenUp: boolean }>();
 
   constructor(options: ProcessVisibilityOptions) {
     this.#options = options;
@@ -75,14 +77,16 @@ export class ProcessVisibility {
   }
 
   list(query: VisibilityList): Promise<VisibilityPage> {
-    return this.#read(() => this.#options.database.list(query));
+    return this.#read(query.asked, () => this.#options.database.list(query));
   }
 
   count(query: VisibilityCount): ReturnType<Database['count']> {
-    return this.#read(() => this.#options.database.count(query));
+    return this.#read(query.asked, () => this.#options.database.count(query));
   }
 
   giveUp(asked: number): Promise<void> {
+    const underWay = this.#underWay.get(asked);
+    if (underWay !== undefined) underWay.isGivenUp = true;
     return this.#options.database.giveUp(asked);
   }
 
@@ -99,8 +103,20 @@ export class ProcessVisibility {
     return isCleared;
   }
 
-  async #read<Rows>(read: () => Promise<Rows>): Promise<Rows> {
-    return (await this.#readOnce(read)) ?? (await this.#readOnce(read)) ?? unfilled();
+  async #read<Rows>(asked: number | undefined, read: () => Promise<Rows>): Promise<Rows> {
+    const underWay = { isGivenUp: false };
+    const once = (): Promise<Rows | undefined> => {
+      return this.#readOnce(() => {
+        if (underWay.isGivenUp) throw new DatabaseError('overtime', 'whoever asked has given it up');
+        return read();
+      });
+    };
+    if (asked !== undefined) this.#underWay.set(asked, underWay);
+    try {
+      return (await once()) ?? (await once()) ?? unfilled();
+    } finally {
+      if (asked !== undefined) this.#underWay.delete(asked);
+    }
   }
 
   /** undefined: of a database that has lost what we wrote. */

@@ -302,6 +302,25 @@ test.each(['fails', 'commit lost', 'answer lost'] as const)(
   },
 );
 
+test('a List or Count that is given up while it waits for rows asks the database nothing', async () => {
+  const bench = new Bench().activated();
+  bench.start('a');
+  bench.commit();
+  expect(await bench.listed()).toEqual(['a 1']);
+  bench.gate = new Promise(() => {});
+  bench.start('b');
+  bench.commit();
+  const query = { namespaceId, condition: undefined };
+  const list = bench.visibility.list({ ...query, after: undefined, max: 1, asked: 1 });
+  const count = (asked: number) => bench.visibility.count({ ...query, byStatus: false, asked });
+  const outcomes = Promise.allSettled([list, count(2), count(3)]);
+  await turns(5);
+  await Promise.all([bench.visibility.giveUp(1), bench.visibility.giveUp(2)]);
+  bench.clock.advance(1_000);
+  const givenUp = { status: 'rejected', reason: { code: 'overtime' } };
+  expect(await outcomes).toMatchObject([givenUp, givenUp, { status: 'fulfilled', value: [{ count: 1 }] }]);
+});
+
 test('a row that the database refuses keeps no other from being written', async () => {
   const bench = new Bench().activated();
   bench.start('a');
