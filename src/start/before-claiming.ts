@@ -16,7 +16,6 @@ import { newerBacklog } from '../actors/matching/matching-checkpoints.ts';
 import type { ClaimCodec } from '../actors/ownership/claim.ts';
 import type { PartitionId } from '../actors/log.ts';
 import type { ServerOptions } from '../config/server-options.ts';
-import type { Logger } from '../observability/logger.ts';
 import type { OpenLog } from './open-log.ts';
 import type { OpenState } from './open-state.ts';
 
@@ -25,7 +24,7 @@ export type StartToInspect = {
   /** undefined: there is no database. */
   readonly state: OpenState | undefined;
   readonly claims: ClaimCodec;
-  readonly options: Pick<ServerOptions, 'clusterName' | 'historyShards' | 'matchingPartitions' | 'logger'>;
+  readonly options: Pick<ServerOptions, 'clusterName' | 'historyShards' | 'matchingPartitions' | 'logger' | 'onProgress'>;
 };
 
 export type Inspected = {
@@ -48,17 +47,25 @@ export async function inspectBeforeClaiming({ log: opened, state, claims, option
   // Where nobody else can append, nobody else can serve.
   if (known.owner !== undefined && !log.exclusive) await waitForPreviousOwner(known.owner, prefix, options.logger);
   const journals = [...histories.map(historyJournal), ...backlogs.map(matchingJournal)];
-  return { known, state: state === undefined ? undefined : await inspectState(state, opened, known, journals, options.logger) };
+  return { known, state: state === undefined ? undefined : await inspectState(state, opened, known, journals, options) };
 }
+
+const PROGRESS_INTERVAL_MS = 5_000;
+const LONG_WORK_MS = 10_000;
+const longWork =
+  'the database is looked at still: tables of an older version are brought up to date first, which takes minutes where they are large';
 
 async function inspectState(
   { database, isNew, mayComeBack }: OpenState,
   { log, name }: OpenLog,
   { identity }: KnownCluster,
   journals: readonly CheckpointedJournal[],
-  logger: Logger,
+  { logger, onProgress = () => {} }: StartToInspect['options'],
 ): Promise<ClusterDatabase> {
   const state = new ClusterDatabase({ database, isNew, logName: name, clusterId: identity?.clusterId });
+  // Each wait for a database has an end of its own, but that for older tables which are brought up to date: a start that works on them is not stuck.
+  const working = setInterval(onProgress, PROGRESS_INTERVAL_MS);
+  const told = setTimeout(() => logger.info(longWork, { database: database.name }), LONG_WORK_MS);
   try {
     await state.checkOwner();
     await state.checkJournals(log, journals);
@@ -66,6 +73,9 @@ async function inspectState(
   } catch (error) {
     if (!mayComeBack || !isOutage(error)) throw error;
     logger.warn('the database does not answer: no workflow is served until it does', { reason: error.message });
+  } finally {
+    clearInterval(working);
+    clearTimeout(told);
   }
   return state;
 }

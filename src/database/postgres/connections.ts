@@ -35,8 +35,8 @@ export interface Session {
     statement: Statement,
     values: readonly Parameter[],
   ): Promise<{ readonly rows: readonly R[]; readonly count: number }>;
-  /** One or several, without parameters. */
-  run(text: string): Promise<void>;
+  /** One or several, without parameters. `timeoutMs`: what we give it; the server's own limit is its `statement_timeout`. */
+  run(text: string, timeoutMs?: number): Promise<void>;
   /** Nobody uses this connection again. */
   cut(): void;
   /** What the server calls this session. */
@@ -204,8 +204,8 @@ class Connection implements Session {
     return this.#client.processID;
   }
 
-  async run(text: string): Promise<void> {
-    await this.#client.query(text);
+  async run(text: string, timeoutMs?: number): Promise<void> {
+    await this.#client.query(timeoutMs === undefined ? text : { text, query_timeout: timeoutMs });
   }
 
   cut(): void {

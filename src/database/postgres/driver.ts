@@ -30,7 +30,13 @@ export type ClientConfig = {
   readonly stream?: () => Duplex;
 };
 
-export type Query = { readonly name?: string; readonly text: string; readonly values: readonly unknown[] };
+export type Query = {
+  readonly name?: string;
+  readonly text: string;
+  readonly values?: readonly unknown[];
+  /** Instead of the client's. */
+  readonly query_timeout?: number;
+};
 export type QueryResult = { readonly rows: readonly unknown[]; readonly rowCount: number | null };
 
 export interface Client extends EventEmitter {

@@ -4,6 +4,9 @@ import { migrations, newestMigration } from './migrations.ts';
 import { quoted } from './schema-name.ts';
 import { inTransaction, type Connections, type Session } from './connections.ts';
 
+/** An index on tables of months takes minutes; it is ended by nobody before that, for it would begin anew with the next call. */
+const STEP_MS_MAX = 3_600_000;
+
 /** What somebody with the rights runs where the server itself may not: everything behind `reached` (0 = a new database). */
 function migrationStatements(schema: string, reached = 0): readonly string[] {
   const at = quoted(schema);
@@ -37,9 +40,10 @@ export async function migrate(connections: Connections, options: MigrateOptions)
       await session.query({ text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))' }, [`perdure ${schema}`]);
       const reached = await reachedBy(session, options);
       const statements = migrationStatements(schema, reached);
+      await session.run(`SET LOCAL statement_timeout = ${STEP_MS_MAX}`);
       // IF NOT EXISTS asks for the right to create schemas even where there is nothing to create.
       const exists = await schemaExists(session, schema);
-      for (const statement of statements) if (!(exists && statement.startsWith('CREATE SCHEMA'))) await session.run(statement);
+      for (const statement of statements) if (!(exists && statement.startsWith('CREATE SCHEMA'))) await session.run(statement, STEP_MS_MAX);
     });
   });
 }
