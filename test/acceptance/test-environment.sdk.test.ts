@@ -93,7 +93,7 @@ describe('TestWorkflowEnvironment.createLocal starts bin/perdure', () => {
     server.process.kill('SIGTERM');
     expect(await server.exit).toEqual({ code: 0, signal: null });
     expect(server.err).toBe('');
-    expect(server.out.trimEnd().split('\n')).toHaveLength(7);
+    expect(server.out.trimEnd().split('\n')).toHaveLength(8);
   });
 
   test('ten times in a row, each on the port that the one before just left', async () => {
