@@ -8,7 +8,7 @@
  *
  * Partition counts are fixed when a topic is created: a changed count would send keys to other owners.
  */
-import { APPEND_BYTES_MAX, type TopicSpec } from '../actors/log.ts';
+import { APPEND_BYTES_MAX, LogError, type TopicSpec } from '../actors/log.ts';
 
 export type CatalogueOptions = {
   readonly prefix: string;
@@ -26,6 +26,12 @@ export const clusterTopic = (prefix: string): string => `${prefix}.cluster`;
  */
 export function deadLetterTopic(prefix: string, category: string, sourceCluster: string): string {
   return `dlq.${prefix}.${category}.${sourceCluster}`;
+}
+
+/** Throws LogError: the number decides who owns what, so a topic that has another one is not the one that is meant. */
+export function checkPartitions({ name, partitions }: Pick<TopicSpec, 'name' | 'partitions'>, found: number): void {
+  if (found === partitions) return;
+  throw new LogError('misconfigured', `${name} has ${found} partitions, needed ${partitions === 1 ? 'is' : 'are'} ${partitions}`);
 }
 
 export function topicCatalogue(options: CatalogueOptions): readonly TopicSpec[] {

@@ -192,6 +192,7 @@ export function logContract(name: string, kept: 'durable' | 'in memory', start: 
       expect(baseOf(await new LogWriter(log, added).append(record(1), record(2)))).toBe(0);
       expect(baseOf(await writer.append(record(2)))).toBe(1);
       await log.addTopic(topic);
+      await expect(log.addTopic({ ...topic, partitions: 3 })).rejects.toMatchObject({ code: 'misconfigured' });
       expect((await readAll(log, added)).map(({ sequence }) => sequence)).toEqual([1, 2]);
       expect((await readAll(log, before)).map(({ sequence }) => sequence)).toEqual([1, 2]);
     });

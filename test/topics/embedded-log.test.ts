@@ -267,6 +267,15 @@ describe('the file of the embedded log', () => {
     await refused(state, 'the state that belongs to one; name that log');
   });
 
+  test('a topic that is added while the log closes is refused in words', async () => {
+    const log = await openEmbeddedLog({ filename: undefined, topics: [{ name: 'a', partitions: 1 }] });
+    const added = ['x', 'y'].map((name) => log.addTopic({ name, partitions: 1, purpose: '' }));
+    const outcomes = Promise.allSettled(added);
+    await log.close();
+    const closed = { status: 'rejected', reason: expect.objectContaining({ name: 'LogError', code: 'closed' }) };
+    expect(await outcomes).toEqual([closed, closed]);
+  });
+
   test('closing waits for what is under way, refuses what is not, and does not wait for who has left', async () => {
     const filename = fresh();
     const log = await openEmbeddedLog({ filename, topics });

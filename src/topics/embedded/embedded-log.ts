@@ -11,6 +11,7 @@ import { LogError, missingOffsets, partitionName } from '../../actors/log.ts';
 import { assert } from '../../kernel/assert.ts';
 import { AppendLane, LaneSlot } from '../append-lane.ts';
 import { inSlices } from '../in-slices.ts';
+import { checkPartitions } from '../catalogue.ts';
 import { decodeBatch, encodeBatch } from './batch-codec.ts';
 import { openJournalBackend } from './journal-backend.ts';
 import type {
@@ -83,7 +84,10 @@ class EmbeddedLog implements GrowingLog {
     this.#adding = this.#adding
       .catch(() => {})
       .then(async () => {
-        if (!this.#partitions.has(topic.name)) this.#add(await this.#backend.add(topic));
+        this.#check();
+        const found = this.#partitions.get(topic.name)?.length;
+        if (found === undefined) this.#add(await this.#backend.add(topic));
+        else checkPartitions(topic, found);
       });
     await this.#adding;
   }

@@ -11,6 +11,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { LogError, missingOffsets, partitionName } from '../../actors/log.ts';
 import { LaneSlot } from '../append-lane.ts';
+import { checkPartitions } from '../catalogue.ts';
 import { inSlices } from '../in-slices.ts';
 import { BrokerLanes } from './broker-lanes.ts';
 import { DataPlane } from './data-plane.ts';
@@ -121,6 +122,7 @@ class KafkaLog implements OpenKafkaLog {
   async addTopic(topic: TopicSpec): Promise<void> {
     const { kafka, logger } = this.#settings;
     const topics = await provisionTopics({ kafka, logger, topics: [topic] });
+    for (const { partitions } of topics) checkPartitions(topic, partitions);
     await this.#plane.addTopic(topic.name);
     await Promise.all(topics.flatMap(partitionsOf).map((id) => this.end(id)));
   }
