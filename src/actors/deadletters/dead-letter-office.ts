@@ -42,6 +42,8 @@ export class DeadLetterOffice {
   readonly #options: DeadLetterOfficeOptions;
   readonly #warnings: NowAndThen;
   readonly #timers = new Set<Timer>();
+  /** By their topics: two owners of one queue would take it from each other for ever. */
+  readonly #opened = new Set<string>();
   #isClosed = false;
 
   constructor(options: DeadLetterOfficeOptions) {
@@ -51,7 +53,13 @@ export class DeadLetterOffice {
 
   /** Idempotent: a queue is served once. */
   open(wanted: readonly WantedQueue[]): void {
-    void this.#openAll(wanted, 0);
+    const missing: WantedQueue[] = [];
+    for (const queue of wanted) {
+      const { name } = this.#options.topicOf(queue);
+      if (!this.#opened.has(name)) missing.push(queue);
+      this.#opened.add(name);
+    }
+    void this.#openAll(missing, 0);
   }
 
   close(): void {

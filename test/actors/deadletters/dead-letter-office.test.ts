@@ -156,6 +156,15 @@ describe('dead letter queues', () => {
     expect(second.warnings).toEqual([]);
   });
 
+  test('that are wanted twice have one owner each', async () => {
+    const server = await start();
+    server.office.open([wanted('transfer'), wanted('transfer')]);
+    server.office.open([wanted('transfer'), wanted('timer')]);
+    await until(() => server.hosts.some(({ actor }) => actor.status().partition.topic.includes('timer')));
+    await until(() => server.hosts.every(({ actor }) => actor.status().state === 'active'));
+    expect(server.queues.map(({ category }) => category)).toEqual(['transfer', 'timer']);
+  });
+
   test('whose topic cannot be made are tried again, the others are served, and people are told', async () => {
     let refusals = 2;
     const server = await start((topic) => topic.includes('transfer') && refusals-- > 0);
