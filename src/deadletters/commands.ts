@@ -9,6 +9,10 @@ export const deadLetterLimits = {
   rangesMax: 10_000,
   /** Claims at a time. */
   activeJobsMax: 16,
+  /** Of the reason for a change. */
+  whyCharsMax: 500,
+  /** Of a job's id, and of who asked for it. */
+  nameCharsMax: 1_000,
 } as const;
 
 /** Reply: accepted, with an id for each, in order: the same ids when it is asked again. Rejected: invalid-argument. */

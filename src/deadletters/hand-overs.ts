@@ -32,7 +32,9 @@ export class HandOvers {
   }
 
   note(shard: number, handedOver: HandedOver): void {
-    const recent = this.#recent.get(shard) ?? [];
+    const known = this.#recent.get(shard) ?? [];
+    // Ids are found by counting back: what stands before one that is missing (it could not be read) is not told any more.
+    const recent = known.at(-1)?.sequence === handedOver.sequence - 1 ? known : [];
     this.#recent.set(shard, recent);
     recent.push(handedOver);
     if (recent.length > HAND_OVER_LETTERS_MAX) recent.shift();

@@ -25,6 +25,8 @@ export type LetterIdsSnapshot = { readonly nextId: number; readonly chunks: read
 
 export class LetterIds {
   readonly #chunks: Chunk[] = [];
+  /** Of each chunk, how many are in the queue: what was merged here and purged there is passed over as a whole as well. */
+  readonly #inQueue: number[] = [];
   readonly #counts = [0, 0, 0, 0];
   #nextId = 0;
 
@@ -50,19 +52,30 @@ export class LetterIds {
   /** The next id is given to a letter. */
   add(): number {
     const id = this.#nextId;
-    if (id % CHUNK_IDS === 0) this.#chunks.push(new Uint8Array(CHUNK_BYTES));
+    if (id % CHUNK_IDS === 0) this.#addChunk(new Uint8Array(CHUNK_BYTES));
     this.#nextId += 1;
-    this.#counts[codes.open] = this.count('open') + 1;
+    this.#counted(Math.floor(id / CHUNK_IDS), codes.open, 1);
     return id;
+  }
+
+  /** All ids below `nextId` that were not given are, and were purged: whole chunks at a time. */
+  addPurged(nextId: number): void {
+    while (this.#nextId < nextId) {
+      if (this.#nextId % CHUNK_IDS === 0 && this.#nextId + CHUNK_IDS <= nextId) {
+        this.#addChunk(codes.purged);
+        this.#nextId += CHUNK_IDS;
+        this.#counted(this.#chunks.length - 1, codes.purged, CHUNK_IDS);
+      } else this.set(this.add(), 'purged');
+    }
   }
 
   set(id: number, status: LetterStatus): void {
     const before = this.statusOf(id);
     assert(before !== undefined, 'only an id that was given has a status');
     if (before === status) return;
-    this.#counts[codes[before]] = this.count(before) - 1;
-    this.#counts[codes[status]] = this.count(status) + 1;
     const at = Math.floor(id / CHUNK_IDS);
+    this.#counted(at, codes[before], -1);
+    this.#counted(at, codes[status], 1);
     const bytes = this.#bytesOf(at);
     const within = id % CHUNK_IDS;
     const shift = 2 * (within % IDS_PER_BYTE);
@@ -75,8 +88,8 @@ export class LetterIds {
   firstLetter(from = 0, to = this.#nextId - 1): number | undefined {
     const last = Math.min(to, this.#nextId - 1);
     for (let id = Math.max(0, from); id <= last;) {
-      const chunk = this.#chunks[Math.floor(id / CHUNK_IDS)];
-      if (typeof chunk === 'number' && !isInQueue(chunk)) id = (Math.floor(id / CHUNK_IDS) + 1) * CHUNK_IDS;
+      const at = Math.floor(id / CHUNK_IDS);
+      if (this.#inQueue[at] === 0) id = (at + 1) * CHUNK_IDS;
       else if (isInQueue(this.#codeAt(id))) return id;
       else id += 1;
     }
@@ -101,16 +114,24 @@ export class LetterIds {
     const length = Math.min(CHUNK_IDS, this.#nextId - at * CHUNK_IDS);
     if (typeof chunk === 'number') {
       assert(statuses[chunk] !== undefined && length === CHUNK_IDS, 'a chunk of one status is whole');
-      this.#chunks.push(chunk);
-      this.#counts[chunk] = (this.#counts[chunk] ?? 0) + length;
-      return;
+      this.#addChunk(chunk);
+      return this.#counted(at, chunk, length);
     }
     assert(chunk.byteLength === CHUNK_BYTES, `a chunk has ${CHUNK_BYTES} bytes`);
-    this.#chunks.push(chunk.slice());
+    this.#addChunk(chunk.slice());
     for (let within = 0; within < length; within++) {
-      const code = this.#codeAt(at * CHUNK_IDS + within);
-      this.#counts[code] = (this.#counts[code] ?? 0) + 1;
+      this.#counted(at, this.#codeAt(at * CHUNK_IDS + within), 1);
     }
+  }
+
+  #addChunk(chunk: Chunk): void {
+    this.#chunks.push(chunk);
+    this.#inQueue.push(0);
+  }
+
+  #counted(at: number, code: number, more: number): void {
+    this.#counts[code] = (this.#counts[code] ?? 0) + more;
+    if (isInQueue(code)) this.#inQueue[at] = (this.#inQueue[at] ?? 0) + more;
   }
 
   #codeAt(id: number): number {

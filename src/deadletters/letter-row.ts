@@ -52,7 +52,14 @@ export function letterRow(record: LetterRecord | DamagedLetterRecord, { sourceCl
   const { messageId } = record;
   const place = { messageId, offset, sourceCluster: cut(sourceCluster) };
   if (record.kind === 'damaged') {
-    return { ...unknown, ...place, deadLetterTimeMs: record.timeMs, errorMessage: cut(record.reason), isDamaged: true };
+    return {
+      ...unknown,
+      ...place,
+      deadLetterTimeMs: record.timeMs,
+      errorMessage: cut(record.reason),
+      state: record.state,
+      isDamaged: true,
+    };
   }
   const { task, failure, generation, state, deadLetterTimeMs } = record.letter;
   return {

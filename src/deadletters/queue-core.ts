@@ -125,6 +125,8 @@ export class QueueCore {
       if (handOver.shard !== shard || handOver.sequence !== first + index) {
         return invalid('the letters of a hand-over are of one shard, and numbered one behind the other');
       }
+      // Its record has one shard, by which the hand-over is known after a takeover.
+      if (letter.task.shardId !== shard) return invalid(`shard ${shard} hands over a task of shard ${letter.task.shardId}`);
       const verdict: HandOverVerdict = records.length > 0 ? { kind: 'next' } : handOvers.judge(shard, handOver.sequence);
       if (verdict.kind === 'gap' || verdict.kind === 'forgotten') {
         return invalid(handOverProblem(shard, handOver.sequence, verdict.kind, handOvers.last(shard)));
@@ -170,9 +172,13 @@ export class QueueCore {
     if (letters.length === 0 || letters.length > idsPerCommandMax) {
       return invalid(`1 to ${idsPerCommandMax} letters are purged at once, not ${letters.length}`);
     }
+    const problem = authorshipProblem({ jobId, who, why });
+    if (problem !== undefined) return invalid(problem);
     const purged = new Map<number, ResolvedRecord>();
     const gone = new Set<number>();
     for (const { messageId, generation } of letters) {
+      if (!isId(messageId)) return invalid(`no message id: ${messageId}`);
+      if (!isId(generation)) return invalid(`message ${messageId} has no generation ${generation}`);
       if (!this.#claims.covers(jobId, messageId)) return notClaimed(jobId, messageId);
       if (!this.#state.ids.isLetter(messageId) || this.#merging.has(messageId)) gone.add(messageId);
       else purged.set(messageId, { kind: 'resolved', timeMs, messageId, how: 'purged', who, why, jobId, generation });
@@ -182,6 +188,8 @@ export class QueueCore {
   }
 
   #merge({ jobId, who, why, messageId, overridesLoopGuard }: MergeLetter, askId: number): QueueHandled {
+    const problem = isId(messageId) ? authorshipProblem({ jobId, who, why }) : `no message id: ${messageId}`;
+    if (problem !== undefined) return invalid(problem);
     if (!this.#claims.covers(jobId, messageId)) return notClaimed(jobId, messageId);
     const status = this.#state.ids.statusOf(messageId);
     if (!this.#state.ids.isLetter(messageId)) {
@@ -264,6 +272,14 @@ function replyTo(askId: number, reply: DeadLetterReply): readonly DeadLetterEffe
 function handOverProblem(shard: number, sequence: number, verdict: 'forgotten' | 'gap', last: number): string {
   const what = verdict === 'gap' ? 'those in front of it never came' : 'it is older than what is kept';
   return `shard ${shard} hands over its letter ${sequence}, and the last one was ${last}: ${what}`;
+}
+
+/** Each becomes a header; no text of a record may be longer than the log takes. */
+function authorshipProblem({ jobId, who, why }: Authorship): string | undefined {
+  const { whyCharsMax, nameCharsMax } = deadLetterLimits;
+  if (why.length > whyCharsMax) return `a reason has ${whyCharsMax} characters at most, this one ${why.length}`;
+  if (who.length > nameCharsMax) return `who asks has a name of ${nameCharsMax} characters at most, not ${who.length}`;
+  return jobId.length > nameCharsMax ? `a job has an id of ${nameCharsMax} characters at most, not ${jobId.length}` : undefined;
 }
 
 function isId(value: number): boolean {

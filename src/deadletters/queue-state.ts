@@ -5,7 +5,8 @@
 import { unreachable } from '../kernel/assert.ts';
 import { type HandedOver, HandOvers } from './hand-overs.ts';
 import { LetterIds, type LetterIdsSnapshot } from './letter-ids.ts';
-import type { DeadLetterRecord, HeadRecord, LetterRecord } from './records.ts';
+import type { HandOver, LetterState } from './letter.ts';
+import type { DeadLetterRecord, HeadRecord } from './records.ts';
 
 export type QueueSnapshot = { readonly ids: LetterIdsSnapshot; readonly handOvers: ReadonlyMap<number, readonly HandedOver[]> };
 
@@ -22,14 +23,14 @@ export class QueueState {
   evolve(record: DeadLetterRecord): void {
     switch (record.kind) {
       case 'letter':
-        return this.#letter(record);
+        return this.#letter(record.messageId, record.letter.state, record.letter.handOver);
       case 'damaged':
-        return this.#giveUpTo(record.messageId + 1, record.messageId);
+        return this.#letter(record.messageId, record.state, record.handOver);
       case 'resolved':
-        this.#giveUpTo(record.messageId + 1);
+        this.ids.addPurged(record.messageId + 1);
         return this.ids.set(record.messageId, record.how === 'purged' ? 'purged' : 'merged');
       case 'head':
-        return this.#giveUpTo(record.nextId);
+        return this.ids.addPurged(record.nextId);
       case 'handedOver':
         return this.handOvers.replace(record.shard, record.recent);
       default:
@@ -57,20 +58,16 @@ export class QueueState {
     return JSON.stringify({ statuses, handOvers: [...this.handOvers.all].sort(([one], [other]) => one - other) });
   }
 
-  #letter({ messageId, letter }: LetterRecord): void {
-    const { shard, sequence } = letter.handOver;
+  /** A hand-over that nobody can read any more is not known when it is repeated. */
+  #letter(messageId: number, state: LetterState, handOver: HandOver | undefined): void {
     const isNew = messageId >= this.ids.nextId;
-    if (isNew && sequence > this.handOvers.last(shard)) this.handOvers.note(shard, { sequence, messageId });
-    this.#giveUpTo(messageId + 1, messageId);
-    // The last record of an id counts, as for every reader of the topic: of one that a compaction has written again, younger ones may stand before it.
-    this.ids.set(messageId, letter.state);
-  }
-
-  /** Ids that are given and not seen were resolved, and left out by a compaction. `open`: but this one. */
-  #giveUpTo(nextId: number, open = -1): void {
-    while (this.ids.nextId < nextId) {
-      const id = this.ids.add();
-      if (id !== open) this.ids.set(id, 'purged');
+    if (isNew && handOver !== undefined && handOver.sequence > this.handOvers.last(handOver.shard)) {
+      this.handOvers.note(handOver.shard, { sequence: handOver.sequence, messageId });
     }
+    // Ids that are given and not seen were resolved, and left out by a compaction.
+    this.ids.addPurged(messageId);
+    if (isNew) this.ids.add();
+    // The last record of an id counts, as for every reader of the topic: of one that a compaction has written again, younger ones may stand before it.
+    this.ids.set(messageId, state);
   }
 }

@@ -7,7 +7,7 @@
  *     handedOver   key `@from:7`   what came from a shard last; likewise, and so that compaction may leave out old letters
  */
 import type { HandedOver } from './hand-overs.ts';
-import type { Letter } from './letter.ts';
+import type { HandOver, Letter, LetterState } from './letter.ts';
 
 export type LetterRecord = {
   readonly kind: 'letter';
@@ -53,6 +53,10 @@ export type DamagedLetterRecord = {
   readonly timeMs: number;
   readonly messageId: number;
   readonly reason: string;
+  /** As far as it can be read: which letter of its shard it was, or the shard would wait for it for ever. */
+  readonly handOver: HandOver | undefined;
+  /** `open` when not even that can be read. */
+  readonly state: LetterState;
 };
 
 export type DeadLetterRecord = LetterRecord | ResolvedRecord | HeadRecord | HandedOverRecord | DamagedLetterRecord;

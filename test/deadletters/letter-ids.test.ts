@@ -7,6 +7,7 @@ const statuses = ['open', 'quarantined', 'merged', 'purged'] as const;
 /** Ids where chunks begin and end, and others. */
 const someId = fc.oneof(fc.nat(3 * CHUNK_IDS), fc.constantFrom(0, CHUNK_IDS - 1, CHUNK_IDS, 2 * CHUNK_IDS - 1, 2 * CHUNK_IDS));
 const change = fc.oneof(
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('addPurged'), count: fc.constantFrom(1, 7, CHUNK_IDS, 2 * CHUNK_IDS + 3) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('add'), count: fc.constantFrom(1, 7, CHUNK_IDS) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('set'), id: someId, status: fc.constantFrom(...statuses) }) },
   {
@@ -33,7 +34,10 @@ describe('letter ids', () => {
         };
         for (const each of changes) {
           if (each.kind === 'add') for (let count = 0; count < each.count; count++) expect(ids.add()).toBe(model.push('open') - 1);
-          else if (each.kind === 'set') set(each.id, each.status);
+          else if (each.kind === 'addPurged') {
+            ids.addPurged(model.length + each.count);
+            for (let count = 0; count < each.count; count++) model.push('purged');
+          } else if (each.kind === 'set') set(each.id, each.status);
           else for (let id = each.from; id < each.from + each.length; id++) set(id, each.status);
           ids = LetterIds.of(ids.snapshot());
           expect(ids.nextId).toBe(model.length);
@@ -57,6 +61,16 @@ describe('letter ids', () => {
     ids.set(5, 'open');
     expect(ids.firstLetter()).toBe(5);
     expect(ids.count('purged')).toBe(10 * CHUNK_IDS - 1);
+  });
+
+  test('what was merged here and purged there is passed over a chunk at a time; and what a compaction left out is given at once', () => {
+    const ids = new LetterIds();
+    for (let id = 0; id < 2 * CHUNK_IDS; id++) ids.set(ids.add(), id % 2 === 0 ? 'merged' : 'purged');
+    ids.addPurged(2 ** 30 + 5);
+    ids.add();
+    for (let times = 0; times < 10; times++) expect(ids.firstLetter()).toBe(2 ** 30 + 5);
+    expect(ids.count('merged')).toBe(CHUNK_IDS);
+    expect(ids.count('purged')).toBe(2 ** 30 + 5 - CHUNK_IDS);
   });
 
   test.each([

@@ -60,7 +60,10 @@ describe('the row of a letter', () => {
   });
 
   test('of a letter that cannot be read: its place, and why', () => {
-    const row = letterRow({ kind: 'damaged', timeMs: 1_770_000_000_123, messageId: 5, reason: 'schema 9' }, place);
+    const row = letterRow(
+      { kind: 'damaged', timeMs: 1_770_000_000_123, messageId: 5, reason: 'schema 9', handOver: undefined, state: 'open' },
+      place,
+    );
     expect(row).toMatchObject({ messageId: 5, offset: 77, isDamaged: true, state: 'open', deadLetterTimeMs: 1_770_000_000_123 });
     expect([row.errorMessage, row.cause, row.taskId, row.workflowId]).toEqual(['schema 9', '', undefined, '']);
   });

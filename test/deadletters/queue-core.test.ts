@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { DeadLetterCommand, IdRange, MergeOutcome } from '../../src/deadletters/commands.ts';
 import type { DeadLetterEffect } from '../../src/deadletters/effects.ts';
-import { HAND_OVER_LETTERS_MAX } from '../../src/deadletters/hand-overs.ts';
+import { HAND_OVER_LETTERS_MAX, HandOvers } from '../../src/deadletters/hand-overs.ts';
 import { QueueCore } from '../../src/deadletters/queue-core.ts';
 import { QueueState } from '../../src/deadletters/queue-state.ts';
 import type { DeadLetterRecord } from '../../src/deadletters/records.ts';
@@ -112,6 +112,7 @@ describe('a dead letter queue', () => {
     ['some left out', 1, [letterOf(1, 1), letterOf(1, 3)]],
     ['the first ones left out', 1, [letterOf(1, 2)]],
     ['of another shard', 1, [letterOf(2, 1)]],
+    ['about a task of another shard', 1, [{ ...letterOf(1, 1), task: letterOf(2, 1).task }]],
     ['of no shard', 0, [letterOf(0, 1)]],
     ['of no shard that there could be', NaN, [letterOf(NaN, 1)]],
   ])('a hand-over with letters that are %s is refused and changes nothing', (_, shard, letters) => {
@@ -178,6 +179,57 @@ describe('a dead letter queue', () => {
       { kind: 'head', timeMs: 1_000, nextId: 5, lowestOpen: 0 },
     ]);
     expect(queue.counts).toEqual([3, 0, 0, 2]);
+  });
+
+  test.each([
+    ['half an id', { messageId: 0.5 }],
+    ['no id', { messageId: NaN }],
+    ['an id below 0', { messageId: -1 }],
+    ['a generation that is no number', { generation: NaN }],
+    ['a reason that no record takes', { why: 'x'.repeat(501) }],
+    ['a name that no record takes', { who: 'x'.repeat(70_000) }],
+  ])('a purge or merge with %s is refused and writes nothing', (_, wrong) => {
+    const queue = new Queue();
+    queue.handOver(1, 2);
+    queue.claim('job', all);
+    const written = queue.journal.length;
+    const { messageId, generation, who, why } = { messageId: 0, generation: 0, who: 'anna', why: '', ...wrong };
+    const asked = { jobId: 'job', who, why } as const;
+    expect(rejection(queue.ask({ kind: 'purgeLetters', ...asked, letters: [{ messageId, generation }] }).reply)).toBe('invalid-argument');
+    if (!('generation' in wrong)) {
+      const merge = { kind: 'mergeLetter', ...asked, messageId, overridesLoopGuard: false } as const;
+      expect(rejection(queue.ask(merge).reply)).toBe('invalid-argument');
+    }
+    expect(queue.journal).toHaveLength(written);
+    expect(queue.counts).toEqual([2, 0, 0, 0]);
+  });
+
+  test('a letter that cannot be read any more keeps its id for its shard, which goes on behind it', () => {
+    const queue = new Queue();
+    queue.handOver(1, 3);
+    queue.core = replayed(
+      queue.journal.map((record) => {
+        if (record.kind !== 'letter' || record.messageId === 0) return record;
+        const { messageId, letter } = record;
+        return { kind: 'damaged', timeMs: 1, messageId, reason: 'schema 9', handOver: letter.handOver, state: 'open' };
+      }),
+    );
+    queue.sequences.set(1, 1);
+    expect(queue.handOver(1, 4)).toEqual([0, 1, 2, 3]);
+    expect(queue.counts).toEqual([4, 0, 0, 0]);
+  });
+
+  test('where one hand-over in between cannot be told, no other id is told for it', () => {
+    const handOvers = new HandOvers();
+    for (const sequence of [1, 2, 4, 5]) handOvers.note(1, { sequence, messageId: 10 + sequence });
+    expect([1, 2, 3, 4, 5, 6].map((sequence) => handOvers.judge(1, sequence))).toEqual([
+      { kind: 'forgotten' },
+      { kind: 'forgotten' },
+      { kind: 'forgotten' },
+      { kind: 'known', messageId: 14 },
+      { kind: 'known', messageId: 15 },
+      { kind: 'next' },
+    ]);
   });
 
   test('a merge: applied, failed with its next generation, quarantined, past the loop guard', () => {

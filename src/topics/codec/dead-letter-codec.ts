@@ -8,7 +8,7 @@ import type { DeadLetterQueue } from '../../deadletters/letter.ts';
 import type { DeadLetterRecord } from '../../deadletters/records.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { errorText } from '../../kernel/error-text.ts';
-import { letterHeaders, letterOfHeaders, resolvedOfHeaders, tombstoneHeaders } from './dead-letter-headers.ts';
+import { letterHeaders, letterOfHeaders, readableOfHeaders, resolvedOfHeaders, tombstoneHeaders } from './dead-letter-headers.ts';
 
 const schema = 1;
 const HEAD_KEY = '@head';
@@ -65,7 +65,7 @@ function decode(value: Uint8Array, recordSchema: number, stored: StoredRecord): 
     return decodeLetter(stored, messageId);
   } catch (error) {
     if (stored.isTombstone === true) return { kind: 'resolved', timeMs, messageId, ...unknownResolution };
-    return { kind: 'damaged', timeMs, messageId, reason: errorText(error) };
+    return { kind: 'damaged', timeMs, messageId, reason: errorText(error), ...readableOfHeaders(stored.headers ?? []) };
   }
 }
 

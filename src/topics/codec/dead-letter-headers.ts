@@ -4,7 +4,7 @@
  */
 import type { RecordHeader } from '../../actors/log.ts';
 import type { DeadLetterCause, DeadLetterQueue, Letter, LetterError, LetterEvent, LetterState, Whole } from '../../deadletters/letter.ts';
-import type { LetterRecord, ResolvedHow, ResolvedRecord } from '../../deadletters/records.ts';
+import type { DamagedLetterRecord, LetterRecord, ResolvedHow, ResolvedRecord } from '../../deadletters/records.ts';
 import { utf8Bytes } from '../../kernel/utf8.ts';
 
 /** In bytes of UTF-8. */
@@ -16,8 +16,10 @@ export const headerLimits = {
   errorChainBytesMax: 4_096,
   historyMax: 16,
   historyBytesMax: 4_096,
-  /** Of all names and values together; past it stack, chain and history go, in this order. */
+  /** Of all names and values together; past it stack, chain and history go, in this order, then what tells where it was run. */
   headersBytesMax: 32_768,
+  /** Of those that the log adds: schema, epoch and sequence, with their names. */
+  stampBytesMax: 128,
 } as const;
 
 const h = {
@@ -161,22 +163,27 @@ function written(headers: readonly (readonly [name: string, value: string | Whol
   return headers.flatMap(([name, value]): RecordHeader[] => (value === undefined || value === '' ? [] : [[name, String(value)]]));
 }
 
-/** Ids and names may be long each: what tells of the failure gives way, as far as it must. */
+/**
+ * Ids and names may be long each: what tells of the failure gives way, as far as it must. Throws when the ids and names alone are too much: the
+ * letter is refused, and not the log's to stumble over.
+ */
 function fitted(headers: RecordHeader[]): readonly RecordHeader[] {
+  const bytesMax = headerLimits.headersBytesMax - headerLimits.stampBytesMax;
   let bytes = headers.reduce((sum, [name, value]) => sum + name.length + utf8Bytes(value), 0);
-  for (const dropped of [h.errorStack, h.errorChain, h.history]) {
-    if (bytes <= headerLimits.headersBytesMax) break;
+  for (const dropped of [h.errorStack, h.errorChain, h.history, h.traceparent, h.handler, h.node, h.build]) {
+    if (bytes <= bytesMax) break;
     const at = headers.findIndex(([name]) => name === dropped);
     const found = headers[at];
     if (found === undefined) continue;
     const size = utf8Bytes(found[1]);
-    const left = Math.max(0, size - (bytes - headerLimits.headersBytesMax));
-    // Half a list is none.
+    const left = Math.max(0, size - (bytes - bytesMax));
+    // Half a list is none, nor half a name.
     const shorter = dropped === h.errorStack ? cut(found[1], left) : '';
     if (shorter === '') headers.splice(at, 1);
     else headers[at] = [dropped, shorter];
     bytes -= shorter === '' ? size + dropped.length : size - utf8Bytes(shorter);
   }
+  if (bytes > bytesMax) throw new Error(`the ids and names of a dead letter have ${bytes} bytes, more than ${bytesMax}`);
   return headers;
 }
 
@@ -293,6 +300,15 @@ export function letterOfHeaders(headers: readonly RecordHeader[], value: Uint8Ar
   };
 }
 
+/** Of a letter that cannot be read otherwise: what its queue must know. */
+export function readableOfHeaders(headers: readonly RecordHeader[]): Pick<DamagedLetterRecord, 'handOver' | 'state'> {
+  const of = new Map(headers);
+  const shard = naturalIn(of, h.shardId);
+  const sequence = naturalIn(of, h.fromSequence);
+  const handOver = shard === undefined || sequence === undefined ? undefined : { shard, sequence };
+  return { handOver, state: states.find((state) => state === of.get(h.state)) ?? 'open' };
+}
+
 /** Throws what is no tombstone of ours. */
 export function resolvedOfHeaders(headers: readonly RecordHeader[]): Omit<ResolvedRecord, 'messageId' | 'timeMs' | 'kind'> {
   const of = new Map(headers);
@@ -302,7 +318,8 @@ export function resolvedOfHeaders(headers: readonly RecordHeader[]): Omit<Resolv
     who: of.get(h.who) ?? '',
     why: why === noReason ? '' : why,
     jobId: of.get(h.job) ?? '',
-    generation: natural(of, h.generation),
+    // What it was must not hang on a number that nothing depends on.
+    generation: naturalIn(of, h.generation) ?? 0,
   };
 }
 
@@ -321,9 +338,13 @@ function oneOf<Value extends string>(of: Headers, name: string, values: readonly
 }
 
 function natural(of: Headers, name: string): number {
+  return naturalIn(of, name) ?? missing(name);
+}
+
+function naturalIn(of: Headers, name: string): number | undefined {
   const text = of.get(name) ?? '';
   const value = Number(text);
-  return /^\d+$/.test(text) && Number.isSafeInteger(value) ? value : missing(name);
+  return /^\d+$/.test(text) && Number.isSafeInteger(value) ? value : undefined;
 }
 
 /** Undefined: it is not there. */

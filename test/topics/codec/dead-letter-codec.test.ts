@@ -274,6 +274,29 @@ describe('a letter', () => {
     );
   });
 
+  test('stays within its bytes with the stamp of the log, and one whose names alone are more is refused', () => {
+    const long = '語'.repeat(1_000);
+    const task = { ...whole.task, namespace: long, targetNamespace: long, workflowId: long, workflowType: long, runId: long };
+    const letter = { ...whole, task, failure: { ...whole.failure, errorMessage: long, errorStack: long.repeat(3), node: long } };
+    for (const traceparent of [whole.traceparent, 't'.repeat(70_000)]) {
+      const encoded = codec.encode(letterRecord({ ...letter, traceparent }));
+      expect(bytesOf(encoded)).toBeLessThanOrEqual(headerLimits.headersBytesMax - headerLimits.stampBytesMax);
+      expect(decoded(stored(encoded))).toMatchObject({
+        kind: 'letter',
+        letter: { task, failure: { errorMessage: expect.stringMatching(/…$/) } },
+      });
+    }
+    expect(() => codec.encode(letterRecord({ ...letter, task: { ...task, workflowId: 'x'.repeat(70_000) } }))).toThrow(/ids and names/);
+  });
+
+  test('that cannot be read is known by its hand-over and its state all the same', () => {
+    const encoded = codec.encode(letterRecord({ ...whole, state: 'quarantined', failure: { ...whole.failure, lastFailureTimeMs: NaN } }));
+    const known = { handOver: whole.handOver, state: 'quarantined' };
+    expect(decoded(stored(encoded))).toMatchObject({ kind: 'damaged', messageId: 41, ...known });
+    expect(decoded(stored(encoded, { schema: 2 }))).toMatchObject({ kind: 'damaged', ...known });
+    expect(decoded(stored(encoded, { headers: [] }))).toMatchObject({ kind: 'damaged', handOver: undefined, state: 'open' });
+  });
+
   test('of a failure that tells too much: cut, and never larger however often it is written', () => {
     const long = 'größer 注文 🛒 '.repeat(20_000);
     const error = { errorType: long, errorMessage: long };
