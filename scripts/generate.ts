@@ -32,10 +32,12 @@ const coreFolder = 'src/history/generated';
 
 const publicApi = loadPublicApi();
 const adminApi = loadProtos([protoFolder, ...publicApiFolders()], ['temporal/server/api/adminservice/v1/service.proto']);
+const ownApi = loadProtos([protoFolder, ...publicApiFolders()], ['perdure/api/deadletter/v1/service.proto']);
 const frontendServices = [
   publicApi.lookupService('temporal.api.workflowservice.v1.WorkflowService'),
   publicApi.lookupService('temporal.api.operatorservice.v1.OperatorService'),
   adminApi.lookupService('temporal.server.api.adminservice.v1.AdminService'),
+  ownApi.lookupService('perdure.api.deadletter.v1.DeadLetterService'),
 ];
 const lean = leanSchema(publicApi);
 const ownFiles = protoFilesBelow('perdure').map((path) => ({ path, source: readFileSync(join(protoFolder, path), 'utf8') }));

@@ -16,7 +16,9 @@
  * simply not there, for `load` and conditions alike. In a row to be written it is refused (`data`), as is a number that is no whole one
  * up to 2^53.
  */
+import type { LetterGrouping } from '../deadletters/commands.ts';
 import type { LetterRow } from '../deadletters/letter-row.ts';
+import type { LetterGroup } from '../deadletters/replies.ts';
 import type { Condition } from '../filter/condition.ts';
 import type { VisibilityCount, VisibilityList, VisibilityPage, VisibilityRow } from '../visibility/row.ts';
 
@@ -243,31 +245,7 @@ export type LetterPage = { readonly letters: readonly LetterRow[]; readonly isLa
 export type LetterId = Pick<LetterRow, 'messageId' | 'generation'>;
 export type LetterIdPage = { readonly ids: readonly LetterId[]; readonly isLast: boolean };
 
-/** What letters may have in common. */
-export type LetterGrouping =
-  | 'fingerprint'
-  | 'cause'
-  | 'errorType'
-  | 'taskType'
-  | 'namespace'
-  | 'workflowType'
-  | 'node'
-  | 'build'
-  | 'sourceCluster';
-
 export type LetterGrouped = { readonly condition: Condition | undefined; readonly by: LetterGrouping; readonly max: number };
-/** `key`: what its letters have in common; ''= it is not known of them. Times: when they became dead letters. */
-export type LetterGroup = {
-  readonly key: string;
-  readonly count: number;
-  readonly lowestId: number;
-  readonly oldestMs: number;
-  readonly newestMs: number;
-  /** Of the letter with the lowest id, for people. */
-  readonly errorType: string;
-  readonly errorMessage: string;
-};
-
 export type HistoryRange = {
   readonly runId: string;
   readonly branch: number;

@@ -6,7 +6,8 @@
  *     whole     64 bits; read as decimal text
  *     boolean
  */
-import type { LetterGrouping } from '../actors/database.ts';
+import type {} from '../actors/database.ts';
+import type { LetterGrouping } from '../deadletters/commands.ts';
 import type { DeadLetterCause, LetterState, Whole } from '../deadletters/letter.ts';
 import type { LetterRow } from '../deadletters/letter-row.ts';
 import type { FilteredTable } from './condition-sql.ts';

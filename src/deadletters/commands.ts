@@ -1,4 +1,5 @@
 /** What the owner of a queue is asked. Ids are whole numbers from 0 up; bounds are included. */
+import type { Condition } from '../filter/condition.ts';
 import type { Letter } from './letter.ts';
 import type { ResolvedHow } from './records.ts';
 
@@ -64,6 +65,57 @@ export type FinishMerge = { readonly kind: 'finishMerge'; readonly messageId: nu
 
 /** Reply: counted, behind the read barrier. */
 export type CountLetters = { readonly kind: 'countLetters' };
+
+// ── What the index knows: behind the read barrier, and of all that was committed before ──────────────────────────────────────
+
+/** `condition`: over the fields of letters (filter/); undefined: all. */
+export type ListLetters = {
+  readonly kind: 'listLetters';
+  readonly condition: Condition | undefined;
+  /** From behind this one; -1: from the first. */
+  readonly afterMessageId: number;
+  readonly max: number;
+  /** Of texts, and of contents where they are asked for: letters are given as long as they fit, and the first one however large. */
+  readonly bytesMax: number;
+  /** With what their records hold, from the topic. */
+  readonly withContent: boolean;
+};
+
+/** Reply: letter, with its content. Rejected: not-in-queue, with what became of it. */
+export type ReadLetter = { readonly kind: 'readLetter'; readonly messageId: number };
+
+/** Which letters fit, in the order of their ids. Reply: letterIds. */
+export type FindLetters = {
+  readonly kind: 'findLetters';
+  readonly condition: Condition | undefined;
+  readonly afterMessageId: number;
+  readonly max: number;
+};
+
+/** Reply: matched. */
+export type CountMatching = { readonly kind: 'countMatching'; readonly condition: Condition | undefined };
+
+/** What letters may have in common. */
+export type LetterGrouping =
+  | 'fingerprint'
+  | 'cause'
+  | 'errorType'
+  | 'taskType'
+  | 'namespace'
+  | 'workflowType'
+  | 'node'
+  | 'build'
+  | 'sourceCluster';
+
+/** Reply: groups, most letters first. */
+export type GroupLetters = {
+  readonly kind: 'groupLetters';
+  readonly condition: Condition | undefined;
+  readonly by: LetterGrouping;
+  readonly max: number;
+};
+
+export type IndexRequest = ListLetters | ReadLetter | FindLetters | CountMatching | GroupLetters;
 
 /** What others ask for. */
 export type DeadLetterRequest = AcceptLetters | ClaimLetters | ReleaseClaim | PurgeLetters | MergeLetter | CountLetters;

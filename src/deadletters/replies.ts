@@ -1,5 +1,6 @@
 /** What the owner of a queue answers. */
-import type { LetterError } from './letter.ts';
+import type { Letter, LetterError } from './letter.ts';
+import type { LetterRow } from './letter-row.ts';
 
 export type DeadLetterRejection = {
   readonly reason:
@@ -41,6 +42,36 @@ export type MergeEnded = { readonly kind: 'mergeEnded' } & (
   | { readonly outcome: 'failed'; readonly error: LetterError; readonly isQuarantined: boolean }
   | { readonly outcome: 'skipped'; readonly reason: string }
 );
+
+/** What a record holds. `letter` undefined: this version cannot read it, and `problem` says why. */
+export type LetterContent = {
+  readonly value: Uint8Array;
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  readonly letter: Letter | undefined;
+  readonly problem: string;
+};
+/** `content` undefined: it was not asked for. */
+export type ListedLetter = { readonly row: LetterRow; readonly content: LetterContent | undefined };
+export type LettersListed = { readonly kind: 'letters'; readonly letters: readonly ListedLetter[]; readonly isLast: boolean };
+export type LetterRead = { readonly kind: 'letter'; readonly letter: ListedLetter };
+export type LettersFound = {
+  readonly kind: 'letterIds';
+  readonly ids: readonly { readonly messageId: number; readonly generation: number }[];
+  readonly isLast: boolean;
+};
+export type LettersMatched = { readonly kind: 'matched'; readonly count: number };
+/** `key`: what its letters have in common; '' = it is not known of them. Times: when they became dead letters. */
+export type LetterGroup = {
+  readonly key: string;
+  readonly count: number;
+  readonly lowestId: number;
+  readonly oldestMs: number;
+  readonly newestMs: number;
+  /** Of the letter with the lowest id, for people. */
+  readonly errorType: string;
+  readonly errorMessage: string;
+};
+export type LettersGrouped = { readonly kind: 'groups'; readonly groups: readonly LetterGroup[] };
 export type Done = { readonly kind: 'done' };
 
 export type DeadLetterReply = LettersAccepted | LettersPurged | MergeEnded | LettersCounted | Done | DeadLetterRejected;

@@ -9,7 +9,8 @@ import { SqliteDatabase } from '../../src/database/sqlite/sqlite-database.ts';
 import { letterRow, positionAt } from '../contract/database/samples.ts';
 import { postgresOptions, startPostgres } from '../postgres/postgres.ts';
 import { openedPostgres } from './postgres/support.ts';
-import type { Database, LetterGrouping } from '../../src/actors/database.ts';
+import type { Database } from '../../src/actors/database.ts';
+import type { LetterGrouping } from '../../src/deadletters/commands.ts';
 import type { Condition } from '../../src/filter/condition.ts';
 
 const kind = process.argv[2] ?? 'file';

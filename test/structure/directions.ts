@@ -61,7 +61,7 @@ export const directions: readonly Direction[] = [
     reason: 'what a filter means depends on no database and on no actor',
     wayOut: 'hand the value in; SQL belongs into src/database',
   },
-  { from: 'src/deadletters/', may: ['src/deadletters/', 'src/kernel/'], ...core },
+  { from: 'src/deadletters/', may: ['src/deadletters/', 'src/kernel/'], mayTypes: ['src/filter/'], ...core },
   {
     from: 'src/filter/',
     may: ['src/filter/', 'src/kernel/'],

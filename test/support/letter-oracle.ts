@@ -1,5 +1,6 @@
 /** Dead letters by condition, in plain JavaScript: what every database is compared with, and what the twin in memory answers by. */
-import type { LetterGroup, LetterGrouped, LetterIdPage, LetterList, LetterPage, LetterWalk } from '../../src/actors/database.ts';
+import type { LetterGrouped, LetterIdPage, LetterList, LetterPage, LetterWalk } from '../../src/actors/database.ts';
+import type { LetterGroup } from '../../src/deadletters/replies.ts';
 import type { LetterRow } from '../../src/deadletters/letter-row.ts';
 import { utf8Bytes } from '../../src/kernel/utf8.ts';
 import type { Column, Condition } from '../../src/filter/condition.ts';

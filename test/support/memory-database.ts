@@ -20,7 +20,6 @@ import {
   type HistoryRange,
   type HistoryRow,
   type JournalId,
-  type LetterGroup,
   type LetterGrouped,
   type LetterIdPage,
   type LetterList,
@@ -47,6 +46,7 @@ import {
   type TimerWindow,
   type WriteOutcome,
 } from '../../src/actors/database.ts';
+import type { LetterGroup } from '../../src/deadletters/replies.ts';
 import { unreachable } from '../../src/kernel/assert.ts';
 import { isUuid } from '../../src/kernel/uuid.ts';
 import type { LetterRow } from '../../src/deadletters/letter-row.ts';

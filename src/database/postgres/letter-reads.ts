@@ -11,7 +11,6 @@ import type { SqlBuilder } from '../condition-sql.ts';
 import type {
   Fenced,
   JournalId,
-  LetterGroup,
   LetterGrouped,
   LetterId,
   LetterIdPage,
@@ -19,6 +18,7 @@ import type {
   LetterPage,
   LetterWalk,
 } from '../../actors/database.ts';
+import type { LetterGroup } from '../../deadletters/replies.ts';
 import type { LetterRow } from '../../deadletters/letter-row.ts';
 import type { Condition } from '../../filter/condition.ts';
 

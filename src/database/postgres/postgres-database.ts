@@ -23,7 +23,6 @@ import type {
   HistoryRange,
   HistoryRow,
   JournalId,
-  LetterGroup,
   LetterGrouped,
   LetterIdPage,
   LetterList,
@@ -49,6 +48,7 @@ import type {
   TimerWindow,
   WriteOutcome,
 } from '../../actors/database.ts';
+import type { LetterGroup } from '../../deadletters/replies.ts';
 import type { PostgresOptions } from '../../config/postgres-options.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Condition } from '../../filter/condition.ts';

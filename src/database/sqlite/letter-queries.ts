@@ -14,7 +14,6 @@ import { DatabaseError } from '../../actors/database.ts';
 import type {
   Fenced,
   JournalId,
-  LetterGroup,
   LetterGrouped,
   LetterId,
   LetterIdPage,
@@ -22,6 +21,7 @@ import type {
   LetterPage,
   LetterWalk,
 } from '../../actors/database.ts';
+import type { LetterGroup } from '../../deadletters/replies.ts';
 import type { LetterRow } from '../../deadletters/letter-row.ts';
 import type { Condition } from '../../filter/condition.ts';
 import type { Connection } from './connection.ts';

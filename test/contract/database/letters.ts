@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { LetterGrouping } from '../../../src/actors/database.ts';
+import type {} from '../../../src/actors/database.ts';
+import type { LetterGrouping } from '../../../src/deadletters/commands.ts';
 import { letterFields } from '../../../src/deadletters/filter/letter-fields.ts';
 import type { LetterRow } from '../../../src/deadletters/letter-row.ts';
 import type { Column, Condition, Operand } from '../../../src/filter/condition.ts';

@@ -1,0 +1,88 @@
+/** What the actor of jobs is asked. */
+import type { Condition } from '../../filter/condition.ts';
+import type { IdRange } from '../commands.ts';
+import type { Job, JobAuthor, JobOperation, JobOptions, JobQueue, Plan } from './job.ts';
+
+/** Both hold; undefined: all letters. `ids` rise and do not touch each other. */
+export type LetterSelection = { readonly ids: readonly IdRange[] | undefined; readonly condition: Condition | undefined };
+
+/** Reply: planned. Rejected: invalid-argument, too-many (1,000,000 ids, 10,000 ranges). */
+export type PlanLetters = JobAuthor & {
+  readonly kind: 'planLetters';
+  readonly operation: JobOperation;
+  readonly queue: JobQueue;
+  readonly selection: LetterSelection;
+  readonly options: JobOptions;
+};
+
+/**
+ * Reply: job. While a job of the same actor with the same hash is active it is that one. Rejected: not-found, failed-precondition (expired,
+ * another hash, applied before), overlap, too-many.
+ */
+export type ApplyPlan = { readonly kind: 'applyPlan'; readonly planId: string; readonly hash: string | undefined };
+
+/** Reply: job. Rejected: not-found. */
+export type DescribeJob = { readonly kind: 'describeJob'; readonly jobId: string };
+
+/** The newest first. Reply: jobs. */
+export type ListJobs = {
+  readonly kind: 'listJobs';
+  /** Undefined: of all queues. */
+  readonly queue: number | undefined;
+  readonly activeOnly: boolean;
+  /** Behind this one; undefined: from the newest. */
+  readonly afterJobId: string | undefined;
+  readonly max: number;
+};
+
+/** Reply: job. Rejected: not-found, failed-precondition. */
+export type PauseJob = { readonly kind: 'pauseJob'; readonly jobId: string; readonly actor: string; readonly reason: string };
+export type ResumeJob = { readonly kind: 'resumeJob'; readonly jobId: string; readonly actor: string; readonly reason: string };
+/** Reply: canceled; of one that has ended it says so. Rejected: not-found. */
+export type CancelJob = { readonly kind: 'cancelJob'; readonly jobId: string; readonly actor: string; readonly reason: string };
+/** Undefined: as it is. */
+export type UpdateJob = {
+  readonly kind: 'updateJob';
+  readonly jobId: string;
+  readonly actor: string;
+  readonly reason: string;
+  readonly rps: number | undefined;
+  readonly concurrency: number | undefined;
+};
+
+export type JobsRequest = PlanLetters | ApplyPlan | DescribeJob | ListJobs | PauseJob | ResumeJob | CancelJob | UpdateJob;
+
+export type Planned = { readonly kind: 'planned'; readonly plan: Plan };
+export type JobAnswered = { readonly kind: 'job'; readonly job: Job };
+export type JobCanceled = { readonly kind: 'canceled'; readonly job: Job; readonly wasActive: boolean };
+export type JobsListed = { readonly kind: 'jobs'; readonly jobs: readonly Job[]; readonly isLast: boolean };
+
+export type JobsRejection = {
+  readonly reason:
+    /** INVALID_ARGUMENT */
+    | 'invalid-argument'
+    /** NOT_FOUND */
+    | 'not-found'
+    /** FAILED_PRECONDITION */
+    | 'failed-precondition'
+    /** FAILED_PRECONDITION: `jobId` works on some of these letters */
+    | 'overlap'
+    /** RESOURCE_EXHAUSTED */
+    | 'too-many';
+  readonly message: string;
+  readonly jobId?: string;
+};
+export type JobsRejected = { readonly kind: 'rejected'; readonly rejection: JobsRejection };
+
+/** Which reply (besides JobsRejected) each request gets. */
+export type JobsReplyTo = {
+  readonly planLetters: Planned;
+  readonly applyPlan: JobAnswered;
+  readonly describeJob: JobAnswered;
+  readonly listJobs: JobsListed;
+  readonly pauseJob: JobAnswered;
+  readonly resumeJob: JobAnswered;
+  readonly cancelJob: JobCanceled;
+  readonly updateJob: JobAnswered;
+};
+export type JobsReply = JobsReplyTo[keyof JobsReplyTo] | JobsRejected;
