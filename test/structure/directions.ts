@@ -167,6 +167,7 @@ export const directions: readonly Direction[] = [
       ...['history/generated/enums.ts', 'history/generated/public-api.ts', 'history/record.ts', 'history/tasks.ts'].map(
         (file) => `src/${file}`,
       ),
+      'src/history/hand-over/task-types.ts',
       // What a run keeps its entries in, and what a row that cannot be read is called.
       'src/history/pending.ts',
       'src/actors/database.ts',
