@@ -24,7 +24,9 @@ import { CLUSTER_ACTOR, Router } from './actors/asks/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/history/transfer-queue.ts';
 import { AnotherServerError } from './config/another-server.ts';
-import { configuredLimits } from './config/limits.ts';
+import { DynamicConfig } from './config/dynamic-config.ts';
+import { constantEntries } from './config/dynamic-settings.ts';
+import { limitSettings } from './config/limits.ts';
 import { memoryShare, memoryThereIs, stateLimitsBeside, usableHeapBytes, whyTheyDoNotFit, type Memory } from './config/memory.ts';
 import type { HeapCondition, RunningServer, ServerOptions, StartSummary, StateLimits } from './config/server-options.ts';
 import { openSqlite } from './database/sqlite/open-sqlite.ts';
@@ -106,7 +108,8 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     takenOver: (partition, { owner: rival, epoch, offset }) =>
       new AnotherServerError(`${anotherServer(rival, prefix)} (it took ${partition} at epoch ${epoch}, offset ${offset})`),
   });
-  const limits = { ...defaultHistoryLimits, ...configuredLimits(options.dynamicConfig) };
+  const dynamicConfig = new DynamicConfig(constantEntries(options.dynamicConfig).entries);
+  const limits = { ...defaultHistoryLimits, ...dynamicConfig.values(limitSettings) };
   const share = memoryShare(memory);
   const commandBytesMax = Math.max(COMMAND_BYTES_MIN, Math.floor(share * COMMAND_BYTES_MAX));
   const shared = { budget: new CommandBudget(commandBytesMax), turns: new LoopTurns(systemClock) };

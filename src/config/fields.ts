@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseDurationMs } from './duration.ts';
 import { isHostPort } from './host-port.ts';
+import { shown } from './shown.ts';
 
 /**
  * Building blocks of the server file's schema. Each says in its own words what it expects. A value from the environment is always
@@ -10,15 +11,7 @@ import { isHostPort } from './host-port.ts';
 
 type Issue = { readonly input?: unknown };
 
-const expected = (what: string) => (issue: Issue) => `expected ${what}, got ${show(issue.input)}`;
-
-export function show(value: unknown): string {
-  if (value === undefined || value === null) return 'nothing';
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'object') return 'a group of keys';
-  const text = JSON.stringify(value);
-  return text.length > 80 ? `${text.slice(0, 77)}…"` : text;
-}
+const expected = (what: string) => (issue: Issue) => `expected ${what}, got ${shown(issue.input)}`;
 
 /** What people read about a key: in the JSON Schema, and on the reference page. */
 type About = {

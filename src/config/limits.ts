@@ -1,3 +1,6 @@
+import type { ReadValue, Setting } from './dynamic-setting.ts';
+import { shown } from './shown.ts';
+
 /**
  * The limits that an operator can lower, by the names that Temporal's dynamic configuration has for them. None can be raised: records,
  * messages and the work of one decision are made for the defaults.
@@ -68,33 +71,21 @@ export const limitKeys = {
 
 export type LimitName = (typeof limitKeys)[keyof typeof limitKeys]['limit'];
 
-function limitKey(key: string): LimitKey | undefined {
-  return Object.hasOwn(limitKeys, key) ? limitKeys[key as keyof typeof limitKeys] : undefined;
+/** By the names that edge and core have for them. */
+export const limitSettings = Object.fromEntries(
+  Object.entries(limitKeys).map(([key, known]) => [known.limit, limitSetting(key, known)]),
+) as Readonly<Record<LimitName, Setting<number>>>;
+
+/** A value over the default counts as the default: whoever raises a limit for Temporal's server can start this one all the same. */
+function limitSetting(key: string, { min, max, about }: LimitKey): Setting<number> {
+  const read = (value: unknown): ReadValue<number> => {
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < min)
+      return { problem: `expected a whole number from ${min} to ${max}, got ${shown(value)}` };
+    return value > max ? { value: max, note: 'this limit can be lowered, not raised: the default holds' } : { value };
+  };
+  return { key, scope: 'global', needsRestart: true, default: max, about, read };
 }
 
 export function isLimit(key: string): boolean {
-  return limitKey(key) !== undefined;
-}
-
-/** What was expected instead; undefined = a value for that key, or a key that is no limit. */
-export function limitProblem(key: string, value: unknown): string | undefined {
-  const known = limitKey(key);
-  if (known === undefined || (typeof value === 'number' && Number.isInteger(value) && value >= known.min)) return undefined;
-  return `expected a whole number from ${known.min} to ${known.max}`;
-}
-
-/** A value over the default counts as the default: whoever raises a limit for Temporal's server can start this one all the same. */
-export function isRaised(key: string, value: unknown): boolean {
-  const known = limitKey(key);
-  return known !== undefined && typeof value === 'number' && value > known.max;
-}
-
-/** The limits among checked values. */
-export function configuredLimits(dynamicConfig: ReadonlyMap<string, unknown>): Partial<Record<LimitName, number>> {
-  const limits: Partial<Record<string, number>> = {};
-  for (const [key, value] of dynamicConfig) {
-    const known = limitKey(key);
-    if (known !== undefined && limitProblem(key, value) === undefined) limits[known.limit] = Math.min(value as number, known.max);
-  }
-  return limits;
+  return Object.hasOwn(limitKeys, key);
 }

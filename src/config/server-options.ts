@@ -42,7 +42,7 @@ export type ServerOptions = {
   readonly namespaces: readonly string[];
   /** Name → type (`Keyword`, `Text`, …), usable at once in every namespace. */
   readonly searchAttributes: ReadonlyMap<string, string>;
-  /** Values as parsed from JSON or YAML. Limits are read (limits.ts); other keys are kept and mean nothing. */
+  /** Values as parsed from JSON or YAML, for all that they may be for; a key that is not known means nothing (dynamic-settings.ts). */
   readonly dynamicConfig: ReadonlyMap<string, unknown>;
   readonly clusterName: string;
   /** Where metrics can be scraped; undefined: nowhere, and none are kept. */

@@ -8,7 +8,7 @@
  * `notYet` counts nowhere: a log that is away for a day makes no letters.
  */
 import { unreachable } from '../kernel/assert.ts';
-import type { CaptureSettings } from './capture-settings.ts';
+import { type CaptureSettings, failuresMaxOf } from './capture-settings.ts';
 import type { DeadLetterCause } from './letter.ts';
 import type { NotYet, TaskFailure } from './task-failure.ts';
 
@@ -69,7 +69,7 @@ export function judgeAttempt(before: Attempts, failure: TaskFailure, category: s
   const attempts = onceMore(before, counts, paceOf(failure), nowMs);
   if (counts && settings.enabled) {
     if (isPicked || isPermanent(failure, settings)) return { kind: 'letter', attempts, cause: 'permanent-error' };
-    if (attempts.failures >= settings.failuresMaxOf(category)) return { kind: 'letter', attempts, cause: 'retries-exhausted' };
+    if (attempts.failures >= failuresMaxOf(category, settings)) return { kind: 'letter', attempts, cause: 'retries-exhausted' };
   }
   return { kind: 'again', attempts, pauseMs: pauseMs(attempts) };
 }

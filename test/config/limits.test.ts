@@ -1,6 +1,8 @@
 /** Limits have one source: what an operator lowers holds at the edge, in the core and in what clients are told. */
 import { afterEach, expect, test } from 'vitest';
-import { configuredLimits, isRaised, limitKeys, limitProblem } from '../../src/config/limits.ts';
+import { DynamicConfig } from '../../src/config/dynamic-config.ts';
+import { constantEntries } from '../../src/config/dynamic-settings.ts';
+import { limitKeys, limitSettings } from '../../src/config/limits.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
 import {
   decodeDescribeNamespaceResponse,
@@ -30,17 +32,24 @@ test('every key names a limit of the core, and its default', () => {
 });
 
 test('values are checked, and none raises a limit', () => {
-  expect(limitProblem('limit.blobSize.error', 2048)).toBeUndefined();
-  for (const value of [0, -1, 1.5, Number.NaN, '2048', null])
-    expect(limitProblem('limit.blobSize.error', value)).toBe('expected a whole number from 1024 to 2097152');
-  expect(limitProblem('constructor', 'x'), 'no limit').toBeUndefined();
-  expect(isRaised('limit.blobSize.error', 2 ** 30)).toBe(true);
-  const values = new Map<string, unknown>([
-    ['limit.blobSize.error', 2 ** 30],
-    ['history.maximumSignalsPerExecution', 3],
-    ['matching.rps', 7],
-  ]);
-  expect(configuredLimits(values)).toEqual({ blobBytesMax: 2 * 1024 * 1024, signalsPerRunMax: 3 });
+  for (const value of [0, -1, 1.5, Number.NaN, '2048', null]) {
+    const { entries, problems } = constantEntries(new Map([['limit.blobSize.error', value]]));
+    expect(problems).toEqual([
+      { key: 'limit.blobSize.error', message: expect.stringContaining('not used: expected a whole number from 1024 to 2097152') },
+    ]);
+    expect(new DynamicConfig(entries).values(limitSettings).blobBytesMax).toBe(2 * 1024 * 1024);
+  }
+  const { entries, problems } = constantEntries(
+    new Map<string, unknown>([
+      ['limit.blobSize.error', 2 ** 30],
+      ['History.MaximumSignalsPerExecution', 3],
+      ['matching.rps', 7],
+      ['constructor', 7],
+    ]),
+  );
+  expect(problems).toEqual([{ key: 'limit.blobSize.error', message: 'this limit can be lowered, not raised: the default holds' }]);
+  const limits = new DynamicConfig(entries).values(limitSettings);
+  expect(limits).toMatchObject({ blobBytesMax: 2 * 1024 * 1024, signalsPerRunMax: 3, idBytesMax: 1_000 });
 });
 
 test('a lowered limit holds everywhere', async () => {

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { captureSettings } from '../../src/config/dead-letter-settings.ts';
+import { DynamicConfig } from '../../src/config/dynamic-config.ts';
+import { constantEntries } from '../../src/config/dynamic-settings.ts';
 import { type Attempts, judgeAttempt, noAttempts, type Verdict } from '../../src/deadletters/attempts.ts';
-import { captureSettings } from '../../src/deadletters/capture-settings.ts';
+import type { CaptureSettings } from '../../src/deadletters/capture-settings.ts';
 import { type NotYet, saidError, type TaskFailure } from '../../src/deadletters/task-failure.ts';
 
 const error = saidError('SomeError', 'it went wrong');
@@ -11,7 +14,8 @@ const permanent: TaskFailure = { kind: 'permanent', error };
 const notYet = (why: NotYet): TaskFailure => ({ kind: 'notYet', why, error });
 const waits = (['away', 'moving', 'busy', 'notReady', 'rateLimited'] as const).map(notYet);
 
-const settingsOf = (...values: readonly (readonly [string, unknown])[]) => captureSettings(new Map(values)).settings;
+const settingsOf = (...values: readonly (readonly [string, unknown])[]): CaptureSettings =>
+  new DynamicConfig(constantEntries(new Map(values)).entries).values(captureSettings);
 const defaults = settingsOf();
 
 /** The verdict on the last of these, the first at 1,000 ms and a second between them. */
@@ -117,6 +121,8 @@ describe('operators say', () => {
     expect(after(times(2, failed), settings, 'transfer').kind).toBe('again');
     expect(after(times(3, failed), settings, 'transfer').kind).toBe('letter');
     expect(after(times(2, failed), settings, 'timer').kind).toBe('letter');
+    expect(after(times(79, failed), settings, 'replication').kind).toBe('again');
+    expect(after(times(80, failed), settings, 'replication').kind).toBe('letter');
   });
 
   test('that nothing becomes a letter', () => {
@@ -145,14 +151,16 @@ describe('operators say', () => {
     ['history.TaskDLQUnexpectedErrorAttempts', 2 ** 53],
     ['history.TaskDLQUnexpectedErrorAttempts', '5'],
     ['history.transferProcessorMaxRetryCount', null],
-    ['history.TaskDLQEnabled', 'false'],
+    ['history.TaskDLQEnabled', 'no'],
     ['history.TaskDLQInternalErrors', 1],
     ['history.TaskDLQErrorPattern', ['a']],
     ['history.TaskDLQErrorPattern', '(a'],
     ['history.TaskDLQErrorPattern', '(?=a)'],
   ])('nonsense in %s (%j): one warning, and the default holds', (key, value) => {
-    const { settings, problems } = captureSettings(new Map<string, unknown>([[key, value]]));
-    expect(problems).toEqual([expect.stringContaining(`${key} is ignored: `)]);
+    expect(constantEntries(new Map<string, unknown>([[key, value]])).problems).toEqual([
+      { key, message: expect.stringContaining('this value is not used: ') },
+    ]);
+    const settings = settingsOf([key, value]);
     expect(after(times(69, internal), settings).kind).toBe('again');
     expect(after(times(70, internal), settings).kind).toBe('letter');
   });

@@ -220,7 +220,13 @@ export const directions: readonly Direction[] = [
   },
   { from: 'src/wire/', may: ['src/wire/', 'src/kernel/', 'protobufjs', 'long'], ...support },
   { from: 'src/observability/', may: ['src/observability/', 'src/kernel/', 'node:'], mayTypes: ['pino'], ...support },
-  { from: 'src/config/', may: ['src/config/', 'src/kernel/', 'yaml', 'zod', 'node:'], mayTypes: ['src/observability/'], ...support },
+  {
+    from: 'src/config/',
+    // A pattern of an operator is tried where it is written.
+    may: ['src/config/', 'src/kernel/', 'src/deadletters/error-pattern.ts', 'yaml', 'zod', 'node:'],
+    mayTypes: ['src/observability/'],
+    ...support,
+  },
   {
     from: 'src/cli/',
     may: ['src/cli/', 'src/config/', 'src/observability/', 'src/kernel/', 'src/server.ts', 'node:'],

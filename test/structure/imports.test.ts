@@ -86,9 +86,10 @@ describe('what src exports', () => {
     ['redriveTopic', 'likewise'],
     ['parseLetterFilter', 'how letters are chosen; the services that ask come next'],
     ['letterRow', 'what the index knows of a letter; their actors write it next'],
-    ...['judgeAttempt', 'noAttempts', 'captureSettings', 'failureFingerprint'].map(
+    ...['judgeAttempt', 'noAttempts', 'failureFingerprint'].map(
       (name) => [name, 'when a task that fails becomes a letter; the task queues ask when their shards hand letters over'] as const,
     ),
+    ['fitsScope', 'whether a key may have these constraints; what reads files of dynamic configuration asks'],
     ['TaskHandOver', 'hands them over; likewise'],
     ...['encodeTaskInfo', 'decodeTaskInfo'].map((name) => [name, 'likewise, the task of a letter as bytes'] as const),
     ...['unansweredTask', 'rejectedTask', 'refusedDispatch', 'thrownByTask'].map((name) => [name, 'likewise, what it has met'] as const),

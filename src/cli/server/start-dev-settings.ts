@@ -2,7 +2,8 @@ import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { defaults } from '../../config/defaults.ts';
 import { defaultNaming } from '../../config/metrics-options.ts';
-import { limitProblem } from '../../config/limits.ts';
+import { findSetting } from '../../config/dynamic-settings.ts';
+import { isLimit } from '../../config/limits.ts';
 import { searchAttributeType, searchAttributeTypes } from '../../config/search-attributes.ts';
 import type { ServerSettings } from '../../config/settings.ts';
 import { sqlitePragmas } from '../../config/sqlite-pragmas.ts';
@@ -114,8 +115,9 @@ function readDynamicConfig(pairs: readonly string[]): ReadonlyMap<string, unknow
         next: `Write --dynamic-config-value '${key}=${JSON.stringify(json)}' for the string.`,
       });
     }
-    const problem = limitProblem(key, values.get(key));
-    if (problem !== undefined) throw usageError(`--dynamic-config-value ${key}: ${problem}, got ${json}`);
+    const setting = findSetting(key);
+    const read = setting === undefined || !isLimit(setting.key) ? undefined : setting.read(values.get(key));
+    if (read !== undefined && 'problem' in read) throw usageError(`--dynamic-config-value ${key}: ${read.problem}`);
   }
   return values;
 }

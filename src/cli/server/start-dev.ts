@@ -1,5 +1,5 @@
 import { defaults } from '../../config/defaults.ts';
-import { isLimit, isRaised } from '../../config/limits.ts';
+import { constantEntries, findSetting } from '../../config/dynamic-settings.ts';
 import { createLogger, type Logger } from '../../observability/logger.ts';
 import type { FlagValues, Invocation } from '../command.ts';
 import type { ExitCode } from '../exit-codes.ts';
@@ -70,10 +70,10 @@ function warnOfUnserved(flags: FlagValues, logger: Logger): void {
 }
 
 function warnOfUnread(dynamicConfig: ReadonlyMap<string, unknown>, logger: Logger): void {
+  for (const { key, message } of constantEntries(dynamicConfig).problems) logger.warn(message, { key });
   for (const [key, value] of dynamicConfig) {
-    if (isRaised(key, value)) logger.warn('this limit can be lowered, not raised: the default holds', { key, value: Number(value) });
-    if (!isLimit(key) && askedByEverySdk.get(key) !== value) {
-      logger.warn('this dynamic configuration value has no effect: only limits are read yet', { key });
+    if (findSetting(key) === undefined && askedByEverySdk.get(key) !== value) {
+      logger.warn('this dynamic configuration value has no effect: this server does not use the key', { key });
     }
   }
 }

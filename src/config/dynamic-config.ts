@@ -1,0 +1,107 @@
+/**
+ * Dynamic configuration: what operators set while the server serves, in the form that Temporal has for it.
+ *
+ *     flags, server file ──▶ constants ─┐
+ *     dynamic-config-file.ts ─▶ entries ─┴▶ DynamicConfig ── values(group, filter) ──▶ typed values, worked out once until the next reload
+ */
+import type { ReadValue, Setting, SettingGroup, SettingScope, ValuesOf } from './dynamic-setting.ts';
+
+export type ConstraintName = (typeof constraintNames)[number];
+
+const constraintNames = ['namespace', 'namespaceId', 'taskQueueName', 'taskType', 'historyTaskType', 'shardId', 'destination'] as const;
+
+/** Names of task types in lower case. */
+export type Constraints = { readonly [Name in ConstraintName]?: string | number };
+
+export type Entry = { readonly value: unknown; readonly constraints: Constraints };
+
+/** Entries by key in lower case, whose values suit their keys. */
+export type DynamicEntries = ReadonlyMap<string, readonly Entry[]>;
+
+export const noEntries: DynamicEntries = new Map();
+
+/** For what a value is asked. */
+export type SettingFilter = Constraints;
+
+/**
+ * The first step that an entry fits is the one that counts, and an entry fits a step whose constraints are exactly its own: a value for a
+ * namespace and a task queue says nothing about the other task queues of that namespace.
+ */
+const steps: { readonly [scope in SettingScope]: readonly (readonly ConstraintName[])[] } = {
+  global: [[]],
+  namespace: [['namespace'], []],
+  taskQueue: [['namespace', 'taskQueueName', 'taskType'], ['namespace', 'taskQueueName'], ['taskQueueName'], ['namespace'], []],
+  shard: [['shardId'], []],
+  destination: [['namespace', 'destination'], ['destination'], ['namespace'], []],
+};
+
+export function fitsScope(constraints: Constraints, scope: SettingScope): boolean {
+  return steps[scope].some((step) => hasExactly(constraints, step));
+}
+
+/** Undefined: no entry says anything about this. */
+export function lookUp(entries: readonly Entry[], scope: SettingScope, filter: SettingFilter): Entry | undefined {
+  for (const step of steps[scope]) {
+    const found = entries.find(
+      ({ constraints }) => hasExactly(constraints, step) && step.every((name) => constraints[name] === filter[name]),
+    );
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function hasExactly(constraints: Constraints, names: readonly ConstraintName[]): boolean {
+  return constraintNames.every((name) => names.includes(name) === (constraints[name] !== undefined));
+}
+
+/** What parts of the server get of it. */
+export interface DynamicValues {
+  /** Cheap when it was asked before: what is asked per task holds on to nothing. */
+  values<Group extends SettingGroup>(group: Group, filter?: SettingFilter): ValuesOf<Group>;
+}
+
+export class DynamicConfig implements DynamicValues {
+  readonly #constants: DynamicEntries;
+  #entries: DynamicEntries;
+  #known = new WeakMap<SettingGroup, Map<string, ValuesOf<SettingGroup>>>();
+
+  /** `constants` hold where `entries` say nothing. */
+  constructor(constants: DynamicEntries, entries = noEntries) {
+    this.#constants = constants;
+    this.#entries = entries;
+  }
+
+  /** From here on these hold, in place of those that there were. */
+  replace(entries: DynamicEntries): void {
+    this.#entries = entries;
+    this.#known = new WeakMap();
+  }
+
+  values<Group extends SettingGroup>(group: Group, filter: SettingFilter = {}): ValuesOf<Group> {
+    const name = constraintNames.map((constraint) => filter[constraint] ?? '').join('\n');
+    let known = this.#known.get(group);
+    if (known === undefined) this.#known.set(group, (known = new Map()));
+    let values = known.get(name);
+    if (values === undefined) {
+      if (known.size >= KNOWN_MAX) known.clear();
+      known.set(name, (values = this.#work(group, filter)));
+    }
+    return values as ValuesOf<Group>;
+  }
+
+  #work(group: SettingGroup, filter: SettingFilter): ValuesOf<SettingGroup> {
+    return Object.fromEntries(Object.entries(group).map(([name, setting]) => [name, this.#value(setting, filter)]));
+  }
+
+  #value<Value>(setting: Setting<Value>, filter: SettingFilter): Value {
+    for (const entries of [this.#entries, this.#constants]) {
+      const entry = lookUp(entries.get(setting.key.toLowerCase()) ?? [], setting.scope, filter);
+      const read: ReadValue<Value> | undefined = entry === undefined ? undefined : setting.read(entry.value);
+      if (read !== undefined && 'value' in read) return read.value;
+    }
+    return setting.default;
+  }
+}
+
+/** Filters of a group whose values are remembered. */
+const KNOWN_MAX = 10_000;

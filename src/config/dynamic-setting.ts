@@ -1,0 +1,90 @@
+/**
+ * One key of the dynamic configuration: what it is called, what it may be, and its default.
+ *
+ *     { enabled: onOff('history.TaskDLQEnabled', true, 'About it.'), … }        a group, declared beside others
+ *                        │ DynamicConfig.values(group)
+ *                        ▼
+ *     { enabled: true, … }                                                      plain values, typed, for the part that needs them
+ */
+import { parseDurationMs } from './duration.ts';
+import { shown } from './shown.ts';
+
+export type Setting<Value> = {
+  readonly key: string;
+  readonly scope: SettingScope;
+  readonly default: Value;
+  readonly about: string;
+  /** Fixed when the server starts; else a change holds at once. */
+  readonly needsRestart: boolean;
+  /** Of a value as YAML or JSON has it. */
+  read(value: unknown): ReadValue<Value>;
+};
+
+/** `problem`: why it is no value for this key. `note`: what happens to it all the same. */
+export type ReadValue<Value> = { readonly value: Value; readonly note?: string } | { readonly problem: string };
+
+export type SettingGroup = Readonly<Record<string, Setting<unknown>>>;
+export type ValuesOf<Group extends SettingGroup> = {
+  readonly [Name in keyof Group]: Group[Name] extends Setting<infer Value> ? Value : never;
+};
+
+/** Which constraints an entry of a key may have: see `steps` in dynamic-config.ts. */
+export type SettingScope = 'global' | 'namespace' | 'taskQueue' | 'shard' | 'destination';
+
+type About<Value> = { readonly default: Value; readonly about: string };
+
+/** Everything of ours holds for the whole server so far, and at once. */
+const usual = { scope: 'global', needsRestart: false } as const;
+
+export function onOff(key: string, about: About<boolean>): Setting<boolean> {
+  return { ...usual, key, ...about, read: readOnOff };
+}
+
+function readOnOff(value: unknown): ReadValue<boolean> {
+  if (typeof value === 'boolean') return { value };
+  if (value === 'true' || value === 'false') return { value: value === 'true' };
+  return notAs('true or false', value);
+}
+
+/** `default` may be undefined: unset, and what that means is said elsewhere. */
+export function wholeNumber<Unset extends number | undefined>(
+  key: string,
+  { min, max, ...about }: About<Unset> & { readonly min: number; readonly max: number },
+): Setting<Unset | number> {
+  const what = max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`;
+  const fits = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
+  return { ...usual, key, ...about, read: (value) => (fits(value) ? { value } : notAs(what, value)) };
+}
+
+export function textSetting<Value>(key: string, about: About<Value>, read: (text: string) => ReadValue<Value>): Setting<Value> {
+  return { ...usual, key, ...about, read: (value) => (typeof value === 'string' ? read(value) : notAs('a text', value)) };
+}
+
+/** As `30s` and `7d`; a bare number is seconds, whether in quotes or not. */
+export function durationSetting(
+  key: string,
+  { min, max, ...about }: About<number> & { readonly min: string; readonly max: string },
+): Setting<number> {
+  const [minMs = 0, maxMs = 0] = [readDurationMs(min), readDurationMs(max)];
+  const read = (value: unknown): ReadValue<number> => {
+    const durationMs = readDurationMs(value);
+    return durationMs === undefined || durationMs < minMs || durationMs > maxMs
+      ? notAs(`a duration from ${min} to ${max}, such as 90s`, value)
+      : { value: durationMs };
+  };
+  return { ...usual, key, ...about, read };
+}
+
+const secondsAlone = /^\d+(?:\.\d+)?$/;
+const days = /(\d+(?:\.\d+)?)d/g;
+
+function readDurationMs(value: unknown): number | undefined {
+  const text = typeof value === 'number' ? String(value) : value;
+  if (typeof text !== 'string') return undefined;
+  if (secondsAlone.test(text)) return parseDurationMs(`${text}s`);
+  return parseDurationMs(text.replaceAll(days, (_, count: string) => `${Number(count) * 24}h`));
+}
+
+function notAs(expected: string, value: unknown): { readonly problem: string } {
+  return { problem: `expected ${expected}, got ${shown(value)}` };
+}

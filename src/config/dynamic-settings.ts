@@ -1,0 +1,40 @@
+/** Every key of the dynamic configuration that this server uses. */
+import { captureSettings, deadLetterSettingsWithoutEffect, letterSettings } from './dead-letter-settings.ts';
+import type { DynamicEntries, Entry } from './dynamic-config.ts';
+import type { Setting } from './dynamic-setting.ts';
+import { limitSettings } from './limits.ts';
+
+export const dynamicSettings: readonly Setting<unknown>[] = [
+  limitSettings,
+  captureSettings,
+  letterSettings,
+  deadLetterSettingsWithoutEffect,
+].flatMap((group) => Object.values<Setting<unknown>>(group));
+
+const byKey = new Map(dynamicSettings.map((setting) => [setting.key.toLowerCase(), setting]));
+
+/** As Temporal reads keys, whatever their case. */
+export function findSetting(key: string): Setting<unknown> | undefined {
+  return byKey.get(key.toLowerCase());
+}
+
+/** Values without constraints. `problems`: of those that are not used, or not as they are; a key that is not known is none. */
+export function constantEntries(values: ReadonlyMap<string, unknown>): {
+  readonly entries: DynamicEntries;
+  readonly problems: readonly { readonly key: string; readonly message: string }[];
+} {
+  const entries = new Map<string, readonly Entry[]>();
+  const problems: { key: string; message: string }[] = [];
+  for (const [key, value] of values) {
+    const read = findSetting(key)?.read(value);
+    if (read === undefined) continue;
+    if ('problem' in read) problems.push({ key, message: notUsed(read.problem) });
+    else entries.set(key.toLowerCase(), [{ value, constraints: {} }]);
+    if ('note' in read && read.note !== undefined) problems.push({ key, message: read.note });
+  }
+  return { entries, problems };
+}
+
+function notUsed(problem: string): string {
+  return `this value is not used: ${problem}`;
+}
