@@ -27,7 +27,7 @@ import {
 } from './commands.ts';
 import type { DeadLetterEffect } from './effects.ts';
 import { HAND_OVER_LETTERS_MAX, type HandOverVerdict } from './hand-overs.ts';
-import { QueueState } from './queue-state.ts';
+import { type QueueSnapshot, QueueState } from './queue-state.ts';
 import type { DeadLetterRecord, LetterRecord, ResolvedRecord } from './records.ts';
 import type { DeadLetterRejection, DeadLetterReply, MergeEnded } from './replies.ts';
 
@@ -38,7 +38,7 @@ type BeingMerged = { readonly askId: number; readonly authorship: Authorship };
 const done: DeadLetterReply = { kind: 'done' };
 
 export class QueueCore {
-  readonly #state: QueueState;
+  #state: QueueState;
   readonly #claims = new Claims();
   readonly #merging = new Map<number, BeingMerged>();
   /** What the command that was decided last changes beside its records. */
@@ -48,8 +48,13 @@ export class QueueCore {
     this.#state = state;
   }
 
-  get state(): Pick<QueueState, 'ids' | 'canonical' | 'snapshot'> {
+  get state(): Pick<QueueState, 'ids' | 'canonical' | 'snapshot' | 'lastTimeMs'> {
     return this.#state;
+  }
+
+  /** What a checkpoint says, before the first record. Throws what no snapshot can be. */
+  install(snapshot: QueueSnapshot, lastTimeMs: number): void {
+    this.#state = new QueueState(snapshot, lastTimeMs);
   }
 
   handle(command: DeadLetterCommand, nowMs: number, askId: number): QueueHandled {

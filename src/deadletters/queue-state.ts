@@ -13,14 +13,22 @@ export type QueueSnapshot = { readonly ids: LetterIdsSnapshot; readonly handOver
 export class QueueState {
   readonly ids: LetterIds;
   readonly handOvers = new HandOvers();
+  /** Of the last record. */
+  #lastTimeMs: number;
 
   /** Throws what no snapshot can be. */
-  constructor(snapshot?: QueueSnapshot) {
+  constructor(snapshot?: QueueSnapshot, lastTimeMs = 0) {
+    this.#lastTimeMs = lastTimeMs;
     this.ids = snapshot === undefined ? new LetterIds() : LetterIds.of(snapshot.ids);
     for (const [shard, recent] of snapshot?.handOvers ?? []) this.handOvers.replace(shard, recent);
   }
 
+  get lastTimeMs(): number {
+    return this.#lastTimeMs;
+  }
+
   evolve(record: DeadLetterRecord): void {
+    this.#lastTimeMs = record.timeMs;
     switch (record.kind) {
       case 'letter':
         return this.#letter(record.messageId, record.letter.state, record.letter.handOver);

@@ -26,6 +26,8 @@ export type Hosted = { readonly actor: { start(): void; drain(): Promise<void>; 
 export type CheckpointedPartitionOptions = {
   readonly topic: string;
   readonly journal: JournalId;
+  /** Of the topic, where it has another number than its rows. */
+  readonly partition?: number;
   readonly scheduleLimits?: Partial<CheckpointScheduleLimits>;
   /** Where it is not the twin. */
   readonly database?: () => Database;
@@ -56,10 +58,10 @@ export abstract class CheckpointedPartition<Host extends Hosted> {
   writes = 0;
   flushes = 0;
 
-  constructor({ topic, journal, database, scheduleLimits }: CheckpointedPartitionOptions) {
+  constructor({ topic, journal, partition = journal.partition, database, scheduleLimits }: CheckpointedPartitionOptions) {
     this.schedule = new CheckpointSchedule({ ...scheduleLimits, clock: this.clock, logger: this.logger });
     this.#journal = journal;
-    this.#partition = { topic, partition: journal.partition };
+    this.#partition = { topic, partition };
     this.#database = database;
   }
 

@@ -14,6 +14,8 @@ export class MemoryLog implements Log {
   /** Appends are refused; with `denied`, for want of rights. */
   refusing: { readonly denied: boolean } | undefined;
   appends = 0;
+  /** Of one read. */
+  recordsPerRead = Infinity;
   /** Whoever asks where the log ends waits until `tellEnds`. */
   endsHeld = false;
   #endsAsked: (() => void)[] = [];
@@ -50,7 +52,7 @@ export class MemoryLog implements Log {
     if (fromOffset > records.length || fromOffset < this.#start(partition)) {
       return Promise.reject(new LogError('out-of-range', `no offset ${fromOffset}`));
     }
-    return Promise.resolve(records.slice(fromOffset));
+    return Promise.resolve(records.slice(fromOffset, fromOffset + this.recordsPerRead));
   }
 
   bounds(partition: PartitionId): Promise<LogBounds> {

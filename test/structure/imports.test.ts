@@ -83,9 +83,9 @@ describe('what src exports', () => {
     ['DeadLetterOffice', 'likewise, opens those queues'],
     ['deadLetterTopic', 'likewise, their names'],
     ['deadLetterCodec', 'likewise, their records'],
+    ['deadLetterStateCodec', 'likewise, what a checkpoint of them holds'],
     ['redriveTopic', 'likewise'],
     ['parseLetterFilter', 'how letters are chosen; the services that ask come next'],
-    ['letterRow', 'what the index knows of a letter; their actors write it next'],
     ...['judgeAttempt', 'noAttempts', 'failureFingerprint'].map(
       (name) => [name, 'when a task that fails becomes a letter; the task queues ask when their shards hand letters over'] as const,
     ),

@@ -22,6 +22,8 @@ import type { Clock, Timer } from '../ports.ts';
 import type { CheckpointLimits } from './checkpoint-limits.ts';
 import { type JournalRetention, nextTrimPoints } from './journal-trim.ts';
 import type { CheckpointSchedule, CheckpointTrouble, ScheduledJournal } from './checkpoint-schedule.ts';
+import { WaitsForWritten } from './waits-for-written.ts';
+import { WriteTrouble } from './write-trouble.ts';
 
 /** The memory whose checkpoints are written. */
 export interface CheckpointedState {
@@ -75,7 +77,7 @@ type Cut = {
 /** `stopped`: memory is dropped, a last checkpoint may still be asked for. `ended`: there is none any more. */
 type Life = 'running' | 'stopped' | 'finishing' | 'ended';
 
-const noAnswer = 'the database does not answer';
+const isOver = 'checkpoints of this memory are written no more';
 type Attempt = 'written' | 'fenced' | 'closed' | { readonly again: 'soon' | 'later' };
 
 export class Checkpointer implements ScheduledJournal {
@@ -105,14 +107,14 @@ export class Checkpointer implements ScheduledJournal {
   #committedAtTick = 0;
   #slice: Timer | undefined;
   #pause: { readonly timer: Timer; readonly over: () => void } | undefined;
-  #late: Timer | undefined;
-  #trouble: CheckpointTrouble | undefined;
-  /** Somebody has read of it. */
-  #isSaid = false;
+  readonly #trouble: WriteTrouble;
+  readonly #waits = new WaitsForWritten();
   #whenSettled: (() => void)[] = [];
 
   constructor(options: CheckpointerOptions) {
     this.#options = options;
+    const { clock, logger, limits, state } = options;
+    this.#trouble = new WriteTrouble({ clock, logger, reportEveryMs: limits.reportEveryMs, unwrittenBytes: () => state.unwrittenBytes });
   }
 
   /** Memory is what that checkpoint says, or new where there is none. Before the first record. */
@@ -164,17 +166,29 @@ export class Checkpointer implements ScheduledJournal {
     return true;
   }
 
+  /**
+   * Resolves once the database has what is committed now, with a checkpoint that is begun for it. Rejects with DatabaseError where it does not
+   * take it: it is tried on, and who asks may ask again.
+   */
+  async writtenNow(): Promise<void> {
+    if (this.#life !== 'running' || this.#fence === 0) throw new DatabaseError('unavailable', isOver);
+    if (this.#committed === this.#recordsDurable) return;
+    if (this.#pause !== undefined) throw new DatabaseError('unavailable', this.#trouble.now?.reason ?? '');
+    if (this.#cut === undefined) this.#cutSoon();
+    await this.#waits.until(this.#committed);
+  }
+
   /** Why nothing is written; undefined: all goes well. */
   get trouble(): CheckpointTrouble | undefined {
     const sinceMs = this.#wantsTurnSinceMs;
-    if (this.#trouble !== undefined || sinceMs === undefined) return this.#trouble;
+    if (this.#trouble.now !== undefined || sinceMs === undefined) return this.#trouble.now;
     const reason = this.#options.schedule.whyNoTurn(this.#options.clock.monoMs() - sinceMs);
     return reason === undefined ? undefined : { sinceMs, reason };
   }
 
   /** Why what was begun is not written. */
   get writeTrouble(): CheckpointTrouble | undefined {
-    return this.#trouble;
+    return this.#trouble.now;
   }
 
   /** A record has taken effect in memory. */
@@ -202,6 +216,7 @@ export class Checkpointer implements ScheduledJournal {
     this.#life = 'stopped';
     this.#cancelTimers();
     this.#leave();
+    this.#waits.failed(isOver);
   }
 
   /**
@@ -342,7 +357,7 @@ export class Checkpointer implements ScheduledJournal {
   /** A bug of ours. The partition serves on, and the journal keeps what is not written. */
   #cannotCapture(error: unknown): void {
     const problem = asError(error);
-    this.#inTrouble(`state cannot be encoded: ${problem.message}`);
+    this.#trouble.met(`state cannot be encoded: ${problem.message}`);
     this.#options.logger.error('state cannot be written: no more checkpoints until the next takeover', { error: problem });
     this.#end();
   }
@@ -354,11 +369,12 @@ export class Checkpointer implements ScheduledJournal {
     const { limits, schedule } = this.#options;
     cut.isBeingWritten = true;
     const checkpoint = this.#checkpointAt(position, cut.bytes);
-    this.#reportLate();
+    this.#trouble.writing();
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#attempt(checkpoint);
       if (outcome === 'written') return this.#durable(checkpoint);
       if (outcome === 'fenced' || outcome === 'closed') return this.#refusedForGood(outcome);
+      this.#waits.failed(this.#trouble.now?.reason ?? '');
       // Whatever is wrong with this one is not wrong with the others.
       if (outcome.again === 'later') schedule.ended(this);
       const delayMs = backOffMs(attempt, limits.retryDelayMs, limits.retryDelayMsMax);
@@ -385,7 +401,7 @@ export class Checkpointer implements ScheduledJournal {
         case 'fenced':
           return outcome.kind;
         case 'unknown':
-          this.#inTrouble(outcome.reason);
+          this.#trouble.met(outcome.reason);
           return await this.#whatBecameOf(checkpoint);
         default:
           return unreachable(outcome);
@@ -408,31 +424,27 @@ export class Checkpointer implements ScheduledJournal {
     if (error instanceof DatabaseError) {
       if (error.code === 'closed') return 'closed';
       if (error.recoverable) {
-        this.#inTrouble(errorMessage(error));
+        this.#trouble.met(errorMessage(error));
         return { again: 'soon' };
       }
     }
-    const problem = asError(error);
-    this.#inTrouble(problem.message);
-    this.#isSaid = true;
-    this.#options.logger.error('a checkpoint is refused: it is tried again, and the journal keeps what is not written', { error: problem });
+    this.#trouble.refused(asError(error));
     return { again: 'later' };
   }
 
   #durable(checkpoint: Checkpoint): void {
     if (this.#life === 'ended') return;
-    this.#late?.cancel();
     this.#recordsDurable = this.#cut?.records ?? this.#recordsDurable;
     this.#cut = undefined;
     this.#before = checkpoint.position;
     this.#options.state.durable();
     this.#options.onDurable?.(checkpoint.position);
-    if (this.#isSaid) this.#options.logger.info('checkpoints are written again', { offset: checkpoint.position.lastOffset });
-    this.#isSaid = false;
-    this.#trouble = undefined;
+    this.#trouble.over(checkpoint.position.lastOffset);
     this.#settle();
     this.#options.schedule.ended(this);
-    this.#cutInTime();
+    this.#waits.written(this.#recordsDurable);
+    if (this.#waits.areEmpty) this.#cutInTime();
+    else this.#cutSoon();
   }
 
   #refusedForGood(outcome: 'fenced' | 'closed'): void {
@@ -441,26 +453,7 @@ export class Checkpointer implements ScheduledJournal {
     if (outcome === 'fenced' && !wasOver) this.#options.onFenced();
   }
 
-  // ── What is said, and the end ──────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** The latest reason, since the first. */
-  #inTrouble(reason: string, sinceMs = this.#options.clock.monoMs()): void {
-    this.#trouble = { sinceMs: this.#trouble?.sinceMs ?? sinceMs, reason };
-  }
-
-  /** A database that answers nothing is in trouble as well. That one is away is told once for all partitions, where they ask it. */
-  #reportLate(sinceMs = this.#options.clock.monoMs()): void {
-    const { clock, limits, logger } = this.#options;
-    this.#late = clock.after(limits.reportEveryMs, () => {
-      const reason = this.#trouble?.reason ?? noAnswer;
-      this.#inTrouble(reason, sinceMs);
-      this.#reportLate(sinceMs);
-      if (reason !== noAnswer) return;
-      const seconds = Math.round((clock.monoMs() - sinceMs) / 1000);
-      logger.warn('a checkpoint is still not written; workflows go on', { seconds, unwrittenBytes: this.unwrittenBytes });
-      this.#isSaid = true;
-    });
-  }
+  // ── Pauses, and the end ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #rest(delayMs: number): Promise<void> {
     await new Promise<void>((resolve) => {
@@ -478,6 +471,7 @@ export class Checkpointer implements ScheduledJournal {
     this.#cancelTimers();
     this.#leave();
     this.#settle();
+    this.#waits.failed(isOver);
   }
 
   #cancelTimers(): void {
@@ -485,7 +479,7 @@ export class Checkpointer implements ScheduledJournal {
     this.#tick = undefined;
     this.#slice?.cancel();
     this.#slice = undefined;
-    this.#late?.cancel();
+    this.#trouble.stop();
     this.#pause?.timer.cancel();
     this.#pause?.over();
   }

@@ -1,7 +1,8 @@
 /**
  * A dead letter queue: the actor around QueueCore, owner of the one partition of its topic.
  *
- *     router ─▶ PartitionActor ─▶ QueueCore ─▶ records ─▶ committed ─▶ QueueShell ─▶ answers
+ *     router ─▶ PartitionActor ─▶ QueueCore ─▶ records ─▶ committed ─┬─▶ QueueShell    answers
+ *                                                                    └─▶ Checkpointer  rows of the index, from which it is made again
  *
  * It serves no workflow: what befalls it is told, and takes nothing else out of service.
  */
@@ -12,26 +13,88 @@ import { QueueCore } from '../../deadletters/queue-core.ts';
 import type { DeadLetterRecord } from '../../deadletters/records.ts';
 import type { DeadLetterReply } from '../../deadletters/replies.ts';
 import { unreachable } from '../../kernel/assert.ts';
-import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
-import type { PartitionMemory, PartitionShell } from '../partition/partition-core.ts';
-import type { Tenure } from '../partition/tenure.ts';
+import type { LogFields } from '../../observability/logger.ts';
 import type { ReplySink } from '../asks/switchboard.ts';
+import type { Checkpointer } from '../checkpoint/checkpointer.ts';
+import { checkpointerOf } from '../checkpoint/partition-checkpoints.ts';
+import type { JournalId, Restored } from '../database.ts';
+import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
+import type { CommitSubscriber, PartitionMemory, PartitionShell, ReadAhead } from '../partition/partition-core.ts';
+import type { Tenure } from '../partition/tenure.ts';
+import { installQueue, QueueCheckpoints, type QueueCheckpointOptions, recordBytes } from './queue-checkpoints.ts';
 
-type Memory = PartitionMemory<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect>;
-
-export type QueueHostOptions = ActorOptions<DeadLetterReply, DeadLetterRecord> & { readonly queue: DeadLetterQueue };
+export type QueueHostOptions = ActorOptions<DeadLetterReply, DeadLetterRecord> & {
+  readonly queue: DeadLetterQueue;
+  readonly checkpoints: QueueCheckpointOptions;
+};
 
 export class QueueHost {
-  readonly actor: PartitionActor<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect, Memory>;
+  readonly actor: PartitionActor<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect, QueueMemory>;
 
   constructor(options: QueueHostOptions) {
-    const { category, sourceCluster } = options.queue;
-    this.actor = new PartitionActor<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect, Memory>(options, {
+    const { queue, checkpoints } = options;
+    this.actor = new PartitionActor(options, {
       partition: 0,
-      logFields: { 'task-category': category, 'xdc-source-cluster': sourceCluster },
-      create: (tenure) => ({ core: new QueueCore(), shell: new QueueShell(options.sink, tenure), subscribers: [] }),
+      logFields: logFieldsOf(queue),
+      create: (tenure) => new QueueMemory(options, tenure),
       scale: { bytesOf: commandBytes, finishesWork: ({ kind }) => kind === 'finishMerge' },
+      checkpoints: { restore: () => checkpoints.database.restore(journalOf(queue)) },
+      drained: async (memory) => await memory.checkpointer.finish(),
     });
+  }
+}
+
+function logFieldsOf({ category, sourceCluster }: DeadLetterQueue): LogFields {
+  return { 'task-category': category, 'xdc-source-cluster': sourceCluster };
+}
+
+function journalOf({ number }: DeadLetterQueue): JournalId {
+  return { kind: 'deadLetters', partition: number };
+}
+
+/** In a fold, of rows that the database does not have: it waits until it has them. */
+const FOLD_UNWRITTEN_BYTES_MAX = 8 * 1024 * 1024;
+
+/** One memory of a queue, from replay to the loss of ownership. */
+class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect> {
+  readonly core = new QueueCore();
+  readonly shell: QueueShell;
+  readonly subscribers: readonly CommitSubscriber<DeadLetterRecord>[];
+  readonly readAhead: ReadAhead<DeadLetterRecord>;
+  readonly checkpointer: Checkpointer;
+  readonly #options: QueueHostOptions;
+
+  constructor(options: QueueHostOptions, tenure: Tenure<DeadLetterCommand>) {
+    const { queue, checkpoints, logger, sink } = options;
+    const { core } = this;
+    const state = new QueueCheckpoints({ core, stateWire: checkpoints.stateWire, sourceCluster: queue.sourceCluster });
+    const checkpointer = checkpointerOf({
+      ...options,
+      logger: logger.with(logFieldsOf(queue)),
+      journal: journalOf(queue),
+      state,
+      onFenced: () => tenure.fenced(),
+    });
+    this.#options = options;
+    this.checkpointer = checkpointer;
+    this.shell = new QueueShell({ sink, tenure, checkpointer });
+    this.subscribers = [
+      {
+        committed: (record, position, replayed) => {
+          state.collect(record, position.offset);
+          checkpointer.committed(recordBytes(record), position, replayed);
+        },
+      },
+    ];
+    // A journal of a million letters is folded, and they are never all in memory.
+    const tooMany = (): boolean => state.unwrittenBytes >= FOLD_UNWRITTEN_BYTES_MAX;
+    this.readAhead = { load: () => (tooMany() ? checkpointer.writtenNow().then(() => undefined) : undefined) };
+  }
+
+  async install(restored: Restored): Promise<void> {
+    const { queue, checkpoints } = this.#options;
+    await installQueue(this.core, checkpoints.stateWire, journalOf(queue), restored);
+    this.checkpointer.installed(restored);
   }
 }
 
@@ -62,18 +125,32 @@ function letterBytes({ task }: Letter): number {
   return LETTER_BYTES + task.value.byteLength;
 }
 
+type QueueShellOptions = {
+  readonly sink: ReplySink<DeadLetterReply>;
+  readonly tenure: Pick<Tenure<DeadLetterCommand>, 'submit'>;
+  readonly checkpointer: Pick<Checkpointer, 'accepted' | 'stop'>;
+};
+
 class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect> {
   readonly #sink: ReplySink<DeadLetterReply>;
   readonly #tenure: Pick<Tenure<DeadLetterCommand>, 'submit'>;
+  readonly #checkpointer: Pick<Checkpointer, 'accepted' | 'stop'>;
 
-  constructor(sink: ReplySink<DeadLetterReply>, tenure: Pick<Tenure<DeadLetterCommand>, 'submit'>) {
+  constructor({ sink, tenure, checkpointer }: QueueShellOptions) {
     this.#sink = sink;
     this.#tenure = tenure;
+    this.#checkpointer = checkpointer;
   }
 
   activated(): void {}
-  deactivated(): void {}
-  accepted(): void {}
+
+  deactivated(): void {
+    this.#checkpointer.stop();
+  }
+
+  accepted(_command: DeadLetterCommand | undefined, record: DeadLetterRecord | undefined): void {
+    if (record !== undefined) this.#checkpointer.accepted();
+  }
 
   /** A merge that is under way must come to an end. */
   undecided(_askId: number, command: DeadLetterCommand, reason: string): void {

@@ -7,7 +7,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ClusterHost } from '../../../src/actors/cluster/cluster-host.ts';
 import { CLUSTER_ACTOR, type DeadLetterAnswer, Router } from '../../../src/actors/asks/router.ts';
 import { DeadLetterOffice, type WantedQueue } from '../../../src/actors/deadletters/dead-letter-office.ts';
+import { CheckpointSchedule } from '../../../src/actors/checkpoint/checkpoint-schedule.ts';
 import { QueueHost } from '../../../src/actors/deadletters/queue-host.ts';
+import type { Database } from '../../../src/actors/database.ts';
 import type { GrowingLog, TopicSpec } from '../../../src/actors/log.ts';
 import { systemClock, systemRandom } from '../../../src/actors/system-ports.ts';
 import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
@@ -16,6 +18,8 @@ import { type Logger, silentLogger } from '../../../src/observability/logger.ts'
 import { deadLetterTopic } from '../../../src/topics/catalogue.ts';
 import { clusterCodec } from '../../../src/topics/codec/cluster-codec.ts';
 import { deadLetterCodec } from '../../../src/topics/codec/dead-letter-codec.ts';
+import { deadLetterStateCodec } from '../../../src/topics/codec/dead-letter-state-codec.ts';
+import { openSqlite } from '../../../src/database/sqlite/open-sqlite.ts';
 import { openEmbeddedLog } from '../../../src/topics/embedded/embedded-log.ts';
 import { letterOf } from '../../deadletters/letters.ts';
 import { until } from '../../support/event-loop.ts';
@@ -34,6 +38,7 @@ type Refusal = (topic: string) => boolean;
 
 class Server {
   readonly log: GrowingLog;
+  readonly database: Database;
   readonly router = new Router(systemClock);
   readonly warnings: string[] = [];
   readonly queues: DeadLetterQueue[] = [];
@@ -41,18 +46,20 @@ class Server {
   readonly office: DeadLetterOffice;
   readonly hosts: QueueHost[] = [];
 
-  static async start(filename: string, refuses: Refusal): Promise<Server> {
+  static async start(filename: string, databaseFile: string, refuses: Refusal): Promise<Server> {
     const log = await openEmbeddedLog({ filename, topics: [{ name: 'perdure.cluster', partitions: 1 }] });
-    const server = new Server(log, refuses);
+    const server = new Server(log, openSqlite({ filename: databaseFile }), refuses);
     await until(() => server.cluster.actor.status().state === 'active');
     return server;
   }
 
-  private constructor(log: GrowingLog, refuses: Refusal) {
+  private constructor(log: GrowingLog, database: Database, refuses: Refusal) {
     this.log = log;
+    this.database = database;
     const logger: Logger = { ...silentLogger, warn: (message) => void this.warnings.push(message), with: () => logger };
     const common = { owner: 'test', log, claims: jsonClaims, clock: systemClock, random: systemRandom, logger, onStatus: () => {} };
     const { router } = this;
+    const schedule = new CheckpointSchedule({ clock: systemClock, logger });
     this.cluster = new ClusterHost({
       ...common,
       topic: 'perdure.cluster',
@@ -75,7 +82,9 @@ class Server {
       serve: (queue, topic) => {
         this.queues.push(queue);
         const sink = router.deadLetters.sink(queue.number);
-        const host = new QueueHost({ ...common, queue, topic: topic.name, codec: deadLetterCodec(queue, 'perdure'), sink });
+        const codec = deadLetterCodec(queue, 'perdure');
+        const checkpoints = { database, stateWire: deadLetterStateCodec, schedule };
+        const host = new QueueHost({ ...common, queue, topic: topic.name, codec, sink, checkpoints });
         this.hosts.push(host);
         router.deadLetters.attach(queue.number, host.actor);
         host.actor.start();
@@ -99,6 +108,7 @@ class Server {
     this.office.close();
     await Promise.all([this.cluster, ...this.hosts].map(({ actor }) => actor.drain()));
     this.router.close();
+    await this.database.close();
     await this.log.close();
   }
 }
@@ -115,7 +125,7 @@ afterEach(async () => {
 });
 
 async function start(refuses: Refusal = () => false): Promise<Server> {
-  const server = await Server.start(join(folder, 'x.db'), refuses);
+  const server = await Server.start(join(folder, 'x.db'), join(folder, 'x.db-state'), refuses);
   servers.push(server);
   return server;
 }

@@ -1,0 +1,125 @@
+/** One dead letter queue that is killed and started again, over one log and one database. Shards hand letters over, somebody purges them. */
+import assert from 'node:assert/strict';
+import type { DeadLetterAnswer, Router } from '../../../src/actors/asks/router.ts';
+import type { CheckpointLimits } from '../../../src/actors/checkpoint/checkpoint-limits.ts';
+import type { Database, JournalId } from '../../../src/actors/database.ts';
+import { QueueHost } from '../../../src/actors/deadletters/queue-host.ts';
+import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
+import type { DeadLetterQueue, Letter } from '../../../src/deadletters/letter.ts';
+import { letterRow, type LetterRow } from '../../../src/deadletters/letter-row.ts';
+import { QueueState } from '../../../src/deadletters/queue-state.ts';
+import { deadLetterCodec } from '../../../src/topics/codec/dead-letter-codec.ts';
+import { deadLetterStateCodec } from '../../../src/topics/codec/dead-letter-state-codec.ts';
+import { letterOf } from '../../deadletters/letters.ts';
+import { turns } from '../../support/event-loop.ts';
+import { CheckpointedPartition } from '../checkpointed-partition.ts';
+import { FAR_AWAY_MS } from '../far-away.ts';
+import { jsonClaims } from '../ledger.ts';
+
+/** No number of a partition of its topic. */
+const queue: DeadLetterQueue = { number: 7, category: 'transfer', categoryId: 1, sourceCluster: 'active', targetCluster: 'active' };
+const journal: JournalId = { kind: 'deadLetters', partition: queue.number };
+const topic = 'dlq.test.transfer.active';
+
+export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
+  readonly #limits: Partial<CheckpointLimits>;
+  readonly codec = deadLetterCodec(queue, 'test');
+  /** Of each shard: what it has handed over and knows the ids of. */
+  readonly #handedOver = new Map<number, number>();
+
+  constructor(limits: Partial<CheckpointLimits> = {}) {
+    super({ topic, journal, partition: 0 });
+    this.#limits = limits;
+  }
+
+  get rows(): ReadonlyMap<number, LetterRow> {
+    return this.tables.journal(journal).letters;
+  }
+
+  get unwrittenBytes(): number {
+    return this.host.actor.memory?.checkpointer.unwrittenBytes ?? 0;
+  }
+
+  async ask<Request extends DeadLetterRequest>(request: Request): Promise<DeadLetterAnswer<Request> | undefined> {
+    let answer: DeadLetterAnswer<Request> | undefined;
+    this.router.askDeadLetters(queue.number, request, FAR_AWAY_MS, (given) => (answer = given));
+    await turns(8);
+    return answer;
+  }
+
+  /** The next ones of a shard: the same again where nobody told it of them. */
+  async handOver(shard: number, count: number): Promise<readonly number[]> {
+    const before = this.#handedOver.get(shard) ?? 0;
+    const letters = Array.from({ length: count }, (_, index): Letter => letterOf(shard, before + index + 1));
+    const answer = await this.ask({ kind: 'acceptLetters', shard, letters });
+    if (answer?.kind !== 'accepted') return [];
+    this.#handedOver.set(shard, before + count);
+    return answer.ids;
+  }
+
+  async purge(ids: readonly number[]): Promise<void> {
+    const from = Math.min(...ids);
+    await this.ask({ kind: 'claimLetters', jobId: 'job', ranges: [{ from, to: Math.max(...ids) }] });
+    const letters = ids.map((messageId) => ({ messageId, generation: 0 }));
+    await this.ask({ kind: 'purgeLetters', jobId: 'job', who: 'anna', why: '', letters });
+  }
+
+  // ── What must be true ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Memory is what the journal says, from its first record on. */
+  checkMemory(): void {
+    const { memory } = this.host.actor;
+    assert.equal(memory?.core.state.canonical(), this.#folded().state.canonical(), 'memory is the journal, folded from 0');
+  }
+
+  /** The rows are what the journal says up to their position. */
+  checkRows(): void {
+    const { position } = this.tables.journal(journal);
+    if (position === undefined) return;
+    const { state, rows } = this.#folded(position.lastOffset);
+    assert.deepEqual(
+      new Map([...this.rows].toSorted(byId)),
+      new Map([...rows].toSorted(byId)),
+      'the index is the journal up to its position',
+    );
+    const restored = new QueueState(deadLetterStateCodec.decodeCounters(position.counters), position.timeMs);
+    assert.equal(restored.canonical(), state.canonical(), 'what is one for all rows is the journal up to their position');
+  }
+
+  #folded(lastOffset = Infinity): { readonly state: QueueState; readonly rows: ReadonlyMap<number, LetterRow> } {
+    const state = new QueueState();
+    const rows = new Map<number, LetterRow>();
+    for (const stored of this.records()) {
+      if (stored.offset > lastOffset) break;
+      const record = this.codec.decode(stored.value, stored.schema, stored);
+      state.evolve(record);
+      if (record.kind === 'resolved') rows.delete(record.messageId);
+      if (record.kind !== 'letter' && record.kind !== 'damaged') continue;
+      rows.set(record.messageId, letterRow(record, { sourceCluster: queue.sourceCluster, offset: stored.offset }));
+    }
+    return { state, rows };
+  }
+
+  protected open(router: Router, database: Database): QueueHost {
+    const host = new QueueHost({
+      queue,
+      topic,
+      owner: 'test',
+      log: this.log,
+      codec: this.codec,
+      claims: jsonClaims,
+      sink: router.deadLetters.sink(queue.number),
+      clock: this.clock,
+      random: this.random,
+      logger: this.logger,
+      onStatus: () => {},
+      checkpoints: { database, stateWire: deadLetterStateCodec, schedule: this.schedule, limits: this.#limits },
+    });
+    router.deadLetters.attach(queue.number, host.actor);
+    return host;
+  }
+}
+
+function byId([one]: readonly [number, unknown], [other]: readonly [number, unknown]): number {
+  return one - other;
+}
