@@ -48,6 +48,8 @@ export type JournalFoldOptions = {
   readonly ahead: () => Promise<'fenced' | undefined> | undefined;
   /** Throws what cannot be applied. */
   readonly apply: (record: StoredRecord) => void;
+  /** As in OwnedMemory; undefined: a journal that begins so is refused. */
+  readonly missingBefore?: ((start: number) => string | undefined) | undefined;
 };
 
 /** Taken apart into records in one go, in the turn in which it comes. */
@@ -57,6 +59,8 @@ const SHORT_READS_BEFORE_BOUNDS = 5;
 
 export class JournalFold {
   readonly #options: JournalFoldOptions;
+  /** Behind 0, where this fold begins without a checkpoint. */
+  #start = 0;
 
   constructor(options: JournalFoldOptions) {
     this.#options = options;
@@ -67,14 +71,18 @@ export class JournalFold {
     checkpoint: CheckpointPosition | undefined,
     elsewhere: LogPosition | undefined,
   ): Promise<FoldTrouble | { readonly kind: 'open'; readonly end: number } | undefined> {
-    const { partition, log, position, retries, hasDatabase } = this.#options;
+    const { partition, log, position, retries, hasDatabase, missingBefore } = this.#options;
     position.restart(checkpoint, elsewhere);
     const bounds = await retries.persist(() => log.bounds(partition));
     if (bounds === undefined) return undefined;
     const missing = missingEnd(bounds, checkpoint) ?? position.missing(bounds.end);
     if (missing !== undefined) return vanished(missing);
     const found = missingBeginning(bounds, checkpoint, hasDatabase);
-    return found === undefined ? { kind: 'open', end: bounds.end } : { kind: 'trimmed', found };
+    const mayBeginLater = checkpoint === undefined && missingBefore !== undefined;
+    this.#start = found !== undefined && mayBeginLater ? bounds.start : 0;
+    if (found !== undefined && !mayBeginLater) return { kind: 'trimmed', found };
+    if (found !== undefined) position.startBehind(bounds.start);
+    return { kind: 'open', end: bounds.end };
   }
 
   /**
@@ -101,9 +109,11 @@ export class JournalFold {
     return undefined;
   }
 
-  /** Everything that is known elsewhere was met. */
+  /** Everything that is known elsewhere was met, and all that stood before the beginning. */
   complete(): FoldTrouble | undefined {
-    const { position } = this.#options;
+    const { position, missingBefore } = this.#options;
+    const missing = this.#start === 0 ? undefined : missingBefore?.(this.#start);
+    if (missing !== undefined) return vanished(missing);
     const contradiction = position.contradiction(position.cursor.offset);
     return contradiction === undefined ? undefined : vanished(contradiction);
   }
@@ -184,7 +194,10 @@ export class JournalFold {
   #applyOne(record: StoredRecord): FoldTrouble | undefined {
     const { partition, claims, position, notices, apply } = this.#options;
     try {
+      const hadEpoch = position.hasEpoch;
       const verdict = position.step(record, claims);
+      // Left over of an epoch whose claim is gone.
+      if (verdict === 'gap' && !hadEpoch && this.#start > 0) return undefined;
       switch (verdict) {
         case 'record':
           apply(record);

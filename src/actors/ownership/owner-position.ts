@@ -17,6 +17,8 @@ const PACE_WHEN_AHEAD = 0.9;
 
 export class OwnerPosition {
   #cursor: LogCursor = { epoch: 0, sequence: 0, offset: 0 };
+  /** Where the fold begins without a checkpoint. */
+  #start = 0;
   #last: RecordPosition | undefined;
   #lastClaim: ClaimInLog | undefined;
   #lastTimeMs = 0;
@@ -61,9 +63,21 @@ export class OwnerPosition {
     if (elsewhere !== undefined) known.push(elsewhere);
     this.#witnesses = known.filter((witness) => witness.offset > 0);
     this.#cursor = { epoch: 0, sequence: 0, offset: 0 };
+    this.#start = 0;
     this.#last = undefined;
     this.#lastClaim = undefined;
     if (checkpoint !== undefined) this.#startAt(checkpoint);
+  }
+
+  /** Without a checkpoint, in the middle of the journal: what stands before the first claim there belongs to an epoch that is not known. */
+  startBehind(offset: number): void {
+    this.#start = offset;
+    this.#cursor.offset = offset;
+  }
+
+  /** A claim was met, or the checkpoint is behind one. */
+  get hasEpoch(): boolean {
+    return this.#cursor.epoch > 0;
   }
 
   #startAt({ epoch, sequence, nextOffset, lastOffset, timeMs }: CheckpointPosition): void {
@@ -101,7 +115,7 @@ export class OwnerPosition {
 
   /** To the last record that counts, so that it is read once more. */
   stepBack(): void {
-    this.#cursor.offset = this.#last?.offset ?? 0;
+    this.#cursor.offset = this.#last?.offset ?? this.#start;
   }
 
   /** False: at the offset of the last record that counts stands another one. */

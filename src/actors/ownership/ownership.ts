@@ -84,6 +84,11 @@ export interface OwnedMemory {
   ahead(): Promise<'fenced' | undefined> | undefined;
   /** Throws what cannot be applied. */
   fold(record: StoredRecord): void;
+  /**
+   * All of a journal that begins at `start`, behind 0 and without a checkpoint, is folded: what is missing of it; undefined: nothing, all that
+   * counts was written again behind it.
+   */
+  missingBefore(start: number): string | undefined;
   /** Complete, and ours: it may act. */
   activated(epoch: number): void;
   /** With all that was not committed, and all who wait for it. */

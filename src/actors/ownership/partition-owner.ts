@@ -40,7 +40,7 @@ import {
 } from '../log.ts';
 import type { ClaimInLog } from './log-stretch.ts';
 import type { ClaimantOptions, OwnedMemory, OwnerFindings, Ownership } from './ownership.ts';
-import type { Next, PartitionState } from './partition-life.ts';
+import type { Next, PartitionState, Service } from './partition-life.ts';
 
 export type OwnerLimits = {
   /** An idle owner looks at the log's end this often (T10). */
@@ -61,6 +61,8 @@ export type PartitionOwnerOptions = ClaimantOptions & {
   readonly turns?: LoopTurns;
   /** Where takeovers begin; absent: there is no database, and they begin at the start of the journal. */
   readonly checkpoints?: CheckpointSource;
+  /** The journal may begin behind 0 without a checkpoint: memory knows what is missing then. Absent: it is refused. */
+  readonly beginsLater?: boolean;
 };
 
 export type PartitionStatus = {
@@ -137,7 +139,8 @@ export class PartitionOwner implements BatchSource {
       const loading = memory.ahead();
       return loading === undefined ? undefined : restoration.reading(loading);
     };
-    const folds = { position, notices, progress, turns, retries, decodeAhead, ahead, apply };
+    const missingBefore = options.beginsLater === true ? (start: number) => memory.missingBefore(start) : undefined;
+    const folds = { position, notices, progress, turns, retries, decodeAhead, ahead, apply, missingBefore };
     const journal = new JournalFold({ partition, log, claims, hasDatabase, ...folds });
     this.#restoration = restoration;
     this.silence = new LogSilence({
@@ -238,6 +241,16 @@ export class PartitionOwner implements BatchSource {
     this.#restoration.fenced();
     if (now.state === 'active') this.#doubt('another process has restored the checkpoint of this partition', true);
     else if (now.state === 'claiming' && now.doubt !== undefined) now.doubt.dropsMemory = true;
+  }
+
+  /**
+   * A claim of the next epoch, by the way of doubt, though nothing is: `claimed` gets its offset once it counts, and all that was decided before
+   * stands in front of it or goes again behind it. Not called where memory is lost meanwhile.
+   */
+  claimAnew(claimed: (offset: number) => void): void {
+    this.#takeover.whenClaimed(claimed);
+    const { now } = this.#life;
+    if (now.state === 'active') this.#claimOver(now.service, false);
   }
 
   status(): PartitionStatus {
@@ -347,7 +360,10 @@ export class PartitionOwner implements BatchSource {
     this.#logger.warn(dropsMemory ? 'checkpoints are fenced' : 'append in doubt', { reason, epoch, offset });
     // Draining: whoever takes over reads what is there.
     if (now.state !== 'active') return this.#close('was shut down while an append was in doubt');
-    const { underWay, again } = now.service;
+    this.#claimOver(now.service, dropsMemory);
+  }
+
+  #claimOver({ underWay, again }: Service, dropsMemory: boolean): void {
     const append = underWay?.kind === 'lookBack' ? underWay.batch : underWay;
     const claiming = claimingWith({ sent: append?.records ?? [], again, dropsMemory }, { kind: 'none' });
     this.#life.enter('doubt', claiming);

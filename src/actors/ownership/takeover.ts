@@ -39,6 +39,8 @@ export class Takeover {
   readonly #ownership: Ownership;
   readonly #options: TakeoverOptions;
   #refolds = 0;
+  /** Of this memory: who waits for its next claim. */
+  #whenClaimed: ((offset: number) => void)[] = [];
 
   constructor(ownership: Ownership, options: TakeoverOptions) {
     this.#ownership = ownership;
@@ -48,6 +50,11 @@ export class Takeover {
   /** How often memory was dropped and folded again, because others had written what counts. */
   get refolds(): number {
     return this.#refolds;
+  }
+
+  /** Called with the offset of the next claim that counts, unless memory is lost before. */
+  whenClaimed(claimed: (offset: number) => void): void {
+    this.#whenClaimed.push(claimed);
   }
 
   // ── Replay ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -94,6 +101,7 @@ export class Takeover {
       if (term !== retries.term || found === undefined) return undefined;
       const { restored, end } = found;
       memory.create();
+      this.#whenClaimed = [];
       if (restored === undefined) return end;
       const beganMs = clock.monoMs();
       try {
@@ -305,5 +313,6 @@ export class Takeover {
       memory.activated(epoch);
     }
     this.#options.onActive();
+    for (const claimed of this.#whenClaimed.splice(0)) claimed(landed.offset);
   }
 }

@@ -80,6 +80,8 @@ export type PartitionMemory<Command, Reply, Record, Effect> = {
    * restored after a while. For an actor that has checkpoints.
    */
   install?(restored: Restored): Promise<void>;
+  /** As in ownership/ownership.ts; of an actor whose journal may begin later. */
+  missingBefore?(start: number): string | undefined;
   /** What commands need may not be in memory; absent: all state is. */
   readonly prefetch?: Prefetch<Command> | undefined;
   /** Likewise what records change, in a fold. */

@@ -133,12 +133,16 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
 
   /** The time by which commands are decided; timers of this partition go by it. */
   nowMs(): number {
-    return this.#nowMs();
+    return this.#owner.nowMs();
   }
 
   /** The database takes nothing more from this memory, because another has restored since (T12). */
   fenced(): void {
     this.#owner.fenced();
+  }
+
+  claimAnew(claimed: (offset: number) => void): void {
+    this.#owner.claimAnew(claimed);
   }
 
   status(): PartitionStatus {
@@ -236,10 +240,10 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     let handled: Handled<Record, Reply, Effect>;
     let encoded: EncodedCommit | undefined;
     try {
-      handled = this.#core.handle(command, this.#nowMs(), askId);
+      handled = this.#core.handle(command, this.nowMs(), askId);
       encoded = this.#encode(handled);
       if (this.#isTooLarge(encoded)) {
-        const instead = this.#core.tooLarge(command, this.#nowMs(), askId);
+        const instead = this.#core.tooLarge(command, this.nowMs(), askId);
         const encodedInstead = instead === undefined ? undefined : this.#encode(instead);
         if (instead === undefined || this.#isTooLarge(encodedInstead)) return this.#refuse(mail, encoded);
         this.#logger.warn('a record would be too large: decided otherwise', { ...this.#core.idsOf(command), bytes: largestBytes(encoded) });
@@ -296,7 +300,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
     let handled: Handled<Record, Reply, Effect>;
     let encoded: EncodedCommit | undefined;
     try {
-      handled = this.#core.cancel(askId, this.#nowMs());
+      handled = this.#core.cancel(askId, this.nowMs());
       encoded = this.#encode(handled);
     } catch (error) {
       // Whoever waited is gone: what is left of the wait ends with its deadline.
@@ -333,10 +337,6 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       default:
         return unreachable(handled);
     }
-  }
-
-  #nowMs(): number {
-    return this.#owner.nowMs();
   }
 
   /** What follows every change: releases, asks to append, asks for proof. */
@@ -397,6 +397,7 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       decodeAhead: (records) => this.#decodeAhead(records),
       ahead: () => this.#whole.readAhead?.load(this.#decoded.values()),
       fold: (record) => this.#fold(record),
+      missingBefore: (start) => this.#whole.missingBefore?.(start),
       activated: (epoch) => this.#activated(epoch),
       drop: (message) => this.#drop(message),
       seal: (epoch, sequence) => this.#window.seal(epoch, sequence),

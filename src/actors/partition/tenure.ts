@@ -10,6 +10,7 @@ type Actor<Command> = {
   submit(askId: number, command: Command): AskFailure | undefined;
   nowMs(): number;
   fenced(): void;
+  claimAnew(claimed: (offset: number) => void): void;
 };
 
 export class Tenure<Command> {
@@ -55,6 +56,11 @@ export class Tenure<Command> {
    */
   fenced(): void {
     if (!this.#ended) this.#actor.fenced();
+  }
+
+  /** `claimed`: all that is committed by now stands in front of this claim of ours, and the tenure goes on. Outside of it: never. */
+  claimAnew(claimed: (offset: number) => void): void {
+    if (this.#active) this.#actor.claimAnew((offset) => void (this.#active && claimed(offset)));
   }
 
   begin(): void {
