@@ -14,6 +14,12 @@ export const deadLetterLimits = {
   whyCharsMax: 500,
   /** Of a job's id, and of who asked for it. */
   nameCharsMax: 1_000,
+  /** Of one list; what is asked for beyond is lowered, here and in the next ones. */
+  listedMax: 1_000,
+  listedBytesMax: 3 * 1024 * 1024,
+  /** Of one findLetters. */
+  foundMax: 10_000,
+  groupsMax: 10_000,
 } as const;
 
 /** Reply: accepted, with an id for each, in order: the same ids when it is asked again. Rejected: invalid-argument. */
@@ -118,5 +124,5 @@ export type GroupLetters = {
 export type IndexRequest = ListLetters | ReadLetter | FindLetters | CountMatching | GroupLetters;
 
 /** What others ask for. */
-export type DeadLetterRequest = AcceptLetters | ClaimLetters | ReleaseClaim | PurgeLetters | MergeLetter | CountLetters;
+export type DeadLetterRequest = AcceptLetters | ClaimLetters | ReleaseClaim | PurgeLetters | MergeLetter | CountLetters | IndexRequest;
 export type DeadLetterCommand = DeadLetterRequest | FinishMerge;

@@ -1,4 +1,5 @@
 import type { ReplyEffect } from '../kernel/handled.ts';
+import type { IndexRequest } from './commands.ts';
 import type { DeadLetterReply } from './replies.ts';
 
 /** Its task is executed again, by the shard that owns it now; `finishMerge` tells what came of it. */
@@ -9,4 +10,9 @@ export type ExecuteLetter = {
   readonly overridesLoopGuard: boolean;
 };
 
-export type DeadLetterEffect = ExecuteLetter | ReplyEffect<DeadLetterReply>;
+/** The index answers that, once it has what is committed. */
+export type ReadIndex = { readonly kind: 'readIndex'; readonly askId: number; readonly request: IndexRequest };
+/** Nobody waits for that answer any more, if it is the index that was asked. */
+export type GiveUpIndex = { readonly kind: 'giveUpIndex'; readonly askId: number };
+
+export type DeadLetterEffect = ExecuteLetter | ReadIndex | GiveUpIndex | ReplyEffect<DeadLetterReply>;

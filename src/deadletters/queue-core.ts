@@ -22,8 +22,10 @@ import {
   type DeadLetterCommand,
   deadLetterLimits,
   type FinishMerge,
+  type IndexRequest,
   type MergeLetter,
   type PurgeLetters,
+  type ReadLetter,
 } from './commands.ts';
 import type { DeadLetterEffect } from './effects.ts';
 import { HAND_OVER_LETTERS_MAX, type HandOverVerdict } from './hand-overs.ts';
@@ -74,6 +76,15 @@ export class QueueCore {
         return this.#finishMerge(command, nowMs);
       case 'countLetters':
         return this.#count();
+      case 'listLetters':
+      case 'findLetters':
+        return command.max >= 1 && isId(command.afterMessageId + 1) ? readIndex(askId, command) : invalid('a page has one letter at least');
+      case 'readLetter':
+        return this.#read(command, askId);
+      case 'countMatching':
+        return command.condition === undefined ? this.#countAll() : readIndex(askId, command);
+      case 'groupLetters':
+        return readIndex(askId, command);
       default:
         return unreachable(command);
     }
@@ -111,7 +122,7 @@ export class QueueCore {
         if (merging.askId === askId) this.#merging.set(messageId, { ...merging, askId: NOBODY });
       }
     };
-    return nothingToTell;
+    return { kind: 'wait', barrier: false, effects: [{ kind: 'giveUpIndex', askId }] };
   }
 
   // ── Letters come ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -197,10 +208,7 @@ export class QueueCore {
     if (problem !== undefined) return invalid(problem);
     if (!this.#claims.covers(jobId, messageId)) return notClaimed(jobId, messageId);
     const status = this.#state.ids.statusOf(messageId);
-    if (!this.#state.ids.isLetter(messageId)) {
-      const message = status === undefined ? `there is no message ${messageId}` : `message ${messageId} is already ${status}`;
-      return rejected({ reason: 'not-in-queue', message });
-    }
+    if (!this.#state.ids.isLetter(messageId)) return this.#notInQueue(messageId);
     if (this.#merging.has(messageId)) return rejected({ reason: 'being-merged', message: `message ${messageId} is being merged` });
     if (status === 'quarantined' && !overridesLoopGuard) {
       return answer({ kind: 'mergeEnded', outcome: 'skipped', reason: 'loop-guard' });
@@ -255,6 +263,23 @@ export class QueueCore {
     });
   }
 
+  #countAll(): QueueHandled {
+    const { ids } = this.#state;
+    return answer({ kind: 'matched', count: ids.count('open') + ids.count('quarantined') });
+  }
+
+  #read(command: ReadLetter, askId: number): QueueHandled {
+    const { messageId } = command;
+    if (!isId(messageId)) return invalid(`no message id: ${messageId}`);
+    return this.#state.ids.isLetter(messageId) ? readIndex(askId, command) : this.#notInQueue(messageId);
+  }
+
+  #notInQueue(messageId: number): QueueHandled {
+    const status = this.#state.ids.statusOf(messageId);
+    const message = status === undefined ? `there is no message ${messageId}` : `message ${messageId} is already ${status}`;
+    return rejected({ reason: 'not-in-queue', message });
+  }
+
   /** With the head that is so afterwards, behind them. */
   #commit(
     records: readonly (LetterRecord | ResolvedRecord)[],
@@ -268,7 +293,11 @@ export class QueueCore {
 
 /** As in actors/asks: nobody waits. */
 const NOBODY = 0;
-const nothingToTell: QueueHandled = { kind: 'wait', barrier: false, effects: [] };
+
+/** Behind what is decided and the read barrier. */
+function readIndex(askId: number, request: IndexRequest): QueueHandled {
+  return { kind: 'wait', barrier: true, effects: [{ kind: 'readIndex', askId, request }] };
+}
 
 function replyTo(askId: number, reply: DeadLetterReply): readonly DeadLetterEffect[] {
   return askId === NOBODY ? [] : [{ kind: 'reply', askId, reply }];

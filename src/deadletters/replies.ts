@@ -74,7 +74,8 @@ export type LetterGroup = {
 export type LettersGrouped = { readonly kind: 'groups'; readonly groups: readonly LetterGroup[] };
 export type Done = { readonly kind: 'done' };
 
-export type DeadLetterReply = LettersAccepted | LettersPurged | MergeEnded | LettersCounted | Done | DeadLetterRejected;
+export type IndexReply = LettersListed | LetterRead | LettersFound | LettersMatched | LettersGrouped;
+export type DeadLetterReply = LettersAccepted | LettersPurged | MergeEnded | LettersCounted | Done | IndexReply | DeadLetterRejected;
 
 /** Which reply (besides DeadLetterRejected) each command gets. */
 export type DeadLetterReplyTo = {
@@ -84,4 +85,9 @@ export type DeadLetterReplyTo = {
   readonly purgeLetters: LettersPurged;
   readonly mergeLetter: MergeEnded;
   readonly countLetters: LettersCounted;
+  readonly listLetters: LettersListed;
+  readonly readLetter: LetterRead;
+  readonly findLetters: LettersFound;
+  readonly countMatching: LettersMatched;
+  readonly groupLetters: LettersGrouped;
 };

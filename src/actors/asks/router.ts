@@ -114,6 +114,11 @@ const deadLetterReplies: ReplyKinds<DeadLetterReplyTo> = {
   purgeLetters: { purged: true },
   mergeLetter: { mergeEnded: true },
   countLetters: { counted: true },
+  listLetters: { letters: true },
+  readLetter: { letter: true },
+  findLetters: { letterIds: true },
+  countMatching: { matched: true },
+  groupLetters: { groups: true },
 };
 
 export class Router implements Asker {

@@ -6,7 +6,7 @@
  *
  * It serves no workflow: what befalls it is told, and takes nothing else out of service.
  */
-import type { DeadLetterCommand } from '../../deadletters/commands.ts';
+import type { DeadLetterCommand, DeadLetterRequest } from '../../deadletters/commands.ts';
 import type { DeadLetterEffect } from '../../deadletters/effects.ts';
 import type { DeadLetterQueue, Letter } from '../../deadletters/letter.ts';
 import { QueueCore } from '../../deadletters/queue-core.ts';
@@ -14,13 +14,15 @@ import type { DeadLetterRecord } from '../../deadletters/records.ts';
 import type { DeadLetterReply } from '../../deadletters/replies.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import type { LogFields } from '../../observability/logger.ts';
-import type { ReplySink } from '../asks/switchboard.ts';
+import type { AskFailure } from '../asks/asks.ts';
+import type { Endpoint, ReplySink } from '../asks/switchboard.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import { checkpointerOf } from '../checkpoint/partition-checkpoints.ts';
 import type { JournalId, Restored } from '../database.ts';
 import { PartitionActor, type ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionMemory, PartitionShell, ReadAhead } from '../partition/partition-core.ts';
 import type { Tenure } from '../partition/tenure.ts';
+import { QueueIndex } from './queue-index.ts';
 import { installQueue, QueueCheckpoints, type QueueCheckpointOptions, recordBytes } from './queue-checkpoints.ts';
 
 export type QueueHostOptions = ActorOptions<DeadLetterReply, DeadLetterRecord> & {
@@ -28,7 +30,10 @@ export type QueueHostOptions = ActorOptions<DeadLetterReply, DeadLetterRecord> &
   readonly checkpoints: QueueCheckpointOptions;
 };
 
-export class QueueHost {
+/** Of rows that the database does not have: beyond, no letters are taken, and shards keep them where they are. */
+const UNWRITTEN_BYTES_MAX = 64 * 1024 * 1024;
+
+export class QueueHost implements Endpoint<DeadLetterRequest> {
   readonly actor: PartitionActor<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect, QueueMemory>;
 
   constructor(options: QueueHostOptions) {
@@ -41,6 +46,16 @@ export class QueueHost {
       checkpoints: { restore: () => checkpoints.database.restore(journalOf(queue)) },
       drained: async (memory) => await memory.checkpointer.finish(),
     });
+  }
+
+  submit(askId: number, request: DeadLetterRequest): AskFailure | undefined {
+    const unwritten = this.actor.memory?.checkpointer.unwrittenBytes ?? 0;
+    if (request.kind !== 'acceptLetters' || unwritten < UNWRITTEN_BYTES_MAX) return this.actor.submit(askId, request);
+    return { kind: 'busy', message: 'the database does not take what is told of dead letters: no more are made until it does' };
+  }
+
+  cancel(askId: number): void {
+    this.actor.cancel(askId);
   }
 }
 
@@ -77,7 +92,10 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     });
     this.#options = options;
     this.checkpointer = checkpointer;
-    this.shell = new QueueShell({ sink, tenure, checkpointer });
+    const partition = { topic: options.topic, partition: 0 };
+    const { database } = checkpoints;
+    const index = new QueueIndex({ ...options, partition, database, journal: journalOf(queue), checkpointer });
+    this.shell = new QueueShell({ sink, tenure, checkpointer, index });
     this.subscribers = [
       {
         committed: (record, position, replayed) => {
@@ -100,6 +118,7 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
 
 const COMMAND_BYTES = 256;
 const LETTER_BYTES = 4_096;
+const CONDITION_BYTES = 8_192;
 
 /** Of what waits in memory, roughly. */
 function commandBytes(command: DeadLetterCommand): number {
@@ -112,9 +131,15 @@ function commandBytes(command: DeadLetterCommand): number {
       return COMMAND_BYTES + 16 * command.ranges.length;
     case 'purgeLetters':
       return COMMAND_BYTES + 16 * command.letters.length;
+    case 'listLetters':
+    case 'findLetters':
+    case 'countMatching':
+    case 'groupLetters':
+      return COMMAND_BYTES + (command.condition === undefined ? 0 : CONDITION_BYTES);
     case 'releaseClaim':
     case 'mergeLetter':
     case 'countLetters':
+    case 'readLetter':
       return COMMAND_BYTES;
     default:
       return unreachable(command);
@@ -129,37 +154,35 @@ type QueueShellOptions = {
   readonly sink: ReplySink<DeadLetterReply>;
   readonly tenure: Pick<Tenure<DeadLetterCommand>, 'submit'>;
   readonly checkpointer: Pick<Checkpointer, 'accepted' | 'stop'>;
+  readonly index: QueueIndex;
 };
 
 class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect> {
-  readonly #sink: ReplySink<DeadLetterReply>;
-  readonly #tenure: Pick<Tenure<DeadLetterCommand>, 'submit'>;
-  readonly #checkpointer: Pick<Checkpointer, 'accepted' | 'stop'>;
+  readonly #options: QueueShellOptions;
 
-  constructor({ sink, tenure, checkpointer }: QueueShellOptions) {
-    this.#sink = sink;
-    this.#tenure = tenure;
-    this.#checkpointer = checkpointer;
+  constructor(options: QueueShellOptions) {
+    this.#options = options;
   }
 
   activated(): void {}
 
   deactivated(): void {
-    this.#checkpointer.stop();
+    this.#options.checkpointer.stop();
+    this.#options.index.close();
   }
 
   accepted(_command: DeadLetterCommand | undefined, record: DeadLetterRecord | undefined): void {
-    if (record !== undefined) this.#checkpointer.accepted();
+    if (record !== undefined) this.#options.checkpointer.accepted();
   }
 
   /** A merge that is under way must come to an end. */
   undecided(_askId: number, command: DeadLetterCommand, reason: string): void {
     if (command.kind !== 'finishMerge' || command.outcome.kind === 'skipped') return;
-    this.#tenure.submit({ kind: 'finishMerge', messageId: command.messageId, outcome: { kind: 'skipped', reason } });
+    this.#options.tenure.submit({ kind: 'finishMerge', messageId: command.messageId, outcome: { kind: 'skipped', reason } });
   }
 
   answer(askId: number, reply: DeadLetterReply): void {
-    this.#sink.answer(askId, reply);
+    this.#options.sink.answer(askId, reply);
   }
 
   act(effect: DeadLetterEffect): void {
@@ -169,8 +192,12 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
       case 'executeLetter': {
         const { messageId } = effect;
         const outcome = { kind: 'skipped', reason: 'tasks of this category cannot be executed again yet' } as const;
-        return void this.#tenure.submit({ kind: 'finishMerge', messageId, outcome });
+        return void this.#options.tenure.submit({ kind: 'finishMerge', messageId, outcome });
       }
+      case 'readIndex':
+        return this.#options.index.read(effect.askId, effect.request);
+      case 'giveUpIndex':
+        return this.#options.index.giveUp(effect.askId);
       default:
         return unreachable(effect);
     }

@@ -115,7 +115,7 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
       onStatus: () => {},
       checkpoints: { database, stateWire: deadLetterStateCodec, schedule: this.schedule, limits: this.#limits },
     });
-    router.deadLetters.attach(queue.number, host.actor);
+    router.deadLetters.attach(queue.number, host);
     return host;
   }
 }

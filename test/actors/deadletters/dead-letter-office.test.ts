@@ -86,7 +86,7 @@ class Server {
         const checkpoints = { database, stateWire: deadLetterStateCodec, schedule };
         const host = new QueueHost({ ...common, queue, topic: topic.name, codec, sink, checkpoints });
         this.hosts.push(host);
-        router.deadLetters.attach(queue.number, host.actor);
+        router.deadLetters.attach(queue.number, host);
         host.actor.start();
       },
       clock: systemClock,

@@ -1,0 +1,172 @@
+/**
+ * Answers what is asked of the index of a queue.
+ *
+ *     a request that is decided, behind the barrier ─▶ a place ─▶ all that is committed is written ─▶ rows ─▶ contents from the topic ─▶ answer
+ *                                                        └ waits while READS_MAX others are read
+ *
+ * So an answer shows what was answered before it was asked for. A database that is away costs whoever asks an UNAVAILABLE, and nobody else anything.
+ */
+import { unreachable } from '../../kernel/assert.ts';
+import { asError, errorMessage } from '../../kernel/error-text.ts';
+import { deadLetterLimits, type IndexRequest, type ListLetters, type ReadLetter } from '../../deadletters/commands.ts';
+import type { LetterRow } from '../../deadletters/letter-row.ts';
+import type { DeadLetterRejected, DeadLetterReply, IndexReply, ListedLetter } from '../../deadletters/replies.ts';
+import type { Logger } from '../../observability/logger.ts';
+import { type AskFailure, internalError } from '../asks/asks.ts';
+import type { ReplySink } from '../asks/switchboard.ts';
+import type { Checkpointer } from '../checkpoint/checkpointer.ts';
+import { type Database, DatabaseError, type Fenced, type JournalId } from '../database.ts';
+import { LogError } from '../log.ts';
+import { contentBytes, LetterContents, type LetterContentsOptions } from './letter-contents.ts';
+
+export type QueueIndexOptions = LetterContentsOptions & {
+  readonly database: Pick<Database, 'letters' | 'letterIds' | 'countLetters' | 'letterGroups'>;
+  readonly journal: JournalId;
+  readonly checkpointer: Pick<Checkpointer, 'writtenNow' | 'fence' | 'isSuperseded'>;
+  readonly sink: ReplySink<DeadLetterReply>;
+  readonly logger: Logger;
+};
+
+/** At a time; a database has as many connections for them. */
+const READS_MAX = 2;
+/** A letter that is written again while it is read. */
+const ATTEMPTS_MAX = 3;
+
+export class QueueIndex {
+  readonly #options: QueueIndexOptions;
+  /** By their asks, in the order in which they came. */
+  readonly #waiting = new Map<number, IndexRequest>();
+  readonly #reading = new Set<number>();
+
+  constructor(options: QueueIndexOptions) {
+    this.#options = options;
+  }
+
+  read(askId: number, request: IndexRequest): void {
+    this.#waiting.set(askId, request);
+    this.#next();
+  }
+
+  /** Nobody waits for it any more. What the database walks over it goes on with. */
+  giveUp(askId: number): void {
+    this.#waiting.delete(askId);
+  }
+
+  /** Those who ask were told. */
+  close(): void {
+    this.#waiting.clear();
+  }
+
+  #next(): void {
+    for (const [askId, request] of this.#waiting) {
+      if (this.#reading.size >= READS_MAX) return;
+      this.#waiting.delete(askId);
+      this.#reading.add(askId);
+      void this.#answer(askId, request);
+    }
+  }
+
+  async #answer(askId: number, request: IndexRequest): Promise<void> {
+    const { sink, logger } = this.#options;
+    try {
+      sink.answer(askId, await this.#read(request));
+    } catch (error) {
+      const failure = failureOf(error);
+      if (failure.kind === 'internal') logger.error('the index of dead letters could not be read', { error: asError(error) });
+      sink.fail(askId, failure);
+    }
+    this.#reading.delete(askId);
+    this.#next();
+  }
+
+  async #read(request: IndexRequest): Promise<IndexReply | DeadLetterRejected> {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+      await this.#options.checkpointer.writtenNow();
+      const reply = await this.#readOnce(request);
+      if (reply !== 'moved') return reply;
+    }
+    throw new DatabaseError('unavailable', 'letters are being written again: ask once more');
+  }
+
+  async #readOnce(request: IndexRequest): Promise<IndexReply | DeadLetterRejected | 'moved'> {
+    const { database, journal } = this.#options;
+    const { foundMax, groupsMax } = deadLetterLimits;
+    switch (request.kind) {
+      case 'listLetters':
+        return await this.#list(request);
+      case 'readLetter':
+        return await this.#readLetter(request);
+      case 'findLetters': {
+        const max = Math.min(request.max, foundMax);
+        return { kind: 'letterIds', ...(await this.#ours(database.letterIds(journal, { ...request, max }))) };
+      }
+      case 'countMatching':
+        return { kind: 'matched', count: await this.#ours(database.countLetters(journal, request.condition)) };
+      case 'groupLetters': {
+        const max = Math.min(request.max, groupsMax);
+        return { kind: 'groups', groups: await this.#ours(database.letterGroups(journal, { ...request, max })) };
+      }
+      default:
+        return unreachable(request);
+    }
+  }
+
+  async #list(request: ListLetters): Promise<IndexReply | 'moved'> {
+    const { database, journal } = this.#options;
+    const { listedMax, listedBytesMax } = deadLetterLimits;
+    const max = Math.min(request.max, listedMax);
+    const bytesMax = Math.min(request.bytesMax, listedBytesMax);
+    const page = await this.#ours(database.letters(journal, { ...request, max, bytesMax }));
+    if (!request.withContent) {
+      return { kind: 'letters', letters: page.letters.map((row) => ({ row, content: undefined })), isLast: page.isLast };
+    }
+    const letters = await this.#withContents(page.letters, bytesMax);
+    if (letters === 'moved') return letters;
+    return { kind: 'letters', letters, isLast: page.isLast && letters.length === page.letters.length };
+  }
+
+  /** As many as fit, and the first one however large. */
+  async #withContents(rows: readonly LetterRow[], bytesMax: number): Promise<readonly ListedLetter[] | 'moved'> {
+    const contents = new LetterContents(this.#options);
+    const letters: ListedLetter[] = [];
+    let bytes = 0;
+    for (const [index, row] of rows.entries()) {
+      const content = await contents.of(row, rows[index + 1]);
+      if (content === 'moved') return content;
+      bytes += contentBytes(content);
+      if (letters.length > 0 && bytes > bytesMax) break;
+      letters.push({ row, content });
+    }
+    return letters;
+  }
+
+  async #readLetter({ messageId }: ReadLetter): Promise<IndexReply | DeadLetterRejected | 'moved'> {
+    const { database, journal } = this.#options;
+    const first = { condition: undefined, afterMessageId: messageId - 1, max: 1, bytesMax: 1 };
+    const [row] = (await this.#ours(database.letters(journal, first))).letters;
+    if (row?.messageId !== messageId) {
+      return { kind: 'rejected', rejection: { reason: 'not-in-queue', message: `message ${messageId} was merged or purged just now` } };
+    }
+    const content = await new LetterContents(this.#options).of(row, undefined);
+    return content === 'moved' ? content : { kind: 'letter', letter: { row, content } };
+  }
+
+  /** Rows that were read under another fence are another's; or they were in memory, and are lost with it. */
+  async #ours<Rows>(read: Promise<Fenced<Rows>>): Promise<Rows> {
+    const { checkpointer } = this.#options;
+    const { fence, rows } = await read;
+    if (fence === checkpointer.fence) return rows;
+    await checkpointer.isSuperseded();
+    throw new DatabaseError('unavailable', 'the index of this queue was lost, or another has it: it is made again');
+  }
+}
+
+function failureOf(error: unknown): AskFailure {
+  const message = errorMessage(error);
+  if (error instanceof DatabaseError) {
+    if (error.code === 'corrupt') return { kind: 'dataLoss', message };
+    return error.code === 'overtime' ? { kind: 'busy', message } : { kind: 'unavailable', message };
+  }
+  if (error instanceof LogError) return error.code === 'corrupt' ? { kind: 'dataLoss', message } : { kind: 'unavailable', message };
+  return internalError(message);
+}
