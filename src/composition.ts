@@ -24,6 +24,7 @@ import { CLUSTER_ACTOR, Router } from './actors/asks/router.ts';
 import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/history/transfer-queue.ts';
 import { AnotherServerError } from './config/another-server.ts';
+import { letterSettings } from './config/dead-letter-settings.ts';
 import { DynamicConfig } from './config/dynamic-config.ts';
 import { constantEntries } from './config/dynamic-settings.ts';
 import { limitSettings } from './config/limits.ts';
@@ -50,7 +51,7 @@ import type { Logger } from './observability/logger.ts';
 import type { ClusterDatabase } from './start/cluster-database.ts';
 import type { OpenLog } from './start/open-log.ts';
 import type { OpenState } from './start/open-state.ts';
-import { clusterTopic, historyTopic, matchingTopic } from './topics/catalogue.ts';
+import { clusterTopic, deadLetterTopic, historyTopic, matchingTopic } from './topics/catalogue.ts';
 import { clusterCodec } from './topics/codec/cluster-codec.ts';
 import { historyCodec } from './topics/codec/history-codec.ts';
 import { historyWire } from './topics/codec/history-wire.ts';
@@ -235,6 +236,8 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
         get cluster() {
           return cluster.view;
         },
+        deadLetterTopic: (category, sourceCluster) => deadLetterTopic(prefix, category, sourceCluster),
+        letterSettings: () => dynamicConfig.values(letterSettings),
         tokenKey: () => identity.tokenKey,
         condition: census,
         rebuildList: () => Promise.all(shards.map((shard) => shard.rebuildList())),

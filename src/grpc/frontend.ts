@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { adminService, adminServiceName } from './admin-service/admin-service.ts';
 import type { Host } from './admin-service/host.ts';
+import { deadLetterService, deadLetterServiceName } from './deadletter-service/deadletter-service.ts';
 import { HandlerContext } from './handler-context.ts';
 import { Health, healthService } from './health/health-service.ts';
 import { callLog } from './interceptors/call-log.ts';
@@ -42,7 +43,7 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const { ports } = options;
   const context = new HandlerContext(ports);
   const health = new Health({
-    services: [workflowServiceName, operatorServiceName, ...adminServiceNames],
+    services: [workflowServiceName, operatorServiceName, ...adminServiceNames, deadLetterServiceName],
     admitting: options.serving ?? true,
     condition: ports.condition,
     state: ports.state,
@@ -54,7 +55,13 @@ export async function startFrontend(options: FrontendOptions): Promise<Frontend>
   const server = await startGrpcServer({
     host: options.host,
     port: options.port,
-    services: [workflowService(context), operatorService(context), adminService(context, host), healthService(health)],
+    services: [
+      workflowService(context),
+      operatorService(context),
+      adminService(context, host),
+      deadLetterService(context),
+      healthService(health),
+    ],
     declared: declaredMethods,
     interceptors: [
       ...(ports.metrics === undefined ? [] : [serviceMetrics(ports.metrics, declaredMethods)]),

@@ -47,6 +47,11 @@ export class HandlerContext {
     return this.ports.clock.monoMs();
   }
 
+  /** When an ask of this call ends, by `monoMs`. */
+  askDeadlineMs(call: Call): number {
+    return Math.min(call.deadlineMs, this.monoMs() + askTimeoutMs);
+  }
+
   /** The caller's, or one of ours: by it an actor knows a request again that arrives twice. */
   requestId(given: string): string {
     return given === '' ? this.ports.newId() : given;
@@ -69,7 +74,7 @@ export class HandlerContext {
   /** Throws the shard's rejection as a StatusError. */
   history<Command extends HistoryRequest>(call: Call, workflow: WorkflowName, command: Command): Promise<HistoryReplyTo[Command['kind']]> {
     return new Promise((resolve, reject) => {
-      this.#askHistory(workflow, command, this.#askDeadline(call), resolve, reject);
+      this.#askHistory(workflow, command, this.askDeadlineMs(call), resolve, reject);
     });
   }
 
@@ -89,7 +94,7 @@ export class HandlerContext {
     request: Request,
   ): Promise<MatchingReplyTo<StartedTask>[Request['kind']]> {
     return new Promise((resolve, reject) => {
-      this.#askMatching(queue, request, this.#askDeadline(call), resolve, reject);
+      this.#askMatching(queue, request, this.askDeadlineMs(call), resolve, reject);
     });
   }
 
@@ -106,7 +111,7 @@ export class HandlerContext {
   /** `namespace`: as the client named it, for the wording of a rejection. */
   cluster(call: Call, command: ClusterCommand, namespace: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.ports.asker.askCluster(command, this.#askDeadline(call), (answer) => {
+      this.ports.asker.askCluster(command, this.askDeadlineMs(call), (answer) => {
         if (answer.kind === 'rejected') reject(clusterRejection(answer.rejection, namespace));
         else if (isAskFailure(answer)) reject(askFailure(answer));
         else resolve();
@@ -138,6 +143,22 @@ export class HandlerContext {
     return namespace;
   }
 
+  /** Between two looks at something. Ends early with the call, and at drain; false: the answer should go out now. */
+  pause(call: Call, pauseMs: number): Promise<boolean> {
+    if (this.#draining || call.cancelled) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const settle = (goesOn: boolean): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(end);
+        resolve(goesOn);
+      };
+      const end = (): void => settle(false);
+      const timer = setTimeout(() => settle(true), pauseMs);
+      this.#waiting.add(end);
+      call.onCancel(end);
+    });
+  }
+
   #askHistory<Command extends HistoryRequest>(
     workflow: WorkflowName,
     command: Command,
@@ -165,10 +186,6 @@ export class HandlerContext {
       else if (isAskFailure(answer)) reject(askFailure(answer));
       else resolve(answer);
     });
-  }
-
-  #askDeadline(call: Call): number {
-    return Math.min(call.deadlineMs, this.monoMs() + askTimeoutMs);
   }
 
   async #namespaceAfterSync(call: Call, wanted: string, lookUp: () => Namespace | undefined): Promise<Namespace> {

@@ -7,8 +7,21 @@ import type { MatchingReport } from '../actors/matching/matching-report.ts';
 import type { ServerCondition } from '../actors/ownership/census.ts';
 import type { Database } from '../actors/database.ts';
 import type { Clock } from '../actors/ports.ts';
+import type { AskFailure } from '../actors/asks/asks.ts';
 import type { Asker } from '../actors/asks/router.ts';
 import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
+import type { CountLetters, IndexRequest } from '../deadletters/commands.ts';
+import type { JobsRejected, JobsReplyTo, JobsRequest } from '../deadletters/jobs/commands.ts';
+import type { LetterSettings } from '../deadletters/letter-settings.ts';
+import type {
+  DeadLetterRejected,
+  LetterRead,
+  LettersCounted,
+  LettersFound,
+  LettersGrouped,
+  LettersListed,
+  LettersMatched,
+} from '../deadletters/replies.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';
 import type { Metrics } from '../observability/metrics/metrics.ts';
@@ -36,6 +49,12 @@ export interface FrontendPorts {
   readonly limits: HistoryLimits;
 
   readonly asker: Asker;
+  /** Absent: nobody owns queues of dead letters. */
+  readonly letters?: LetterAsker;
+  /** The topic of a queue. */
+  readonly deadLetterTopic: (category: string, sourceCluster: string) => string;
+  /** As of now. */
+  readonly letterSettings: () => JobSettings;
   readonly historyShardOf: (namespaceId: string, workflowId: string) => number;
   readonly matchingPartitionOf: (queue: TaskQueuePartition) => number;
   /** Partitions of a normal task queue; polls may go to any of them. */
@@ -47,6 +66,36 @@ export interface FrontendPorts {
   /** At least 32 bytes, the same in every process and after every restart. */
   readonly tokenKey: () => Uint8Array;
 }
+
+/** What the owners of dead letter queues, and the actor of jobs over them, are asked. Replies come as with `Asker`. */
+export type LetterAsker = {
+  /** Queues by their numbers, from 1. */
+  askDeadLetters<Request extends LetterQuestion>(
+    queue: number,
+    request: Request,
+    deadlineMs: number,
+    onReply: (answer: LetterReplyTo[Request['kind']] | DeadLetterRejected | AskFailure) => void,
+  ): number;
+  askJobs<Request extends JobsRequest>(
+    request: Request,
+    deadlineMs: number,
+    onReply: (answer: JobsReplyTo[Request['kind']] | JobsRejected | AskFailure) => void,
+  ): number;
+};
+
+/** What holds for jobs over dead letters where a request says nothing. */
+export type JobSettings = Pick<LetterSettings, 'mergeRps' | 'mergeConcurrency' | 'mergeTaskTimeoutMs' | 'requiresReason'>;
+
+export type LetterQuestion = IndexRequest | CountLetters;
+
+export type LetterReplyTo = {
+  readonly listLetters: LettersListed;
+  readonly readLetter: LetterRead;
+  readonly findLetters: LettersFound;
+  readonly countMatching: LettersMatched;
+  readonly groupLetters: LettersGrouped;
+  readonly countLetters: LettersCounted;
+};
 
 export type StateReport = {
   readonly memory: MemoryReport;

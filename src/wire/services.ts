@@ -5,25 +5,34 @@
  * Types alone cost nothing: `import type { temporal } from './generated/services.js'`.
  */
 import Long from 'long';
-import type { temporal } from './generated/services.js';
+import type { google, temporal } from './generated/services.js';
 
 export type ServiceMessages = typeof temporal.server.api;
 
 /** Of the public API, as far as those messages hold it. */
 export type PublicMessages = typeof temporal.api;
 
-let loading: Promise<typeof temporal> | undefined;
+/** Of protobuf itself. */
+export type WellKnownMessages = typeof google.protobuf;
+
+type Loaded = { readonly temporal: typeof temporal; readonly google: typeof google };
+
+let loading: Promise<Loaded> | undefined;
 
 export async function loadServiceMessages(): Promise<ServiceMessages> {
-  return (await load()).server.api;
+  return (await load()).temporal.server.api;
 }
 
 export async function loadPublicMessages(): Promise<PublicMessages> {
-  return (await load()).api;
+  return (await load()).temporal.api;
 }
 
-function load(): Promise<typeof temporal> {
-  loading ??= import('./generated/services.js').then((module) => module.temporal);
+export async function loadWellKnownMessages(): Promise<WellKnownMessages> {
+  return (await load()).google.protobuf;
+}
+
+function load(): Promise<Loaded> {
+  loading ??= import('./generated/services.js');
   return loading;
 }
 

@@ -109,6 +109,8 @@ export class StubServer {
       matchingPartitionOf: () => 0,
       taskQueuePartitions: 1,
       cluster,
+      deadLetterTopic: (category, sourceCluster) => `dlq.perdure.${category}.${sourceCluster}`,
+      letterSettings: () => ({ mergeRps: 100, mergeConcurrency: 8, mergeTaskTimeoutMs: 30_000, requiresReason: false }),
       tokenKey: () => tokenKey,
       ...overrides,
     };

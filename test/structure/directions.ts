@@ -213,7 +213,10 @@ export const directions: readonly Direction[] = [
   },
   {
     from: 'src/grpc/',
-    may: ['src/grpc/', 'src/visibility/', 'src/actors/', 'src/kernel/', 'src/wire/', 'src/config/', 'src/observability/', 'node:'],
+    may: [
+      ...['src/grpc/', 'src/visibility/', 'src/actors/', 'src/kernel/', 'src/wire/', 'src/config/', 'src/observability/', 'node:'],
+      'src/deadletters/filter/',
+    ],
     mayTypes: ['src/filter/', 'src/history/', 'src/matching/', 'src/cluster/', 'src/deadletters/'],
     reason: 'the frontend turns requests into commands; decisions are made behind `ask`, and adapters do not know each other',
     wayOut: 'ask an actor, or take a port in the constructor and let src/composition.ts plug it in',

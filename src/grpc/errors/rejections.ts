@@ -1,5 +1,7 @@
 import type { AskFailure } from '../../actors/asks/asks.ts';
 import type { ClusterRejection } from '../../cluster/replies.ts';
+import type { JobsRejection } from '../../deadletters/jobs/commands.ts';
+import type { DeadLetterRejection } from '../../deadletters/replies.ts';
 import type { Rejection } from '../../history/replies.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import type { MatchingRejection } from '../../matching/replies.ts';
@@ -84,6 +86,38 @@ export function clusterRejection(rejected: ClusterRejection, namespace: string):
       return resourceExhausted(rejected.message, exhaustedCause.persistenceLimit, exhaustedScope.namespace);
     default:
       return unreachable(rejected.reason);
+  }
+}
+
+export function deadLetterRejection(rejection: DeadLetterRejection): StatusError {
+  switch (rejection.reason) {
+    case 'invalid-argument':
+      return invalidArgument(rejection.message);
+    case 'not-in-queue':
+      return notFound(rejection.message);
+    case 'overlap':
+    case 'too-many-jobs':
+    case 'not-claimed':
+    case 'being-merged':
+      return new StatusError(statusCode.failedPrecondition, rejection.message);
+    default:
+      return unreachable(rejection.reason);
+  }
+}
+
+export function jobsRejection(rejection: JobsRejection): StatusError {
+  switch (rejection.reason) {
+    case 'invalid-argument':
+      return invalidArgument(rejection.message);
+    case 'not-found':
+      return notFound(rejection.message);
+    case 'failed-precondition':
+    case 'overlap':
+      return new StatusError(statusCode.failedPrecondition, rejection.message);
+    case 'too-many':
+      return resourceExhausted(rejection.message, exhaustedCause.concurrentLimit, exhaustedScope.system);
+    default:
+      return unreachable(rejection.reason);
   }
 }
 

@@ -11,7 +11,15 @@ import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'no
  * Kind and namespace id are under the signature, so that a token of one use or of one namespace is worth nothing in another. Tokens do
  * not expire: an activity may take days. Whether the task still stands is for its shard to say.
  */
-export const tokenKind = { workflowTask: 1, activityTask: 2, queryTask: 3, historyPage: 4, namespacePage: 5, visibilityPage: 6 } as const;
+export const tokenKind = {
+  workflowTask: 1,
+  activityTask: 2,
+  queryTask: 3,
+  historyPage: 4,
+  namespacePage: 5,
+  visibilityPage: 6,
+  deadLetterPage: 7,
+} as const;
 export type TokenKind = (typeof tokenKind)[keyof typeof tokenKind];
 
 const macBytes = 32;

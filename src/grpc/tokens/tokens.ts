@@ -1,17 +1,20 @@
 import {
   decodeActivityTaskToken,
+  decodeDeadLetterPageToken,
   decodeHistoryPageToken,
   decodeNamespacePageToken,
   decodeQueryTaskToken,
   decodeVisibilityPageToken,
   decodeWorkflowTaskToken,
   encodeActivityTaskToken,
+  encodeDeadLetterPageToken,
   encodeHistoryPageToken,
   encodeNamespacePageToken,
   encodeQueryTaskToken,
   encodeVisibilityPageToken,
   encodeWorkflowTaskToken,
   type ActivityTaskToken,
+  type DeadLetterPageToken,
   type HistoryPageToken,
   type NamespacePageToken,
   type QueryTaskToken,
@@ -77,6 +80,14 @@ export class Tokens {
 
   readVisibilityPage(token: Uint8Array): VisibilityPageToken {
     return decodeVisibilityPageToken(this.#pageBody(tokenKind.visibilityPage, token));
+  }
+
+  deadLetterPage(token: DeadLetterPageToken): Uint8Array {
+    return this.#signer.sign(tokenKind.deadLetterPage, encodeDeadLetterPageToken(token));
+  }
+
+  readDeadLetterPage(token: Uint8Array): DeadLetterPageToken {
+    return decodeDeadLetterPageToken(this.#pageBody(tokenKind.deadLetterPage, token));
   }
 
   #taskBody(kind: TokenKind, token: Uint8Array): Uint8Array {

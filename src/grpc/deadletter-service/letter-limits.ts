@@ -1,0 +1,20 @@
+/** What one request may ask for. */
+export const letterLimits = {
+  /** Letters of a page; more is lowered to it. */
+  pageLettersMax: 1_000,
+  /** Of payloads and texts in a page. One letter is given, however large. */
+  pageBytesMax: 3 * 1024 * 1024,
+  pageQueuesMax: 1_000,
+  pageJobsMax: 100,
+  groupsMax: 100,
+  messageIdsMax: 10_000,
+  reasonCharsMax: 500,
+  /** Letters a second; 0 = no limit. */
+  rpsMin: 0.1,
+  rpsMax: 10_000,
+  concurrencyMax: 64,
+  taskTimeoutMsMin: 1_000,
+  taskTimeoutMsMax: 600_000,
+  /** That a call waits for a job to change. */
+  jobWaitMsMax: 60_000,
+} as const;

@@ -1,0 +1,71 @@
+/** The queues, each as its owner tells of it. One that is not served is listed with the reason: the others are asked for more often than not. */
+import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
+import type { Condition } from '../../filter/condition.ts';
+import {
+  decodeListDeadLetterQueuesRequest,
+  emptyDeadLetterQueue,
+  encodeListDeadLetterQueuesResponse,
+  type DeadLetterQueue,
+} from '../../wire/generated/api/deadletter/service.ts';
+import { pageSize } from '../admin-service/conventions.ts';
+import { StatusError } from '../errors/status-error.ts';
+import type { HandlerContext } from '../handler-context.ts';
+import type { NamedMethod } from '../method.ts';
+import type { Call } from '../transport/call.ts';
+import { askLetters } from './letter-asks.ts';
+import { letterLimits } from './letter-limits.ts';
+import { letterMethod } from './letter-method.ts';
+import { lastPage, LetterPages } from './letter-pages.ts';
+import { countOf } from './letters.ts';
+import { categoryId } from './queues.ts';
+import { letterColumn } from './selection.ts';
+
+const topErrorsMax = 3;
+/** Of a letter that can be read there is a cause. */
+const damaged: Condition = { kind: 'isNull', column: letterColumn('Cause'), not: false };
+
+export function queueListMethods(context: HandlerContext): readonly NamedMethod[] {
+  return [
+    letterMethod('ListDeadLetterQueues', decodeListDeadLetterQueuesRequest, encodeListDeadLetterQueuesResponse, async (request, call) => {
+      const { pageQueuesMax } = letterLimits;
+      const size = pageSize(request.pageSize, pageQueuesMax, pageQueuesMax);
+      const pages = new LetterPages(context, 'ListDeadLetterQueues', {});
+      const { queue: last } = pages.placeOf(request.nextPageToken);
+      const rest = context.ports.cluster.deadLetterQueues.filter(({ number }) => number > last);
+      const page = rest.slice(0, size);
+      return {
+        queues: await Promise.all(page.map((queue) => described(context, call, queue))),
+        nextPageToken: rest.length === page.length ? lastPage : pages.token({ queue: page.at(-1)?.number ?? 0 }),
+      };
+    }),
+  ];
+}
+
+async function described(context: HandlerContext, call: Call, queue: KnownDeadLetterQueue): Promise<DeadLetterQueue> {
+  const { number, category, sourceCluster } = queue;
+  const name = {
+    ...emptyDeadLetterQueue(),
+    name: { category, sourceCluster },
+    targetCluster: context.ports.server.clusterName,
+    topic: context.ports.deadLetterTopic(category, sourceCluster),
+    categoryId: categoryId(category),
+  };
+  try {
+    const { open, quarantined, nextId, lowestOpen } = await askLetters(context, call, number, { kind: 'countLetters' });
+    const counts = { ...name, open, quarantined, nextMessageId: nextId };
+    if (open + quarantined === 0) return counts;
+    const by = { kind: 'groupLetters', condition: undefined, by: 'errorType', max: topErrorsMax } as const;
+    const { groups } = await askLetters(context, call, number, by);
+    const first = { kind: 'listLetters', condition: undefined, max: 1, bytesMax: 1, withContent: false } as const;
+    const { letters } = await askLetters(context, call, number, { ...first, afterMessageId: (lowestOpen ?? 0) - 1 });
+    return {
+      ...counts,
+      oldestTimeMs: letters[0]?.row.deadLetterTimeMs ?? 0,
+      topErrors: groups.map(({ key, count }) => ({ errorType: key, count })),
+      damaged: await countOf(context, call, number, damaged),
+    };
+  } catch (error) {
+    if (error instanceof StatusError) return { ...name, trouble: error.message };
+    throw error;
+  }
+}

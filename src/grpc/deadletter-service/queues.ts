@@ -1,0 +1,98 @@
+/**
+ * Queues by the names that people use. A category goes by its name or by its number on the wire; without a source cluster the queue of
+ * this cluster's own tasks is meant.
+ */
+import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
+import type { QueueName } from '../../wire/generated/api/deadletter/service.ts';
+import { notFound } from '../errors/details.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+import type { HandlerContext } from '../handler-context.ts';
+import type { Call } from '../transport/call.ts';
+
+/** Queues of other categories are listed, read, counted and purged all the same. 0: it has no number. */
+const categoryIds: ReadonlyMap<string, number> = new Map([
+  ['transfer', 1],
+  ['timer', 2],
+  ['replication', 3],
+  ['visibility', 4],
+  ['archival', 5],
+  ['outbound', 7],
+  ['namespace-replication', 0],
+]);
+const categoriesOfOthers: ReadonlySet<string> = new Set(['replication', 'namespace-replication']);
+
+export function categoryId(category: string): number {
+  return categoryIds.get(category) ?? 0;
+}
+
+function categoryOfId(id: number): string | undefined {
+  for (const [category, each] of categoryIds) if (each === id && id !== 0) return category;
+  return undefined;
+}
+
+type WantedQueue = { readonly category: string; readonly sourceCluster: string };
+
+/** Undefined: nothing has become a dead letter there, so it is as an empty one. */
+export async function queueNamed(context: HandlerContext, call: Call, name: QueueName): Promise<KnownDeadLetterQueue | undefined> {
+  const wanted = wantedQueue(context, name);
+  const known = find(context, wanted);
+  if (known !== undefined) return known;
+  await context.cluster(call, { kind: 'syncCluster' }, '');
+  return find(context, { ...wanted, sourceCluster: knownCluster(context, wanted.sourceCluster) });
+}
+
+/** Those that are there, each once, in the order in which they are named. */
+export async function queuesNamed(
+  context: HandlerContext,
+  call: Call,
+  names: readonly QueueName[],
+): Promise<readonly KnownDeadLetterQueue[]> {
+  if (names.length === 0) throw invalidArgument('queues is not set');
+  const found = new Set<KnownDeadLetterQueue>();
+  for (const name of names) {
+    const queue = await queueNamed(context, call, name);
+    if (queue !== undefined) found.add(queue);
+  }
+  return [...found];
+}
+
+/** For what means nothing without the queue. */
+export async function queueThatIsThere(context: HandlerContext, call: Call, name: QueueName | undefined): Promise<KnownDeadLetterQueue> {
+  if (name === undefined) throw invalidArgument('queue is not set');
+  const queue = await queueNamed(context, call, name);
+  if (queue === undefined) {
+    const { category, sourceCluster } = wantedQueue(context, name);
+    throw notFound(`queue not found: ${category} of ${sourceCluster}`);
+  }
+  return queue;
+}
+
+/** Throws NOT_FOUND for a cluster that nothing is known of. */
+function knownCluster({ ports: { cluster, server } }: HandlerContext, name: string): string {
+  const known = new Set([server.clusterName, ...cluster.deadLetterQueues.map(({ sourceCluster }) => sourceCluster)]);
+  if (known.has(name)) return name;
+  const named = [...known].join(', ');
+  throw notFound(`cluster ${name} is not found: there ${known.size === 1 ? 'is' : 'are'} ${named}`);
+}
+
+function wantedQueue(context: HandlerContext, name: QueueName): WantedQueue {
+  const category = knownCategory(context, name.category);
+  if (name.sourceCluster !== '') return { category, sourceCluster: name.sourceCluster };
+  if (categoriesOfOthers.has(category)) throw invalidArgument('SourceCluster is not set on request.');
+  return { category, sourceCluster: context.ports.server.clusterName };
+}
+
+function knownCategory({ ports }: HandlerContext, given: string): string {
+  if (/^-?\d+$/.test(given)) {
+    const category = categoryOfId(Number(given));
+    if (category === undefined) throw invalidArgument(`Invalid task category id: ${given}`);
+    return category;
+  }
+  const known = new Set([...categoryIds.keys(), ...ports.cluster.deadLetterQueues.map(({ category }) => category)]);
+  if (known.has(given)) return given;
+  throw invalidArgument(`Unknown task category: ${given}; known are ${[...known].join(', ')}`);
+}
+
+function find({ ports }: HandlerContext, { category, sourceCluster }: WantedQueue): KnownDeadLetterQueue | undefined {
+  return ports.cluster.deadLetterQueues.find((queue) => queue.category === category && queue.sourceCluster === sourceCluster);
+}

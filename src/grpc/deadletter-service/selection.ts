@@ -1,0 +1,101 @@
+/**
+ * Which letters a request is about: all that is set holds together, and nothing set is all letters.
+ *
+ *     message_ids, min, max ─▶ ids: ranges that rise ─┐
+ *     task_id, workflow_id, run_id, namespace,        ├─▶ one condition, for whoever walks over the rows
+ *     shard_id, query ─▶ condition ───────────────────┘
+ */
+import { letterFields } from '../../deadletters/filter/letter-fields.ts';
+import { parseLetterFilter } from '../../deadletters/filter/parse-letter-filter.ts';
+import type { IdRange } from '../../deadletters/commands.ts';
+import type { LetterSelection } from '../../deadletters/jobs/commands.ts';
+import type { Column, Condition, Operand } from '../../filter/condition.ts';
+import { assert } from '../../kernel/assert.ts';
+import { emptySelection, type Selection } from '../../wire/generated/api/deadletter/service.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+import { letterLimits } from './letter-limits.ts';
+
+/** Throws INVALID_ARGUMENT. */
+export function chosenLetters(selection: Selection = emptySelection()): LetterSelection {
+  if (selection.shardId < 0) throw invalidArgument(`Invalid ShardID: ${selection.shardId}`);
+  return { ids: chosenIds(selection), condition: chosenByRow(selection) };
+}
+
+/** What `ids` say too, for an index. */
+export function asCondition({ ids, condition }: LetterSelection): Condition | undefined {
+  return allOf([...(ids === undefined ? [] : [isAmong(ids)]), ...(condition === undefined ? [] : [condition])]);
+}
+
+/** One letter is asked for by its id: that it is not there is an error, while a range may be empty. */
+export function onlyId({ messageIds }: Selection = emptySelection()): number | undefined {
+  return messageIds.length === 1 ? messageIds[0] : undefined;
+}
+
+/** Undefined: all. */
+function chosenIds({ messageIds, minMessageId: min, maxMessageId: max }: Selection): readonly IdRange[] | undefined {
+  const { messageIdsMax } = letterLimits;
+  if (messageIds.length > messageIdsMax) {
+    throw invalidArgument(`message_ids has ${messageIds.length} values, and may have ${messageIdsMax}`);
+  }
+  for (const id of [...messageIds, min ?? 0, max ?? 0]) if (id < 0) throw invalidArgument(`Invalid message id: ${id}`);
+  if (min !== undefined && max !== undefined && min > max) throw invalidArgument(`Invalid range of message ids: ${min} to ${max}`);
+  const from = min ?? 0;
+  const to = max ?? Number.MAX_SAFE_INTEGER;
+  if (messageIds.length > 0) return rangesOf(messageIds.filter((id) => id >= from && id <= to));
+  return min === undefined && max === undefined ? undefined : [{ from, to }];
+}
+
+function rangesOf(ids: readonly number[]): readonly IdRange[] {
+  const ranges: { from: number; to: number }[] = [];
+  for (const id of ids.toSorted((one, other) => one - other)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && id <= last.to + 1) last.to = id;
+    else ranges.push({ from: id, to: id });
+  }
+  return ranges;
+}
+
+function chosenByRow({ taskId, workflowId, runId, namespace, shardId, query }: Selection): Condition | undefined {
+  return allOf([
+    ...(taskId === undefined ? [] : [equals('TaskId', taskId)]),
+    ...(workflowId === '' ? [] : [equals('WorkflowId', workflowId)]),
+    ...(runId === '' ? [] : [equals('RunId', runId)]),
+    ...(namespace === '' ? [] : [equals('Namespace', namespace)]),
+    ...(shardId === 0 ? [] : [equals('ShardId', shardId)]),
+    ...conditionOf(query),
+  ]);
+}
+
+function conditionOf(query: string): readonly Condition[] {
+  const parsed = parseLetterFilter(query);
+  if (parsed.kind === 'invalid') throw invalidArgument(parsed.message);
+  return parsed.condition === undefined ? [] : [parsed.condition];
+}
+
+/** Many ranges come of single ids, as many as a request may name: one list of them, for databases bound how deep a condition may be. */
+function isAmong(ranges: readonly IdRange[]): Condition {
+  const column = letterColumn('MessageId');
+  const [first, ...others] = ranges;
+  // No letter has this one.
+  if (first === undefined) return equals('MessageId', -1);
+  if (others.length === 0) return { kind: 'between', column, not: false, low: first.from, high: first.to };
+  return { kind: 'in', column, not: false, operands: ranges.flatMap(idsIn) };
+}
+
+function idsIn({ from, to }: IdRange): readonly number[] {
+  return Array.from({ length: to - from + 1 }, (_, at) => from + at);
+}
+
+function allOf(conditions: readonly Condition[]): Condition | undefined {
+  return conditions.length > 1 ? { kind: 'and', conditions } : conditions[0];
+}
+
+function equals(name: string, operand: Operand): Condition {
+  return { kind: 'compare', column: letterColumn(name), operator: '=', operand };
+}
+
+export function letterColumn(name: string): Column {
+  const column = letterFields.get(name);
+  assert(column !== undefined, `letters have ${name}`);
+  return column;
+}

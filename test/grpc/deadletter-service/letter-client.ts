@@ -1,0 +1,48 @@
+/** DeadLetterService as its .proto file describes it: plain objects, through the front door, without the server's own codecs. */
+import { fileURLToPath } from 'node:url';
+import type { Type } from 'protobufjs';
+import { loadProtos, publicApiFolders } from '../../../scripts/generate/public-api.ts';
+import { RawClient, type CallOptions } from '../raw-client.ts';
+
+export type Plain = Readonly<Record<string, unknown>>;
+
+const service = 'perdure.api.deadletter.v1.DeadLetterService';
+const protos = fileURLToPath(new URL('../../../proto', import.meta.url));
+const root = loadProtos([protos, ...publicApiFolders()], ['perdure/api/deadletter/v1/service.proto']);
+const methods = root.lookupService(service).methods;
+
+export class LetterClient {
+  readonly #client: RawClient;
+
+  constructor(address: string) {
+    this.#client = new RawClient(address);
+  }
+
+  /** What is not set is absent; whole numbers are numbers, times their parts. */
+  async call(method: string, request: Plain = {}, options: CallOptions = {}): Promise<Plain> {
+    const { response } = typesOf(method);
+    const answer = await this.#client.call(`/${service}/${method}`, bytesOf(method, request), options);
+    return response.toObject(response.decode(answer), { longs: Number, enums: String });
+  }
+
+  /** [code, text] */
+  async refused(method: string, request: Plain = {}): Promise<readonly [number, string]> {
+    const { code, details } = await this.#client.refusal(`/${service}/${method}`, bytesOf(method, request));
+    return [code, details];
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
+
+function bytesOf(method: string, request: Plain): Uint8Array {
+  const { request: type } = typesOf(method);
+  return type.encode(type.fromObject(request)).finish();
+}
+
+function typesOf(method: string): { readonly request: Type; readonly response: Type } {
+  const rpc = methods[method];
+  if (rpc?.resolvedRequestType === undefined || rpc.resolvedResponseType === undefined) throw new Error(`no RPC ${method}`);
+  return { request: rpc.resolvedRequestType as Type, response: rpc.resolvedResponseType as Type };
+}

@@ -1,0 +1,156 @@
+/** What is asked wrongly: the code and the text of each refusal, and that nothing is asked of any job. */
+import { status as codes } from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { letterOf } from '../../deadletters/letters.ts';
+import { openBench, type Bench } from '../frontend-bench.ts';
+import { LetterClient, type Plain } from './letter-client.ts';
+import { LetterOwners } from './letter-owners.ts';
+
+const transfer = { category: 'transfer' };
+const merge = { operation: 'OPERATION_MERGE', queue: transfer };
+const categories = 'transfer, timer, replication, visibility, archival, outbound, namespace-replication';
+
+let owners: LetterOwners;
+let bench: Bench;
+let client: LetterClient;
+beforeEach(async () => {
+  owners = new LetterOwners();
+  bench = await openBench({ letters: owners });
+  Object.assign(bench.stub.ports.cluster, { deadLetterQueues: owners.queues });
+  client = new LetterClient(bench.address);
+  owners.addQueue('transfer', 'active');
+  owners.addQueue('replication', 'west');
+  owners.add(1, 0, letterOf(3, 1));
+});
+afterEach(async () => {
+  client.close();
+  await bench.close();
+  expect(owners.jobsRequests).toEqual([]);
+});
+
+const selected = (selection: Plain): Plain => ({ queues: [transfer], selection });
+const ids = (count: number): readonly number[] => Array.from({ length: count }, (_, id) => id);
+
+describe.each(['ListDeadLetters', 'CountDeadLetters', 'GroupDeadLetters'])('%s', (method) => {
+  test.each<[Plain, string]>([
+    [{}, 'queues is not set'],
+    [{ queues: [{ category: 'transfers' }] }, `Unknown task category: transfers; known are ${categories}`],
+    [{ queues: [{ category: '' }] }, `Unknown task category: ; known are ${categories}`],
+    [{ queues: [{ category: '6' }] }, 'Invalid task category id: 6'],
+    [{ queues: [{ category: '0' }] }, 'Invalid task category id: 0'],
+    [{ queues: [{ category: '-1' }] }, 'Invalid task category id: -1'],
+    [{ queues: [{ category: 'replication' }] }, 'SourceCluster is not set on request.'],
+    [selected({ shardId: -1 }), 'Invalid ShardID: -1'],
+    [selected({ messageIds: [3, -2] }), 'Invalid message id: -2'],
+    [selected({ minMessageId: -1 }), 'Invalid message id: -1'],
+    [selected({ maxMessageId: -7 }), 'Invalid message id: -7'],
+    [selected({ minMessageId: 5, maxMessageId: 3 }), 'Invalid range of message ids: 5 to 3'],
+    [selected({ messageIds: ids(10_001) }), 'message_ids has 10001 values, and may have 10000'],
+    [
+      selected({ query: "Namespace = 'shop' AND Attempts ~ 3" }),
+      'invalid filter: at position 33: expected an operator, AND, OR or the end, found ~',
+    ],
+    [selected({ query: 'x'.repeat(8_193) }), 'invalid filter: it has 8193 characters, and may have 8192'],
+  ])('of %j is refused', async (request, text) => {
+    expect(await client.refused(method, request)).toEqual([codes.INVALID_ARGUMENT, expect.stringContaining(text)]);
+  });
+
+  test('of an unknown cluster names those that there are', async () => {
+    const queues = [{ category: 'transfer', sourceCluster: 'east' }];
+    expect(await client.refused(method, { queues })).toEqual([codes.NOT_FOUND, 'cluster east is not found: there are active, west']);
+  });
+
+  test('of a shard that is not there is refused, unless letters tell of it', async () => {
+    expect(await client.refused(method, selected({ shardId: 9 }))).toEqual([
+      codes.NOT_FOUND,
+      'shard 9 is not found: there are shards 1 to 4',
+    ]);
+    owners.add(1, 1, letterOf(9, 1));
+    await expect(client.call(method, selected({ shardId: 9 }))).resolves.toBeDefined();
+    await expect(client.call(method, selected({ shardId: 5 }))).resolves.toEqual({});
+  });
+});
+
+test.each<[string, Plain, string]>([
+  ['ListDeadLetters', { queues: [transfer], pageSize: -1 }, 'Invalid PageSize.'],
+  ['ListDeadLetters', { queues: [transfer], nextPageToken: Buffer.from('not ours') }, 'Invalid NextPageToken.'],
+  ['ListDeadLetterQueues', { pageSize: -1 }, 'Invalid PageSize.'],
+  ['ListDeadLetterQueues', { nextPageToken: Buffer.from('not ours') }, 'Invalid NextPageToken.'],
+  ['GetDeadLetter', { messageId: 3 }, 'queue is not set'],
+  ['GetDeadLetter', { queue: transfer, messageId: -3 }, 'Invalid message id: -3'],
+  ['GroupDeadLetters', { queues: [transfer], by: 'colour' }, 'Unknown grouping: colour; known are fingerprint, cause, error-type, '],
+  ['GroupDeadLetters', { queues: [transfer], maxGroups: -1 }, 'Invalid max_groups: -1'],
+  ['PlanDeadLetters', { queue: transfer }, 'operation is not set'],
+  ['PlanDeadLetters', { operation: 9, queue: transfer }, 'Unknown operation: 9'],
+  ['PlanDeadLetters', { operation: 'OPERATION_MERGE' }, 'queue is not set'],
+  ['PlanDeadLetters', { ...merge, selection: { query: 'Colour = 1' } }, 'invalid filter: at position 1: expected a field of letters'],
+  ['PlanDeadLetters', { ...merge, reason: 'x'.repeat(501) }, 'reason has 501 characters, and may have 500'],
+  ['PlanDeadLetters', { ...merge, options: { rps: 0.05 } }, 'Invalid rps: 0.05; it is 0.1 to 10000, or 0 for no limit'],
+  ['PlanDeadLetters', { ...merge, options: { rps: -1 } }, 'Invalid rps: -1'],
+  ['PlanDeadLetters', { ...merge, options: { rps: NaN } }, 'Invalid rps: NaN'],
+  ['PlanDeadLetters', { ...merge, options: { concurrency: 65 } }, 'Invalid concurrency: 65; it is 1 to 64'],
+  ['PlanDeadLetters', { ...merge, options: { concurrency: 0 } }, 'Invalid concurrency: 0'],
+  ['PlanDeadLetters', { ...merge, options: { taskTimeout: { nanos: 1e6 } } }, 'Invalid task_timeout: 1 ms; it is 1 s to 10 min'],
+  ['PlanDeadLetters', { ...merge, options: { taskTimeout: { seconds: 601 } } }, 'Invalid task_timeout: 601000 ms'],
+  ['PlanDeadLetters', { ...merge, options: { maxFailures: -1 } }, 'Invalid max_failures: -1'],
+  ['PlanDeadLetters', { ...merge, options: { overrideLoopGuard: true } }, 'override_loop_guard needs a reason'],
+  ['ApplyPlan', {}, 'plan_id is not set'],
+  ['DescribeJob', {}, 'job_id is not set'],
+  ['DescribeJob', { jobId: 'x', wait: { seconds: -1 } }, 'wait is negative'],
+  ['DescribeJob', { jobId: 'x', unlessState: 'planned' }, 'Unknown state: planned; known are running, paused, '],
+  ['ListJobs', { pageSize: -1 }, 'Invalid PageSize.'],
+  ['ListJobs', { queue: { category: 'x' } }, `Unknown task category: x; known are ${categories}`],
+  ['PauseJob', {}, 'job_id is not set'],
+  ['ResumeJob', { jobId: 'x', reason: 'x'.repeat(501) }, 'reason has 501 characters, and may have 500'],
+  ['CancelJob', {}, 'job_id is not set'],
+  ['UpdateJob', { jobId: 'x' }, 'neither rps nor concurrency is set'],
+  ['UpdateJob', { jobId: 'x', rps: 10_001 }, 'Invalid rps: 10001'],
+])('%s of %j is refused', async (method, request, text) => {
+  expect(await client.refused(method, request)).toEqual([codes.INVALID_ARGUMENT, expect.stringContaining(text)]);
+});
+
+test('a plan over one letter that is not in the queue says what became of it', async () => {
+  expect(await client.refused('PlanDeadLetters', { ...merge, selection: { messageIds: [41] } })).toEqual([
+    codes.NOT_FOUND,
+    'message 41 is already merged',
+  ]);
+});
+
+test('a plan needs a queue that is there', async () => {
+  expect(await client.refused('PlanDeadLetters', { ...merge, queue: { category: 'timer' } })).toEqual([
+    codes.NOT_FOUND,
+    'queue not found: timer of active',
+  ]);
+});
+
+test('a plan needs a reason where operators want one', async () => {
+  const settings = { mergeRps: 1, mergeConcurrency: 1, mergeTaskTimeoutMs: 1, requiresReason: true };
+  const strict = await openBench({ letters: owners, letterSettings: () => settings });
+  const strictClient = new LetterClient(strict.address);
+  expect(await strictClient.refused('PlanDeadLetters', merge)).toEqual([
+    codes.INVALID_ARGUMENT,
+    'reason is not set: this cluster requires one',
+  ]);
+  strictClient.close();
+  await strict.close();
+});
+
+test('what is not built says so', async () => {
+  expect(await client.refused('PlanDeadLetters', { ...merge, operation: 'OPERATION_RESTORE' })).toEqual([
+    codes.UNIMPLEMENTED,
+    'OPERATION_RESTORE is not supported by this server yet',
+  ]);
+  expect(await client.refused('RestoreDeadLetters', { queue: transfer })).toEqual([
+    codes.UNIMPLEMENTED,
+    'RestoreDeadLetters is not supported by this server yet',
+  ]);
+});
+
+test('a server without owners of letters says so, and lists no queues', async () => {
+  const none = await openBench();
+  const noneClient = new LetterClient(none.address);
+  expect(await noneClient.call('ListDeadLetterQueues')).toEqual({});
+  expect(await noneClient.refused('DescribeJob', { jobId: 'x' })).toEqual([codes.UNAVAILABLE, 'dead letters are not served here']);
+  noneClient.close();
+  await none.close();
+});
