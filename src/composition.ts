@@ -25,8 +25,6 @@ import { systemClock, systemRandom } from './actors/system-ports.ts';
 import type { ClusterLayout } from './actors/history/transfer-queue.ts';
 import { AnotherServerError } from './config/another-server.ts';
 import { letterSettings } from './config/dead-letter-settings.ts';
-import { DynamicConfig } from './config/dynamic-config.ts';
-import { constantEntries } from './config/dynamic-settings.ts';
 import { limitSettings } from './config/limits.ts';
 import { memoryShare, memoryThereIs, stateLimitsBeside, usableHeapBytes, whyTheyDoNotFit, type Memory } from './config/memory.ts';
 import type { HeapCondition, RunningServer, ServerOptions, StartSummary, StateLimits } from './config/server-options.ts';
@@ -42,6 +40,7 @@ import { matchingPartitionOf } from './matching/task-queue.ts';
 import { inspectBeforeClaiming } from './start/before-claiming.ts';
 import { anotherServer } from './start/previous-owner.ts';
 import { checkFirstStart } from './start/whole-journals.ts';
+import { dynamicConfigOf, watchDynamicConfig } from './start/dynamic-config.ts';
 import { claimsOf, listenerAddresses } from './start/server-contact.ts';
 import { checkSetUp, setUpCluster } from './start/set-up-cluster.ts';
 import { toldOutages } from './start/told-outages.ts';
@@ -109,7 +108,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
     takenOver: (partition, { owner: rival, epoch, offset }) =>
       new AnotherServerError(`${anotherServer(rival, prefix)} (it took ${partition} at epoch ${epoch}, offset ${offset})`),
   });
-  const dynamicConfig = new DynamicConfig(constantEntries(options.dynamicConfig).entries);
+  const dynamicConfig = dynamicConfigOf(options);
   const limits = { ...defaultHistoryLimits, ...dynamicConfig.values(limitSettings) };
   const share = memoryShare(memory);
   const commandBytesMax = Math.max(COMMAND_BYTES_MIN, Math.floor(share * COMMAND_BYTES_MAX));
@@ -189,8 +188,10 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
 
   const actors = [cluster, ...shards, ...hosts].map(({ actor }) => actor);
   const metrics = options.metrics === undefined ? undefined : new MetricsRegistry(options.metrics.timerBoundsMs);
+  const endDynamicConfig = watchDynamicConfig(options, dynamicConfig, metrics);
   let scraped: ScrapeListener | undefined;
   const release = async (): Promise<void> => {
+    endDynamicConfig();
     await scraped?.stop();
     slotPurge.close();
     await Promise.all(actors.map((actor) => actor.drain()));

@@ -55,10 +55,12 @@ const config: Command = {
       args: [fileArgument],
       flags: [
         { name: 'connect', help: 'Try every broker and the login too, and PostgreSQL where it is named; exit code 1 when one fails' },
+        { name: 'dynamic', help: 'FILE is a file of dynamic configuration: what in it is wrong, and what has no effect' },
       ],
       examples: [
         { what: 'Check a file', line: 'perdure config validate server.yaml' },
         { what: 'And whether Kafka lets us in', line: 'perdure config validate --connect server.yaml' },
+        { what: 'Check a file of dynamic configuration', line: 'perdure config validate --dynamic dynamic.yaml' },
       ],
       run: async (invocation) => (await import('./config/validate.ts')).runValidate(invocation),
     },

@@ -30,7 +30,7 @@ export function printProblems(file: string, { problems }: ServerFile, io: Io): v
   io.err(renderProblems(file, problems));
 }
 
-function readText(file: string): string {
+export function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {

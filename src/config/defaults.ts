@@ -6,6 +6,7 @@ export const defaults = {
   /** Nothing listens beyond this machine unless somebody asked for it. */
   host: 'localhost',
   maxJoinDuration: '30s',
+  dynamicConfigPollInterval: '1m',
   logLevel: 'info',
   logEncoding: 'json',
   metricsPath: '/metrics',

@@ -8,7 +8,15 @@ import type { ReadValue, Setting, SettingGroup, SettingScope, ValuesOf } from '.
 
 export type ConstraintName = (typeof constraintNames)[number];
 
-const constraintNames = ['namespace', 'namespaceId', 'taskQueueName', 'taskType', 'historyTaskType', 'shardId', 'destination'] as const;
+export const constraintNames = [
+  'namespace',
+  'namespaceId',
+  'taskQueueName',
+  'taskType',
+  'historyTaskType',
+  'shardId',
+  'destination',
+] as const;
 
 /** Names of task types in lower case. */
 export type Constraints = { readonly [Name in ConstraintName]?: string | number };
@@ -37,6 +45,10 @@ const steps: { readonly [scope in SettingScope]: readonly (readonly ConstraintNa
 
 export function fitsScope(constraints: Constraints, scope: SettingScope): boolean {
   return steps[scope].some((step) => hasExactly(constraints, step));
+}
+
+export function sameConstraints(one: Constraints, other: Constraints): boolean {
+  return constraintNames.every((name) => one[name] === other[name]);
 }
 
 /** Undefined: no entry says anything about this. */

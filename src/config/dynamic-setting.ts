@@ -6,7 +6,7 @@
  *                        ▼
  *     { enabled: true, … }                                                      plain values, typed, for the part that needs them
  */
-import { parseDurationMs } from './duration.ts';
+import { formatDurationMs, parseDurationMs } from './duration.ts';
 import { shown } from './shown.ts';
 
 export type Setting<Value> = {
@@ -14,6 +14,9 @@ export type Setting<Value> = {
   readonly scope: SettingScope;
   readonly default: Value;
   readonly about: string;
+  /** What a value is, and which holds where none is set, in words. */
+  readonly expected: string;
+  readonly defaultText: string;
   /** Fixed when the server starts; else a change holds at once. */
   readonly needsRestart: boolean;
   /** Of a value as YAML or JSON has it. */
@@ -37,13 +40,13 @@ type About<Value> = { readonly default: Value; readonly about: string };
 const usual = { scope: 'global', needsRestart: false } as const;
 
 export function onOff(key: string, about: About<boolean>): Setting<boolean> {
-  return { ...usual, key, ...about, read: readOnOff };
-}
-
-function readOnOff(value: unknown): ReadValue<boolean> {
-  if (typeof value === 'boolean') return { value };
-  if (value === 'true' || value === 'false') return { value: value === 'true' };
-  return notAs('true or false', value);
+  const expected = 'true or false';
+  const read = (value: unknown): ReadValue<boolean> => {
+    if (typeof value === 'boolean') return { value };
+    if (value === 'true' || value === 'false') return { value: value === 'true' };
+    return notAs(expected, value);
+  };
+  return { ...usual, key, ...about, expected, defaultText: String(about.default), read };
 }
 
 /** `default` may be undefined: unset, and what that means is said elsewhere. */
@@ -51,13 +54,17 @@ export function wholeNumber<Unset extends number | undefined>(
   key: string,
   { min, max, ...about }: About<Unset> & { readonly min: number; readonly max: number },
 ): Setting<Unset | number> {
-  const what = max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`;
+  const expected = max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`;
   const fits = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max;
-  return { ...usual, key, ...about, read: (value) => (fits(value) ? { value } : notAs(what, value)) };
+  const read = (value: unknown): ReadValue<number> => (fits(value) ? { value } : notAs(expected, value));
+  return { ...usual, key, ...about, expected, defaultText: about.default === undefined ? 'unset' : String(about.default), read };
 }
 
-export function textSetting<Value>(key: string, about: About<Value>, read: (text: string) => ReadValue<Value>): Setting<Value> {
-  return { ...usual, key, ...about, read: (value) => (typeof value === 'string' ? read(value) : notAs('a text', value)) };
+/** Empty by default. */
+export function textSetting<Value>(key: string, about: About<Value>, readText: (text: string) => ReadValue<Value>): Setting<Value> {
+  const expected = 'a text';
+  const read = (value: unknown): ReadValue<Value> => (typeof value === 'string' ? readText(value) : notAs(expected, value));
+  return { ...usual, key, ...about, expected, defaultText: '""', read };
 }
 
 /** As `30s` and `7d`; a bare number is seconds, whether in quotes or not. */
@@ -66,13 +73,12 @@ export function durationSetting(
   { min, max, ...about }: About<number> & { readonly min: string; readonly max: string },
 ): Setting<number> {
   const [minMs = 0, maxMs = 0] = [readDurationMs(min), readDurationMs(max)];
+  const expected = `a duration from ${min} to ${max}, such as 90s`;
   const read = (value: unknown): ReadValue<number> => {
     const durationMs = readDurationMs(value);
-    return durationMs === undefined || durationMs < minMs || durationMs > maxMs
-      ? notAs(`a duration from ${min} to ${max}, such as 90s`, value)
-      : { value: durationMs };
+    return durationMs === undefined || durationMs < minMs || durationMs > maxMs ? notAs(expected, value) : { value: durationMs };
   };
-  return { ...usual, key, ...about, read };
+  return { ...usual, key, ...about, expected, defaultText: formatDurationMs(about.default), read };
 }
 
 const secondsAlone = /^\d+(?:\.\d+)?$/;

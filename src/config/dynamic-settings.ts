@@ -35,6 +35,6 @@ export function constantEntries(values: ReadonlyMap<string, unknown>): {
   return { entries, problems };
 }
 
-function notUsed(problem: string): string {
+export function notUsed(problem: string): string {
   return `this value is not used: ${problem}`;
 }

@@ -23,8 +23,15 @@ export function effectiveConfig(server: ServerSettings, file?: Omit<FileSettings
     },
     persistence: { numHistoryShards: server.historyShards, ...(server.log.kind === 'embedded' ? embeddedStore(server.log.filename) : {}) },
     clusterMetadata: { currentClusterName: server.clusterName },
+    ...dynamicConfigClient(server),
     ...perdureKeys(server),
   };
+}
+
+function dynamicConfigClient({ dynamicConfigFile: file }: ServerSettings): object {
+  return file === undefined
+    ? {}
+    : { dynamicConfigClient: { filepath: file.filename, pollInterval: formatDurationMs(file.pollIntervalMs) } };
 }
 
 function perdureKeys({ log, dynamicConfig, stateLimits }: ServerSettings): object {

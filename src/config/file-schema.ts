@@ -384,7 +384,18 @@ export const fileSchema = group({
   archival: unused('archival is not available yet'),
   namespaceDefaults: unused(),
   visibility: unused(),
-  dynamicConfigClient: unused('dynamic configuration files are not read yet'),
+  dynamicConfigClient: key(
+    group({
+      filepath: requiredKey(
+        text('a file name'),
+        'YAML file of values by key, each with constraints. It must be there when the server starts.',
+      ),
+      pollInterval: key(durationBetween('5s', '24h'), 'How often it is looked at: what has changed in it holds at once. 5s to 24h.', {
+        default: defaults.dynamicConfigPollInterval,
+      }),
+    }),
+    'Settings that may change while the server serves (docs/operations/dynamic-configuration.md).',
+  ),
   otel: unused('traces are not exported yet'),
 });
 

@@ -78,12 +78,13 @@ export const limitSettings = Object.fromEntries(
 
 /** A value over the default counts as the default: whoever raises a limit for Temporal's server can start this one all the same. */
 function limitSetting(key: string, { min, max, about }: LimitKey): Setting<number> {
+  const expected = `a whole number from ${min} to ${max}`;
   const read = (value: unknown): ReadValue<number> => {
     if (typeof value !== 'number' || !Number.isInteger(value) || value < min)
-      return { problem: `expected a whole number from ${min} to ${max}, got ${shown(value)}` };
+      return { problem: `expected ${expected}, got ${shown(value)}` };
     return value > max ? { value: max, note: 'this limit can be lowered, not raised: the default holds' } : { value };
   };
-  return { key, scope: 'global', needsRestart: true, default: max, about, read };
+  return { key, scope: 'global', needsRestart: true, default: max, about, expected, defaultText: String(max), read };
 }
 
 export function isLimit(key: string): boolean {

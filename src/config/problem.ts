@@ -1,6 +1,8 @@
 /** Something wrong with a server file, where it stands. */
 export type Problem = {
   readonly severity: 'error' | 'warning';
+  /** Where it stands; undefined: in the server file itself. */
+  readonly file?: string;
   readonly line: number;
   readonly column: number;
   /** `global.tls.refreshInterval`; empty when the problem is the file's syntax. */
@@ -15,7 +17,7 @@ const printedMax = 50;
 
 /** `server.yaml:12:7: global.metrics.prometheus.listenAdress: unknown key; did you mean listenAddress?` */
 function renderProblem(file: string, problem: Problem): string {
-  const where = `${file}:${problem.line}:${problem.column}`;
+  const where = `${problem.file ?? file}:${problem.line}:${problem.column}`;
   const message = problem.severity === 'warning' ? `warning: ${problem.message}` : problem.message;
   return problem.path === '' ? `${where}: ${message}` : `${where}: ${problem.path}: ${message}`;
 }

@@ -1,11 +1,11 @@
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document, type Node } from 'yaml';
+import { visit } from 'yaml';
 import { z } from 'zod';
-import { asError } from '../kernel/error-text.ts';
 import { substitute, type Environment } from './environment.ts';
 import { unusedNote } from './fields.ts';
 import { fileSchema, type FileConfig } from './file-schema.ts';
 import { inFileOrder, type Problem } from './problem.ts';
 import { suggest } from './suggest.ts';
+import { type Locate, parseYamlFile, pathText, valueOf, type YamlFile } from './yaml-file.ts';
 
 export type ReadOptions = {
   readonly env: Environment;
@@ -22,25 +22,19 @@ export type ReadResult = {
 };
 
 type Path = readonly (string | number)[];
-/** A key's own place, or its value's when that is a single one. */
-export type Locate = (path: Path, what: 'key' | 'value') => { readonly line: number; readonly column: number };
-
 /** Here an unknown key is always an error: a misspelt setting would leave a door open or data elsewhere. At the top it is a whole group. */
 const alwaysStrict = ['global.tls', 'global.authorization', 'perdure'];
 const isAlwaysStrict = (path: string): boolean => !path.includes('.') || alwaysStrict.some((prefix) => path.startsWith(`${prefix}.`));
 
 /** Reads a server file: YAML, then the environment, then the schema. Every problem is found, not only the first. */
 export function readConfigFile(source: string, options: ReadOptions): ReadResult {
-  const lines = new LineCounter();
-  // Known tags (!!binary, !!set) would bring values that are neither text nor group nor list.
-  const yaml = { version: '1.2', merge: true, resolveKnownTags: false, prettyErrors: false, logLevel: 'error' } as const;
-  const document = parseDocument(source, { ...yaml, lineCounter: lines });
-  const locate = locator(document, lines);
-  const syntax = syntaxProblems(source, document, lines);
+  const file = parseYamlFile(source);
+  const { locate } = file;
+  const syntax = syntaxProblems(source, file);
   if (syntax.length > 0) return { config: undefined, problems: syntax, locate };
 
-  const problems = substituteAll(document, options.env, lines);
-  const value = toValue(document);
+  const problems = substituteAll(file, options.env);
+  const value = valueOf(file);
   if (value instanceof Error)
     return { config: undefined, problems: [{ severity: 'error', line: 1, column: 1, path: '', message: value.message }], locate };
   if (value === null || value === undefined) {
@@ -63,27 +57,13 @@ export function readConfigFile(source: string, options: ReadOptions): ReadResult
   };
 }
 
-function syntaxProblems(source: string, document: Document.Parsed, lines: LineCounter): Problem[] {
-  if (/^# enable-template/m.test(source.slice(0, 1024))) {
-    return [{ severity: 'error', line: 1, column: 1, path: '', message: 'Go templates are not supported; use ${NAME:-default}' }];
-  }
-  return document.errors.map((error) => {
-    const { line, col } = lines.linePos(error.pos[0]);
-    return { severity: 'error', line, column: col, path: '', message: error.message };
-  });
-}
-
-/** Aliases and merges are followed here; a merge of what is no map, or too many aliases, show only now. */
-function toValue(document: Document.Parsed): unknown {
-  try {
-    return document.toJS();
-  } catch (error) {
-    return asError(error);
-  }
+function syntaxProblems(source: string, { problems }: YamlFile): readonly Problem[] {
+  if (!/^# enable-template/m.test(source.slice(0, 1024))) return problems;
+  return [{ severity: 'error', line: 1, column: 1, path: '', message: 'Go templates are not supported; use ${NAME:-default}' }];
 }
 
 /** Values only: keys and comments keep their dollar signs. */
-function substituteAll(document: Document.Parsed, env: Environment, lines: LineCounter): Problem[] {
+function substituteAll({ document, lines }: YamlFile, env: Environment): Problem[] {
   const problems: Problem[] = [];
   visit(document, {
     Scalar(key, node) {
@@ -155,32 +135,6 @@ function member(value: unknown, key: string): unknown {
 
 function placeOf(problem: Problem): string {
   return `${problem.line}:${problem.column}`;
-}
-
-function pathText(path: Path): string {
-  return path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`)).join('');
-}
-
-/** What was left out has no place: then the nearest group around it is shown. */
-function locator(document: Document.Parsed, lines: LineCounter): Locate {
-  return (path, what) => {
-    let at: unknown = document.contents;
-    let keyOffset = nodeOffset(at) ?? 0;
-    for (const part of path) {
-      const pair = isMap(at) ? at.items.find((item) => isScalar(item.key) && String(item.key.value) === String(part)) : undefined;
-      const item = isSeq(at) ? at.items[Number(part)] : undefined;
-      if (pair === undefined && item === undefined) break;
-      keyOffset = nodeOffset(pair?.key ?? item) ?? keyOffset;
-      at = pair === undefined ? item : pair.value;
-    }
-    const offset = what === 'value' && isScalar(at) ? (nodeOffset(at) ?? keyOffset) : keyOffset;
-    const { line, col } = lines.linePos(offset);
-    return { line, column: col };
-  };
-}
-
-function nodeOffset(node: unknown): number | undefined {
-  return (node as Node | null | undefined)?.range?.[0];
 }
 
 function shapeAt(schema: z.core.$ZodType, path: Path): z.core.$ZodShape | undefined {

@@ -1,4 +1,5 @@
 import type { Logger } from '../observability/logger.ts';
+import type { DynamicEntries } from './dynamic-config.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import type { MetricsOptions } from './metrics-options.ts';
 import type { PostgresOptions } from './postgres-options.ts';
@@ -44,6 +45,8 @@ export type ServerOptions = {
   readonly searchAttributes: ReadonlyMap<string, string>;
   /** Values as parsed from JSON or YAML, for all that they may be for; a key that is not known means nothing (dynamic-settings.ts). */
   readonly dynamicConfig: ReadonlyMap<string, unknown>;
+  /** Has values that hold before those of `dynamicConfig`, and may change while the server serves. */
+  readonly dynamicConfigFile?: DynamicConfigFileOptions | undefined;
   readonly clusterName: string;
   /** Where metrics can be scraped; undefined: nowhere, and none are kept. */
   readonly metrics?: MetricsOptions | undefined;
@@ -60,6 +63,15 @@ export type ServerOptions = {
   readonly onProgress?: () => void;
   /** The server serves no more: it failed, or AnotherServerError. The caller says so and exits. */
   readonly onFatal: (error: Error) => void;
+};
+
+export type DynamicConfigFileOptions = {
+  readonly filename: string;
+  /** How often it is looked at. */
+  readonly pollIntervalMs: number;
+  /** What was in it when the configuration was loaded. */
+  readonly text: string;
+  readonly entries: DynamicEntries;
 };
 
 export interface HeapCondition {

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { asError } from '../kernel/error-text.ts';
 import type { LogFormat, LogLevel } from '../observability/logger.ts';
 import { defaults } from './defaults.ts';
 import { parseDurationMs } from './duration.ts';
+import { readDynamicConfig } from './dynamic-config-yaml.ts';
 import type { FileConfig } from './file-schema.ts';
 import { type Memory, memoryThereIs, stateLimitsBeside, whyItDoesNotFit, whyTheyDoNotFit } from './memory.ts';
 import { metricsOptions } from './metrics-options.ts';
@@ -9,8 +12,8 @@ import { postgresOptions } from './postgres-settings.ts';
 import { readTlsFiles } from './tls-files.ts';
 import type { KafkaOptions } from './kafka-options.ts';
 import type { Problem, Report } from './problem.ts';
-import type { Locate } from './read-file.ts';
-import type { LogOptions, ServerOptions, StateLimits, StateOptions } from './server-options.ts';
+import type { DynamicConfigFileOptions, LogOptions, ServerOptions, StateLimits, StateOptions } from './server-options.ts';
+import type { Locate } from './yaml-file.ts';
 
 /** What the composition root needs, without what only a running process has. */
 export type ServerSettings = Omit<ServerOptions, 'logger' | 'startMsMax' | 'onFatal'>;
@@ -61,6 +64,7 @@ export function settingsOf(
     namespaces: ['default'],
     searchAttributes: new Map(),
     dynamicConfig: new Map(Object.entries(config.perdure?.dynamicConfig ?? {}).filter(([, value]) => value !== undefined)),
+    dynamicConfigFile: dynamicConfigFile(config, options, (found) => problems.push(...found), report),
     clusterName: config.clusterMetadata?.currentClusterName ?? defaults.clusterName,
     stateLimits: stateLimits(config, log, options, report),
     metrics: metricsOptions(config, report),
@@ -71,6 +75,34 @@ export function settingsOf(
     startMsMax: parseDurationMs(config.global?.membership?.maxJoinDuration ?? defaults.maxJoinDuration) ?? 30_000,
   };
   return { settings: problems.some((problem) => problem.severity === 'error') ? undefined : settings, problems };
+}
+
+/** Undefined: the server file names none, or it cannot be used. */
+function dynamicConfigFile(
+  { dynamicConfigClient }: FileConfig,
+  { folder }: SettingsOptions,
+  found: (problems: readonly Problem[]) => void,
+  report: Report,
+): DynamicConfigFileOptions | undefined {
+  if (dynamicConfigClient === undefined) return undefined;
+  const filename = resolve(folder, dynamicConfigClient.filepath);
+  const pollIntervalMs = parseDurationMs(dynamicConfigClient.pollInterval ?? defaults.dynamicConfigPollInterval) ?? 0;
+  const text = readText(filename);
+  if (text instanceof Error) {
+    report(['dynamicConfigClient', 'filepath'], text.message);
+    return undefined;
+  }
+  const { entries, problems } = readDynamicConfig(text);
+  found(problems.map((problem) => ({ ...problem, file: filename })));
+  return entries === undefined ? undefined : { filename, pollIntervalMs, text, entries };
+}
+
+function readText(filename: string): string | Error {
+  try {
+    return readFileSync(filename, 'utf8');
+  } catch (error) {
+    return asError(error);
+  }
 }
 
 function listenAddress(config: FileConfig, report: Report): string {

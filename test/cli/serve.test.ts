@@ -233,6 +233,21 @@ describe('server start', () => {
     );
   });
 
+  test.each([
+    ['broken', 'a: [\n', /broken\.yaml:2:1: /],
+    [
+      'missing',
+      undefined,
+      /server-missing\.yaml:1:33: dynamicConfigClient\.filepath: ENOENT: no such file or directory, open '.*missing\.yaml'/,
+    ],
+  ])('a file of dynamic configuration that is %s refuses the start', async (what, text, problem) => {
+    if (text !== undefined) file(`${what}.yaml`, text);
+    const config = file(`server-${what}.yaml`, `dynamicConfigClient: {filepath: ${what}.yaml, pollInterval: 5s}\n${log}`);
+    const child = start(['server', 'start', '--config', config]);
+    expect(await child.exit).toEqual({ code: 2, signal: null });
+    expect(child.err).toMatch(problem);
+  });
+
   test('--strict-config refuses what would only be warned about', async () => {
     const config = file('strict.yaml', `log: {whatever: 1}\n${log}`);
     const child = start(['server', 'start', '--strict-config', '--config', config]);
@@ -305,6 +320,42 @@ describe('config', () => {
     const refused = start(['config', 'validate', bad]);
     expect(await refused.exit).toEqual({ code: 2, signal: null });
     expect([refused.out, refused.err]).toEqual(['', `${bad}:1:7: log.whatever: unknown key\n`]);
+  });
+
+  test('validate --dynamic says what is wrong with a file of dynamic configuration, and what has no effect', async () => {
+    const good = join(folder, 'dynamic-good.yaml');
+    writeFileSync(good, 'history.TaskDLQEnabled: [{value: false}]\nfrontend.rps: [{value: 1}]\n');
+    const ok = start(['config', 'validate', '--dynamic', good]);
+    expect(await ok.exit).toEqual({ code: 0, signal: null });
+    expect([ok.out, ok.err]).toEqual([
+      `${good}: ok\n`,
+      `${good}:1:1: warning: keys that have no effect in this server: frontend.rps (line 2)\n`,
+    ]);
+    const bad = join(folder, 'dynamic-bad.yaml');
+    writeFileSync(bad, 'history.TaskDLQEnabled:\n  - valeu: false\n');
+    const refused = start(['config', 'validate', '--dynamic', bad]);
+    expect(await refused.exit).toEqual({ code: 2, signal: null });
+    expect([refused.out, refused.err]).toEqual([
+      '',
+      [
+        `${bad}:2:5: history.TaskDLQEnabled[0]: value is missing\n`,
+        `${bad}:2:12: history.TaskDLQEnabled[0].valeu: unknown key; an entry has value and constraints\n`,
+      ].join(''),
+    ]);
+  });
+
+  test('validate and print know the file of dynamic configuration that a server file names', async () => {
+    const dynamic = join(folder, 'named.yaml');
+    writeFileSync(dynamic, 'limit.maxIDLength:\n  - value: none\n');
+    const config = join(folder, 'names-dynamic.yaml');
+    writeFileSync(config, 'dynamicConfigClient: {filepath: named.yaml}\nperdure: {kafka: {brokers: [a:1]}}\n');
+    const validate = start(['config', 'validate', config]);
+    const print = start(['config', 'print', config, '-o', 'json']);
+    expect([(await validate.exit).code, (await print.exit).code]).toEqual([0, 0]);
+    expect(validate.err).toBe(
+      `${dynamic}:2:12: limit.maxIDLength[0].value: warning: this value is not used: expected a whole number from 36 to 1000, got "none"\n`,
+    );
+    expect(JSON.parse(print.out)).toMatchObject({ dynamicConfigClient: { filepath: dynamic, pollInterval: '1m' } });
   });
 
   test('print is YAML, or JSON on demand', async () => {

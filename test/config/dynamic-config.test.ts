@@ -1,6 +1,8 @@
 /** Which of several values of a key holds, for what it is asked. */
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { dynamicConfigurationTable } from '../../scripts/dynamic-configuration-table.ts';
 import { letterSettings } from '../../src/config/dead-letter-settings.ts';
 import { type Constraints, DynamicConfig, type Entry, fitsScope, lookUp, noEntries } from '../../src/config/dynamic-config.ts';
 import { durationSetting, onOff, type Setting, type SettingScope, wholeNumber } from '../../src/config/dynamic-setting.ts';
@@ -161,4 +163,9 @@ describe('the keys', () => {
       { key: 'perdure.dlq.mergeRPS', message: 'this value is not used: expected a whole number from 1 to 100000, got 0' },
     ]);
   });
+});
+
+test('docs/operations/dynamic-configuration.md ends with the table that its script makes of the keys', () => {
+  const page = readFileSync(new URL('../../docs/operations/dynamic-configuration.md', import.meta.url), 'utf8');
+  expect(page.endsWith(dynamicConfigurationTable())).toBe(true);
 });

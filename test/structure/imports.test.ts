@@ -90,7 +90,6 @@ describe('what src exports', () => {
     ...['judgeAttempt', 'noAttempts', 'failureFingerprint'].map(
       (name) => [name, 'when a task that fails becomes a letter; the task queues ask when their shards hand letters over'] as const,
     ),
-    ['fitsScope', 'whether a key may have these constraints; what reads files of dynamic configuration asks'],
     ['TaskHandOver', 'hands them over; likewise'],
     ...['encodeTaskInfo', 'decodeTaskInfo'].map((name) => [name, 'likewise, the task of a letter as bytes'] as const),
     ...['unansweredTask', 'rejectedTask', 'refusedDispatch', 'thrownByTask'].map((name) => [name, 'likewise, what it has met'] as const),

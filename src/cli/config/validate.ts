@@ -1,13 +1,16 @@
 import type { KafkaOptions } from '../../config/kafka-options.ts';
+import { readDynamicConfig } from '../../config/dynamic-config-yaml.ts';
 import type { PostgresOptions } from '../../config/postgres-options.ts';
+import { renderProblems } from '../../config/problem.ts';
 import type { BrokerProbe } from '../../config/server-options.ts';
 import type { Invocation } from '../command.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import type { Io } from '../io.ts';
-import { printProblems, readServerFile } from '../server-file.ts';
+import { printProblems, readServerFile, readText } from '../server-file.ts';
 
 export async function runValidate({ flags, args, io }: Invocation): Promise<ExitCode> {
   const [file = ''] = args;
+  if (flags.switched('dynamic') === true) return validateDynamic(file, io);
   const read = readServerFile(file, io, { strict: true, autoCreateTopics: true });
   printProblems(file, read, io);
   if (read.settings === undefined) return exitCodes.usage;
@@ -19,6 +22,15 @@ export async function runValidate({ flags, args, io }: Invocation): Promise<Exit
     return answers.every(Boolean) ? exitCodes.done : exitCodes.failed;
   }
   io.out('no brokers to connect to: the journals live in the embedded log\n');
+  return exitCodes.done;
+}
+
+/** Warnings are about what would have no effect: a server starts with such a file. */
+function validateDynamic(file: string, io: Io): ExitCode {
+  const { entries, problems } = readDynamicConfig(readText(file));
+  io.err(renderProblems(file, problems));
+  if (entries === undefined) return exitCodes.usage;
+  io.out(`${file}: ok\n`);
   return exitCodes.done;
 }
 

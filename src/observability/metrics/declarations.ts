@@ -16,6 +16,11 @@ const errorCounter = (help: string) => ({ kind: 'counter', tags: ofCall, help })
 
 export const declarations = {
   restarts: { kind: 'counter', tags: ['temporal_service_type'], help: 'Starts of this process: 1.' },
+  dynamic_config_update_failure: {
+    kind: 'gauge',
+    tags: [],
+    help: '1 while the file of dynamic configuration cannot be used as it is; the values from before hold on.',
+  },
   service_requests: { kind: 'counter', tags: ofCall, help: 'Calls that ended.' },
   service_pending_requests: { kind: 'gauge', tags: ofCall, help: 'Calls in progress.' },
   service_errors: errorCounter('Calls that failed for a reason that is not the caller’s.'),

@@ -1,0 +1,63 @@
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
+import { asError } from '../kernel/error-text.ts';
+import type { Problem } from './problem.ts';
+
+export type YamlFile = {
+  readonly document: Document.Parsed;
+  readonly lines: LineCounter;
+  /** Where a path of the file stands, also for problems that are found later. */
+  readonly locate: Locate;
+  /** Of its syntax: with any of these there is no value. */
+  readonly problems: readonly Problem[];
+};
+
+type Path = readonly (string | number)[];
+/** A key's own place, or its value's when that is a single one. */
+export type Locate = (path: Path, what: 'key' | 'value') => { readonly line: number; readonly column: number };
+
+export function parseYamlFile(source: string): YamlFile {
+  const lines = new LineCounter();
+  // Known tags (!!binary, !!set) would bring values that are neither text nor group nor list.
+  const yaml = { version: '1.2', merge: true, resolveKnownTags: false, prettyErrors: false, logLevel: 'error' } as const;
+  const document = parseDocument(source, { ...yaml, lineCounter: lines });
+  const problems = document.errors.map((error): Problem => {
+    const { line, col } = lines.linePos(error.pos[0]);
+    return { severity: 'error', line, column: col, path: '', message: error.message };
+  });
+  return { document, lines, locate: locator(document, lines), problems };
+}
+
+/** Aliases and merges are followed here; a merge of what is no map, or too many aliases, show only now. */
+export function valueOf({ document }: YamlFile): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    return asError(error);
+  }
+}
+
+export function pathText(path: Path): string {
+  return path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`)).join('');
+}
+
+/** What was left out has no place: then the nearest group around it is shown. */
+function locator(document: Document.Parsed, lines: LineCounter): Locate {
+  return (path, what) => {
+    let at: unknown = document.contents;
+    let keyOffset = nodeOffset(at) ?? 0;
+    for (const part of path) {
+      const pair = isMap(at) ? at.items.find((item) => isScalar(item.key) && String(item.key.value) === String(part)) : undefined;
+      const item = isSeq(at) ? at.items[Number(part)] : undefined;
+      if (pair === undefined && item === undefined) break;
+      keyOffset = nodeOffset(pair?.key ?? item) ?? keyOffset;
+      at = pair === undefined ? item : pair.value;
+    }
+    const offset = what === 'value' && isScalar(at) ? (nodeOffset(at) ?? keyOffset) : keyOffset;
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
+}
+
+function nodeOffset(node: unknown): number | undefined {
+  return (node as Node | null | undefined)?.range?.[0];
+}
