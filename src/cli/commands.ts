@@ -1,4 +1,6 @@
-import type { Command, Flag } from './command.ts';
+import { dlqCommand } from './admin/dlq/dlq-commands.ts';
+import type { Command } from './command.ts';
+import { addressFlag } from './connection-flags.ts';
 import { startDevFlags } from './server/start-dev-flags.ts';
 import { startFlags } from './server/start-flags.ts';
 
@@ -81,14 +83,6 @@ const config: Command = {
   ],
 };
 
-const addressFlag: Flag = {
-  name: 'address',
-  value: 'HOST:PORT',
-  help: 'gRPC port of the server',
-  defaultText: '127.0.0.1:7233',
-  env: 'TEMPORAL_ADDRESS',
-};
-
 const visibility: Command = {
   name: 'visibility',
   summary: 'What List and Count show.',
@@ -111,12 +105,20 @@ const visibility: Command = {
   ],
 };
 
+const queue: Command = {
+  name: 'queue',
+  summary: 'Queues of this cluster’s own tasks.',
+  examples: [{ what: 'What lies in their dead letter queues', line: 'perdure admin queue dlq list' }],
+  subcommands: [dlqCommand('admin queue dlq')],
+};
+
 const admin: Command = {
   name: 'admin',
   summary: 'Look into a running server, and mend it.',
   examples: [
     { what: 'What is kept of each history shard', line: 'perdure admin state' },
     { what: 'Where List is wrong', line: 'perdure admin visibility rebuild' },
+    { what: 'What lies in dead letter queues', line: 'perdure admin queue dlq list' },
   ],
   subcommands: [
     {
@@ -130,6 +132,8 @@ const admin: Command = {
       run: async (invocation) => (await import('./admin/state.ts')).runState(invocation),
     },
     visibility,
+    dlqCommand('admin dlq'),
+    queue,
   ],
 };
 

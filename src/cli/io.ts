@@ -8,6 +8,19 @@ export type Io = {
   readonly err: (text: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly loadServer: () => Promise<ServerModule>;
+  /** Until whoever reads has taken what was printed, so that a long list is never in memory; false when nobody reads any more. */
+  readonly outTaken: () => Promise<boolean>;
+  readonly terminal: Terminal;
+};
+
+/** What of the three streams is a terminal, and what it answers. */
+export type Terminal = {
+  /** Of what is printed; undefined where that is no terminal. */
+  readonly columns: number | undefined;
+  readonly showsErrors: boolean;
+  readonly answers: boolean;
+  /** Prints a question beside the output and waits for a line; undefined: it ended, or was interrupted. */
+  readonly ask: (question: string) => Promise<string | undefined>;
 };
 
 /** What the command line knows of the server. */

@@ -12,7 +12,9 @@ if (major < 24 || (major === 24 && minor < 12)) {
 
 // A reader that went away (`perdure … | head`) is not an error; a server goes on without its terminal, and while the disk of its log is full.
 let outputLost: Error | undefined;
+let hasReader = true;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  hasReader = false;
   if (error.code !== 'EPIPE') outputLost = error;
 });
 process.stderr.on('error', () => {});
@@ -33,6 +35,17 @@ const code = await runCli(process.argv.slice(2), {
   err: (text) => void process.stderr.write(text),
   env: process.env,
   loadServer: () => import('../server.ts'),
+  outTaken: async () => {
+    // Nothing more behind what is there: told when that is written, or lost.
+    if (process.stdout.writableNeedDrain) await new Promise<void>((resolve) => void process.stdout.write('', () => resolve()));
+    return hasReader;
+  },
+  terminal: {
+    columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+    showsErrors: process.stderr.isTTY === true,
+    answers: process.stdin.isTTY === true && process.stderr.isTTY === true,
+    ask: async (question) => (await import('./ask-line.ts')).askLine(question),
+  },
 });
 await outputWritten();
 if (outputLost !== undefined) {

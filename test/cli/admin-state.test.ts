@@ -128,7 +128,7 @@ test('a database that is away is said once for all partitions that wait for it',
 
 test('nobody there, somebody else, and no address', async () => {
   const nobody = `127.0.0.1:${await freePort()}`;
-  expect(await state(nobody)).toMatchObject({ code: 1, out: '', err: expect.stringContaining(`no server answers at ${nobody}`) });
+  expect(await state(nobody)).toMatchObject({ code: 4, out: '', err: expect.stringContaining(`no server answers at ${nobody}`) });
   const other = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
   await new Promise((resolve) => other.once('listening', resolve));
   const { port } = other.address() as { readonly port: number };

@@ -12,6 +12,8 @@ export async function run(line: readonly string[], env: Readonly<Record<string, 
     out: (text) => void (out += text),
     err: (text) => void (err += text),
     env,
+    outTaken: async () => true,
+    terminal: { columns: undefined, showsErrors: false, answers: false, ask: async () => undefined },
     loadServer: async () => ({
       startServer: async (options: ServerOptions): Promise<RunningServer> => {
         started.push(options);

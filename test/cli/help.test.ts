@@ -14,6 +14,8 @@ const commands = [
   ['admin'],
   ['admin', 'state'],
   ['admin', 'visibility', 'rebuild'],
+  ['admin', 'dlq'],
+  ['admin', 'queue', 'dlq', 'read'],
   ['version'],
 ];
 

@@ -53,6 +53,8 @@ process.exit(
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
     env: process.env,
+    outTaken: async () => true,
+    terminal: { columns: undefined, showsErrors: false, answers: false, ask: async () => undefined },
     loadServer: async () => ({
       startServer,
       tryBrokers: async () => [],

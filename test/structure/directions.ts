@@ -232,8 +232,9 @@ export const directions: readonly Direction[] = [
   },
   {
     from: 'src/cli/',
-    may: ['src/cli/', 'src/config/', 'src/observability/', 'src/kernel/', 'src/server.ts', 'node:'],
-    reason: 'the command line knows one function of the server',
+    may: ['src/cli/', 'src/config/', 'src/observability/', 'src/kernel/', 'src/wire/', 'src/server.ts', 'node:'],
+    mayTypes: ['@grpc/grpc-js'],
+    reason: 'the command line knows one function of the server, and the messages of its services',
     wayOut: 'put the value into ServerOptions (src/config/server-options.ts)',
   },
   {
@@ -281,6 +282,7 @@ export const singleHomes: readonly { readonly module: string; readonly homes: re
   { module: 'kafkajs', homes: ['src/topics/kafka/'] },
   { module: 'node:sqlite', homes: ['src/topics/embedded/', 'src/database/sqlite/'] },
   { module: 'pg', homes: ['src/database/postgres/'] },
+  { module: '@grpc/grpc-js', homes: ['src/cli/grpc-client.ts'] },
   { module: 'xstate', homes: ['src/actors/ownership/'] },
 ];
 

@@ -14,6 +14,8 @@ const code = await runCli(line, {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   env: process.env,
+  outTaken: async () => true,
+  terminal: { columns: undefined, showsErrors: false, answers: false, ask: async () => undefined },
   loadServer: async () => {
     const { startServer, ...tries } = await import('../../src/server.ts');
     return { startServer: (options) => startServer({ ...options, ...hidden }), ...tries };

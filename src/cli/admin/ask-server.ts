@@ -1,24 +1,14 @@
 /** What `perdure admin` asks of a running server, on its gRPC port. */
-import { isHostPort } from '../../config/host-port.ts';
 import { errorMessage } from '../../kernel/error-text.ts';
-import { failure, usageError, type CliError } from '../cli-error.ts';
-import type { Invocation } from '../command.ts';
+import { CliError, failure } from '../cli-error.ts';
+import { exitCodes } from '../exit-codes.ts';
 
 /** Not by `import`: its module form loads Node's fetch. */
 const { request: httpRequest } = process.getBuiltinModule('node:http');
 
-const addressVariable = 'TEMPORAL_ADDRESS';
-const defaultAddress = '127.0.0.1:7233';
 const answerTimeoutMs = 10_000;
 /** A page has some 300 bytes for each shard. */
 const pageBytesMax = 32 * 1024 * 1024;
-
-export function serverAddress(flags: Invocation['flags'], io: Invocation['io']): string {
-  const given = flags.one('address');
-  const address = given ?? (io.env[addressVariable] || defaultAddress);
-  if (isHostPort(address)) return address;
-  throw usageError(`${given === undefined ? addressVariable : '--address'}: expected host:port, IPv6 in brackets, got "${address}"`);
-}
 
 export function noServer(address: string): CliError {
   return failure(`what answers at ${address} is no Perdure server, or an older one`, { next: 'Name its gRPC port: --address HOST:PORT.' });
@@ -45,7 +35,7 @@ export async function askServer(address: string, method: 'GET' | 'POST', path: s
       request.end();
     });
   } catch (error) {
-    throw failure(`no server answers at ${address}`, {
+    throw new CliError(exitCodes.unreachable, `no server answers at ${address}`, {
       why: errorMessage(error),
       next: 'Name the gRPC port of a running server: --address HOST:PORT.',
     });

@@ -5,7 +5,8 @@
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { outputFormat } from '../output.ts';
 import type { Invocation } from '../command.ts';
-import { askServer, noServer, serverAddress } from './ask-server.ts';
+import { serverAddress } from '../connection.ts';
+import { askServer, noServer } from './ask-server.ts';
 
 /** `refused`: why nothing was begun. */
 type ShardAnswer = { readonly shard: number; readonly refused?: string };

@@ -5,7 +5,9 @@
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { outputFormat } from '../output.ts';
 import type { Invocation } from '../command.ts';
-import { askServer, noServer, serverAddress } from './ask-server.ts';
+import { table } from '../table.ts';
+import { serverAddress } from '../connection.ts';
+import { askServer, noServer } from './ask-server.ts';
 
 /** As much of the page as is printed; a server of another version may leave some out. */
 type Partition = {
@@ -90,15 +92,6 @@ function rendered({ status, memory, shards, matching = [] }: StatePage): string 
   const without = shards.length > 0 && shards.every(({ state, checkpoint }) => state === 'active' && checkpoint === undefined);
   if (without) notes.push('There is no database: state lives in memory and in the journals.');
   return [status, ...tables, notes.join('\n')].filter((part) => part !== '').join('\n\n') + '\n';
-}
-
-/** '': it has no rows. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length === 0) return '';
-  const all = [head, ...rows];
-  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]): string => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-  return all.map((row) => line(row).trimEnd()).join('\n');
 }
 
 type Named = Partition & { readonly who: string };

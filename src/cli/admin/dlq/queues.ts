@@ -1,0 +1,87 @@
+/** `… dlq list`: the queues that there are, most letters first. */
+import type { DeadLetterQueue } from '../../../wire/generated/api/deadletter/service.ts';
+import type { Invocation } from '../../command.ts';
+import { exitCodes, type ExitCode } from '../../exit-codes.ts';
+import { withServer, type GrpcClient } from '../../grpc-client.ts';
+import { listFormat } from '../../output.ts';
+import { rfc3339, timeFormat, type TimeFormat } from '../../printed-time.ts';
+import { printList } from '../../printed-list.ts';
+import { plainText } from '../../table.ts';
+import type { DlqKind } from './dlq-kind.ts';
+import { replicationCategories } from './queue-names.ts';
+import { listDeadLetterQueues } from './service.ts';
+
+export async function runList(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
+  const { flags, io } = invocation;
+  const format = listFormat(flags.one('output'), 'text');
+  const time = timeFormat(flags);
+  const wanted = wantedQueues(kind, invocation);
+  const queues = (await withServer(invocation, allQueues)).filter(wanted).toSorted((a, b) => lettersIn(b) - lettersIn(a));
+  await printList(io, format, { json: queueJson, titles, cells: (queue) => cells(queue, time), elastic: titles.length - 1 }, queues);
+  for (const { name, trouble } of queues) {
+    if (trouble !== '') io.err(`perdure: ${name?.category} from ${name?.sourceCluster} is not served: ${plainText(trouble)}\n`);
+  }
+  return exitCodes.done;
+}
+
+export async function allQueues(client: GrpcClient): Promise<readonly DeadLetterQueue[]> {
+  const queues: DeadLetterQueue[] = [];
+  let nextPageToken: Uint8Array = new Uint8Array(0);
+  do {
+    const page = await client.call(listDeadLetterQueues, { pageSize: 1_000, nextPageToken });
+    queues.push(...page.queues);
+    nextPageToken = page.nextPageToken;
+  } while (nextPageToken.length > 0);
+  return queues;
+}
+
+/** `admin queue dlq list` shows all queues: whoever looks for trouble shall not have to know where. */
+function wantedQueues(kind: DlqKind, { flags }: Invocation): (queue: DeadLetterQueue) => boolean {
+  const cluster = flags.one('cluster');
+  const category = flags.one('category');
+  const categories = kind === 'admin dlq' ? replicationCategories(flags.one('dlq-type')) : undefined;
+  return ({ name, categoryId }) =>
+    name !== undefined &&
+    (cluster === undefined || name.sourceCluster === cluster) &&
+    (category === undefined || name.category === category || String(categoryId) === category) &&
+    (categories === undefined || categories.includes(name.category));
+}
+
+function lettersIn({ open, quarantined }: DeadLetterQueue): number {
+  return open + quarantined;
+}
+
+const titles = ['CATEGORY', 'SOURCE', 'TARGET', 'COUNT', 'QUARANTINED', 'OLDEST', 'TOP ERROR'] as const;
+
+function cells(queue: DeadLetterQueue, time: TimeFormat): readonly string[] {
+  const { name, targetCluster, quarantined, oldestTimeMs, topErrors } = queue;
+  const [top] = topErrors;
+  return [
+    name?.category ?? '',
+    name?.sourceCluster ?? '',
+    targetCluster,
+    String(lettersIn(queue)),
+    String(quarantined),
+    time(oldestTimeMs),
+    top === undefined ? '-' : `${plainText(top.errorType)} (${top.count})`,
+  ];
+}
+
+function queueJson(queue: DeadLetterQueue): object {
+  const { name, categoryId, targetCluster, topic, open, quarantined, damaged, oldestTimeMs, nextMessageId, topErrors, trouble } = queue;
+  return {
+    category: name?.category ?? '',
+    categoryId,
+    sourceCluster: name?.sourceCluster ?? '',
+    targetCluster,
+    topic,
+    count: lettersIn(queue),
+    open,
+    quarantined,
+    damaged,
+    oldestTime: rfc3339(oldestTimeMs),
+    nextMessageId,
+    topErrors,
+    trouble,
+  };
+}

@@ -1,0 +1,73 @@
+/** `… dlq read` and `… dlq count`: the letters of a selection, and their number. */
+import { CliError, usageError } from '../../cli-error.ts';
+import type { FlagValues, Invocation } from '../../command.ts';
+import { exitCodes, type ExitCode } from '../../exit-codes.ts';
+import { withServer, type GrpcClient } from '../../grpc-client.ts';
+import { listFormat } from '../../output.ts';
+import { PrintedList } from '../../printed-list.ts';
+import type { DeadLetter } from '../../../wire/generated/api/deadletter/service.ts';
+import type { DlqKind } from './dlq-kind.ts';
+import { letterForms } from './letter-forms.ts';
+import { selected, type Selected } from './selected.ts';
+import { countDeadLetters, listDeadLetters } from './service.ts';
+
+const pageSizeMax = 1_000;
+
+type Paging = { readonly limit: number; readonly pageSize: number; readonly withPayload: boolean };
+
+export async function runRead(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
+  const { flags, io } = invocation;
+  const detail = { isLong: flags.switched('long') === true, withPayload: flags.switched('payload') === true };
+  const list = new PrintedList<DeadLetter>(io, listFormat(flags.one('output'), 'json'), letterForms(kind, detail));
+  const paging = {
+    limit: count(flags, 'limit', 0) || Infinity,
+    pageSize: Math.min(count(flags, 'page-size', pageSizeMax) || pageSizeMax, pageSizeMax),
+    withPayload: detail.withPayload,
+  };
+  try {
+    await withServer(invocation, async (client) => {
+      const wanted = await selected(kind, flags, client);
+      for await (const letters of pages(client, wanted, paging)) if (!(await list.add(letters))) return;
+    });
+  } catch (error) {
+    // What was printed stays; it ends as a whole document.
+    if (!list.isBegun || !(error instanceof CliError)) throw error;
+    list.end();
+    io.err(error.render());
+    return error.exitCode === exitCodes.interrupted ? exitCodes.interrupted : exitCodes.failed;
+  }
+  list.end();
+  return exitCodes.done;
+}
+
+/** One in memory at a time. */
+async function* pages(client: GrpcClient, { queues, selection }: Selected, { limit, pageSize, withPayload }: Paging) {
+  let nextPageToken: Uint8Array = new Uint8Array(0);
+  let missing = queues.length === 0 ? 0 : limit;
+  while (missing > 0) {
+    const request = { queues, selection, pageSize: Math.min(pageSize, missing), nextPageToken, withPayload };
+    const page = await client.call(listDeadLetters, request);
+    yield page.letters;
+    missing -= page.letters.length;
+    nextPageToken = page.nextPageToken;
+    if (nextPageToken.length === 0) return;
+  }
+}
+
+export async function runCount(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
+  const { flags, io } = invocation;
+  const format = listFormat(flags.one('output'), 'text');
+  const number = await withServer(invocation, async (client) => {
+    const { queues, selection } = await selected(kind, flags, client);
+    return queues.length === 0 ? 0 : (await client.call(countDeadLetters, { queues, selection })).count;
+  });
+  if (format !== 'none') io.out(format === 'text' ? `${number}\n` : `{"count": ${number}}\n`);
+  return exitCodes.done;
+}
+
+export function count(flags: FlagValues, name: string, otherwise: number): number {
+  const given = flags.one(name);
+  if (given === undefined) return otherwise;
+  if (/^\d{1,15}$/.test(given)) return Number(given);
+  throw usageError(`--${name}: expected a whole number from 0, got "${given}"`);
+}

@@ -1,0 +1,86 @@
+/** `… dlq show`: one letter, with its task, its errors and what befell it. */
+import type { GetDeadLetterResponse, QueueName } from '../../../wire/generated/api/deadletter/service.ts';
+import { failure, usageError } from '../../cli-error.ts';
+import type { Invocation } from '../../command.ts';
+import { exitCodes, type ExitCode } from '../../exit-codes.ts';
+import { withServer, type GrpcClient } from '../../grpc-client.ts';
+import { listFormat } from '../../output.ts';
+import { printOne } from '../../printed-list.ts';
+import { rfc3339 } from '../../printed-time.ts';
+import { plainText } from '../../table.ts';
+import type { DlqKind } from './dlq-kind.ts';
+import { letterJson, letterText, payloadJson } from './letter-forms.ts';
+import { selected } from './selected.ts';
+import { getDeadLetter, listDeadLetters } from './service.ts';
+
+export async function runShow(kind: DlqKind, invocation: Invocation): Promise<ExitCode> {
+  const { flags, io } = invocation;
+  const format = listFormat(flags.one('output'), 'text');
+  if (flags.all('message-id').length + flags.all('task-id').length !== 1) {
+    throw usageError('show needs one letter', { next: `Such as perdure ${kind} show … --message-id 41.` });
+  }
+  const found = await withServer(invocation, (client) => letterOf(kind, invocation, client));
+  printOne(
+    io,
+    format,
+    () => shownJson(kind, found),
+    () => shownText(kind, found),
+  );
+  return exitCodes.done;
+}
+
+/** Where two queues may have the id, the one that has it; otherwise whatever the first says. */
+async function letterOf(kind: DlqKind, { flags }: Invocation, client: GrpcClient): Promise<GetDeadLetterResponse> {
+  const { queues, selection } = await selected(kind, flags, client);
+  const [firstQueue] = queues;
+  if (firstQueue === undefined) throw usageError('there is no such queue', { next: `perdure ${kind} list shows those that there are.` });
+  let [queue, messageId]: readonly [QueueName, number | undefined] = [firstQueue, selection.messageIds[0]];
+  if (queues.length > 1 || messageId === undefined) {
+    const request = { queues, selection, pageSize: 1, nextPageToken: new Uint8Array(0), withPayload: false };
+    const [letter] = (await client.call(listDeadLetters, request)).letters;
+    [queue, messageId] = [letter?.queue ?? queue, letter?.messageId ?? messageId];
+  }
+  if (messageId === undefined) throw failure(`NOT_FOUND: no letter has task id ${flags.one('task-id')}`);
+  return client.call(getDeadLetter, { queue, messageId });
+}
+
+function shownJson(kind: DlqKind, { letter, errorStack, errorChain, history, jobId, headers }: GetDeadLetterResponse): object {
+  const fields = letter === undefined ? {} : letterJson(kind, letter, { isLong: true, withPayload: true });
+  const befallen = history.map(({ timeMs, kind, errorType, jobId }) => ({ time: rfc3339(timeMs), kind, errorType, jobId }));
+  const more = { node: letter?.node ?? '', build: letter?.build ?? '', errorStack, errorChain, history: befallen, jobId };
+  return { ...fields, ...more, headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])) };
+}
+
+function shownText(kind: DlqKind, found: GetDeadLetterResponse): string {
+  const { letter, errorStack, errorChain, history, jobId, headers } = found;
+  if (letter === undefined) return '';
+  const { node, build, damage } = letter;
+  const fields = Object.entries({ ...letterJson(kind, letter, { isLong: true, withPayload: false }), node, build, jobId, damage })
+    .map(([name, value]) => [name, typeof value === 'object' ? JSON.stringify(value) : plainText(String(value))] as const)
+    .filter(([, value]) => value !== '');
+  const width = Math.max(...fields.map(([name]) => name.length));
+  const parts = [
+    [letterText(letter), ...fields.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`)],
+    lines(
+      'Errors',
+      errorChain.map(({ errorType, errorMessage }) => plainText(`${errorType}: ${errorMessage}`)),
+    ),
+    lines('Stack', errorStack.split('\n').map(plainText)),
+    lines(
+      'History',
+      history.map(({ timeMs, kind, errorType, jobId }) => plainText(`${rfc3339(timeMs)} ${kind} ${errorType} ${jobId}`)),
+    ),
+    // Of one that can be read they say nothing that does not stand above.
+    lines('Headers', damage === '' ? [] : headers.map(({ name, value }) => plainText(`${name}: ${value}`))),
+    lines('Task', letter.payload === undefined ? [] : JSON.stringify(payloadJson(letter.payload), null, 2).split('\n')),
+  ];
+  return `${parts
+    .filter((part) => part.length > 0)
+    .map((part) => part.join('\n'))
+    .join('\n\n')}\n`;
+}
+
+function lines(title: string, texts: readonly string[]): readonly string[] {
+  const given = texts.filter((text) => text !== '');
+  return given.length === 0 ? [] : [title, ...given.map((text) => `  ${text}`)];
+}

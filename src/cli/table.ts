@@ -1,0 +1,25 @@
+/** Columns under their titles, two blanks between them; '' when there are no rows. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  if (rows.length === 0) return '';
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  return all.map((row) => tableLine(row, widths)).join('\n');
+}
+
+export function tableLine(row: readonly string[], widths: readonly number[]): string {
+  return row
+    .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    .join('  ')
+    .trimEnd();
+}
+
+/** What others wrote, on one line and without what a terminal would take for a command. */
+export function plainText(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
+}
+
+/** At most so many characters; `…` stands for what is cut. */
+export function cut(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${text.slice(0, Math.max(0, charsMax - 1))}…`;
+}
