@@ -67,6 +67,17 @@ export type MergeOutcome =
   /** It stays as it is. */
   | { readonly kind: 'skipped'; readonly reason: string };
 
+/**
+ * The owner's own, for a journal that may begin later (carrying.ts). `beginCarrying`: what is written from now on is behind the cut. `carryLetters`:
+ * these stand before it, and are written again as they are, but for those that have changed since. `finishCarrying`: that was all of them.
+ */
+export type BeginCarrying = { readonly kind: 'beginCarrying' };
+export type CarryLetters = {
+  readonly kind: 'carryLetters';
+  readonly letters: readonly { readonly messageId: number; readonly letter: Letter }[];
+};
+export type FinishCarrying = { readonly kind: 'finishCarrying'; readonly cut: number };
+
 export type FinishMerge = { readonly kind: 'finishMerge'; readonly messageId: number; readonly outcome: MergeOutcome };
 
 /** Reply: counted, behind the read barrier. */
@@ -125,4 +136,4 @@ export type IndexRequest = ListLetters | ReadLetter | FindLetters | CountMatchin
 
 /** What others ask for. */
 export type DeadLetterRequest = AcceptLetters | ClaimLetters | ReleaseClaim | PurgeLetters | MergeLetter | CountLetters | IndexRequest;
-export type DeadLetterCommand = DeadLetterRequest | FinishMerge;
+export type DeadLetterCommand = DeadLetterRequest | FinishMerge | BeginCarrying | CarryLetters | FinishCarrying;

@@ -10,9 +10,12 @@ export type ExecuteLetter = {
   readonly overridesLoopGuard: boolean;
 };
 
+/** What was to be carried is committed: the next letters may come, or with `cut` the journal be cut there. */
+export type Carried = { readonly kind: 'carried'; readonly cut: number | undefined };
+
 /** The index answers that, once it has what is committed. */
 export type ReadIndex = { readonly kind: 'readIndex'; readonly askId: number; readonly request: IndexRequest };
 /** Nobody waits for that answer any more, if it is the index that was asked. */
 export type GiveUpIndex = { readonly kind: 'giveUpIndex'; readonly askId: number };
 
-export type DeadLetterEffect = ExecuteLetter | ReadIndex | GiveUpIndex | ReplyEffect<DeadLetterReply>;
+export type DeadLetterEffect = ExecuteLetter | Carried | ReadIndex | GiveUpIndex | ReplyEffect<DeadLetterReply>;

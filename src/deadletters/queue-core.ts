@@ -14,13 +14,16 @@
  */
 import { assert, unreachable } from '../kernel/assert.ts';
 import type { CommandIds, Handled } from '../kernel/handled.ts';
+import { Carrying } from './carrying.ts';
 import { Claims } from './claims.ts';
 import {
   type AcceptLetters,
   type Authorship,
+  type CarryLetters,
   type ClaimLetters,
   type DeadLetterCommand,
   deadLetterLimits,
+  type FinishCarrying,
   type FinishMerge,
   type IndexRequest,
   type MergeLetter,
@@ -30,7 +33,7 @@ import {
 import type { DeadLetterEffect } from './effects.ts';
 import { HAND_OVER_LETTERS_MAX, type HandOverVerdict } from './hand-overs.ts';
 import { type QueueSnapshot, QueueState } from './queue-state.ts';
-import type { DeadLetterRecord, LetterRecord, ResolvedRecord } from './records.ts';
+import type { DeadLetterRecord, HandedOverRecord, LetterRecord, ResolvedRecord } from './records.ts';
 import type { DeadLetterRejection, DeadLetterReply, MergeEnded } from './replies.ts';
 
 export type QueueHandled = Handled<DeadLetterRecord, DeadLetterReply, DeadLetterEffect>;
@@ -43,6 +46,7 @@ export class QueueCore {
   #state: QueueState;
   readonly #claims = new Claims();
   readonly #merging = new Map<number, BeingMerged>();
+  readonly #carrying = new Carrying();
   /** What the command that was decided last changes beside its records. */
   #staged: (() => void) | undefined;
 
@@ -50,7 +54,7 @@ export class QueueCore {
     this.#state = state;
   }
 
-  get state(): Pick<QueueState, 'ids' | 'canonical' | 'snapshot' | 'lastTimeMs'> {
+  get state(): Pick<QueueState, 'ids' | 'canonical' | 'snapshot' | 'lastTimeMs' | 'cut'> {
     return this.#state;
   }
 
@@ -85,6 +89,13 @@ export class QueueCore {
         return command.condition === undefined ? this.#countAll() : readIndex(askId, command);
       case 'groupLetters':
         return readIndex(askId, command);
+      case 'beginCarrying':
+        this.#staged = () => this.#carrying.begin();
+        return { kind: 'wait', barrier: true, effects: [{ kind: 'carried', cut: undefined }] };
+      case 'carryLetters':
+        return this.#carry(command, nowMs);
+      case 'finishCarrying':
+        return this.#finishCarrying(command, nowMs);
       default:
         return unreachable(command);
     }
@@ -237,6 +248,10 @@ export class QueueCore {
           error: { errorType, errorMessage },
           isQuarantined: state === 'quarantined',
         };
+        this.#staged = () => {
+          this.#merging.delete(messageId);
+          this.#carrying.wrote(messageId);
+        };
         return this.#commit([{ kind: 'letter', timeMs, messageId, letter: outcome.letter }], timeMs, undefined, replyTo(askId, ended));
       }
       case 'skipped':
@@ -248,6 +263,31 @@ export class QueueCore {
       default:
         return unreachable(outcome);
     }
+  }
+
+  // ── The journal begins later ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  #carry({ letters }: CarryLetters, timeMs: number): QueueHandled {
+    assert(this.#carrying.isUnderWay, 'letters are carried once that has begun');
+    const carried: DeadLetterEffect = { kind: 'carried', cut: undefined };
+    const staying = letters.filter(({ messageId }) => this.#state.ids.isLetter(messageId) && this.#carrying.isAsRead(messageId));
+    if (staying.length === 0) return { kind: 'wait', barrier: true, effects: [carried] };
+    const records = staying.map(({ messageId, letter }): LetterRecord => ({ kind: 'letter', timeMs, messageId, letter }));
+    return this.#commit(records, timeMs, undefined, [carried]);
+  }
+
+  /** With all that letters do not tell: what came from each shard, and which ids were given. */
+  #finishCarrying({ cut }: FinishCarrying, timeMs: number): QueueHandled {
+    assert(this.#carrying.isUnderWay, 'what ends has begun');
+    this.#staged = () => this.#carrying.finish();
+    const before = [...this.#state.handOvers.all].map(([shard, recent]): HandedOverRecord => ({
+      kind: 'handedOver',
+      timeMs,
+      shard,
+      recent: [...recent],
+    }));
+    const head = { ...this.#state.headAfter([], timeMs), cut };
+    return { kind: 'commit', before, record: head, reply: undefined, effects: [{ kind: 'carried', cut }] };
   }
 
   #count(): QueueHandled {

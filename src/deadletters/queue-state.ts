@@ -8,19 +8,32 @@ import { LetterIds, type LetterIdsSnapshot } from './letter-ids.ts';
 import type { HandOver, LetterState } from './letter.ts';
 import type { DeadLetterRecord, HeadRecord } from './records.ts';
 
-export type QueueSnapshot = { readonly ids: LetterIdsSnapshot; readonly handOvers: ReadonlyMap<number, readonly HandedOver[]> };
+export type QueueSnapshot = {
+  readonly ids: LetterIdsSnapshot;
+  readonly handOvers: ReadonlyMap<number, readonly HandedOver[]>;
+  /** Of the last head. */
+  readonly cut: number;
+};
 
 export class QueueState {
   readonly ids: LetterIds;
   readonly handOvers = new HandOvers();
   /** Of the last record. */
   #lastTimeMs: number;
+  /** As heads tell of it. */
+  #cut: number;
 
   /** Throws what no snapshot can be. */
   constructor(snapshot?: QueueSnapshot, lastTimeMs = 0) {
     this.#lastTimeMs = lastTimeMs;
     this.ids = snapshot === undefined ? new LetterIds() : LetterIds.of(snapshot.ids);
     for (const [shard, recent] of snapshot?.handOvers ?? []) this.handOvers.replace(shard, recent);
+    this.#cut = snapshot?.cut ?? 0;
+  }
+
+  /** Where the journal may begin. */
+  get cut(): number {
+    return this.#cut;
   }
 
   get lastTimeMs(): number {
@@ -38,6 +51,7 @@ export class QueueState {
         this.ids.addPurged(record.messageId + 1);
         return this.ids.set(record.messageId, record.how === 'purged' ? 'purged' : 'merged');
       case 'head':
+        this.#cut = Math.max(this.#cut, record.cut);
         return this.ids.addPurged(record.nextId);
       case 'handedOver':
         return this.handOvers.replace(record.shard, record.recent);
@@ -53,11 +67,12 @@ export class QueueState {
     const gone = new Set(records.flatMap((record) => (record.kind === 'resolved' ? [record.messageId] : [])));
     let lowestOpen = this.ids.firstLetter();
     while (lowestOpen !== undefined && gone.has(lowestOpen)) lowestOpen = this.ids.firstLetter(lowestOpen + 1);
-    return { kind: 'head', timeMs, nextId, lowestOpen: lowestOpen ?? Math.min(nextId, ...given.map((next) => next - 1)) };
+    return { kind: 'head', timeMs, nextId, lowestOpen: lowestOpen ?? Math.min(nextId, ...given.map((next) => next - 1)), cut: this.#cut };
   }
 
   snapshot(): QueueSnapshot {
-    return { ids: this.ids.snapshot(), handOvers: new Map([...this.handOvers.all].map(([shard, recent]) => [shard, [...recent]])) };
+    const handOvers = new Map([...this.handOvers.all].map(([shard, recent]) => [shard, [...recent]]));
+    return { ids: this.ids.snapshot(), handOvers, cut: this.#cut };
   }
 
   /** For tests: the same text for the same state. */

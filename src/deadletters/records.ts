@@ -37,6 +37,8 @@ export type HeadRecord = {
   readonly nextId: number;
   /** The lowest id in the queue; `nextId`: there is none. */
   readonly lowestOpen: number;
+  /** All that counts of what stands before this offset stands behind it once more: the journal may begin there. 0: nothing was carried yet. */
+  readonly cut: number;
 };
 
 export type HandedOverRecord = {

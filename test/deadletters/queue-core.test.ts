@@ -176,7 +176,7 @@ describe('a dead letter queue', () => {
     expect(queue.purge('job', 3, 1, 3, 77)).toEqual({ kind: 'purged', ids: [3], gone: [1, 77] });
     expect(queue.journal.slice(written)).toEqual([
       { kind: 'resolved', timeMs: 1_000, messageId: 3, how: 'purged', who: 'anna', why: 'duplicates', jobId: 'job', generation: 0 },
-      { kind: 'head', timeMs: 1_000, nextId: 5, lowestOpen: 0 },
+      { kind: 'head', timeMs: 1_000, nextId: 5, lowestOpen: 0, cut: 0 },
     ]);
     expect(queue.counts).toEqual([3, 0, 0, 2]);
   });

@@ -23,12 +23,18 @@ import { PartitionActor, type ActorOptions } from '../partition/partition-actor.
 import type { CommitSubscriber, PartitionMemory, PartitionShell, ReadAhead } from '../partition/partition-core.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import { QueueIndex } from './queue-index.ts';
+import { type CompactionTiming, QueueCompaction } from './queue-compaction.ts';
 import { installQueue, QueueCheckpoints, type QueueCheckpointOptions, recordBytes } from './queue-checkpoints.ts';
 
 export type QueueHostOptions = ActorOptions<DeadLetterReply, DeadLetterRecord> & {
   readonly queue: DeadLetterQueue;
   readonly checkpoints: QueueCheckpointOptions;
+  /** Letters that a purge may have written again at once, so that the rest can be forgotten. As of now; `perdure.dlq.compactionMaxCarry`. */
+  readonly carryAtOnceMax?: () => number;
+  readonly compactionTiming?: Partial<CompactionTiming>;
 };
+
+const CARRY_AT_ONCE_MAX = 10_000;
 
 /** Of rows that the database does not have: beyond, no letters are taken, and shards keep them where they are. */
 const UNWRITTEN_BYTES_MAX = 64 * 1024 * 1024;
@@ -45,6 +51,7 @@ export class QueueHost implements Endpoint<DeadLetterRequest> {
       scale: { bytesOf: commandBytes, finishesWork: ({ kind }) => kind === 'finishMerge' },
       checkpoints: { restore: () => checkpoints.database.restore(journalOf(queue)) },
       drained: async (memory) => await memory.checkpointer.finish(),
+      beginsLater: true,
     });
   }
 
@@ -95,18 +102,38 @@ class QueueMemory implements PartitionMemory<DeadLetterCommand, DeadLetterReply,
     const partition = { topic: options.topic, partition: 0 };
     const { database } = checkpoints;
     const index = new QueueIndex({ ...options, partition, database, journal: journalOf(queue), checkpointer });
-    this.shell = new QueueShell({ sink, tenure, checkpointer, index });
+    const compaction = new QueueCompaction({
+      ...options,
+      core,
+      partition,
+      database,
+      journal: journalOf(queue),
+      checkpointer,
+      tenure,
+      logger: logger.with(logFieldsOf(queue)),
+      carryAtOnceMax: options.carryAtOnceMax ?? (() => CARRY_AT_ONCE_MAX),
+      ...(options.compactionTiming === undefined ? {} : { timing: options.compactionTiming }),
+    });
+    this.shell = new QueueShell({ sink, tenure, checkpointer, index, compaction });
     this.subscribers = [
       {
         committed: (record, position, replayed) => {
           state.collect(record, position.offset);
           checkpointer.committed(recordBytes(record), position, replayed);
+          compaction.committed(record, position.offset);
         },
       },
     ];
     // A journal of a million letters is folded, and they are never all in memory.
     const tooMany = (): boolean => state.unwrittenBytes >= FOLD_UNWRITTEN_BYTES_MAX;
     this.readAhead = { load: () => (tooMany() ? checkpointer.writtenNow().then(() => undefined) : undefined) };
+  }
+
+  /** What stood there was carried, as the head says, or is lost. */
+  missingBefore(start: number): string | undefined {
+    const { cut } = this.core.state;
+    if (cut >= start) return undefined;
+    return `the queue begins at offset ${start}, and its letters were written again behind ${cut} alone: were records or segments deleted?`;
   }
 
   async install(restored: Restored): Promise<void> {
@@ -136,6 +163,10 @@ function commandBytes(command: DeadLetterCommand): number {
     case 'countMatching':
     case 'groupLetters':
       return COMMAND_BYTES + (command.condition === undefined ? 0 : CONDITION_BYTES);
+    case 'carryLetters':
+      return command.letters.reduce((bytes, { letter }) => bytes + letterBytes(letter), COMMAND_BYTES);
+    case 'beginCarrying':
+    case 'finishCarrying':
     case 'releaseClaim':
     case 'mergeLetter':
     case 'countLetters':
@@ -155,6 +186,7 @@ type QueueShellOptions = {
   readonly tenure: Pick<Tenure<DeadLetterCommand>, 'submit'>;
   readonly checkpointer: Pick<Checkpointer, 'accepted' | 'stop'>;
   readonly index: QueueIndex;
+  readonly compaction: QueueCompaction;
 };
 
 class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, DeadLetterRecord, DeadLetterEffect> {
@@ -164,7 +196,9 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
     this.#options = options;
   }
 
-  activated(): void {}
+  activated(): void {
+    this.#options.compaction.activated();
+  }
 
   deactivated(): void {
     this.#options.checkpointer.stop();
@@ -177,6 +211,7 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
 
   /** A merge that is under way must come to an end. */
   undecided(_askId: number, command: DeadLetterCommand, reason: string): void {
+    if (command.kind === 'carryLetters' || command.kind === 'finishCarrying') return this.#options.compaction.failed(reason);
     if (command.kind !== 'finishMerge' || command.outcome.kind === 'skipped') return;
     this.#options.tenure.submit({ kind: 'finishMerge', messageId: command.messageId, outcome: { kind: 'skipped', reason } });
   }
@@ -194,6 +229,8 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
         const outcome = { kind: 'skipped', reason: 'tasks of this category cannot be executed again yet' } as const;
         return void this.#options.tenure.submit({ kind: 'finishMerge', messageId, outcome });
       }
+      case 'carried':
+        return this.#options.compaction.carried(effect.cut);
       case 'readIndex':
         return this.#options.index.read(effect.askId, effect.request);
       case 'giveUpIndex':

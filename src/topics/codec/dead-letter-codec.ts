@@ -31,8 +31,8 @@ function encode(record: DeadLetterRecord, queue: DeadLetterQueue, prefix: string
     case 'resolved':
       return { ...plain(String(record.messageId), timeMs), isTombstone: true, headers: tombstoneHeaders(record) };
     case 'head': {
-      const { nextId, lowestOpen } = record;
-      return { ...plain(HEAD_KEY, timeMs), value: json({ nextId, lowestOpen }) };
+      const { nextId, lowestOpen, cut } = record;
+      return { ...plain(HEAD_KEY, timeMs), value: json({ nextId, lowestOpen, cut }) };
     }
     case 'handedOver': {
       const recent = record.recent.map(({ sequence, messageId }) => [sequence, messageId]);
@@ -82,7 +82,9 @@ function decodeControl(value: Uint8Array, recordSchema: number, { key, timeMs, o
   try {
     assert(recordSchema === schema, `this version reads records of schema ${schema}, found ${recordSchema}`);
     const body: unknown = JSON.parse(new TextDecoder().decode(value));
-    if (key === HEAD_KEY) return { kind: 'head', timeMs, nextId: idIn(body, 'nextId'), lowestOpen: idIn(body, 'lowestOpen') };
+    if (key === HEAD_KEY) {
+      return { kind: 'head', timeMs, nextId: idIn(body, 'nextId'), lowestOpen: idIn(body, 'lowestOpen'), cut: idIn(body, 'cut') };
+    }
     const shard = key.startsWith(FROM_KEY) ? wholeOf(key.slice(FROM_KEY.length)) : undefined;
     assert(shard !== undefined, 'there is no such control record');
     const recent = itemsIn(body, 'recent').map((item) => ({ sequence: idIn(item, 0), messageId: idIn(item, 1) }));

@@ -8,19 +8,21 @@ import { decodeChecked, encodeChecked } from './state/checked-bytes.ts';
 
 /** Decoding throws DatabaseError `corrupt`, and nothing else. */
 export const deadLetterStateCodec: QueueStateWire = {
-  encodeCounters: ({ ids, handOvers }) =>
+  encodeCounters: ({ ids, handOvers, cut }) =>
     encodeChecked(state.writeQueueCounters, {
       nextId: ids.nextId,
       chunks: ids.chunks.map(chunkToWire),
       handOvers: [...handOvers].map(([shard, recent]) => handOversToWire(shard, recent)),
+      cut,
     }),
 
   decodeCounters: (bytes) =>
     decodeChecked(bytes, 'set of counters', (body) => {
-      const { nextId, chunks, handOvers } = state.decodeQueueCounters(body, ownLimits);
+      const { nextId, chunks, handOvers, cut } = state.decodeQueueCounters(body, ownLimits);
       return {
         ids: { nextId, chunks: chunks.map(({ statuses, status }) => (statuses.length === 0 ? status : statuses)) },
         handOvers: new Map(handOvers.map(handOversFromWire)),
+        cut,
       };
     }),
 };

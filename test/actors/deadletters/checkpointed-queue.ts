@@ -64,6 +64,13 @@ export class CheckpointedQueue extends CheckpointedPartition<QueueHost> {
     await this.ask({ kind: 'purgeLetters', jobId: 'job', who: 'anna', why: '', letters });
   }
 
+  /** As where there is none, and rows stood in the memory of the process before. */
+  loseDatabase(): void {
+    const rows = this.tables.journal(journal);
+    rows.letters.clear();
+    rows.position = undefined;
+  }
+
   // ── What must be true ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Memory is what the journal says, from its first record on. */

@@ -14,6 +14,7 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('mend' as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('takeOver' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('lose' as const) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -38,11 +39,16 @@ async function run(queue: CheckpointedQueue, given: Step): Promise<void> {
     case 'restart':
       await queue.drainAndStart();
       return queue.checkMemory();
+    case 'lose':
+      queue.loseDatabase();
+      await queue.takeOver();
+      return queue.checkMemory();
   }
 }
 
 test('whatever happens to the server and its database: the index is what the journal says, and a restart is what was before', async () => {
   let restoredRows = 0;
+  let cuts = 0;
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 30, maxLength: 80, size: 'max' }),
@@ -59,6 +65,7 @@ test('whatever happens to the server and its database: the index is what the jou
         await queue.checkpointed();
         queue.checkMemory();
         queue.checkRows();
+        if (queue.journalStart > 0) cuts += 1;
         await queue.takeOver();
         queue.checkMemory();
         await queue.drain();
@@ -67,6 +74,7 @@ test('whatever happens to the server and its database: the index is what the jou
     { numRuns: 40, endOnFailure: true },
   );
   expect(restoredRows).toBeGreaterThan(100);
+  expect(cuts).toBeGreaterThan(10);
 }, 240_000);
 
 test('a journal of 20,000 letters is folded as the database takes their rows, never all in memory', async () => {

@@ -373,7 +373,7 @@ describe('other records', () => {
   test.each<DeadLetterRecord>([
     resolved,
     { ...resolved, why: 'duplicates', how: 'purged' },
-    { kind: 'head', timeMs: 1_000, nextId: 42, lowestOpen: 40 },
+    { kind: 'head', timeMs: 1_000, nextId: 42, lowestOpen: 40, cut: 12 },
     {
       kind: 'handedOver',
       timeMs: 1_000,
@@ -407,9 +407,9 @@ describe('other records', () => {
     ['a control record of another kind', { key: '@tail' }],
     ['a shard that is none', { key: '@from:x' }],
     ['a head that is no JSON', { key: '@head', value: Uint8Array.of(1) }],
-    ['a head with an id that is none', { key: '@head', value: new TextEncoder().encode('{"nextId":-1,"lowestOpen":0}') }],
+    ['a head with an id that is none', { key: '@head', value: new TextEncoder().encode('{"nextId":-1,"lowestOpen":0,"cut":0}') }],
   ])('%s stops the queue', (_, over) => {
-    expect(() => decoded(stored(codec.encode({ kind: 'head', timeMs: 1, nextId: 1, lowestOpen: 0 }), over))).toThrow(
+    expect(() => decoded(stored(codec.encode({ kind: 'head', timeMs: 1, nextId: 1, lowestOpen: 0, cut: 0 }), over))).toThrow(
       expect.objectContaining({ code: 'corrupt' }),
     );
   });

@@ -13,7 +13,7 @@ const codec = deadLetterStateCodec;
 function full(): QueueState {
   const state = new QueueState();
   const timeMs = 1;
-  state.evolve({ kind: 'head', timeMs, nextId: CHUNK_IDS, lowestOpen: CHUNK_IDS });
+  state.evolve({ kind: 'head', timeMs, nextId: CHUNK_IDS, lowestOpen: CHUNK_IDS, cut: 0 });
   for (let sequence = 1; sequence <= 150; sequence++) {
     const letter = letterOf(sequence % 2 === 0 ? 3 : 512, Math.ceil(sequence / 2), { state: sequence % 7 === 0 ? 'quarantined' : 'open' });
     state.evolve({ kind: 'letter', timeMs, messageId: CHUNK_IDS + sequence - 1, letter });
@@ -44,6 +44,12 @@ describe('bytes that cannot be what was written', () => {
     }
     for (let length = 0; length < bytes.length; length += 7) expect(() => codec.decodeCounters(bytes.subarray(0, length))).toThrow(corrupt);
   });
+});
+
+test('where the journal may begin comes back too', () => {
+  const state = full();
+  state.evolve({ kind: 'head', timeMs: 2, nextId: 1, lowestOpen: 0, cut: 2 ** 40 });
+  expect(new QueueState(codec.decodeCounters(codec.encodeCounters(state.snapshot()))).cut).toBe(2 ** 40);
 });
 
 /** No file is ever written again: a new form gets files of its own. */

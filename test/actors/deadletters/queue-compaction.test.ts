@@ -1,0 +1,103 @@
+/** The journal of a queue begins later: what was purged is gone from it, what is in the queue is not, with and without a database that outlives the process. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { LogError } from '../../../src/actors/log.ts';
+import { CheckpointedQueue } from './checkpointed-queue.ts';
+
+let queue: CheckpointedQueue;
+beforeEach(async () => {
+  queue = new CheckpointedQueue();
+  await queue.start();
+});
+
+/** Message ids of all records that a reader of the topic is shown. */
+const readable = (): readonly string[] =>
+  queue
+    .records()
+    .filter(({ offset, key, isTombstone }) => offset >= queue.journalStart && !key.startsWith('@') && isTombstone !== true)
+    .map(({ key }) => key);
+
+async function ids(): Promise<readonly number[]> {
+  const answer = await queue.ask({ kind: 'findLetters', condition: undefined, afterMessageId: -1, max: 1_000 });
+  return answer?.kind === 'letterIds' ? answer.ids.map(({ messageId }) => messageId) : [];
+}
+
+describe('a purge', () => {
+  test('leaves nothing of what it purged in the journal, a moment later', async () => {
+    await queue.handOver(1, 5);
+    await queue.handOver(2, 5);
+    await queue.purge([1, 2, 3, 7]);
+    expect(readable()).toContain('2');
+    await queue.pass(5_000);
+    expect(queue.journalStart).toBeGreaterThan(0);
+    expect(readable()).toEqual(['0', '4', '5', '6', '8', '9']);
+    expect(await ids()).toEqual([0, 4, 5, 6, 8, 9]);
+    expect(queue.lines).toEqual([]);
+  });
+
+  test.each(['with its database', 'without it'])(
+    'a restart goes on from there %s: letters, ids, and what each shard has handed over',
+    async (how) => {
+      await queue.handOver(1, 5);
+      await queue.handOver(2, 2);
+      await queue.purge([0, 1, 2, 3, 4]);
+      await queue.pass(5_000);
+      if (how === 'without it') queue.loseDatabase();
+      await queue.takeOver();
+      queue.checkMemory();
+      expect(await ids()).toEqual([5, 6]);
+      expect(await queue.handOver(1, 1), 'shard 1 goes on behind its fifth letter').toEqual([7]);
+      expect(await queue.ask({ kind: 'readLetter', messageId: 5 })).toMatchObject({ letter: { content: { problem: '' } } });
+      expect(await queue.ask({ kind: 'readLetter', messageId: 2 })).toMatchObject({
+        rejection: { message: 'message 2 is already purged' },
+      });
+    },
+  );
+
+  test('of more letters in pages than one page takes', async () => {
+    for (let nth = 0; nth < 7; nth++) await queue.handOver(1, 100);
+    await queue.purge([0]);
+    await queue.pass(20_000);
+    expect(readable()).toHaveLength(699);
+    expect((await ids()).at(-1)).toBe(699);
+  });
+});
+
+describe('what does not work', () => {
+  test('a log that may not be cut keeps all, somebody is told, and it is cut once it may', async () => {
+    const truncate = queue.log.truncate.bind(queue.log);
+    queue.log.truncate = () => Promise.reject(new LogError('denied', 'no right to delete records'));
+    await queue.handOver(1, 3);
+    await queue.purge([1]);
+    await queue.pass(10_000);
+    expect(queue.journalStart).toBe(0);
+    expect(queue.lines.join()).toMatch(/cannot be cut.*no right to delete records/);
+    const written = queue.records().length;
+    queue.log.truncate = truncate;
+    await queue.pass(120_000, 1_000);
+    expect(readable()).toEqual(['0', '2']);
+    expect(queue.records(), 'the letters were carried once').toHaveLength(written);
+  });
+
+  test('a journal that was cut elsewhere stops the queue: letters are missing', async () => {
+    await queue.handOver(1, 3);
+    queue.loseDatabase();
+    await queue.log.truncate({ topic: 'dlq.test.transfer.active', partition: 0 }, 3);
+    queue.anotherProcess();
+    queue.host.actor.start();
+    await queue.pass(1_000);
+    expect(queue.host.actor.status()).toMatchObject({ state: 'failed' });
+    expect(queue.host.actor.status().reason).toMatch(/begins at offset 3.*written again behind 0 alone/);
+  });
+
+  test('a database that is away puts it off, and letters come and go meanwhile', async () => {
+    await queue.handOver(1, 4);
+    queue.fault = 'fails';
+    await queue.purge([0]);
+    await queue.pass(10_000);
+    expect(queue.journalStart).toBe(0);
+    await queue.handOver(1, 1);
+    queue.mend();
+    await queue.pass(200_000, 1_000);
+    expect(readable()).toEqual(['1', '2', '3', '4']);
+  });
+});
