@@ -203,6 +203,8 @@ export const leanModules: LeanModules = {
       RemoveSearchAttributesResponse: '',
       ListSearchAttributesRequest: '1',
       ListSearchAttributesResponse: '1-3',
+      DeleteNamespaceRequest: '1-3',
+      DeleteNamespaceResponse: '1',
     },
   },
   taskqueue: {

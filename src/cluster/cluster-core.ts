@@ -4,11 +4,12 @@
  */
 import { unreachable } from '../kernel/assert.ts';
 import type { Handled } from '../kernel/handled.ts';
-import { ClusterState, type ClusterSnapshot } from './cluster-state.ts';
+import { ClusterState, type ClusterSnapshot, type Namespace } from './cluster-state.ts';
 import type {
   AddDeadLetterQueue,
   AddSearchAttributes,
   ClusterCommand,
+  DeleteNamespace,
   InitializeCluster,
   PurgeSearchAttributes,
   RegisterNamespace,
@@ -17,6 +18,7 @@ import type {
 } from './commands.ts';
 import type { ClusterRecord } from './records.ts';
 import type { ClusterRejection, ClusterReply } from './replies.ts';
+import { systemNamespace } from '../kernel/system-namespace.ts';
 import { utf8Bytes } from '../kernel/utf8.ts';
 import { isIndexedValueType, isReservedSearchAttribute, systemSearchAttributes } from './search-attributes.ts';
 import { searchAttributeSlots } from '../kernel/search-attribute-slots.ts';
@@ -24,6 +26,8 @@ import { searchAttributeTypeName } from '../kernel/search-attributes.ts';
 
 export const clusterLimits = {
   namespacesMax: 10_000,
+  /** Further ones: rows of theirs are still there, and every process holds their names. */
+  deletedNamespacesMax: 100_000,
   /** The names are keys of records. */
   namespaceNameBytesMax: 1_000,
   /** Description, owner and data of a namespace together. Every process holds all of them. */
@@ -35,8 +39,8 @@ export const clusterLimits = {
   deadLetterQueuesMax: 1_000,
 } as const;
 
-/** Known to every server without being registered; its name cannot be taken. */
-const systemNamespaceName = 'temporal-system';
+/** Of the id, in the name of a deleted namespace; more when that name is taken. */
+const deletedSuffixChars = 5;
 
 type Result = Handled<ClusterRecord, ClusterReply, never>;
 const done: ClusterReply = { kind: 'done' };
@@ -50,6 +54,8 @@ export class ClusterCore {
         return this.#register(command, nowMs);
       case 'updateNamespace':
         return this.#update(command, nowMs);
+      case 'deleteNamespace':
+        return this.#delete(command, nowMs);
       case 'addSearchAttributes':
         return this.#addSearchAttributes(command, nowMs);
       case 'removeSearchAttributes':
@@ -105,10 +111,10 @@ export class ClusterCore {
     const problem = textProblem(description, ownerEmail, data);
     if (problem !== undefined) return invalid(problem);
     if (retentionMs < clusterLimits.retentionMsMin) return invalid('A valid retention period is not set on request.');
-    if (name === systemNamespaceName || this.#state.namespaceByName(name) !== undefined || this.#state.namespaceById(id) !== undefined) {
+    if (name === systemNamespace.name || this.#state.namespaceByName(name) !== undefined || this.#state.namespaceById(id) !== undefined) {
       return rejected('namespace-exists', `Namespace "${name}" already exists`);
     }
-    if (this.#state.namespaces().length >= clusterLimits.namespacesMax) {
+    if (this.#count('live') >= clusterLimits.namespacesMax) {
       return rejected('failed-precondition', `cluster has ${clusterLimits.namespacesMax} namespaces, its limit`);
     }
     return commit({ kind: 'namespaceRegistered', timeMs, id, name, description, ownerEmail, data, retentionMs });
@@ -126,6 +132,29 @@ export class ClusterCore {
     const problem = textProblem(description, ownerEmail, data);
     if (problem !== undefined) return invalid(problem);
     return commit({ kind: 'namespaceUpdated', timeMs, id: known.id, description, ownerEmail, data, retentionMs });
+  }
+
+  /** Asked again for one that is deleted, it changes nothing, as in Temporal. */
+  #delete({ id }: DeleteNamespace, timeMs: number): Result {
+    const known = this.#state.namespaceById(id);
+    if (known === undefined) return namespaceNotFound(id);
+    if (known.state === 'deleted') return unchanged;
+    if (this.#count('deleted') >= clusterLimits.deletedNamespacesMax) {
+      return rejected('failed-precondition', `cluster has ${clusterLimits.deletedNamespacesMax} deleted namespaces, its limit`);
+    }
+    return commit({ kind: 'namespaceDeleted', timeMs, id, name: this.#nameAfterDeletion(known) });
+  }
+
+  /** As Temporal names it. The whole id is its own alone. */
+  #nameAfterDeletion({ id, name }: Namespace): string {
+    let length = deletedSuffixChars;
+    const renamed = (): string => `${name}-deleted-${id.slice(0, length)}`;
+    while (length < id.length && this.#state.namespaceByName(renamed()) !== undefined) length += 1;
+    return renamed();
+  }
+
+  #count(which: 'live' | 'deleted'): number {
+    return this.#state.namespaces().filter(({ state }) => (state === 'deleted') === (which === 'deleted')).length;
   }
 
   #addSearchAttributes(command: AddSearchAttributes, timeMs: number): Result {

@@ -10,7 +10,10 @@ import { systemSearchAttributes } from './search-attributes.ts';
 
 export type Namespace = {
   readonly id: string;
+  /** Of a deleted one: `<name>-deleted-<beginning of its id>`. */
   readonly name: string;
+  /** What it was registered as: its name, until it is deleted. */
+  readonly registeredName: string;
   readonly state: 'registered' | 'deprecated' | 'deleted';
   readonly description: string;
   readonly ownerEmail: string;
@@ -128,6 +131,7 @@ export class ClusterState implements ClusterSnapshot {
         const described = {
           id,
           name,
+          registeredName: name,
           state: 'registered',
           description,
           ownerEmail,
@@ -140,6 +144,11 @@ export class ClusterState implements ClusterSnapshot {
       case 'namespaceUpdated': {
         const { id, description, ownerEmail, data, retentionMs } = record;
         return this.#put({ ...this.#known(id), description, ownerEmail, data, retentionMs });
+      }
+      case 'namespaceDeleted': {
+        const namespace = this.#known(record.id);
+        this.#byName.delete(namespace.name);
+        return this.#put({ ...namespace, name: record.name, state: 'deleted' });
       }
       case 'searchAttributesAdded': {
         const { namespaceId, attributes, slots, generations } = record;

@@ -21,6 +21,9 @@ export type UpdateNamespace = {
   readonly retentionMs: number | undefined;
 };
 
+/** It can no longer be called, and its name is free again. One that is deleted stays as it is. Reply: Done; rejected: namespace-not-found. */
+export type DeleteNamespace = { readonly kind: 'deleteNamespace'; readonly id: string };
+
 /**
  * Names that exist are left as they are. `namespaceId` '' = every namespace, those to come included. Reply: Done; rejected:
  * namespace-not-found, invalid-argument (reserved name, unknown type, too many), resource-exhausted (too many until removed ones are purged).
@@ -76,6 +79,7 @@ export type SyncCluster = { readonly kind: 'syncCluster' };
 export type ClusterCommand =
   | RegisterNamespace
   | UpdateNamespace
+  | DeleteNamespace
   | AddSearchAttributes
   | RemoveSearchAttributes
   | PurgeSearchAttributes

@@ -31,6 +31,14 @@ export type NamespaceUpdated = {
   readonly retentionMs: number;
 };
 
+/** `name`: what it is called from now on, so that its own can be registered again. */
+export type NamespaceDeleted = {
+  readonly kind: 'namespaceDeleted';
+  readonly timeMs: number;
+  readonly id: string;
+  readonly name: string;
+};
+
 /** `namespaceId` '' = every namespace. Only names that were new. */
 export type SearchAttributesAdded = {
   readonly kind: 'searchAttributesAdded';
@@ -72,6 +80,7 @@ export type ClusterRecord =
   | ClusterInitialized
   | NamespaceRegistered
   | NamespaceUpdated
+  | NamespaceDeleted
   | SearchAttributesAdded
   | SearchAttributesRemoved
   | SearchAttributesPurged

@@ -23,6 +23,7 @@ export type ClusterReply = Done | ClusterRejected;
 export type ClusterReplyTo = {
   readonly registerNamespace: Done;
   readonly updateNamespace: Done;
+  readonly deleteNamespace: Done;
   readonly addSearchAttributes: Done;
   readonly removeSearchAttributes: Done;
   readonly purgeSearchAttributes: Done;

@@ -7,7 +7,7 @@ import type { HistoryReplyTo, Rejected } from '../history/replies.ts';
 import type { MatchingRequest } from '../matching/commands.ts';
 import type { MatchingRejected, MatchingReplyTo } from '../matching/replies.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';
-import { namespaceNotFound } from './errors/details.ts';
+import { namespaceInvalidState, namespaceNotFound } from './errors/details.ts';
 import { askFailure, clusterRejection, historyRejection, matchingRejection } from './errors/rejections.ts';
 import { statusCode } from './errors/status-code.ts';
 import { invalidArgument, StatusError } from './errors/status-error.ts';
@@ -119,20 +119,29 @@ export class HandlerContext {
     });
   }
 
-  /** At once when this process knows the namespace; otherwise it first makes sure that it knows everything. */
+  /** At once when this process knows the namespace; otherwise it first makes sure that it knows everything. A deleted one is refused. */
   namespace(call: Call, name: string): Namespace | Promise<Namespace> {
     const known = this.ports.cluster.namespaceByName(name);
     if (known !== undefined && known.state !== 'deleted') return noted(call, known);
-    if (name === '') throw invalidArgument('Namespace is empty.');
-    checkLength(name, 'Namespace', this.limits);
-    return this.#namespaceAfterSync(call, name, () => this.ports.cluster.namespaceByName(name));
+    return this.anyNamespace(call, name).then(notDeleted);
   }
 
   namespaceById(call: Call, id: string): Namespace | Promise<Namespace> {
     const known = this.ports.cluster.namespaceById(id);
     if (known !== undefined && known.state !== 'deleted') return noted(call, known);
+    return this.anyNamespaceById(call, id).then(notDeleted);
+  }
+
+  /** As `namespace`, deleted ones too: for who describes them, and for operators. */
+  async anyNamespace(call: Call, name: string): Promise<Namespace> {
+    if (name === '') throw invalidArgument('Namespace is empty.');
+    checkLength(name, 'Namespace', this.limits);
+    return this.#known(call, name, () => this.ports.cluster.namespaceByName(name));
+  }
+
+  async anyNamespaceById(call: Call, id: string): Promise<Namespace> {
     checkLength(id, 'Namespace', this.limits);
-    return this.#namespaceAfterSync(call, id, () => this.ports.cluster.namespaceById(id));
+    return this.#known(call, id, () => this.ports.cluster.namespaceById(id));
   }
 
   /** The namespace that a token was made for; a request that names another one is refused before anything is read. */
@@ -188,10 +197,10 @@ export class HandlerContext {
     });
   }
 
-  async #namespaceAfterSync(call: Call, wanted: string, lookUp: () => Namespace | undefined): Promise<Namespace> {
-    await this.cluster(call, { kind: 'syncCluster' }, wanted);
+  async #known(call: Call, wanted: string, lookUp: () => Namespace | undefined): Promise<Namespace> {
+    if (lookUp() === undefined) await this.cluster(call, { kind: 'syncCluster' }, wanted);
     const found = lookUp();
-    if (found === undefined || found.state === 'deleted') throw namespaceNotFound(wanted);
+    if (found === undefined) throw namespaceNotFound(wanted);
     return noted(call, found);
   }
 
@@ -232,6 +241,11 @@ export class HandlerContext {
       });
     });
   }
+}
+
+function notDeleted(namespace: Namespace): Namespace {
+  if (namespace.state === 'deleted') throw namespaceInvalidState(namespace, ['registered', 'deprecated']);
+  return namespace;
 }
 
 function noted(call: Call, namespace: Namespace): Namespace {

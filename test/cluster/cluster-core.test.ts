@@ -135,6 +135,64 @@ describe('namespaces', () => {
   });
 });
 
+describe('a deleted namespace', () => {
+  const id = '0123456789-abc';
+  const deletion: ClusterCommand = { kind: 'deleteNamespace', id };
+  beforeEach(() => ask(register('orders', { id, ownerEmail: 'me' })));
+
+  test('has another name, and is kept; its own can be had again, by another id', () => {
+    expect(ask(deletion)).toEqual(done);
+    expect(journal.at(-1)).toMatchObject({ kind: 'namespaceDeleted', id, name: 'orders-deleted-01234' });
+    expect(core.state.namespaceByName('orders')).toBeUndefined();
+    const gone = { id, name: 'orders-deleted-01234', registeredName: 'orders', state: 'deleted', ownerEmail: 'me' };
+    expect(core.state.namespaceByName('orders-deleted-01234')).toMatchObject(gone);
+    expect(core.state.namespaceById(id)).toMatchObject(gone);
+    expect(ask(register('orders'))).toEqual(done);
+    expect(core.state.namespaceByName('orders')).toMatchObject({ id: 'id-orders', state: 'registered' });
+    expect(core.state.namespaceById(id)).toMatchObject(gone);
+    expect(core.state.namespaces().map(({ name }) => name)).toEqual(['orders', 'orders-deleted-01234']);
+  });
+
+  test('is named by more of its id when that name is taken', () => {
+    ask(register('orders-deleted-01234'));
+    ask(register('orders-deleted-012345'));
+    ask(deletion);
+    expect(core.state.namespaceById(id)?.name).toBe('orders-deleted-0123456');
+    expect(core.state.namespaceByName('orders-deleted-01234')).toMatchObject({ state: 'registered' });
+  });
+
+  test('changes no more, and its name and id are taken', () => {
+    ask(deletion);
+    const before = core.canonicalState();
+    expect(ask(deletion)).toEqual(done);
+    expect(ask(register('new', { id }))).toMatchObject({ kind: 'rejected' });
+    expect(ask(register('orders-deleted-01234'))).toMatchObject({ kind: 'rejected', rejection: { reason: 'namespace-exists' } });
+    const change = { description: 'x', ownerEmail: undefined, data: undefined, retentionMs: undefined };
+    expect(ask({ kind: 'updateNamespace', id, ...change })).toMatchObject({ rejection: { reason: 'failed-precondition' } });
+    expect(ask({ kind: 'addSearchAttributes', namespaceId: id, attributes: new Map([['A', 2]]) })).toMatchObject({ kind: 'rejected' });
+    expect(core.canonicalState()).toBe(before);
+    expect(ask({ kind: 'deleteNamespace', id: 'nobody' })).toEqual(rejected('namespace-not-found', 'Namespace nobody is not found.'));
+  });
+
+  test('takes no room from those that are registered', () => {
+    for (let nth = 1; nth < clusterLimits.namespacesMax; nth++)
+      core.evolve({ ...register(`n${nth}`), kind: 'namespaceRegistered', timeMs: 1 });
+    expect(ask(register('more'))).toEqual(rejected('failed-precondition', 'cluster has 10000 namespaces, its limit'));
+    ask(deletion);
+    expect(ask(register('more'))).toEqual(done);
+  });
+
+  test('is one of so many: more are not deleted', () => {
+    const limit = clusterLimits.deletedNamespacesMax;
+    for (let nth = 0; nth < limit; nth++) {
+      core.evolve({ ...register(`n${nth}`), kind: 'namespaceRegistered', timeMs: 1 });
+      core.evolve({ kind: 'namespaceDeleted', timeMs: 2, id: `id-n${nth}`, name: `n${nth}-deleted` });
+    }
+    expect(ask(deletion)).toEqual(rejected('failed-precondition', 'cluster has 100000 deleted namespaces, its limit'));
+    expect(core.state.namespaceByName('orders')).toMatchObject({ state: 'registered' });
+  });
+});
+
 describe('search attributes', () => {
   const add = (namespaceId: string, attributes: Record<string, number>): ClusterCommand => ({
     kind: 'addSearchAttributes',
@@ -494,6 +552,7 @@ test('replaying the journal gives the live state, at every step', () => {
       data: new Map([['k', 'v']]),
       retentionMs: undefined,
     })),
+    fc.constantFrom('id-a', 'id-b').map((id): ClusterCommand => ({ kind: 'deleteNamespace', id })),
   );
   fc.assert(
     fc.property(fc.array(command, { maxLength: 60 }), (commands) => {

@@ -56,7 +56,7 @@ function requestType(method: string): protobuf.Type {
 }
 
 function isOperators(method: string): boolean {
-  return method.endsWith('SearchAttributes') && method !== 'GetSearchAttributes';
+  return method === 'DeleteNamespace' || (method.endsWith('SearchAttributes') && method !== 'GetSearchAttributes');
 }
 
 function isNumber(field: protobuf.Field): boolean {

@@ -138,6 +138,7 @@ export function namespace(name: string): Namespace {
   return {
     id: `${name}-id`,
     name,
+    registeredName: name,
     state: 'registered',
     description: '',
     ownerEmail: '',

@@ -99,6 +99,7 @@ const matchingReplies: ReplyKinds<MatchingReplyTo<StartedTask>> = {
 const clusterReplies: ReplyKinds<ClusterReplyTo> = {
   registerNamespace: { done: true },
   updateNamespace: { done: true },
+  deleteNamespace: { done: true },
   addSearchAttributes: { done: true },
   removeSearchAttributes: { done: true },
   purgeSearchAttributes: { done: true },

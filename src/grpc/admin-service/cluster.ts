@@ -54,7 +54,7 @@ export function clusterMethods(admin: AdminContext): readonly NamedMethod[] {
       if (shardId !== 0) existingShard(shardId, server.historyShards);
       // A process that is alone has every shard: whatever else is named names it again, once it is there.
       if (namespace !== '' || (workflowExecution ?? undefined) !== undefined) {
-        const { id } = await context.namespace(call, required(namespace, 'namespace'));
+        const { id } = await context.anyNamespace(call, required(namespace, 'namespace'));
         const { workflowId, runId } = required(workflowExecution, 'workflow_execution');
         runKeyOf(id, required(workflowId, 'workflow_execution.workflow_id'), runId ?? '');
       }

@@ -29,7 +29,7 @@ export function mutableStateMethods(admin: AdminContext): readonly NamedMethod[]
       if (!workflowArchetypeIds.includes(request.archetypeId)) throw invalidArgument(`Unknown archetype id: ${request.archetypeId}`);
       const { workflowId, runId } = required(request.execution, 'execution');
       const wanted = required(workflowId, 'execution.workflow_id');
-      const namespace = await context.namespace(call, required(request.namespace, 'namespace'));
+      const namespace = await context.anyNamespace(call, required(request.namespace, 'namespace'));
       const key = runKeyOf(namespace.id, wanted, runId ?? '');
       const found = await context.history(call, key, { kind: 'describeMutableState', key });
       return {

@@ -9,7 +9,7 @@ export function namespaceMethods({ api, context }: AdminContext): readonly Named
     operation('GetNamespace', api.GetNamespaceRequest, api.GetNamespaceResponse, async ({ namespace, id }, call) => {
       const given = id ?? '';
       const found =
-        given === '' ? await context.namespace(call, required(namespace, 'namespace')) : await context.namespaceById(call, given);
+        given === '' ? await context.anyNamespace(call, required(namespace, 'namespace')) : await context.anyNamespaceById(call, given);
       const { namespaceInfo, config, replicationConfig } = namespaceDescription(context, found);
       return {
         info: {

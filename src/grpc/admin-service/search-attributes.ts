@@ -10,7 +10,7 @@ export function searchAttributeMethods({ api, context }: AdminContext): readonly
   return [
     operation('GetSearchAttributes', api.GetSearchAttributesRequest, api.GetSearchAttributesResponse, async (request, call) => {
       const { customAttributes, systemAttributes } = await listSearchAttributes(context, named(request), call);
-      const found = await context.namespace(call, request.namespace);
+      const found = await context.anyNamespace(call, request.namespace);
       return {
         customAttributes: Object.fromEntries(customAttributes),
         systemAttributes: Object.fromEntries(systemAttributes),

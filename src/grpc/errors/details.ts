@@ -1,6 +1,7 @@
 import {
   encodeClientVersionNotSupportedFailure,
   encodeNamespaceAlreadyExistsFailure,
+  encodeNamespaceInvalidStateFailure,
   encodeNamespaceNotFoundFailure,
   encodeNotFoundFailure,
   encodeQueryFailedFailure,
@@ -9,6 +10,9 @@ import {
   encodeWorkflowExecutionAlreadyStartedFailure,
   encodeWorkflowNotReadyFailure,
 } from '../../wire/generated/lean/error_details.ts';
+import type { Namespace } from '../../cluster/cluster-state.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import { NamespaceState } from '../../wire/generated/lean/enums.ts';
 import { statusCode } from './status-code.ts';
 import { StatusError } from './status-error.ts';
 
@@ -25,6 +29,34 @@ export function namespaceNotFound(namespace: string): StatusError {
   return new StatusError(statusCode.notFound, `Namespace ${namespace} is not found.`, {
     details: [{ type: `${prefix}NamespaceNotFoundFailure`, value: encodeNamespaceNotFoundFailure({ namespace }) }],
   });
+}
+
+/** It is there, and this cannot be done with it in its state. */
+export function namespaceInvalidState(
+  { name, state }: Pick<Namespace, 'name' | 'state'>,
+  allowed: readonly Namespace['state'][],
+): StatusError {
+  const message = `Namespace has invalid state: ${stateNames[state]}. Must be ${allowed.map((each) => stateNames[each]).join(' or ')}.`;
+  const failure = { namespace: name, state: namespaceState(state), allowedStates: allowed.map(namespaceState) };
+  return new StatusError(statusCode.failedPrecondition, message, {
+    details: [{ type: `${prefix}NamespaceInvalidStateFailure`, value: encodeNamespaceInvalidStateFailure(failure) }],
+  });
+}
+
+/** In the texts of errors. */
+const stateNames = { registered: 'Registered', deprecated: 'Deprecated', deleted: 'Deleted' } as const;
+
+export function namespaceState(state: Namespace['state']): number {
+  switch (state) {
+    case 'registered':
+      return NamespaceState.REGISTERED;
+    case 'deprecated':
+      return NamespaceState.DEPRECATED;
+    case 'deleted':
+      return NamespaceState.DELETED;
+    default:
+      return unreachable(state);
+  }
 }
 
 export function namespaceAlreadyExists(namespace: string): StatusError {

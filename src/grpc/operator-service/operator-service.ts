@@ -1,16 +1,22 @@
 import {
   decodeAddSearchAttributesRequest,
+  decodeDeleteNamespaceRequest,
   decodeListSearchAttributesRequest,
   decodeRemoveSearchAttributesRequest,
   encodeAddSearchAttributesResponse,
+  encodeDeleteNamespaceResponse,
   encodeListSearchAttributesResponse,
   encodeRemoveSearchAttributesResponse,
   type AddSearchAttributesRequest,
+  type DeleteNamespaceRequest,
+  type DeleteNamespaceResponse,
   type ListSearchAttributesRequest,
   type ListSearchAttributesResponse,
   type RemoveSearchAttributesRequest,
 } from '../../wire/generated/lean/operator_service.ts';
-import { invalidArgument } from '../errors/status-error.ts';
+import { systemNamespace } from '../../kernel/system-namespace.ts';
+import { statusCode } from '../errors/status-code.ts';
+import { invalidArgument, StatusError } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary } from '../method.ts';
 import type { Namespace } from '../../cluster/cluster-state.ts';
@@ -20,7 +26,7 @@ import { checkLength } from '../validation/lengths.ts';
 
 export const operatorServiceName = 'temporal.api.operatorservice.v1.OperatorService';
 
-/** Search attributes of a namespace. Methods that are not listed answer UNIMPLEMENTED. */
+/** Search attributes of a namespace, and its end. Methods that are not listed answer UNIMPLEMENTED. */
 export function operatorService(context: HandlerContext): Service {
   return {
     name: operatorServiceName,
@@ -33,6 +39,9 @@ export function operatorService(context: HandlerContext): Service {
       ),
       unary('ListSearchAttributes', decodeListSearchAttributesRequest, encodeListSearchAttributesResponse, (request, call) =>
         listSearchAttributes(context, request, call),
+      ),
+      unary('DeleteNamespace', decodeDeleteNamespaceRequest, encodeDeleteNamespaceResponse, (request, call) =>
+        deleteNamespace(context, request, call),
       ),
     ]),
   };
@@ -84,6 +93,24 @@ export async function listSearchAttributes(
     systemAttributes: context.ports.cluster.systemSearchAttributes,
     storageSchema: new Map(),
   };
+}
+
+/**
+ * Its name is free when this answers, and nobody can call it any more. Its workflows stay as they are: nothing removes them yet, so neither
+ * is there anything for `namespace_delete_delay` to delay.
+ */
+async function deleteNamespace(context: HandlerContext, request: DeleteNamespaceRequest, call: Call): Promise<DeleteNamespaceResponse> {
+  const { namespace: name, namespaceId: id } = request;
+  if (name === '' && id === '') throw invalidArgument('Namespace not set on request.');
+  if (name !== '' && id !== '') throw invalidArgument('Only one of namespace name or Id should be set on request.');
+  if (name === systemNamespace.name || id === systemNamespace.id) {
+    throw new StatusError(statusCode.failedPrecondition, 'unable to delete system namespace');
+  }
+  // As of now: another process may have given the name to another namespace.
+  await context.cluster(call, { kind: 'syncCluster' }, name);
+  const namespace = id === '' ? await context.anyNamespace(call, name) : await context.anyNamespaceById(call, id);
+  await context.cluster(call, { kind: 'deleteNamespace', id: namespace.id }, namespace.name);
+  return { deletedNamespace: context.ports.cluster.namespaceById(namespace.id)?.name ?? '' };
 }
 
 /** As of now: another process may have added attributes a moment ago. */

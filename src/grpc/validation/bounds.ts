@@ -181,6 +181,7 @@ export const bounds = {
   },
   'RegisterNamespaceRequest.history_archival_state': known(ArchivalState, 'ArchivalState'),
   'RegisterNamespaceRequest.visibility_archival_state': known(ArchivalState, 'ArchivalState'),
+  'DeleteNamespaceRequest.namespace_delete_delay': anything('what is deleted stays: nothing removes its workflows yet'),
   'AddSearchAttributesRequest.search_attributes': {
     by: 'edge',
     problem: (value) =>

@@ -1,5 +1,5 @@
 import { utf8Bytes } from '../../kernel/utf8.ts';
-import { ArchivalState, NamespaceState, ReplicationState } from '../../wire/generated/lean/enums.ts';
+import { ArchivalState, ReplicationState } from '../../wire/generated/lean/enums.ts';
 import {
   decodeDescribeNamespaceRequest,
   decodeListNamespacesRequest,
@@ -16,7 +16,7 @@ import {
   type ListNamespacesResponse,
   type RegisterNamespaceRequest,
 } from '../../wire/generated/lean/namespace_service.ts';
-import { unreachable } from '../../kernel/assert.ts';
+import { namespaceState } from '../errors/details.ts';
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import { unary, type NamedMethod } from '../method.ts';
@@ -46,7 +46,8 @@ async function describe(context: HandlerContext, request: DescribeNamespaceReque
   if (request.namespace !== '' && request.id !== '') {
     throw invalidArgument('GetNamespace operation failed.  Both ID and Name specified in request.');
   }
-  const namespace = request.id === '' ? await context.namespace(call, request.namespace) : await context.namespaceById(call, request.id);
+  const { id, namespace: name } = request;
+  const namespace = id === '' ? await context.anyNamespace(call, name) : await context.anyNamespaceById(call, id);
   return namespaceDescription(context, namespace);
 }
 
@@ -139,17 +140,4 @@ export function namespaceDescription(context: HandlerContext, namespace: Namespa
     },
     replicationConfig: { activeClusterName: clusterName, clusters: [{ clusterName }], state: ReplicationState.NORMAL },
   };
-}
-
-function namespaceState(state: Namespace['state']): number {
-  switch (state) {
-    case 'registered':
-      return NamespaceState.REGISTERED;
-    case 'deprecated':
-      return NamespaceState.DEPRECATED;
-    case 'deleted':
-      return NamespaceState.DELETED;
-    default:
-      return unreachable(state);
-  }
 }

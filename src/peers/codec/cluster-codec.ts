@@ -23,6 +23,7 @@ const requestCodecs: KindCodecs<ClusterCommand> = {
   initializeCluster: plain(5, 'initializeCluster', wire.writeInitializeCluster, wire.readInitializeCluster),
   syncCluster: bare(6, 'syncCluster'),
   addDeadLetterQueue: plain(8, 'addDeadLetterQueue', wire.writeAddDeadLetterQueue, wire.readAddDeadLetterQueue),
+  deleteNamespace: plain(9, 'deleteNamespace', wire.writeDeleteNamespace, wire.readDeleteNamespace),
   purgeSearchAttributes: plain(7, 'purgeSearchAttributes', wire.writePurgeSearchAttributes, wire.readPurgeSearchAttributes),
 };
 

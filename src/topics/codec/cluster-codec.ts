@@ -39,6 +39,7 @@ export const clusterCodec = {
     if (wire.clusterInitialized !== undefined) return { kind: 'clusterInitialized', timeMs, ...wire.clusterInitialized };
     if (wire.namespaceRegistered !== undefined) return { kind: 'namespaceRegistered', timeMs, ...wire.namespaceRegistered };
     if (wire.namespaceUpdated !== undefined) return { kind: 'namespaceUpdated', timeMs, ...wire.namespaceUpdated };
+    if (wire.namespaceDeleted !== undefined) return { kind: 'namespaceDeleted', timeMs, ...wire.namespaceDeleted };
     if (wire.searchAttributesAdded !== undefined) return { kind: 'searchAttributesAdded', timeMs, ...wire.searchAttributesAdded };
     if (wire.searchAttributesRemoved !== undefined) return { kind: 'searchAttributesRemoved', timeMs, ...wire.searchAttributesRemoved };
     if (wire.searchAttributesPurged !== undefined) return { kind: 'searchAttributesPurged', timeMs, ...wire.searchAttributesPurged };
@@ -55,6 +56,8 @@ function changeOf(record: ClusterRecord): Partial<WireRecord> {
       return { namespaceRegistered: record };
     case 'namespaceUpdated':
       return { namespaceUpdated: record };
+    case 'namespaceDeleted':
+      return { namespaceDeleted: record };
     case 'searchAttributesAdded':
       return { searchAttributesAdded: record };
     case 'searchAttributesRemoved':
@@ -79,6 +82,7 @@ function nameOf(record: ClusterRecord): string {
     case 'namespaceRegistered':
       return record.name;
     case 'namespaceUpdated':
+    case 'namespaceDeleted':
       return record.id;
     case 'searchAttributesAdded':
     case 'searchAttributesRemoved':

@@ -31,6 +31,7 @@ const requests: ByKind<ClusterCommand> = {
     data: orNone(mapOf(text)),
     retentionMs: orNone(count),
   }),
+  deleteNamespace: record({ kind: fc.constant('deleteNamespace' as const), id: text }),
   addSearchAttributes: record({ kind: fc.constant('addSearchAttributes' as const), namespaceId: text, attributes: mapOf(enumValue) }),
   removeSearchAttributes: record({ kind: fc.constant('removeSearchAttributes' as const), namespaceId: text, names: list(text) }),
   addDeadLetterQueue: record({ kind: fc.constant('addDeadLetterQueue' as const), category: text, sourceCluster: text }),
@@ -72,6 +73,7 @@ test('golden: the numbers of asks and answers', () => {
     {
       "addDeadLetterQueue": 8,
       "addSearchAttributes": 3,
+      "deleteNamespace": 9,
       "initializeCluster": 5,
       "purgeSearchAttributes": 7,
       "registerNamespace": 1,

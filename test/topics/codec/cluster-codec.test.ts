@@ -44,6 +44,7 @@ const records: fc.Arbitrary<ClusterRecord> = fc.oneof(
     slots: data,
     generations: types,
   }),
+  fc.record({ kind: fc.constant('namespaceDeleted' as const), timeMs, id: text, name: text }),
   fc.record({ kind: fc.constant('searchAttributesRemoved' as const), timeMs, namespaceId: text, names: fc.array(text, { maxLength: 3 }) }),
   fc.record({ kind: fc.constant('searchAttributesPurged' as const), timeMs, namespaceId: text, slots: fc.array(text, { maxLength: 3 }) }),
   fc.record({
@@ -80,6 +81,12 @@ const golden: readonly (readonly [type: string, key: string, record: ClusterReco
       retentionMs: 86_400_000,
     },
     '08051a210a0469642d3112066f72646572731a016422016f2a060a016b1201763080b89929',
+  ],
+  [
+    'NamespaceDeleted',
+    'id-1',
+    { kind: 'namespaceDeleted', timeMs: 5, id: 'id-1', name: 'orders-deleted-id-1' },
+    '0805' + '4a1b' + '0a0469642d31' + '12136f72646572732d64656c657465642d69642d31',
   ],
   [
     'ClusterInitialized',

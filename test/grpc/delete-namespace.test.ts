@@ -1,0 +1,147 @@
+/** A namespace that is deleted: who may still reach it, what its name is good for, and what a restart knows of it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { status as codes } from '@grpc/grpc-js';
+import { Connection } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
+import { expect, onTestFinished, test } from 'vitest';
+import type { LogOptions } from '../../src/config/server-options.ts';
+import { memoryServer } from '../support/memory-server.ts';
+import { refusal } from '../support/refusal.ts';
+
+const { NAMESPACE_STATE_DELETED, NAMESPACE_STATE_REGISTERED } = temporal.api.enums.v1.NamespaceState;
+const inMemory: LogOptions = { kind: 'embedded', filename: undefined, sqlitePragmas: [] };
+
+class Bench {
+  readonly #connection: Connection;
+  readonly stop: () => Promise<void>;
+
+  constructor(connection: Connection, stop: () => Promise<void>) {
+    this.#connection = connection;
+    this.stop = stop;
+  }
+
+  get workflows(): Connection['workflowService'] {
+    return this.#connection.workflowService;
+  }
+
+  get operator(): Connection['operatorService'] {
+    return this.#connection.operatorService;
+  }
+
+  async info(by: { namespace?: string; id?: string }) {
+    return (await this.workflows.describeNamespace(by)).namespaceInfo;
+  }
+
+  start(namespace: string, workflowId: string) {
+    return this.workflows.startWorkflowExecution({
+      namespace,
+      workflowId,
+      workflowType: { name: 'T' },
+      taskQueue: { name: 'q' },
+      requestId: workflowId,
+    });
+  }
+
+  poll(namespace: string) {
+    return this.#connection.withDeadline(Date.now() + 30_000, () =>
+      this.workflows.pollWorkflowTaskQueue({ namespace, taskQueue: { name: 'q' } }),
+    );
+  }
+
+  async names(includeDeleted: boolean): Promise<readonly unknown[]> {
+    const { namespaces } = await this.workflows.listNamespaces({ namespaceFilter: { includeDeleted } });
+    return namespaces.map(({ namespaceInfo }) => namespaceInfo?.name);
+  }
+}
+
+async function open(log: LogOptions = inMemory): Promise<Bench> {
+  const server = await memoryServer({ log, namespaces: ['default', 'orders'] });
+  const connection = await Connection.connect({ address: server.address });
+  const stop = async (): Promise<void> => {
+    await connection.close();
+    await server.stop();
+  };
+  onTestFinished(stop);
+  return new Bench(connection, stop);
+}
+
+test('nobody calls it by its old name, nor by the new one; who describes it sees that it is deleted', async () => {
+  const bench = await open();
+  await bench.start('orders', 'w');
+  const id = (await bench.info({ namespace: 'orders' }))?.id ?? '';
+  const renamed = `orders-deleted-${id.slice(0, 5)}`;
+  expect(await bench.operator.deleteNamespace({ namespace: 'orders' })).toMatchObject({ deletedNamespace: renamed });
+
+  const calls = (namespace: string): readonly (() => Promise<unknown>)[] => [
+    () => bench.start(namespace, 'another'),
+    () => bench.workflows.describeWorkflowExecution({ namespace, execution: { workflowId: 'w' } }),
+    () => bench.workflows.listWorkflowExecutions({ namespace }),
+    () => bench.workflows.terminateWorkflowExecution({ namespace, workflowExecution: { workflowId: 'w' } }),
+    () => bench.poll(namespace),
+    () => bench.operator.addSearchAttributes({ namespace, searchAttributes: { A: 2 } }),
+  ];
+  for (const call of calls('orders')) {
+    expect(await refusal(call())).toEqual({ code: codes.NOT_FOUND, details: 'Namespace orders is not found.' });
+  }
+  for (const call of calls(renamed)) {
+    const details = 'Namespace has invalid state: Deleted. Must be Registered or Deprecated.';
+    expect(await refusal(call())).toEqual({ code: codes.FAILED_PRECONDITION, details });
+  }
+  for (const by of [{ id }, { namespace: renamed }]) {
+    expect(await bench.info(by)).toMatchObject({ id, name: renamed, state: NAMESPACE_STATE_DELETED });
+  }
+  expect(await bench.names(false)).toEqual(['default']);
+  expect(await bench.names(true)).toEqual(['default', renamed]);
+});
+
+test('its name can be registered again at once, and the new one has nothing of it; both can be deleted', async () => {
+  const bench = await open();
+  await bench.start('orders', 'w');
+  const first = await bench.info({ namespace: 'orders' });
+  const deleted = await bench.operator.deleteNamespace({ namespaceId: first?.id ?? '' });
+  await bench.workflows.registerNamespace({ namespace: 'orders', workflowExecutionRetentionPeriod: { seconds: 86_400 } as never });
+  const second = await bench.info({ namespace: 'orders' });
+  expect(second).toMatchObject({ state: NAMESPACE_STATE_REGISTERED });
+  expect(second?.id).not.toBe(first?.id);
+  expect((await bench.workflows.listWorkflowExecutions({ namespace: 'orders' })).executions).toEqual([]);
+  await bench.start('orders', 'w');
+
+  // Once more changes nothing: whoever got no answer asks again.
+  for (const again of [{ namespaceId: first?.id ?? '' }, { namespace: deleted.deletedNamespace }]) {
+    expect(await bench.operator.deleteNamespace(again)).toEqual(deleted);
+  }
+  expect(await bench.info({ namespace: 'orders' })).toEqual(second);
+  const both = await bench.operator.deleteNamespace({ namespace: 'orders' });
+  expect(await bench.names(true)).toEqual(['default', ...[deleted, both].map(({ deletedNamespace }) => deletedNamespace).toSorted()]);
+});
+
+test('a restart knows it as deleted', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'perdure-delete-namespace-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const log: LogOptions = { kind: 'embedded', filename: join(folder, 'x.db'), sqlitePragmas: [] };
+  const bench = await open(log);
+  const id = (await bench.info({ namespace: 'default' }))?.id ?? '';
+  const { deletedNamespace: name } = await bench.operator.deleteNamespace({ namespace: 'default' });
+  await bench.stop();
+
+  // What the options name is registered when it is not there.
+  const again = await open(log);
+  expect(await again.info({ id })).toMatchObject({ name, state: NAMESPACE_STATE_DELETED });
+  expect((await again.info({ namespace: 'default' }))?.id).not.toBe(id);
+});
+
+test.each([
+  [{}, codes.INVALID_ARGUMENT, 'Namespace not set on request.'],
+  [{ namespace: 'orders', namespaceId: 'x' }, codes.INVALID_ARGUMENT, 'Only one of namespace name or Id should be set on request.'],
+  [{ namespace: 'nowhere' }, codes.NOT_FOUND, 'Namespace nowhere is not found.'],
+  [{ namespaceId: 'nowhere' }, codes.NOT_FOUND, 'Namespace nowhere is not found.'],
+  [{ namespace: 'x'.repeat(1_001) }, codes.INVALID_ARGUMENT, 'Namespace length exceeds limit.'],
+  [{ namespace: 'temporal-system' }, codes.FAILED_PRECONDITION, 'unable to delete system namespace'],
+  [{ namespaceId: '32049b68-7872-4094-8e63-d0dd59896a83' }, codes.FAILED_PRECONDITION, 'unable to delete system namespace'],
+])('%j is refused', async (request, code, details) => {
+  const bench = await open();
+  expect(await refusal(bench.operator.deleteNamespace(request))).toEqual({ code, details });
+  expect(await bench.names(true)).toEqual(['default', 'orders']);
+});
