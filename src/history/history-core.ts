@@ -36,7 +36,7 @@ import type { HistoryReply, HistoryWire } from './replies.ts';
 import { makeSpeculativeReal, offerSpeculative } from './workflow-task/speculative.ts';
 import { Shard } from './shard.ts';
 import { executionKey, isRunning, type WorkflowTask } from './state.ts';
-import type { TransferTask } from './tasks.ts';
+import type { TimerTask, TransferTask } from './tasks.ts';
 import type { NextTimer } from './timer/timer-queue.ts';
 import { TimerWindow } from './timer/timer-window.ts';
 import { TransferWindow } from './transfer/transfer-window.ts';
@@ -122,6 +122,10 @@ export class HistoryCore {
 
   transferTask(taskId: number): TransferTask | undefined {
     return this.#shard.transfers.get(taskId);
+  }
+
+  timerTask(taskId: number): TimerTask | undefined {
+    return this.#shard.timers.get(taskId);
   }
 
   nextTimer(): NextTimer | undefined {

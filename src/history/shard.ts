@@ -223,7 +223,7 @@ export class Shard implements ShardView {
   /** It leaves its queue; one that is not in memory has a row. Until it is a letter, whoever sent it has not been heard. */
   handOver(handedOver: HandedOverTask): void {
     const { taskId } = handedOver.task;
-    const task = this.transfers.get(taskId);
+    const task = this.transfers.get(taskId) ?? this.#timers.get(taskId);
     if (task === undefined) this.#finishUnseen(taskId);
     else {
       this.#changes?.taskGone(task);

@@ -11,7 +11,7 @@ import { Checkpoints, installed, type TableOrder } from './checkpointed-shard.ts
 import { stateCodec } from '../../src/topics/codec/state-codec.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
-import { taskFailure } from './hand-over/task-failure.ts';
+import { taskFailure, taskSubject } from './hand-over/task-failure.ts';
 import { Program, programStep } from './random-program.ts';
 import {
   completeWorkflow,
@@ -68,7 +68,8 @@ function run(shard: CheckpointedShard, step: CheckpointStep): void {
     }
     case 'handOver': {
       const task = shard.transfers()[step.nth];
-      if (task !== undefined) shard.expectDone({ kind: 'handOverTask', taskId: task.taskId, category: 'transfer', failure: taskFailure });
+      if (task !== undefined)
+        shard.expectDone({ kind: 'handOverTask', taskId: task.taskId, category: 'transfer', failure: taskFailure, subject: taskSubject });
       return;
     }
     case 'accept': {

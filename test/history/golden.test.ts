@@ -14,7 +14,7 @@ import type { Task } from '../../src/history/tasks.ts';
 import { historyCodec } from '../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../src/topics/codec/history-wire.ts';
 import { asideAndBack, deletions, everything, everyOtherEvent, problems } from './golden-programs.ts';
-import { taskFailure } from './hand-over/task-failure.ts';
+import { taskFailure, unknownSubject } from './hand-over/task-failure.ts';
 import { namespaceId } from './shard-under-test.ts';
 
 /** Facts that came later stand in files of their own: what was written once stays as it is. */
@@ -226,6 +226,7 @@ const handedOverRecord: HistoryRecord = {
         outcome: { kind: 'completed', result: Uint8Array.of(1, 2, 3) },
       },
       failure: taskFailure,
+      subject: unknownSubject,
     },
   ],
 };

@@ -17,6 +17,16 @@ export type TaskFailure = {
   readonly build: string;
 };
 
+/** What it is about, as far as that is known when it fails: later it may be gone. Texts that are not known are ''. */
+export type TaskSubject = {
+  readonly namespace: string;
+  /** Of a task for a workflow elsewhere. */
+  readonly targetNamespace: string;
+  readonly workflowType: string;
+  /** Of the journal's record that holds the task; undefined: not known. */
+  readonly originOffset: number | undefined;
+};
+
 /** The first tasks of a line, up to that sequence, are letters with these ids. */
 export type AcceptedLetters = { readonly category: string; readonly sequence: number; readonly messageIds: readonly number[] };
 
@@ -24,9 +34,10 @@ export type AcceptedLetters = { readonly category: string; readonly sequence: nu
 export type HandOverTask = {
   readonly kind: 'handOverTask';
   readonly taskId: number;
-  /** `transfer` */
+  /** `transfer` or `timer` */
   readonly category: string;
   readonly failure: TaskFailure;
+  readonly subject: TaskSubject;
 };
 
 /** The first of those, up to that sequence, are letters with these ids. No reply. */

@@ -1,15 +1,16 @@
 /** Tasks that have failed for good and wait, in one line for each queue of dead letters. Never changed in place: a cut keeps them as they are. */
 import { assert, unreachable } from '../../kernel/assert.ts';
 import type { CloseOutcome } from '../commands.ts';
-import type { PendingTransfer } from '../tasks.ts';
-import { type AcceptedLetters, failureBytes, type TaskFailure } from './hand-over-commands.ts';
+import type { PendingTask } from '../tasks.ts';
+import { type AcceptedLetters, failureBytes, type TaskFailure, type TaskSubject } from './hand-over-commands.ts';
 
 /** `category`: the queue, `transfer`. `sequence`: of this shard's for that queue, from 1 on without a gap. */
 export type HandedOverTask = {
   readonly category: string;
   readonly sequence: number;
-  readonly task: PendingTransfer;
+  readonly task: PendingTask;
   readonly failure: TaskFailure;
+  readonly subject: TaskSubject;
 };
 
 export type HandOverLine = {

@@ -14,7 +14,7 @@ import { assert } from '../../kernel/assert.ts';
 import type { HandOverTask, NoteLetters } from './hand-over-commands.ts';
 import type { Draft } from '../draft.ts';
 import type { HistoryReply } from '../replies.ts';
-import { isDispatch } from '../tasks.ts';
+import { isDispatch, isTimer, type PendingTask } from '../tasks.ts';
 import { bytesOf, type HandedOverTask, type HandOverLine, lineOf } from './hand-over-lines.ts';
 
 export const handOverLimits = {
@@ -25,15 +25,20 @@ export const handOverLimits = {
 } as const;
 
 /** One that has ended meanwhile, that matching has stored after all, or that finds no room, stays what it is. */
-export function handOverTask(draft: Draft, { taskId, category, failure }: HandOverTask): HistoryReply {
+export function handOverTask(draft: Draft, { taskId, category, failure, subject }: HandOverTask): HistoryReply {
   const done: HistoryReply = { kind: 'done' };
-  const task = draft.shard.transfers.get(taskId);
-  if (task === undefined || draft.volatile.finished.has(taskId) || (isDispatch(task) && task.atMatching === true)) return done;
+  const task = draft.shard.transfers.get(taskId) ?? draft.shard.timers.get(taskId);
+  if (task === undefined || draft.volatile.finished.has(taskId) || staysWhereItIs(task)) return done;
   const line = lineOf(draft.shard.handOvers, category);
-  const handedOver = { category, sequence: line.lastSequence + 1, task, failure };
+  const handedOver = { category, sequence: line.lastSequence + 1, task, failure, subject };
   if (!hasRoom(line, handedOver)) return done;
   draft.handOver(handedOver);
   return done;
+}
+
+/** Matching offers it; or it is the end of a retention, which the row of its run says as well, so that it would come back with the run. */
+function staysWhereItIs(task: PendingTask): boolean {
+  return task.kind === 'retention' || (!isTimer(task) && isDispatch(task) && task.atMatching === true);
 }
 
 /** What is told again was noted before. */

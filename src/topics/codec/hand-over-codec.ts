@@ -2,20 +2,20 @@
 import { LogError } from '../../actors/log.ts';
 import type { HandedOverTask, HandOverLines } from '../../history/hand-over/hand-over-lines.ts';
 import type { TaskFailure } from '../../history/hand-over/hand-over-commands.ts';
-import { isTimer } from '../../history/tasks.ts';
 import type * as journal from '../../wire/generated/journal/history.ts';
 import * as state from '../../wire/generated/state/history.ts';
 import { ownLimits } from '../../wire/wire-limits.ts';
 import { taskFromMessage, taskToMessage } from './state/task-message.ts';
 
-export function handedOverToWire({ category, sequence, task, failure }: HandedOverTask): journal.HandedOverTask {
-  return { category, sequence, task: state.encodePendingTask(taskToMessage(task)), ...failure };
+export function handedOverToWire({ category, sequence, task, failure, subject }: HandedOverTask): journal.HandedOverTask {
+  return { category, sequence, task: state.encodePendingTask(taskToMessage(task)), ...failure, ...subject };
 }
 
-export function handedOverFromWire({ category, sequence, task: bytes, ...failure }: journal.HandedOverTask): HandedOverTask {
+export function handedOverFromWire(wire: journal.HandedOverTask): HandedOverTask {
+  const { category, sequence, task: bytes, namespace, targetNamespace, workflowType, originOffset, ...failure } = wire;
   const task = taskFromMessage(state.decodePendingTask(bytes, ownLimits));
-  if (isTimer(task)) throw new LogError('corrupt', `timer ${task.taskId} was handed over`);
-  return { category, sequence, task, failure: { ...failure, cause: causeOf(failure.cause) } };
+  const subject = { namespace, targetNamespace, workflowType, originOffset };
+  return { category, sequence, task, failure: { ...failure, cause: causeOf(failure.cause) }, subject };
 }
 
 function causeOf(cause: string): TaskFailure['cause'] {

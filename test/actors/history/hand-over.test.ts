@@ -9,7 +9,7 @@ import { type HandOverLine, lineOf } from '../../../src/history/hand-over/hand-o
 import type { NoteLetters } from '../../../src/history/hand-over/hand-over-commands.ts';
 import { createLogger } from '../../../src/observability/logger.ts';
 import { letterOf } from '../../deadletters/letters.ts';
-import { taskFailure } from '../../history/hand-over/task-failure.ts';
+import { taskFailure, taskSubject } from '../../history/hand-over/task-failure.ts';
 import { Checkpoints } from '../../history/checkpointed-shard.ts';
 import { key, ShardUnderTest } from '../../history/shard-under-test.ts';
 import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
@@ -43,7 +43,7 @@ class Bench {
   fail(): void {
     this.shard.start({ key: { ...key, workflowId: `wf-${++this.#workflows}` } });
     const taskId = this.shard.transfers().at(-1)?.taskId ?? 0;
-    this.shard.ask({ kind: 'handOverTask', taskId, category: 'transfer', failure: taskFailure });
+    this.shard.ask({ kind: 'handOverTask', taskId, category: 'transfer', failure: taskFailure, subject: taskSubject });
     this.#committedSoon();
   }
 

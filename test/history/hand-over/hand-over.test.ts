@@ -1,11 +1,12 @@
 /** A task that has failed for good is in one place at any time: pending, in the line of its queue, or a letter; through journal, rows and restarts. */
 import { describe, expect, test } from 'vitest';
+import type { TimerTask } from '../../../src/history/tasks.ts';
 import type { TaskFailure } from '../../../src/history/hand-over/hand-over-commands.ts';
 import { handOverLimits } from '../../../src/history/hand-over/hand-over.ts';
 import { stateCodec } from '../../../src/topics/codec/state-codec.ts';
 import { Checkpoints } from '../checkpointed-shard.ts';
-import { completeWorkflow, deleteWorkflow, key, ShardUnderTest, startChild, terminateWorkflow } from '../shard-under-test.ts';
-import { taskFailure } from './task-failure.ts';
+import { completeWorkflow, deleteWorkflow, key, ShardUnderTest, startChild, startTimer, terminateWorkflow } from '../shard-under-test.ts';
+import { taskFailure, taskSubject } from './task-failure.ts';
 
 class HandingShard extends ShardUnderTest {
   readonly checkpoints: Checkpoints = new Checkpoints(this);
@@ -15,11 +16,19 @@ class HandingShard extends ShardUnderTest {
   }
 
   handOver(taskId: number, failure: TaskFailure = taskFailure, category = 'transfer'): void {
-    this.expectDone({ kind: 'handOverTask', taskId, category, failure });
+    this.expectDone({ kind: 'handOverTask', taskId, category, failure, subject: taskSubject });
   }
 
   accept(sequence: number, ...messageIds: readonly number[]): void {
-    this.expectDone({ kind: 'noteLetters', category: 'transfer', sequence, messageIds });
+    this.acceptOf('transfer', sequence, messageIds);
+  }
+
+  acceptOf(category: string, sequence: number, messageIds: readonly number[]): void {
+    this.expectDone({ kind: 'noteLetters', category, sequence, messageIds });
+  }
+
+  timers(): readonly TimerTask[] {
+    return [...this.checkpoints.folded.timers.values()];
   }
 
   /** By sequence: the tasks that wait to become letters. */
@@ -44,7 +53,7 @@ describe('a task that has failed for good', () => {
     expect(shard.records.at(-1)).toMatchObject({
       schema: 4,
       type: 'TaskHandedOver',
-      tasksHandedOver: [{ category: 'transfer', sequence: 1, task, failure: taskFailure }],
+      tasksHandedOver: [{ category: 'transfer', sequence: 1, task, failure: taskFailure, subject: taskSubject }],
     });
     expect(shard.line()).toEqual([[1, taskId]]);
     shard.accept(1, 41);
@@ -123,6 +132,58 @@ test('a line is bounded in bytes as well, but one always fits', () => {
   shard.accept(1, 0);
   shard.handOver(second, large);
   expect(shard.line()).toEqual([[2, second]]);
+});
+
+describe('a timer that has failed for good', () => {
+  function sleeping(): { readonly shard: HandingShard; readonly timer: TimerTask } {
+    const shard = new HandingShard();
+    shard.start();
+    shard.complete(shard.pollWorkflowTask(), [startTimer('nap', 60_000)]);
+    const timer = shard.timers().find(({ kind }) => kind === 'userTimer');
+    if (timer === undefined) throw new Error('the timer waits');
+    return { shard, timer };
+  }
+
+  test('fires no more, waits in the line of timers, whole, and is a letter', () => {
+    const { shard, timer } = sleeping();
+    shard.handOver(timer.taskId, taskFailure, 'timer');
+    expect(shard.timers()).not.toContainEqual(timer);
+    expect(shard.records.at(-1)).toMatchObject({
+      type: 'TaskHandedOver',
+      tasksHandedOver: [{ category: 'timer', sequence: 1, task: timer }],
+    });
+    expect(shard.line('timer')).toEqual([[1, timer.taskId]]);
+    expect(shard.line()).toEqual([]);
+    const records = shard.records.length;
+    shard.advance(3_600_000);
+    shard.fireDueTimers();
+    expect(shard.records.length).toBe(records);
+    shard.acceptOf('timer', 1, [41]);
+    expect(shard.line('timer')).toEqual([]);
+  });
+
+  test('has no row any more, and stands in its line in a shard that comes back from its rows', () => {
+    const { shard, timer } = sleeping();
+    for (const _again of [1, 2]) {
+      shard.checkpoints.cut();
+      shard.checkpoints.capture(Infinity);
+      shard.checkpoints.write('written');
+      shard.handOver(timer.taskId, taskFailure, 'timer');
+    }
+    expect([...shard.checkpoints.table.taskIds]).not.toContain(timer.taskId);
+    expect(shard.line('timer')).toEqual([[1, timer.taskId]]);
+    shard.checkpoints.finish();
+  });
+
+  test('that ends a retention stays where it is: its run says it as well', () => {
+    const shard = new HandingShard();
+    shard.start();
+    shard.complete(shard.pollWorkflowTask(), [completeWorkflow()]);
+    const [retention] = shard.timers();
+    expect(retention?.kind).toBe('retention');
+    shard.handOver(retention?.taskId ?? 0, taskFailure, 'timer');
+    expect(shard.timers()).toEqual([retention]);
+  });
 });
 
 describe('the run of a message to another shard that is handed over', () => {

@@ -1,4 +1,4 @@
-import type { TaskFailure } from '../../../src/history/hand-over/hand-over-commands.ts';
+import type { TaskFailure, TaskSubject } from '../../../src/history/hand-over/hand-over-commands.ts';
 
 export const taskFailure: TaskFailure = {
   cause: 'retries-exhausted',
@@ -14,3 +14,8 @@ export const taskFailure: TaskFailure = {
   node: 'host:7233',
   build: '0.1.0',
 };
+
+export const taskSubject: TaskSubject = { namespace: 'orders', targetNamespace: '', workflowType: 'Order', originOffset: 17 };
+
+/** Of records that were written before there were subjects. */
+export const unknownSubject: TaskSubject = { namespace: '', targetNamespace: '', workflowType: '', originOffset: undefined };

@@ -8,7 +8,7 @@
  * No framework: the simulation's planted bugs may run it as well.
  */
 import assert from 'node:assert/strict';
-import { taskFailure } from '../hand-over/task-failure.ts';
+import { taskFailure, taskSubject } from '../hand-over/task-failure.ts';
 import { canonicalText } from '../../../src/history/canonical.ts';
 import type { HistoryCommand, RunKey } from '../../../src/history/commands.ts';
 import type { StateWire } from '../../../src/history/checkpoint/state-wire.ts';
@@ -501,7 +501,7 @@ export class TwoShards {
       const task = [...evicting.core.pendingTransferTasks()].find(({ taskId }) => taskId % 3 === 0 && !this.evicting.isNoted(taskId));
       if (task === undefined) return;
       const { taskId } = task;
-      const command: HistoryCommand = { kind: 'handOverTask', taskId, category: 'transfer', failure: taskFailure };
+      const command: HistoryCommand = { kind: 'handOverTask', taskId, category: 'transfer', failure: taskFailure, subject: taskSubject };
       evicting.expectDone(command);
       // It may have left memory on the way: it stays pending then, as one that finds no room.
       const isHandedOver = evicting.records.at(-1)?.tasksHandedOver?.[0]?.task.taskId === taskId;

@@ -1,6 +1,6 @@
 /** A run in which nothing has the value that it begins with, and a task of every kind: what the golden rows hold (state-codec.test.ts). */
 import type { WrittenCounters } from '../../../src/history/checkpoint/state-wire.ts';
-import { taskFailure } from '../../history/hand-over/task-failure.ts';
+import { taskFailure, unknownSubject } from '../../history/hand-over/task-failure.ts';
 import type { ParentLink } from '../../../src/history/commands.ts';
 import type { HistoryEvent } from '../../../src/history/events.ts';
 import { Pending } from '../../../src/history/pending.ts';
@@ -343,6 +343,7 @@ export const handedOver: WrittenCounters = {
               outcome: { kind: 'terminated' },
             },
             failure: taskFailure,
+            subject: unknownSubject,
           },
         ],
       },
