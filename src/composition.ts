@@ -43,6 +43,7 @@ import { checkFirstStart } from './start/whole-journals.ts';
 import { dynamicConfigOf, watchDynamicConfig } from './start/dynamic-config.ts';
 import { claimsOf, listenerAddresses } from './start/server-contact.ts';
 import { checkSetUp, setUpCluster } from './start/set-up-cluster.ts';
+import { taskCapture } from './start/task-capture.ts';
 import { toldOutages } from './start/told-outages.ts';
 import { listenForScrapes, type ScrapeListener } from './start/scrape-listener.ts';
 import { MetricsRegistry } from './observability/metrics/metrics.ts';
@@ -144,6 +145,8 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   const memoryReport = { stateBytes: usableHeapBytes(memory), limits: { ...ofState, historyCacheBytesMax } };
   const hotState = new HotState(systemClock, hotStateBytesMax);
   const backgroundReads = oneAtATime();
+  const metrics = options.metrics === undefined ? undefined : new MetricsRegistry(options.metrics.timerBoundsMs);
+  const capture = taskCapture({ cluster, dynamicConfig, prefix, node: `${hostname()}:${options.port}`, metrics });
   const shards = Array.from({ length: layout.historyShards }, (_, index) => {
     const shard = index + 1;
     const host = new HistoryShard({
@@ -155,6 +158,7 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
       limits,
       registry: cluster,
       visibility,
+      capture,
       ...(checkpoints === undefined
         ? {}
         : { checkpoints: { ...checkpoints, stateWire: stateCodecBesideHistory, hotState, backgroundReads } }),
@@ -187,7 +191,6 @@ export async function compose(options: ServerOptions, opened: Opened, fatal: (er
   });
 
   const actors = [cluster, ...shards, ...hosts].map(({ actor }) => actor);
-  const metrics = options.metrics === undefined ? undefined : new MetricsRegistry(options.metrics.timerBoundsMs);
   const endDynamicConfig = watchDynamicConfig(options, dynamicConfig, metrics);
   let scraped: ScrapeListener | undefined;
   const release = async (): Promise<void> => {

@@ -16,13 +16,14 @@ import { install } from './checkpoint/install.ts';
 import type { ShardCheckpoint, ShardCounters, ShardRows, StoredRun } from './checkpoint/rows.ts';
 import type { StateWire } from './checkpoint/state-wire.ts';
 import { commandKey } from './command-key.ts';
-import type { HistoryCommand, RunKey } from './commands.ts';
+import type { HistoryCommand, ParentLink, RunKey } from './commands.ts';
 import { answerWaiters } from './execution/describe.ts';
 import { decide, takeFinishedAlong } from './decide.ts';
 import { Draft } from './draft.ts';
 import type { HistoryEffect } from './effects.ts';
 import { evolve } from './evolve.ts';
 import { defaultHistoryLimits, type HistoryLimits } from './limits.ts';
+import type { HandOverLines } from './hand-over/hand-over-lines.ts';
 import { keepWithinLimits } from './execution/keep-within-limits.ts';
 import { type RunSummary, summaryOf } from './execution/summary.ts';
 import { releaseQueries } from './query/query.ts';
@@ -54,6 +55,8 @@ export type HandledHistory = Handled<HistoryRecord, HistoryReply, HistoryEffect>
   /** Applied by `accept`. */
   readonly changes: readonly VolatileChange[];
 };
+
+export type AboutRun = { readonly namespace: string; readonly workflowType: string; readonly parent: ParentLink | undefined };
 
 const noKey: Partial<RunKey> = {};
 
@@ -115,6 +118,11 @@ export class HistoryCore {
     return { kind: 'wait', barrier: false, effects: [], changes: [{ kind: 'waitEnded', askId }] };
   }
 
+  /** Tasks that have failed for good, on their way to a queue of dead letters. */
+  get handOvers(): HandOverLines | undefined {
+    return this.#shard.handOvers;
+  }
+
   /** In the order in which they were made. */
   pendingTransferTasks(): IterableIterator<TransferTask> {
     return this.#shard.transfers.values();
@@ -162,6 +170,12 @@ export class HistoryCore {
   nameOf(runId: string): { readonly namespaceId: string | undefined; readonly workflowId: string | undefined } {
     const key = this.#shard.runs.get(runId)?.key;
     return { namespaceId: key?.namespaceId, workflowId: key?.workflowId };
+  }
+
+  /** Names that a letter of one of its tasks tells; undefined: it is not in memory. */
+  aboutRun(runId: string): AboutRun | undefined {
+    const run = this.#shard.runs.get(runId);
+    return run === undefined ? undefined : { namespace: run.namespace, workflowType: run.start.workflowType, parent: run.start.parent };
   }
 
   /** What a list shows of the run, as memory has it now; undefined: it is not in memory. */

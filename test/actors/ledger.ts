@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { NOBODY } from '../../src/actors/asks/asks.ts';
 import { Switchboard, type AnswerTo, type ReplyKinds } from '../../src/actors/asks/switchboard.ts';
+import { errorText } from '../../src/kernel/error-text.ts';
 import { asksAreCarried } from '../support/asks-are-carried.ts';
 import type {
   CommandScale,
@@ -227,7 +228,8 @@ export function ledgerMemory(
     },
     activated: (epoch) => happened({ kind: 'activated', epoch }),
     accepted: () => {},
-    undecided: (askId, command, reason) => happened({ kind: 'undecided', own: askId === NOBODY, command: command.kind, reason }),
+    undecided: (askId, command, error) =>
+      happened({ kind: 'undecided', own: askId === NOBODY, command: command.kind, reason: errorText(error) }),
     deactivated: () => happened({ kind: 'deactivated' }),
   };
   const committed = (record: LedgerRecord, { offset }: RecordPosition, replayed: boolean): void =>

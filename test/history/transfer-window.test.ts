@@ -20,6 +20,8 @@ class DispatchingShard extends ShardUnderTest {
   readonly delivered: number[] = [];
   /** Of those: matching has stored them, and the journal does not say so yet. */
   stored: number[] = [];
+  /** Of those that are tried: they have failed before, and wait beside the others. */
+  readonly failing = new Set<number>();
   #workflows = 0;
   /** Rows of the page under way. */
   #installed = 0;
@@ -44,10 +46,15 @@ class DispatchingShard extends ShardUnderTest {
   }
 
   /** As the transfer queue does. */
-  answered(taskId: number, answer: 'delivered' | 'stored' | 'refused'): void {
+  answered(taskId: number, answer: 'delivered' | 'stored' | 'refused' | 'failed'): void {
     this.tried.splice(this.tried.indexOf(taskId), 1);
+    const isFailing = this.failing.delete(taskId);
     if (this.core.transferTask(taskId) === undefined) return;
-    if (answer !== 'refused') {
+    if (answer === 'failed' || (answer === 'refused' && isFailing)) {
+      if (!this.window.fails(taskId)) return;
+      this.tried.push(taskId);
+      this.failing.add(taskId);
+    } else if (answer !== 'refused') {
       expect(this.delivered, 'nothing is given to matching twice').not.toContain(taskId);
       expect(this.noted(), 'nor what it has stored').not.toContain(taskId);
       this.window[answer](taskId);
@@ -70,6 +77,7 @@ class DispatchingShard extends ShardUnderTest {
 
   /** The pause of one that was refused. */
   pauseOver(taskId: number): void {
+    if (this.failing.has(taskId)) return;
     if (this.core.transferTask(taskId) === undefined || !this.window.hasTurn(taskId)) this.tried.splice(this.tried.indexOf(taskId), 1);
   }
 
@@ -144,6 +152,7 @@ class DispatchingShard extends ShardUnderTest {
     this.checkpoints.crashed();
     this.delivered.length = 0;
     this.stored = [];
+    this.failing.clear();
     const noted = this.noted();
     this.tried = this.here().filter((taskId) => !noted.includes(taskId));
   }
@@ -336,6 +345,38 @@ describe('a task for a worker', () => {
     expect(heard.size, 'and all are tried').toBe(23);
   });
 
+  test('that fails waits beside the others, in memory, and comes to its end', () => {
+    const shard = new DispatchingShard();
+    const failing = Array.from({ length: 20 }, () => shard.workflow());
+    const others = Array.from({ length: 10 }, () => shard.workflow());
+    for (const taskId of failing) shard.answered(taskId, 'failed');
+    for (const taskId of others) shard.answered(taskId, 'refused');
+    shard.write();
+    shard.leave();
+    expect(shard.here().length, 'those that fail, and a few of the others').toBeLessThanOrEqual(failing.length + limits.tasksMax);
+    for (let rounds = 0; rounds < 20; rounds++) {
+      for (const taskId of [...shard.tried]) shard.answered(taskId, failing.includes(taskId) ? 'failed' : 'delivered');
+      shard.end(shard.begin());
+    }
+    expect(shard.delivered.toSorted((one, other) => one - other)).toEqual(others);
+    expect(shard.tried).toEqual(failing);
+    shard.drain();
+    expect(new Set(shard.delivered)).toEqual(new Set([...failing, ...others]));
+    shard.leave();
+    expect(shard.here()).toEqual([]);
+  });
+
+  test('beyond many that fail stands in line, and comes when others are done', () => {
+    const shard = new DispatchingShard();
+    const failing = Array.from({ length: 520 }, () => shard.workflow());
+    for (const taskId of failing) shard.answered(taskId, 'failed');
+    shard.write();
+    shard.leave();
+    expect(shard.here()).toHaveLength(500);
+    shard.drain();
+    expect(new Set(shard.delivered)).toEqual(new Set(failing));
+  });
+
   test('of a long tail leaves in the fold that brings it', () => {
     const shard = new DispatchingShard();
     const tasks = Array.from({ length: 30 }, () => shard.workflow());
@@ -351,7 +392,7 @@ describe('a task for a worker', () => {
 
 type Step =
   | { readonly do: 'start' | 'note' | 'write' | 'cut' | 'leave' | 'begin' | 'install' | 'end' | 'fail' | 'restart' }
-  | { readonly do: 'delivered' | 'stored' | 'refused' | 'pauseOver' | 'terminate'; readonly n: number };
+  | { readonly do: 'delivered' | 'stored' | 'refused' | 'failed' | 'pauseOver' | 'terminate'; readonly n: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant('start' as const) }) },
@@ -360,7 +401,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constantFrom('write', 'note', 'cut', 'leave', 'leave', 'begin', 'install', 'end', 'fail') }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
-  { weight: 12, arbitrary: fc.record({ do: fc.constantFrom('delivered', 'stored', 'refused', 'pauseOver', 'terminate'), n: fc.nat(100) }) },
+  {
+    weight: 12,
+    arbitrary: fc.record({ do: fc.constantFrom('delivered', 'stored', 'refused', 'failed', 'pauseOver', 'terminate'), n: fc.nat(100) }),
+  },
 );
 
 test('random steps: every task for a worker has its turn, none is delivered twice, and those that wait in memory are few', () => {
@@ -416,6 +460,7 @@ test('random steps: every task for a worker has its turn, none is delivered twic
           case 'delivered':
           case 'stored':
           case 'refused':
+          case 'failed':
           case 'pauseOver': {
             const taskId = shard.tried[each.n % shard.tried.length];
             if (taskId !== undefined && each.do === 'pauseOver') shard.pauseOver(taskId);
@@ -435,7 +480,7 @@ test('random steps: every task for a worker has its turn, none is delivered twic
       shard.write();
       shard.write();
       shard.leave();
-      expect(shard.here().length).toBeLessThanOrEqual(limits.tasksMax);
+      expect(shard.here().length).toBeLessThanOrEqual(limits.tasksMax + shard.failing.size);
       shard.drain();
       const heard = new Set([...shard.delivered, ...shard.noted()]);
       noted += shard.noted().length;

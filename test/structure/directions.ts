@@ -42,7 +42,12 @@ const shell = {
 
 // Names and numbers of a neighbour, for what is asked of it.
 const vocabularyOfMatching = ['src/matching/task-queue.ts'];
-const vocabularyOfDeadLetters = ['src/deadletters/task-failure.ts'];
+const vocabularyOfDeadLetters = [
+  'src/deadletters/task-failure.ts',
+  // What is a dead letter is decided where the task is attempted.
+  'src/deadletters/attempts.ts',
+  'src/deadletters/failure-fingerprint.ts',
+];
 const vocabularyOfHistory = ['src/history/generated/enums.ts'];
 
 export const directions: readonly Direction[] = [

@@ -87,12 +87,7 @@ describe('what src exports', () => {
     ['deadLetterCodec', 'likewise, their records'],
     ['deadLetterStateCodec', 'likewise, what a checkpoint of them holds'],
     ['redriveTopic', 'likewise'],
-    ...['judgeAttempt', 'noAttempts', 'failureFingerprint'].map(
-      (name) => [name, 'when a task that fails becomes a letter; the task queues ask when their shards hand letters over'] as const,
-    ),
-    ['TaskHandOver', 'hands them over; likewise'],
-    ...['encodeTaskInfo', 'decodeTaskInfo'].map((name) => [name, 'likewise, the task of a letter as bytes'] as const),
-    ...['unansweredTask', 'rejectedTask', 'refusedDispatch', 'thrownByTask'].map((name) => [name, 'likewise, what it has met'] as const),
+    ['decodeTaskInfo', 'the task of a letter; whoever executes it again asks'],
     ['mayReplace', 'the guard of projections (rule T11); the simulation proves it before there is one'],
   ]);
 

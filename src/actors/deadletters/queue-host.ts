@@ -13,6 +13,7 @@ import { QueueCore } from '../../deadletters/queue-core.ts';
 import type { DeadLetterRecord } from '../../deadletters/records.ts';
 import type { DeadLetterReply } from '../../deadletters/replies.ts';
 import { unreachable } from '../../kernel/assert.ts';
+import { errorText } from '../../kernel/error-text.ts';
 import type { LogFields } from '../../observability/logger.ts';
 import type { AskFailure } from '../asks/asks.ts';
 import type { Endpoint, ReplySink } from '../asks/switchboard.ts';
@@ -210,10 +211,11 @@ class QueueShell implements PartitionShell<DeadLetterCommand, DeadLetterReply, D
   }
 
   /** A merge that is under way must come to an end. */
-  undecided(_askId: number, command: DeadLetterCommand, reason: string): void {
-    if (command.kind === 'carryLetters' || command.kind === 'finishCarrying') return this.#options.compaction.failed(reason);
+  undecided(_askId: number, command: DeadLetterCommand, error: unknown): void {
+    if (command.kind === 'carryLetters' || command.kind === 'finishCarrying') return this.#options.compaction.failed(errorText(error));
     if (command.kind !== 'finishMerge' || command.outcome.kind === 'skipped') return;
-    this.#options.tenure.submit({ kind: 'finishMerge', messageId: command.messageId, outcome: { kind: 'skipped', reason } });
+    const outcome = { kind: 'skipped', reason: errorText(error) } as const;
+    this.#options.tenure.submit({ kind: 'finishMerge', messageId: command.messageId, outcome });
   }
 
   answer(askId: number, reply: DeadLetterReply): void {

@@ -18,6 +18,7 @@ import { backOffMs } from '../../kernel/back-off.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { AskFailure } from '../asks/asks.ts';
 import type { RecordPosition } from '../log.ts';
+import type { HandOverReports } from './hand-over-reports.ts';
 import type { CommitSubscriber } from '../partition/partition-core.ts';
 import type { Tenure } from '../partition/tenure.ts';
 
@@ -31,6 +32,8 @@ export type TaskHandOverOptions = {
   /** Undefined: it will be decided. */
   readonly submit: (command: NoteLetters) => AskFailure | undefined;
   readonly tenure: Pick<Tenure<never>, 'active' | 'after'>;
+  readonly reports: Pick<HandOverReports, 'marked' | 'refused' | 'enqueued'>;
+  readonly monoMs: () => number;
   readonly logger: Logger;
 };
 
@@ -48,6 +51,8 @@ export class TaskHandOver implements CommitSubscriber<HistoryRecord> {
   /** Asked, or answered and not noted yet, or in a pause. */
   #isUnderWay = false;
   #failures = 0;
+  /** They are letters, which is to be noted. */
+  #taken: { readonly letters: readonly Letter[]; readonly ids: readonly number[]; readonly latencyMs: number } | undefined;
 
   constructor(options: TaskHandOverOptions) {
     this.#options = options;
@@ -61,19 +66,33 @@ export class TaskHandOver implements CommitSubscriber<HistoryRecord> {
 
   committed(record: HistoryRecord, _position: RecordPosition, replayed: boolean): void {
     if (replayed) return;
-    const { category } = this.#options;
-    for (const task of record.tasksHandedOver ?? []) if (task.category === category) this.#committedSequence = task.sequence;
-    if (record.lettersAccepted?.some((accepted) => accepted.category === category) === true) this.#isUnderWay = false;
+    const { tasksHandedOver, lettersAccepted } = record;
+    if (tasksHandedOver === undefined && lettersAccepted === undefined) return;
+    const { category, reports } = this.#options;
+    for (const task of tasksHandedOver ?? []) {
+      if (task.category !== category) continue;
+      this.#committedSequence = task.sequence;
+      reports.marked(task);
+    }
+    if (lettersAccepted?.some((accepted) => accepted.category === category) === true) this.#noted();
     this.#next();
   }
 
+  #noted(): void {
+    const { category, reports } = this.#options;
+    this.#isUnderWay = false;
+    if (this.#taken !== undefined) reports.enqueued(category, this.#taken.letters, this.#taken.ids, this.#taken.latencyMs);
+    this.#taken = undefined;
+  }
+
   #next(): void {
-    const { shard, ask, line, tenure } = this.#options;
+    const { shard, ask, line, tenure, monoMs } = this.#options;
     if (this.#isUnderWay || !tenure.active) return;
     const letters = this.#firstLetters(line().waiting);
     if (letters.length === 0) return;
     this.#isUnderWay = true;
-    ask({ kind: 'acceptLetters', shard, letters }, (reply) => this.#answered(letters, reply));
+    const askedMs = monoMs();
+    ask({ kind: 'acceptLetters', shard, letters }, (reply) => this.#answered(letters, reply, askedMs));
   }
 
   #firstLetters(waiting: readonly HandedOverTask[]): readonly Letter[] {
@@ -89,10 +108,14 @@ export class TaskHandOver implements CommitSubscriber<HistoryRecord> {
     return letters;
   }
 
-  #answered(letters: readonly Letter[], reply: LettersAccepted | DeadLetterRejected | AskFailure): void {
-    if (!this.#options.tenure.active) return;
-    if (reply.kind !== 'accepted') return this.#again(reply.kind === 'rejected' ? reply.rejection.message : reply.message);
-    const { category, submit } = this.#options;
+  #answered(letters: readonly Letter[], reply: LettersAccepted | DeadLetterRejected | AskFailure, askedMs: number): void {
+    const { category, submit, tenure, reports, monoMs } = this.#options;
+    if (!tenure.active) return;
+    if (reply.kind !== 'accepted') {
+      reports.refused(letters);
+      return this.#again(reply.kind === 'rejected' ? reply.rejection.message : reply.message);
+    }
+    this.#taken = { letters, ids: reply.ids, latencyMs: monoMs() - askedMs };
     const sequence = letters.at(-1)?.handOver.sequence ?? 0;
     const failure = submit({ kind: 'noteLetters', category, sequence, messageIds: reply.ids });
     if (failure === undefined) this.#failures = 0;

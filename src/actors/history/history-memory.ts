@@ -10,7 +10,7 @@
  */
 import { assert } from '../../kernel/assert.ts';
 import type { ClusterSnapshot } from '../../cluster/cluster-state.ts';
-import type { HistoryCommand } from '../../history/commands.ts';
+import type { HistoryCommand, OwnHistoryCommand } from '../../history/commands.ts';
 import type { HistoryEffect } from '../../history/effects.ts';
 import { HistoryCore } from '../../history/history-core.ts';
 import type { HistoryLimits } from '../../history/limits.ts';
@@ -19,6 +19,7 @@ import type { HistoryReply, HistoryWire } from '../../history/replies.ts';
 import type { Logger } from '../../observability/logger.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import type { JournalId, Restored } from '../database.ts';
+import type { AskFailure } from '../asks/asks.ts';
 import { AtMatchingNotes } from './at-matching-notes.ts';
 import type { ColdLoads } from './durable/cold-loads.ts';
 import { DurableShard, type HistoryCheckpointOptions } from './durable/durable-shard.ts';
@@ -30,6 +31,8 @@ import { PageReads } from './events/page-reads.ts';
 import type { ActorOptions } from '../partition/partition-actor.ts';
 import type { CommitSubscriber, PartitionMemory } from '../partition/partition-core.ts';
 import { LoopTurns } from '../loop-turns.ts';
+import { capturedTasks, type TaskCapture } from './task-capture.ts';
+import { TaskNamespaces } from './task-namespaces.ts';
 import { QueryDispatch } from './query-dispatch.ts';
 import { LogError } from '../log.ts';
 import type { Asker } from '../asks/router.ts';
@@ -51,6 +54,8 @@ export type HistoryShardOptions = ActorOptions<HistoryReply, HistoryRecord> & {
   readonly visibility?: ProcessVisibility;
   /** State is written to a database, and taken from there; absent: it lives in memory and in the journal. */
   readonly checkpoints?: HistoryCheckpointOptions;
+  /** What becomes of tasks that fail for good; absent: there are no dead letters, and whatever fails is tried for ever. */
+  readonly capture?: TaskCapture;
   /** While it is nearly full no workflow is started; absent: nobody watches it. */
   readonly heap?: { readonly nearlyFull: object | undefined };
 };
@@ -81,8 +86,13 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     const { wire, limits, shard, registry, router, layout, clock, random, logger, sink } = options;
     const { checkpoints, turns = new LoopTurns(clock) } = options;
     const core = new HistoryCore({ wire, limits, ...(checkpoints === undefined ? {} : { stateWire: checkpoints.stateWire }) });
-    const own = new OwnCommands({ core, tenure, clock, random });
-    const notes = new AtMatchingNotes({ tenure, submit: (command) => own.submit(command) });
+    const { capture } = options;
+    const submit = (command: OwnHistoryCommand): AskFailure | undefined => own.submit(command);
+    const captured = capturedTasks({ ...options, core, tenure, submit, offsetOf: (runId, eventId) => this.store.offsetOf(runId, eventId) });
+    const { failed, handOvers } = captured;
+    const namespaces = capture === undefined ? undefined : new TaskNamespaces({ registry, asker: router, clock });
+    const own = new OwnCommands({ core, tenure, failed, namespaces, clock, random });
+    const notes = new AtMatchingNotes({ tenure, submit });
     const transfers = new TransferQueue({
       shard: {
         shard,
@@ -96,9 +106,10 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
         },
         room: this.#roomFor(core),
         retentionMsOf: (namespaceId) => registry.view.namespaceById(namespaceId)?.retentionMs,
-        submit: (command) => void own.submit(command),
-        putAside: (task, reason) => own.putAside(task.key, task.kind, task.taskId, reason),
+        submit: (command) => void submit(command),
       },
+      failed,
+      namespaces,
       tenure,
       router,
       layout,
@@ -110,7 +121,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       clock,
       matchingPartitions: layout.matchingPartitions,
       router,
-      finish: (command) => own.submit(command),
+      finish: submit,
       fail: (askId, failure) => sink.fail(askId, failure),
     });
     const visibility = options.visibility === undefined ? undefined : new VisibilityRows({ shard, core, registry, wire });
@@ -146,10 +157,12 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
     this.checkpointer = durable?.checkpointer;
     this.prefetch = durable?.coldLoads;
     this.readAhead = durable?.readAhead;
-    this.shell = new HistoryShell({ store, pageReads, own, transfers, queries, visibility, flusher, durable, sink });
+    this.shell = new HistoryShell({ store, pageReads, own, transfers, handOvers, queries, visibility, flusher, durable, sink });
     this.subscribers = [
       this.store,
       transfers,
+      failed,
+      ...handOvers,
       ...(visibility === undefined ? [] : [visibility]),
       ...(flusher === undefined ? [] : [flusher]),
       { committed: (record, _position, replayed) => void (replayed || tellPutAside(record, core, logger)) },
@@ -168,6 +181,7 @@ export class HistoryMemory implements PartitionMemory<HistoryCommand, HistoryRep
       delivered: (taskId) => thenNext(window.delivered(taskId)),
       keeps: (taskId) => thenNext(window.keeps(taskId)),
       hasTurn: (taskId) => thenNext(window.hasTurn(taskId)),
+      fails: (taskId) => thenNext(window.fails(taskId)),
       get othersWait() {
         return window.othersWait;
       },

@@ -1,5 +1,6 @@
 /** The shell around HistoryCore: what leaves a history shard once it is committed, and what its memory does by itself. */
 import { unreachable } from '../../kernel/assert.ts';
+import { errorText } from '../../kernel/error-text.ts';
 import type { HistoryCommand } from '../../history/commands.ts';
 import type { HistoryEffect } from '../../history/effects.ts';
 import type { HistoryRecord } from '../../history/record.ts';
@@ -8,6 +9,7 @@ import { NOBODY } from '../asks/asks.ts';
 import type { Checkpointer } from '../checkpoint/checkpointer.ts';
 import type { DurableShard } from './durable/durable-shard.ts';
 import { type HistoryStore, PAGE_EVENTS_MAX } from './events/history-store.ts';
+import type { TaskHandOver } from './hand-over.ts';
 import type { OwnCommands } from './own-commands.ts';
 import type { PageReads } from './events/page-reads.ts';
 import type { PartitionShell } from '../partition/partition-core.ts';
@@ -22,6 +24,7 @@ export type HistoryShellParts = {
   readonly pageReads: PageReads;
   readonly own: OwnCommands;
   readonly transfers: TransferQueue;
+  readonly handOvers: readonly TaskHandOver[];
   readonly queries: QueryDispatch;
   /** undefined: nobody takes rows. */
   readonly visibility: VisibilityRows | undefined;
@@ -49,6 +52,7 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
 
   activated(): void {
     this.#parts.transfers.runPending();
+    for (const handOver of this.#parts.handOvers) handOver.activated();
     this.#own.armTimer();
     this.#parts.flusher?.activated();
     this.#parts.durable?.activated();
@@ -64,11 +68,12 @@ export class HistoryShell implements PartitionShell<HistoryCommand, HistoryReply
     if (command?.kind === 'noteAtMatching') this.#parts.durable?.noted(command.taskIds);
   }
 
-  undecided(askId: number, command: HistoryCommand, reason: string): void {
-    if (command.kind === 'finishQueryDispatch') this.#parts.sink.fail(command.query.askId, { kind: 'internal', message: reason });
-    else if (command.kind === 'runOutboxTask') this.#parts.transfers.undecided(command, reason);
-    else if (askId === NOBODY) this.#own.undecided(command, reason);
-    else if (command.kind === 'startWorkflowTask' || command.kind === 'startActivityTask') this.#own.startUndecided(command, reason);
+  undecided(askId: number, command: HistoryCommand, error: unknown): void {
+    if (command.kind === 'finishQueryDispatch') this.#parts.sink.fail(command.query.askId, { kind: 'internal', message: errorText(error) });
+    else if (command.kind === 'runOutboxTask') this.#parts.transfers.undecided(command, error);
+    else if (command.kind === 'finishOutboxTask') this.#parts.transfers.unfinished(command.taskId, error);
+    else if (askId === NOBODY) this.#own.undecided(command, error);
+    else if (command.kind === 'startWorkflowTask' || command.kind === 'startActivityTask') this.#own.startUndecided(command, error);
   }
 
   /** One of the shard's own, whose workflow is out of reach. */

@@ -5,18 +5,24 @@
  *     another shard's answer ─▶ finishOutboxTask ────┤
  *     a second later ────────▶ flushFinishedTasks ───┼─▶ decided
  *                                    ▲               │
- *                                  pause ◀───────────┴─ cannot be decided ── the fifth time ─▶ putAside, and the shard goes on
+ *                                  pause ◀───────────┴─ cannot be decided: a task (timer, message) has failed, and in the end it is a dead letter
  *
  * One whose workflow is not in memory waits until it is loaded; the timers behind it fire meanwhile. When it cannot be loaded it is tried again
  * after a pause, for ever: that is the database's trouble, and says nothing about the workflow.
  *
- * Put aside is the run that the command is about: a record takes its timers and tasks out of the queues
- * (history/execution/put-aside.ts). What is about no run is tried again for ever, at the longest pause.
+ * What is no task, and what ends a retention, which cannot be a letter: the run that it is about is put aside the fifth time, and a record takes
+ * its timers and tasks out of the queues (history/execution/put-aside.ts). What is about no run is tried again for ever, at the longest pause.
  */
+import type { TaskFailure } from '../../deadletters/task-failure.ts';
 import type { HistoryCommand, RunKey, StartActivityTask, StartWorkflowTask } from '../../history/commands.ts';
 import type { HistoryCore } from '../../history/history-core.ts';
+import type { TimerTask } from '../../history/tasks.ts';
+import { errorText } from '../../kernel/error-text.ts';
 import type { AskFailure } from '../asks/asks.ts';
 import { FailedAttempts } from './failed-attempts.ts';
+import type { FailedTasks } from './failed-tasks.ts';
+import { thrownByTask } from './task-failures.ts';
+import { namespaceGoneMessage, type TaskNamespaces } from './task-namespaces.ts';
 import type { Clock, Random } from '../ports.ts';
 import type { Tenure } from '../partition/tenure.ts';
 import { FAILURES_MAX } from '../asks/tries.ts';
@@ -25,6 +31,9 @@ import { WallAlarm } from '../wall-alarm.ts';
 export type OwnCommandsOptions = {
   readonly core: HistoryCore;
   readonly tenure: Tenure<HistoryCommand>;
+  readonly failed: FailedTasks;
+  /** undefined: nobody knows of any, and all are there. */
+  readonly namespaces: TaskNamespaces | undefined;
   readonly clock: Clock;
   readonly random: Random;
 };
@@ -39,6 +48,8 @@ const PUT_ASIDE_GRACE_MS = 60_000;
 export class OwnCommands {
   readonly #core: HistoryCore;
   readonly #tenure: Tenure<HistoryCommand>;
+  readonly #failed: FailedTasks;
+  readonly #namespaces: TaskNamespaces | undefined;
   readonly #random: Random;
   readonly #attempts: FailedAttempts;
   readonly #loads: FailedAttempts;
@@ -46,9 +57,11 @@ export class OwnCommands {
   /** A flush is to come, or waits to be decided. */
   #flushing = false;
 
-  constructor({ core, tenure, clock, random }: OwnCommandsOptions) {
+  constructor({ core, tenure, failed, namespaces, clock, random }: OwnCommandsOptions) {
     this.#core = core;
     this.#tenure = tenure;
+    this.#failed = failed;
+    this.#namespaces = namespaces;
     this.#random = random;
     this.#attempts = new FailedAttempts(clock);
     this.#loads = new FailedAttempts(clock);
@@ -66,7 +79,7 @@ export class OwnCommands {
     return failure;
   }
 
-  putAside(key: RunKey, failedCommand: string, taskId: number, reason: string): void {
+  #putAside(key: RunKey, failedCommand: string, taskId: number, reason: string): void {
     this.submit({ kind: 'putAside', key, failedCommand, taskId, reason });
   }
 
@@ -90,7 +103,45 @@ export class OwnCommands {
   #fire(): void {
     const due = this.#core.nextTimer();
     if (due === undefined) return;
+    const task = this.#core.timerTask(due.taskId);
+    if (task !== undefined && task.kind !== 'retention' && !this.#mayFire(task)) return;
     this.submit({ kind: 'fireTimer', taskId: due.taskId, jitter: this.#random.fraction() });
+  }
+
+  /** False: it stays out of the way for a while. */
+  #mayFire(task: TimerTask): boolean {
+    const injected = this.#failed.injected(task);
+    if (injected !== undefined) this.#timerFailed(task, injected);
+    return injected === undefined && this.#hasNamespace(task);
+  }
+
+  // ── Timers that fail ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #timerFailed(task: TimerTask, failure: TaskFailure): void {
+    const next = this.#failed.failed(task, failure, 1);
+    // Its next attempt is made by the alarm, and those that are due meanwhile are not kept waiting.
+    this.#postpone(task.taskId, next.kind === 'again' ? next.pauseMs * (0.8 + 0.4 * this.#random.fraction()) : LOADING_MS);
+  }
+
+  #hasNamespace(task: TimerTask): boolean {
+    const { namespaceId } = task.key;
+    const fate = this.#namespaces?.fateOf(namespaceId) ?? 'there';
+    if (fate === 'there') return true;
+    if (fate === 'deleted') this.#namespaceGone(task);
+    else {
+      this.#postpone(task.taskId, LOADING_MS);
+      this.#namespaces?.readAfresh((isRead) => {
+        if (!isRead || !this.#tenure.active || this.#core.timerTask(task.taskId) === undefined) return;
+        if (this.#namespaces?.fateOf(namespaceId) === 'there') this.#postpone(task.taskId, 0);
+        else this.#namespaceGone(task);
+      });
+    }
+    return false;
+  }
+
+  #namespaceGone(task: TimerTask): void {
+    const { pauseMs } = this.#failed.namespaceGone(task, namespaceGoneMessage(task.key.namespaceId));
+    this.#postpone(task.taskId, pauseMs);
   }
 
   #flushLater(): void {
@@ -103,22 +154,23 @@ export class OwnCommands {
 
   // ── What cannot be decided ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Tried again after a pause, and in the end put aside: one workflow must not stop the shard. */
-  undecided(command: HistoryCommand, reason: string): void {
+  /** Tried again after a pause, and in the end a letter, or put aside: one workflow must not stop the shard. */
+  undecided(command: HistoryCommand, error: unknown): void {
+    const timer = command.kind === 'fireTimer' ? this.#core.timerTask(command.taskId) : undefined;
+    if (timer !== undefined && timer.kind !== 'retention') return this.#timerFailed(timer, thrownByTask(error));
     const key = command.kind === 'putAside' ? undefined : this.#core.keyOf(command);
     const taskId = 'taskId' in command ? command.taskId : 0;
     const pauseMs = this.#attempts.pauseMs(nameOf(command, key), key === undefined ? Infinity : FAILURES_MAX);
-    // A timer's next attempt is made by the alarm, and those that are due meanwhile are not kept waiting.
     if (command.kind === 'fireTimer') this.#postpone(taskId, pauseMs ?? PUT_ASIDE_GRACE_MS);
     else if (pauseMs !== undefined) this.#tenure.after(pauseMs, () => this.submit(command));
-    if (pauseMs === undefined && key !== undefined) this.putAside(key, command.kind, taskId, reason);
+    if (pauseMs === undefined && key !== undefined) this.#putAside(key, command.kind, taskId, errorText(error));
   }
 
   /** Matching tries a start again and again, and every poll that it tries with waits for nothing. */
-  startUndecided(command: StartWorkflowTask | StartActivityTask, reason: string): void {
+  startUndecided(command: StartWorkflowTask | StartActivityTask, error: unknown): void {
     const key = this.#core.keyOf(command);
     const name = `${command.kind} ${key?.runId} ${command.scheduledEventId}`;
-    if (key !== undefined && this.#attempts.pauseMs(name) === undefined) this.putAside(key, command.kind, 0, reason);
+    if (key !== undefined && this.#attempts.pauseMs(name) === undefined) this.#putAside(key, command.kind, 0, errorText(error));
   }
 
   // ── What is not in memory ──────────────────────────────────────────────────────────────────────────────────────────────────

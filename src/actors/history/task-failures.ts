@@ -11,6 +11,7 @@ import type { MatchingRejection } from '../../matching/replies.ts';
 import type { AskFailure } from '../asks/asks.ts';
 import { DatabaseError, type DatabaseErrorCode } from '../database.ts';
 import { LogError } from '../log.ts';
+import { RecordTooLarge } from '../partition/record-too-large.ts';
 import { EventsMissing } from './events/history-store.ts';
 
 /** Whoever was asked gave no reply. */
@@ -90,7 +91,8 @@ export function thrownByTask(thrown: unknown): TaskFailure {
   if (thrown instanceof DatabaseError) return databaseFailed(thrown.code, error);
   if (thrown instanceof LogError) return logFailed(thrown, error);
   if (thrown instanceof Undecodable || thrown instanceof EventsMissing) return { kind: 'permanent', error };
-  return { kind: 'failed', isInternal: true, error };
+  // The limit is the topic's, and an operator's.
+  return { kind: 'failed', isInternal: !(thrown instanceof RecordTooLarge), error };
 }
 
 function databaseFailed(code: DatabaseErrorCode, error: TaskError): TaskFailure {

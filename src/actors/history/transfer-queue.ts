@@ -6,10 +6,12 @@
  *                                    started or is obsolete, and a takeover offers it again, unless it was noted that it is stored there.
  *     the others (the outbox)    ──▶ runOutboxTask, in the mailbox: a message ──▶ the target's shard; its answer becomes finishOutboxTask here.
  *
- * What cannot be delivered now is tried again, with a growing pause, for as long as the task is pending. What cannot be built, or is
- * refused because of what it is (its target cannot decide or write it), has failed; after a few failures the task's run is put aside.
- * Attempts that met nobody (a target that moves, a log that does not answer) are no failures, however many they are.
+ * What cannot be delivered now is tried again, with a growing pause, for as long as the task is pending: attempts that met nobody (a target that
+ * moves, a log that does not answer) are no failures, however many they are. What cannot be built, or is refused because of what it is (its
+ * target cannot decide or write it), has failed; after many failures, or one that no further attempt can mend, it becomes a dead letter
+ * (failed-tasks.ts). Tasks that fail wait beside those that wait for room: a namespace all of whose tasks fail holds up no other.
  */
+import { saidError, type TaskFailure } from '../../deadletters/task-failure.ts';
 import { unreachable } from '../../kernel/assert.ts';
 import { historyShardOf } from '../../kernel/shard.ts';
 import { uuidAt } from '../../kernel/uuid.ts';
@@ -22,17 +24,21 @@ import type { HistoryRecord } from '../../history/record.ts';
 import type { HistoryReply } from '../../history/replies.ts';
 import { executionKey } from '../../history/state.ts';
 import { type DispatchTask, isDispatch, isLastMessage, isTimer, type Task, type TransferTask } from '../../history/tasks.ts';
+import type { MatchingRejected } from '../../matching/replies.ts';
 import type { Logger } from '../../observability/logger.ts';
 import { type AskFailure, isAskFailure } from '../asks/asks.ts';
 import { backOffMs } from '../../kernel/back-off.ts';
-import { failedOnceMore, FAILURES_MAX, firstTry, nextTry, type Tries } from '../asks/tries.ts';
+import { failedOnceMore, firstTry, nextTry, type Tries } from '../asks/tries.ts';
 import type { TaskQueue } from '../../history/generated/public-api.ts';
 import type { RecordPosition } from '../log.ts';
 import type { CommitSubscriber } from '../partition/partition-core.ts';
 import type { Clock, Random } from '../ports.ts';
 import type { Asker } from '../asks/router.ts';
 import type { Tenure } from '../partition/tenure.ts';
+import type { FailedTasks } from './failed-tasks.ts';
+import { refusedDispatch, rejectedTask, thrownByTask, unansweredTask } from './task-failures.ts';
 import { TASKS_PER_TURN_MAX, TaskLines } from './task-lines.ts';
+import { namespaceGoneMessage, type TaskNamespaces } from './task-namespaces.ts';
 
 /** How many actors and queue partitions there are: fixed when the topics were made. */
 export type ClusterLayout = {
@@ -49,6 +55,8 @@ export interface TransferRoom {
   keeps(taskId: number): boolean;
   /** The pause after that is over. False: likewise. */
   hasTurn(taskId: number): boolean;
+  /** It has failed, and waits for its next attempt beside all others. False: too many do, it waits elsewhere. */
+  fails(taskId: number): boolean;
   /** Elsewhere. */
   readonly othersWait: boolean;
 }
@@ -65,14 +73,15 @@ export interface TransferShard {
   readonly room: TransferRoom | undefined;
   /** How long closed runs of a namespace are kept; undefined: not known here and now. */
   retentionMsOf(namespaceId: string): number | undefined;
-  /** The task's run takes no part in the queues from now on: what the task needs cannot be done. */
-  putAside(task: TransferTask, reason: string): void;
   /** A command of the shard's own: nobody waits for its answer. */
   submit(command: OwnHistoryCommand): void;
 }
 
 export type TransferQueueOptions = {
   readonly shard: TransferShard;
+  readonly failed: FailedTasks;
+  /** undefined: nobody knows of any, and all are there. */
+  readonly namespaces: TaskNamespaces | undefined;
   /** When it ends, whoever takes over runs what is pending. */
   readonly tenure: Pick<Tenure<never>, 'active' | 'after'>;
   readonly router: Asker;
@@ -153,16 +162,27 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
   }
 
   #run(task: TransferTask, tries: Tries): void {
-    if (!this.#tenure.active || this.#options.shard.pendingTask(task.taskId) === undefined) return;
+    if (!this.#tenure.active) return;
+    const pending = this.#options.shard.pendingTask(task.taskId);
+    if (pending === undefined) return this.#ended(task.taskId, tries);
     try {
-      this.#send(task, tries);
+      const injected = this.#options.failed.injected(task);
+      if (injected !== undefined) this.#fails(task, tries, injected);
+      else if (isLastMessage(pending) || this.#hasNamespace(task, task.key.namespaceId, tries)) this.#send(task, tries);
     } catch (error) {
-      this.#failed(task, tries, error);
+      this.#threw(task, tries, error);
     }
   }
 
+  /** Those that have not failed are counted nowhere. */
+  #ended(taskId: number, tries: Tries): void {
+    if (tries.failures === 0) return;
+    this.#options.failed.forget(taskId);
+    this.#options.shard.room?.delivered(taskId);
+  }
+
   /** A bug of ours that meets this task is this task's trouble alone. */
-  #failed(task: TransferTask, tries: Tries, error: unknown): void {
+  #threw(task: TransferTask, tries: Tries, error: unknown): void {
     const { namespaceId, workflowId, runId } = task.key;
     const { kind, taskId } = task;
     const problem = error instanceof Error ? error : new Error(String(error));
@@ -175,16 +195,61 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       attempt: tries.attempt,
       error: problem,
     });
-    this.#hopeless(task, failedOnceMore(tries), `${problem.name}: ${problem.message}`);
+    this.#fails(task, tries, thrownByTask(error));
   }
 
-  /** Trying again will hardly help: the task is tried some more times and then put aside, if it has a run that can be: others are tried for ever. */
-  #hopeless(task: TransferTask, tries: Tries, reason: string): void {
-    const pending = this.#options.shard.pendingTask(task.taskId);
-    const hasRun = pending !== undefined && !isLastMessage(pending);
-    if (hasRun && tries.failures >= FAILURES_MAX) this.#options.shard.putAside(task, reason);
-    else this.#retry(task, tries, reason);
+  #fails(task: TransferTask, tries: Tries, failure: TaskFailure): void {
+    const { failed, shard } = this.#options;
+    if (!this.#tenure.active || shard.pendingTask(task.taskId) === undefined) return;
+    const next = failed.failed(task, failure, tries.attempt);
+    switch (next.kind) {
+      case 'notYet':
+        return this.#retry(task, tries, failure.error.errorMessage);
+      case 'over':
+        return this.#over(task);
+      case 'again':
+        return this.#pause(task, tries, next.pauseMs);
+      default:
+        return unreachable(next);
+    }
   }
+
+  /** Tasks for workers end with their subjects. */
+  #over({ kind, taskId }: TransferTask): void {
+    this.#options.failed.forget(taskId);
+    if (kind === 'workflowTask' || kind === 'activityTask') return;
+    this.#options.shard.submit({ kind: 'finishOutboxTask', taskId, outcome: { kind: 'done' } });
+  }
+
+  // ── Namespaces that are gone ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** False: it goes no further; its namespace is gone, or is looked for. */
+  #hasNamespace(task: TransferTask, namespaceId: string, tries: Tries): boolean {
+    const { namespaces } = this.#options;
+    const fate = namespaces?.fateOf(namespaceId) ?? 'there';
+    if (fate === 'unknown') namespaces?.readAfresh((isRead) => this.#looked(task, namespaceId, tries, isRead));
+    else if (fate === 'deleted') this.#namespaceGone(task, namespaceId, tries);
+    return fate === 'there';
+  }
+
+  #looked(task: TransferTask, namespaceId: string, tries: Tries, isRead: boolean): void {
+    const { namespaces, shard } = this.#options;
+    if (!this.#tenure.active || shard.pendingTask(task.taskId) === undefined) return;
+    if (!isRead) this.#retry(task, tries, `namespace ${namespaceId} is not known here, and the registry cannot be read now`);
+    else if (namespaces?.fateOf(namespaceId) === 'there') this.#run(task, tries);
+    else this.#namespaceGone(task, namespaceId, tries);
+  }
+
+  /** What a deletion has left to tell has nobody to hear it. */
+  #namespaceGone(task: TransferTask, namespaceId: string, tries: Tries): void {
+    const { failed, shard } = this.#options;
+    const pending = shard.pendingTask(task.taskId);
+    if (pending !== undefined && isLastMessage(pending)) return this.#over(task);
+    const { pauseMs } = failed.namespaceGone(task, namespaceGoneMessage(namespaceId));
+    this.#pause(task, tries, pauseMs);
+  }
+
+  // ── Attempts ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #send(task: TransferTask, tries: Tries): void {
     switch (task.kind) {
@@ -229,16 +294,22 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
       },
       this.#deadlineMs(),
       (reply) => {
-        if (reply.kind === 'stored') return shard.stored(task.taskId);
-        if (reply.kind === 'done') return shard.room?.delivered(task.taskId);
+        if (reply.kind === 'stored' || reply.kind === 'done') return this.#dispatched(task, tries, reply.kind);
         try {
           if (reply.kind === 'stickyUnavailable') this.#dispatchToNormalQueue(task, tries);
-          else this.#retry(task, tries, whyNot(reply));
+          else this.#fails(task, tries, whyNotDispatched(reply));
         } catch (error) {
-          this.#failed(task, tries, error);
+          this.#threw(task, tries, error);
         }
       },
     );
+  }
+
+  #dispatched({ taskId }: DispatchTask, tries: Tries, how: 'stored' | 'done'): void {
+    const { shard, failed } = this.#options;
+    if (tries.failures > 0) failed.forget(taskId);
+    if (how === 'stored') shard.stored(taskId);
+    else shard.room?.delivered(taskId);
   }
 
   /** Nobody polls the sticky queue: any worker may have the task, with its whole history, at once. */
@@ -265,14 +336,20 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     try {
       this.#deliver(task, message, tries);
     } catch (error) {
-      this.#failed(task, tries, error);
+      this.#threw(task, tries, error);
     }
   }
 
   /** It cannot be built. It has been logged. */
-  undecided({ taskId, tries }: RunOutboxTask, reason: string): void {
+  undecided({ taskId, tries }: RunOutboxTask, error: unknown): void {
     const task = this.#options.shard.pendingTask(taskId);
-    if (task !== undefined) this.#hopeless(task, failedOnceMore(tries), reason);
+    if (task !== undefined) this.#fails(task, tries, thrownByTask(error));
+  }
+
+  /** What its target has answered cannot be written: it is asked again, and answers the same. */
+  unfinished(taskId: number, error: unknown): void {
+    const task = this.#options.shard.pendingTask(taskId);
+    if (task !== undefined) this.#fails(task, firstTry, thrownByTask(error));
   }
 
   /** Its run is out of reach, which is no fault of the task. */
@@ -283,18 +360,17 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
 
   #deliver(task: OutboxTask, outgoing: OutboxMessage | undefined, tries: Tries): void {
     const { router, layout, shard } = this.#options;
-    if (outgoing === undefined) return shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome: { kind: 'done' } });
+    if (outgoing === undefined) return this.#over(task);
+    if (!this.#hasNamespace(task, outgoing.targetNamespaceId, tries)) return;
     const target = historyShardOf(outgoing.targetNamespaceId, outgoing.targetWorkflowId, layout.historyShards);
     router.askHistory(target, this.#withRetention(outgoing.command), this.#deadlineMs(), (reply) => {
       if (!this.#tenure.active) return;
-      if (reply.kind === 'internal') return this.#hopeless(task, failedOnceMore(tries), whyNot(reply));
       try {
         const outcome = outcomeOf(task, reply);
-        if (outcome === undefined && reply.kind === 'tooLarge') this.#hopeless(task, failedOnceMore(tries), whyNot(reply));
-        else if (outcome === undefined) this.#retry(task, tries, whyNot(reply));
+        if (outcome === undefined) this.#fails(task, tries, whyNotDelivered(reply));
         else shard.submit({ kind: 'finishOutboxTask', taskId: task.taskId, outcome });
       } catch (error) {
-        this.#failed(task, tries, error);
+        this.#threw(task, tries, error);
       }
     });
   }
@@ -304,6 +380,13 @@ export class TransferQueue implements CommitSubscriber<HistoryRecord> {
     if (command.kind !== 'startWorkflow') return command;
     const retentionMs = this.#options.shard.retentionMsOf(command.key.namespaceId);
     return retentionMs === undefined ? command : { ...command, retentionMs };
+  }
+
+  /** It has failed, as a person will see should it become a letter. */
+  #pause(task: TransferTask, tries: Tries, pauseMs: number): void {
+    const { shard, failed, random } = this.#options;
+    if (isDispatch(task) && shard.room?.fails(task.taskId) === false) return failed.forget(task.taskId);
+    this.#tenure.after(pauseMs * (0.8 + 0.4 * random.fraction()), () => this.#run(task, nextTry(failedOnceMore(tries))));
   }
 
   #retry(task: TransferTask, tries: Tries, reason: string): void {
@@ -353,6 +436,18 @@ function outcomeOf(task: OutboxTask, reply: HistoryReply | AskFailure): OutboxOu
   return isAskFailure(reply) ? undefined : outboxOutcome(task.kind, reply);
 }
 
-function whyNot(reply: { readonly kind: string; readonly message?: string; readonly rejection?: { readonly message: string } }): string {
-  return reply.rejection?.message ?? reply.message ?? `unexpected answer ${reply.kind}`;
+function whyNotDelivered(reply: HistoryReply | AskFailure): TaskFailure {
+  if (isAskFailure(reply)) return unansweredTask(reply);
+  return reply.kind === 'rejected' ? rejectedTask(reply.rejection) : unexpected(reply);
+}
+
+function whyNotDispatched(reply: MatchingRejected | AskFailure | { readonly kind: 'noMatch' }): TaskFailure {
+  if (reply.kind === 'rejected') return refusedDispatch(reply.rejection);
+  // It would have been stored, had there been room in its partition's journal.
+  if (reply.kind === 'noMatch') return { kind: 'notYet', why: 'notReady', error: saidError('NoMatch', 'nobody polls its queue') };
+  return unansweredTask(reply);
+}
+
+function unexpected({ kind }: { readonly kind: string }): TaskFailure {
+  return { kind: 'failed', isInternal: true, error: saidError('Internal', `unexpected answer ${kind}`) };
 }

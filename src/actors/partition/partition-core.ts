@@ -62,8 +62,11 @@ export interface PartitionShell<Command, Reply, Record, Effect> extends EffectSi
    * each command: cheap.
    */
   accepted(command: Command | undefined, record: Record | undefined): void;
-  /** A command could not be decided, or its record not be written: nothing happened. It has been logged, and who asked has been told. */
-  undecided(askId: number, command: Command, reason: string): void;
+  /**
+   * A command could not be decided (`error` is what was thrown), or its record not be written (RecordTooLarge): nothing happened. It has been
+   * logged, and who asked has been told.
+   */
+  undecided(askId: number, command: Command, error: unknown): void;
   /** This memory is dropped (ownership lost, doubt, shutdown): stop its timers. Nothing else is called afterwards. */
   deactivated(): void;
 }

@@ -21,6 +21,7 @@ import { errorText } from '../../kernel/error-text.ts';
 import { assert, unreachable } from '../../kernel/assert.ts';
 import { NOBODY, internalError } from '../asks/asks.ts';
 import { CommitWindow } from './commit-window.ts';
+import { RecordTooLarge } from './record-too-large.ts';
 import { type EncodedCommit, encodeCommit, largestBytes } from './encoded-commit.ts';
 import { BudgetShare, CommandBudget } from './command-budget.ts';
 import { type CommandMail, type Mail, Mailbox } from './mailbox.ts';
@@ -286,14 +287,14 @@ export class PartitionLoop<Command, Reply, Record, Effect> {
       error: error instanceof Error ? error : reason,
     });
     if (askId !== NOBODY) this.#options.asks.fail(askId, internalError(reason));
-    this.#shell.undecided(askId, command, reason);
+    this.#shell.undecided(askId, command, error);
   }
 
   #refuse({ askId, command }: CommandMail<Command>, encoded: EncodedCommit | undefined): void {
     const message = `the record of this command would have ${largestBytes(encoded)} bytes, more than ${this.#limits.recordBytesMax}`;
     this.#logger.warn('command refused: too large', { ...this.#core.idsOf(command), bytes: largestBytes(encoded) });
     if (askId !== NOBODY) this.#options.asks.fail(askId, { kind: 'tooLarge', message });
-    this.#shell.undecided(askId, command, message);
+    this.#shell.undecided(askId, command, new RecordTooLarge(message));
   }
 
   #cancel(askId: number): void {

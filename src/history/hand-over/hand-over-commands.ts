@@ -20,7 +20,8 @@ export type TaskFailure = {
 /** What it is about, as far as that is known when it fails: later it may be gone. Texts that are not known are ''. */
 export type TaskSubject = {
   readonly namespace: string;
-  /** Of a task for a workflow elsewhere. */
+  /** Of a task for a workflow in another namespace. */
+  readonly targetNamespaceId: string;
   readonly targetNamespace: string;
   readonly workflowType: string;
   /** Of the journal's record that holds the task; undefined: not known. */

@@ -12,6 +12,9 @@
  * matching has stored a task is noted in the journal a moment later, and so long it stays: the note is for what is pending still. A task that is new is tried at once, however many wait: those of a queue whose matching partition is away hold up no other. For the same
  * reason what was refused goes to the end of the line; with a horizon, as timers have it, 2,000 tasks of one queue would keep all others in the table.
  *
+ * What has failed (src/actors/history/failed-tasks.ts) waits beside all that: its next attempt may be minutes away, and a thousand of them would
+ * keep what is merely refused from its turn.
+ *
  * Messages to other shards stay in memory: decisions ask for them (whether a run may be forgotten, what its deletion leaves behind).
  */
 import { Fifo } from '../../kernel/fifo.ts';
@@ -30,6 +33,9 @@ export type TransferWindowLimits = {
 };
 
 export const defaultTransferWindowLimits: TransferWindowLimits = { tasksMax: 2_000, tasksLeft: 1_000, pageRows: 1_000 };
+
+/** So many that have failed are in memory until their next attempt, beside the others and not counted with them; more stand in line. */
+const FAILING_TASKS_MAX = 500;
 
 /** What to read: by task id, from behind that one on. */
 export type TransferPage = {
@@ -55,6 +61,8 @@ export class TransferWindow extends RowWindow<TransferPage, TransferTaskRow, Pen
   #brought: PendingTransfer[] = [];
   /** Matching has stored them, and that is to be noted. */
   readonly #toNote = new Set<number>();
+  /** Idle, and in memory: somebody tries them after a pause. */
+  readonly #failing = new Set<number>();
 
   /** From now on tasks that are written need not be in memory. Before anything has happened. */
   opens(limits: TransferWindowLimits): void {
@@ -75,6 +83,7 @@ export class TransferWindow extends RowWindow<TransferPage, TransferTaskRow, Pen
 
   /** Matching has stored it. */
   stored(taskId: number): void {
+    this.#failsNoMore(taskId);
     if (this.shard.transferTasks.rest(taskId)) this.#toNote.add(taskId);
   }
 
@@ -91,6 +100,14 @@ export class TransferWindow extends RowWindow<TransferPage, TransferTaskRow, Pen
   /** The pause after that is over. False: the same; others wait, and there is no room for them. */
   hasTurn(taskId: number): boolean {
     return !this.othersWait || this.#isRoom || !this.#standInLine(taskId);
+  }
+
+  /** It has failed. False: its next attempt comes when it has stood in line. */
+  fails(taskId: number): boolean {
+    if (this.#failing.has(taskId)) return true;
+    if (this.#failing.size >= FAILING_TASKS_MAX) return !this.#standInLine(taskId);
+    if (this.shard.transferTasks.rest(taskId)) this.#failing.add(taskId);
+    return true;
   }
 
   /** For their turn. */
@@ -119,9 +136,14 @@ export class TransferWindow extends RowWindow<TransferPage, TransferTaskRow, Pen
 
   /** It leaves at once if it may; else when a checkpoint is durable. */
   #rests(taskId: number): boolean {
+    this.#failsNoMore(taskId);
     const rests = this.shard.transferTasks.rest(taskId);
     if (rests && this.isWritten(taskId)) this.shard.leaveTransfer(taskId);
     return rests;
+  }
+
+  #failsNoMore(taskId: number): void {
+    if (this.#failing.delete(taskId)) this.shard.transferTasks.wake(taskId);
   }
 
   // ── What comes ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -200,7 +222,7 @@ export class TransferWindow extends RowWindow<TransferPage, TransferTaskRow, Pen
 
   /** Its row was written, and nobody had heard of that: it waits for its turn no longer, so it does not leave. */
   protected override passOver(taskId: number): void {
-    const task = this.#isNext(taskId) ? this.shard.transferTasks.wake(taskId) : undefined;
+    const task = this.#isNext(taskId) && !this.#failing.has(taskId) ? this.shard.transferTasks.wake(taskId) : undefined;
     if (task !== undefined) this.#brought.push(task);
   }
 
@@ -229,7 +251,7 @@ export class TransferWindow extends RowWindow<TransferPage, TransferTaskRow, Pen
       const waits = isDispatch(task) && !transferTasks.isIdle(task.taskId);
       // In a fold nobody tries them: the first stay, as many as there should be.
       const isBeyond = waits && ahead++ >= this.#limits.tasksMax && nowMs() === -Infinity;
-      const isDone = isDispatch(task) && !waits && !this.#toNote.has(task.taskId);
+      const isDone = isDispatch(task) && !waits && !this.#toNote.has(task.taskId) && !this.#failing.has(task.taskId);
       yield isBeyond || isDone ? task : undefined;
     }
   }

@@ -12,9 +12,9 @@ export function handedOverToWire({ category, sequence, task, failure, subject }:
 }
 
 export function handedOverFromWire(wire: journal.HandedOverTask): HandedOverTask {
-  const { category, sequence, task: bytes, namespace, targetNamespace, workflowType, originOffset, ...failure } = wire;
+  const { category, sequence, task: bytes, namespace, targetNamespaceId, targetNamespace, workflowType, originOffset, ...failure } = wire;
   const task = taskFromMessage(state.decodePendingTask(bytes, ownLimits));
-  const subject = { namespace, targetNamespace, workflowType, originOffset };
+  const subject = { namespace, targetNamespaceId, targetNamespace, workflowType, originOffset };
   return { category, sequence, task, failure: { ...failure, cause: causeOf(failure.cause) }, subject };
 }
 

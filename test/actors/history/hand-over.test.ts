@@ -25,6 +25,7 @@ class Bench {
   /** Of the owner: which letter each sequence is. */
   readonly letters = new Map<number, number>();
   readonly warnings: string[] = [];
+  readonly reports: string[] = [];
   /** The next; past them all are heard. */
   readonly answers: Answer[] = [];
   asks = 0;
@@ -70,6 +71,13 @@ class Bench {
       ask: (command, answer) => this.#ask(command, answer),
       submit: (command) => this.#submit(command),
       tenure: this.#tenure,
+      reports: {
+        marked: ({ sequence }) => void this.reports.push(`marked ${sequence}`),
+        refused: (letters) => void this.reports.push(`refused ${letters.length}`),
+        enqueued: (_category, letters, ids) =>
+          letters.forEach(({ handOver }, nth) => void this.reports.push(`enqueued ${handOver.sequence} as ${ids[nth]}`)),
+      },
+      monoMs: () => this.clock.monoMs(),
       logger: createLogger({ level: 'warn', format: 'text', write: (line) => void this.warnings.push(line), nowMs: () => 0 }),
     });
   }
@@ -159,4 +167,14 @@ test('while nobody answers it is asked again after 1 s, 2 s, … 60 s, and peopl
   expect(bench.warnings[0]).toContain('nobody answers');
   bench.clock.advance(60_000);
   expect([...bench.letters]).toEqual([[1, 0]]);
+});
+
+test('people hear of each task once when its failure is in the journal, and once when its letter is', () => {
+  const bench = new Bench();
+  bench.answers.push('away');
+  bench.fail();
+  bench.clock.advance(0);
+  expect(bench.reports).toEqual(['marked 1', 'refused 1']);
+  bench.clock.advance(2_000);
+  expect(bench.reports).toEqual(['marked 1', 'refused 1', 'enqueued 1 as 0']);
 });

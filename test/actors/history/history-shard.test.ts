@@ -39,6 +39,8 @@ import { FAR_AWAY_MS } from '../far-away.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { jsonClaims } from '../ledger.ts';
 import { MemoryLog } from '../memory-log.ts';
+import { LetterQueues } from './letter-queues.ts';
+import type { TaskCapture } from '../../../src/actors/history/task-capture.ts';
 import { MemoryDatabase } from '../../support/memory-database.ts';
 import { turns, until } from '../../support/event-loop.ts';
 
@@ -53,6 +55,8 @@ type BenchOptions = {
   readonly budget?: CommandBudget;
   readonly limits?: Partial<HistoryLimits>;
   readonly heap?: { readonly nearlyFull: object | undefined };
+  /** A task that fails so often is a letter. Absent: there are no letters. */
+  readonly failuresMax?: number | undefined;
 };
 
 /** Shard 1 with a matching host that takes every task, and with a shard 2 that waits for the test. */
@@ -64,6 +68,7 @@ class Bench {
   readonly offered: MatchingTask[] = [];
   /** Matching has no poll for any, and stores them. */
   stores = false;
+  queues: LetterQueues | undefined;
   /** In the log for people. */
   readonly errors: string[] = [];
   readonly asked: { readonly askId: number; readonly command: HistoryRequest }[] = [];
@@ -121,8 +126,16 @@ class Bench {
       onStatus: () => {},
       budget,
       ...(given.heap === undefined ? {} : { heap: given.heap }),
+      ...this.#capture(given.failuresMax),
     });
     this.router.history.attach(1, this.shard);
+  }
+
+  #capture(failuresMax: number | undefined): { readonly capture?: TaskCapture } {
+    if (failuresMax === undefined) return {};
+    this.registry.view = { ...this.registry.view, namespaceById: () => namespace('ns') };
+    this.queues = new LetterQueues(this.router, failuresMax, () => this.clock.wallMs());
+    return { capture: this.queues.capture };
   }
 
   async started(): Promise<this> {
@@ -358,8 +371,8 @@ describe('a timer that cannot be decided', () => {
     },
   };
 
-  async function openBroken(log?: MemoryLog): Promise<Bench> {
-    return await openWith({ log, wire: brokenWire });
+  async function openBroken(log?: MemoryLog, failuresMax?: number): Promise<Bench> {
+    return await openWith({ log, wire: brokenWire, failuresMax });
   }
 
   async function pass(bench: Bench, ms: number): Promise<void> {
@@ -369,47 +382,78 @@ describe('a timer that cannot be decided', () => {
     }
   }
 
-  test('lets others fire, is tried again, and in the end its workflow is put aside: readable, counted, and it can be terminated', async () => {
-    const bench = await openBroken();
+  const linesOf = (bench: Bench) => bench.shard.actor.memory?.core.handOvers?.get('timer');
+
+  test('lets others fire, is tried again, and in the end it is a letter; its workflow can be read and terminated', async () => {
+    const bench = await openBroken(undefined, 3);
     const broken = await bench.start('broken', 1_000, { taskTimeoutMs: brokenTimeoutMs });
     await bench.start('sound', 1_100);
     await pass(bench, 1_200);
     expect(bench.offered.map(({ key }) => key.workflowId)).toEqual(['sound']);
-    expect([bench.shard.actor.status().state, bench.shard.runsAside]).toEqual(['active', 0]);
+    const letters = bench.queues?.letters.timer ?? new Map();
+    expect(letters.size).toBe(0);
 
     await pass(bench, 5_000);
-    expect([bench.shard.actor.status().state, bench.shard.runsAside]).toEqual(['active', 1]);
-    const told = ({ errors }: Bench): string[] => errors.filter((line) => line.includes('a workflow was put aside'));
-    expect(told(bench)).toEqual([expect.stringMatching(/broken.*failedCommand=fireTimer/)]);
-    expect(await bench.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({
-      status: 1,
-      aside: { failedCommand: 'fireTimer', reason: 'RangeError: planted' },
+    expect([bench.shard.actor.status().state, bench.shard.runsAside]).toEqual(['active', 0]);
+    expect([...letters.keys()]).toEqual([0]);
+    expect(letters.get(0)).toMatchObject({
+      task: { taskType: 'TASK_TYPE_WORKFLOW_BACKOFF_TIMER', workflowId: 'broken', runId: broken.runId, namespace: 'ns' },
+      failure: {
+        cause: 'retries-exhausted',
+        errorType: 'RangeError',
+        errorMessage: 'planted',
+        attempts: 3,
+        handler: 'TimerQueueProcessor',
+      },
     });
-    // Every other one who wants something of it gets an answer of their own.
-    const signalled = await bench.ask({
-      kind: 'requestCancelWorkflow',
-      key: broken,
-      firstExecutionRunId: '',
-      cause: '',
-      identity: '',
-      requestId: '',
-      links: [],
-      external: undefined,
-      childOf: undefined,
-    });
-    expect(signalled).toMatchObject({ kind: 'internal' });
+    expect(linesOf(bench)).toEqual({ lastSequence: 1, waiting: [] });
+    const attempts = (): number => bench.errors.filter((line) => line.includes('could not be decided')).length;
+    expect(attempts()).toBe(3);
+    await pass(bench, 60_000);
+    expect(attempts(), 'it is tried no more').toBe(3);
 
     await bench.shard.actor.drain();
-    const second = await openBroken(bench.log);
+    const second = await openBroken(bench.log, 3);
     await pass(second, 10_000);
-    expect([second.shard.actor.status().state, second.shard.runsAside]).toEqual(['active', 1]);
-    expect(told(second), 'whoever put it aside has told').toEqual([]);
+    expect(second.queues?.letters.timer.size, 'nor is it handed over again').toBe(0);
+    expect(await second.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({ status: 1, aside: undefined });
     expect(await second.ask(terminateWorkflow({ key: broken }))).toEqual({ kind: 'done' });
-    expect(second.shard.runsAside).toBe(0);
-    expect(await second.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({ status: 5, aside: undefined });
+    expect(await second.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({ status: 5 });
     second.clock.advance(73 * 3_600_000);
     await pass(second, 1_000);
     expect(await second.ask({ kind: 'describeWorkflow', key: broken })).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
+  });
+
+  test('is tried for ever where there are no letters, and others fire', async () => {
+    const bench = await openBroken();
+    await bench.start('broken', 1_000, { taskTimeoutMs: brokenTimeoutMs });
+    await pass(bench, 30_000);
+    await bench.start('sound', 100);
+    await pass(bench, 1_000);
+    expect(bench.offered.map(({ key }) => key.workflowId)).toEqual(['sound']);
+    expect(bench.shard.runsAside).toBe(0);
+  });
+
+  test('is handed over by the next owner where this one could not tell', async () => {
+    const bench = await openBroken(undefined, 1);
+    if (bench.queues !== undefined) bench.queues.isOpen = false;
+    await bench.start('broken', 1_000, { taskTimeoutMs: brokenTimeoutMs });
+    await pass(bench, 5_000);
+    expect(linesOf(bench)?.waiting).toHaveLength(1);
+    await bench.shard.actor.drain();
+    const second = await openBroken(bench.log, 1);
+    await pass(second, 5_000);
+    expect([...(second.queues?.letters.timer.keys() ?? [])]).toEqual([0]);
+    expect(linesOf(second)).toEqual({ lastSequence: 1, waiting: [] });
+  });
+
+  test('is a letter at once where its namespace is deleted', async () => {
+    const bench = await openWith({ failuresMax: 70 });
+    bench.registry.view = { ...bench.registry.view, namespaceById: () => ({ ...namespace('ns'), state: 'deleted' }) };
+    await bench.start('sleeping', 1_000);
+    await pass(bench, 2_000);
+    expect(bench.queues?.letters.timer.get(0)).toMatchObject({ task: { workflowId: 'sleeping' }, failure: { cause: 'namespace-deleted' } });
+    expect(bench.offered).toEqual([]);
   });
 });
 

@@ -17,15 +17,19 @@ import type { MatchingTask } from '../../../src/matching/tasks.ts';
 import { silentLogger } from '../../../src/observability/logger.ts';
 import { historyCodec } from '../../../src/topics/codec/history-codec.ts';
 import { historyWire } from '../../../src/topics/codec/history-wire.ts';
+import { decodeTaskInfo } from '../../../src/topics/codec/task-info-codec.ts';
 import { namespace } from '../../grpc/stub-ports.ts';
 import { completion } from '../../history/completion.ts';
 import { completeWorkflow, namespaceId, startAttributes, startChild, terminateWorkflow } from '../../history/shard-under-test.ts';
+import { LetterQueues } from './letter-queues.ts';
 import { FAR_AWAY_MS } from '../far-away.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { jsonClaims } from '../ledger.ts';
 import { MemoryLog } from '../memory-log.ts';
 import { turns, until } from '../../support/event-loop.ts';
 
+/** As operators set it: a task that fails so often is a letter. */
+const failuresMax = 3;
 const layout = { historyShards: 2, matchingPartitions: 1, taskQueuePartitions: 1 };
 const parentKey = keyIn(1, 'parent');
 const childKey = keyIn(2, 'child');
@@ -43,6 +47,7 @@ class Process {
   readonly router = new Router(systemClock);
   readonly shards: HistoryShard[] = [];
   readonly offered: MatchingTask[] = [];
+  readonly queues = new LetterQueues(this.router, failuresMax, () => this.clock.wallMs());
   losesAnswersTo: HistoryRequest['kind'] | undefined;
   lost = 0;
   /** What the caller gets in the place of a lost answer. */
@@ -95,6 +100,7 @@ class Process {
       random: systemRandom,
       logger: silentLogger,
       onStatus: () => {},
+      capture: this.queues.capture,
     });
     this.shards.push(shard);
     const endpoint: Endpoint<HistoryRequest> = {
@@ -274,24 +280,78 @@ test('a child is kept as long as its namespace says, not as long as closed runs 
   expect(await process.ask(2, { kind: 'describeWorkflow', key: childKey })).toMatchObject({ rejection: { reason: 'workflow-not-found' } });
 });
 
-test('a message that cannot be built is tried a few times, then its run is put aside', async () => {
-  const process = await boot();
-  await process.startParent();
-  const core = process.shards[0]?.actor.memory?.core;
-  if (core === undefined) throw new Error('no memory');
-  const handle = core.handle.bind(core);
-  let attempts = 0;
-  core.handle = (command, nowMs, askId) => {
-    if (command.kind !== 'runOutboxTask') return handle(command, nowMs, askId);
-    attempts += 1;
-    throw new RangeError('planted');
-  };
-  await process.work(parentKey, [startChild({ workflowId: childKey.workflowId, namespaceId })]);
-  for (let round = 0; round < 200 && (await process.describe(1, parentKey)).aside === undefined; round++) {
-    process.clock.advance(100);
-    await turns(20);
+describe('a message that cannot be built', () => {
+  async function failing(): Promise<{ readonly process: Process; readonly attempts: () => number }> {
+    const process = await boot();
+    await process.startParent();
+    const core = process.shards[0]?.actor.memory?.core;
+    if (core === undefined) throw new Error('no memory');
+    const handle = core.handle.bind(core);
+    let attempts = 0;
+    core.handle = (command, nowMs, askId) => {
+      if (command.kind !== 'runOutboxTask') return handle(command, nowMs, askId);
+      attempts += 1;
+      throw new RangeError('planted');
+    };
+    await process.work(parentKey, [startChild({ workflowId: childKey.workflowId, namespaceId })]);
+    return { process, attempts: () => attempts };
   }
-  expect((await process.describe(1, parentKey)).aside).toMatchObject({ failedCommand: 'startChild', reason: 'RangeError: planted' });
-  expect(attempts).toBe(5);
-  expect(process.shards.map(({ actor }) => actor.status().state)).toEqual(['active', 'active']);
+
+  async function passUntil(process: Process, isSo: () => boolean): Promise<void> {
+    for (let round = 0; round < 1_000 && !isSo(); round++) {
+      process.clock.advance(100);
+      await turns(20);
+    }
+  }
+
+  test('is tried as often as operators say, and is one letter that says all there is to know', async () => {
+    const { process, attempts } = await failing();
+    const { letters } = process.queues;
+    await passUntil(process, () => letters.transfer.size > 0);
+    await passUntil(process, () => process.shards[0]?.actor.memory?.core.handOvers?.get('transfer')?.waiting.length === 0);
+    expect(attempts()).toBe(failuresMax);
+    const [letter] = letters.transfer.values();
+    expect([...letters.transfer.keys()]).toEqual([0]);
+    const parent = await process.describe(1, parentKey);
+    expect(letter).toMatchObject({
+      handOver: { shard: 1, sequence: 1 },
+      task: {
+        taskType: 'TASK_TYPE_TRANSFER_START_CHILD_EXECUTION',
+        shardId: 1,
+        ...parent.key,
+        namespace: 'ns',
+        targetNamespaceId: '',
+        workflowType: parent.workflowType,
+        valueType: 'temporal.server.api.persistence.v1.TransferTaskInfo',
+      },
+      failure: {
+        cause: 'retries-exhausted',
+        errorType: 'RangeError',
+        errorMessage: 'planted',
+        attempts: failuresMax,
+        handler: 'TransferQueueProcessor',
+        node: 'host:7233',
+        build: '0.1.0',
+      },
+      origin: { topic: 'test.history', partition: 0, group: 'test-history' },
+      state: 'open',
+    });
+    if (letter === undefined) throw new Error('there is a letter');
+    const { valueType, value, taskId } = letter.task;
+    expect(decodeTaskInfo({ valueType, value })).toMatchObject({ kind: 'startChild', taskId, key: parent.key });
+    expect(process.shards.map(({ actor }) => actor.status().state)).toEqual(['active', 'active']);
+  });
+
+  test('waits for its queue, and its workflow goes on meanwhile', async () => {
+    const { process } = await failing();
+    const { queues } = process;
+    queues.isOpen = false;
+    const line = () => process.shards[0]?.actor.memory?.core.handOvers?.get('transfer');
+    await passUntil(process, () => line()?.waiting.length === 1);
+    expect(queues.letters.transfer.size).toBe(0);
+    expect((await process.describe(1, parentKey)).status).toBe(1);
+    queues.isOpen = true;
+    await passUntil(process, () => line()?.waiting.length === 0);
+    expect(queues.letters.transfer.size).toBe(1);
+  });
 });

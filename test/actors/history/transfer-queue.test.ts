@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { FailedTasks } from '../../../src/actors/history/failed-tasks.ts';
+import { TaskNamespaces } from '../../../src/actors/history/task-namespaces.ts';
 import { TransferQueue, type TransferShard } from '../../../src/actors/history/transfer-queue.ts';
 import { Tenure } from '../../../src/actors/partition/tenure.ts';
 import type { Asker } from '../../../src/actors/asks/router.ts';
-import type { TransferTask } from '../../../src/history/tasks.ts';
+import type { Namespace } from '../../../src/cluster/cluster-state.ts';
+import type { CaptureSettings } from '../../../src/deadletters/capture-settings.ts';
+import { saidError, type TaskFailure } from '../../../src/deadletters/task-failure.ts';
+import type { Task, TransferTask } from '../../../src/history/tasks.ts';
 import { createLogger } from '../../../src/observability/logger.ts';
+import { taskSubject } from '../../history/hand-over/task-failure.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 import { historyRecord } from './history-record.ts';
 
@@ -18,9 +24,25 @@ class Bench {
   readonly asked: number[] = [];
   full = true;
   readonly #pending = new Map<number, TransferTask>();
-  readonly aside: string[] = [];
+  /** Tasks that were handed over, with why. */
+  readonly letters: string[] = [];
+  lineIsFull = false;
+  readonly finished: number[] = [];
+  settings: CaptureSettings = {
+    enabled: true,
+    internalErrorsArePermanent: false,
+    errorPattern: undefined,
+    failuresMax: 5,
+    transferFailuresMax: undefined,
+    timerFailuresMax: undefined,
+    replicationFailuresMax: 5,
+  };
   /** A bug of ours. */
   throws = false;
+  /** By id; the others are there. */
+  readonly fates = new Map<string, 'deleted' | 'unknown'>();
+  registryAnswers = true;
+  faultOf: ((task: Task) => TaskFailure | undefined) | undefined;
   /** What a full one says. */
   refusal: object = { kind: 'rejected', rejection: { reason: 'backlog-full', message: 'backlog full' } };
   deliveryAnswer: object = { kind: 'done' };
@@ -34,8 +56,9 @@ class Bench {
       room: undefined,
       retentionMsOf: () => undefined,
       submit: (command) => {
+        if (command.kind === 'finishOutboxTask') this.finished.push(command.taskId);
         if (command.kind !== 'runOutboxTask') return;
-        if (this.throws) return this.queue.undecided(command, 'RangeError: planted');
+        if (this.throws) return this.queue.undecided(command, new RangeError('planted'));
         const key = { namespaceId: 'ns', workflowId: 'parent', runId: '' };
         const message = {
           targetNamespaceId: 'ns',
@@ -44,18 +67,32 @@ class Bench {
         } as const;
         this.queue.deliver({ kind: 'deliver', taskId: command.taskId, message, tries: command.tries });
       },
-      putAside: (task, reason) => {
-        this.#pending.delete(task.taskId);
-        this.aside.push(`${task.kind} ${task.taskId}: ${reason}`);
-      },
     };
+    const failed = new FailedTasks({
+      shard: 1,
+      settingsOf: () => this.settings,
+      subjectOf: () => taskSubject,
+      submit: ({ taskId, failure: { cause, errorType, errorMessage, attempts } }) => {
+        if (this.lineIsFull) return;
+        const { kind } = this.#pending.get(taskId) ?? { kind: 'nothing' };
+        this.#pending.delete(taskId);
+        this.letters.push(`${kind} ${taskId}: ${cause} after ${attempts}, ${errorType}: ${errorMessage}`);
+      },
+      nowMs: () => this.clock.wallMs(),
+      faultOf: (task) => this.faultOf?.(task),
+      node: 'host:7233',
+      build: '0.1.0',
+    });
     const router: Asker = {
       askHistory: (_shard, _command, _deadlineMs, onReply) => {
         this.asks += 1;
         this.clock.soon(() => onReply(this.deliveryAnswer as never));
         return 0;
       },
-      askCluster: () => 0,
+      askCluster: (_request, _deadlineMs, onReply) => {
+        this.clock.soon(() => onReply({ kind: this.registryAnswers ? 'done' : 'unavailable' } as never));
+        return 0;
+      },
       askDeadLetters: () => 0,
       cancel: () => {},
       askMatching: (_partition, request, _deadlineMs, onReply) => {
@@ -73,6 +110,8 @@ class Bench {
     this.tenure.begin();
     this.queue = new TransferQueue({
       shard,
+      failed,
+      namespaces: new TaskNamespaces({ registry: this.#registry, asker: router, clock: this.clock }),
       tenure: this.tenure,
       router,
       layout: { historyShards: 1, matchingPartitions: 1, taskQueuePartitions: 1 },
@@ -80,6 +119,14 @@ class Bench {
       random: { nonce: () => '', fraction: () => 0.5 },
       logger: createLogger({ level: 'warn', format: 'text', write: (line) => void this.lines.push(line), nowMs: () => 0 }),
     });
+  }
+
+  get #registry() {
+    const namespaceById = (id: string) => {
+      const fate = this.fates.get(id);
+      return fate === 'unknown' ? undefined : ({ id, name: id, state: fate ?? 'registered' } as Namespace);
+    };
+    return { isFolded: true, view: { namespaceById } };
   }
 
   get pending(): number {
@@ -239,7 +286,7 @@ describe('what was decided runs when its record is committed', () => {
 
 test.each([
   ['that nobody takes', new Bench().refusal],
-  ['whose matching host never answers', { kind: 'deadline' }],
+  ['whose matching host never answers', { kind: 'deadline', message: 'no answer' }],
 ])('a task %s is tried again until somebody does, and the delay stays bearable', (_what, refusal) => {
   const bench = new Bench();
   bench.refusal = refusal;
@@ -268,57 +315,144 @@ test('many of them flood neither the log nor the router', () => {
   expect(bench.pending).toBe(0);
 });
 
-test('a delivery that cannot be built is tried a few times, then its run is put aside; others go on', () => {
-  const bench = new Bench();
-  bench.full = false;
-  bench.throws = true;
-  bench.notifyParent(1);
-  bench.run(2);
-  bench.clock.advance(100);
-  expect(bench.pending, 'the other is delivered').toBe(1);
-  expect(bench.aside).toEqual([]);
-  bench.clock.advance(60_000);
-  expect(bench.aside).toEqual(['notifyParent 1: RangeError: planted']);
+describe('a task that fails', () => {
+  test('because it cannot be built, is tried as often as operators say, and is handed over; others go on', () => {
+    const bench = new Bench();
+    bench.full = false;
+    bench.throws = true;
+    bench.notifyParent(1);
+    bench.run(2);
+    bench.clock.advance(100);
+    expect(bench.pending, 'the other is delivered').toBe(1);
+    // Of the pauses of 1 s, 1.1 s, 1.21 s and 1.331 s the last is not over.
+    bench.clock.advance(4_000);
+    expect(bench.letters).toEqual([]);
+    bench.clock.advance(1_000);
+    expect(bench.letters).toEqual(['notifyParent 1: retries-exhausted after 5, RangeError: planted']);
+  });
+
+  test.each([
+    ['internal', 'retries-exhausted after 5, Internal: no'],
+    ['tooLarge', 'retries-exhausted after 5, TooLarge: no'],
+    ['dataLoss', 'permanent-error after 1, DataLoss: no'],
+  ])('because its target answers %s, is handed over', (kind, letter) => {
+    const bench = new Bench();
+    bench.deliveryAnswer = { kind, message: 'no' };
+    bench.notifyParent(1);
+    bench.clock.advance(60_000);
+    expect(bench.letters).toEqual([`notifyParent 1: ${letter}`]);
+  });
+
+  test.each(['busy', 'unavailable', 'deadline', 'notHere'])('because its target answers %s, is tried for ever', (kind) => {
+    const bench = new Bench();
+    bench.deliveryAnswer = { kind, message: 'later' };
+    bench.notifyParent(1);
+    bench.clock.advance(600_000);
+    expect(bench.letters).toEqual([]);
+    expect(bench.asks).toBeGreaterThan(100);
+  });
+
+  test('is tried for ever where operators want no letters', () => {
+    const bench = new Bench();
+    bench.settings = { ...bench.settings, enabled: false };
+    bench.deliveryAnswer = { kind: 'dataLoss', message: 'no' };
+    bench.notifyParent(1);
+    bench.clock.advance(3_600_000);
+    expect(bench.letters).toEqual([]);
+    expect(bench.asks).toBeGreaterThan(20);
+  });
+
+  test('goes on being tried while its line has no room, and is handed over then', () => {
+    const bench = new Bench();
+    bench.lineIsFull = true;
+    bench.deliveryAnswer = { kind: 'dataLoss', message: 'no' };
+    bench.notifyParent(1);
+    bench.clock.advance(600_000);
+    expect(bench.asks).toBeGreaterThan(5);
+    bench.lineIsFull = false;
+    bench.clock.advance(120_000);
+    expect(bench.letters).toEqual([expect.stringMatching(/^notifyParent 1: permanent-error after \d+, DataLoss: no$/)]);
+  });
+
+  test('also when its run is deleted meanwhile', () => {
+    const bench = new Bench();
+    bench.deliveryAnswer = { kind: 'internal', message: 'a bug of the target' };
+    bench.notifyParent(1);
+    bench.delete(1);
+    bench.clock.advance(600_000);
+    expect(bench.letters).toHaveLength(1);
+  });
+
+  test('for the first time after a long time without its target has failed once', () => {
+    const bench = new Bench();
+    bench.deliveryAnswer = { kind: 'unavailable', message: 'moves' };
+    bench.notifyParent(1);
+    bench.clock.advance(60_000);
+    expect(bench.asks).toBeGreaterThan(10);
+    bench.deliveryAnswer = { kind: 'internal', message: 'a hiccup' };
+    const before = bench.asks;
+    while (bench.asks === before) bench.clock.advance(100);
+    bench.clock.advance(100);
+    expect(bench.asks, 'that one was answered so').toBe(before + 1);
+    bench.deliveryAnswer = { kind: 'done' };
+    bench.clock.advance(60_000);
+    expect(bench.letters).toEqual([]);
+  });
+
+  test('holds up no other, however many of them there are', () => {
+    const bench = new Bench();
+    bench.full = false;
+    bench.faultOf = ({ taskId }) =>
+      taskId > 10_000 ? undefined : { kind: 'failed', isInternal: false, error: saidError('Unavailable dependency', 'planted') };
+    bench.settings = { ...bench.settings, failuresMax: 1_000_000 };
+    for (let taskId = 1; taskId <= 10_000; taskId++) bench.run(taskId);
+    bench.clock.advance(3_600_000);
+    expect(bench.asks).toBe(0);
+    bench.full = true;
+    bench.run(10_001);
+    bench.clock.advance(60_000);
+    // At the pace of one that is alone: twelve attempts a minute and more.
+    expect(bench.asks).toBeGreaterThan(12);
+    bench.full = false;
+    bench.clock.advance(6_000);
+    expect(bench.pending).toBe(10_000);
+  });
 });
 
-test.each([
-  { kind: 'internal', message: 'a bug of the target' },
-  { kind: 'tooLarge', message: 'more than a record holds' },
-])('a delivery that its target refuses as $kind is put aside, one that is busy is not', (answer) => {
-  const bench = new Bench();
-  bench.deliveryAnswer = { kind: 'busy', message: 'later' };
-  bench.notifyParent(1);
-  bench.clock.advance(60_000);
-  expect(bench.aside).toEqual([]);
-  bench.deliveryAnswer = answer;
-  bench.clock.advance(60_000);
-  expect(bench.aside).toEqual([`notifyParent 1: ${answer.message}`]);
-});
+describe('a task of a namespace that is gone', () => {
+  test.each([
+    ['deleted', (bench: Bench) => bench.run(1), 'activityTask'],
+    ['unknown', (bench: Bench) => bench.notifyParent(1), 'notifyParent'],
+  ] as const)('(%s) is handed over at once, also where operators want no letters', (fate, begin, kind) => {
+    const bench = new Bench();
+    bench.settings = { ...bench.settings, enabled: false };
+    bench.fates.set('ns', fate);
+    begin(bench);
+    bench.clock.advance(0);
+    expect(bench.letters).toEqual([`${kind} 1: namespace-deleted after 1, NamespaceNotFound: Namespace ns is not found.`]);
+    expect(bench.asks).toBe(0);
+  });
 
-test('a message of a run that is deleted meanwhile is tried for ever: nothing is left that could be put aside', () => {
-  const bench = new Bench();
-  bench.deliveryAnswer = { kind: 'internal', message: 'a bug of the target' };
-  bench.notifyParent(1);
-  bench.delete(1);
-  bench.clock.advance(600_000);
-  expect(bench.aside).toEqual([]);
-  const before = bench.asks;
-  bench.clock.advance(60_000);
-  expect(bench.asks).toBeGreaterThan(before);
-});
+  test('is tried on while nobody can say that it is gone, and goes on when it turns up', () => {
+    const bench = new Bench();
+    bench.full = false;
+    bench.fates.set('ns', 'unknown');
+    bench.registryAnswers = false;
+    bench.run(1);
+    bench.clock.advance(60_000);
+    expect([bench.letters, bench.pending]).toEqual([[], 1]);
+    bench.fates.delete('ns');
+    bench.clock.advance(6_000);
+    expect([bench.letters, bench.pending]).toEqual([[], 0]);
+  });
 
-test('a failure after a long time without its target is the first one', () => {
-  const bench = new Bench();
-  bench.deliveryAnswer = { kind: 'unavailable', message: 'moves' };
-  bench.notifyParent(1);
-  bench.clock.advance(60_000);
-  expect(bench.asks).toBeGreaterThan(10);
-  bench.deliveryAnswer = { kind: 'internal', message: 'a hiccup' };
-  const before = bench.asks;
-  while (bench.asks === before) bench.clock.advance(100);
-  bench.clock.advance(100);
-  expect(bench.asks, 'that one was answered so').toBe(before + 1);
-  bench.deliveryAnswer = { kind: 'done' };
-  bench.clock.advance(60_000);
-  expect(bench.aside).toEqual([]);
+  test('ends where it is what a deletion has left to tell', () => {
+    const bench = new Bench();
+    bench.throws = false;
+    bench.fates.set('ns', 'deleted');
+    bench.delete(1);
+    bench.queue.runPending();
+    bench.clock.advance(60_000);
+    expect([bench.letters, bench.asks, bench.finished]).toEqual([[], 0, [1]]);
+  });
 });

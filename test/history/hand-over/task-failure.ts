@@ -15,7 +15,19 @@ export const taskFailure: TaskFailure = {
   build: '0.1.0',
 };
 
-export const taskSubject: TaskSubject = { namespace: 'orders', targetNamespace: '', workflowType: 'Order', originOffset: 17 };
+export const taskSubject: TaskSubject = {
+  namespace: 'orders',
+  targetNamespaceId: 'billing-id',
+  targetNamespace: 'billing',
+  workflowType: 'Order',
+  originOffset: 17,
+};
 
 /** Of records that were written before there were subjects. */
-export const unknownSubject: TaskSubject = { namespace: '', targetNamespace: '', workflowType: '', originOffset: undefined };
+export const unknownSubject: TaskSubject = {
+  namespace: '',
+  targetNamespaceId: '',
+  targetNamespace: '',
+  workflowType: '',
+  originOffset: undefined,
+};

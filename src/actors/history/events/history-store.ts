@@ -124,6 +124,12 @@ export class HistoryStore implements CommitSubscriber<HistoryRecord> {
     if (record.retiredRuns !== undefined) for (const { runId } of record.retiredRuns) this.forget(runId);
   }
 
+  /** The journal's record that holds the event; undefined: not known here. */
+  offsetOf(runId: string, eventId: number): number | undefined {
+    const batches = this.#runs.get(runId) ?? [];
+    return batches.find(({ firstEventId, eventCount }) => eventId >= firstEventId && eventId < firstEventId + eventCount)?.offset;
+  }
+
   append(runId: string, firstEventId: number, events: readonly Uint8Array[], offset: number): void {
     if (events.length === 0) return;
     const packed = this.#slabs.add(events);

@@ -1,0 +1,141 @@
+/**
+ * Tasks of one shard whose attempts do not succeed, and what follows (src/deadletters/attempts.ts). Their attempts are counted in memory: with
+ * its next owner a shard counts from the beginning.
+ *
+ *     an attempt ── failed ──▶ judged ─┬─ notYet            as often as it takes; nothing is counted
+ *                                      ├─ again             after a pause that grows
+ *                                      ├─ over              there is nothing left to do
+ *                                      └─ handOverTask ──▶ a record: it waits in the line of its queue (hand-over.ts)
+ *                                              └─ no room in the line: again, and handed over then
+ */
+import { type Attempts, judgeAttempt, noAttempts } from '../../deadletters/attempts.ts';
+import type { CaptureSettings } from '../../deadletters/capture-settings.ts';
+import { failureFingerprint } from '../../deadletters/failure-fingerprint.ts';
+import type { DeadLetterCause } from '../../deadletters/letter.ts';
+import { saidError, type TaskError, type TaskFailure } from '../../deadletters/task-failure.ts';
+import type { HandOverTask, TaskSubject } from '../../history/hand-over/hand-over-commands.ts';
+import { type TaskCategory, taskCategoryOf, taskTypeOf, type TaskType } from '../../history/hand-over/task-types.ts';
+import type { HistoryRecord } from '../../history/record.ts';
+import type { Task } from '../../history/tasks.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import type { CommitSubscriber } from '../partition/partition-core.ts';
+
+/** What settings may depend on. */
+export type TaskKind = { readonly namespace: string; readonly taskType: TaskType; readonly shard: number };
+
+export type CaptureSettingsOf = (kind: TaskKind) => CaptureSettings;
+
+export type FailedTasksOptions = {
+  readonly shard: number;
+  readonly settingsOf: CaptureSettingsOf;
+  readonly subjectOf: (task: Task) => TaskSubject;
+  /** Nobody waits for the answer. */
+  readonly submit: (command: HandOverTask) => void;
+  readonly nowMs: () => number;
+  /** For demonstrations and tests: what befalls an attempt at this task; undefined: nothing. Absent: likewise, of all tasks. */
+  readonly faultOf?: (task: Task, namespace: string) => TaskFailure | undefined;
+  /** Whoever runs the tasks, for those who read a letter. */
+  readonly node: string;
+  readonly build: string;
+};
+
+/** `pauseMs`: before jitter. */
+export type Again = { readonly kind: 'again'; readonly pauseMs: number };
+
+export type AfterFailure = { readonly kind: 'notYet' } | Again | { readonly kind: 'over' };
+
+const handlers: { readonly [category in TaskCategory]: string } = { transfer: 'TransferQueueProcessor', timer: 'TimerQueueProcessor' };
+
+export class FailedTasks implements CommitSubscriber<HistoryRecord> {
+  readonly #options: FailedTasksOptions;
+  /** Of those that have failed; the others are not here. */
+  readonly #attempts = new Map<number, Attempts>();
+
+  constructor(options: FailedTasksOptions) {
+    this.#options = options;
+  }
+
+  /** `attempt`: counted from 1, with those that met nobody. */
+  failed(task: Task, failure: TaskFailure, attempt: number): AfterFailure {
+    const { shard, settingsOf, subjectOf, nowMs } = this.#options;
+    const subject = subjectOf(task);
+    const category = taskCategoryOf(task);
+    const settings = settingsOf({ namespace: subject.namespace, taskType: taskTypeOf(task), shard });
+    if (failure.kind === 'notYet' && settings.errorPattern === undefined) return failure;
+    const known = this.#attempts.get(task.taskId) ?? noAttempts;
+    const before = { ...known, attempts: Math.max(known.attempts, attempt - 1) };
+    const verdict = judgeAttempt(before, failure, category, nowMs(), settings);
+    switch (verdict.kind) {
+      case 'over':
+        return verdict;
+      case 'again':
+        // It has a faster pace of its own.
+        if (failure.kind === 'notYet' && verdict.attempts.failures === known.failures) return failure;
+        this.#attempts.set(task.taskId, verdict.attempts);
+        return { kind: 'again', pauseMs: verdict.pauseMs };
+      case 'letter':
+        this.#attempts.set(task.taskId, verdict.attempts);
+        this.#handOver(task, verdict.cause, failure.error, verdict.attempts, subject);
+        // Where it is handed over, nobody finds it after the pause.
+        return { kind: 'again', pauseMs: pauseWithoutRoomMs };
+      default:
+        return unreachable(verdict);
+    }
+  }
+
+  /** An attempt at it fails, because somebody wants that. */
+  injected(task: Task): TaskFailure | undefined {
+    const { faultOf, subjectOf } = this.#options;
+    return faultOf?.(task, subjectOf(task).namespace);
+  }
+
+  /** The namespace that it acts on is deleted: no attempt will ever succeed, whatever the settings say. */
+  namespaceGone(task: Task, message: string): Again {
+    const { nowMs, subjectOf } = this.#options;
+    const before = this.#attempts.get(task.taskId) ?? noAttempts;
+    const timeMs = nowMs();
+    const attempts = {
+      ...before,
+      attempts: before.attempts + 1,
+      failures: before.failures + 1,
+      firstFailureTimeMs: before.firstFailureTimeMs ?? timeMs,
+      lastFailureTimeMs: timeMs,
+    };
+    this.#attempts.set(task.taskId, attempts);
+    this.#handOver(task, 'namespace-deleted', saidError('NamespaceNotFound', message), attempts, subjectOf(task));
+    return { kind: 'again', pauseMs: pauseWithoutRoomMs };
+  }
+
+  /** It has succeeded. */
+  forget(taskId: number): void {
+    this.#attempts.delete(taskId);
+  }
+
+  committed({ finishedTaskIds, tasksHandedOver = [] }: HistoryRecord): void {
+    if (this.#attempts.size === 0) return;
+    for (const taskId of finishedTaskIds) this.forget(taskId);
+    for (const { task } of tasksHandedOver) this.forget(task.taskId);
+  }
+
+  #handOver(task: Task, cause: DeadLetterCause, error: TaskError, attempts: Attempts, subject: TaskSubject): void {
+    const { submit, nowMs, node, build } = this.#options;
+    const { taskId } = task;
+    const category = taskCategoryOf(task);
+    const { firstFailureTimeMs = nowMs(), lastFailureTimeMs = nowMs() } = attempts;
+    const fingerprint = failureFingerprint(error, taskTypeOf(task), idsOf(task, subject));
+    const handler = handlers[category];
+    const times = { firstFailureTimeMs, lastFailureTimeMs };
+    const failure = { cause, ...error, fingerprint, attempts: attempts.attempts, ...times, handler, node, build };
+    submit({ kind: 'handOverTask', taskId, category, failure, subject });
+  }
+}
+
+/** The line moves on with each hand-over that is answered. */
+const pauseWithoutRoomMs = 60_000;
+
+/** What a message may name of the task, and what differs from task to task. */
+function idsOf({ key, ...task }: Task, { namespace, targetNamespace }: TaskSubject): readonly string[] {
+  const target = 'target' in task ? task.target : 'child' in task ? task.child : undefined;
+  const ofTarget = target === undefined ? [] : [target.namespaceId, target.workflowId, target.runId];
+  return [key.namespaceId, key.workflowId, key.runId, namespace, targetNamespace, ...ofTarget];
+}

@@ -1,0 +1,35 @@
+/** What the history shards of this server are given for tasks that fail for good: when they do, and where their letters go. */
+import type { ClusterHost } from '../actors/cluster/cluster-host.ts';
+import type { TaskCapture } from '../actors/history/task-capture.ts';
+import { captureSettings } from '../config/dead-letter-settings.ts';
+import type { DynamicValues } from '../config/dynamic-config.ts';
+import { perdureVersion } from '../config/version.ts';
+import type { MetricsRegistry } from '../observability/metrics/metrics.ts';
+import { encodeTaskInfo } from '../topics/codec/task-info-codec.ts';
+
+export type TaskCaptureSetting = {
+  readonly cluster: Pick<ClusterHost, 'view'>;
+  readonly dynamicConfig: DynamicValues;
+  /** Of topics. */
+  readonly prefix: string;
+  /** As letters name who runs tasks. */
+  readonly node: string;
+  readonly metrics: MetricsRegistry | undefined;
+};
+
+export function taskCapture({ cluster, dynamicConfig, prefix, node, metrics }: TaskCaptureSetting): TaskCapture {
+  const clusterName = (): string => cluster.view.identity?.clusterName ?? '';
+  return {
+    clusterName,
+    queueNumberOf: (category) => {
+      const source = clusterName();
+      return cluster.view.deadLetterQueues.find((queue) => queue.category === category && queue.sourceCluster === source)?.number;
+    },
+    settingsOf: ({ namespace, shard }) => dynamicConfig.values(captureSettings, { namespace, shardId: shard }),
+    encodeTask: encodeTaskInfo,
+    node,
+    build: perdureVersion(),
+    group: `${prefix}-history`,
+    ...(metrics === undefined ? {} : { metrics: metrics.of('history') }),
+  };
+}
