@@ -10,18 +10,8 @@ import type { Clock } from '../actors/ports.ts';
 import type { AskFailure } from '../actors/asks/asks.ts';
 import type { Asker } from '../actors/asks/router.ts';
 import type { ClusterSnapshot } from '../cluster/cluster-state.ts';
-import type { CountLetters, IndexRequest } from '../deadletters/commands.ts';
 import type { JobsRejected, JobsReplyTo, JobsRequest } from '../deadletters/jobs/commands.ts';
 import type { LetterSettings } from '../deadletters/letter-settings.ts';
-import type {
-  DeadLetterRejected,
-  LetterRead,
-  LettersCounted,
-  LettersFound,
-  LettersGrouped,
-  LettersListed,
-  LettersMatched,
-} from '../deadletters/replies.ts';
 import type { HistoryLimits } from '../history/limits.ts';
 import type { TaskQueuePartition } from '../matching/task-queue.ts';
 import type { Metrics } from '../observability/metrics/metrics.ts';
@@ -49,8 +39,8 @@ export interface FrontendPorts {
   readonly limits: HistoryLimits;
 
   readonly asker: Asker;
-  /** Absent: nobody owns queues of dead letters. */
-  readonly letters?: LetterAsker;
+  /** Absent: nobody carries out jobs over dead letters. */
+  readonly jobs?: JobsAsker;
   /** The topic of a queue. */
   readonly deadLetterTopic: (category: string, sourceCluster: string) => string;
   /** As of now. */
@@ -67,15 +57,8 @@ export interface FrontendPorts {
   readonly tokenKey: () => Uint8Array;
 }
 
-/** What the owners of dead letter queues, and the actor of jobs over them, are asked. Replies come as with `Asker`. */
-export type LetterAsker = {
-  /** Queues by their numbers, from 1. */
-  askDeadLetters<Request extends LetterQuestion>(
-    queue: number,
-    request: Request,
-    deadlineMs: number,
-    onReply: (answer: LetterReplyTo[Request['kind']] | DeadLetterRejected | AskFailure) => void,
-  ): number;
+/** The actor of jobs over dead letters. Replies come as with `Asker`. */
+export type JobsAsker = {
   askJobs<Request extends JobsRequest>(
     request: Request,
     deadlineMs: number,
@@ -85,17 +68,6 @@ export type LetterAsker = {
 
 /** What holds for jobs over dead letters where a request says nothing. */
 export type JobSettings = Pick<LetterSettings, 'mergeRps' | 'mergeConcurrency' | 'mergeTaskTimeoutMs' | 'requiresReason'>;
-
-export type LetterQuestion = IndexRequest | CountLetters;
-
-export type LetterReplyTo = {
-  readonly listLetters: LettersListed;
-  readonly readLetter: LetterRead;
-  readonly findLetters: LettersFound;
-  readonly countMatching: LettersMatched;
-  readonly groupLetters: LettersGrouped;
-  readonly countLetters: LettersCounted;
-};
 
 export type StateReport = {
   readonly memory: MemoryReport;

@@ -399,14 +399,6 @@ describe('dead letters', () => {
     expect(await refused(operation, request)).toEqual(invalid(message));
   });
 
-  test('there are no jobs', async () => {
-    const job = { workflowId: 'manage-dlq-tasks-1_active_active_B8jqXXpO', runId: '0e8f3f04-5ff4-4c9b-8a58-5d0f0f8a0c55' };
-    const jobToken = api.DLQJobToken.encode(job).finish();
-    const answer = notFound(`DLQ job not found: ${job.workflowId} ${job.runId}`);
-    expect(await refused('DescribeDLQJob', { jobToken })).toEqual(answer);
-    expect(await refused('CancelDLQJob', { jobToken, reason: 'enough' })).toEqual(answer);
-  });
-
   test('of replication there are none', async () => {
     expect(await call('GetDLQMessages', { type: 1, sourceCluster: 'active' })).toEqual({ type: 'DEAD_LETTER_QUEUE_TYPE_REPLICATION' });
     expect(await call('PurgeDLQMessages', { type: 2, inclusiveEndMessageId: 9 })).toEqual({});

@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import type { AskFailure } from '../../src/actors/asks/asks.ts';
 import type { Asker } from '../../src/actors/asks/router.ts';
-import type { ClusterSnapshot, Namespace } from '../../src/cluster/cluster-state.ts';
+import type { ClusterSnapshot, KnownDeadLetterQueue, Namespace } from '../../src/cluster/cluster-state.ts';
+import type { DeadLetterRequest } from '../../src/deadletters/commands.ts';
+import type { DeadLetterReply } from '../../src/deadletters/replies.ts';
 import type { FrontendPorts } from '../../src/grpc/ports.ts';
 import type { HistoryRequest, ReadHistory } from '../../src/history/commands.ts';
 import { defaultHistoryLimits } from '../../src/history/limits.ts';
@@ -22,6 +24,7 @@ export type Answers = {
   page: (request: ReadHistory) => HistoryPage | AskFailure;
   matching: (request: MatchingRequest) => MatchingReply<StartedTask> | AskFailure | 'never';
   cluster: (command: ClusterCommand) => ClusterReply | AskFailure | 'never';
+  deadLetters: (queue: number, request: DeadLetterRequest) => DeadLetterReply | AskFailure | 'never';
 };
 
 export class StubServer {
@@ -33,6 +36,7 @@ export class StubServer {
     }),
     matching: () => ({ kind: 'emptyPoll' }),
     cluster: () => ({ kind: 'done' }),
+    deadLetters: (queue) => ({ kind: 'unavailable', message: `dead letter queue ${queue} has no owner` }),
   };
   readonly historyCommands: Exclude<HistoryRequest, ReadHistory>[] = [];
   readonly matchingRequests: MatchingRequest[] = [];
@@ -40,6 +44,7 @@ export class StubServer {
   readonly cancelled: number[] = [];
   readonly namespaces: Namespace[] = [namespace('default'), namespace('other')];
   events: readonly Uint8Array[] = [];
+  readonly deadLetterQueues: KnownDeadLetterQueue[] = [];
   /** What List and Count find. */
   rows: readonly VisibilityRow[] = [];
   readonly ports: FrontendPorts;
@@ -61,7 +66,7 @@ export class StubServer {
         this.clusterCommands.push(command);
         return this.#answer(() => this.answers.cluster(command), onReply);
       },
-      askDeadLetters: () => 0,
+      askDeadLetters: (queue, request, _deadlineMs, onReply) => this.#answer(() => this.answers.deadLetters(queue, request), onReply),
       cancel: (askId) => {
         if (this.#open.delete(askId)) this.cancelled.push(askId);
       },
@@ -76,7 +81,7 @@ export class StubServer {
         ['BuildIds', 7],
       ]),
       clusterSearchAttributes: new Map(),
-      deadLetterQueues: [],
+      deadLetterQueues: this.deadLetterQueues,
       slotsToClear: () => new Map(),
       identity: undefined,
     };

@@ -16,11 +16,6 @@ export function existingShard(shardId: number, historyShards: number): number {
   return shardId;
 }
 
-export function notNegativeShard(shardId: number, historyShards: number): void {
-  if (shardId < 0) throw invalidShard(shardId);
-  if (shardId > 0) existingShard(shardId, historyShards);
-}
-
 function invalidShard(shardId: number): Error {
   return invalidArgument(`Invalid ShardID: ${shardId}`);
 }

@@ -31,7 +31,7 @@ import { lastPage, LetterPages } from './letter-pages.ts';
 import { anonymous } from './plans.ts';
 import { queueNamed } from './queues.ts';
 
-const LOOK_AGAIN_MS = 200;
+export const LOOK_AGAIN_MS = 200;
 
 export function jobMethods(context: HandlerContext): readonly NamedMethod[] {
   return [
@@ -80,6 +80,10 @@ const states: Readonly<Record<JobState, { readonly hasEnded: boolean }>> = {
   failed: { hasEnded: true },
 };
 
+export function hasEnded({ state }: Pick<Job, 'state'>): boolean {
+  return states[state].hasEnded;
+}
+
 /** As it is when it has ended, is in another state than `unlessState`, or the time is over. */
 async function changed(context: HandlerContext, call: Call, { jobId, unlessState, waitMs }: DescribeJobRequest): Promise<Job> {
   if (waitMs < 0) throw invalidArgument('wait is negative');
@@ -90,7 +94,7 @@ async function changed(context: HandlerContext, call: Call, { jobId, unlessState
   const untilMs = context.monoMs() + Math.min(waitMs, letterLimits.jobWaitMsMax);
   for (;;) {
     const { job } = await askJobs(context, call, question);
-    const isNews = states[job.state].hasEnded || (unlessState !== '' && job.state !== unlessState);
+    const isNews = hasEnded(job) || (unlessState !== '' && job.state !== unlessState);
     const restMs = untilMs - context.monoMs();
     if (isNews || restMs <= 0 || !(await context.pause(call, Math.min(restMs, LOOK_AGAIN_MS)))) return job;
   }

@@ -1,21 +1,21 @@
 /** Asking the owners of queues, and the actor of jobs. A rejection is thrown as a StatusError. */
 import { isAskFailure } from '../../actors/asks/asks.ts';
-import type { DeadLetterRejected } from '../../deadletters/replies.ts';
+import type { DeadLetterRequest } from '../../deadletters/commands.ts';
+import type { DeadLetterRejected, DeadLetterReplyTo } from '../../deadletters/replies.ts';
 import type { JobsRejected, JobsReplyTo, JobsRequest } from '../../deadletters/jobs/commands.ts';
 import { unavailable } from '../errors/details.ts';
 import { askFailure, deadLetterRejection, jobsRejection } from '../errors/rejections.ts';
 import type { HandlerContext } from '../handler-context.ts';
-import type { LetterAsker, LetterQuestion, LetterReplyTo } from '../ports.ts';
 import type { Call } from '../transport/call.ts';
 
-export function askLetters<Request extends LetterQuestion>(
+export function askLetters<Request extends DeadLetterRequest>(
   context: HandlerContext,
   call: Call,
   queue: number,
   request: Request,
-): Promise<LetterReplyTo[Request['kind']]> {
+): Promise<DeadLetterReplyTo[Request['kind']]> {
   return new Promise((resolve, reject) => {
-    letterAsker(context).askDeadLetters(queue, request, context.askDeadlineMs(call), (answer) => {
+    context.ports.asker.askDeadLetters(queue, request, context.askDeadlineMs(call), (answer) => {
       if (isLetterRejected(answer)) reject(deadLetterRejection(answer.rejection));
       else if (isAskFailure(answer)) reject(askFailure(answer));
       else resolve(answer);
@@ -28,18 +28,15 @@ export function askJobs<Request extends JobsRequest>(
   call: Call,
   request: Request,
 ): Promise<JobsReplyTo[Request['kind']]> {
+  const { jobs } = context.ports;
+  if (jobs === undefined) throw unavailable('jobs over dead letters are not carried out here');
   return new Promise((resolve, reject) => {
-    letterAsker(context).askJobs(request, context.askDeadlineMs(call), (answer) => {
+    jobs.askJobs(request, context.askDeadlineMs(call), (answer) => {
       if (isJobsRejected(answer)) reject(jobsRejection(answer.rejection));
       else if (isAskFailure(answer)) reject(askFailure(answer));
       else resolve(answer);
     });
   });
-}
-
-function letterAsker({ ports }: HandlerContext): LetterAsker {
-  if (ports.letters === undefined) throw unavailable('dead letters are not served here');
-  return ports.letters;
 }
 
 function isLetterRejected(answer: { readonly kind: string }): answer is DeadLetterRejected {

@@ -7,7 +7,7 @@ import type { HandlerContext } from '../handler-context.ts';
 export type PagePlace = Omit<DeadLetterPageToken, 'requestHash'>;
 
 export const lastPage = new Uint8Array(0);
-const firstPlace: PagePlace = { queue: 0, afterMessageId: -1, afterJobId: '' };
+const firstPlace: PagePlace = { queue: 0, afterMessageId: -1, afterJobId: '', toMessageId: 0, tried: 0, failed: 0, firstFailure: '' };
 
 const HASH_BYTES = 16;
 

@@ -12,6 +12,7 @@ import {
 import { invalidArgument, notBuilt } from '../errors/status-error.ts';
 import type { HandlerContext } from '../handler-context.ts';
 import type { NamedMethod } from '../method.ts';
+import type { JobSettings } from '../ports.ts';
 import type { Call } from '../transport/call.ts';
 import { checkedReason, jobOptions } from './job-options.ts';
 import { jobMessage, operationOf, optionsMessage } from './job-message.ts';
@@ -39,9 +40,8 @@ export function planMethods(context: HandlerContext): readonly NamedMethod[] {
 async function planned(context: HandlerContext, call: Call, request: PlanDeadLettersRequest): Promise<Plan> {
   const { groupId, selection: given } = request;
   const operation = operationAsked(request.operation);
-  const reason = checkedReason(request.reason);
   const settings = context.ports.letterSettings();
-  if (settings.requiresReason && reason === '') throw invalidArgument('reason is not set: this cluster requires one');
+  const reason = reasonAsked(request.reason, settings);
   const options = jobOptions(request.options, settings, reason);
   if (groupId.length > groupIdCharsMax) throw invalidArgument('group_id is too long');
   const selection = chosenLetters(given);
@@ -53,6 +53,12 @@ async function planned(context: HandlerContext, call: Call, request: PlanDeadLet
   const author = { actor: anonymous, reason, query: given?.query ?? '', groupId };
   const { plan } = await askJobs(context, call, { kind: 'planLetters', ...author, operation, queue, selection, options });
   return plan;
+}
+
+/** Throws where operators want a reason and there is none. */
+export function reasonAsked(reason: string, { requiresReason }: JobSettings): string {
+  if (requiresReason && reason === '') throw invalidArgument('reason is not set: this cluster requires one');
+  return checkedReason(reason);
 }
 
 /** Until callers are known by their names. */

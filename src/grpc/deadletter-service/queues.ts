@@ -25,7 +25,7 @@ export function categoryId(category: string): number {
   return categoryIds.get(category) ?? 0;
 }
 
-function categoryOfId(id: number): string | undefined {
+export function categoryOfId(id: number): string | undefined {
   for (const [category, each] of categoryIds) if (each === id && id !== 0) return category;
   return undefined;
 }
@@ -68,7 +68,7 @@ export async function queueThatIsThere(context: HandlerContext, call: Call, name
 }
 
 /** Throws NOT_FOUND for a cluster that nothing is known of. */
-function knownCluster({ ports: { cluster, server } }: HandlerContext, name: string): string {
+export function knownCluster({ ports: { cluster, server } }: HandlerContext, name: string): string {
   const known = new Set([server.clusterName, ...cluster.deadLetterQueues.map(({ sourceCluster }) => sourceCluster)]);
   if (known.has(name)) return name;
   const named = [...known].join(', ');

@@ -45,7 +45,8 @@ function chosenIds({ messageIds, minMessageId: min, maxMessageId: max }: Selecti
   return min === undefined && max === undefined ? undefined : [{ from, to }];
 }
 
-function rangesOf(ids: readonly number[]): readonly IdRange[] {
+/** In any order, perhaps twice. */
+export function rangesOf(ids: readonly number[]): readonly IdRange[] {
   const ranges: { from: number; to: number }[] = [];
   for (const id of ids.toSorted((one, other) => one - other)) {
     const last = ranges.at(-1);
@@ -86,11 +87,11 @@ function idsIn({ from, to }: IdRange): readonly number[] {
   return Array.from({ length: to - from + 1 }, (_, at) => from + at);
 }
 
-function allOf(conditions: readonly Condition[]): Condition | undefined {
+export function allOf(conditions: readonly Condition[]): Condition | undefined {
   return conditions.length > 1 ? { kind: 'and', conditions } : conditions[0];
 }
 
-function equals(name: string, operand: Operand): Condition {
+export function equals(name: string, operand: Operand): Condition {
   return { kind: 'compare', column: letterColumn(name), operator: '=', operand };
 }
 

@@ -1,20 +1,19 @@
 /** Owners of queues, and of jobs, that answer from memory: what the edge makes of requests and answers is tested with them. */
 import type { AskFailure } from '../../../src/actors/asks/asks.ts';
 import type { KnownDeadLetterQueue } from '../../../src/cluster/cluster-state.ts';
+import type { DeadLetterRequest } from '../../../src/deadletters/commands.ts';
 import type { Letter } from '../../../src/deadletters/letter.ts';
 import { letterRow, type LetterRow } from '../../../src/deadletters/letter-row.ts';
 import type { JobsReply, JobsRequest } from '../../../src/deadletters/jobs/commands.ts';
-import type { DeadLetterRejected, LetterContent, ListedLetter } from '../../../src/deadletters/replies.ts';
-import { unreachable } from '../../../src/kernel/assert.ts';
-import type { LetterAsker, LetterQuestion, LetterReplyTo } from '../../../src/grpc/ports.ts';
+import type { DeadLetterReply, LetterContent, ListedLetter } from '../../../src/deadletters/replies.ts';
+import type { JobsAsker } from '../../../src/grpc/ports.ts';
+import type { StubServer } from '../stub-ports.ts';
 import { letterGroups, letterIdPage, letterPage, lettersThat } from '../../support/letter-oracle.ts';
 
 type Stored = { readonly row: LetterRow; readonly content: LetterContent };
-type LetterReply = LetterReplyTo[LetterQuestion['kind']] | DeadLetterRejected | AskFailure;
 
-export class LetterOwners implements LetterAsker {
-  readonly queues: KnownDeadLetterQueue[] = [];
-  readonly questions: LetterQuestion[] = [];
+export class LetterOwners implements JobsAsker {
+  #queues: KnownDeadLetterQueue[] = [];
   readonly jobsRequests: JobsRequest[] = [];
   readonly #letters = new Map<number, Map<number, Stored>>();
   /** By queue: it has no owner. */
@@ -25,14 +24,14 @@ export class LetterOwners implements LetterAsker {
   });
 
   addQueue(category: string, sourceCluster: string): number {
-    const number = this.queues.length + 1;
-    this.queues.push({ number, category, sourceCluster });
+    const number = this.#queues.length + 1;
+    this.#queues.push({ number, category, sourceCluster });
     this.#letters.set(number, new Map());
     return number;
   }
 
   add(queue: number, messageId: number, letter: Letter): void {
-    const { sourceCluster } = this.queues[queue - 1] as KnownDeadLetterQueue;
+    const { sourceCluster } = this.#queues[queue - 1] as KnownDeadLetterQueue;
     const row = letterRow({ kind: 'letter', timeMs: letter.deadLetterTimeMs, messageId, letter }, { sourceCluster, offset: messageId });
     const content = { value: letter.task.value, headers: [{ name: 'perdure.cause', value: letter.failure.cause }], letter, problem: '' };
     this.#of(queue).set(messageId, { row, content });
@@ -49,18 +48,6 @@ export class LetterOwners implements LetterAsker {
     return [...this.#of(queue).values()].map(({ row }) => row);
   }
 
-  askDeadLetters<Request extends LetterQuestion>(
-    queue: number,
-    request: Request,
-    _deadlineMs: number,
-    onReply: (answer: LetterReplyTo[Request['kind']] | DeadLetterRejected | AskFailure) => void,
-  ): number {
-    this.questions.push(request);
-    // The table of answers says which reply is whose.
-    queueMicrotask(() => onReply(this.#answer(queue, request) as LetterReplyTo[Request['kind']]));
-    return this.questions.length;
-  }
-
   askJobs<Request extends JobsRequest>(request: Request, _deadlineMs: number, onReply: (answer: never) => void): number {
     this.jobsRequests.push(request);
     queueMicrotask(() => onReply(this.jobs(request) as never));
@@ -71,7 +58,13 @@ export class LetterOwners implements LetterAsker {
     return this.#letters.get(queue) as Map<number, Stored>;
   }
 
-  #answer(queue: number, request: LetterQuestion): LetterReply {
+  /** For a stub of the server. */
+  serveOn({ answers, deadLetterQueues }: StubServer): void {
+    this.#queues = deadLetterQueues;
+    answers.deadLetters = (queue, request) => this.#answer(queue, request);
+  }
+
+  #answer(queue: number, request: DeadLetterRequest): DeadLetterReply | AskFailure {
     if (this.away.has(queue)) return { kind: 'unavailable', message: `dead letter queue ${queue} is being taken over` };
     const stored = this.#of(queue);
     const rows = this.rowsOf(queue);
@@ -108,7 +101,7 @@ export class LetterOwners implements LetterAsker {
         };
       }
       default:
-        return unreachable(request);
+        throw new Error(`the edge asks for ${request.kind}`);
     }
   }
 }

@@ -19,8 +19,8 @@ let bench: Bench;
 let client: LetterClient;
 beforeEach(async () => {
   owners = new LetterOwners();
-  bench = await openBench({ letters: owners });
-  Object.assign(bench.stub.ports.cluster, { deadLetterQueues: owners.queues });
+  bench = await openBench({ jobs: owners });
+  owners.serveOn(bench.stub);
   client = new LetterClient(bench.address);
   owners.addQueue('transfer', 'active');
   owners.addQueue('timer', 'active');

@@ -15,8 +15,8 @@ let bench: Bench;
 let client: LetterClient;
 beforeEach(async () => {
   owners = new LetterOwners();
-  bench = await openBench({ letters: owners });
-  Object.assign(bench.stub.ports.cluster, { deadLetterQueues: owners.queues });
+  bench = await openBench({ jobs: owners });
+  owners.serveOn(bench.stub);
   client = new LetterClient(bench.address);
   owners.addQueue('transfer', 'active');
   owners.addQueue('replication', 'west');
@@ -125,7 +125,8 @@ test('a plan needs a queue that is there', async () => {
 
 test('a plan needs a reason where operators want one', async () => {
   const settings = { mergeRps: 1, mergeConcurrency: 1, mergeTaskTimeoutMs: 1, requiresReason: true };
-  const strict = await openBench({ letters: owners, letterSettings: () => settings });
+  const strict = await openBench({ jobs: owners, letterSettings: () => settings });
+  owners.serveOn(strict.stub);
   const strictClient = new LetterClient(strict.address);
   expect(await strictClient.refused('PlanDeadLetters', merge)).toEqual([
     codes.INVALID_ARGUMENT,
@@ -146,11 +147,14 @@ test('what is not built says so', async () => {
   ]);
 });
 
-test('a server without owners of letters says so, and lists no queues', async () => {
+test('a server that carries out no jobs says so, and lists no queues', async () => {
   const none = await openBench();
   const noneClient = new LetterClient(none.address);
   expect(await noneClient.call('ListDeadLetterQueues')).toEqual({});
-  expect(await noneClient.refused('DescribeJob', { jobId: 'x' })).toEqual([codes.UNAVAILABLE, 'dead letters are not served here']);
+  expect(await noneClient.refused('DescribeJob', { jobId: 'x' })).toEqual([
+    codes.UNAVAILABLE,
+    'jobs over dead letters are not carried out here',
+  ]);
   noneClient.close();
   await none.close();
 });

@@ -1,0 +1,159 @@
+/** Purge and merge of history tasks' letters: a plan and its job in one call. What comes back names the queue and the job. */
+import type { IdRange } from '../../deadletters/commands.ts';
+import type { Job, JobOperation, JobState } from '../../deadletters/jobs/job.ts';
+import type { LetterSelection } from '../../deadletters/jobs/commands.ts';
+import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
+import { unreachable } from '../../kernel/assert.ts';
+import { int64, timestamp, type ServiceMessages } from '../../wire/services.ts';
+import { checkedReason, jobOptions } from '../deadletter-service/job-options.ts';
+import { askJobs } from '../deadletter-service/letter-asks.ts';
+import { anonymous, reasonAsked } from '../deadletter-service/plans.ts';
+import { categoryId } from '../deadletter-service/queues.ts';
+import { notFound } from '../errors/details.ts';
+import { statusCode } from '../errors/status-code.ts';
+import { invalidArgument, StatusError } from '../errors/status-error.ts';
+import type { HandlerContext } from '../handler-context.ts';
+import type { NamedMethod } from '../method.ts';
+import type { Call } from '../transport/call.ts';
+import { operation, type AdminContext } from './admin-context.ts';
+import { required } from './conventions.ts';
+import { queueOfKey, thatIsThere } from './dead-letter-keys.ts';
+import { deadLetterQueueName } from './dead-letter-queue-name.ts';
+
+const batchSizeMax = 1_000;
+const jobPrefix = 'manage-dlq-tasks-';
+
+type V1 = ServiceMessages['adminservice']['v1'];
+type PurgeRequest = V1['PurgeDLQTasksRequest']['prototype'];
+
+export function deadLetterJobMethods(admin: AdminContext): readonly NamedMethod[] {
+  const { api, context } = admin;
+  return [
+    operation('PurgeDLQTasks', api.PurgeDLQTasksRequest, api.PurgeDLQTasksResponse, async (request, call) => ({
+      jobToken: await jobStarted(admin, call, 'purge', request),
+    })),
+    operation('MergeDLQTasks', api.MergeDLQTasksRequest, api.MergeDLQTasksResponse, async (request, call) => {
+      if (request.batchSize < 0) throw invalidArgument('BatchSize must be positive or 0 to use the default');
+      if (request.batchSize > batchSizeMax) throw invalidArgument('BatchSize too large');
+      return { jobToken: await jobStarted(admin, call, 'merge', request) };
+    }),
+    operation('DescribeDLQJob', api.DescribeDLQJobRequest, api.DescribeDLQJobResponse, async ({ jobToken }, call) => {
+      const job = await jobOfToken(admin, call, jobToken);
+      return described(admin, job);
+    }),
+    operation('CancelDLQJob', api.CancelDLQJobRequest, api.CancelDLQJobResponse, async ({ jobToken, reason: given }, call) => {
+      const reason = checkedReason(given);
+      const { jobId } = await jobOfToken(admin, call, jobToken);
+      const { wasActive } = await askJobs(context, call, { kind: 'cancelJob', jobId, actor: anonymous, reason });
+      return { canceled: wasActive };
+    }),
+  ];
+}
+
+async function jobStarted({ api, context }: AdminContext, call: Call, operation: JobOperation, request: PurgeRequest): Promise<Uint8Array> {
+  const ids = [idsOf(request)];
+  const named = queueOfKey(context, request.dlqKey);
+  const { jobId } = await plannedAndApplied(context, call, operation, thatIsThere(named), { ids, condition: undefined });
+  return api.DLQJobToken.encode({ workflowId: `${jobPrefix}${named.name}`, runId: jobId }).finish();
+}
+
+/** These requests say neither who asks nor why. */
+export async function plannedAndApplied(
+  context: HandlerContext,
+  call: Call,
+  operation: JobOperation,
+  queue: KnownDeadLetterQueue,
+  selection: LetterSelection,
+): Promise<Job> {
+  const settings = context.ports.letterSettings();
+  const reason = reasonAsked('', settings);
+  const author = { actor: anonymous, reason, query: '', groupId: '' };
+  const options = jobOptions(undefined, settings, reason);
+  const { plan } = await askJobs(context, call, { kind: 'planLetters', ...author, operation, queue, selection, options });
+  const { job } = await askJobs(context, call, { kind: 'applyPlan', planId: plan.planId, hash: plan.hash });
+  return job;
+}
+
+/** The largest of 64 bits stands for all: no letter has an id beyond what a number holds. */
+function idsOf({ inclusiveMinTaskMetadata, inclusiveMaxTaskMetadata }: PurgeRequest): IdRange {
+  const to = messageIdOf(required(inclusiveMaxTaskMetadata, 'inclusive_max_task_metadata'));
+  const from = messageIdOf(inclusiveMinTaskMetadata ?? {});
+  if (from > to) throw invalidArgument(`Invalid range of message ids: ${from} to ${to}`);
+  return { from, to };
+}
+
+function messageIdOf({ messageId }: NonNullable<PurgeRequest['inclusiveMaxTaskMetadata']>): number {
+  if (messageId?.isNegative() === true) throw invalidArgument(`Invalid message id: ${messageId.toString()}`);
+  return Math.min(messageId?.toNumber() ?? 0, Number.MAX_SAFE_INTEGER);
+}
+
+/** Throws NOT_FOUND for a token of no job, also where the job is one of another queue. */
+async function jobOfToken({ api, context }: AdminContext, call: Call, token: Uint8Array): Promise<Job> {
+  const { workflowId, runId } = namesOfJob(api, token);
+  const unknown = notFound(`DLQ job not found: ${workflowId} ${runId}`);
+  try {
+    const { job } = await askJobs(context, call, { kind: 'describeJob', jobId: runId });
+    const { category, sourceCluster } = job.queue;
+    const name = deadLetterQueueName(categoryId(category), sourceCluster, context.ports.server.clusterName);
+    if (workflowId === `${jobPrefix}${name}`) return job;
+  } catch (error) {
+    if (!(error instanceof StatusError) || error.code !== statusCode.notFound) throw error;
+  }
+  throw unknown;
+}
+
+function namesOfJob({ DLQJobToken }: V1, token: Uint8Array): { readonly workflowId: string; readonly runId: string } {
+  try {
+    const { workflowId, runId } = DLQJobToken.decode(token);
+    if (workflowId.startsWith(jobPrefix) && runId !== '') return { workflowId, runId };
+  } catch {
+    // Said below.
+  }
+  throw invalidArgument('Invalid DLQ job token.');
+}
+
+function described({ context, messages }: AdminContext, job: Job) {
+  const { DLQOperationType, DLQOperationState } = messages.enums.v1;
+  const { queue, counts, operation, state, ids, startTimeMs, endTimeMs, lastProcessedMessageId, failures } = job;
+  const types = {
+    merge: DLQOperationType.DLQ_OPERATION_TYPE_MERGE,
+    purge: DLQOperationType.DLQ_OPERATION_TYPE_PURGE,
+    restore: DLQOperationType.DLQ_OPERATION_TYPE_UNSPECIFIED,
+  };
+  return {
+    dlqKey: {
+      taskCategory: categoryId(queue.category),
+      sourceCluster: queue.sourceCluster,
+      targetCluster: context.ports.server.clusterName,
+    },
+    operationType: types[operation],
+    operationState: operationState(DLQOperationState, state),
+    startTime: timestamp(startTimeMs),
+    endTime: timestamp(endTimeMs ?? 0),
+    maxMessageId: int64(ids.at(-1)?.to ?? -1),
+    lastProcessedMessageId: int64(lastProcessedMessageId),
+    messagesProcessed: int64(counts.merged + counts.purged),
+    messagesFailed: int64(counts.failed),
+    failureCauses: failures.map(({ messageId, errorType, errorMessage }) => ({ messageId: int64(messageId), errorType, errorMessage })),
+  };
+}
+
+type OperationStates = ServiceMessages['enums']['v1']['DLQOperationState'];
+
+/** COMPLETED says that nothing of the selection is left. */
+function operationState(values: OperationStates, state: JobState): number {
+  switch (state) {
+    case 'running':
+    case 'paused':
+    case 'cancelling':
+      return values.DLQ_OPERATION_STATE_RUNNING;
+    case 'completed':
+      return values.DLQ_OPERATION_STATE_COMPLETED;
+    case 'cancelled':
+    case 'completed-with-failures':
+    case 'failed':
+      return values.DLQ_OPERATION_STATE_FAILED;
+    default:
+      return unreachable(state);
+  }
+}

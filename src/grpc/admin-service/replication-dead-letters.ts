@@ -1,0 +1,157 @@
+/**
+ * Dead letters of replication as Temporal's tools ask for them: by a type and a source cluster. The id in every answer is the message id, so that an
+ * id that is shown is one that is taken.
+ */
+import type { KnownDeadLetterQueue } from '../../cluster/cluster-state.ts';
+import type { ListedLetter } from '../../deadletters/replies.ts';
+import type { Condition } from '../../filter/condition.ts';
+import { int64, type ServiceMessages, timestamp } from '../../wire/services.ts';
+import { askLetters } from '../deadletter-service/letter-asks.ts';
+import { letterLimits } from '../deadletter-service/letter-limits.ts';
+import { lastPage, LetterPages } from '../deadletter-service/letter-pages.ts';
+import { countOf, shardThatIsThere } from '../deadletter-service/letters.ts';
+import { knownCluster } from '../deadletter-service/queues.ts';
+import { allOf, equals, letterColumn } from '../deadletter-service/selection.ts';
+import { invalidArgument } from '../errors/status-error.ts';
+import type { NamedMethod } from '../method.ts';
+import type { Call } from '../transport/call.ts';
+import { operation, type AdminContext } from './admin-context.ts';
+import { mergedByPages, purgedAll } from './replication-merge.ts';
+
+const lettersPageStandard = 1_000;
+
+type V1 = ServiceMessages['adminservice']['v1'];
+type ReadRequest = InstanceType<V1['GetDLQMessagesRequest']>;
+type ReadResponse = V1['GetDLQMessagesResponse']['prototype'];
+
+export function replicationDeadLetterMethods(admin: AdminContext): readonly NamedMethod[] {
+  const { api } = admin;
+  return [
+    operation('GetDLQMessages', api.GetDLQMessagesRequest, api.GetDLQMessagesResponse, (request, call) => read(admin, call, request)),
+    operation('PurgeDLQMessages', api.PurgeDLQMessagesRequest, api.PurgeDLQMessagesResponse, async (request, call) => {
+      const { queue, condition } = onlyQueue(await chosen(admin, call, request));
+      if (queue !== undefined) await purgedAll(admin, call, queue, request.inclusiveEndMessageId, condition);
+      return {};
+    }),
+    operation('MergeDLQMessages', api.MergeDLQMessagesRequest, api.MergeDLQMessagesResponse, async (request, call) => {
+      const { queue, condition } = onlyQueue(await chosen(admin, call, request));
+      return { nextPageToken: await mergedByPages(admin, call, queue, condition, request) };
+    }),
+  ];
+}
+
+type OfReplication = Pick<ReadRequest, 'type' | 'shardId' | 'sourceCluster'>;
+type Chosen = { readonly queues: readonly KnownDeadLetterQueue[]; readonly condition: Condition | undefined };
+
+/** Throws for what is asked wrongly. */
+async function chosen({ context, messages }: AdminContext, call: Call, { type, shardId, sourceCluster }: OfReplication): Promise<Chosen> {
+  const { DEAD_LETTER_QUEUE_TYPE_REPLICATION, DEAD_LETTER_QUEUE_TYPE_NAMESPACE } = messages.enums.v1.DeadLetterQueueType;
+  if (type !== DEAD_LETTER_QUEUE_TYPE_REPLICATION && type !== DEAD_LETTER_QUEUE_TYPE_NAMESPACE) {
+    throw invalidArgument('The DLQ type is not supported.');
+  }
+  if (shardId < 0) throw invalidArgument(`Invalid ShardID: ${shardId}`);
+  if (sourceCluster !== '') knownCluster(context, sourceCluster);
+  const wanted = type === DEAD_LETTER_QUEUE_TYPE_REPLICATION ? 'replication' : 'namespace-replication';
+  const queues = context.ports.cluster.deadLetterQueues.filter(
+    (queue) => queue.category === wanted && (sourceCluster === '' || queue.sourceCluster === sourceCluster),
+  );
+  await shardThatIsThere(context, call, queues, shardId);
+  return { queues, condition: shardId === 0 ? undefined : equals('ShardId', shardId) };
+}
+
+/** What changes letters is about one queue. */
+function onlyQueue({ queues, condition }: Chosen): {
+  readonly queue: KnownDeadLetterQueue | undefined;
+  readonly condition: Condition | undefined;
+} {
+  if (queues.length > 1) {
+    throw invalidArgument(`source_cluster is not set: there are queues of ${queues.map((queue) => queue.sourceCluster).join(', ')}`);
+  }
+  return { queue: queues[0], condition };
+}
+
+async function read(admin: AdminContext, call: Call, request: ReadRequest): Promise<Partial<ReadResponse>> {
+  const { context } = admin;
+  const { type, shardId, sourceCluster, nextPageToken } = request;
+  // 0 or less: the standard.
+  const max = request.maximumPageSize <= 0 ? lettersPageStandard : Math.min(request.maximumPageSize, letterLimits.pageLettersMax);
+  const { queues, condition: ofShard } = await chosen(admin, call, request);
+  const last = request.inclusiveEndMessageId.toNumber();
+  const upTo: Condition = { kind: 'compare', column: letterColumn('MessageId'), operator: '<=', operand: last };
+  const condition = allOf([...(ofShard === undefined ? [] : [ofShard]), ...(last <= 0 ? [] : [upTo])]);
+  const pages = new LetterPages(context, 'GetDLQMessages', { type, shardId, sourceCluster, last });
+  const place = pages.placeOf(nextPageToken);
+  const counts = await Promise.all(queues.map(({ number }) => countOf(context, call, number, condition)));
+
+  const letters: Found[] = [];
+  let token: Uint8Array = lastPage;
+  let after = place.afterMessageId;
+  for (const [at, queue] of queues.entries()) {
+    if (at < place.queue) continue;
+    const room = { max: max - letters.length, bytesMax: letterLimits.pageBytesMax };
+    const question = { kind: 'listLetters', condition, afterMessageId: after, ...room, withContent: true } as const;
+    const page = await askLetters(context, call, queue.number, question);
+    letters.push(...page.letters.map((letter) => ({ queue, letter })));
+    after = page.isLast ? -1 : (page.letters.at(-1)?.row.messageId ?? after);
+    const isEnd = page.isLast && at === queues.length - 1;
+    if (page.isLast && !isEnd && letters.length < max) continue;
+    if (!isEnd) token = pages.token({ queue: page.isLast ? at + 1 : at, afterMessageId: after });
+    break;
+  }
+  return {
+    type,
+    nextPageToken: token,
+    totalCount: int64(counts.reduce((all, each) => all + each, 0)),
+    dlqMessages: letters.map(dlqMessage),
+    ...asTasks(admin, letters),
+  };
+}
+
+type Found = { readonly queue: KnownDeadLetterQueue; readonly letter: ListedLetter };
+
+/** What of them can be read. The events of a workflow's tasks are at their source, and are fetched when they are merged. */
+function asTasks({ messages }: AdminContext, letters: readonly Found[]): Partial<ReadResponse> {
+  const { ReplicationTask } = messages.replication.v1;
+  const { ReplicationTaskInfo } = messages.persistence.v1;
+  const replicationTasks: ReadResponse['replicationTasks'] = [];
+  const replicationTasksInfo: ReadResponse['replicationTasksInfo'] = [];
+  for (const { queue, letter } of letters) {
+    const value = letter.content?.value ?? new Uint8Array(0);
+    const id = int64(letter.row.messageId);
+    try {
+      if (queue.category === 'replication') replicationTasksInfo.push({ ...infoOf(ReplicationTaskInfo.decode(value)), taskId: id });
+      else replicationTasks.push(Object.assign(ReplicationTask.decode(value), { sourceTaskId: id }));
+    } catch {
+      // It is among `dlq_messages`.
+    }
+  }
+  return { replicationTasks, replicationTasksInfo };
+}
+
+type StoredInfo = InstanceType<ServiceMessages['persistence']['v1']['ReplicationTaskInfo']>;
+
+function infoOf(stored: StoredInfo) {
+  const { namespaceId, workflowId, runId, taskType, version, firstEventId, nextEventId, scheduledEventId, priority } = stored;
+  return { namespaceId, workflowId, runId, taskType, version, firstEventId, nextEventId, scheduledEventId, priority };
+}
+
+function dlqMessage({ queue, letter: { row } }: Found) {
+  return {
+    taskId: int64(row.messageId),
+    taskType: row.taskType,
+    namespaceId: row.namespaceId,
+    workflowId: row.workflowId,
+    runId: row.runId,
+    firstEventId: int64(Number(row.firstEventId ?? 0)),
+    nextEventId: int64(Number(row.nextEventId ?? 0)),
+    version: int64(Number(row.version ?? 0)),
+    messageId: int64(row.messageId),
+    shardId: row.shardId ?? 0,
+    sourceCluster: queue.sourceCluster,
+    attempts: row.attempts,
+    cause: row.cause,
+    errorType: row.errorType,
+    errorMessage: row.errorMessage,
+    deadLetterTime: timestamp(row.deadLetterTimeMs),
+  };
+}
