@@ -28,6 +28,16 @@ const { tree: somePattern } = fc.letrec<{ tree: string; atom: string }>((tie) =>
 }));
 const someText = fc.string({ unit: fc.constantFrom('a', 'b', 'A', 'B', '1', '7', '_', '-', '.', '😀'), maxLength: 12 });
 
+/** Not within one: V8 finds a `\\B` between the halves of a surrogate pair. */
+function matchesBetweenCharacters(sticky: RegExp, text: string): boolean {
+  const places = [0];
+  for (const character of text) places.push((places.at(-1) ?? 0) + character.length);
+  return places.some((at) => {
+    sticky.lastIndex = at;
+    return sticky.test(text);
+  });
+}
+
 describe('patterns of operators', () => {
   test('mean what they mean elsewhere', () => {
     fc.assert(
@@ -36,8 +46,8 @@ describe('patterns of operators', () => {
         // Repeats of repeats may be too large.
         fc.pre(compiled.kind === 'pattern');
         if (compiled.kind !== 'pattern') return;
-        const reference = new RegExp(pattern, ignoresCase ? 'iu' : 'u');
-        for (const text of texts) expect([text, compiled.pattern.matches(text)]).toEqual([text, reference.test(text)]);
+        const reference = new RegExp(pattern, ignoresCase ? 'iuy' : 'uy');
+        for (const text of texts) expect([text, compiled.pattern.matches(text)]).toEqual([text, matchesBetweenCharacters(reference, text)]);
       }),
       { numRuns: 400 },
     );
