@@ -5,7 +5,7 @@ import type { LogFault, SimBroker } from './sim-log.ts';
 import type { SimActor, SimServer } from './sim-server.ts';
 import type { World } from './world.ts';
 
-export const nodeFaults = ['pause', 'crash', 'takeover', 'brokerDown', 'clockJump', 'drain', 'reconnect', 'stranger'] as const;
+export const nodeFaults = ['pause', 'crash', 'takeover', 'brokerDown', 'clockJump', 'drain', 'reconnect', 'stranger', 'claimAnew'] as const;
 export type NodeFault = (typeof nodeFaults)[number];
 
 export type NemesisOptions = {
@@ -124,6 +124,9 @@ export class Nemesis {
         return;
       case 'stranger':
         return this.#writeAsStranger();
+      case 'claimAnew':
+        for (const actor of server.node.up && !server.node.paused ? server.actors : []) actor.claimAnew?.(() => {});
+        return;
       case 'clockJump':
         server.node.wallOffsetMs = random.int(-5_000, 5_000);
         return;
